@@ -26,7 +26,7 @@ export const MASTER_SECRET = 'the master secret of the bench, long enough'
 
 /** Returns the settings of an engine for the benchmark. */
 export const engineSettings = (databaseUrl: string) => ({
-  databaseUrl,
+  database: { url: databaseUrl },
   masterSecrets: [MASTER_SECRET],
   secretFile: undefined,
   testClock: false,

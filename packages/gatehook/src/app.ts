@@ -36,7 +36,7 @@ import { assembleTokens } from './assembly/tokens.ts'
 import { openTracing, requestTracing } from './assembly/tracing.ts'
 import { assembleVerifiers } from './assembly/verifiers.ts'
 import { assembleMakers, assembleWebhooks, withMakerReview } from './assembly/webhooks.ts'
-import { drainDelayMs, publicUrlOf, tlsFilesOf } from './config/config.ts'
+import { databaseTarget, drainDelayMs, publicUrlOf, tlsFilesOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
 import { openApiDocuments, secretFieldNames } from './documents.ts'
 import type { After, Endpoint, Step } from './http/call.ts'
@@ -82,7 +82,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const base = options.clock ?? wallClock
   const clock = config.testClock ? new SettableClock(base) : base
   makeDataFolder(config)
-  const database = await openDatabase(config.databaseUrl, { log, clock: base })
+  const database = await openDatabase(databaseTarget(config), { log, clock: base })
   const address = { publicUrl: publicUrlOf(config, config.port) }
   const publicUrl = () => address.publicUrl
   try {

@@ -1,5 +1,6 @@
 /** Configures the delivery engine. */
 import { readFileSync } from 'node:fs'
+import { databaseTarget } from '../config/config.ts'
 import { readMasterSecrets, secretFile } from '../config/environment.ts'
 import type { AttemptReport } from '../deliveries/attempt-feed.ts'
 import { createDeliveries, type Deliveries } from '../deliveries/deliveries.ts'
@@ -31,7 +32,7 @@ export function assembleDeliveries(
     delivers,
     onAttempts,
     settings: {
-      databaseUrl: config.databaseUrl,
+      database: databaseTarget(config),
       masterSecrets: readMasterSecrets(config) ?? vault.masterSecrets(),
       secretFile: secretFile(config),
       testClock: config.testClock,

@@ -1,4 +1,5 @@
 /** Assembles the part of monitoring that records requests, in the file or tables it owns. */
+import { databaseTarget } from '../config/config.ts'
 import { monitoringFile } from '../config/environment.ts'
 import type { Kind } from '../http/call.ts'
 import { createMonitoringFile } from '../monitoring/file.ts'
@@ -16,8 +17,8 @@ export interface MonitoringAssembly {
   readonly secretFields: ReadonlySet<string>
 }
 
-/** Transactions of monitoring; they must not wait for those of requests, nor these for them. */
-const POOL_SIZE = 1
+/** Connections of monitoring: requests must not wait for them, nor monitoring for requests. */
+const connections = { transactions: 1, reads: 1 }
 
 export function assembleMonitoring(
   { config, db, clock, random, log, vault }: Foundation,
@@ -27,7 +28,7 @@ export function assembleMonitoring(
   const store =
     file !== undefined
       ? createMonitoringFile({ file, log })
-      : createSharedStore(() => openDatabase(config.databaseUrl, { log, poolSize: POOL_SIZE }))
+      : createSharedStore(() => openDatabase(databaseTarget(config), { log, connections }))
   return createMonitoring({
     store,
     clock,

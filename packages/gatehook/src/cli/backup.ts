@@ -1,7 +1,7 @@
 /** `gatehook backup` and `gatehook restore`: an installation in one file (§12.3). */
 import { resolve } from 'node:path'
 import { openExistingVault } from '../assembly/secrets.ts'
-import { type Config, ConfigError, databaseAddress } from '../config/config.ts'
+import { type Config, ConfigError, databaseAddress, databaseTarget } from '../config/config.ts'
 import { readConfig, secretFile } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
@@ -41,7 +41,7 @@ async function runBackup({ args: [file], flags, out }: Input): Promise<undefined
   const config = readConfig(flags)
   const address = databaseAddress(config.databaseUrl)
   if (address.kind === 'postgres') {
-    throw new CommandError(await pgDumpAdvice('dump', config.databaseUrl, file!))
+    throw new CommandError(await pgDumpAdvice('dump', databaseTarget(config), file!))
   }
   if (!databaseExists(config)) {
     throw new CommandError(`There is no database at ${resolve(address.file)}.`)
@@ -69,7 +69,7 @@ async function runBackup({ args: [file], flags, out }: Input): Promise<undefined
 /** Returns a sentence when the master secret of this machine does not fit the database. */
 async function secretProblem(config: Config): Promise<string | undefined> {
   const log = createLog({ level: 'silent' })
-  const db = await openDatabase(config.databaseUrl, { log, clock: wallClock })
+  const db = await openDatabase(databaseTarget(config), { log, clock: wallClock })
   try {
     await openExistingVault(db, config)
     return undefined
@@ -85,7 +85,7 @@ async function runRestore({ args: [file], flags, out }: Input): Promise<undefine
   const config = readConfig(flags)
   const address = databaseAddress(config.databaseUrl)
   if (address.kind === 'postgres') {
-    throw new CommandError(await pgDumpAdvice('restore', config.databaseUrl, file!))
+    throw new CommandError(await pgDumpAdvice('restore', databaseTarget(config), file!))
   }
   const onProgress = createProgress(out, wallClock)
   const manifest = await asCommandError(() =>

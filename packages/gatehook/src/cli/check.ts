@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { databaseTarget } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
 import { openApiOf } from '../documents.ts'
 import { compareWithLock, type Remedy, remedyFor } from '../gate/compatibility.ts'
@@ -98,7 +99,7 @@ async function readCallers(
   if (!databaseExists(config)) return undefined
   const log = createLog({ level: 'fatal', destination: { write: () => undefined } })
   try {
-    const db = await openDatabase(config.databaseUrl, { log })
+    const db = await openDatabase(databaseTarget(config), { log })
     try {
       if ((await db.columns('gh_version_usage')).length === 0) return undefined
       const since = clock.now() - USAGE_DAYS * DAY_MS

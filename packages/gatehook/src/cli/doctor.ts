@@ -1,5 +1,5 @@
 /** `gatehook doctor`: a table of the checks in `doctor-checks.ts`; exit 1 if one fails. */
-import type { Config } from '../config/config.ts'
+import { type Config, databaseTarget } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
@@ -72,7 +72,7 @@ async function runChecks({ flags, options }: Input): Promise<CheckResults> {
         if (!config) return undefined
         const url = checks.printableDatabaseUrl(config)
         if (!checks.databaseExists(config)) return checks.ok(`${url} (the first start creates it)`)
-        db = await openDatabase(config.databaseUrl, { log: createLog({ level: 'silent' }) })
+        db = await openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
         return checks.ok(url)
       },
     ],

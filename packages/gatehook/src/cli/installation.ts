@@ -6,7 +6,7 @@ import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
 import { DEFAULT_CUSTOMER } from '../access/administration.ts'
 import type { App, AppOptions } from '../app.ts'
-import { type Config, databaseAddress } from '../config/config.ts'
+import { type Config, databaseAddress, databaseTarget } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createLog, type Log } from '../kernel/log.ts'
@@ -98,7 +98,7 @@ function requireDatabase(config: Config): void {
  */
 async function requireOwnTables(config: Config, service: Service, log: Log): Promise<void> {
   if (!databaseExists(config)) return
-  const db = await openDatabase(config.databaseUrl, { log })
+  const db = await openDatabase(databaseTarget(config), { log })
   try {
     const missingParts = await missingFrom(db, service)
     if (missingParts.length === 0) return

@@ -2,7 +2,7 @@
 import { openExistingVault } from '../assembly/secrets.ts'
 import { recordAudit } from '../audit/store.ts'
 import { openSigner } from '../audit/trail.ts'
-import { type Config, databaseAddress, withoutPassword } from '../config/config.ts'
+import { type Config, databaseAddress, databaseTarget, withoutPassword } from '../config/config.ts'
 import { environmentMoveTarget, readConfig, secretFile } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
@@ -27,7 +27,7 @@ async function openSource(config: Config): Promise<Database> {
   if (!databaseExists(config)) {
     throw new CommandError(`There is no database at ${withoutPassword(config.databaseUrl)}.`)
   }
-  return openDatabase(config.databaseUrl, { log: createLog({ level: 'silent' }) })
+  return openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
 }
 
 /** Returns the function that records the steps of a move in the audit trail of `db`. */

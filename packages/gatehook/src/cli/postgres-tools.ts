@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { withoutPassword } from '../config/config.ts'
+import type { DatabaseTarget } from '../kernel/database-target.ts'
 import { createLog } from '../kernel/log.ts'
 import { openDatabase } from '../storage/open.ts'
 import { sql } from '../storage/sql.ts'
@@ -22,8 +23,8 @@ async function clientMajor(tool: string): Promise<number | undefined> {
   }
 }
 
-async function serverMajor(databaseUrl: string): Promise<number> {
-  const db = await openDatabase(databaseUrl, { log: createLog({ level: 'silent' }) })
+async function serverMajor(database: DatabaseTarget): Promise<number> {
+  const db = await openDatabase(database, { log: createLog({ level: 'silent' }) })
   try {
     const row = await db.get(sql`SELECT current_setting('server_version_num') AS version`)
     return Math.floor(Number(row!.version) / 10_000)
@@ -45,16 +46,16 @@ export function clientSentence(tool: string, client: number | undefined, server:
 /** Returns how PostgreSQL backs up or restores this database. Throws when it cannot be reached. */
 export async function pgDumpAdvice(
   task: keyof typeof tools,
-  databaseUrl: string,
+  database: DatabaseTarget,
   file: string,
 ): Promise<string> {
   const tool = tools[task]
-  const address = withoutPassword(databaseUrl)
+  const address = withoutPassword(database.directUrl ?? database.url)
   const command =
     task === 'dump'
       ? `pg_dump --format=custom --file=${file} '${address}'`
       : `pg_restore --exit-on-error --single-transaction --no-owner --dbname='${address}' ${file}`
-  const sentence = clientSentence(tool, await clientMajor(tool), await serverMajor(databaseUrl))
+  const sentence = clientSentence(tool, await clientMajor(tool), await serverMajor(database))
   return (
     `PostgreSQL has its own tools for this: ${command}\n      ${sentence}\n      ` +
     'The dump holds no master secret: store GATEHOOK_SECRET_KEY elsewhere.'

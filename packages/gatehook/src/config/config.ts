@@ -3,6 +3,7 @@
  * together. Pure; `environment.ts` reads the process environment and files.
  */
 import { isLoopback } from '../kernel/address.ts'
+import type { DatabaseTarget } from '../kernel/database-target.ts'
 import { accentContrast, CONTRAST_MIN } from './accent.ts'
 import { findClosest } from './closest.ts'
 import {
@@ -150,6 +151,18 @@ export const databaseAddress = (url: string): DatabaseAddress =>
     ? { kind: 'sqlite', file: url.replace(/^sqlite:(?:\/\/)?/, '') }
     : { kind: 'postgres', url }
 
+/** Returns how a process of this configuration reaches its database. */
+export const databaseTarget = (config: Settings): DatabaseTarget => ({
+  url: config.databaseUrl,
+  pooler: config.databasePooler ?? undefined,
+  directUrl: config.databaseDirectUrl ?? undefined,
+  connections: {
+    transactions: config.databaseConnections,
+    reads: config.databaseReadConnections,
+    deliveries: config.databaseDeliveryConnections,
+  },
+})
+
 /** Returns the base of absolute links: the public URL, or the bind address with its port. */
 export function publicUrlOf(config: Settings, port: number): string {
   if (config.publicUrl) return config.publicUrl
@@ -211,6 +224,15 @@ export const optionRules: readonly OptionRule[] = [
       s.secretKey === null &&
       'GATEHOOK_SECRET_KEY is not set; on PostgreSQL all nodes need the same one, ' +
         `${options.secretKey.kind.expects}.`,
+  },
+  {
+    about: ['databasePooler', 'databaseDirectUrl'],
+    sentence: '`GATEHOOK_DATABASE_DIRECT_URL` requires `GATEHOOK_DATABASE_POOLER`.',
+    check: (s) =>
+      s.databaseDirectUrl !== null &&
+      s.databasePooler === null &&
+      'GATEHOOK_DATABASE_DIRECT_URL is set, GATEHOOK_DATABASE_POOLER is not; without a pooler, ' +
+        'GATEHOOK_DATABASE_URL is the direct address.',
   },
   {
     about: ['secretKey', 'secretKeyPrevious'],

@@ -40,7 +40,39 @@ export const options = {
     env: 'GATEHOOK_DATABASE_URL',
     kind: kind.databaseUrl,
     fallback: 'sqlite:./data/gatehook.db',
-    sentence: 'The database: a SQLite file, or PostgreSQL.',
+    sentence: 'The database: a SQLite file, or PostgreSQL. Of several hosts, it uses the primary.',
+  }),
+  databaseConnections: option({
+    env: 'GATEHOOK_DATABASE_CONNECTIONS',
+    kind: kind.connections(3, 500),
+    fallback: '10',
+    sentence: 'PostgreSQL: connections of a node for the transactions of requests.',
+  }),
+  databaseReadConnections: option({
+    env: 'GATEHOOK_DATABASE_READ_CONNECTIONS',
+    kind: kind.connections(1, 100),
+    fallback: '4',
+    sentence: 'PostgreSQL: connections of a node for reads, which are pipelined.',
+  }),
+  databaseDeliveryConnections: option({
+    env: 'GATEHOOK_DATABASE_DELIVERY_CONNECTIONS',
+    kind: kind.connections(1, 100),
+    fallback: '4',
+    sentence: 'PostgreSQL: connections of a node for the transactions of deliveries.',
+  }),
+  databasePooler: option({
+    env: 'GATEHOOK_DATABASE_POOLER',
+    kind: kind.oneOf(['transaction']),
+    fallback: null,
+    sentence: 'The pooling mode of PgBouncer, if `GATEHOOK_DATABASE_URL` is its address.',
+  }),
+  databaseDirectUrl: option({
+    env: 'GATEHOOK_DATABASE_DIRECT_URL',
+    kind: kind.postgresUrl,
+    fallback: null,
+    sentence:
+      'The address of PostgreSQL behind the pooler, for notifications between nodes; ' +
+      'none: nodes find new deliveries within a second.',
   }),
   publicUrl: option({
     env: 'GATEHOOK_PUBLIC_URL',

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { parseAddressRange } from '../kernel/address.ts'
 import { parseApiKey } from '../kernel/api-key-format.ts'
 import { parseColour } from '../kernel/colour.ts'
+import { parsePostgresAddress } from '../kernel/database-target.ts'
 
 export interface ValueKind<T> {
   /** For the reference: `port`, `seconds`, … */
@@ -101,15 +102,20 @@ export const share: ValueKind<number> = {
 
 export const databaseUrl: ValueKind<string> = {
   name: 'database url',
-  expects: 'sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE',
+  expects: 'sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE with one host or several',
   parse(text) {
     if (text.startsWith('sqlite:')) {
       const file = text.replace(/^sqlite:(?:\/\/)?/, '')
       return file === '' || file.startsWith(':') || /[?#\0]/.test(file) ? undefined : text
     }
-    if (!/^postgres(ql)?:\/\/./.test(text) || !URL.canParse(text)) return undefined
-    return text
+    return postgresUrl.parse(text)
   },
+}
+
+export const postgresUrl: ValueKind<string> = {
+  name: 'database url',
+  expects: 'postgres://USER:PASSWORD@HOST/DATABASE',
+  parse: (text) => (text.length > 11 && parsePostgresAddress(text) ? text : undefined),
 }
 
 function integer(name: string, unit: string, min: number, max: number): ValueKind<number> {
@@ -122,6 +128,8 @@ function integer(name: string, unit: string, min: number, max: number): ValueKin
 
 export const seconds = (min: number, max: number) => integer('seconds', 'seconds', min, max)
 
+export const connections = (min: number, max: number) =>
+  integer('connections', 'connections', min, max)
 export const days = (min: number, max: number) => integer('days', 'days', min, max)
 export const rows = (min: number, max: number) => integer('rows', 'rows', min, max)
 export const milliseconds = (min: number, max: number) =>

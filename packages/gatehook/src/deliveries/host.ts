@@ -7,6 +7,7 @@ import { readSecretFiles } from '../config/secret-files.ts'
 import { createRecorder } from '../events/store.ts'
 import { createEnqueue, createEventJobs, type EventHandlers } from '../jobs/queue.ts'
 import { SettableClock, wallClock } from '../kernel/clock.ts'
+import type { DatabaseTarget } from '../kernel/database-target.ts'
 import type { Log } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
@@ -29,7 +30,7 @@ import { decodeWakeUp, type WakeUp } from './wake-up.ts'
 
 /** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
-  readonly databaseUrl: string
+  readonly database: DatabaseTarget
   /** The newest first. */
   readonly masterSecrets: readonly string[]
   /** The file to read again after a rotation of the master secret; undefined: none. */
@@ -66,6 +67,8 @@ export interface EngineHost {
  * SQLite: with 32 MiB, the search took two thirds of a small commit.
  */
 const CACHE_KIB = 1_024
+/** PostgreSQL: connections for transactions, unless the settings have a number; and for reads. */
+const CONNECTIONS = 4
 /**
  * A committed result survives the end of this process. When the machine stops, results that are not
  * yet synced are lost, and their deliveries are resent.
@@ -80,10 +83,13 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   const random = systemRandom()
   const clock = settings.testClock ? new SettableClock(wallClock) : wallClock
   const vault = new Vault(settings.masterSecrets, random)
-  const db = await openDatabase(settings.databaseUrl, {
+  const db = await openDatabase(settings.database, {
     log,
     clock: wallClock,
-    poolSize: 4,
+    connections: {
+      transactions: settings.database.connections?.deliveries ?? CONNECTIONS,
+      reads: Math.min(settings.database.connections?.reads ?? CONNECTIONS, CONNECTIONS),
+    },
     cacheKib: CACHE_KIB,
     syncAfterMs: SYNC_AFTER_MS,
   })

@@ -1,5 +1,6 @@
 /** Opens the database that an address names. */
 import type { Clock } from '../kernel/clock.ts'
+import type { DatabaseTarget } from '../kernel/database-target.ts'
 import type { Log } from '../kernel/log.ts'
 import { type Database, StorageError } from './database.ts'
 import { openSqlite } from './sqlite.ts'
@@ -8,8 +9,8 @@ export interface OpenDeps {
   readonly log: Log
   /** Measures elapsed time. */
   readonly clock?: Clock
-  /** PostgreSQL: connections for transactions. */
-  readonly poolSize?: number
+  /** PostgreSQL: connections for transactions and for reads; default: those of the target. */
+  readonly connections?: { readonly transactions: number; readonly reads: number } | undefined
   /** SQLite: page cache of one connection in KiB. Default 32768. */
   readonly cacheKib?: number
   /**
@@ -25,11 +26,16 @@ export interface OpenDeps {
  * Opens `sqlite:./path` or `postgres://…` (§2.6). Throws `StorageError` with one sentence for the
  * operator. Rejects `sqlite::memory:`: each of the three connections would have its own database.
  */
-export async function openDatabase(url: string, deps: OpenDeps): Promise<Database> {
+export async function openDatabase(
+  address: string | DatabaseTarget,
+  deps: OpenDeps,
+): Promise<Database> {
+  const target = typeof address === 'string' ? { url: address } : address
+  const { url } = target
   if (/^postgres(ql)?:\/\//.test(url)) {
     // The driver takes 12 MB, which installations on SQLite save.
     const { openPostgres } = await import('./postgres.ts')
-    return openPostgres(url, deps)
+    return openPostgres(target, deps)
   }
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1]
   if (path === undefined) {

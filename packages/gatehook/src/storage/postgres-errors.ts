@@ -29,6 +29,23 @@ const UNSTORABLE = new Set(['22001', '22003', '22021', '22P02', '22P03', '22P05'
 /** Serialization failure, deadlock: the transaction was rolled back and can be repeated. */
 const RETRYABLE = new Set(['40001', '40P01'])
 
+/** No connection of the pool became free in time. */
+const POOL_FULL_TEXT = 'timeout exceeded when trying to connect'
+
+/** The server is a standby, and the address requires the primary. */
+export class StandbyError extends Error {
+  override readonly name = 'StandbyError'
+  readonly code = '25006'
+
+  constructor() {
+    super('the server is a standby, and no other host of the address is the primary')
+  }
+}
+
+/** Whether no connection of the pool became free in time. */
+export const isPoolFull = (error: unknown): boolean =>
+  error instanceof Error && error.message === POOL_FULL_TEXT
+
 const codeOf = (error: unknown): string => {
   const { code } = (error ?? {}) as PostgresError
   return typeof code === 'string' ? code : ''

@@ -3,29 +3,22 @@
  * uses pg. Contains no transactions.
  */
 import pg from 'pg'
+import type { DatabaseTarget } from '../kernel/database-target.ts'
 import type { Log } from '../kernel/log.ts'
 import { type Row, type Statement, StorageError, type Value } from './database.ts'
-import { isConnectionLost, isStalePlan, translatePostgresError } from './postgres-errors.ts'
+import {
+  isConnectionLost,
+  isPoolFull,
+  isStalePlan,
+  StandbyError,
+  translatePostgresError,
+} from './postgres-errors.ts'
+import { createHosts, type PostgresHosts } from './postgres-hosts.ts'
 import { checkValues } from './transaction.ts'
 
-const POOL_SIZE = 10
-/** Connections for reads outside transactions; pipelining lets few connections serve many reads. */
-const READ_LANES = 4
-/** The time in which a connection must open, or one of the pool must become free. */
-const CONNECT_MS = 5_000
-const STATEMENT_MS = 30_000
-/** The server ends a transaction that is idle for this time, and releases its locks. */
-const IDLE_IN_TRANSACTION_MS = 30_000
+const CONNECTIONS = { transactions: 10, reads: 4 }
 /** Named prepared statements, which take memory per connection. Further texts have no name. */
 const NAMED_STATEMENTS_MAX = 1_000
-
-/** A statement waits for a lock for at most this time, which is below `STATEMENT_MS`. */
-const LOCK_MS = 5_000
-
-/** Without parallel workers, UNION ALL returns its branches in their order in the text. */
-const SESSION_OPTIONS =
-  '-c max_parallel_workers_per_gather=0 -c TimeZone=UTC -c client_min_messages=warning ' +
-  `-c lock_timeout=${LOCK_MS}`
 
 const INT8 = 20
 const BOOLEAN = 16
@@ -41,7 +34,6 @@ const types: pg.CustomTypesConfig = {
 }
 
 export type Session = pg.ClientBase
-type Pool = pg.Pool
 
 export interface ResultShape {
   readonly arrays?: boolean
@@ -50,7 +42,14 @@ export interface ResultShape {
 }
 
 export interface Sessions {
-  readonly pool: Pool
+  /** Connections for transactions. */
+  readonly size: number
+  /** Takes a connection of the pool; with several hosts, of the first one that is usable. */
+  connect(): Promise<pg.PoolClient>
+  /** Returns the number of transactions that wait for a connection. */
+  waitingCount(): number
+  /** Begins a transaction with the text of `mode`. */
+  begin(session: Session, mode: string): Promise<unknown>
   /** Sends a statement; `rows` are objects, or arrays if `shape.arrays`. */
   send(session: Session, statement: Statement, shape?: ResultShape): Promise<pg.QueryResult>
   /** Reads outside a transaction. Retries once on a new connection when the first one breaks. */
@@ -60,73 +59,48 @@ export interface Sessions {
   close(): Promise<void>
 }
 
-/** Returns the address of a database without user and password. */
-const addressWithoutSecrets = (url: string): string => {
-  const { protocol, host, pathname } = new URL(url)
-  return `${protocol}//${host}${pathname}`
-}
-
 export interface SessionsOptions {
   readonly log: Log
-  /** Connections for transactions. */
-  readonly poolSize?: number
+  readonly connections?: { readonly transactions?: number; readonly reads?: number } | undefined
   /** Whether commits are acknowledged before the server syncs them to disk. */
   readonly isSyncDelayed: boolean
 }
 
-function createConfig(url: string, isSyncDelayed: boolean): pg.PoolConfig {
-  const address = new URL(url)
-  const defaults = isSyncDelayed ? `${SESSION_OPTIONS} -c synchronous_commit=off` : SESSION_OPTIONS
-  // In pg, options of the URL replace those of the configuration, so both go into the URL. The
-  // operator's come last and take precedence.
-  const options = [defaults, address.searchParams.get('options') ?? ''].join(' ').trim()
-  address.searchParams.set('options', options)
-  return {
-    connectionString: address.href,
-    application_name: 'gatehook',
-    connectionTimeoutMillis: CONNECT_MS,
-    statement_timeout: STATEMENT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    keepAlive: true,
-    pipeline: true,
-    types,
-  }
-}
-
 /** Throws `StorageError` for an invalid address, an unreachable server, or a wrong encoding. */
-export async function openSessions(url: string, options: SessionsOptions): Promise<Sessions> {
-  const { log, poolSize = POOL_SIZE, isSyncDelayed } = options
-  if (!URL.canParse(url)) throw new StorageError('The address of the database is not a URL.')
-  const config = createConfig(url, isSyncDelayed)
-  const pool = new pg.Pool({ ...config, max: poolSize })
-  // For clients in use too: without a listener a broken connection would end the process.
-  pool.on('connect', (client) => client.on('error', (error) => logBrokenConnection(log, error)))
-  pool.on('error', (error) => logBrokenConnection(log, error))
-  const send = createSender()
-  try {
-    const { rows } = await pool.query('SHOW server_encoding')
-    const encoding = rows[0]?.server_encoding
-    if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}; UTF8 is required`)
-  } catch (error) {
+export async function openSessions(
+  target: DatabaseTarget,
+  options: SessionsOptions,
+): Promise<Sessions> {
+  const { log, isSyncDelayed } = options
+  const { pooler } = target
+  const settings = isSyncDelayed ? { synchronous_commit: 'off' } : {}
+  const hosts = createHosts(target.url, { pooler, settings })
+  // A pooler forwards no notifications and shares locks of sessions; the direct address does not.
+  const directHosts = pooler ? target.directUrl && createHosts(target.directUrl, {}) : hosts
+  const size = options.connections?.transactions ?? CONNECTIONS.transactions
+  const pool = openPool(hosts, size, log)
+  const connect = () => tryHosts(hosts, () => pool.connect())
+  const send = createSender(pooler === undefined)
+  await requireUtf8(connect, hosts).catch(async (error) => {
     await pool.end()
-    const reason = (error as Error).message || (error as { code?: string }).code
-    throw new StorageError(
-      `The database ${addressWithoutSecrets(url)} cannot be opened: ${reason}.`,
-      {
-        cause: error,
-      },
-    )
-  }
-  const lanes = createReadLanes(config, log)
+    throw error
+  })
+  const laneCount = options.connections?.reads ?? CONNECTIONS.reads
+  const lanes = createReadLanes(() => openClient(hosts, log), laneCount)
+  const { localSettings } = hosts
+  const sendRead = localSettings === '' ? send : sendInTransaction(send, localSettings)
   return {
-    pool,
+    size,
+    connect,
+    waitingCount: () => pool.waitingCount,
+    begin: (session, mode) => session.query(mode + localSettings),
     send,
     async read(statement, shape) {
       checkValues(statement.values)
       for (let attempt = 1; ; attempt++) {
         const lane = lanes.choose()
         try {
-          return (await lane.use((client) => send(client, statement, shape))).rows
+          return (await lane.use((client) => sendRead(client, statement, shape))).rows
         } catch (error) {
           if (isStalePlan(error)) lane.drop()
           if (attempt > 1 || !(isConnectionLost(error) || isStalePlan(error)))
@@ -134,19 +108,93 @@ export async function openSessions(url: string, options: SessionsOptions): Promi
         }
       }
     },
-    listen: (channel, onMessage) => listen(config, channel, onMessage, log),
+    listen: async (channel, onMessage) =>
+      directHosts ? listen(directHosts, channel, onMessage, log) : async () => {},
     async close() {
       await Promise.all([pool.end(), lanes.close()])
     },
   }
 }
 
+/**
+ * Opens one connection by `open`, on the current host or on one of the others. A full pool is not
+ * the fault of its host.
+ */
+async function tryHosts<T>(hosts: PostgresHosts, open: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const host = hosts.current()
+    try {
+      return await open()
+    } catch (error) {
+      if (attempt >= hosts.count || isPoolFull(error)) throw error
+      hosts.moveOn(host)
+    }
+  }
+}
+
+/** Throws when the host is a standby and the address requires the primary. */
+async function requireTarget(client: Session, { requiresPrimary }: PostgresHosts): Promise<void> {
+  if (!requiresPrimary) return
+  const { rows } = await client.query('SELECT pg_is_in_recovery() AS standby')
+  if (rows[0].standby) throw new StandbyError()
+}
+
+function openPool(hosts: PostgresHosts, max: number, log: Log): pg.Pool {
+  /** Connects to the host that is current then, which the options of a pool cannot express. */
+  const Client = function createClient() {
+    return new pg.Client({ ...hosts.config(), types })
+  } as unknown as typeof pg.Client
+  const onConnect = (client: Session) => requireTarget(client, hosts)
+  const pool = new pg.Pool({ ...hosts.config(), max, Client, onConnect } as pg.PoolConfig)
+  // For clients in use too: without a listener a broken connection would end the process.
+  pool.on('connect', (client) => client.on('error', (error) => logBrokenConnection(log, error)))
+  pool.on('error', (error) => logBrokenConnection(log, error))
+  return pool
+}
+
+/** Opens a connection outside the pool. */
+const openClient = (hosts: PostgresHosts, log: Log): Promise<pg.Client> =>
+  tryHosts(hosts, async () => {
+    const client = new pg.Client({ ...hosts.config(), types })
+    client.on('error', (error) => logBrokenConnection(log, error))
+    await client.connect()
+    try {
+      await requireTarget(client, hosts)
+    } catch (error) {
+      await client.end().catch(() => undefined)
+      throw error
+    }
+    return client
+  })
+
+const TLS_ADVICE =
+  ' A host that is not local must have a valid certificate: add sslrootcert=FILE to the address ' +
+  'for an authority of your own, or sslmode=disable for a private network'
+
+async function requireUtf8(connect: Sessions['connect'], hosts: PostgresHosts): Promise<void> {
+  try {
+    const client = await connect()
+    const { rows } = await client.query('SHOW server_encoding').finally(() => client.release())
+    const encoding = rows[0]?.server_encoding
+    if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}; UTF8 is required`)
+  } catch (error) {
+    const reason = (error as Error).message || (error as { code?: string }).code
+    const isTls = hosts.verifiesByDefault && /SSL|certificate|altnames/i.test(String(reason))
+    throw new StorageError(
+      `The database ${hosts.label} cannot be opened: ${reason}.${isTls ? `${TLS_ADVICE}.` : ''}`,
+      { cause: error },
+    )
+  }
+}
+
 const logBrokenConnection = (log: Log, error: Error): void =>
   log.warn({ err: error }, 'a connection to the database broke')
 
-function createSender(): Sessions['send'] {
+/** Creates the function that sends; behind a pooler, `hasNames` is false. */
+function createSender(hasNames: boolean): Sessions['send'] {
   const names = new Map<string, string>()
   const nameOf = (text: string): string | undefined => {
+    if (!hasNames) return undefined
     let name = names.get(text)
     if (name === undefined && names.size < NAMED_STATEMENTS_MAX) {
       names.set(text, (name = `gh${names.size}`))
@@ -165,6 +213,21 @@ function createSender(): Sessions['send'] {
   }
 }
 
+/**
+ * Sends a read as a transaction in one round trip: behind a pooler, its session has the settings of
+ * others, and the order of UNION ALL depends on them.
+ */
+const sendInTransaction =
+  (send: Sessions['send'], localSettings: string): Sessions['send'] =>
+  async (session, statement, shape) => {
+    const [, result] = await Promise.all([
+      session.query(`BEGIN${localSettings}`),
+      send(session, statement, shape),
+      session.query('COMMIT'),
+    ])
+    return result
+  }
+
 interface ReadLane {
   use<T>(body: (client: pg.Client) => Promise<T>): Promise<T>
   /** The next use gets a new connection. */
@@ -172,8 +235,8 @@ interface ReadLane {
 }
 
 /** Creates pipelined connections; each statement uses the one with the fewest pending. */
-function createReadLanes(config: pg.PoolConfig, log: Log) {
-  const lanes = Array.from({ length: READ_LANES }, () => createLane(config, log))
+function createReadLanes(open: () => Promise<pg.Client>, count: number) {
+  const lanes = Array.from({ length: count }, () => createLane(open))
   return {
     choose(): ReadLane {
       return lanes.reduce((best, other) =>
@@ -186,17 +249,17 @@ function createReadLanes(config: pg.PoolConfig, log: Log) {
   }
 }
 
-function createLane(config: pg.PoolConfig, log: Log) {
+function createLane(open: () => Promise<pg.Client>) {
   let pendingCount = 0
   let current: Promise<pg.Client> | undefined
   const connect = (): Promise<pg.Client> => {
-    const client = new pg.Client(config)
-    const connected = client.connect().then(() => client)
     const clear = () => {
       if (current === connected) current = undefined
     }
-    client.on('error', (error) => logBrokenConnection(log, error))
-    client.on('end', clear)
+    const connected = open().then((client) => {
+      client.on('end', clear)
+      return client
+    })
     connected.catch(clear)
     return connected
   }
@@ -238,7 +301,7 @@ function batchWrites({ connection: { stream } }: pg.Client): void {
 const RECONNECT_PAUSE_MS = 1_000
 
 async function listen(
-  config: pg.PoolConfig,
+  hosts: PostgresHosts,
   channel: string,
   onMessage: (message: string) => void,
   log: Log,
@@ -258,11 +321,9 @@ async function listen(
     timer.unref()
   }
   const connect = async () => {
-    const client = new pg.Client(config)
-    client.on('error', (error) => logBrokenConnection(log, error))
+    const client = await openClient(hosts, log)
     client.on('end', reconnect)
     client.on('notification', ({ payload }) => onMessage(payload ?? ''))
-    await client.connect()
     await client.query(`LISTEN ${channel}`)
     current = client
     if (isStopped) await client.end()

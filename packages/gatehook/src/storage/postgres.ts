@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { wallClock } from '../kernel/clock.ts'
+import type { DatabaseTarget } from '../kernel/database-target.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import { createTurns, type Share, type TurnOptions } from '../kernel/turns.ts'
@@ -54,8 +55,8 @@ const dialect: Dialect = {
 
 export interface PostgresDeps {
   readonly log: Log
-  /** Connections for transactions; reads use four others. */
-  readonly poolSize?: number
+  /** Connections for transactions, and others for reads; default: those of the target. */
+  readonly connections?: { readonly transactions: number; readonly reads: number } | undefined
   /** When defined, commits are acknowledged before the server syncs them to disk. */
   readonly syncAfterMs?: number
 }
@@ -141,12 +142,16 @@ class PostgresTx implements Tx {
 }
 
 /** Throws `StorageError` when the database cannot be used at all. */
-export async function openPostgres(url: string, deps: PostgresDeps): Promise<Database> {
-  const isSyncDelayed = deps.syncAfterMs !== undefined
-  const sessions = await openSessions(url, { ...deps, isSyncDelayed })
+export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): Promise<Database> {
+  const sessions = await openSessions(target, {
+    log: deps.log,
+    connections: deps.connections ?? target.connections,
+    isSyncDelayed: deps.syncAfterMs !== undefined,
+  })
+  const bounds = boundsOf(sessions.size)
   const guard = createTransactionGuard()
-  const longReadTurns = createTurns(LONG_READS_MAX, { share: LONG_READ_SHARE })
-  const listTurns = createTurns(LIST_SNAPSHOTS_MAX, LISTS_PER_CUSTOMER)
+  const longReadTurns = createTurns(bounds.longReads, { share: LONG_READ_SHARE })
+  const listTurns = createTurns(bounds.lists, bounds.listsPerCustomer)
   const transactions = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
   const requireUsable = (method: string) => {
@@ -228,11 +233,18 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
 const READ_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
 const SERIALIZABLE = 'BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE'
 const READ_ONLY = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
-/** List snapshots that run at once, for all customers and for one; the others serve writes. */
-const LIST_SNAPSHOTS_MAX = 6
-const LISTS_PER_CUSTOMER: TurnOptions = { perKey: 3, waitingPerKey: 1_000 }
-/** Long reads that run at once; most of the pool serves writes. */
-const LONG_READS_MAX = 3
+const LISTS_WAITING_MAX = 1_000
+
+/**
+ * Returns how many list snapshots run at once, for all customers and for one, and how many long
+ * reads; the other connections of the pool serve writes. Of 10 connections: 6, 3 and 3.
+ */
+function boundsOf(size: number) {
+  const longReads = Math.max(1, Math.floor(size * 0.3))
+  const listsPerCustomer: TurnOptions = { perKey: longReads, waitingPerKey: LISTS_WAITING_MAX }
+  return { lists: Math.max(1, Math.floor(size * 0.6)), listsPerCustomer, longReads }
+}
+
 /**
  * A client cannot lower the priority of server processes. So the long reads of a customer may use a
  * quarter of one core, with a burst of 2 s.
@@ -276,14 +288,14 @@ async function runTransaction<T>(
   log: Log,
   change: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const { pool, send } = sessions
-  if (pool.waitingCount >= QUEUE_MAX) throw storageUnavailable('the write queue is full')
-  const session = await pool.connect()
+  const { send } = sessions
+  if (sessions.waitingCount() >= QUEUE_MAX) throw storageUnavailable('the write queue is full')
+  const session = await sessions.connect()
   const transaction = new Transaction()
   let isBroken = false
   let result: T
   try {
-    await session.query(begin)
+    await sessions.begin(session, begin)
     result = await guard.run(transaction, () => change(new PostgresTx(session, send, transaction)))
     transaction.end()
     await session.query('COMMIT')

@@ -1,0 +1,85 @@
+/** PgBouncer in front of a test server, in its mode for transactions. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './postgres.ts'
+
+/** Debian's PgBouncer is outside the path of ordinary users. */
+const PROGRAM = ['pgbouncer', '/usr/sbin/pgbouncer'].find(
+  (program) => spawnSync(program, ['--version']).status === 0,
+)
+export const hasPgbouncer = PROGRAM !== undefined
+
+export interface Pgbouncer {
+  /** Returns the address of a database of the server, through the pooler. */
+  through(url: string): string
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts the pooler; its server connections are fewer than the connections of one node. */
+export async function startPgbouncer(serverUrl: string, poolSize = 3): Promise<Pgbouncer> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehook-pgbouncer-'))
+  const port = await freePort()
+  const server = new URL(serverUrl)
+  const file = join(folder, 'pgbouncer.ini')
+  await writeFile(
+    file,
+    `[databases]
+* = host=${server.hostname} port=${server.port} user=${server.username} password=${server.password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = ${poolSize}
+max_client_conn = 500
+`,
+  )
+  await chmod(folder, 0o755)
+  let child: ChildProcess
+  const start = async () => {
+    // It refuses to run as root.
+    const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
+    child = spawn(PROGRAM!, ['-q', ...user, file], { stdio: 'ignore' })
+    while (!(await accepts(port))) {
+      if (child.exitCode !== null) throw new Error('PgBouncer ended at its start')
+    }
+  }
+  const end = async () => {
+    const exit = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exit
+  }
+  await start()
+  return {
+    through(url) {
+      const address = new URL(url)
+      address.host = `127.0.0.1:${port}`
+      return address.href
+    },
+    async restart() {
+      await end()
+      await start()
+    },
+    async stop() {
+      await end()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Whether a port accepts connections. */
+const accepts = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => setTimeout(resolve, 20, false))
+  })
