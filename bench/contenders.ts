@@ -66,6 +66,8 @@ export interface GatehookOptions {
   readonly own?: string
   /** A folder of `contenders/` that declares another service. */
   readonly service?: string
+  /** Orders of the service `collections`. Default 0. */
+  readonly orders?: number
   /** `GATEHOOK_REQUEST_LOG`; default `all`. */
   readonly requestLog?: 'off'
 }
@@ -74,8 +76,15 @@ export const GATEHOOK_DATABASE = 'gatehook.db'
 
 /** `gatehook start` with default settings, except for the request limit. */
 export function gatehook(options: GatehookOptions): Contender {
-  const { users, tied = false, own, service, requestLog } = options
-  const words = [users, tied ? 'tied' : '', own ?? '', service ?? '', requestLog ?? '']
+  const { users, tied = false, own, service, orders = 0, requestLog } = options
+  const words = [
+    users,
+    tied ? 'tied' : '',
+    own ?? '',
+    service ?? '',
+    orders || '',
+    requestLog ?? '',
+  ]
   const parts = words.filter((part) => part !== '')
   const data = `gatehook-${parts.join('-')}`
   const command = (folder: string) =>
@@ -86,7 +95,7 @@ export function gatehook(options: GatehookOptions): Contender {
     async prepare(folder) {
       if (users === 0) return
       await startOnce(command(folder), folder)
-      fillGatehook(join(folder, GATEHOOK_DATABASE), { users, tied })
+      fillGatehook(join(folder, GATEHOOK_DATABASE), { users, tied, orders })
     },
     command,
   }

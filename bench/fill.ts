@@ -37,12 +37,18 @@ export function fillHandmade(file: string, { users, tied }: Fill): void {
   finish(db)
 }
 
+export interface GatehookFill extends Fill {
+  /** Orders of the service `collections`, each of another user. */
+  readonly orders?: number
+}
+
 /**
- * Inserts users into a closed database that Gatehook created with the bootstrap key `BENCH_KEY`.
- * Depends on `gh_api_key_secrets (hash, key_id)`, `gh_api_keys (id, scope)`,
- * `users (scope, id, name, email, created_at)`, `gh_counters (scope, collection, slot, total)`.
+ * Inserts users into a closed database that Gatehook created with the bootstrap key `BENCH_KEY`,
+ * and their words if they have a search. Depends on `gh_api_key_secrets (hash, key_id)`,
+ * `gh_api_keys (id, scope)`, `users (scope, id, name, email, created_at)`,
+ * `gh_words_users (scope, id, word)`, `gh_counters (scope, collection, slot, total)`.
  */
-export function fillGatehook(file: string, { users, tied }: Fill): void {
+export function fillGatehook(file: string, { users, tied, orders = 0 }: GatehookFill): void {
   const db = new DatabaseSync(file)
   db.exec('PRAGMA synchronous = OFF')
   const key = db
@@ -63,12 +69,45 @@ export function fillGatehook(file: string, { users, tied }: Fill): void {
       const { name, email, createdAt } = userOf(id, tied)
       insert.run(scope, id, name, email, createdAt)
     }
-    db.prepare(
-      `INSERT INTO gh_counters (scope, collection, slot, total) VALUES (?, 'users', 0, ?)
-       ON CONFLICT (scope, collection, slot) DO UPDATE SET total = total + excluded.total`,
-    ).run(scope, users)
+    addTotal(db, scope, 'users', users)
+    if (hasTable(db, 'gh_words_users')) insertWords(db, scope, lastId, users)
+    if (orders > 0) insertOrders(db, scope, lastId + 1, { users, orders })
   })
   finish(db)
+}
+
+const hasTable = (db: DatabaseSync, name: string): boolean =>
+  db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
+
+function addTotal(db: DatabaseSync, scope: number, collection: string, total: number): void {
+  db.prepare(
+    `INSERT INTO gh_counters (scope, collection, slot, total) VALUES (?, ?, 0, ?)
+     ON CONFLICT (scope, collection, slot) DO UPDATE SET total = total + excluded.total`,
+  ).run(scope, collection, total)
+}
+
+function insertWords(db: DatabaseSync, scope: number, lastId: number, users: number): void {
+  const insert = db.prepare('INSERT INTO gh_words_users (scope, id, word) VALUES (?, ?, ?)')
+  for (let id = lastId + 1; id <= lastId + users; id++) {
+    for (const word of userOf(id, false).name.toLowerCase().split(' ')) insert.run(scope, id, word)
+  }
+}
+
+function insertOrders(
+  db: DatabaseSync,
+  scope: number,
+  firstUser: number,
+  { users, orders }: { users: number; orders: number },
+): void {
+  const insert = db.prepare(
+    'INSERT INTO orders (scope, user_id, amount, note, created_at) VALUES (?, ?, ?, ?, ?)',
+  )
+  for (let n = 0; n < orders; n++) {
+    // A prime step: the orders of a page belong to users of distant pages.
+    const user = firstUser + ((n * 7_919) % users)
+    insert.run(scope, user, 1 + (n % 90_000), `order ${n}`, userOf(n, false).createdAt)
+  }
+  addTotal(db, scope, 'orders', orders)
 }
 
 function transaction(db: DatabaseSync, change: () => void): void {

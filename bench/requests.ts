@@ -43,7 +43,11 @@ interface ExpectedPage {
 }
 
 export interface Walk {
+  /** Default: the users. */
+  readonly list?: string
   readonly sort?: string
+  /** Further parameters of each page: `&q=ada`. */
+  readonly parameters?: string
   readonly tied?: boolean
   /** Pages are collected between these ranks of the list. */
   readonly from: number
@@ -57,18 +61,19 @@ export interface Walk {
  * shuffled, in the same order in every run.
  */
 export async function pagesOf(url: string, walk: Walk): Promise<BenchRequest[]> {
-  const sort = walk.sort === undefined ? '' : `&sort=${walk.sort}`
+  const { list: path = USERS, parameters = '' } = walk
+  const sort = walk.sort === undefined ? parameters : `&sort=${walk.sort}${parameters}`
   const requests: BenchRequest[] = []
   let cursor = ''
   for (let rank = 0; rank < walk.to; ) {
     const size = rank < walk.from ? Math.min(STRIDE, walk.from - rank) : walk.step
-    const list = await fetchJson(`${url}${USERS}?limit=${size}${sort}${cursor}`)
+    const list = await fetchJson(`${url}${path}?limit=${size}${sort}${cursor}`)
     rank += list.data.length
     if (list.cursors.next === null) break
     cursor = `&cursor=${encodeURIComponent(list.cursors.next)}`
     const expected: ExpectedPage = { after: list.data.at(-1)!.id, tied: walk.tied ?? false }
     if (rank >= walk.from) {
-      requests.push(get(`${USERS}?limit=${PAGE_SIZE}${sort}${cursor}`, expected))
+      requests.push(get(`${path}?limit=${PAGE_SIZE}${sort}${cursor}`, expected))
     }
   }
   // The last pages may have fewer rows.

@@ -4,7 +4,7 @@
  * and another order to the examined rows. `page-plan.ts` chooses the index and the bound.
  */
 import type { Reader, Statement, Value } from '../storage/database.ts'
-import { empty, join, raw, Sql, sql } from '../storage/sql.ts'
+import { empty, join, raw, Sql, seekByIds, sql } from '../storage/sql.ts'
 import type { Key } from './cursor.ts'
 import {
   afterAnchor,
@@ -294,10 +294,11 @@ export async function readRowsOfIds(
   const id = idOf(walk.collection)
   const parts = walk.collection.scoped ? [sql`scope = ${walk.scope}`] : []
   const where = join([...parts, sql`${raw(id)} IN (${join(paddedIds)})`], ' AND ')
-  const rows = await readQuery(
-    reader,
-    sql`SELECT ${raw(names)} FROM ${tableName(walk)} WHERE ${where}`,
-  )
+  const statement = statementOf(sql`SELECT ${raw(names)} FROM ${tableName(walk)} WHERE ${where}`)
+  const rows = await reader.arrays({
+    ...statement,
+    ...(walk.collection.integerId && { sql: seekByIds(statement.sql) }),
+  })
   const byId = new Map(rows.map((row) => [row[0], row]))
   return ids.map((id) => byId.get(id)!)
 }

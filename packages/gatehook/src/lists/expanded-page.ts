@@ -7,6 +7,7 @@ import { PAGE_BYTES_MAX } from './bounds.ts'
 import { createPageTooLarge } from './bounds-failures.ts'
 import type { View } from './collection.ts'
 import type { ListRequest } from './grammar.ts'
+import { sizeOf } from './page.ts'
 
 export const EXPAND = 'expand'
 
@@ -58,7 +59,7 @@ export async function expandItems(
   const expandedItems = items.map((item, at) => withMembers(item, members[at]!))
   let bytes = 0
   for (const [at, item] of expandedItems.entries()) {
-    bytes += Buffer.byteLength(item) + 1
+    bytes += sizeOf(item)
     if (bytes > PAGE_BYTES_MAX) {
       throw createPageTooLarge(request, Math.max(1, at), { expand: true })
     }

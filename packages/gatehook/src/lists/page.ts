@@ -160,7 +160,7 @@ async function fillPage(
 
 const SHORT_LENGTH = 4096
 /** Returns the bytes of an item with its comma; an upper bound if the item is short. */
-const sizeOf = (item: string): number =>
+export const sizeOf = (item: string): number =>
   item.length <= SHORT_LENGTH ? 3 * item.length + 1 : Buffer.byteLength(item) + 1
 
 /**

@@ -24,16 +24,20 @@ import type { ResourceDefinition } from './resource.ts'
 import { PUBLIC } from './scopes.ts'
 import type { VersionShape } from './shape.ts'
 
-/** A requested relation, and those of its rows. */
-interface ExpandedRelation {
+/** A relation, and its place in the table. */
+interface RelationColumn {
   readonly relation: Relation
+  /** The position of the id in the cells of the row that refers. */
+  readonly index: number
+}
+
+/** A requested relation, and those of its rows. */
+interface ExpandedRelation extends RelationColumn {
   readonly entry: CatalogEntry
   /** The rows that the caller reads. */
   readonly reach: RowReach
   /** The rows in the caller's version, with the fields that the caller sees. */
   readonly shape: VersionShape
-  /** The position of the id in the cells of the row that refers. */
-  readonly index: number
   readonly relations: readonly ExpandedRelation[]
 }
 
@@ -52,7 +56,7 @@ export function readExpansion(
 ): PageExpansion | undefined {
   const text = call.query.get(EXPAND)
   if (text === undefined || !hasRelations(entry.definition)) return undefined
-  if (call.query.repeated().includes(EXPAND)) {
+  if (call.query.entries.filter(([name]) => name === EXPAND).length > 1) {
     throw parameterFailure('pagination_conflict', EXPAND, 'is sent more than once')
   }
   const relations = resolveRelations(entry, entries, call, parsePaths(text))
@@ -93,28 +97,42 @@ function resolveRelations(
   call: Call,
   paths: RelationPaths,
 ): ExpandedRelation[] {
-  const shape = shapes.get(call.version!)!.as(call.principal)
-  const relations = relationsOf(definition, shape).filter(
-    ({ field }) => !shape.hiddenColumns.has(field),
-  )
-  const names = columnFields(definition.fields).map(([name]) => name)
+  const relations = visibleRelations(definition, shapes.get(call.version!)!.as(call.principal))
   return [...paths].map(([name, further]) => {
-    const relation = relations.find((candidate) => candidate.name === name)
-    if (!relation) {
-      const existing = relations.map((candidate) => candidate.name).join(', ') || 'none'
+    const source = relations.find(({ relation }) => relation.name === name)
+    if (!source) {
+      const existing = relations.map(({ relation }) => relation.name).join(', ') || 'none'
       throw invalid(`names "${name}"; the relations of ${definition.name} are: ${existing}`)
     }
-    const entry = entries.get(relation.target)!
+    const entry = entries.get(source.relation.target)!
     requireReadable(entry.definition, call, name)
     return {
-      relation,
+      ...source,
       entry,
       reach: entry.reach(call.principal, 'read'),
       shape: entry.shapes.get(call.version!)!.as(call.principal),
-      index: names.indexOf(relation.field),
       relations: resolveRelations(entry, entries, call, further),
     }
   })
+}
+
+/** The relations of each shape, which is created once for each set of scopes. */
+const relationsByShape = new WeakMap<VersionShape, readonly RelationColumn[]>()
+
+/** Returns the relations whose field the caller of a shape sees. */
+function visibleRelations(
+  definition: ResourceDefinition,
+  shape: VersionShape,
+): readonly RelationColumn[] {
+  let relations = relationsByShape.get(shape)
+  if (!relations) {
+    const names = columnFields(definition.fields).map(([name]) => name)
+    relations = relationsOf(definition, shape)
+      .filter(({ field }) => !shape.hiddenColumns.has(field))
+      .map((relation) => ({ relation, index: names.indexOf(relation.field) }))
+    relationsByShape.set(shape, relations)
+  }
+  return relations
 }
 
 /** Throws `insufficient_scope` unless the caller can list the resource. */
@@ -144,18 +162,18 @@ async function readMembers(
   relations: readonly ExpandedRelation[],
   rows: readonly (readonly Value[])[],
 ): Promise<string[]> {
-  const members: string[][] = rows.map(() => [])
+  const members: string[] = rows.map(() => '')
   for (const expanded of relations) {
     const { relation, index } = expanded
     const texts = await readTexts(reader, expanded, rows)
-    for (const [at, row] of rows.entries()) {
-      const id = row[index]
+    for (let at = 0; at < rows.length; at++) {
+      const id = rows[at]![index]
       // The id remains for a row out of the caller's reach.
       const text = id === null ? 'null' : (texts.get(id as number) ?? String(id))
-      members[at]!.push(`"${relation.name}":${text}`)
+      members[at] += `${members[at] === '' ? '' : ','}"${relation.name}":${text}`
     }
   }
-  return members.map((parts) => parts.join())
+  return members
 }
 
 /** Reads the rows of a relation in one statement. Returns the JSON text of each by its id. */
@@ -167,13 +185,15 @@ async function readTexts(
   const ids = [...new Set(rows.map((row) => row[index]))].filter((id) => typeof id === 'number')
   const related = ids.length === 0 ? [] : await entry.rows.store.findAll(reader, reach, ids)
   const { view } = shape
-  const members = await readMembers(reader, relations, related)
   const fields = fieldsWithout(view, omittedFields(relations))
-  const texts = related.map((row, at): [number, string] => {
-    const text = view.item(row, fields ? { fields } : {})
-    return [row[0] as number, withMembers(text, members[at]!)]
-  })
-  return new Map(texts)
+  const options = fields ? { fields } : {}
+  const texts = new Map<number, string>()
+  const members = relations.length > 0 ? await readMembers(reader, relations, related) : undefined
+  for (const [at, row] of related.entries()) {
+    const text = view.item(row, options)
+    texts.set(row[0] as number, members ? withMembers(text, members[at]!) : text)
+  }
+  return texts
 }
 
 /** Returns the JSON text of one row with the expanded members of the request. */

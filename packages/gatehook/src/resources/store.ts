@@ -2,7 +2,7 @@
 import { ownerCondition } from '../lists/collection.ts'
 import type { RowScope } from '../lists/page.ts'
 import type { Reader, Tx, Value } from '../storage/database.ts'
-import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
+import { type PreparedStatement, prepareStatement, seekByIds } from '../storage/sql.ts'
 import { columnFields } from './computed.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -71,7 +71,7 @@ export function createRowStore(
     ID_LIST_SIZES.map((size) => {
       const ids = Array(size).fill('?').join(', ')
       const text = `${selection} WHERE scope = ? AND id IN (${ids})${isLive}`
-      return [size, statementByIds(text, definition, resources)]
+      return [size, statementByIds(text, definition, resources, seekByIds(text))]
     }),
   )
   const insert = prepareStatement(
@@ -133,8 +133,9 @@ function statementByIds(
   text: string,
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[],
+  sqlite = text,
 ) {
-  const unowned = prepareStatement(text)
+  const unowned = prepareStatement(text, sqlite)
   const path = ownerPathOf(definition, resources)
   if (!path) {
     return ({ scope, owner }: RowScope, ids: readonly number[]) => {
@@ -144,7 +145,7 @@ function statementByIds(
   }
   const slots = { scope: Symbol('scope'), owner: Symbol('owner') }
   const condition = ownerCondition(path, slots.scope, slots.owner)
-  const owned = prepareStatement(`${text} AND ${condition.sql}`)
+  const owned = prepareStatement(`${text} AND ${condition.sql}`, `${sqlite} AND ${condition.sql}`)
   return ({ scope, owner }: RowScope, ids: readonly number[]) => {
     if (owner === undefined) return unowned([scope, ...ids])
     const values = condition.values.map((slot) => (slot === slots.scope ? scope : owner))

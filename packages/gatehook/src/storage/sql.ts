@@ -8,9 +8,18 @@ export { default as sql, empty, join, raw, Sql } from 'sql-template-tag'
 
 export type PreparedStatement = (values: readonly unknown[]) => Statement
 
-/** Prepares a text with `?` for each value, and with no other `?`, for both databases. */
-export function prepareStatement(text: string): PreparedStatement {
+/**
+ * Prepares a text with `?` for each value, and with no other `?`, for both databases. `sqlite`: the
+ * text for SQLite, if it differs.
+ */
+export function prepareStatement(text: string, sqlite = text): PreparedStatement {
   let number = 0
   const numbered = text.replace(/\?/g, () => `$${++number}`)
-  return (values) => ({ sql: text, text: numbered, values })
+  return (values) => ({ sql: sqlite, text: numbered, values })
 }
+
+/**
+ * Returns the text for SQLite of a statement by scope and ids, which finds the rows by their ids:
+ * `+` hides the scope from the planner. With the index of scope and id, each row takes two seeks.
+ */
+export const seekByIds = (text: string): string => text.replace('scope = ?', '+scope = ?')
