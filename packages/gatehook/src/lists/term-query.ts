@@ -69,6 +69,9 @@ export function idsOfWords(
   },
 ): Sql {
   const { first } = walk.terms[at]!
+  const isDescending = walk.sort[0]!.descending !== walk.backward
+  const ordered = raw(`ORDER BY id${isDescending ? ' DESC' : ''}`)
+  // Each part has the order, so that PostgreSQL merges the parts instead of sorting all entries.
   const parts = words.map((word, n) => {
     const after = position ? sql` AND (${position})` : sql``
     // A row with two of the words is an entry of the first of them only.
@@ -78,10 +81,10 @@ export function idsOfWords(
         : sql` AND (SELECT 1 FROM ${wordsOf(walk)} AS earlier
             WHERE earlier.scope = ${walk.scope} AND earlier.id = entry.id
             AND earlier.word >= ${first} AND earlier.word < ${word} LIMIT 1) IS NULL`
-    return sql`SELECT id FROM ${wordsOf(walk)} AS entry
-      WHERE scope = ${walk.scope} AND word = ${word}${after}${isFirst}`
+    const entries = sql`SELECT id FROM ${wordsOf(walk)} AS entry
+      WHERE scope = ${walk.scope} AND word = ${word}${after}${isFirst} ${ordered}`
+    return sql`SELECT id FROM (${entries}) AS ${raw(`word${n}`)}`
   })
-  const isDescending = walk.sort[0]!.descending !== walk.backward
   return sql`SELECT id FROM (${join(parts, ' UNION ALL ')}) AS entries
-    ORDER BY id${raw(isDescending ? ' DESC' : '')} LIMIT ${raw(String(most))}`
+    ${ordered} LIMIT ${raw(String(most))}`
 }
