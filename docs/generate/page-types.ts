@@ -47,9 +47,12 @@ export const typesModules: readonly TypesModule[] = [
       'SeriesReport',
       'Session',
       'System',
-      'VersionNotice',
-      'VersionTraffic',
     ],
+  },
+  {
+    document: 'admin',
+    file: new URL('packages/pages/src/console/versions/version-types.ts', root),
+    names: ['VersionChangelog', 'VersionForecast', 'VersionNotice', 'VersionTraffic'],
   },
   {
     document: 'platform',

@@ -28,6 +28,7 @@ import { createRetention } from './retention.ts'
 import { seriesRoute } from './series-routes.ts'
 import { streamRoute } from './stream-routes.ts'
 import { versionTrafficRoutes } from './version-callers.ts'
+import { versionForecastRoute } from './version-forecast.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
@@ -90,19 +91,15 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     return readFirstSteps(store)
   }
   const stream = { hub, store, requestItem: itemOf, readState, flush, elapsedMs, log }
+  const { cursorKeys } = monitoring.options
+  const traffic = { db, store, clock, cursorKeys, flush, flushUsage }
   let stops: readonly (() => Promise<void>)[] = []
   return {
     nodes,
     routes: [
       keyUsageRoute({ ...monitoring.options, flush }),
-      ...versionTrafficRoutes({
-        db,
-        store,
-        clock,
-        cursorKeys: monitoring.options.cursorKeys,
-        flush,
-        flushUsage,
-      }),
+      ...versionTrafficRoutes(traffic),
+      versionForecastRoute(traffic),
       seriesRoute({ store, clock, flush }),
       errorsRoute({ store, clock, flush }),
       ...requestRoutes(monitoring.requests),

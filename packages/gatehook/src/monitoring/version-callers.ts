@@ -305,7 +305,7 @@ async function readCallers(
 
 const versionByName = prepareStatement('SELECT 1 AS version FROM gh_versions WHERE version = ?')
 
-async function requireVersion(from: Reader, version: string): Promise<void> {
+export async function requireVersion(from: Reader, version: string): Promise<void> {
   if (!(await from.get(versionByName([version])))) throw new Failure('not_found')
 }
 

@@ -6,6 +6,8 @@ export const CALLERS_MAX = 100
 /** The newest counts of a version that are examined. */
 export const COUNTS_MAX = 10_000
 const DAYS_MAX = 90
+/** The complete days from which a forecast follows. */
+export const FORECAST_DAYS = 30
 const HOURS_OF_WEEK = 7 * 24
 
 const customer = b
@@ -94,6 +96,39 @@ export const versionTrafficOperations = {
         has_more: b.bool().describe('Whether there are more callers.').example(false),
       })
       .named('VersionCallers'),
+  }),
+  forecast: operation('GET /admin/versions/:version/forecast', {
+    id: 'forecast_version_traffic',
+    summary: 'Forecast the requests of a version',
+    description:
+      'The sum over the callers: those that fall continue to fall, the others stay. Without a ' +
+      'request log, and for a version without requests, `points` is empty.',
+    query: {
+      customer: b.line(100).optional().describe('The id of a customer.'),
+      mode: b
+        .oneOf(['live', 'test'])
+        .optional()
+        .describe('Callers of one mode, and those without a credential.'),
+    },
+    output: b
+      .object({
+        version: b.text().example('v1'),
+        days: b.int(1).describe('The complete days that it follows from.').example(FORECAST_DAYS),
+        gone_by: b
+          .time()
+          .nullable()
+          .describe('The day of the last request; null: callers remain that do not fall.')
+          .example('2027-01-03T00:00:00.000Z'),
+        points: b
+          .list(
+            b.object({
+              at: b.time().describe('The start of a day.'),
+              requests: b.number().describe('Requests on this day.').example(140),
+            }),
+          )
+          .describe('Corners of a line of straight pieces, from today over 400 days.'),
+      })
+      .named('VersionForecast'),
   }),
   traffic: operation('GET /admin/versions/:version/traffic', {
     id: 'read_version_traffic',

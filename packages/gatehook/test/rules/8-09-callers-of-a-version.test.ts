@@ -64,6 +64,57 @@ eachFrozen('a caller that comes less often is falling, with a day', async (servi
   assert.deepEqual([days.body.hours, days.body.weeks, days.body.expected], [26, 2, 8])
 })
 
+eachFrozen('the forecast sums up the trends of the callers of a version', async (service) => {
+  const { at, as, operator } = service
+  const createKey = async (mode: string, name: string) => {
+    const body = { name, scopes: ['users:read'], mode }
+    return as((await operator.post('/admin/keys', body)).body.key)
+  }
+  const [falling, steady] = [await createKey('live', 'falls'), await createKey('live', 'stays')]
+  const test = await createKey('test', 'test')
+  for (let day = 1; day <= 10; day++) {
+    await at(`2026-12-${String(day).padStart(2, '0')}T09:00:00Z`)
+    for (let n = 2 * day; n <= 22; n++) await falling.get('/api/v1/users')
+    for (let n = 0; n < 5; n++) await steady.get('/api/v1/users')
+    await test.get('/api/v1/users')
+  }
+  await at('2026-12-11T10:00:00Z')
+  await as(undefined).get('/api/v1/users')
+  const read = async (query = '') => {
+    const { body, status, text } = await operator.get(`${PATH}/forecast${query}`)
+    assert.equal(status, 200, text)
+    return body
+  }
+  const line = (rows: readonly { at: string; requests: number }[]) =>
+    rows.map(({ at, requests }) => [at.slice(0, 10), requests])
+  const live = await read('?mode=live')
+  assert.deepEqual([live.version, live.days, live.gone_by], ['v1', 30, null])
+  assert.deepEqual(line(live.points), [
+    ['2026-12-11', 6],
+    ['2026-12-12', 5],
+    ['2028-01-15', 5],
+  ])
+  assert.equal((await read()).points[0].requests, 7)
+  assert.deepEqual((await read('?mode=test')).points[0].requests, 1)
+  assert.deepEqual((await read('?customer=cus_none')).points, [])
+  assert.deepEqual((await operator.get('/admin/versions/v2/forecast')).body.points, [])
+  assert.equal((await operator.get('/admin/versions/v9/forecast')).status, 404)
+  assert.equal((await operator.get(`${PATH}/forecast?mode=both`)).status, 400)
+})
+
+eachFrozen('a version that all callers leave has the day of the last request', async (service) => {
+  const { at, as, operator } = service
+  const body = { name: 'leaves', scopes: ['users:read'], mode: 'live' }
+  const caller = as((await operator.post('/admin/keys', body)).body.key)
+  for (let day = 1; day <= 8; day++) {
+    await at(`2026-12-${String(day).padStart(2, '0')}T09:00:00Z`)
+    for (let n = day; n <= 12; n++) await caller.get('/api/v1/users')
+  }
+  await at('2026-12-09T10:00:00Z')
+  const { gone_by } = (await operator.get(`${PATH}/forecast`)).body
+  assert.equal(gone_by, '2026-12-13T00:00:00.000Z')
+})
+
 eachFrozen(
   'callers are paged: credentials by requests, then endpoints',
   async (service, t) => {

@@ -360,30 +360,3 @@ export type System = {
     readonly secret: boolean
   }[]
 }
-
-export type VersionNotice = {
-  readonly version: string
-  readonly sent: boolean
-  readonly recipients: readonly {
-    readonly customer: string
-    readonly customer_name: string
-    readonly contact: string
-  }[]
-  readonly without_contact: readonly {
-    readonly customer: string
-    readonly customer_name: string
-  }[]
-}
-
-export type VersionTraffic = {
-  readonly weekday: number
-  readonly hour: number
-  readonly hours: number
-  readonly weeks: number
-  readonly expected: number
-  readonly customers: readonly {
-    readonly customer: string | null
-    readonly customer_name: string | null
-    readonly expected: number
-  }[]
-}

@@ -13,6 +13,8 @@ export interface Series {
   readonly dash?: 'dash' | 'dot'
   /** One value for each step, null for none. Areas and bars: the last series lies at the base. */
   readonly values: readonly (number | null)[]
+  /** Areas and bars: a line of its own above them. */
+  readonly isForecast?: boolean
   /** The total in the legend. */
   readonly total?: string
 }
@@ -23,16 +25,20 @@ interface Shape {
   readonly d: string
 }
 
+const stepsOf = (series: readonly Series[]): number =>
+  Math.max(0, ...series.map(({ values }) => values.length))
+
 const STEPS = [1, 1.5, 2, 3, 4, 5, 6, 8, 10]
 
 /** Returns a round number that is not below any value. */
 export function niceTop(kind: ShapeKind, series: readonly Series[]): number {
-  const steps = Math.max(0, ...series.map(({ values }) => values.length))
+  const steps = stepsOf(series)
   let top = 0
   for (let at = 0; at < steps; at++) {
-    const values = series.map(({ values }) => values[at] ?? 0)
-    const sum = kind === 'line' ? Math.max(0, ...values) : values.reduce((a, b) => a + b, 0)
-    top = Math.max(top, sum)
+    const value = ({ values }: Series) => values[at] ?? 0
+    const isLine = ({ isForecast }: Series) => kind === 'line' || isForecast === true
+    const sum = series.reduce((sum, each) => (isLine(each) ? sum : sum + value(each)), 0)
+    top = Math.max(top, sum, ...series.filter(isLine).map(value))
   }
   if (top <= 0) return 2
   const size = 10 ** Math.floor(Math.log10(top))
@@ -55,7 +61,13 @@ export function shapesOf(
   top: number,
 ): readonly Shape[] {
   const y = (value: number) => HEIGHT * (1 - value / top)
-  return kind === 'line' ? lines(series, y) : stack(kind, series, y)
+  if (kind === 'line') return lines(series, y)
+  const isForecast = (each: Series) => each.isForecast === true
+  const measured = series.filter((each) => !isForecast(each))
+  return [
+    ...stack(kind, measured, { y, steps: stepsOf(series) }),
+    ...lines(series.filter(isForecast), y),
+  ]
 }
 
 type Scale = (value: number) => number
@@ -80,19 +92,29 @@ function lines(series: readonly Series[], y: Scale): Shape[] {
   })
 }
 
+interface Scales {
+  readonly y: Scale
+  /** The steps of the time axis. */
+  readonly steps: number
+}
+
+/** Returns the number of steps up to the last one with a value. */
+const lengthOf = (series: readonly Series[]): number =>
+  Math.max(0, ...series.map(({ values }) => values.findLastIndex((value) => value !== null) + 1))
+
 /** Stacks from the last series upwards, so that errors lie at the base line. */
-function stack(kind: ShapeKind, series: readonly Series[], y: Scale): Shape[] {
-  const steps = Math.max(0, ...series.map(({ values }) => values.length))
-  const base = new Array<number>(steps).fill(0)
+function stack(kind: ShapeKind, series: readonly Series[], scales: Scales): Shape[] {
+  const length = lengthOf(series)
+  const base = new Array<number>(length).fill(0)
   const shapes: Shape[] = []
   for (const { name, tone, values } of [...series].reverse()) {
     const low = [...base]
-    for (let at = 0; at < steps; at++) base[at] = base[at]! + (values[at] ?? 0)
+    for (let at = 0; at < length; at++) base[at] = base[at]! + (values[at] ?? 0)
     const isHighest = shapes.length === series.length - 1
-    const d = kind === 'bars' ? bars(low, base, y) : area(low, base, y)
+    const d = kind === 'bars' ? bars(low, base, scales) : area(low, base, scales)
     const calm = kind === 'area' && isHighest && series.length > 1 ? ' calm' : ''
     shapes.push({ key: name, class: `f k-${tone}${calm}`, d })
-    if (calm) shapes.push({ key: `${name}-line`, class: `l k-${tone}`, d: outline(base, y) })
+    if (calm) shapes.push({ key: `${name}-line`, class: `l k-${tone}`, d: outline(base, scales) })
   }
   return shapes
 }
@@ -100,22 +122,22 @@ function stack(kind: ShapeKind, series: readonly Series[], y: Scale): Shape[] {
 const at = (steps: number) => (step: number) =>
   steps < 2 ? (step === 0 ? 0 : WIDTH) : (step / (steps - 1)) * WIDTH
 
-const outline = (high: readonly number[], y: Scale): string => {
-  const x = at(high.length)
+const outline = (high: readonly number[], { y, steps }: Scales): string => {
+  const x = at(steps)
   return high.length === 0
     ? ''
     : `M${high.map((value, step) => `${round(x(step))} ${round(y(value))}`).join('L')}`
 }
 
-function area(low: readonly number[], high: readonly number[], y: Scale): string {
+function area(low: readonly number[], high: readonly number[], scales: Scales): string {
   if (high.length === 0 || high.every((value, step) => value === low[step])) return ''
-  const x = at(high.length)
-  const back = low.map((value, step) => `${round(x(step))} ${round(y(value))}`).reverse()
-  return `${outline(high, y)}L${back.join('L')}Z`
+  const x = at(scales.steps)
+  const back = low.map((value, step) => `${round(x(step))} ${round(scales.y(value))}`).reverse()
+  return `${outline(high, scales)}L${back.join('L')}Z`
 }
 
-function bars(low: readonly number[], high: readonly number[], y: Scale): string {
-  const width = WIDTH / Math.max(1, high.length)
+function bars(low: readonly number[], high: readonly number[], { y, steps }: Scales): string {
+  const width = WIDTH / Math.max(1, steps)
   const gap = Math.min(2, width * 0.2)
   let d = ''
   high.forEach((value, step) => {

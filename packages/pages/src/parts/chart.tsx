@@ -1,4 +1,5 @@
 /** A chart with its legend, crosshair, range and table. `chart-shapes.ts` computes the shapes. */
+import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import {
   bandsOf,
@@ -11,6 +12,12 @@ import {
 } from './chart-shapes.ts'
 import { ChartTable } from './chart-table.tsx'
 import { Segments } from './segments.tsx'
+
+export interface ChartMark {
+  readonly ms: number
+  readonly label: string
+  readonly isBad?: boolean
+}
 
 interface ChartProps {
   readonly title: string
@@ -27,11 +34,9 @@ interface ChartProps {
   /** Called with a range that the reader has dragged over. */
   readonly onRange?: (fromMs: number, toMs: number) => void
   /** Vertical lines: the end of a version. */
-  readonly marks?: readonly {
-    readonly ms: number
-    readonly label: string
-    readonly isBad?: boolean
-  }[]
+  readonly marks?: readonly ChartMark[]
+  /** Displayed under the time axis, between its first and last step. */
+  readonly lanes?: ComponentChildren
   /** Without heading and table switch. */
   readonly isBare?: boolean
 }
@@ -64,7 +69,7 @@ export function Chart(props: ChartProps) {
         </div>
       </div>
       <ul class="legend">
-        {series.map(({ name, label, tone, dash, total }) => (
+        {series.map(({ name, label, tone, dash, total, isForecast }) => (
           <li key={name}>
             <button
               type="button"
@@ -72,14 +77,17 @@ export function Chart(props: ChartProps) {
               aria-pressed={!hidden.has(name)}
               onClick={() => toggle(name)}
             >
-              <i class={props.kind === 'line' ? `line ${dash ?? ''}` : undefined} />
+              <i class={props.kind === 'line' || isForecast ? `line ${dash ?? ''}` : undefined} />
               {label} {total !== undefined && <b>{total}</b>}
             </button>
           </li>
         ))}
       </ul>
       {view === 'chart' ? (
-        <Plot {...props} series={visible} />
+        <>
+          <Plot {...props} series={visible} />
+          {props.lanes}
+        </>
       ) : (
         <ChartTable {...props} series={visible} />
       )}
@@ -140,19 +148,20 @@ function usePointer({ times, onRange }: ChartProps) {
 }
 
 function Plot(props: ChartProps) {
-  const { title, summary, kind, series, times, timeLabel, format, size = 'normal', marks } = props
+  const { title, summary, kind, series, times, timeLabel, format, size = 'normal' } = props
+  const { marks = [] } = props
   const { canvas, at, start, handlers } = usePointer(props)
   const top = niceTop(kind, series)
   const shapes = shapesOf(kind, series, top)
   const x = (step: number) => (times.length < 2 ? 0 : (step / (times.length - 1)) * WIDTH)
-  const position = (ms: number) =>
-    ((ms - times[0]!) / Math.max(1, times.at(-1)! - times[0]!)) * WIDTH
+  const shareOf = (ms: number) => (ms - times[0]!) / Math.max(1, times.at(-1)! - times[0]!)
   const labels = [0, 0.25, 0.5, 0.75, 1].map((share) => Math.round(share * (times.length - 1)))
   const lines = bandsOf(top)
   const words = (step: number) =>
     series.map(({ label, values }) => `${label} ${valueText(values[step], format)}`).join(', ')
   return (
     <div class={size === 'normal' ? 'plot' : `plot ${size}`}>
+      {marks.length > 0 && <Flags marks={marks} shareOf={shareOf} />}
       <div class="y" aria-hidden="true">
         {lines.map((value) => (
           <span key={value}>{format(value)}</span>
@@ -187,11 +196,11 @@ function Plot(props: ChartProps) {
           {shapes.map((shape) => (
             <path key={shape.key} class={shape.class} d={shape.d} />
           ))}
-          {marks?.map(({ ms, label, isBad }) => (
+          {marks.map(({ ms, label, isBad }) => (
             <path
               key={label}
               class={isBad ? 'mark bad' : 'mark'}
-              d={`M${position(ms)} 0V${HEIGHT}`}
+              d={`M${shareOf(ms) * WIDTH} 0V${HEIGHT}`}
             />
           ))}
           {start !== undefined && at !== undefined && (
@@ -218,6 +227,38 @@ function Plot(props: ChartProps) {
         {times.length > 1 &&
           labels.map((step) => <span key={step}>{timeLabel(times[step]!)}</span>)}
       </div>
+    </div>
+  )
+}
+
+interface FlagsProps {
+  readonly marks: readonly ChartMark[]
+  readonly shareOf: (ms: number) => number
+}
+
+/** Labels of marks that are closer than this share of the width would overlap. */
+const FLAG_SHARE = 0.2
+
+/** The labels of marks, each on the side of its line that is wider. */
+function Flags({ marks, shareOf }: FlagsProps) {
+  const flags: (ChartMark & { readonly share: number })[] = []
+  for (const mark of marks.toSorted((a, b) => Number(b.isBad ?? 0) - Number(a.isBad ?? 0))) {
+    const share = shareOf(mark.ms)
+    if (flags.every((flag) => Math.abs(flag.share - share) > FLAG_SHARE)) {
+      flags.push({ ...mark, share })
+    }
+  }
+  return (
+    <div class="flags" aria-hidden="true">
+      {flags.map(({ label, share, isBad }) => (
+        <span
+          key={label}
+          class={isBad ? 'bad' : undefined}
+          style={share < 0.5 ? { left: `${share * 100}%` } : { right: `${(1 - share) * 100}%` }}
+        >
+          {label}
+        </span>
+      ))}
     </div>
   )
 }

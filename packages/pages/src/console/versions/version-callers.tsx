@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { ago, count, number } from '../../format.ts'
+import { lazy } from '../../lazy.tsx'
 import { useListPage } from '../../list-page.ts'
 import { Button } from '../../parts/button.tsx'
 import { CallLine } from '../../parts/call-line.tsx'
@@ -12,19 +13,19 @@ import { Spark } from '../../parts/strip.tsx'
 import { type Column, Pager, Sub, Table } from '../../parts/table.tsx'
 import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
-import { saveCsv } from '../csv.ts'
-import { customerName } from '../customer-names.ts'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
-import { WriteToCallers } from './version-notice.tsx'
 import {
   type Caller,
   moveLabel,
   outlookWords,
-  type UsageRow,
   type VersionDetail,
   versionPath,
 } from './version-shapes.ts'
+
+const { Lazy: WriteToCallers, prefetch: prefetchNotice } = lazy(() =>
+  import('./version-notice.tsx').then((module) => module.WriteToCallers),
+)
 
 const DAYS = 30
 const CSV_PAGES = 20
@@ -37,21 +38,19 @@ interface CallersProps {
 
 export function Callers({ row, onRetire }: CallersProps) {
   const { version } = row
-  const words = { customer: customer.value }
-  const { path, list, pageHref } = useListPage<Caller>(`${versionPath(version)}/callers`, {
-    ...words,
-    mode: mode.value,
-    days: DAYS,
-  })
+  const callers = `${versionPath(version)}/callers`
+  const words = { customer: customer.value, mode: mode.value, days: DAYS }
+  const { path, list, pageHref } = useListPage<Caller>(callers, words)
   const [isWriting, setWriting] = useState(false)
   const save = async () => {
-    const rows = await saveCsv<UsageRow>({
-      name: `callers-${version}`,
-      path: withQuery(`${versionPath(version)}/usage`, words),
+    const { saveCsv } = await import('../csv.ts')
+    const rows = await saveCsv<Caller>({
+      name: `callers-${version}-${mode.value}`,
+      path: withQuery(callers, words),
       maxPages: CSV_PAGES,
       columns: csvColumns,
     })
-    say(`Saved ${count(rows, 'row')}.`)
+    say(`Saved ${count(rows, 'caller')}.`)
   }
   return (
     <section class="section" aria-labelledby="callers">
@@ -60,7 +59,7 @@ export function Callers({ row, onRetire }: CallersProps) {
         <span class="soft small">
           {mode.value} callers of the last {DAYS} days, with all their requests
         </span>
-        <div class="right">
+        <div class="right" onPointerEnter={prefetchNotice}>
           {mayChange('administrator') && (
             <Button size="tiny" onClick={() => setWriting(true)}>
               Write to all…
@@ -105,15 +104,22 @@ export function Callers({ row, onRetire }: CallersProps) {
   )
 }
 
+const routeWords = ({ routes }: Caller): readonly string[] =>
+  routes.map(({ method, route }) => `${method} ${route}`)
+
 const csvColumns = {
-  customer: (row: UsageRow) => row.customer,
-  customer_name: (row: UsageRow) => customerName(row.customer),
-  key_id: (row: UsageRow) => row.key_id ?? '',
-  client_id: (row: UsageRow) => row.client_id ?? '',
-  method: (row: UsageRow) => row.method,
-  route: (row: UsageRow) => row.route,
-  count: (row: UsageRow) => String(row.count),
-  last_at: (row: UsageRow) => row.last_at,
+  customer: (row: Caller) => row.customer ?? '',
+  customer_name: (row: Caller) => row.customer_name ?? '',
+  mode: (row: Caller) => row.mode ?? '',
+  kind: (row: Caller) => row.kind,
+  id: (row: Caller) => row.id ?? '',
+  name: (row: Caller) => row.name ?? '',
+  routes: (row: Caller) => routeWords(row).join('; '),
+  count: (row: Caller) => String(row.count),
+  last_at: (row: Caller) => row.last_at ?? '',
+  outlook: (row: Caller) => row.outlook.kind,
+  gone_by: (row: Caller) => row.outlook.gone_by ?? '',
+  contact: (row: Caller) => row.contact ?? '',
 }
 
 const urlWords = (url: string): string => url.replace(/^https?:\/\//, '')
@@ -167,11 +173,7 @@ function columnsOf(version: string): readonly Column<Caller>[] {
       label: 'Routes',
       priority: 2,
       isMain: true,
-      cell: ({ routes }) => (
-        <span class="mono soft">
-          {routes.map(({ method, route }) => `${method} ${route}`).join(', ')}
-        </span>
-      ),
+      cell: (row) => <span class="mono soft">{routeWords(row).join(', ')}</span>,
     },
     { name: 'count', label: 'Requests', align: 'end', cell: ({ count }) => number(count) },
     {
@@ -189,7 +191,6 @@ function columnsOf(version: string): readonly Column<Caller>[] {
     {
       name: 'outlook',
       label: 'Outlook',
-      class: 'nowrap',
       cell: ({ outlook }) => {
         const [tone, words] = outlookWords(outlook)
         return <State tone={tone}>{words}</State>

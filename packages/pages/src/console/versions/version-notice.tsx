@@ -8,8 +8,8 @@ import { Field } from '../../parts/field.tsx'
 import { Failed, Notice } from '../../parts/notices.tsx'
 import { say } from '../../parts/toast.tsx'
 import { useSend } from '../../use-send.ts'
-import type { VersionNotice } from '../admin-types.ts'
 import { versionPath } from './version-shapes.ts'
+import type { VersionNotice } from './version-types.ts'
 
 interface WriteToCallersProps {
   readonly version: string

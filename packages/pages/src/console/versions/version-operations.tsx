@@ -10,7 +10,6 @@ import { Check, Field } from '../../parts/field.tsx'
 import { Failed, Loading, Notice } from '../../parts/notices.tsx'
 import { say } from '../../parts/toast.tsx'
 import { useSend } from '../../use-send.ts'
-import type { VersionTraffic } from '../admin-types.ts'
 import {
   brownoutWords,
   dateMessage,
@@ -21,6 +20,7 @@ import {
   type VersionDetail,
   versionPath,
 } from './version-shapes.ts'
+import type { VersionTraffic } from './version-types.ts'
 
 export type Operation = 'deprecate' | 'move' | 'brownout' | 'retire' | 'withdraw'
 

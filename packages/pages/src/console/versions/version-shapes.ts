@@ -20,17 +20,6 @@ export interface VersionDetail {
   readonly brownouts: readonly Brownout[]
 }
 
-/** A row of `GET /admin/versions/{v}/usage`. */
-export interface UsageRow {
-  readonly customer: string
-  readonly key_id: string | null
-  readonly client_id: string | null
-  readonly method: string
-  readonly route: string
-  readonly count: number
-  readonly last_at: string
-}
-
 const DAY_MS = 86_400_000
 
 export const versionPath = (version: string): string =>
@@ -107,6 +96,8 @@ export interface Caller {
   readonly customer: string | null
   readonly customer_name: string | null
   readonly contact: string | null
+  /** Null for unauthenticated callers. */
+  readonly mode: 'live' | 'test' | null
   readonly kind: 'key' | 'client' | 'person' | 'anonymous' | 'webhook'
   readonly id: string | null
   readonly name: string | null

@@ -1,32 +1,20 @@
-/** Versions: traffic, the calendar of each version, and the callers of the oldest. */
+/** Versions: traffic, the calendar and changes of each version, and the callers of the oldest. */
 import { useState } from 'preact/hooks'
-import { withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
-import { count, day, percent, short } from '../../format.ts'
+import { day } from '../../format.ts'
 import { lazy } from '../../lazy.tsx'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
-import { Chart } from '../../parts/chart.tsx'
-import type { SeriesTone } from '../../parts/chart-shapes.ts'
 import { Screen } from '../../parts/frame.tsx'
 import { Empty, Part } from '../../parts/notices.tsx'
-import { Segments } from '../../parts/segments.tsx'
 import { State } from '../../parts/state.tsx'
 import { Timeline, type TimelineEntry } from '../../parts/timeline.tsx'
 import { href, type PageProps } from '../../router.ts'
-import type { Page as ListPage, SeriesBody } from '../api-shapes.ts'
-import {
-  currentRange,
-  RANGES,
-  type RangeName,
-  selectInstants,
-  selectRange,
-  type TimeRange,
-  timeLabelOf,
-} from '../ranges.ts'
-import { customer, requestModes } from '../scope.ts'
+import type { Page as ListPage } from '../api-shapes.ts'
 import { mayChange } from '../session.ts'
 import { Callers } from './version-callers.tsx'
+import { Changes } from './version-changes.tsx'
+import { Traffic } from './version-chart.tsx'
 import type { Operation } from './version-operations.tsx'
 import {
   brownoutWords,
@@ -42,7 +30,6 @@ const { Lazy: VersionOperation, prefetch } = lazy(() =>
 )
 
 const EVERY_MS = 15_000
-const TONES: readonly SeriesTone[] = ['a', 'b', 'c', 'redirect']
 
 const numberOf = ({ version }: VersionDetail): number => Number(version.slice(1))
 
@@ -72,6 +59,7 @@ export function Page({ params }: PageProps) {
                   key={row.version}
                   row={row}
                   isNewest={at === 0}
+                  isOldest={at === rows.length - 1}
                   onSelect={(operation) => setOpen({ operation, version: row.version })}
                 />
               ))}
@@ -123,102 +111,10 @@ const OneVersion = ({ row: { version } }: { readonly row: VersionDetail }) => (
   </Empty>
 )
 
-const OPTIONS = (Object.keys(RANGES) as RangeName[])
-  .filter((name) => name !== '15m')
-  .map((name) => [name, RANGES[name].label] as const)
-
-/** The requests of each version; the oldest lies at the base. */
-function Traffic({ rows }: { readonly rows: readonly VersionDetail[] }) {
-  const range = currentRange('30d')
-  const path = withQuery('/admin/series', {
-    metric: 'versions',
-    ...range.words,
-    customer: customer.value,
-    mode: requestModes(),
-  })
-  const traffic = useLoaded<SeriesBody>(path, { everyMs: EVERY_MS })
-  return (
-    <section aria-label="Traffic">
-      <div class="head">
-        <p class="soft small">
-          {rows.length > 0 && `${count(rows.length, 'version')}. `}A request without a version gets
-          that of its key, otherwise the oldest.
-        </p>
-        <div class="acts">
-          <Segments
-            label="Range"
-            value={range.name ?? '30d'}
-            options={OPTIONS}
-            onChange={selectRange}
-          />
-        </div>
-      </div>
-      <Part
-        of={traffic}
-        subject="the traffic"
-        feature={{
-          title: 'The traffic is not counted',
-          text: 'The request log is off.',
-          setting: 'GATEHOOK_REQUEST_LOG=all',
-        }}
-      >
-        {(body) => <TrafficChart rows={rows} body={body} range={range} />}
-      </Part>
-    </section>
-  )
-}
-
-interface TrafficChartProps {
-  readonly rows: readonly VersionDetail[]
-  readonly body: SeriesBody
-  readonly range: TimeRange
-}
-
-function TrafficChart({ rows, body, range }: TrafficChartProps) {
-  const steps = body.series[0]?.values.length ?? 0
-  const first = Date.parse(body.from)
-  const stepMs = body.step_s * 1000
-  const counts = body.totals.versions ?? {}
-  const all = Object.values(counts).reduce<number>((sum, value) => sum + (value ?? 0), 0)
-  if (all === 0) {
-    return <Empty title="No request with a version in this range">Select a longer range.</Empty>
-  }
-  const series = rows.map(({ version }, at) => ({
-    name: version,
-    label: version,
-    tone: TONES[Math.min(at, TONES.length - 1)]!,
-    values: body.series.find(({ key }) => key === version)?.values ?? Array(steps).fill(0),
-    total: `${short(counts[version] ?? 0)} (${percent((counts[version] ?? 0) / all)})`,
-  }))
-  const inRange = (ms: number) => ms >= first && ms <= first + (steps - 1) * stepMs
-  const marks = rows.flatMap(({ version, deprecated_at: from, sunset_at: end }) => [
-    ...(from && inRange(Date.parse(from))
-      ? [{ ms: Date.parse(from), label: `${version} deprecated` }]
-      : []),
-    ...(end && inRange(Date.parse(end))
-      ? [{ ms: Date.parse(end), label: `${version} ended`, isBad: true }]
-      : []),
-  ])
-  const words = series.map(({ label, total }) => `${label} ${total}`).join(', ')
-  return (
-    <Chart
-      title="Requests by version"
-      summary={`Requests by version: ${words}.`}
-      kind="area"
-      size="tall"
-      series={series}
-      times={Array.from({ length: steps }, (_, at) => first + at * stepMs)}
-      timeLabel={timeLabelOf(range)}
-      format={short}
-      marks={marks}
-      onRange={(from, to) => selectInstants(from, to + stepMs)}
-    />
-  )
-}
-
 interface VersionCalendarProps {
   readonly row: VersionDetail
   readonly isNewest: boolean
+  readonly isOldest: boolean
   readonly onSelect: (operation: Operation) => void
 }
 
@@ -233,7 +129,7 @@ const BUTTONS = {
   retired: [['withdraw', 'Take back…']],
 } as const
 
-function VersionCalendar({ row, isNewest, onSelect }: VersionCalendarProps) {
+function VersionCalendar({ row, isNewest, isOldest, onSelect }: VersionCalendarProps) {
   const { version } = row
   const [tone, words] = versionState(row, slowNow().value)
   return (
@@ -266,6 +162,7 @@ function VersionCalendar({ row, isNewest, onSelect }: VersionCalendarProps) {
           ))}
         </div>
       )}
+      {!isOldest && <Changes version={version} />}
     </section>
   )
 }
