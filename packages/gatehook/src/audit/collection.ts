@@ -2,6 +2,7 @@
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Value } from '../storage/database.ts'
+import { auditActions } from './actions.ts'
 
 export const auditCollection: Collection = {
   name: 'audit',
@@ -11,7 +12,7 @@ export const auditCollection: Collection = {
     { name: 'at', type: 'time' },
     { name: 'actor_kind', type: 'text' },
     { name: 'actor_id', type: 'text' },
-    { name: 'action', type: 'text' },
+    { name: 'action', type: 'text', oneOf: Object.keys(auditActions) },
     { name: 'target', type: 'text' },
     { name: 'address', type: 'text', nullable: true },
     { name: 'request_id', type: 'text', nullable: true },

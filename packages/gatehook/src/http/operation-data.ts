@@ -66,6 +66,10 @@ export interface OperationOptions<I extends Members, Q extends Members, O extend
   readonly errors?: readonly FailureCode[]
 }
 
+/** Returns whether an operation reads a JSON body; a POST without members reads `{}` only. */
+export const readsJson = ({ method, input, accepts }: OperationData): boolean =>
+  accepts === undefined && (input !== undefined || method === 'POST')
+
 /** One operation without its types, for documents. */
 export interface OperationData extends OperationOptions<Members, Members, AnyMember> {
   readonly method: OperationMethod

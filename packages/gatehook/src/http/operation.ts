@@ -16,6 +16,7 @@ import {
   type OperationMethod,
   type OperationOf,
   type OperationOptions,
+  readsJson,
   statusOf,
 } from './operation-data.ts'
 import { createQueryReader } from './query-members.ts'
@@ -55,7 +56,11 @@ export function implement<I extends Members, Q extends Members, O extends AnyMem
   operation: OperationOf<I, Q, O>,
   handle: OperationHandler<I, Q>,
 ): Route {
-  const { method, path, input, query, accepts, produces, body = 'required' } = operation
+  const { method, path, query, accepts, produces } = operation
+  // A POST without members rejects every member, as each body rejects unknown ones.
+  const isEmpty = operation.input === undefined && readsJson(operation)
+  const input = isEmpty ? ({} as I) : operation.input
+  const body = isEmpty ? 'optional' : (operation.body ?? 'required')
   const { validates = accepts === undefined } = operation
   const readBody =
     input && validates && createBodyReader(input, operation.bodyCode, operation.isOpen)

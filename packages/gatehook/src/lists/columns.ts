@@ -16,11 +16,14 @@ const cellTypes: Readonly<Partial<Record<MemberSpec['kind'], CellType>>> = {
   json: 'json',
 }
 
-/** Returns a column for each member of the row, in their order. */
+/**
+ * Returns a column for each member of the row, in their order. A filter by a value outside of its
+ * set is a mistake, also if the set can grow with the next release.
+ */
 export const columnsOf = ({ spec }: AnyMember): ListColumn[] =>
-  Object.entries(spec.members ?? {}).map(([name, { kind, nullable, values, isOpen }]) => ({
+  Object.entries(spec.members ?? {}).map(([name, { kind, nullable, values }]) => ({
     name,
     type: cellTypes[kind] ?? 'text',
     ...(nullable && { nullable }),
-    ...(values && !isOpen && { oneOf: values }),
+    ...(values && { oneOf: values }),
   }))

@@ -45,6 +45,7 @@ export function readFilter(
 ): Filter {
   const entry = readEntryFilter(parameter, text, collection, view)
   if (entry) return entry
+  requireEntryKey(parameter, collection, view)
   const match = /^([a-z0-9_]+)(?:\[([a-z]+)\])?$/.exec(parameter)
   const column = match ? columnNamed(match[1]!, view) : undefined
   if (!match || column === undefined || !collection.filter.includes(column)) {
@@ -55,8 +56,6 @@ export function readFilter(
     throw parameterFailure('invalid_parameter', parameter, 'has an unknown operator')
   }
   const listColumn = collection.columns.find(({ name }) => name === column)!
-  if (listColumn.isMap)
-    throw parameterFailure('invalid_parameter', parameter, 'names no key: write metadata[key]')
   if (operator === 'null') return readNullFilter(parameter, text, listColumn)
   const parts = operator === 'in' ? text.split(',') : [text]
   if (parts.length > MAX_IN_VALUES) {
@@ -86,11 +85,25 @@ function readEntryFilter(
   view: View,
 ): Filter | undefined {
   const [, name = '', key = ''] = ENTRY.exec(parameter) ?? []
-  const column = columnNamed(name, view)
-  const isMap = collection.columns.some((listed) => listed.name === column && listed.isMap)
-  if (column === undefined || !isMap || !collection.filter.includes(column)) return undefined
+  const column = mapNamed(name, collection, view)
+  if (column === undefined) return undefined
   // Keys contain no quote, so that this text is in the cell exactly if the entry is.
   return { column, operator: 'holds', values: [`"${key}":${JSON.stringify(text)}`] }
+}
+
+/** Returns the column with entries that `name` filters; undefined if there is none. */
+function mapNamed(name: string, collection: Collection, view: View): string | undefined {
+  const column = columnNamed(name, view)
+  const isMap = collection.columns.some((listed) => listed.name === column && listed.isMap)
+  return column !== undefined && isMap && collection.filter.includes(column) ? column : undefined
+}
+
+/** Throws for a parameter of a column with entries whose key is missing or malformed. */
+function requireEntryKey(parameter: string, collection: Collection, view: View): void {
+  const name = parameter.split('[', 1)[0]!
+  if (mapNamed(name, collection, view) === undefined) return
+  const problem = `must name a key of 1 to 40 letters, digits, ".", "_" or "-", as in ${name}[key]`
+  throw parameterFailure('invalid_parameter', parameter, problem)
 }
 
 /** Returns the parameter of a filter, as requests have it. */

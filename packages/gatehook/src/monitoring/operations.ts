@@ -2,6 +2,7 @@
 import { b, type JsonOf } from '../fields/members.ts'
 import { operation } from '../http/operation.ts'
 import { TOPICS } from './live-hub.ts'
+import { validateModes } from './mode-condition.ts'
 import { requestQuery } from './request-filters.ts'
 import { METRICS } from './series.ts'
 
@@ -17,6 +18,7 @@ const range = {
 /** Modes in requests; `none` selects requests of unidentified callers. */
 const modes = b
   .text({ min: 1, max: FILTER_CHARACTERS })
+  .refine(validateModes)
   .optional()
   .describe('`live`, `test`, or `none` for unidentified callers; several separated by commas.')
 const owner = {

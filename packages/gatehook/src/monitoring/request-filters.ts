@@ -6,6 +6,7 @@
 import { b, type ValuesOf } from '../fields/members.ts'
 import type { RejectValue } from '../fields/spec.ts'
 import { join, raw, type Sql, sql } from '../storage/sql.ts'
+import { validateModes } from './mode-condition.ts'
 import { positionAt } from './position.ts'
 
 const VALUES_MAX = 20
@@ -102,6 +103,7 @@ function statusCondition(value: string): Sql | undefined {
 /** `live`, `test`, `live,none`: the callers of some requests are unidentified. */
 const modeFilter = text
   .refine((values, reject) => {
+    if (validateModes(values, reject) === undefined) return undefined
     const conditions = values
       .split(',')
       .map((value) => (value === 'none' ? sql`mode IS NULL` : sql`mode = ${value}`))

@@ -1,7 +1,7 @@
 /** Describes operations of the engine as OpenAPI paths and schemas. Pure. */
 import { type JsonSchema, type SchemaContext, valueSchema } from '../fields/schema.ts'
 import type { MemberSpec } from '../fields/spec.ts'
-import { type OperationData, statusOf } from '../http/operation-data.ts'
+import { type OperationData, readsJson, statusOf } from '../http/operation-data.ts'
 import { type FailureCode, failures } from '../kernel/failure.ts'
 import { answer, content, failing, listErrors, listParameters, listSchema, ref } from './parts.ts'
 
@@ -93,14 +93,15 @@ function describe(
 
 /** Returns references to the error responses, or responses with the operation's own errors. */
 function failuresOf(
-  { failure, failurePage, input, produces }: OperationData,
+  operation: OperationData,
   context: SchemaContext,
   statuses: readonly number[],
 ): JsonSchema {
+  const { failure, failurePage, input, produces } = operation
   if (!failure) {
     const page = produces !== undefined && { [produces]: { schema: { type: 'string' } } }
     return {
-      ...failing(...statuses, ...(input ? [413, 415] : [])),
+      ...failing(...statuses, ...(input || readsJson(operation) ? [413, 415] : [])),
       ...(failurePage !== undefined && { 400: { description: failurePage, content: page } }),
     }
   }
@@ -112,12 +113,12 @@ const isPage = ({ output }: OperationData): boolean => output?.spec.kind === 'pa
 
 /** Returns the codes that follow from path, body and headers, then the declared ones. */
 function errorsOf(operation: OperationData): FailureCode[] {
-  const { path, input, accepts, bodyCode = 'validation_failed', headers = [], query } = operation
+  const { path, bodyCode = 'validation_failed', headers = [], query } = operation
   const codes: FailureCode[] = [
     ...(path.includes(':') ? (['not_found'] as const) : []),
     ...(isPage(operation) ? listErrors : []),
     ...(query ? (['invalid_parameter', 'unknown_parameter'] as const) : []),
-    ...(input && !accepts ? (['invalid_json', bodyCode] as const) : []),
+    ...(readsJson(operation) ? (['invalid_json', bodyCode] as const) : []),
     ...(headers.includes('Idempotency-Key') ? idempotencyErrors : []),
     ...(headers.includes('If-Match') ? (['precondition_failed'] as const) : []),
     ...(operation.errors ?? []),

@@ -21,7 +21,13 @@ export function restorePath(context: ResourceContext, path: string): Record<stri
     scope: softDeletion.scope,
     summary: `Restore ${object}`,
     description: `Possible until the row is purged. ${reach.change}`,
-    errors: ['invalid_state', 'not_found', 'validation_failed', 'precondition_failed'],
+    errors: [
+      'invalid_json',
+      'invalid_state',
+      'not_found',
+      'validation_failed',
+      'precondition_failed',
+    ],
     parts: {
       parameters: [
         ref('parameters', 'IfMatch'),
@@ -30,7 +36,7 @@ export function restorePath(context: ResourceContext, path: string): Record<stri
       ],
       responses: {
         ...answer(200, 'The row.', ref('schemas', schema), row),
-        ...failing(404, 409, 412, 422),
+        ...failing(404, 409, 412, 413, 415, 422),
       },
     },
   })

@@ -288,6 +288,9 @@ function deleteOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
   }
 }
 
+/** Rejects the members of a body where none is declared. */
+const noMembers = createValidators({})
+
 function restoreOperation(
   entry: CatalogEntry,
   { perform }: ResourceDeps,
@@ -295,9 +298,11 @@ function restoreOperation(
 ): Operation {
   return {
     scope,
+    body: 'optional',
     handle(call) {
       const shape = shapeFor(entry, call)
       const target = targetOf(entry, call)
+      noMembers.create(call.body ?? {})
       return perform(call, async (tx) => {
         const written = await inCallersTerms(shape, () => entry.rows.restore(tx, target))
         return rowAnswer(shape, written)

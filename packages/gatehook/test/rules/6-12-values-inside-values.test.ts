@@ -180,6 +180,12 @@ eachService(
     for (const wrong of ['metadata=1', 'metadata[a b]=1', 'metadata[in][a]=1', 'extra[a]=1']) {
       assert.equal((await get(`${parcels}?${wrong.replace(' ', '%20')}`)).status, 400, wrong)
     }
+    for (const name of ['metadata', 'metadata[]', 'metadata[a b]', 'metadata[a', 'metadata[a]x']) {
+      const { body } = await get(`${parcels}?${encodeURIComponent(name)}=1`)
+      const [mistake] = body.errors
+      assert.deepEqual([mistake.parameter, mistake.code], [name, 'invalid_parameter'])
+      assert.match(mistake.message, /as in metadata\[key\]/)
+    }
   },
   DEPOT,
 )
