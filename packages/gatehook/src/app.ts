@@ -36,7 +36,7 @@ import { assembleTokens } from './assembly/tokens.ts'
 import { openTracing, requestTracing } from './assembly/tracing.ts'
 import { assembleVerifiers } from './assembly/verifiers.ts'
 import { assembleMakers, assembleWebhooks, withMakerReview } from './assembly/webhooks.ts'
-import { databaseTarget, drainDelayMs, publicUrlOf, tlsFilesOf } from './config/config.ts'
+import { databaseTarget, drainDelayMs, tlsFilesOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
 import { openApiDocuments, secretFieldNames } from './documents.ts'
 import type { After, Endpoint, Step } from './http/call.ts'
@@ -64,6 +64,7 @@ import { createQuota } from './quota/steps.ts'
 import { bindActing, bindRoutes, type Permission, permissionsOf } from './route-table.ts'
 import { openDatabase } from './storage/open.ts'
 import { checkServer } from './storage/server-check.ts'
+import { createNodeAddress, type NodeAddress } from './system/node-address.ts'
 import { openVersions } from './versions/versions.ts'
 
 export type { AppOptions } from './assembly/foundation.ts'
@@ -83,12 +84,12 @@ export async function openApp(options: AppOptions): Promise<App> {
   const clock = config.testClock ? new SettableClock(base) : base
   makeDataFolder(config)
   const database = await openDatabase(databaseTarget(config), { log, clock: base })
-  const address = { publicUrl: publicUrlOf(config, config.port) }
-  const publicUrl = () => address.publicUrl
+  const address = createNodeAddress({ config, log })
   try {
     if (!options.clock) await checkServer(database, wallClock, log)
     const { db, tracing } = await openTracing(config, options.release, database)
     const vault = await openVault(db, config, random)
+    const { publicUrl } = address
     return await compose({ ...options, random, clock, vault, db, tracing, publicUrl }, address)
   } catch (error) {
     await database.close()
@@ -96,10 +97,9 @@ export async function openApp(options: AppOptions): Promise<App> {
   }
 }
 
-type Address = { publicUrl: string }
-
-async function compose(base: Omit<Foundation, 'trail'>, address: Address): Promise<App> {
+async function compose(base: Omit<Foundation, 'trail'>, address: NodeAddress): Promise<App> {
   const prepared = await prepareDatabase(base)
+  if (base.adoptsNode) await address.adoptRunningNode(base.db)
   const foundation: Foundation = { ...base, trail: prepared.trail }
   const { config, log, db } = foundation
   const lifecycle = { isDraining: false }
@@ -157,13 +157,14 @@ async function compose(base: Omit<Foundation, 'trail'>, address: Address): Promi
     audit: prepared.trail,
     secrets,
     permissions,
+    publicUrl: address.publicUrl,
     openapi: (version) => modules.documents.get(version),
     inject: server.inject,
     work: work.start,
     async listen() {
       await work.start()
       const bound = await server.listen({ host: config.host, port: config.port })
-      address.publicUrl = publicUrlOf(config, bound.port)
+      if (base.serves !== false) await address.publish(db, bound.port)
       log.flush?.()
       return bound
     },
@@ -176,6 +177,7 @@ async function compose(base: Omit<Foundation, 'trail'>, address: Address): Promi
       lifecycle.isDraining = true
       await Promise.all([server.drain(DRAIN_LIMIT_MS), work.drain()])
       await work.stop()
+      await address.withdraw(db)
       await db.close()
     },
   }

@@ -38,6 +38,8 @@ export interface AppParts {
   /** The status and the rotation of the master secret. */
   readonly secrets: Pick<SecretsComponent, 'rotate' | 'status' | 'follow'>
   openapi(version: string): unknown
+  /** The base of absolute links. */
+  readonly publicUrl: () => string
   /** Starts background work without opening a port (§2.5). */
   work(): Promise<void>
   /** Starts background work and the server. */

@@ -23,6 +23,8 @@ export interface AppOptions {
   readonly serves?: boolean
   /** Whether this node sends webhooks once it works (§2.5). Default true. */
   readonly delivers?: boolean
+  /** Whether links have the address of the running node: for commands. Default false. */
+  readonly adoptsNode?: boolean
   /** The version of the program: `0.1.0`. */
   readonly release?: string
   /**

@@ -124,8 +124,7 @@ async function withLocalApi<T>(
     input,
     async (app) => {
       processKeys.set(key, await localPrincipal(app, customer, mode))
-      const config = readConfig(input.flags)
-      const { host } = new URL(publicUrlOf(config, config.port))
+      const { host } = new URL(app.publicUrl())
       return use(apiOf(app.service, localSender(app, { host, 'x-api-key': key })))
     },
     { ...opening, processKeys },

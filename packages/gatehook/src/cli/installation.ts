@@ -44,6 +44,9 @@ export interface Opening {
 /** For commands that create a key, a client, a person or an operator before the first start. */
 export const BEFORE_FIRST_START: Opening = { creates: true }
 
+/** With one of these flags, links have the address that they describe. */
+const ADDRESS_FLAGS = ['publicUrl', 'host', 'port'] as const
+
 /** Opens the app, runs `use`, and closes the app in any case. Throws the errors of `openApp`. */
 export async function withApp<T>(
   input: Input,
@@ -66,6 +69,7 @@ export async function withApp<T>(
     seed,
     onProgress: input.out.progress,
     release: packageVersion,
+    adoptsNode: !ADDRESS_FLAGS.some((name) => name in input.flags),
     ...(processKeys && { processKeys }),
   })
   try {

@@ -1,8 +1,6 @@
 /** `gatehook operators …`: operators of the console (§12.2), without a running node. */
 import type { App } from '../app.ts'
 import type { Actor } from '../audit/store.ts'
-import { publicUrlOf } from '../config/config.ts'
-import { readConfig } from '../config/environment.ts'
 import { readMembers } from '../fields/body.ts'
 import { ROLES } from '../kernel/principal.ts'
 import { operatorTable } from '../people/collection.ts'
@@ -148,11 +146,10 @@ export const operators: CommandFamily = {
       summary: 'a link that opens the console once, within 30 minutes',
       config: ['databaseUrl', 'publicUrl', 'host', 'port'],
       examples: [['gatehook operators link you@example.com', 'for a lost password']],
-      async act({ administration }, { args: [email], flags }) {
+      async act({ administration, publicUrl }, { args: [email] }) {
         const link = createConsoleLink(administration, email, cliActor())
         const { path, expires_at } = await requireFound('operator', email ?? '', link)
-        const config = readConfig(flags)
-        return { url: `${publicUrlOf(config, config.port)}${path}`, expires_at }
+        return { url: `${publicUrl()}${path}`, expires_at }
       },
       describe: ({ url, expires_at }) =>
         `Opens the console once, until ${expires_at}:\n\n  ${url}\n`,

@@ -51,6 +51,21 @@ test('a link to the portal of a customer opens one session', async (t) => {
   assert.equal((await open()).status, 401)
 })
 
+test('links have the address of the node that runs, unless flags name another', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const run = await serving(t, place, '--no-seed')
+  const baseOf = async (...args: string[]) => {
+    const { url } = await jsonOf(place, ...args)
+    return url.split('/').slice(0, 3).join('/')
+  }
+  assert.equal(await baseOf('portal-link', 'default'), run.url)
+  assert.equal(await baseOf('operators', 'link'), run.url)
+  assert.equal(await baseOf('operators', 'link', '--port', '4000'), 'http://127.0.0.1:4000')
+  run.kill('SIGTERM')
+  await run.ended
+  assert.equal(await baseOf('operators', 'link'), 'http://127.0.0.1:8787')
+})
+
 const otherService = `import { f, resource, service } from 'gatehook'
 
 const notes = resource('notes', {
