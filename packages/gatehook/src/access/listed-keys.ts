@@ -1,10 +1,10 @@
 /**
- * The list of keys with facts that change without the key: the end of an overlap of secrets, and
- * the requests that were rejected lately. A single key has none of them, so that its entity tag
- * is stable.
+ * Keys with facts that change without the key: the end of an overlap of secrets, and the requests
+ * that were rejected lately. The entity tag of a single key does not depend on them.
  */
-import { b } from '../fields/members.ts'
+import { b, type JsonOf } from '../fields/members.ts'
 import type { Call } from '../http/call.ts'
+import { entityTag } from '../http/conditional.ts'
 import { parameterFailure } from '../http/query.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Collection, View } from '../lists/collection.ts'
@@ -93,6 +93,27 @@ export function listKeys(
       if (refusalsOf) item.refused_24h = refusals ? (refusals.get(refusalsOf as string) ?? 0) : null
     }
   })
+}
+
+/**
+ * Reads a single key with the members of the list. Its entity tag is that of the stored key: a
+ * rejected request does not make `If-Match` of a change fail.
+ */
+export async function readKey(
+  { db, clock }: Pick<Administration, 'db' | 'clock'>,
+  id: string,
+  readRefusals: ReadRefusals,
+): Promise<{ readonly key: JsonOf<typeof listedKey>; readonly etag: string }> {
+  const key = await keyTable.read(db, id)
+  const [overlaps, refusals] = await Promise.all([
+    readOverlaps(db, [id], clock.now()),
+    readRefusals([id]),
+  ])
+  const facts = {
+    overlap_ends_at: overlaps.get(id) ?? null,
+    refused_24h: refusals ? (refusals.get(id) ?? 0) : null,
+  }
+  return { key: { ...key, ...facts }, etag: entityTag(JSON.stringify(key)) }
 }
 
 /** Returns the ends of overlaps of secrets by the id of the key. */

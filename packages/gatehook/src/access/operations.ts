@@ -61,7 +61,7 @@ export const keyOperations = (admin: Pick<Administration, 'scopes' | 'versions'>
   read: operation('GET /admin/keys/:id', {
     id: 'get_key',
     summary: 'Read an API key',
-    output: apiKey,
+    output: listedKey,
   }),
   update: operation('PATCH /admin/keys/:id', {
     id: 'update_key',

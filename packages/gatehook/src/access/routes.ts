@@ -8,7 +8,7 @@ import { customerTable, keyTable } from './collections.ts'
 import { createCustomer, updateCustomer } from './customers.ts'
 import { isKeyInReach, keyReachOf, updateKey } from './key-update.ts'
 import { createKey, revokeKey, rollKey } from './keys.ts'
-import { listKeys, type ReadRefusals } from './listed-keys.ts'
+import { listKeys, type ReadRefusals, readKey } from './listed-keys.ts'
 import {
   customerOperations,
   keyOperations,
@@ -49,7 +49,10 @@ function keyRoutes(admin: Administration, deps: KeyRouteDeps): Route[] {
   return [
     implement(operations.list, (call, _, { scope }) => listKeys(admin, call, scope, deps)),
     change(operations.create, ({ admin, input, caller }) => createKey(admin, input, caller)),
-    key.read(operations.read),
+    implement(operations.read, async ({ params }) => {
+      const { key, etag } = await readKey(admin, params.id!, deps.readRefusals)
+      return { ...respond(operations.read, key), headers: { etag } }
+    }),
     keyInReach.change(operations.update, ({ admin, params, input, caller, principal }) =>
       updateKey(admin, params.id!, input, { ...caller, reach: keyReachOf(principal) }),
     ),
