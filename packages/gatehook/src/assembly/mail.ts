@@ -4,6 +4,7 @@ import { createFileTransport } from '../mail/file-transport.ts'
 import { createMailer, type Mailer, type MailTemplates } from '../mail/mailer.ts'
 import type { MailOutbox } from '../mail/outbox.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
+import type { Metric } from '../system/metrics.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** The sender of mail that is stored as files. */
@@ -23,5 +24,16 @@ export function assembleMail(
   const from = mail?.from ?? FILE_SENDER
   const mailer = createMailer({ db, clock, log, outbox, transport, from, templates })
   const { sendDue, chores, start, stop } = mailer
-  return { outbox, sendDue, chores, stop, ...(delivers && { start }) }
+  const metrics = mailMetrics(mailer)
+  return { outbox, sendDue, chores, metrics, stop, ...(delivers && { start }) }
 }
+
+const mailMetrics = ({ figures }: Pick<Mailer, 'figures'>): readonly Metric[] => [
+  {
+    name: 'gatehook_mail_attempts_total',
+    help: 'Attempts to send mail by outcome: sent, retried, failed for good.',
+    type: 'counter',
+    read: () =>
+      Object.entries(figures()).map(([outcome, value]) => ({ value, labels: { outcome } })),
+  },
+]

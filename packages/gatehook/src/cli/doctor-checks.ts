@@ -193,6 +193,8 @@ export async function checkMail(
   const failed = await countMail(db, 'failed', MAIL_COUNT_MAX)
   if (failed === 0) return ok(waiting === 0 ? place : `${place}; ${waiting} waiting`)
   const error = await findLastMailError(db)
-  const hint = 'Correct the transport. The mail is deleted after 7 days; its senders may repeat it.'
+  const hint =
+    'Correct the transport. The mail is deleted after 7 days; its senders may repeat it. ' +
+    'An alert on gatehook_mail_attempts_total{outcome="failed"} reports the next one.'
   return warn(`${place}; ${waiting} waiting, ${failed} failed: ${error}`, hint)
 }

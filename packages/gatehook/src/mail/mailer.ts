@@ -59,9 +59,17 @@ interface MailerDeps {
   readonly templates: MailTemplates
 }
 
+/** Attempts of this node by outcome. `failed`: no further attempt follows. */
+interface MailFigures {
+  readonly sent: number
+  readonly retried: number
+  readonly failed: number
+}
+
 export interface Mailer {
   /** Sends all mail that is due, and returns the number of mails that the transport accepted. */
   sendDue(): Promise<number>
+  figures(): MailFigures
   start(): void
   stop(): Promise<void>
   readonly chores: Readonly<Record<string, () => Promise<number>>>
@@ -92,13 +100,17 @@ async function sendInTime(work: Promise<void>): Promise<void> {
 }
 
 /** Creates the function that sends one mail; it returns whether the transport accepted it. */
-function createSender({ db, clock, log, transport, from, templates }: MailerDeps) {
+function createSender(
+  { db, clock, log, transport, from, templates }: MailerDeps,
+  count: (outcome: keyof MailFigures) => void,
+) {
   /** Takes a mail and counts the attempt; undefined if another node has it, or it has failed. */
   const claim = (row: store.MailRow) =>
     db.write(async (tx) => {
       const nowMs = clock.now()
       if (row.attempts >= MAX_ATTEMPTS) {
         await store.failMail(tx, row, nowMs + FAILED_RETENTION_MS, 'the node was stopped')
+        tx.afterCommit(() => count('failed'))
         return undefined
       }
       const isMine = (await store.leaseMail(tx, row, nowMs + LEASE_MS)) === 1
@@ -111,6 +123,7 @@ function createSender({ db, clock, log, transport, from, templates }: MailerDeps
     const { id: mail, kind, attempts } = row
     // The error of a transport may contain the address of the recipient.
     log.warn({ mail, kind, attempts }, isLast ? 'a mail failed' : 'a mail is retried')
+    count(isLast ? 'failed' : 'retried')
     const nowMs = clock.now()
     await db.write((tx) =>
       isLast
@@ -131,6 +144,7 @@ function createSender({ db, clock, log, transport, from, templates }: MailerDeps
         const message = { id, from, ...mail }
         checkMessage(message)
         await sendInTime(transport.send(message))
+        count('sent')
       }
       await db.write((tx) => store.deleteMail(tx, id))
       return mail !== undefined
@@ -143,7 +157,8 @@ function createSender({ db, clock, log, transport, from, templates }: MailerDeps
 
 export function createMailer(deps: MailerDeps): Mailer {
   const { db, clock, log, outbox } = deps
-  const sendOne = createSender(deps)
+  const figures = { sent: 0, retried: 0, failed: 0 }
+  const sendOne = createSender(deps, (outcome) => void figures[outcome]++)
   let isStopped = false
   const sendDue = async (): Promise<number> => {
     let sent = 0
@@ -160,6 +175,7 @@ export function createMailer(deps: MailerDeps): Mailer {
   let polledAtMs = Number.NEGATIVE_INFINITY
   return {
     sendDue,
+    figures: () => ({ ...figures }),
     start() {
       isStopped = false
       let lastMs = clock.now()

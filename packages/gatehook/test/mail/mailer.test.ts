@@ -72,6 +72,10 @@ eachDatabase('a mail is sent once by several nodes, and its row is deleted', asy
   )
   const subjects = sent.map(({ subject }) => Number(subject)).toSorted((a, b) => a - b)
   assert.deepEqual(subjects, [...Array(12).keys()])
+  assert.deepEqual(
+    nodes.map(({ figures }) => figures().sent),
+    counts,
+  )
   assert.deepEqual(await rows(), [])
 })
 
@@ -105,6 +109,7 @@ eachDatabase('a mail is retried with growing delays, 8 attempts in all', async (
     assert.equal(attempts, n, 'before the delay has passed')
     pass(1)
   }
+  assert.deepEqual(mailer.figures(), { sent: 0, retried: 7, failed: 1 })
   const failed = { state: 'failed', attempts: 8, error: '450 try later', payload: '{}' }
   assert.deepEqual(await rows(), [failed])
   pass(7 * 86_400_000 - 1)
@@ -128,9 +133,11 @@ eachDatabase('a permanent error is not retried', async (db) => {
     throw permanentError('550 no such mailbox')
   })
   await enqueue()
-  await node().sendDue()
+  const mailer = node()
+  await mailer.sendDue()
   const [row] = await rows()
   assert.deepEqual([row?.state, row?.attempts], ['failed', 1])
+  assert.deepEqual(mailer.figures(), { sent: 0, retried: 0, failed: 1 })
 })
 
 eachDatabase('a mail of a node that was killed is due again after its lease', async (db) => {
