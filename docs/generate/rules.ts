@@ -137,6 +137,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
       ['6.13', 'A client sets a `.writeOnce()` field when it creates the row, and never again.'],
       ['6.14', 'Jobs, event handlers and recurring jobs of own code run at least once.'],
+      ['6.16', "`f.id('bk')` gives rows ids as text with a prefix, which sort by time."],
       [
         '6.20',
         '`POST …/batch` creates up to 100 rows in one transaction: all, or each on its own.',

@@ -76,9 +76,10 @@ export function assembleConsoleApi(
   const overview = resourceOverviewRoute(catalog, { db, features })
   const search = searchRoute({
     db,
-    tables: [...catalog.entries].map(([name, { collection }]) => ({
+    tables: [...catalog.entries].map(([name, { collection, definition }]) => ({
       collection: name,
       table: collection.table,
+      idPrefix: definition.fields.id!.idPrefix,
     })),
     requests: store,
   })

@@ -59,6 +59,7 @@ export function assembleEvents(
   })
   const catalog = createCatalog(service, {
     clock,
+    random,
     record,
     counterSlots: db.dialect.counterSlots,
     credentials: assembleCredentials(foundation, service, late),

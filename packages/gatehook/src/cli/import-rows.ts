@@ -95,7 +95,7 @@ async function* readTable(
  */
 function cellValue(spec: FieldSpec | undefined, { text, isQuoted }: CsvCell): unknown {
   if (text === '' && !isQuoted) return spec?.nullable ? null : undefined
-  const kind = spec?.kind ?? 'string'
+  const kind = spec?.idPrefix === undefined ? (spec?.kind ?? 'string') : 'string'
   if (kind === 'bool') return text === 'true' || (text === 'false' ? false : text)
   if (NUMBER_KINDS.has(kind))
     return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? Number(text) : text

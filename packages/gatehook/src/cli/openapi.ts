@@ -4,6 +4,7 @@ import { readConfig } from '../config/environment.ts'
 import { DOCUMENTS, openApiDocuments } from '../documents.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
+import { systemRandom } from '../kernel/random.ts'
 import { withServer } from '../openapi/routes.ts'
 import { type Catalog, createCatalog } from '../resources/catalog.ts'
 import type { Service, ServiceDefinition } from '../resources/service.ts'
@@ -17,6 +18,7 @@ import { serviceOf } from './service-file.ts'
 export const catalogOf = (definition: ServiceDefinition): Catalog =>
   createCatalog(definition, {
     clock: wallClock,
+    random: systemRandom(),
     record: () => Promise.reject(new Error('bug: a document records no events')),
     counterSlots: 1,
   })

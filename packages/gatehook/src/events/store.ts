@@ -15,11 +15,15 @@ export type Sink = (tx: Tx, event: StoredEvent) => Promise<void>
 
 export type RecordEvent = (tx: Tx, scope: Scope, event: NewEvent) => Promise<StoredEvent>
 
-const insert = prepareStatement(
-  `INSERT INTO gh_events
-     (scope, id, type, collection, object_id, shape, object, created, request_id, trace)
+const insertionWith = (id: 'object_id' | 'object_key') =>
+  prepareStatement(
+    `INSERT INTO gh_events
+     (scope, id, type, collection, ${id}, shape, object, created, request_id, trace)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-)
+  )
+const insert = insertionWith('object_id')
+/** For objects whose ids are texts. */
+const insertWithKey = insertionWith('object_key')
 
 /** Returns the `traceparent` of an event's span; undefined outside of a trace. */
 export type TraceEvent = (tx: Tx, event: StoredEvent) => string | undefined
@@ -56,8 +60,9 @@ export function createRecorder({
       shape,
       created: Math.floor(now / 1000),
     }
+    const insertion = typeof event.objectId === 'string' ? insertWithKey : insert
     await tx.run(
-      insert([
+      insertion([
         scope,
         stored.id,
         event.type,

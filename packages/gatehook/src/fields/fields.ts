@@ -156,12 +156,31 @@ function sourceOf({ source, flags }: RegExp): string {
   throw new TypeError(`f.pattern(/${source}/${flags}): write the pattern without flags`)
 }
 
+function declareId(prefix: string): Field<string, 'never'>
+function declareId(): Field<number, 'never'>
+function declareId(prefix?: string): Field<number | string, 'never'> {
+  const form = prefix === undefined ? { min: 1 } : { idPrefix: prefix }
+  return new Field({ kind: 'id', write: 'never', nullable: false, ...form })
+}
+
+function declareRef(target: string, prefix: string): Field<string, 'required'>
+function declareRef(target: string): Field<number, 'required'>
+function declareRef(target: string, prefix?: string): Field<number | string, 'required'> {
+  return field('ref', { target, ...(prefix === undefined ? { min: 1 } : { idPrefix: prefix }) })
+}
+
 export const f = {
-  /** The integer id of the row. The database generates it and never reuses it (§6.8). */
-  id: (): Field<number, 'never'> =>
-    new Field({ kind: 'id', write: 'never', nullable: false, min: 1 }),
-  /** The id of a row of another resource, with the same customer and mode. */
-  ref: (target: string): Field<number, 'required'> => field('ref', { target, min: 1 }),
+  /**
+   * The id of the row: an integer that the database generates and never reuses (§6.8). With a
+   * prefix, `f.id('bk')`, it is a text, `bk_0VhKq3ZrT4mXw9sLd2fGhJ`: ids sort by the time of
+   * creation, and strangers cannot guess them (§6.16).
+   */
+  id: declareId,
+  /**
+   * The id of a row of another resource, with the same customer and mode. If those ids have a
+   * prefix, name it: `f.ref('bookings', 'bk')`.
+   */
+  ref: declareRef,
   /** Text of at most 255 characters, or `.max()`. */
   string: (): Field<string, 'required'> => field('string', { max: DEFAULT_STRING_MAX }),
   /** An e-mail address, compared without case (§6.8). */

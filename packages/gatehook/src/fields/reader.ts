@@ -4,6 +4,7 @@
  */
 import type { FieldError } from '../kernel/failure.ts'
 import type { MistakeCode } from '../kernel/mistakes.ts'
+import { idWords, isPrefixedId } from '../kernel/row-id.ts'
 import { parseTime } from '../kernel/time.ts'
 import { boundUnits, formatDecimal, parseDecimal } from './decimal.ts'
 import { formatDuration, parseDuration } from './duration.ts'
@@ -232,8 +233,8 @@ const mistakeFinders: Readonly<
     (spec: MemberSpec) => FindMistake
   >
 > = {
-  id: (spec) => integerFinder({ min: 1, ...spec }),
-  ref: (spec) => integerFinder({ min: 1, ...spec }),
+  id: idFinder,
+  ref: idFinder,
   int: integerFinder,
   number: (spec) => numberFinder(spec, 'a number', (value) => typeof value === 'number'),
   bool: ({ nullable }) => typeFinder('boolean', 'true or false', nullable),
@@ -258,6 +259,12 @@ const mistakeFinders: Readonly<
   },
   json: ({ max }) => (max === undefined ? never : jsonFinder(max)),
   page: () => never,
+}
+
+function idFinder(spec: MemberSpec): FindMistake {
+  const { idPrefix } = spec
+  if (idPrefix === undefined) return integerFinder({ min: 1, ...spec })
+  return textFinder(spec, idWords(idPrefix), (text) => isPrefixedId(idPrefix, text))
 }
 
 function typeFinder(type: string, words: string, nullable: boolean): FindMistake {

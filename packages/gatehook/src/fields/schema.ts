@@ -1,4 +1,5 @@
 /** The JSON Schema of fields and members, for OpenAPI and for the gate. Pure. */
+import { rowIdPattern } from '../kernel/row-id.ts'
 import { boundUnits, decimalPattern, formatDecimal } from './decimal.ts'
 import { formatDuration } from './duration.ts'
 import type { FieldSpec } from './fields.ts'
@@ -32,8 +33,8 @@ const JSON_TYPES = ['object', 'array', 'string', 'number', 'boolean']
 type SchemaOf = (spec: MemberSpec, context: SchemaContext) => JsonSchema
 
 const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
-  id: () => integerSchema({ min: 1 }),
-  ref: () => integerSchema({ min: 1 }),
+  id: idSchema,
+  ref: idSchema,
   int: integerSchema,
   number: (spec) => withBounds({ type: 'number' }, spec, 'minimum', 'maximum'),
   bool: () => ({ type: 'boolean' }),
@@ -89,6 +90,12 @@ const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
   }),
   json: ({ max }) => (max === undefined ? {} : { type: JSON_TYPES, 'x-max-json-length': max }),
   page: ({ items }, context) => context.page(valueSchema(items!, context)),
+}
+
+/** The schema of an id, also in paths and queries. */
+export function idSchema({ idPrefix }: Pick<MemberSpec, 'idPrefix'>): JsonSchema {
+  if (idPrefix === undefined) return integerSchema({ min: 1 })
+  return { type: 'string', pattern: rowIdPattern(idPrefix) }
 }
 
 /** JSON Schema has no bounds for text that is a number. */

@@ -39,6 +39,8 @@ interface BaseSpec {
   readonly values?: readonly string[]
   /** The regular expression of a text. */
   readonly pattern?: string
+  /** The prefix of an id, or of the ids to which a reference refers; undefined: integers. */
+  readonly idPrefix?: string
   /** The digits of a decimal, and those after its point. */
   readonly precision?: number
   readonly scale?: number

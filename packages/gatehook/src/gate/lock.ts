@@ -20,6 +20,7 @@ export interface LockedField {
   readonly scale?: number
   readonly values?: readonly string[]
   readonly target?: string
+  readonly idPrefix?: string
   readonly stamp?: string
   readonly isWriteOnce?: boolean
   readonly isWriteOnly?: boolean

@@ -3,6 +3,7 @@
  * value of one field to another. The code compiles; the team decides whether it is right. Pure.
  */
 import { shortestMatch } from '../fields/pattern.ts'
+import { lowestRowId } from '../kernel/row-id.ts'
 import type { LockedField, LockedFields } from './lock.ts'
 
 const literal = (value: unknown): string =>
@@ -39,7 +40,8 @@ export function fieldCode(spec: LockedField): string {
   if (spec.stamp) return spec.stamp === 'created' ? 'f.createdAt()' : 'f.updatedAt()'
   const argument =
     {
-      ref: literal(spec.target),
+      id: spec.idPrefix && literal(spec.idPrefix),
+      ref: [spec.target, spec.idPrefix].flatMap((word) => (word ? literal(word) : [])).join(', '),
       oneOf: tupleOf(spec.values),
       decimal: `${spec.precision}, ${spec.scale}`,
       pattern: `/${spec.pattern}/`,
@@ -68,6 +70,7 @@ export function fieldCode(spec: LockedField): string {
 export function placeholderCode({ kind, min, nullable, values, ...spec }: LockedField): string {
   if (spec.default !== undefined) return literal(spec.default)
   if (nullable) return 'null'
+  if (spec.idPrefix !== undefined) return literal(lowestRowId(spec.idPrefix))
   const placeholders: Readonly<Record<string, string>> = {
     oneOf: literal(values?.[0] ?? ''),
     email: literal('unknown@example.com'),
@@ -119,6 +122,9 @@ const valueGroups: Readonly<Record<string, ValueGroup>> = {
   json: 'json',
 }
 
+const groupOf = ({ kind, idPrefix }: LockedField): ValueGroup | undefined =>
+  idPrefix === undefined ? valueGroups[kind] : 'text'
+
 /** Converts the value of `from` in the expression `source` (`old.name`) to a value of `to`. */
 export function conversionOf(from: LockedField, to: LockedField, source: string): Conversion {
   const { code, decide } = nonNullConversion(from, to, source)
@@ -137,7 +143,7 @@ export function conversionOf(from: LockedField, to: LockedField, source: string)
 }
 
 function nonNullConversion(from: LockedField, to: LockedField, source: string): Conversion {
-  const groups = `${valueGroups[from.kind]} ${valueGroups[to.kind]}`
+  const groups = `${groupOf(from)} ${groupOf(to)}`
   const unchanged: Conversion = { code: source, decide: undefined }
   if (groups === 'number number') return numberConversion(from, to, source) ?? unchanged
   if (groups === 'text text') return textConversion(from, to, source) ?? unchanged

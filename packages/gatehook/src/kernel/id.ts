@@ -4,6 +4,8 @@ import type { Random } from './random.ts'
 
 const TIME_CHARACTERS = 8 // 62^8 ms is the year 8888
 const RANDOM_CHARACTERS = 14
+/** The characters of an id after its prefix. */
+export const TIME_ORDERED_CHARACTERS = TIME_CHARACTERS + RANDOM_CHARACTERS
 const COUNTER_CHARACTERS = 3
 
 /** Generates an id, for example `evt_0VhKq3Zr…`, whose text order is time order. */

@@ -32,6 +32,8 @@ export interface ListColumn {
   readonly nullable?: boolean
   /** For `text`: the allowed values; a filter by another value gives `invalid_parameter`. */
   readonly oneOf?: readonly string[]
+  /** For `text`: the value is an id with this prefix; a filter by another text is rejected. */
+  readonly idPrefix?: string
   /** For `json`: an object with texts by key, which `name[key]=` filters. */
   readonly isMap?: boolean
   /** For `decimal`: the digits, and those after the point. */
@@ -44,7 +46,10 @@ export interface Collection {
   readonly table: string
   /** The selected columns in order; the id is the first. */
   readonly columns: readonly ListColumn[]
-  /** Whether ids are integers, which the keyset style requires (§7.1). Default false. */
+  /**
+   * Whether ids are integers. The keyset style requires them, or an id with an `idPrefix` (§7.1).
+   * Default: false.
+   */
   readonly integerId?: boolean
   /** Whether rows belong to a scope. False for lists of the installation (`/admin/…`). */
   readonly scoped: boolean

@@ -2,6 +2,7 @@
  * Exact totals, updated in the transaction that changes the rows (§7.9). Each scope and collection
  * has one counter, split into slots so that concurrent writers do not queue for one row.
  */
+import type { RowId } from '../kernel/row-id.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
 
@@ -22,11 +23,15 @@ export async function addToTotal(
   slots: number,
   scope: number,
   collection: string,
-  spread: number,
+  spread: RowId,
   difference: number,
 ): Promise<void> {
-  await tx.run(change([scope, collection, spread % slots, difference]))
+  await tx.run(change([scope, collection, slotOf(spread, slots), difference]))
 }
+
+/** The last characters of a text are random; their codes are. */
+const slotOf = (spread: RowId, slots: number): number =>
+  (typeof spread === 'number' ? spread : spread.charCodeAt(spread.length - 1)) % slots
 
 export async function readTotal(
   reader: Reader,

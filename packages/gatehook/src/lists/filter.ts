@@ -7,6 +7,7 @@ import { parseDecimal } from '../fields/decimal.ts'
 import { parseDuration } from '../fields/duration.ts'
 import { isDate, isTimeOfDay, isUuid, normalizeTimeOfDay } from '../fields/reader.ts'
 import { parameterFailure } from '../http/query.ts'
+import { idWords, isPrefixedId } from '../kernel/row-id.ts'
 import { parseTime } from '../kernel/time.ts'
 import type { Collection, ListColumn, View } from './collection.ts'
 
@@ -166,6 +167,9 @@ function readValue(parameter: string, text: string, column: ListColumn): string 
     case 'email':
       return foldCase(text)
     default:
+      if (column.idPrefix !== undefined && !isPrefixedId(column.idPrefix, text)) {
+        throw invalid(idWords(column.idPrefix))
+      }
       if (column.oneOf && !column.oneOf.includes(text)) {
         throw invalid(`one of ${column.oneOf.join(', ')}`)
       }

@@ -4,6 +4,7 @@
  */
 import { parameterFailure, type Query, versionParameters } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
+import { idWords, isPrefixedId, type RowId } from '../kernel/row-id.ts'
 import type { Collection, View } from './collection.ts'
 import { columnNamed, type Filter, readFilter } from './filter.ts'
 import { readSearchTerms, SEARCH, type SearchTerm } from './search-term.ts'
@@ -25,7 +26,7 @@ export interface ListRequest {
   readonly offset: number
   /** 1-based: page and hypermedia styles. */
   readonly page: number
-  readonly afterId: number | undefined
+  readonly afterId: RowId | undefined
   /** Ends with the id. */
   readonly sort: readonly SortKey[]
   readonly filters: readonly Filter[]
@@ -74,6 +75,20 @@ function readInteger(query: Query, name: string, min: number, max: number): numb
   return value
 }
 
+const canPageById = ({ integerId, columns }: Collection): boolean =>
+  integerId === true || columns[0]?.idPrefix !== undefined
+
+/** Reads an id, or the one before all others: 0, or zeros after the prefix. */
+function readAfterId(query: Query, { columns }: Collection): RowId | undefined {
+  const prefix = columns[0]?.idPrefix
+  if (prefix === undefined) return readInteger(query, 'after_id', 0, Number.MAX_SAFE_INTEGER)
+  const text = query.get('after_id')
+  if (text !== undefined && !isPrefixedId(prefix, text)) {
+    throw invalid('after_id', `must be ${idWords(prefix)}`)
+  }
+  return text
+}
+
 /** Parses all parameters except the value of `cursor`, which is opaque. */
 export function parseListQuery(
   query: Query,
@@ -83,7 +98,7 @@ export function parseListQuery(
 ): ListRequest {
   rejectRepeats(query)
   const style = chooseStyle(query, collection, defaultStyle)
-  if (style === 'keyset' && !collection.integerId) {
+  if (style === 'keyset' && !canPageById(collection)) {
     const parameter = query.has('after_id') ? 'after_id' : 'pagination'
     throw invalid(parameter, 'needs integer ids; use the cursor style here')
   }
@@ -109,7 +124,7 @@ export function parseListQuery(
     limit,
     page,
     offset: hasPageNumber ? (page - 1) * limit : offset,
-    afterId: readInteger(query, 'after_id', 0, Number.MAX_SAFE_INTEGER),
+    afterId: readAfterId(query, collection),
     sort: readSort(query.get('sort'), collection, view, style),
     filters,
     terms: readSearchTerms(query, collection),
@@ -151,7 +166,7 @@ function chooseStyle(query: Query, collection: Collection, defaultStyle: Style):
   }
   if (style) return style
   // The default style does not apply to requests that it cannot serve.
-  const canUseKeyset = collection.integerId && !query.has('sort')
+  const canUseKeyset = canPageById(collection) && !query.has('sort')
   const canUseDefault =
     foreignTo(defaultStyle).length === 0 && (defaultStyle !== 'keyset' || canUseKeyset)
   return canUseDefault ? defaultStyle : 'cursor'

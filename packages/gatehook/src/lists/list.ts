@@ -6,6 +6,7 @@ import type { Answer, Call } from '../http/call.ts'
 import { ownerOf } from '../http/egress.ts'
 import type { Query } from '../http/query.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
+import { lowestRowId, type RowId } from '../kernel/row-id.ts'
 import type { MacKeys } from '../kernel/secret.ts'
 import type { TurnKey } from '../kernel/turns.ts'
 import type { Database, Value } from '../storage/database.ts'
@@ -219,12 +220,17 @@ async function renderCursorPage(context: ListContext): Promise<RenderedPage> {
 }
 
 async function renderKeysetPage(context: ListContext): Promise<RenderedPage> {
-  const { request } = context
+  const { request, collection } = context
   const { rows, items, more } = await withExpansion(context, readKeysetPage(taskOf(context)))
-  const last = (rows.at(-1)?.[0] as number | undefined) ?? request.afterId ?? 0
+  const prefix = collection.columns[0]!.idPrefix
+  const lowest = prefix === undefined ? 0 : lowestRowId(prefix)
+  const last = (rows.at(-1)?.[0] as RowId | undefined) ?? request.afterId ?? lowest
   const positions: Position[] = [['first', `${styleParameter(request)}limit=${request.limit}`]]
   if (more) positions.push(['next', `limit=${request.limit}&after_id=${last}`])
-  return { json: `{${dataOf(items)},"after_id":${last},"has_more":${more}}`, positions }
+  return {
+    json: `{${dataOf(items)},"after_id":${JSON.stringify(last)},"has_more":${more}}`,
+    positions,
+  }
 }
 
 async function renderOffsetPage(context: ListContext): Promise<RenderedPage> {

@@ -52,13 +52,18 @@ const query = (name: string, schema: JsonSchema, description: string): JsonSchem
 const pageSize = { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }
 const styles = ['offset', 'cursor', 'keyset', 'page', 'hypermedia']
 
+/** Returns the parameter of the keyset style, for ids of a schema. */
+export function afterIdParameter(schema: JsonSchema): JsonSchema {
+  return query('after_id', schema, 'Rows with a larger id, ascending.')
+}
+
 /** The parameters of every list. §7.1 says which can be combined. */
 export const listParameters: Readonly<Record<string, JsonSchema>> = {
   Pagination: query('pagination', { type: 'string', enum: styles }, 'The pagination style.'),
   Limit: query('limit', pageSize, 'Rows on a page: offset, cursor and keyset styles.'),
   Cursor: query('cursor', { type: 'string' }, 'A position from `cursors` of another page.'),
   Offset: query('offset', integer(0), 'Rows before the page.'),
-  AfterId: query('after_id', integer(0), 'Rows with a larger id, ascending.'),
+  AfterId: afterIdParameter(integer(0)),
   Page: query('page', integer(1), 'The page, from 1.'),
   PerPage: query('per_page', pageSize, 'Rows on a page: page and hypermedia styles.'),
 }
@@ -126,8 +131,8 @@ const text = { type: 'string' }
 const boolean = { type: 'boolean' }
 const count = integer(0)
 
-/** The five envelopes of a list of `item` (§7.2). */
-export function listSchema(item: JsonSchema): JsonSchema {
+/** The five envelopes of a list of `item` (§7.2). `afterId`: the schema of ids, or of 0. */
+export function listSchema(item: JsonSchema, afterId: JsonSchema = count): JsonSchema {
   const data = { type: 'array', items: item }
   const nullableText = { type: ['string', 'null'] }
   const links = { type: 'object', additionalProperties: text }
@@ -147,7 +152,7 @@ export function listSchema(item: JsonSchema): JsonSchema {
         title: 'cursor',
         ...object({ data, cursors, next_cursor: nullableText, has_more: boolean }),
       },
-      { title: 'keyset', ...object({ data, after_id: count, has_more: boolean }) },
+      { title: 'keyset', ...object({ data, after_id: afterId, has_more: boolean }) },
       { title: 'offset/limit', ...object({ data, offset: count, limit: count, total: count }) },
       {
         title: 'page',
@@ -250,11 +255,11 @@ export const securitySchemes = {
   Basic: { type: 'http', scheme: 'basic', description: 'From internal networks only.' },
 }
 
-export const idParameter = (type: 'integer' | 'string'): JsonSchema => ({
+export const idParameter = (schema: JsonSchema): JsonSchema => ({
   name: 'id',
   in: 'path',
   required: true,
-  schema: type === 'integer' ? { type, minimum: 1 } : { type },
+  schema,
 })
 
 export const answer = (

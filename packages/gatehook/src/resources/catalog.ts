@@ -7,6 +7,7 @@ import type { RecordEvent } from '../events/store.ts'
 import type { EnqueueJob } from '../jobs/queue.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
+import type { Random } from '../kernel/random.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { convertObject } from './event-object.ts'
 import { createOwnEnqueue } from './job-input.ts'
@@ -21,6 +22,7 @@ export type { Catalog, CatalogEntry }
 
 interface CatalogDeps {
   readonly clock: Clock
+  readonly random: Random
   readonly record: RecordEvent
   readonly counterSlots: number
   /** The credentials of the rows that sign in. */
@@ -49,6 +51,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
       shapes,
       rows: createRows(definition, shapes.get(newest)!, {
         clock: deps.clock,
+        random: deps.random,
         record: deps.record,
         counterSlots: deps.counterSlots,
         rowsOf,

@@ -11,6 +11,7 @@ import { isSameValue } from '../fields/forms.ts'
 import { shortestMatch } from '../fields/pattern.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
 import type { FieldError } from '../kernel/failure.ts'
+import { lowestRowId } from '../kernel/row-id.ts'
 import { roundTripMismatch } from '../versions/change.ts'
 import { hasSameVisibility } from './field-rights.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
@@ -190,13 +191,16 @@ function decimalBounds({ precision = 0, scale = 0, min, max }: FieldSpec): reado
   return [least ?? -largest, most ?? largest].map((units) => formatDecimal(units, scale))
 }
 
+const boundaryIds = ({ idPrefix }: FieldSpec): readonly unknown[] =>
+  idPrefix === undefined ? [1, LARGE] : [lowestRowId(idPrefix), `${idPrefix}_${'z'.repeat(22)}`]
+
 /** Returns the values at the bounds of a field, the least first. */
 function boundaryValues(spec: FieldSpec): readonly unknown[] {
   const { kind, min, max, values, nullable } = spec
   const text = (length: number) => 'x'.repeat(Math.max(0, length))
   const valuesByKind: Readonly<Record<FieldSpec['kind'], () => readonly unknown[]>> = {
-    id: () => [1, LARGE],
-    ref: () => [1, LARGE],
+    id: () => boundaryIds(spec),
+    ref: () => boundaryIds(spec),
     string: () => [text(min ?? 0), text(max ?? 0)],
     email: () => ['a@b.de', `${text((max ?? 12) - 6)}@b.deu`],
     url: () => ['https://a.de/', `https://a.de/${text((max ?? 20) - 13)}`],

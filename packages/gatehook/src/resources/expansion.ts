@@ -7,6 +7,7 @@ import { holdsScope } from '../access/scopes.ts'
 import type { Call } from '../http/call.ts'
 import { parameterFailure } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
+import type { RowId } from '../kernel/row-id.ts'
 import type { View } from '../lists/collection.ts'
 import { EXPAND, fieldsWithout, type PageExpansion, withMembers } from '../lists/expanded-page.ts'
 import type { Reader, Value } from '../storage/database.ts'
@@ -169,7 +170,7 @@ async function readMembers(
     for (let at = 0; at < rows.length; at++) {
       const id = rows[at]![index]
       // The id remains for a row out of the caller's reach.
-      const text = id === null ? 'null' : (texts.get(id as number) ?? String(id))
+      const text = id === null ? 'null' : (texts.get(id as RowId) ?? JSON.stringify(id))
       members[at] += `${members[at] === '' ? '' : ','}"${relation.name}":${text}`
     }
   }
@@ -181,17 +182,17 @@ async function readTexts(
   reader: Reader,
   { entry, reach, shape, index, relations }: ExpandedRelation,
   rows: readonly (readonly Value[])[],
-): Promise<Map<number, string>> {
-  const ids = [...new Set(rows.map((row) => row[index]))].filter((id) => typeof id === 'number')
+): Promise<Map<RowId, string>> {
+  const ids = [...new Set(rows.map((row) => row[index]))].filter((id) => id !== null) as RowId[]
   const related = ids.length === 0 ? [] : await entry.rows.store.findAll(reader, reach, ids)
   const { view } = shape
   const fields = fieldsWithout(view, omittedFields(relations))
   const options = fields ? { fields } : {}
-  const texts = new Map<number, string>()
+  const texts = new Map<RowId, string>()
   const members = relations.length > 0 ? await readMembers(reader, relations, related) : undefined
   for (const [at, row] of related.entries()) {
     const text = view.item(row, options)
-    texts.set(row[0] as number, members ? withMembers(text, members[at]!) : text)
+    texts.set(row[0] as RowId, members ? withMembers(text, members[at]!) : text)
   }
   return texts
 }

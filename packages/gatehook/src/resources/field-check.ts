@@ -4,6 +4,7 @@ import type { FieldSpec } from '../fields/fields.ts'
 import { isSameValue, toJson } from '../fields/forms.ts'
 import { judgePattern, PatternError, shortestMatch } from '../fields/pattern.ts'
 import { createObjectReader } from '../fields/reader.ts'
+import { prefixMistake } from '../kernel/row-id.ts'
 import { isSqlWord } from './sql-words.ts'
 
 /** The maximum `.max()` of a text, in characters. */
@@ -39,6 +40,7 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
     throw mistake('min is above max')
   }
   checkNested(name, spec, depth)
+  if (spec.idPrefix !== undefined) checkPrefix(spec, mistake)
   if (spec.pattern !== undefined) checkPattern(spec, mistake)
   if (spec.unit !== undefined) checkUnit(spec, mistake)
   if (spec.kind === 'decimal') checkDecimal(spec, mistake)
@@ -52,6 +54,15 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
   }
   if (spec.owner && spec.kind !== 'ref') throw mistake('.owner() goes with f.ref(…)')
   if (spec.onDelete !== undefined) checkDeletion(spec, mistake)
+}
+
+function checkPrefix(
+  { kind, idPrefix, target }: FieldSpec,
+  mistake: (why: string) => DeclarationError,
+): void {
+  const problem = prefixMistake(idPrefix)
+  const call = kind === 'id' ? `f.id('${idPrefix}')` : `f.ref('${target}', '${idPrefix}')`
+  if (problem !== undefined) throw mistake(`${call} ${problem}`)
 }
 
 function checkComputed(

@@ -1,7 +1,7 @@
 /** The parts that the described operations of a resource share. Pure. */
-import type { JsonSchema } from '../fields/schema.ts'
+import { idSchema, type JsonSchema } from '../fields/schema.ts'
 import type { FailureCode } from '../kernel/failure.ts'
-import { content, credentialSchemes, ref } from '../openapi/parts.ts'
+import { content, credentialSchemes, idParameter, ref } from '../openapi/parts.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { expandParameters } from './openapi-relations.ts'
 import {
@@ -50,6 +50,15 @@ export function contextOf(
     expand: expandParameters(entry, version, entries),
   }
 }
+
+/** Returns the parameter `id` of a path. */
+export function rowIdParameter({ entry: { definition }, row }: ResourceContext): JsonSchema {
+  const { id } = definition.fields
+  const isText = id!.idPrefix !== undefined
+  return idParameter(isText ? { ...idSchema(id!), examples: [row.id] } : ROW_NUMBER)
+}
+
+const ROW_NUMBER: JsonSchema = { type: 'integer', minimum: 1 }
 
 interface OperationParts {
   readonly id: string

@@ -1,7 +1,7 @@
 /** Deleted rows in OpenAPI documents: the parameter that lists them, and `restore`. Pure. */
 import type { JsonSchema } from '../fields/schema.ts'
-import { answer, failing, idParameter, ref } from '../openapi/parts.ts'
-import { describeOperation, type ResourceContext } from './openapi-context.ts'
+import { answer, failing, ref } from '../openapi/parts.ts'
+import { describeOperation, type ResourceContext, rowIdParameter } from './openapi-context.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_PARAMETER } from './soft-deletion.ts'
 
@@ -40,5 +40,5 @@ export function restorePath(context: ResourceContext, path: string): Record<stri
       },
     },
   })
-  return { [path]: { parameters: [idParameter('integer')], post } }
+  return { [path]: { parameters: [rowIdParameter(context)], post } }
 }

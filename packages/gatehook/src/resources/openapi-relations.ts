@@ -1,10 +1,11 @@
 /** Describes `expand` in the OpenAPI document of a version: its parameter and its members. Pure. */
-import type { JsonSchema } from '../fields/schema.ts'
+import { idSchema, type JsonSchema } from '../fields/schema.ts'
 import { EXPAND } from '../lists/expanded-page.ts'
 import { ref } from '../openapi/parts.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { schemaName } from './openapi-words.ts'
 import { EXPAND_DEPTH_MAX, EXPAND_RELATIONS_MAX, relationsOf } from './relations.ts'
+import type { ResourceDefinition } from './resource.ts'
 
 type Entries = ReadonlyMap<string, CatalogEntry>
 
@@ -47,7 +48,15 @@ export function expandParameters(
   ]
 }
 
-const idForm = { title: 'id', minimum: 1, description: 'The id of the row.' }
+const INTEGER = { type: 'integer', minimum: 1 }
+
+/** Returns the schema of a member that has the id instead of the row. */
+function idForm({ fields }: ResourceDefinition, isNullable: boolean): JsonSchema {
+  const { id } = fields
+  const { type, ...form } = id!.idPrefix === undefined ? INTEGER : idSchema(id!)
+  const description = 'The id of the row.'
+  return { title: 'id', ...form, description, type: isNullable ? [type, 'null'] : type }
+}
 
 /** Returns the members that `expand` adds to a row, or whose values it replaces. */
 export function expandedMembers(
@@ -56,9 +65,10 @@ export function expandedMembers(
   entries: Entries,
 ): Record<string, JsonSchema> {
   const members = relationsIn(entry, version).map(({ name, target, isNullable }) => {
+    const { definition } = entries.get(target)!
     const forms = [
-      { ...idForm, type: isNullable ? ['integer', 'null'] : 'integer' },
-      { title: 'row', ...ref('schemas', schemaName(entries.get(target)!.definition)) },
+      idForm(definition, isNullable),
+      { title: 'row', ...ref('schemas', schemaName(definition)) },
     ]
     const description = `With \`${EXPAND}=${name}\`: the row of \`${target}\`, or its id.`
     return [name, { description, readOnly: true, 'x-open-set': true, oneOf: forms }]

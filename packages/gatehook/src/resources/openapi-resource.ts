@@ -4,6 +4,7 @@ import type { FieldSpec } from '../fields/fields.ts'
 import {
   createSchema,
   fieldSchema,
+  idSchema,
   type JsonSchema,
   patchSchema,
   rowSchema,
@@ -12,10 +13,10 @@ import { OPERATORS } from '../lists/filter.ts'
 import { SEARCH, SEARCH_MAX_CHARACTERS } from '../lists/search-term.ts'
 import { TEXT_MAX_CHARACTERS } from '../lists/text-filter.ts'
 import {
+  afterIdParameter,
   answer,
   content,
   failing,
-  idParameter,
   listErrors,
   listExample,
   listParameters,
@@ -31,6 +32,7 @@ import {
   contextOf,
   describeOperation,
   type ResourceContext,
+  rowIdParameter,
   uniqueErrors,
 } from './openapi-context.ts'
 import { deletedParameters, restorePath } from './openapi-deleted.ts'
@@ -43,7 +45,7 @@ import {
   singularWords,
   withArticle,
 } from './openapi-words.ts'
-import { type ActionDefinition, STATE_FIELD } from './resource.ts'
+import { type ActionDefinition, type ResourceDefinition, STATE_FIELD } from './resource.ts'
 import { sampleCreate, sampleInput, samplePatch, sampleWire } from './sample.ts'
 import { readScopeOf } from './scopes.ts'
 
@@ -69,7 +71,7 @@ export function resourceSchemas(
     [name]: { description: `${definition.name}: a row.`, ...fields, properties: members },
     [`${name}List`]: {
       description: `A page of ${definition.name}, in the style that the request selects.`,
-      ...listSchema(ref('schemas', name)),
+      ...listSchema(ref('schemas', name), afterIdSchema(definition)),
     },
   }
   if (access.create) {
@@ -126,7 +128,7 @@ function collectionPath(context: ResourceContext): JsonSchema {
     errors: listErrors,
     parts: {
       parameters: [
-        ...Object.keys(listParameters).map((parameter) => ref('parameters', parameter)),
+        ...pageParameters(definition),
         ...columnParameters(entry, version),
         ...expand,
         ...(definition.isExported ? [ref('parameters', 'Cursors')] : []),
@@ -160,6 +162,18 @@ function collectionPath(context: ResourceContext): JsonSchema {
   return { get, post }
 }
 
+/** The keyset style has the ids of the resource. */
+const pageParameters = ({ fields }: ResourceDefinition): JsonSchema[] =>
+  Object.keys(listParameters).map((name) =>
+    name === 'AfterId' && fields.id!.idPrefix !== undefined
+      ? afterIdParameter(idSchema(fields.id!))
+      : ref('parameters', name),
+  )
+
+/** Returns the schema of a position in the keyset style; undefined for an integer. */
+const afterIdSchema = ({ fields: { id } }: ResourceDefinition): JsonSchema | undefined =>
+  id!.idPrefix === undefined ? undefined : idSchema(id!)
+
 /** Returns the response of the list: a page, or all rows for a caller that accepts an export. */
 function listAnswer({ entry, schema, row }: ResourceContext) {
   const page = answer(200, 'A page.', ref('schemas', `${schema}List`), listExample(row))
@@ -177,7 +191,7 @@ function itemPath(context: ResourceContext): JsonSchema {
   const { access } = definition
   const answers = answer(200, 'The row.', ref('schemas', schema), row)
   const item: JsonSchema = {
-    parameters: [idParameter('integer')],
+    parameters: [rowIdParameter(context)],
     get: describeOperation(context, {
       id: `get_${schema.toLowerCase()}`,
       scope: readScopeOf(definition),
@@ -272,7 +286,7 @@ function actionPath(context: ResourceContext, action: ActionDefinition): JsonSch
       },
     },
   })
-  return { parameters: [idParameter('integer')], post }
+  return { parameters: [rowIdParameter(context)], post }
 }
 
 /** An older version can have other states: then the example is the row before the action. */

@@ -91,7 +91,7 @@ const inputBody = (specs: FieldSpecs) => ({
 
 function routeOperation(route: RouteDefinition): JsonSchema {
   const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]!)
-  const inPath = names.map((name) => ({ ...idParameter('string'), name }))
+  const inPath = names.map((name) => ({ ...idParameter({ type: 'string' }), name }))
   const inQuery = Object.entries(specsOfRoute(route.query)).map(([name, spec]) => ({
     name,
     in: 'query',

@@ -27,6 +27,11 @@ const resourceField = b
     name: b.text().describe('The name in JSON.').example('status'),
     type: b.text().describe('The kind of the field. Later releases have more.').example('one_of'),
     of: b.text().nullable().describe('The collection to which a reference refers.').example(null),
+    id_prefix: b
+      .text()
+      .nullable()
+      .describe('The prefix of ids that are texts, also of a reference; null for integers.')
+      .example(null),
     values: names().nullable().describe('The values of an enumeration.').example(['draft', 'sent']),
     min: b
       .number()
@@ -162,6 +167,7 @@ function describeField(name: string, spec: FieldSpec, editableIn: StatesOf) {
     name,
     type: snakeCase(kind),
     of: target ?? null,
+    id_prefix: spec.idPrefix ?? null,
     values: values ?? null,
     min: min ?? null,
     max: max ?? null,

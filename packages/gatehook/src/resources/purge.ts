@@ -1,5 +1,6 @@
 /** Purges rows that soft deletion has marked, after the declared time. */
 import type { Clock } from '../kernel/clock.ts'
+import type { RowId } from '../kernel/row-id.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -44,7 +45,7 @@ function purgeOf(definition: ResourceDefinition, resources: readonly ResourceDef
   const index = definition.search.length > 0 ? createSearchIndex(definition) : undefined
   return async (tx: Tx, before: number): Promise<number> => {
     const rows = await tx.arrays(remove([before, BATCH_ROWS]))
-    for (const [scope, id] of rows) await index?.remove(tx, Number(scope), Number(id))
+    for (const [scope, id] of rows) await index?.remove(tx, Number(scope), id as RowId)
     return rows.length
   }
 }

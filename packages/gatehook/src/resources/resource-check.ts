@@ -5,6 +5,7 @@
 import { findCollectionMistakes, TEXT_KINDS } from './collection-options.ts'
 import { findComputedMistakes } from './computed.ts'
 import { findRightsMistakes } from './field-rights.ts'
+import { findIdMistakes } from './id-check.ts'
 import { findOwnershipMistakes } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { RESERVED_SEGMENT } from './route-check.ts'
@@ -75,6 +76,7 @@ export function findResourceMistakes(
   return [
     ...mistakes,
     ...fieldMistakes(resource, service.resources),
+    ...findIdMistakes(resource, service.resources),
     ...findCollectionMistakes(resource),
     ...findSoftDeletionMistakes(resource, service.resources),
     ...findOwnershipMistakes(resource, service.resources),

@@ -6,6 +6,7 @@ import { entityTag, requireMatch } from '../http/conditional.ts'
 import { JSON_TYPE, PROBLEM_TYPE } from '../http/content-negotiation.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
+import { parseRowId, type RowId } from '../kernel/row-id.ts'
 import { EXPORT_TYPES, type Exporter, exportTypeOf } from '../lists/export.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
@@ -125,12 +126,13 @@ function addedEndpoints(entry: CatalogEntry, deps: ResourceDeps): Endpoint[] {
 const shapeFor = (entry: CatalogEntry, { version, principal }: Call): VersionShape =>
   entry.shapes.get(version!)!.as(principal)
 
-/** Parses the id of the path. Throws `not_found` for anything except `1`, `2`, … */
-function rowId(call: Call): number {
-  const text = call.params.id ?? ''
-  const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(id)) throw new Failure('not_found')
-  return id
+/** Parses the id of the path. Throws `not_found` for the id of no row. */
+function rowId({ definition: { name, fields } }: CatalogEntry, { params }: Call): RowId {
+  const { idPrefix } = fields.id!
+  const id = parseRowId(idPrefix, params.id ?? '')
+  if (id !== undefined) return id
+  const form = idPrefix && `The ids of ${name} are ${idPrefix}_ and 22 letters or digits.`
+  throw new Failure('not_found', form)
 }
 
 /** Responds with the row. In the newest version the text of the event is the response. */
@@ -151,7 +153,7 @@ function targetOf(entry: CatalogEntry, call: Call): RowTarget {
   const guard = (row: AnyRow) => requireMatch(call, () => shape.encode(row))
   return {
     reach: entry.reach(call.principal, 'change'),
-    id: rowId(call),
+    id: rowId(entry, call),
     guard,
     hidden: shape.hiddenColumns,
     actor: actorOf(call),
@@ -195,7 +197,7 @@ function readOperation(entry: CatalogEntry, { db, entries }: EndpointDeps): Oper
     async handle(call) {
       const reach = entry.reach(call.principal, 'read')
       const expansion = readExpansion(entry, entries, call)
-      const cells = await entry.rows.store.find(db, reach, rowId(call))
+      const cells = await entry.rows.store.find(db, reach, rowId(entry, call))
       if (!cells) throw new Failure('not_found')
       const { view } = shapeFor(entry, call)
       const json = expansion ? await expandRow(db, expansion, view, cells) : view.item(cells, {})

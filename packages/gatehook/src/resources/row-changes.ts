@@ -3,6 +3,8 @@ import type { Actor } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
+import type { Random } from '../kernel/random.ts'
+import type { RowId } from '../kernel/row-id.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { RowReach } from './ownership.ts'
 import type { ActionDefinition, AnyRow, ResourceDefinition } from './resource.ts'
@@ -18,7 +20,7 @@ export interface WrittenRow {
 /** The row to change, and a precondition on its current state. */
 export interface RowTarget {
   readonly reach: RowReach
-  readonly id: number
+  readonly id: RowId
   readonly guard?: (row: AnyRow) => void
   /**
    * The fields that the caller does not see. One that the change has counts as changed, whatever
@@ -45,7 +47,7 @@ export interface ResourceRows {
   readonly newest: VersionShape
   readonly store: RowStore
   /** Returns the row. Throws `not_found`, also for a row out of reach. */
-  get(reader: Reader, reach: RowReach, id: number): Promise<AnyRow>
+  get(reader: Reader, reach: RowReach, id: RowId): Promise<AnyRow>
   /** Returns the row, and locks it until the transaction ends. Throws `not_found`. */
   lock(tx: Tx, target: RowTarget): Promise<AnyRow>
   /** Omitted fields have their defaults. */
@@ -102,6 +104,7 @@ export type RunRules = (
 
 export interface RowDeps {
   readonly clock: Clock
+  readonly random: Random
   readonly record: RecordEvent
   readonly counterSlots: number
   /** Returns the rows of a resource by name, to check references. */

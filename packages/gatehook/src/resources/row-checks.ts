@@ -3,6 +3,7 @@
  * references and uniqueness. They apply to the newest shape only.
  */
 import type { FieldError } from '../kernel/failure.ts'
+import type { RowId } from '../kernel/row-id.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
 import { owningField, type RowReach } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
@@ -41,7 +42,7 @@ export function createRowChecks(
     async checkReferences(tx, { scope, owner, refersTo }, values) {
       const wholeScope = { scope, owner: undefined }
       for (const [field, spec] of references) {
-        const id = values[field] as number | null | undefined
+        const id = values[field] as RowId | null | undefined
         const isLimited = field === owning && owner !== undefined
         if (id === undefined || (id === null && !isLimited)) continue
         const reach = isLimited ? { scope, owner } : refersTo ? refersTo(spec.target!) : wholeScope

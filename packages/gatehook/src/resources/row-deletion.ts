@@ -103,7 +103,7 @@ export function createDeletion(
 
 export const credentialOf = ({ reach, id, actor }: RowTarget): CredentialTarget => ({
   scope: reach.scope as Scope,
-  id,
+  id: id as number, // rows that sign in have integer ids
   principal: reach.principal,
   actor,
 })

@@ -6,6 +6,7 @@
 import { isSameValue } from '../fields/forms.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Scope } from '../kernel/principal.ts'
+import { createRowId, type RowId } from '../kernel/row-id.ts'
 import { addToTotal } from '../lists/counters.ts'
 import type { Tx } from '../storage/database.ts'
 import { type ComputeRow, rowComputer, storedComputations } from './computed.ts'
@@ -40,8 +41,9 @@ export function createRows(
   newest: VersionShape,
   deps: RowDeps,
 ): ResourceRows {
-  const { clock, counterSlots, rowsOf, resources, runRules } = deps
+  const { clock, random, counterSlots, rowsOf, resources, runRules } = deps
   const { name, events, softDeletion } = definition
+  const { idPrefix } = definition.fields.id!
   const store = withSearchIndex(createRowStore(definition, resources), definition)
   const checks = createRowChecks(definition, (resource) => rowsOf(resource).store)
   const decode = rowDecoder(definition)
@@ -72,11 +74,12 @@ export function createRows(
     computeRow(row)
     checks.checkRules(row)
     await checks.checkReferences(tx, reach, row)
+    if (idPrefix !== undefined) row.id = createRowId(idPrefix, now, random)
     row.id = await checks.checkUnique(() => store.insert(tx, reach.scope, row))
     return recordEvent(tx, reach, eventType('created'), row)
   }
   const addCreated: ResourceRows['addCreated'] = (tx, { scope }, { id }, count) =>
-    addToTotal(tx, counterSlots, scope, name, id as number, count)
+    addToTotal(tx, counterSlots, scope, name, id as RowId, count)
 
   const deletion = createDeletion(definition, deps, {
     store,
@@ -140,7 +143,7 @@ function eventRecorder(
     row: AnyRow,
   ): Promise<WrittenRow> => {
     const text = newest.encode(row)
-    const event = { collection: name, objectId: row.id as number, object: text }
+    const event = { collection: name, objectId: row.id as RowId, object: text }
     if (type) await record(tx, scope as Scope, { type, ...event })
     return { row, text }
   }

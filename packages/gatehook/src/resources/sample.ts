@@ -8,6 +8,7 @@ import type { FieldSpec } from '../fields/fields.ts'
 import { isSameValue, toJson } from '../fields/forms.ts'
 import { shortestMatch } from '../fields/pattern.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
+import { type RowId, sampleRowId } from '../kernel/row-id.ts'
 import { isoTime } from '../kernel/time.ts'
 import { rowComputer } from './computed.ts'
 import { EVERY_SCOPE } from './field-rights.ts'
@@ -34,8 +35,8 @@ export function sampleValue(name: string, spec: FieldSpec, at = SAMPLE_AT): unkn
   const words = name.replaceAll('_', ' ')
   const text = `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`.padEnd(spec.min ?? 0, '.')
   const byKind: Readonly<Record<FieldSpec['kind'], () => unknown>> = {
-    id: () => 1,
-    ref: () => 1,
+    id: () => sampleId(spec),
+    ref: () => sampleId(spec),
     string: () => text.slice(0, spec.max),
     email: () => `${name}@example.com`,
     url: () => 'https://example.com/',
@@ -68,6 +69,9 @@ export function sampleValue(name: string, spec: FieldSpec, at = SAMPLE_AT): unkn
   return byKind[spec.kind]()
 }
 
+const sampleId = ({ idPrefix }: FieldSpec): RowId =>
+  idPrefix === undefined ? 1 : sampleRowId(idPrefix)
+
 function sampleDecimal({ precision = 0, scale = 0, min, max }: FieldSpec): string {
   const units = precision > scale ? 10 ** scale : 1
   const least = min === undefined ? units : boundUnits(min, scale)
@@ -78,12 +82,12 @@ function sampleDecimal({ precision = 0, scale = 0, min, max }: FieldSpec): strin
 /** Returns a row of the newest shape, with references to the first rows. */
 export function sampleRow(
   definition: ResourceDefinition,
-  { n = SAMPLE_NUMBER, at = SAMPLE_AT, id = 1 } = {},
+  { n = SAMPLE_NUMBER, at = SAMPLE_AT } = {},
 ): AnyRow {
   const { fields, sample } = definition
   const declared: AnyRow = sample?.(n) ?? {}
   const entries = Object.entries(fields).map(([name, spec]): [string, unknown] => {
-    if (spec.kind === 'id') return [name, id]
+    if (spec.kind === 'id') return [name, sampleId(spec)]
     if (spec.stamp) return [name, spec.stamp === 'deleted' ? null : at]
     if (declared[name] !== undefined) return [name, declared[name]]
     return [name, spec.default === undefined ? sampleValue(name, spec, at) : spec.default]

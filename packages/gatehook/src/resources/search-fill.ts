@@ -3,9 +3,10 @@
  * of one transaction each (§7.12). An interrupted start resumes after the last batch. A change of
  * the searched fields indexes all rows again.
  */
+import type { RowId } from '../kernel/row-id.ts'
 import type { Database, Tx, Value } from '../storage/database.ts'
 import { createKeyPages } from '../storage/key-pages.ts'
-import { sql } from '../storage/sql.ts'
+import { raw, sql } from '../storage/sql.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { createSearchIndex } from './search-index.ts'
 import { wordTable } from './table.ts'
@@ -20,6 +21,8 @@ const STATE_TABLE = 'gh_search_indexes'
 const BATCH_ROWS = 1_000
 /** Rows between two lines of progress. */
 const PROGRESS_ROWS = 100_000
+
+const hasTextIds = ({ fields }: ResourceDefinition): boolean => fields.id!.idPrefix !== undefined
 
 const fieldsOf = ({ search }: ResourceDefinition): string =>
   `${search.join(' ')} ${WORDS_RELEASE}`.trim()
@@ -79,27 +82,34 @@ async function beginIndex(db: Database, resource: ResourceDefinition): Promise<v
   const fields = search.length > 0 ? fieldsOf(resource) : ''
   /** The key before that of the first row. */
   const before = search.length > 0 ? -1 : null
+  const stateColumns = await db.columns(STATE_TABLE)
+  const hasKey = stateColumns.some((column) => column.name === 'last_key')
   await db.migrate(async (tx, ddl) => {
     await ddl(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (resource ${text} NOT NULL PRIMARY KEY,
-      fields ${text} NOT NULL, last_scope ${int}, last_id ${int})`)
+      fields ${text} NOT NULL, last_scope ${int}, last_id ${int}, last_key ${text})`)
+    // An earlier release created the table without the column.
+    if (stateColumns.length > 0 && !hasKey)
+      await ddl(`ALTER TABLE ${STATE_TABLE} ADD COLUMN last_key ${text}`)
     const state = await tx.get(sql`SELECT fields FROM gh_search_indexes WHERE resource = ${name}`)
     if (state?.fields === fields) return
     await tx.run(sql`DELETE FROM gh_search_indexes WHERE resource = ${name}`)
     // Without a search the table stays: nodes of the previous declaration may still write to it.
     if (search.length > 0) {
       await ddl(`DROP TABLE IF EXISTS ${table}`)
-      for (const statement of tableDdl(db, table)) await ddl(statement)
+      for (const statement of tableDdl(db, resource)) await ddl(statement)
     }
-    await tx.run(sql`INSERT INTO gh_search_indexes (resource, fields, last_scope, last_id)
-      VALUES (${name}, ${fields}, ${before}, ${before})`)
+    await tx.run(sql`INSERT INTO gh_search_indexes (resource, fields, last_scope, last_id, last_key)
+      VALUES (${name}, ${fields}, ${before}, ${before}, '')`)
   })
 }
 
-function tableDdl({ name, dialect }: Database, table: string): string[] {
+function tableDdl({ name, dialect }: Database, resource: ResourceDefinition): string[] {
   const { int, text } = dialect.types
+  const table = wordTable(resource)
+  const id = hasTextIds(resource) ? text : int
   const suffix = name === 'sqlite' ? ' WITHOUT ROWID' : ''
   return [
-    `CREATE TABLE ${table} (scope ${int} NOT NULL, id ${int} NOT NULL, word ${text} NOT NULL,
+    `CREATE TABLE ${table} (scope ${int} NOT NULL, id ${id} NOT NULL, word ${text} NOT NULL,
       PRIMARY KEY (scope, id, word))${suffix}`,
     `CREATE INDEX ${table}_by_word ON ${table} (scope, word, id)`,
   ]
@@ -116,7 +126,7 @@ async function fillIndex(
   const readPage = createKeyPages(select, ['scope', 'id'])
   let rows = 0
   for (;;) {
-    const count = await db.write((tx) => fillBatch(tx, name, index, readPage))
+    const count = await db.write((tx) => fillBatch(tx, resource, index, readPage))
     if (count === undefined) break
     rows += count
     if (rows % PROGRESS_ROWS === 0 && count > 0) progress(`table ${name}: ${rows} rows indexed`)
@@ -127,21 +137,23 @@ async function fillIndex(
 /** Indexes the next rows. Returns their number; undefined if all rows are indexed. */
 async function fillBatch(
   tx: Tx,
-  name: string,
+  resource: ResourceDefinition,
   index: ReturnType<typeof createSearchIndex>,
   readPage: ReturnType<typeof createKeyPages>,
 ): Promise<number | undefined> {
+  const { name } = resource
+  const column = raw(hasTextIds(resource) ? 'last_key' : 'last_id')
   // The lock lets one node at a time index rows.
-  const state = await tx.lock<{ last_scope: Value; last_id: Value }>(
-    sql`SELECT last_scope, last_id FROM gh_search_indexes WHERE resource = ${name}`,
+  const state = await tx.lock<{ last_scope: Value; last: Value }>(
+    sql`SELECT last_scope, ${column} AS last FROM gh_search_indexes WHERE resource = ${name}`,
   )
   if (!state || state.last_scope === null) return undefined
-  const page = await readPage(tx, [state.last_scope, state.last_id], BATCH_ROWS)
+  const page = await readPage(tx, [state.last_scope, state.last], BATCH_ROWS)
   for (const [scope, id, ...cells] of page) {
-    await index.add(tx, scope as number, id as number, cells)
+    await index.add(tx, scope as number, id as RowId, cells)
   }
   const [scope, id] = page.length === BATCH_ROWS ? page.at(-1)! : [null, null]
-  await tx.run(sql`UPDATE gh_search_indexes SET last_scope = ${scope}, last_id = ${id}
+  await tx.run(sql`UPDATE gh_search_indexes SET last_scope = ${scope}, ${column} = ${id}
     WHERE resource = ${name}`)
   return page.length
 }

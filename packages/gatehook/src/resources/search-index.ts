@@ -3,6 +3,7 @@
  * its words. `search-fill.ts` indexes existing rows.
  */
 
+import type { RowId } from '../kernel/row-id.ts'
 import { ROW_WORDS_MAX, wordsOf } from '../lists/search-words.ts'
 import type { Tx, Value } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
@@ -25,8 +26,8 @@ const STATEMENT_ENTRIES = [64, 8, 1] as const
 
 export interface SearchIndex {
   /** Adds the words of a row; existing ones stay. `cells`: those of the searched fields. */
-  add(tx: Tx, scope: number, id: number, cells: readonly Value[]): Promise<void>
-  remove(tx: Tx, scope: number, id: number): Promise<void>
+  add(tx: Tx, scope: number, id: RowId, cells: readonly Value[]): Promise<void>
+  remove(tx: Tx, scope: number, id: RowId): Promise<void>
 }
 
 export function createSearchIndex(definition: Pick<ResourceDefinition, 'name'>): SearchIndex {
@@ -60,7 +61,7 @@ export function withSearchIndex(store: RowStore, definition: ResourceDefinition)
   const select = prepareStatement(
     `SELECT ${search.join(', ')} FROM ${name} WHERE scope = ? AND id = ?`,
   )
-  const addWords = async (tx: Tx, scope: number, id: number) => {
+  const addWords = async (tx: Tx, scope: number, id: RowId) => {
     const [cells] = await tx.arrays(select([scope, id]))
     if (cells) await index.add(tx, scope, id, cells)
   }

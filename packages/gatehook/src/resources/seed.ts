@@ -3,6 +3,7 @@ import { createRecorder } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
+import type { RowId } from '../kernel/row-id.ts'
 import { readTotal } from '../lists/counters.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { createCatalog, newestVersion } from './catalog.ts'
@@ -41,7 +42,7 @@ export async function seedService(
     sinks: [],
   })
   const { counterSlots } = db.dialect
-  const catalog = createCatalog(service, { clock: pastClock, record, counterSlots })
+  const catalog = createCatalog(service, { clock: pastClock, random, record, counterSlots })
   const plan = orderByReference(service.resources)
     .filter(({ sample }) => sample)
     .map(({ name, fields }) => {
@@ -52,11 +53,11 @@ export async function seedService(
   const stepMs = Math.floor(PERIOD_MS / Math.max(1, rowTotal))
   return db.write(async (tx) => {
     const counts: Record<string, number> = {}
-    const idsByResource = new Map<string, number[]>()
+    const idsByResource = new Map<string, RowId[]>()
     now = clock.now() - PERIOD_MS
     for (const { name, rowCount } of plan) {
       if ((await readTotal(tx, scope, name)) > 0) return {}
-      const ids: number[] = []
+      const ids: RowId[] = []
       idsByResource.set(name, ids)
       for (let n = 0; n < rowCount; n++) {
         now += stepMs
@@ -73,8 +74,8 @@ async function seedRow(
   scope: Scope,
   rows: ResourceRows,
   n: number,
-  idsByResource: ReadonlyMap<string, readonly number[]>,
-): Promise<number> {
+  idsByResource: ReadonlyMap<string, readonly RowId[]>,
+): Promise<RowId> {
   const { fields, sample, actions } = rows.definition
   const values: AnyRow = { ...sample!(n) }
   for (const [field, spec] of Object.entries(fields)) {
@@ -87,7 +88,7 @@ async function seedRow(
   for (let steps = n % 5; steps > 0; steps--) {
     const action = actions.find(({ from }) => from?.includes(row[STATE_FIELD]))
     if (!action) break
-    const target = { reach, id: row.id as number }
+    const target = { reach, id: row.id as RowId }
     row = (await rows.act(tx, target, action, inputDefaults(action.input))).row
   }
   return row.id

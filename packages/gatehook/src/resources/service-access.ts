@@ -1,5 +1,6 @@
 /** The access of own code to rows, events and SQL. Contains types only. */
-import type { CreateOf, Fields, PatchOf, RowOf } from '../fields/fields.ts'
+import type { CreateOf, Field, Fields, PatchOf, RowOf } from '../fields/fields.ts'
+import type { FieldWrite } from '../fields/spec.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 
 /** A resource of the service. */
@@ -7,6 +8,9 @@ interface ResourceOf<F extends Fields> {
   readonly fields: F
   readonly definition: { readonly name: string }
 }
+
+/** The type of the ids of a resource: a number, or a text with `f.id('bk')`. */
+type IdOf<F extends Fields> = F extends { readonly id: Field<infer V, FieldWrite> } ? V : never
 
 /** A job of the service. */
 interface JobOf<I extends Fields> {
@@ -17,7 +21,7 @@ interface JobOf<I extends Fields> {
 /** Reads rows within the caller's reach. */
 export interface ServiceReader {
   /** Returns the row. Throws `not_found`. */
-  get<F extends Fields>(resource: ResourceOf<F>, id: number): Promise<RowOf<F>>
+  get<F extends Fields>(resource: ResourceOf<F>, id: IdOf<F>): Promise<RowOf<F>>
   /** Runs the team's SQL. Statements must filter by `principal.scope`. */
   readonly sql: Reader
 }
@@ -28,7 +32,7 @@ export interface ServiceTx extends ServiceReader {
    * Returns a row, which no other transaction changes or deletes until this one ends. Throws
    * `not_found`.
    */
-  lock<F extends Fields>(resource: ResourceOf<F>, id: number): Promise<RowOf<F>>
+  lock<F extends Fields>(resource: ResourceOf<F>, id: IdOf<F>): Promise<RowOf<F>>
   /** Creates a row with its checks, references and event. */
   create<F extends Fields>(
     resource: ResourceOf<F>,
@@ -37,11 +41,11 @@ export interface ServiceTx extends ServiceReader {
   /** Updates a row. Throws `not_found`. */
   update<F extends Fields>(
     resource: ResourceOf<F>,
-    id: number,
+    id: IdOf<F>,
     patch: PatchOf<F> & Partial<RowOf<F>>,
   ): Promise<RowOf<F>>
   /** Deletes a row. Throws 409 `conflict` while other rows refer to it. */
-  remove<F extends Fields>(resource: ResourceOf<F>, id: number): Promise<void>
+  remove<F extends Fields>(resource: ResourceOf<F>, id: IdOf<F>): Promise<void>
   /** Records an event of a declared type (`externalEvents` or an event of a resource). */
   emit(type: string, object: Readonly<Record<string, unknown>>): Promise<void>
   /**

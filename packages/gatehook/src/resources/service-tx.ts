@@ -6,6 +6,7 @@ import type { Actor } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
+import { isRowId, type RowId } from '../kernel/row-id.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { readChangedValues, readNewValues } from './own-values.ts'
@@ -21,8 +22,8 @@ const entryOf = (catalog: Catalog, { definition }: AnyResource): CatalogEntry =>
 }
 
 /** Throws `not_found` for an id that no row has, such as the number of a malformed parameter. */
-function requireId(id: number): void {
-  if (!Number.isSafeInteger(id) || id < 1) throw new Failure('not_found')
+function requireId({ definition }: CatalogEntry, id: RowId): void {
+  if (!isRowId(definition.fields.id!.idPrefix, id)) throw new Failure('not_found')
 }
 
 /** Returns the rows of a resource that the code reaches. */
@@ -42,9 +43,9 @@ export function createServiceReader(
 ) {
   return {
     sql,
-    async get(resource: AnyResource, id: number): Promise<AnyRow> {
+    async get(resource: AnyResource, id: RowId): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
-      requireId(id)
+      requireId(entry, id)
       return register(entry, await entry.rows.get(sql, reach(entry, 'read'), id))
     },
   }
@@ -69,9 +70,9 @@ export function createServiceTx(
   return {
     ...createServiceReader(catalog, reach, sql, views),
     sql,
-    async lock(resource: AnyResource, id: number): Promise<AnyRow> {
+    async lock(resource: AnyResource, id: RowId): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
-      requireId(id)
+      requireId(entry, id)
       const target = { reach: reach(entry, 'read'), id }
       return register(entry, await entry.rows.lock(sql, target))
     },
@@ -81,18 +82,18 @@ export function createServiceTx(
       const row = readNewValues(entry.rows.newest, source, values)
       return register(entry, (await entry.rows.create(sql, reach(entry, 'create'), row)).row)
     },
-    async update(resource: AnyResource, id: number, patch: AnyRow): Promise<AnyRow> {
+    async update(resource: AnyResource, id: RowId, patch: AnyRow): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
-      requireId(id)
+      requireId(entry, id)
       const target = { reach: reach(entry, 'change'), id, actor }
       const source = `tx.update(${entry.definition.name})`
       const { id: patchId = id, ...changes } = readChangedValues(entry.rows.newest, source, patch)
       if (patchId !== id) throw new Error(`${source}: the id of a row never changes`)
       return register(entry, (await entry.rows.update(sql, target, () => changes)).row)
     },
-    async remove(resource: AnyResource, id: number): Promise<void> {
+    async remove(resource: AnyResource, id: RowId): Promise<void> {
       const entry = entryOf(catalog, resource)
-      requireId(id)
+      requireId(entry, id)
       return entry.rows.remove(sql, { reach: reach(entry, 'change'), id, actor })
     },
     async emit(type: string, object: AnyRow): Promise<void> {

@@ -15,6 +15,7 @@ import type { VersionDefinition } from '../versions/calendar.ts'
 import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
 import { findChangeMistakes } from './change-check.ts'
 import { DeclarationError } from './field-check.ts'
+import { findPrefixMistakes } from './id-check.ts'
 import {
   defineEventHandler,
   defineJob,
@@ -248,6 +249,7 @@ function checkDefinition(
     ...duplicatesIn(resources.map(({ name }) => name)).map(
       (name) => `resource ${name} is declared twice`,
     ),
+    ...findPrefixMistakes(resources),
     ...(signIn.length > 1
       ? [`${signIn.join(' and ')}: the rows of one resource sign in; the subject is their id`]
       : []),

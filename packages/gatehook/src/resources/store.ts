@@ -1,4 +1,6 @@
 /** SQL of one resource's rows. Every statement filters by scope, and by owner (§1.1, §6.7). */
+
+import type { RowId } from '../kernel/row-id.ts'
 import { ownerCondition } from '../lists/collection.ts'
 import type { RowScope } from '../lists/page.ts'
 import type { Reader, Tx, Value } from '../storage/database.ts'
@@ -11,23 +13,24 @@ import { cellWriter } from './table.ts'
 
 export interface RowStore {
   /** Returns the cells of a row in declared order. */
-  find(reader: Reader, reach: RowScope, id: number): Promise<Value[] | undefined>
+  find(reader: Reader, reach: RowScope, id: RowId): Promise<Value[] | undefined>
   /** Returns the cells of at most 100 rows of the ids in reach, in no order, in one statement. */
-  findAll(reader: Reader, reach: RowScope, ids: readonly number[]): Promise<Value[][]>
+  findAll(reader: Reader, reach: RowScope, ids: readonly RowId[]): Promise<Value[][]>
   /** Returns the cells, and locks the row until the transaction ends. */
-  lock(tx: Tx, reach: RowScope, id: number): Promise<Value[] | undefined>
+  lock(tx: Tx, reach: RowScope, id: RowId): Promise<Value[] | undefined>
   /** Returns whether the row is in reach, and prevents its deletion until the transaction ends. */
-  hold(tx: Tx, reach: RowScope, id: number): Promise<boolean>
-  insert(tx: Tx, scope: number, row: Readonly<Record<string, unknown>>): Promise<number>
+  hold(tx: Tx, reach: RowScope, id: RowId): Promise<boolean>
+  /** Returns the id, which the database generates unless ids are texts. */
+  insert(tx: Tx, scope: number, row: Readonly<Record<string, unknown>>): Promise<RowId>
   update(
     tx: Tx,
     scope: number,
-    id: number,
+    id: RowId,
     changed: Readonly<Record<string, unknown>>,
   ): Promise<void>
-  remove(tx: Tx, scope: number, id: number): Promise<void>
+  remove(tx: Tx, scope: number, id: RowId): Promise<void>
   /** Like `lock`, for a row that is marked as deleted. */
-  lockDeleted(tx: Tx, reach: RowScope, id: number): Promise<Value[] | undefined>
+  lockDeleted(tx: Tx, reach: RowScope, id: RowId): Promise<Value[] | undefined>
   /**
    * Returns the first row of this resource whose `field` refers to `id`. `isDeleted`: among those
    * that are marked as deleted; default: among the others.
@@ -36,9 +39,9 @@ export interface RowStore {
     reader: Reader,
     scope: number,
     field: string,
-    id: number,
+    id: RowId,
     isDeleted?: boolean,
-  ): Promise<number | undefined>
+  ): Promise<RowId | undefined>
 }
 
 /** @param resources the resources through which rows have their owner (§6.7) */
@@ -49,7 +52,8 @@ export function createRowStore(
   const { name: table, fields, softDeletion } = definition
   const names = columnFields(fields).map(([name]) => name)
   const cells = Object.fromEntries(names.map((name) => [name, cellWriter(fields[name]!)]))
-  const insertedNames = names.filter((name) => name !== 'id')
+  const hasIntegerIds = fields.id!.idPrefix === undefined
+  const insertedNames = hasIntegerIds ? names.filter((name) => name !== 'id') : names
   const byId = 'WHERE scope = ? AND id = ?'
   const isLive = softDeletion ? ` AND ${DELETED_FIELD} IS NULL` : ''
   const isDeleted = ` AND ${DELETED_FIELD} IS NOT NULL`
@@ -60,18 +64,21 @@ export function createRowStore(
     definition,
     resources,
   )
-  const select = (reach: RowScope, id: number) => selectById(reach, [id])
+  const select = (reach: RowScope, id: RowId) => selectById(reach, [id])
   const selectDeleted = statementByIds(
     `${selection} ${byId}${softDeletion ? isDeleted : ''}`,
     definition,
     resources,
   )
-  const exists = (reach: RowScope, id: number) => existsById(reach, [id])
+  const exists = (reach: RowScope, id: RowId) => existsById(reach, [id])
   const selectAll = Object.fromEntries(
     ID_LIST_SIZES.map((size) => {
       const ids = Array(size).fill('?').join(', ')
       const text = `${selection} WHERE scope = ? AND id IN (${ids})${isLive}`
-      return [size, statementByIds(text, definition, resources, seekByIds(text))]
+      return [
+        size,
+        statementByIds(text, definition, resources, hasIntegerIds ? seekByIds(text) : text),
+      ]
     }),
   )
   const insert = prepareStatement(
@@ -86,7 +93,7 @@ export function createRowStore(
     find: async (reader, reach, id) => (await reader.arrays(select(reach, id)))[0],
     async findAll(reader, reach, ids) {
       const size = ID_LIST_SIZES.find((candidate) => candidate >= ids.length)!
-      const paddedIds = [...ids, ...Array<number>(size - ids.length).fill(ids.at(-1)!)]
+      const paddedIds = [...ids, ...Array<RowId>(size - ids.length).fill(ids.at(-1)!)]
       return reader.arrays(selectAll[size]!(reach, paddedIds))
     },
     async lock(tx, reach, id) {
@@ -96,7 +103,10 @@ export function createRowStore(
     hold: async (tx, reach, id) => (await tx.hold(exists(reach, id))) !== undefined,
     async insert(tx, scope, row) {
       const values = insertedNames.map((name) => cells[name]!(row[name]))
-      return tx.insert(insert([scope, ...values]))
+      const statement = insert([scope, ...values])
+      if (hasIntegerIds) return tx.insert(statement)
+      await tx.run(statement)
+      return row.id as string
     },
     async update(tx, scope, id, changed) {
       const columns = Object.keys(changed)
@@ -120,7 +130,7 @@ export function createRowStore(
         const condition = `${field} = ?${isMarked ? isDeleted : isLive}`
         return `SELECT id FROM ${table} WHERE scope = ? AND ${condition} ORDER BY id LIMIT 1`
       })
-      return (await reader.get<{ id: number }>(statement([scope, id])))?.id
+      return (await reader.get<{ id: RowId }>(statement([scope, id])))?.id
     },
   }
 }
@@ -138,7 +148,7 @@ function statementByIds(
   const unowned = prepareStatement(text, sqlite)
   const path = ownerPathOf(definition, resources)
   if (!path) {
-    return ({ scope, owner }: RowScope, ids: readonly number[]) => {
+    return ({ scope, owner }: RowScope, ids: readonly RowId[]) => {
       if (owner !== undefined) throw new Error(`rows of ${definition.name} have no owner`)
       return unowned([scope, ...ids])
     }
@@ -146,7 +156,7 @@ function statementByIds(
   const slots = { scope: Symbol('scope'), owner: Symbol('owner') }
   const condition = ownerCondition(path, slots.scope, slots.owner)
   const owned = prepareStatement(`${text} AND ${condition.sql}`, `${sqlite} AND ${condition.sql}`)
-  return ({ scope, owner }: RowScope, ids: readonly number[]) => {
+  return ({ scope, owner }: RowScope, ids: readonly RowId[]) => {
     if (owner === undefined) return unowned([scope, ...ids])
     const values = condition.values.map((slot) => (slot === slots.scope ? scope : owner))
     return owned([scope, ...ids, ...values])

@@ -42,6 +42,9 @@ const columnTypes: Readonly<Record<FieldSpec['kind'], ColumnType>> = {
   json: 'text',
 }
 
+const columnType = ({ kind, idPrefix }: Pick<FieldSpec, 'kind' | 'idPrefix'>): ColumnType =>
+  idPrefix === undefined ? columnTypes[kind] : 'text'
+
 /**
  * Maximum characters of an indexed text. A key of a PostgreSQL B-tree has at most 2,704 bytes, and
  * a character up to four.
@@ -147,7 +150,7 @@ function requireIndexable(
   maxCharacters: number = INDEXED_TEXT_MAX,
 ): void {
   const spec = definition.fields[name]!
-  if (columnTypes[spec.kind] !== 'text' || spec.values) return
+  if (columnType(spec) !== 'text' || spec.values) return
   if ((spec.max ?? 3) > maxCharacters) {
     throw new DeclarationError(
       `resource ${definition.name}: no index can serve ${name}, whose text can have ${spec.max} ` +
@@ -158,11 +161,11 @@ function requireIndexable(
 }
 
 function columnSql(name: string, spec: FieldSpec, dialect: Dialect): string {
-  if (spec.kind === 'id') return `${name} ${dialect.scoped.id}`
+  if (spec.kind === 'id' && !spec.idPrefix) return `${name} ${dialect.scoped.id}`
   const nullable = spec.nullable ? '' : ' NOT NULL'
   const fallback =
     spec.default === undefined ? '' : ` DEFAULT ${literal(cellWriter(spec)(spec.default))}`
-  return `${name} ${dialect.types[columnTypes[spec.kind]]}${nullable}${fallback}`
+  return `${name} ${dialect.types[columnType(spec)]}${nullable}${fallback}`
 }
 
 /** Returns the SQL literal of a declared default, which is never request data. */
@@ -186,7 +189,8 @@ function createTable(definition: ResourceDefinition, dialect: Dialect): string {
     .filter(([, spec]) => spec.kind === 'ref')
     .map(([field, spec]) => `FOREIGN KEY (scope, ${field}) REFERENCES ${spec.target} (scope, id)`)
   // A constraint of the table, not a later index: a resource can refer to itself.
-  const parts = [scope, ...columns, dialect.scoped.key, ...references]
+  const key = fields.id!.idPrefix === undefined ? dialect.scoped.key : 'PRIMARY KEY (scope, id)'
+  const parts = [scope, ...columns, key, ...references]
   return `CREATE TABLE ${name} (${parts.join(', ')})`
 }
 
@@ -262,6 +266,11 @@ const rejectNewUnique = (table: string, index: TableIndex): string =>
   `${table}: ${index.name} is new, and existing rows may violate it. ` +
   `Write: ${createIndex(table, index)}, after the statements that make the values unique`
 
+/** Other tables, events and clients refer to the ids of existing rows. */
+const rejectOtherIds = (table: string, { type }: Column, declared: ColumnType): string =>
+  `${table}.id is stored as ${type}, declared as ${declared}. Existing rows have their ids: ` +
+  'declare the other ids in a new resource, and create its rows from those of this one'
+
 function columnMistakes(
   table: string,
   name: string,
@@ -269,10 +278,12 @@ function columnMistakes(
   column: Column,
   sql: string,
 ): string[] {
+  const type = columnType(spec)
+  if (spec.kind === 'id' && column.type !== type) return [rejectOtherIds(table, column, type)]
   const now = column.nullable ? 'nullable' : 'never null'
   const differs =
-    column.type !== columnTypes[spec.kind]
-      ? `is stored as ${column.type}, declared as ${spec.kind}`
+    column.type !== type
+      ? `is stored as ${column.type}, declared as ${spec.kind}${spec.idPrefix ? ' of texts' : ''}`
       : column.nullable !== spec.nullable && spec.kind !== 'id'
         ? `is stored as ${now}, declared otherwise`
         : undefined
@@ -313,7 +324,8 @@ const cellTypes: Readonly<Record<FieldSpec['kind'], ListColumn['type']>> = {
 
 export const listColumn = (name: string, spec: FieldSpec): ListColumn => ({
   name,
-  type: cellTypes[spec.kind],
+  type: spec.idPrefix === undefined ? cellTypes[spec.kind] : 'text',
+  ...(spec.idPrefix !== undefined && { idPrefix: spec.idPrefix }),
   nullable: spec.nullable,
   ...(spec.values ? { oneOf: spec.values } : {}),
   ...(spec.kind === 'metadata' && { isMap: true }),
@@ -356,7 +368,7 @@ export function resourceCollection(
     name: definition.name,
     table: definition.name,
     columns: columnFields(definition.fields).map(([name, spec]) => listColumn(name, spec)),
-    integerId: true,
+    integerId: definition.fields.id!.idPrefix === undefined,
     scoped: true,
     hasStoredTotal: true,
     filter: definition.filter,

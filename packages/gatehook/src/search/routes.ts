@@ -43,10 +43,9 @@ async function findRequestResult({ requests }: SearchDeps, id: string) {
 }
 
 async function findHits({ db, tables }: SearchDeps, text: string): Promise<readonly SearchHit[]> {
-  const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : undefined
   const searches = [
-    /^[a-z]+_/.test(text) ? findById(db, text, LIMIT) : [],
-    id !== undefined && Number.isSafeInteger(id) ? findRows(db, tables, id, LIMIT) : [],
+    /^[a-z][a-z0-9]*_/.test(text) ? findById(db, text, LIMIT) : [],
+    findRows(db, tables, text, LIMIT),
     findByName(db, text, LIMIT),
   ]
   return (await Promise.all(searches)).flat()

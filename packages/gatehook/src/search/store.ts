@@ -3,6 +3,7 @@
  * statement reads a range of one index.
  */
 import { inEveryScope } from '../access/across-customers.ts'
+import { parseRowId } from '../kernel/row-id.ts'
 import type { Reader, Row } from '../storage/database.ts'
 import { raw, type Sql, sql } from '../storage/sql.ts'
 import type { SearchType } from './operations.ts'
@@ -131,26 +132,42 @@ export async function findByName(from: Reader, text: string, limit: number): Pro
   return (await Promise.all(searches)).flat()
 }
 
-/** A table of a declared resource, whose ids are integers. */
+/** A table of a declared resource. */
 export interface SearchedTable {
   readonly collection: string
   readonly table: string
+  /** The prefix of ids that are texts. */
+  readonly idPrefix?: string | undefined
 }
 
-/** Returns the rows of resources with an id, of the first customers. */
+/**
+ * Returns the rows of the first customers whose id is the text, or begins with it where ids have a
+ * prefix.
+ */
 export async function findRows(
   from: Reader,
   tables: readonly SearchedTable[],
-  id: number,
+  text: string,
   limit: number,
 ): Promise<SearchHit[]> {
-  const hits = tables.map(async ({ collection, table }) => {
-    const condition = sql`e.id = ${id}`
+  const hits = tables.map(async ({ collection, table, idPrefix }) => {
+    const condition = conditionOfRows(text, idPrefix)
+    if (!condition) return []
     const columns = 'e.id, NULL AS label, e.scope'
     const bounds = { limit, customers: CUSTOMERS_MAX }
     const statement = inEveryScope(columns, table, condition, bounds)
     const rows = await readHits(from, 'row', statement)
-    return rows.map((row) => ({ ...row, label: `${collection} ${id}`, collection }))
+    return rows.map((row) => ({ ...row, label: `${collection} ${row.id}`, collection }))
   })
   return (await Promise.all(hits)).flat()
+}
+
+/** Returns the condition of ids that a text finds; undefined if no id of the table can match. */
+function conditionOfRows(text: string, idPrefix: string | undefined): Sql | undefined {
+  if (idPrefix === undefined) {
+    const id = parseRowId(idPrefix, text)
+    return id === undefined ? undefined : sql`e.id = ${id}`
+  }
+  if (!text.startsWith(`${idPrefix}_`)) return undefined
+  return sql`e.id >= ${text} AND e.id <= ${text + LAST}`
 }

@@ -28,6 +28,7 @@ import { jobs } from './migrations/0027-jobs.ts'
 import { mail } from './migrations/0028-mail.ts'
 import { pinnedWebhooks } from './migrations/0030-pinned-webhooks.ts'
 import { jobTurns } from './migrations/0031-job-turns.ts'
+import { textIds } from './migrations/0036-text-ids.ts'
 
 export interface Migration {
   readonly number: number
@@ -67,4 +68,5 @@ export const migrations: readonly Migration[] = [
   { number: 28, name: 'mail', sql: mail, additive: true },
   { number: 30, name: 'pinned webhooks', sql: pinnedWebhooks, additive: true },
   { number: 31, name: 'job turns', sql: jobTurns, additive: true },
+  { number: 36, name: 'text ids', sql: textIds, additive: true },
 ]

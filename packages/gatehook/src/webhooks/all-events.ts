@@ -34,6 +34,7 @@ type EventQuery = ValuesOf<NonNullable<typeof operations.list.query>>
 
 const ADDED = [
   { name: 'object_id', type: 'int', nullable: true },
+  { name: 'object_key', type: 'text', nullable: true },
   { name: 'request_id', type: 'text', nullable: true },
   { name: 'live', type: 'int' },
 ] as const satisfies Collection['columns']
@@ -65,11 +66,17 @@ interface ListedCells {
   readonly scope: Scope
   readonly collection: string | null
   readonly object_id: number | null
+  /** The id of an object if it is a text. */
+  readonly object_key: string | null
   readonly request_id: string | null
 }
 
-const objectOf = ({ collection, object_id }: Pick<ListedCells, 'collection' | 'object_id'>) =>
-  collection === null || object_id === null ? null : `${collection}/${object_id}`
+type ObjectCells = Pick<ListedCells, 'collection' | 'object_id' | 'object_key'>
+
+function objectOf({ collection, object_id, object_key }: ObjectCells): string | null {
+  const id = object_key ?? object_id
+  return collection === null || id === null ? null : `${collection}/${id}`
+}
 
 /** Customer and deliveries contain the scope until the page is completed. */
 function viewOf(collection: Collection, render: RenderObject): View {
@@ -182,7 +189,8 @@ type FoundEvent = Omit<ListedCells, 'collection'> & {
 
 const eventById = (id: string) =>
   inEveryScope(
-    'e.scope, e.id, e.type, e.created, e.collection, e.object_id, e.request_id, e.shape, e.object',
+    'e.scope, e.id, e.type, e.created, e.collection, e.object_id, e.object_key, e.request_id, ' +
+      'e.shape, e.object',
     'gh_events',
     sql`e.id = ${id}`,
     { limit: 1 },
@@ -209,7 +217,14 @@ async function requireEvent(db: Database, id: string): Promise<FoundEvent> {
           scope: delivery.scope,
           type: delivery.event_type,
           created: Math.floor(delivery.created_at / 1000),
-          ...{ collection: null, object_id: null, request_id: null, shape: '', object: undefined },
+          ...{
+            collection: null,
+            object_id: null,
+            object_key: null,
+            request_id: null,
+            shape: '',
+            object: undefined,
+          },
         }
       )
     },
@@ -219,6 +234,9 @@ async function requireEvent(db: Database, id: string): Promise<FoundEvent> {
   return row
 }
 
+/** `orders/7`, `bookings/bk_0VhKq3ZrT4mXw9sLd2fGhJ`. */
+const OBJECT = /^([a-z0-9_]+)\/(?:([1-9][0-9]{0,15})|([a-z][a-z0-9]{0,7}_[0-9A-Za-z]{22}))$/
+
 /** Returns the filters of type, object and request. */
 function filtersOf({ type, object, request_id }: EventQuery, types: EventAccess): Filter[] {
   const filters: Filter[] = []
@@ -227,7 +245,7 @@ function filtersOf({ type, object, request_id }: EventQuery, types: EventAccess)
     filters.push({ column: 'request_id', operator: 'eq', values: [request_id] })
   }
   if (object !== undefined) {
-    const [, collection, id] = /^([a-z0-9_]+)\/([1-9][0-9]{0,15})$/.exec(object) ?? []
+    const [, collection, number, key] = OBJECT.exec(object) ?? []
     if (collection === undefined) {
       throw parameterFailure('invalid_parameter', 'object', 'must be a collection and an id')
     }
@@ -235,7 +253,11 @@ function filtersOf({ type, object, request_id }: EventQuery, types: EventAccess)
     const ofCollection = [...types.collections].flatMap(([name, owner]) =>
       owner === collection ? [name] : [],
     )
-    filters.push({ column: 'object_id', operator: 'eq', values: [Number(id)] })
+    filters.push(
+      key === undefined
+        ? { column: 'object_id', operator: 'eq', values: [Number(number)] }
+        : { column: 'object_key', operator: 'eq', values: [key] },
+    )
     filters.push({ column: 'collection', operator: 'eq', values: [collection] })
     if (type === undefined && ofCollection.length > 0) {
       filters.push({ column: 'type', operator: 'in', values: ofCollection.sort() })

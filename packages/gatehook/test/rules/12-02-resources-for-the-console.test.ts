@@ -31,6 +31,7 @@ eachService('fields, lists, scopes and actions are those of the declaration', as
     name: 'status',
     type: 'one_of',
     of: null,
+    id_prefix: null,
     values: ['pending', 'paid', 'shipped', 'delivered', 'cancelled'],
     min: null,
     max: null,

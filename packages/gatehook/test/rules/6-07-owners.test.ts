@@ -23,13 +23,9 @@ const person = (subject: number, ...scopes: string[]): Principal => ({
 
 async function shop(db: Database) {
   await migrateService(db, api.definition)
-  const record = createRecorder({
-    clock: wallClock,
-    random: systemRandom(),
-    shape: 'v2',
-    sinks: [],
-  })
-  const catalog = createCatalog(api.definition, { clock: wallClock, record, counterSlots: 1 })
+  const source = { clock: wallClock, random: systemRandom() }
+  const record = createRecorder({ ...source, shape: 'v2', sinks: [] })
+  const catalog = createCatalog(api.definition, { ...source, record, counterSlots: 1 })
   const orders = catalog.entries.get('orders')!
   const key = { scope, owner: undefined }
   const [ada, bob] = await db.write(async (tx) => {

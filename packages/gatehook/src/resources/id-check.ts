@@ -1,0 +1,57 @@
+/**
+ * Finds mistakes in the ids of a declaration: prefixes that two resources share, and references
+ * that do not have the kind of the ids to which they refer. Pure.
+ */
+import type { FieldSpec } from '../fields/fields.ts'
+import type { FieldSpecs } from '../fields/schema.ts'
+import type { ResourceDefinition } from './resource.ts'
+
+const prefixOf = ({ fields }: Pick<ResourceDefinition, 'fields'>): string | undefined =>
+  fields.id!.idPrefix
+
+/** Returns a sentence per prefix that two resources have. */
+export function findPrefixMistakes(resources: readonly ResourceDefinition[]): string[] {
+  const nameByPrefix = new Map<string, string>()
+  return resources.flatMap((resource) => {
+    const prefix = prefixOf(resource)
+    if (prefix === undefined) return []
+    const other = nameByPrefix.get(prefix)
+    nameByPrefix.set(prefix, resource.name)
+    if (other === undefined || other === resource.name) return []
+    return [`${other} and ${resource.name} have f.id('${prefix}'); each needs its own prefix`]
+  })
+}
+
+/** Returns a sentence for the developer per mistake in the ids of a resource. */
+export function findIdMistakes(
+  resource: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): string[] {
+  const { fields, changes, actions, signsIn } = resource
+  const inputs: readonly FieldSpecs[] = [
+    fields,
+    ...changes.map(({ had }) => had as FieldSpecs),
+    ...actions.map(({ input }) => input),
+  ]
+  const mistakes = inputs.flatMap((specs) =>
+    Object.entries(specs).flatMap(([name, spec]) => findReferenceMistake(name, spec, resources)),
+  )
+  if (signsIn && prefixOf(resource) !== undefined) {
+    mistakes.push('id: tokens name a person by an integer; rows that sign in have the id f.id()')
+  }
+  return mistakes
+}
+
+function findReferenceMistake(
+  name: string,
+  { kind, target: targetName, idPrefix }: FieldSpec,
+  resources: readonly ResourceDefinition[],
+): string[] {
+  const target = resources.find((resource) => resource.name === targetName)
+  if (kind !== 'ref' || !target || prefixOf(target) === idPrefix) return []
+  const prefix = prefixOf(target)
+  const ids = prefix === undefined ? 'are integers' : `begin with ${prefix}_`
+  const call =
+    prefix === undefined ? `f.ref('${targetName}')` : `f.ref('${targetName}', '${prefix}')`
+  return [`${name}: the ids of ${targetName} ${ids}; write ${call}`]
+}
