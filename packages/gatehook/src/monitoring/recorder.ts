@@ -59,8 +59,8 @@ export interface RecorderFigures {
 const OWN_PAGES = /^\/(?:console|assets|docs\/assets)(?:\/|$)|^\/portal(?:\/(?!api\/)|$)/
 
 /**
- * Whether the log and the series leave out a request: probes, reads of the console itself, and
- * the pages with their sessions, whose changes are in the audit trail.
+ * Whether the log and the series leave out a request: probes, reads of console and portal
+ * themselves, and the pages with their sessions, whose changes are in the audit trail.
  */
 function isOwnTraffic({ kind, route, method, principal }: Exchange, answer: Answer | undefined) {
   // The command line sends its requests within its process.
@@ -69,15 +69,20 @@ function isOwnTraffic({ kind, route, method, principal }: Exchange, answer: Answ
   if (isError(answer)) return false
   if (kind === 'probe' || route === '/metrics') return true
   if (method !== 'GET') return false
+  if (principal?.inPortal !== undefined) return true
   return principal?.kind === 'operator' && route.startsWith('/admin/')
 }
 
-/** Whether an operator's own request failed: the log has it, but no count of customers. */
-const isOperatorMistake = ({ principal, route }: Exchange, answer: Answer | undefined): boolean =>
-  principal?.kind === 'operator' &&
-  route.startsWith('/admin/') &&
-  isError(answer) &&
-  (answer === undefined || answer.status < 500)
+/**
+ * Whether the log has a request that counts for no customer: changes and mistakes of people in the
+ * portal, and mistakes of operators. A failure of the server counts.
+ */
+function isOutsideOfCounts({ kind, principal, route }: Exchange, answer: Answer | undefined) {
+  if (answer !== undefined && answer.status >= 500) return false
+  // A page whose session has ended has no principal.
+  if (kind === 'portal') return !principal || principal.inPortal !== undefined
+  return principal?.kind === 'operator' && route.startsWith('/admin/') && isError(answer)
+}
 
 const keyOf = (exchange: Exchange): SeriesKey => {
   const caller = callerOf(exchange)
@@ -126,7 +131,7 @@ export class RequestRecorder {
     const { clock, log } = this.#options
     const now = clock.now()
     const key = keyOf(exchange)
-    if (!isOperatorMistake(exchange, answer)) {
+    if (!isOutsideOfCounts(exchange, answer)) {
       this.#series.count(now, key, answer?.status ?? null, ms)
       if (isError(answer)) this.#errors.count(now, errorKeyOf(exchange, answer, key), exchange.id)
     }

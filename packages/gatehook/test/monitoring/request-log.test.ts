@@ -1,7 +1,8 @@
 /** The request log over a whole app, on both databases. */
 import assert from 'node:assert/strict'
-import { eachService } from '../../../../test/rig/service.ts'
+import { eachService, type Reply } from '../../../../test/rig/service.ts'
 import { service as declareService, f, resource } from '../../src/gatehook.ts'
+import { openPortal } from '../portal/rig.ts'
 import { adminOf, requestIdOf } from './admin.ts'
 
 eachService('a request is in the list with its caller, object and version', async (service) => {
@@ -243,6 +244,35 @@ eachService('pages, assets and sessions of console and portal are not in the log
   }
   const denied = await anyone.get('/portal/api/keys')
   assert.equal((await admin.get(`/admin/requests/${requestIdOf(denied)}`)).status, 200)
+})
+
+eachService('people in the portal count as no requests of their customer', async (service) => {
+  const admin = await adminOf(service)
+  const portal = await openPortal(service)
+  const acme = await portal.customer('Acme')
+  const session = await portal.session(acme)
+  const statusInLog = async (reply: Reply) =>
+    (await admin.get(`/admin/requests/${requestIdOf(reply)}`)).status
+  const [poll, mistake] = [
+    await session.get('/portal/api/health'),
+    await session.get('/portal/api/deliveries/dlv_1'),
+  ]
+  const created = await session.post('/portal/api/keys', { name: 'Till', scopes: ['orders:read'] })
+  assert.deepEqual([poll.status, mistake.status, created.status], [200, 404, 201])
+  assert.equal(await statusInLog(poll), 404)
+  for (const reply of [mistake, created]) assert.equal(await statusInLog(reply), 200)
+  const countOf = async () =>
+    (await admin.get(`/admin/series?metric=requests&customer=${acme}`)).body.totals.requests.count
+  assert.equal(await countOf(), 0)
+  const routes = (await admin.get('/admin/errors')).body.data.map(
+    ({ route }: { route: string }) => route,
+  )
+  assert.ok(!routes.some((route: string) => route.startsWith('/portal')), routes.join())
+  const listed = (await session.get('/portal/api/keys?name=Till')).body.data
+  assert.equal(listed[0].last_used_at, null)
+  const own = service.as(created.body.key)
+  assert.equal((await own.get('/api/v2/orders')).status, 200)
+  assert.equal(await countOf(), 1)
 })
 
 eachService(
