@@ -158,6 +158,7 @@ async function compose(base: Omit<Foundation, 'trail'>, address: NodeAddress): P
     secrets,
     permissions,
     publicUrl: address.publicUrl,
+    finishIndexes: prepared.indexes.finish,
     openapi: (version) => modules.documents.get(version),
     inject: server.inject,
     work: work.start,

@@ -37,6 +37,8 @@ export interface AppParts {
   readonly audit: AuditTrail
   /** The status and the rotation of the master secret. */
   readonly secrets: Pick<SecretsComponent, 'rotate' | 'status' | 'follow'>
+  /** Creates the indexes that background work would create, and waits for them. */
+  finishIndexes(onProgress: (line: string) => void): Promise<void>
   openapi(version: string): unknown
   /** The base of absolute links. */
   readonly publicUrl: () => string

@@ -34,7 +34,7 @@ interface EventModules {
 /** Creates the recorder of events with its sinks: streams, the delivery outbox, own handlers. */
 export function assembleEvents(
   foundation: Foundation,
-  { service, publicScope }: PreparedDatabase,
+  { service, publicScope, indexes }: PreparedDatabase,
   late: LateCalls,
 ): EventModules {
   const { clock, random, db, tracing } = foundation
@@ -64,6 +64,7 @@ export function assembleEvents(
     counterSlots: db.dialect.counterSlots,
     credentials: assembleCredentials(foundation, service, late),
     publicScope,
+    missingIndexes: indexes.missingIndexes,
     enqueue,
   })
   return { enqueue, eventSignal, record, catalog, types: createEventTypes(catalog, clock) }

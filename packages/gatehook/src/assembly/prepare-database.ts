@@ -6,6 +6,7 @@ import { findCustomer } from '../access/store.ts'
 import { type AuditTrail, openAuditTrail } from '../audit/trail.ts'
 import { SettableClock } from '../kernel/clock.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
+import { createIndexBuilder, type IndexBuilder } from '../resources/index-builds.ts'
 import { migrateService } from '../resources/migrate.ts'
 import { listScopes } from '../resources/scopes.ts'
 import { type SeedCounts, seedService } from '../resources/seed.ts'
@@ -29,6 +30,8 @@ export interface PreparedDatabase {
   readonly seeded: SeedCounts
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */
   readonly keeper: ClockKeeper | undefined
+  /** Creates indexes of tables in use while the service runs. */
+  readonly indexes: IndexBuilder
   /** The rows that unauthenticated callers read: live mode of the default customer (§6.10). */
   readonly publicScope: Scope
 }
@@ -50,11 +53,13 @@ export async function prepareDatabase(
   const versions = service.versions.map((version) => version.name)
   const { applied } = await migrateEngine(db, {
     clock,
+    onWait: onProgress,
     onProgress: ({ number, name }) => log.debug({ number, name }, 'engine migration'),
   })
   if (applied.length > 0) onProgress(describeMigrations(applied))
   await settleSecrets({ db, config, vault, random })
-  await migrateService(db, service, onProgress)
+  const changes = await migrateService(db, service, onProgress, { defersIndexes: true })
+  const indexes = createIndexBuilder({ db, log, changes })
   const retentionDays = config.auditRetentionDays
   const trail = await openAuditTrail({ db, clock, random, vault, log, retentionDays })
   await ensureSigningKey(db, { clock, vault })
@@ -93,6 +98,7 @@ export async function prepareDatabase(
     seeded,
     keeper,
     publicScope,
+    indexes,
   }
 }
 

@@ -30,7 +30,7 @@ export interface SystemAssembly {
 
 export function assembleSystem(
   { db, log, clock, config, release = 'unknown' }: Foundation,
-  { service, versions, keeper, keys, trail }: PreparedDatabase,
+  { service, versions, keeper, keys, trail, indexes }: PreparedDatabase,
   { list, perform, collections, isDraining, secrets, figures }: SystemAssembly,
 ): Component {
   const read = {
@@ -69,9 +69,11 @@ export function assembleSystem(
     },
     start() {
       trail.start()
+      indexes.start()
       if (keeper) stopClock = followClock(keeper, log)
     },
     async stop() {
+      await indexes.stop()
       await stopClock()
       await keys.idle()
       await trail.stop()

@@ -8,9 +8,8 @@ async function runMigrate(input: Input): Promise<undefined> {
     lines.push(line)
     input.out.progress(line)
   }
-  await withApp({ ...input, out: { ...input.out, progress: onProgress } }, () => undefined, {
-    migrates: true,
-  })
+  const out = { ...input.out, progress: onProgress }
+  await withApp({ ...input, out }, (app) => app.finishIndexes(onProgress), { migrates: true })
   input.out.result({ applied: lines }, () =>
     lines.length === 0 ? 'The database is up to date.' : 'The database is up to date now.',
   )

@@ -74,6 +74,8 @@ export interface Collection {
    * an index on the id only.
    */
   readonly indexes?: readonly (readonly string[])[]
+  /** The indexes, as texts of `indexKey`, that the database does not have yet; changes. */
+  readonly missingIndexes?: ReadonlySet<string>
   /**
    * A condition that most rows fulfil or all indexes contain, for example `revoked_at IS NULL`.
    * Must not contain request data.
@@ -84,6 +86,8 @@ export interface Collection {
   /** Whether a page of these rows can exceed the size limit of a response (§11.5). */
   readonly wide?: boolean
 }
+
+export const indexKey = (columns: readonly string[]): string => columns.join(' ')
 
 /**
  * The path from a row to its person: `column` contains the person's id, or the id of a row of the

@@ -15,7 +15,7 @@
  */
 import type { Reader } from '../storage/database.ts'
 import { BoundsExceeded, type ReadBounds } from './bounds.ts'
-import type { Collection } from './collection.ts'
+import { type Collection, indexKey } from './collection.ts'
 import type { Key } from './cursor.ts'
 import {
   countAll,
@@ -156,8 +156,11 @@ function appliesOtherFilters(walk: Walk, index: IndexOrder, range: IndexRange): 
   return otherFilters(walk, index).every((at) => range.filters.includes(at))
 }
 
-const indexesOf = (collection: Collection): readonly (readonly string[])[] =>
-  collection.indexes ?? [[idOf(collection)]]
+function indexesOf(collection: Collection): readonly (readonly string[])[] {
+  const { indexes = [[idOf(collection)]], missingIndexes } = collection
+  if (!missingIndexes?.size) return indexes
+  return indexes.filter((columns) => !missingIndexes.has(indexKey(columns)))
+}
 
 /** Operators that select one range of an index. */
 const RANGE = new Set(['eq', 'gt', 'gte', 'lt', 'lte'])

@@ -29,6 +29,8 @@ interface CatalogDeps {
   readonly credentials?: RowCredentials | undefined
   /** Stores jobs of own code. Default: rejects them. */
   readonly enqueue?: EnqueueJob | undefined
+  /** The indexes of each resource that are not created yet (`Collection.missingIndexes`). */
+  readonly missingIndexes?: ReadonlyMap<string, ReadonlySet<string>> | undefined
   /** The customer and mode that anonymous callers read (§6.10). */
   readonly publicScope?: Scope | undefined
 }
@@ -47,7 +49,11 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     )
     entries.set(definition.name, {
       definition,
-      collection: resourceCollection(definition, resources),
+      collection: resourceCollection(
+        definition,
+        resources,
+        deps.missingIndexes?.get(definition.name),
+      ),
       shapes,
       rows: createRows(definition, shapes.get(newest)!, {
         clock: deps.clock,

@@ -7,9 +7,11 @@ import type { Database, Reader, Tx } from '../storage/database.ts'
 import { inDialect, migrationChecksum } from '../storage/migrate.ts'
 import { sql } from '../storage/sql.ts'
 import { DeclarationError } from './field-check.ts'
+import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
+import type { ResourceDefinition } from './resource.ts'
 import { fillSearchIndexes, findOutdatedIndexes, resetSearchIndexes } from './search-fill.ts'
 import { type MigrationOptions, orderByReference, type ServiceDefinition } from './service.ts'
-import { planTable, type TablePlan } from './table.ts'
+import { planTable, type TablePlan } from './table-plan.ts'
 
 /** Receives one line per change. */
 export type Progress = (line: string) => void
@@ -24,16 +26,39 @@ interface PendingTable {
   readonly isSearchIndex?: boolean
 }
 
+/** A plan of statements that change no index. */
+const planOf = (ddl: readonly string[]): TablePlan => ({
+  ddl,
+  indexes: [],
+  unusedIndexes: [],
+  rejected: [],
+})
+
 /** Describes the pending changes of a table: its migrations, columns and indexes, or itself. */
 export function describePending(pending: PendingTable): readonly string[] {
   const { table, plan, migrations, isSearchIndex } = pending
   if (isSearchIndex) return [`search index of table ${table}`]
   const suffix = table === '' ? '' : ` of table ${table}`
   if (migrations) return migrations.map((migration) => `migration ${migration}${suffix}`)
-  if (plan.ddl[0]?.startsWith('CREATE TABLE')) return [`table ${table}`]
-  const added = describeDdl(plan.ddl).map((change) => `${change}${suffix}`)
+  if (isNewTable(plan)) return [`table ${table}`]
+  const changes = [...describeColumns(plan), ...describeIndexes(plan)]
+  const added = changes.map((change) => `${change}${suffix}`)
   return plan.rejected.length > 0 ? [...added, `a reviewed migration${suffix}`] : added
 }
+
+const isNewTable = ({ ddl }: TablePlan): boolean => ddl[0]?.startsWith('CREATE TABLE') ?? false
+
+/** Returns the names of the columns that the plan adds to a table in use. */
+export const addedColumns = ({ ddl }: Pick<TablePlan, 'ddl'>): string[] =>
+  ddl.flatMap((statement) => /^ALTER TABLE \w+ ADD COLUMN (\w+)/.exec(statement)?.[1] ?? [])
+
+const describeColumns = (plan: TablePlan): string[] =>
+  addedColumns(plan).map((name) => `column ${name}`)
+
+const describeIndexes = ({ indexes, unusedIndexes }: TablePlan): string[] => [
+  ...indexes.map(({ name }) => `index ${name}`),
+  ...unusedIndexes.map((name) => `index ${name} dropped`),
+]
 
 /**
  * Returns the changes that the declaration requires, without applying them. A table with pending
@@ -46,36 +71,56 @@ export async function planMigration(
   const pending: PendingTable[] = []
   for (const { table, sql, number, name } of await pendingMigrations(db, service)) {
     if (table === undefined || (await tableExists(db, table))) {
-      const plan = { ddl: [sqlFor(db, sql)], rejected: [] }
+      const plan = planOf([sqlFor(db, sql)])
       pending.push({ table: table ?? '', plan, migrations: [`${number} ${name}`] })
     }
   }
   for (const definition of orderByReference(service.resources)) {
     const { name } = definition
     if (pending.some(({ table }) => table === name)) continue
-    const stored = {
-      columns: await db.columns(name),
-      indexes: await db.indexes(name),
-      additions: await listAdditions(db, name),
-    }
-    const plan = planTable(definition, stored, db.dialect)
-    if (plan.ddl.length + plan.rejected.length > 0) pending.push({ table: name, plan })
+    const plan = await planStoredTable(db, db, definition)
+    const { ddl, indexes, unusedIndexes, rejected } = plan
+    if ([ddl, indexes, unusedIndexes, rejected].some((changes) => changes.length > 0))
+      pending.push({ table: name, plan })
   }
   for (const { name } of await findOutdatedIndexes(db, service.resources)) {
-    pending.push({ table: name, plan: { ddl: [], rejected: [] }, isSearchIndex: true })
+    pending.push({ table: name, plan: planOf([]), isSearchIndex: true })
   }
   return pending
 }
 
+async function planStoredTable(
+  db: Database,
+  reader: Reader,
+  definition: ResourceDefinition,
+): Promise<TablePlan> {
+  const { name } = definition
+  const stored = {
+    columns: await db.columns(name),
+    indexes: await db.indexes(name),
+    additions: await listAdditions(db, reader, name),
+  }
+  return planTable(definition, stored, db.dialect)
+}
+
+export interface MigrationMode {
+  /**
+   * Leaves indexes of tables in use to `index-builds.ts`, if the database creates them without delay
+   * to requests. Default: creates them.
+   */
+  readonly defersIndexes?: boolean
+}
+
 /**
- * Applies the pending migrations and additions. Throws `DeclarationError` if a change needs a
- * reviewed migration; then it adds nothing.
+ * Applies the pending migrations and additions. Returns the changes of indexes that remain. Throws
+ * `DeclarationError` if a change needs a reviewed migration; then it adds nothing.
  */
 export async function migrateService(
   db: Database,
   service: ServiceDefinition,
   progress: Progress = () => {},
-): Promise<void> {
+  mode: MigrationMode = {},
+): Promise<IndexChanges> {
   const migrations = await pendingMigrations(db, service)
   // The SQL of a migration can change texts without their words.
   if (migrations.length > 0) await resetSearchIndexes(db)
@@ -92,45 +137,48 @@ export async function migrateService(
         'Add it to service({ migrations: [{ number, name, table, sql }] }) and start again.',
     )
   }
-  if (pending.length > 0) await applyAdditions(db, pending, progress)
+  const isDeferred = (mode.defersIndexes ?? false) && db.dialect.onlineIndexes
+  for (const { table, plan } of pending) {
+    const definition = service.resources.find(({ name }) => name === table)!
+    await applyAdditions(db, definition, plan, isDeferred, progress)
+  }
   for (const migration of migrations) {
     if (migration.table === undefined) await applyMigration(db, migration, progress)
   }
   await fillSearchIndexes(db, service.resources, progress)
+  if (!isDeferred) return NO_INDEX_CHANGES
+  return {
+    missing: pending.flatMap(({ plan }) => plan.indexes),
+    unused: pending.flatMap(({ plan }) => plan.unusedIndexes),
+  }
 }
 
+/** Creates the table, or adds its columns, then its indexes. */
 async function applyAdditions(
   db: Database,
-  pending: readonly PendingTable[],
+  definition: ResourceDefinition,
+  plan: TablePlan,
+  isDeferred: boolean,
   progress: Progress,
 ): Promise<void> {
-  await db.migrate(async (tx, ddl) => {
-    for (const { table, plan } of pending) {
-      for (const statement of plan.ddl) await ddl(statement)
-      progress(
-        plan.ddl[0]?.startsWith('CREATE TABLE')
-          ? `table ${table} created`
-          : `table ${table}: ${describeDdl(plan.ddl).join(', ')}`,
-      )
-    }
-    const columns = pending.flatMap(({ table, plan }) => addedColumns(table, plan.ddl))
-    if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
-  })
+  const { name: table } = definition
+  if (plan.ddl.length > 0) {
+    await db.migrate(async (tx, ddl) => {
+      // Another node can have been faster.
+      const current = await planStoredTable(db, tx, definition)
+      for (const statement of current.ddl) await ddl(statement)
+      const columns = addedColumns(current).map((column) => [table, column] as const)
+      if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
+    }, progress)
+  }
+  if (isNewTable(plan)) return progress(`table ${table} created`)
+  if (!isDeferred) {
+    await buildIndexes(db, plan.indexes, { onProgress: progress })
+    await db.dropIndexes(plan.unusedIndexes)
+  }
+  const changes = [...describeColumns(plan), ...(isDeferred ? [] : describeIndexes(plan))]
+  if (changes.length > 0) progress(`table ${table}: ${changes.join(', ')}`)
 }
-
-const addedColumns = (table: string, ddl: readonly string[]) =>
-  ddl.flatMap((statement) => {
-    const column = /^ALTER TABLE \w+ ADD COLUMN (\w+)/.exec(statement)?.[1]
-    return column === undefined ? [] : [[table, column] as const]
-  })
-
-/** Describes statements: `column rating`. */
-const describeDdl = (ddl: readonly string[]): string[] =>
-  ddl.map((statement) => {
-    const [, kind, name] = /(?:ADD|CREATE UNIQUE|CREATE|DROP) (COLUMN|INDEX) (\w+)/.exec(statement)!
-    const change = `${kind!.toLowerCase()} ${name}`
-    return statement.startsWith('DROP') ? `${change} dropped` : change
-  })
 
 const MIGRATIONS_TABLE = 'gh_service_migrations'
 /** The columns that a start has added to a table in use. */
@@ -149,20 +197,22 @@ async function applyMigration(
   const { number, name, table } = migration
   const { int, text } = db.dialect.types
   const checksum = checksumOf(db, migration)
+  let isReported = false
   await db.migrate(async (tx, ddl) => {
     await ddl(`CREATE TABLE IF NOT EXISTS ${MIGRATIONS_TABLE} (
       number ${int} NOT NULL PRIMARY KEY, name ${text} NOT NULL, checksum ${text})`)
     // The lock of `migrate` admits one process at a time; another one can be faster.
     if ((await appliedNumbers(tx)).includes(number)) return
     if (table === undefined || (await tableExists(db, table))) {
-      progress(`migration ${number} of the service: ${name}`)
+      if (!isReported) progress(`migration ${number} of the service: ${name}`)
+      isReported = true
       await ddl(sqlFor(db, migration.sql)).catch((error: unknown) => {
         throw describeError(migration, error)
       })
     }
     await tx.run(sql`INSERT INTO gh_service_migrations (number, name, checksum)
       VALUES (${number}, ${name}, ${checksum})`)
-  })
+  }, progress)
 }
 
 /** Names the migration in an error of its SQL. Other errors, such as a lost connection, pass. */
@@ -213,9 +263,9 @@ async function addChecksums(db: Database, service: ServiceDefinition): Promise<v
 }
 
 /** Returns the columns that a start, perhaps of a newer declaration, has added to the table. */
-async function listAdditions(db: Database, table: string): Promise<string[]> {
+async function listAdditions(db: Database, reader: Reader, table: string): Promise<string[]> {
   if (!(await tableExists(db, ADDITIONS_TABLE))) return []
-  const rows = await db.arrays(
+  const rows = await reader.arrays(
     sql`SELECT column_name FROM gh_service_additions WHERE table_name = ${table}`,
   )
   return rows.map(([name]) => String(name))

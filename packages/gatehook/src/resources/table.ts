@@ -1,6 +1,6 @@
 /**
- * The SQL table of a resource: columns, indexes, and the statements that a changed definition needs
- * (§6.6). Pure; `migrate.ts` runs the statements.
+ * The SQL table of a resource: columns and indexes, and its description for lists. Pure;
+ * `table-plan.ts` plans the statements that a changed definition needs.
  */
 import { hash } from 'node:crypto'
 import type { FieldSpec } from '../fields/fields.ts'
@@ -10,7 +10,7 @@ import { PAGE_BYTES_MAX } from '../lists/bounds.ts'
 import type { Collection, ListColumn } from '../lists/collection.ts'
 import { EXPAND } from '../lists/expanded-page.ts'
 import { MAX_LIMIT } from '../lists/grammar.ts'
-import type { Column, ColumnType, Dialect, Value } from '../storage/database.ts'
+import type { ColumnType, Dialect, Value } from '../storage/database.ts'
 import { columnFields } from './computed.ts'
 import { DeclarationError } from './field-check.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
@@ -42,7 +42,7 @@ const columnTypes: Readonly<Record<FieldSpec['kind'], ColumnType>> = {
   json: 'text',
 }
 
-const columnType = ({ kind, idPrefix }: Pick<FieldSpec, 'kind' | 'idPrefix'>): ColumnType =>
+export const columnType = ({ kind, idPrefix }: Pick<FieldSpec, 'kind' | 'idPrefix'>): ColumnType =>
   idPrefix === undefined ? columnTypes[kind] : 'text'
 
 /**
@@ -51,7 +51,7 @@ const columnType = ({ kind, idPrefix }: Pick<FieldSpec, 'kind' | 'idPrefix'>): C
  */
 const INDEXED_TEXT_MAX = 600
 
-interface TableIndex {
+export interface TableIndex {
   readonly name: string
   readonly columns: readonly string[]
   readonly unique: boolean
@@ -86,7 +86,7 @@ export const uniqueTuples = ({ fields, unique }: ResourceDefinition): (readonly 
  * sorts or filters has an index that ends with the id. So a page is one seek (§7.9). A person's
  * lists use the index of the owner, and sort that person's rows in memory.
  */
-function indexesOf(definition: ResourceDefinition): TableIndex[] {
+export function indexesOf(definition: ResourceDefinition): TableIndex[] {
   const { name: table, fields } = definition
   const indexes: TableIndex[] = []
   const add = (name: string, columns: string[]) => {
@@ -137,7 +137,10 @@ function indexesOf(definition: ResourceDefinition): TableIndex[] {
 }
 
 /** Returns unused indexes that earlier releases created for a person's lists (§7.9). */
-function outdatedIndexes(definition: ResourceDefinition, indexes: readonly TableIndex[]): string[] {
+export function outdatedIndexes(
+  definition: ResourceDefinition,
+  indexes: readonly TableIndex[],
+): string[] {
   const owner = ownerField(definition)
   if (owner === undefined) return []
   const names = definition.sort.map((name) => indexName(definition.name, owner, name))
@@ -160,7 +163,7 @@ function requireIndexable(
   }
 }
 
-function columnSql(name: string, spec: FieldSpec, dialect: Dialect): string {
+export function columnSql(name: string, spec: FieldSpec, dialect: Dialect): string {
   if (spec.kind === 'id' && !spec.idPrefix) return `${name} ${dialect.scoped.id}`
   const nullable = spec.nullable ? '' : ' NOT NULL'
   const fallback =
@@ -181,7 +184,7 @@ export function cellWriter(spec: FieldSpec): (value: unknown) => Value {
   return (value) => (typeof value === 'boolean' ? Number(value) : ((value ?? null) as Value))
 }
 
-function createTable(definition: ResourceDefinition, dialect: Dialect): string {
+export function createTable(definition: ResourceDefinition, dialect: Dialect): string {
   const { name, fields } = definition
   const columns = columnFields(fields).map(([field, spec]) => columnSql(field, spec, dialect))
   const scope = `scope ${dialect.types.int} NOT NULL`
@@ -194,109 +197,11 @@ function createTable(definition: ResourceDefinition, dialect: Dialect): string {
   return `CREATE TABLE ${name} (${parts.join(', ')})`
 }
 
-const createIndex = (table: string, { name, columns, unique, where }: TableIndex): string =>
-  `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${name} ON ${table} (${columns.join(', ')})` +
-  (where === undefined ? '' : ` WHERE ${where}`)
+export const definitionOf = (table: string, { columns, where }: TableIndex): string =>
+  `ON ${table} (${columns.join(', ')})${where === undefined ? '' : ` WHERE ${where}`}`
 
-interface StoredTable {
-  readonly columns: readonly Column[]
-  readonly indexes: readonly string[]
-  /** Columns that a start has added: the previous declaration, which lacks them, can run. */
-  readonly additions?: readonly string[]
-}
-
-export interface TablePlan {
-  readonly ddl: readonly string[]
-  /** A sentence per change that needs a reviewed migration. */
-  readonly rejected: readonly string[]
-}
-
-/** Plans additions, and the removal of unused indexes. Rejects other changes (§6.6). */
-export function planTable(
-  definition: ResourceDefinition,
-  stored: StoredTable,
-  dialect: Dialect,
-): TablePlan {
-  const indexes = indexesOf(definition)
-  const { name: table, fields } = definition
-  if (stored.columns.length === 0) {
-    const indexDdl = indexes.map((index) => createIndex(table, index))
-    return { ddl: [createTable(definition, dialect), ...indexDdl], rejected: [] }
-  }
-  const ddl: string[] = []
-  const rejected: string[] = []
-  const columns = new Map(stored.columns.map((column) => [column.name, column]))
-  for (const [name, spec] of columnFields(fields)) {
-    const column = columns.get(name)
-    const sql = columnSql(name, spec, dialect)
-    if (column) rejected.push(...columnMistakes(table, name, spec, column, sql))
-    else if (spec.default !== undefined || spec.nullable)
-      ddl.push(`ALTER TABLE ${table} ADD COLUMN ${sql}`)
-    else rejected.push(rejectNewColumn(table, name, sql))
-  }
-  const declaredNames = new Set(columnFields(fields).map(([name]) => name))
-  for (const name of columns.keys()) {
-    const isExpected = name === 'scope' || declaredNames.has(name)
-    if (isExpected || stored.additions?.includes(name)) continue
-    rejected.push(rejectRemovedColumn(table, name))
-  }
-  for (const index of indexes) {
-    if (stored.indexes.includes(index.name)) continue
-    if (index.unique) rejected.push(rejectNewUnique(table, index))
-    else ddl.push(createIndex(table, index))
-  }
-  for (const name of outdatedIndexes(definition, indexes)) {
-    if (stored.indexes.includes(name)) ddl.push(`DROP INDEX ${name}`)
-  }
-  return { ddl, rejected }
-}
-
-// A rejected change has a sentence with the SQL of its migration.
-
-const rejectNewColumn = (table: string, name: string, sql: string): string =>
-  `${table}.${name} is new and has no default for existing rows. ` +
-  `Write: ALTER TABLE ${table} ADD COLUMN ${sql} DEFAULT <their value>`
-
-const rejectRemovedColumn = (table: string, name: string): string =>
-  `${table}.${name} holds data and is no longer declared. ` +
-  `Write: ALTER TABLE ${table} DROP COLUMN ${name}, its indexes first (DROP INDEX), ` +
-  `or, for another name: ALTER TABLE ${table} RENAME COLUMN ${name} TO <name>`
-
-const rejectNewUnique = (table: string, index: TableIndex): string =>
-  `${table}: ${index.name} is new, and existing rows may violate it. ` +
-  `Write: ${createIndex(table, index)}, after the statements that make the values unique`
-
-/** Other tables, events and clients refer to the ids of existing rows. */
-const rejectOtherIds = (table: string, { type }: Column, declared: ColumnType): string =>
-  `${table}.id is stored as ${type}, declared as ${declared}. Existing rows have their ids: ` +
-  'declare the other ids in a new resource, and create its rows from those of this one'
-
-function columnMistakes(
-  table: string,
-  name: string,
-  spec: FieldSpec,
-  column: Column,
-  sql: string,
-): string[] {
-  const type = columnType(spec)
-  if (spec.kind === 'id' && column.type !== type) return [rejectOtherIds(table, column, type)]
-  const now = column.nullable ? 'nullable' : 'never null'
-  const differs =
-    column.type !== type
-      ? `is stored as ${column.type}, declared as ${spec.kind}${spec.idPrefix ? ' of texts' : ''}`
-      : column.nullable !== spec.nullable && spec.kind !== 'id'
-        ? `is stored as ${now}, declared otherwise`
-        : undefined
-  if (!differs) return []
-  const needsDefault = !spec.nullable && spec.default === undefined
-  return [
-    `${table}.${name} ${differs}. ` +
-      `Write: ALTER TABLE ${table} RENAME COLUMN ${name} TO ${name}_old; ` +
-      `ALTER TABLE ${table} ADD COLUMN ${sql}${needsDefault ? ' DEFAULT <any value>' : ''}; ` +
-      `UPDATE ${table} SET ${name} = <from ${name}_old>; ` +
-      `ALTER TABLE ${table} DROP COLUMN ${name}_old, its indexes first (DROP INDEX)`,
-  ]
-}
+export const createIndex = (table: string, index: TableIndex): string =>
+  `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${index.name} ${definitionOf(table, index)}`
 
 const cellTypes: Readonly<Record<FieldSpec['kind'], ListColumn['type']>> = {
   id: 'int',
@@ -358,10 +263,12 @@ const listIndexesOf = (definition: ResourceDefinition): (readonly string[])[] =>
  * Describes the resource to the list engine.
  *
  * @param resources the resources through which rows have their owner
+ * @param missingIndexes the indexes that are not created yet; changes later
  */
 export function resourceCollection(
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[] = [definition],
+  missingIndexes?: Collection['missingIndexes'],
 ): Collection {
   const owner = ownerPathOf(definition, resources)
   return {
@@ -382,6 +289,7 @@ export function resourceCollection(
     ],
     ...(definition.softDeletion && { where: `${DELETED_FIELD} IS NULL` }),
     indexes: [['id'], ...listIndexesOf(definition)],
+    ...(missingIndexes && { missingIndexes }),
     wide: maxBytesOf(definition.fields) * (MAX_LIMIT + 1) > PAGE_BYTES_MAX,
     ...(owner && { owner: owner.column, ownerThrough: owner.through }),
   }

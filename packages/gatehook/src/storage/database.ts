@@ -55,6 +55,26 @@ export interface Column {
 
 export type ColumnType = 'int' | 'real' | 'text' | 'bytes'
 
+/** An index that a declaration requires. */
+export interface IndexDdl {
+  readonly table: string
+  readonly name: string
+  /** What follows the name: `ON orders (scope, amount, id)`. */
+  readonly definition: string
+}
+
+/** The progress of an index that is being created. */
+export interface IndexBuild {
+  readonly table: string
+  readonly name: string
+  /** The database's name of the step: `building index: scanning table`. */
+  readonly phase: string
+  /** The completed part of all steps, 0 to 1; an estimate. */
+  readonly fraction: number
+  /** The process of the transaction for whose end the build waits. */
+  readonly waitsFor: number | undefined
+}
+
 export interface Dialect {
   /** The SQL type of each column type. Text compares by bytes on both databases. */
   readonly types: Readonly<Record<ColumnType, string>>
@@ -86,6 +106,8 @@ export interface Dialect {
   readonly counterSlots: number
   /** Whether several nodes can share one database, each with its own in-memory state. */
   readonly shared: boolean
+  /** Whether `createIndexes` delays no other statement, so that a service can run meanwhile. */
+  readonly onlineIndexes: boolean
 }
 
 export interface WriteOptions {
@@ -139,10 +161,31 @@ export interface Database extends Reader {
    * Inside `migrate` the result does not yet contain the changes of that migration.
    */
   columns(table: string): Promise<Column[]>
-  /** Returns index names in alphabetical order, without the indexes of keys and constraints. */
+  /**
+   * Returns the names of usable indexes in alphabetical order, without those of keys and
+   * constraints. An index that is being created is not usable yet.
+   */
   indexes(table: string): Promise<string[]>
-  /** Runs DDL and the statements of `change` in one transaction; one at a time on all nodes. */
-  migrate(change: (tx: Tx, ddl: (sql: string) => Promise<void>) => Promise<void>): Promise<void>
+  /**
+   * Runs DDL and the statements of `change` in one transaction; one at a time on all nodes. On
+   * PostgreSQL a statement waits for a table lock for at most 0.4 s, because reads and writes of
+   * the table wait behind it. If the lock is not free, the transaction is rolled back and `change`
+   * runs again after a pause; `onWait` receives a sentence with the reason.
+   */
+  migrate(
+    change: (tx: Tx, ddl: (sql: string) => Promise<void>) => Promise<void>,
+    onWait?: (line: string) => void,
+  ): Promise<void>
+  /**
+   * Creates the indexes that the table does not have, each durable on its own. PostgreSQL delays no
+   * read and no write meanwhile, and resumes after a crash; one node at a time does so. Returns
+   * false if another node creates indexes now. `signal` ends the wait, not the current build.
+   */
+  createIndexes(indexes: readonly IndexDdl[], signal?: AbortSignal): Promise<boolean>
+  /** Drops indexes that exist; PostgreSQL delays no read and no write meanwhile. */
+  dropIndexes(names: readonly string[]): Promise<void>
+  /** Returns the indexes that any node is creating; always empty on SQLite, where writes wait. */
+  indexBuilds(): Promise<IndexBuild[]>
   /**
    * Sends a message to every listening process on this database, including this one. Delivery is
    * not guaranteed: a listener that needs every change also polls. Does nothing on SQLite.

@@ -13,6 +13,8 @@ export interface MigrateDeps {
   readonly clock: Clock
   /** Called before each migration is applied. */
   readonly onProgress?: (migration: Migration) => void
+  /** Receives a sentence while the migrations wait for a lock. */
+  readonly onWait?: (line: string) => void
   /** Default: the migrations of the engine. */
   readonly migrations?: readonly Migration[]
 }
@@ -59,7 +61,7 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
     }
     await addChecksums(tx, available, recordedMigrations)
     if (db.name === 'postgres' && isComplete(available)) await alignTransactionEpoch(tx, ddl)
-  })
+  }, deps.onWait)
   return { applied, version: available.at(-1)?.number ?? 0 }
 }
 

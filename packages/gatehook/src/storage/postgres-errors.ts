@@ -67,6 +67,10 @@ export const isStalePlan = (error: unknown): boolean =>
 export const isTimeout = (error: unknown): boolean =>
   codeOf(error instanceof Failure ? error.detail : error) === '57014'
 
+/** Whether a statement exceeded `lock_timeout`; also for the translated `Failure`. */
+export const isLockTimeout = (error: unknown): boolean =>
+  codeOf(error instanceof Failure ? error.detail : error) === '55P03'
+
 /** Whether the transaction can be repeated. */
 export const isRetryable = (error: unknown): boolean =>
   RETRYABLE.has(codeOf(error)) || isStalePlan(error)

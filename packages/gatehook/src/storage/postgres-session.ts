@@ -54,6 +54,15 @@ export interface Sessions {
   send(session: Session, statement: Statement, shape?: ResultShape): Promise<pg.QueryResult>
   /** Reads outside a transaction. Retries once on a new connection when the first one breaks. */
   read(statement: Statement, shape?: ResultShape): Promise<(Row | Value[])[]>
+  /**
+   * Runs `use` on a connection of its own. `hasSession`: its settings and locks last as long as the
+   * connection; false behind a pooler without a direct address. `signal` breaks the connection; the
+   * server completes the current statement.
+   */
+  dedicate<T>(
+    use: (session: Session, hasSession: boolean) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T>
   /** Listens on a separate connection; see `Database.listen`. The channel is part of the SQL. */
   listen(channel: string, onMessage: (message: string) => void): Promise<() => Promise<void>>
   close(): Promise<void>
@@ -110,6 +119,8 @@ export async function openSessions(
     },
     listen: async (channel, onMessage) =>
       directHosts ? listen(directHosts, channel, onMessage, log) : async () => {},
+    dedicate: (use, signal) =>
+      dedicate(directHosts || hosts, directHosts !== undefined, use, log, signal),
     async close() {
       await Promise.all([pool.end(), lanes.close()])
     },
@@ -295,6 +306,24 @@ function batchWrites({ connection: { stream } }: pg.Client): void {
   if (stream.writableCorked > 0) return
   stream.cork()
   setImmediate(() => stream.uncork())
+}
+
+async function dedicate<T>(
+  hosts: PostgresHosts,
+  hasSession: boolean,
+  use: (session: Session, hasSession: boolean) => Promise<T>,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<T> {
+  const client = await openClient(hosts, log)
+  const cut = () => client.connection.stream.destroy()
+  signal?.addEventListener('abort', cut)
+  try {
+    return await use(client, hasSession)
+  } finally {
+    signal?.removeEventListener('abort', cut)
+    await client.end().catch(() => undefined)
+  }
 }
 
 /** Pause before a broken listening connection is replaced. */

@@ -16,6 +16,8 @@ import {
   isTimeout,
   translatePostgresError,
 } from './postgres-errors.ts'
+import { createIndexes, dropIndexes, readIndexBuilds } from './postgres-indexes.ts'
+import { migrateWithShortWaits } from './postgres-migration.ts'
 import { openSessions, type ResultShape, type Session, type Sessions } from './postgres-session.ts'
 import { createSerialAdmission } from './serial-admission.ts'
 import {
@@ -34,8 +36,6 @@ const SERIALIZABLE_ATTEMPTS_MAX = 12
 const ATTEMPT_PAUSE_MS = 5
 /** Transactions that may wait for a connection; further ones are rejected with 503. */
 const QUEUE_MAX = 20_000
-/** Lock id for one migration at a time on all nodes: 'gate' in ASCII. */
-const MIGRATION_LOCK = 0x67617465
 
 const dialect: Dialect = {
   types: {
@@ -51,6 +51,7 @@ const dialect: Dialect = {
   horizon: '(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + gh_txid_epoch())',
   counterSlots: 16,
   shared: true,
+  onlineIndexes: true,
 }
 
 export interface PostgresDeps {
@@ -207,15 +208,20 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     stamp: () => undefined,
     columns: (table) => columnsOf(sessions, table),
     indexes: (table) => indexesOf(sessions, table),
-    migrate: (change) =>
-      write(async (tx) => {
-        const ddl = (sql: string) => (tx as PostgresTx).ddl(sql)
-        await ddl('SET LOCAL statement_timeout = 0')
-        await ddl('SET LOCAL lock_timeout = 0')
-        await ddl('SET LOCAL idle_in_transaction_session_timeout = 0')
-        await ddl(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
-        await change(tx, ddl)
-      }),
+    migrate: (change, onWait) => {
+      const run = (body: typeof change) =>
+        write((tx) => body(tx, (sql) => (tx as PostgresTx).ddl(sql)))
+      return migrateWithShortWaits({ write: run, read: sessions.read }, change, onWait)
+    },
+    async createIndexes(indexes, signal) {
+      requireUsable('createIndexes')
+      return track(createIndexes(sessions, indexes, signal))
+    },
+    async dropIndexes(names) {
+      requireUsable('dropIndexes')
+      return track(dropIndexes(sessions, names))
+    },
+    indexBuilds: () => readIndexBuilds(sessions.read),
     async notify(channel, message) {
       const text = 'SELECT pg_notify($1, $2)'
       await read({ sql: '', text, values: [channel, message] })
@@ -341,10 +347,10 @@ async function columnsOf(sessions: Sessions, table: string): Promise<Column[]> {
   }))
 }
 
-/** Returns the names of created indexes, without the indexes of keys and constraints. */
+/** Returns the names of valid indexes, without the indexes of keys and constraints. */
 async function indexesOf(sessions: Sessions, table: string): Promise<string[]> {
   const text = `SELECT c.relname AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-    WHERE i.indrelid = to_regclass(quote_ident($1))
+    WHERE i.indrelid = to_regclass(quote_ident($1)) AND i.indisvalid
     AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid)`
   const rows = (await sessions.read({ sql: '', text, values: [table] })) as Row[]
   return rows.map((row) => String(row.name)).sort()

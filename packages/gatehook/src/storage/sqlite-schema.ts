@@ -11,6 +11,7 @@ export const dialect: Dialect = {
   horizon: '1',
   counterSlots: 1,
   shared: false,
+  onlineIndexes: false,
 }
 
 const query = (connection: Connection, sql: string, name: string) =>

@@ -223,6 +223,10 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     requireUsable('write')
     return queue.write(change)
   }
+  const migrate: Database['migrate'] = async (change) => {
+    await write((tx) => change(tx, (sql) => (tx as SqliteTx).ddl(sql)))
+    for (const connection of [writer, reader, snapshotReader]) connection.clearStatements()
+  }
   return {
     name: 'sqlite',
     dialect,
@@ -244,10 +248,20 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     async indexes(table) {
       return indexesOf(reader, table)
     },
-    async migrate(change) {
-      await write((tx) => change(tx, (sql) => (tx as SqliteTx).ddl(sql)))
-      for (const connection of [writer, reader, snapshotReader]) connection.clearStatements()
+    migrate,
+    async createIndexes(indexes) {
+      for (const { table, name, definition } of indexes) {
+        if (indexesOf(reader, table).includes(name)) continue
+        await migrate((_tx, ddl) => ddl(`CREATE INDEX ${name} ${definition}`))
+      }
+      return true
     },
+    async dropIndexes(names) {
+      await migrate(async (_tx, ddl) => {
+        for (const name of names) await ddl(`DROP INDEX IF EXISTS ${name}`)
+      })
+    },
+    indexBuilds: async () => [],
     async notify() {},
     listen: async () => async () => {},
     close() {

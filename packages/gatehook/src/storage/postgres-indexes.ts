@@ -1,0 +1,112 @@
+/**
+ * Creates indexes on PostgreSQL while requests read and write the table: `CREATE INDEX
+ * CONCURRENTLY`, outside a transaction. A session of its own has an advisory lock as the lease over
+ * nodes. If the node is killed, the server process finishes its index and has the lease until then;
+ * if that is killed too, it leaves an invalid index, which the next build drops.
+ */
+import type { IndexBuild, IndexDdl, Row } from './database.ts'
+import { translatePostgresError } from './postgres-errors.ts'
+import type { Session, Sessions } from './postgres-session.ts'
+
+/** Lock id of the lease: 'indx' in ASCII. */
+const INDEX_LOCK = 0x696e6478
+
+/** The lock of a build conflicts with no read and no write, so it may wait. */
+const UNLIMITED = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
+
+/** See `Database.createIndexes`. */
+export async function createIndexes(
+  sessions: Pick<Sessions, 'dedicate'>,
+  indexes: readonly IndexDdl[],
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const build = async (session: Session, hasSession: boolean) => {
+    if (hasSession && !(await takeLease(session))) return false
+    for (const index of indexes) {
+      if (signal?.aborted) break
+      if (!(await createIndex(session, index))) return false
+    }
+    return true
+  }
+  try {
+    return await sessions.dedicate(build, signal)
+  } catch (error) {
+    if (signal?.aborted) return true
+    throw translatePostgresError(error)
+  }
+}
+
+/** Behind a pooler, sessions are those of others: the lease is the progress of a build alone. */
+async function takeLease(session: Session): Promise<boolean> {
+  for (const setting of UNLIMITED) await session.query(`SET ${setting} = 0`)
+  const { rows } = await session.query(`SELECT pg_try_advisory_lock(${INDEX_LOCK}) AS lease`)
+  return Boolean(rows[0].lease)
+}
+
+/** Returns false if another session creates the index now. */
+async function createIndex(session: Session, { name, definition }: IndexDdl): Promise<boolean> {
+  const text = `SELECT i.indisvalid AS valid, p.pid IS NOT NULL AS building FROM pg_index i
+    LEFT JOIN pg_stat_progress_create_index p ON p.index_relid = i.indexrelid
+    WHERE i.indexrelid = to_regclass($1)`
+  const [existingIndex] = (await session.query(text, [name])).rows
+  if (existingIndex?.valid) return true
+  if (existingIndex?.building) return false
+  if (existingIndex) await session.query(`DROP INDEX CONCURRENTLY ${name}`)
+  try {
+    await session.query(`CREATE INDEX CONCURRENTLY ${name} ${definition}`)
+    return true
+  } catch (error) {
+    if ((error as { code?: string }).code === DUPLICATE_TABLE) return false
+    throw error
+  }
+}
+
+const DUPLICATE_TABLE = '42P07'
+
+/** See `Database.dropIndexes`. */
+export const dropIndexes = (
+  sessions: Pick<Sessions, 'dedicate'>,
+  names: readonly string[],
+): Promise<void> =>
+  sessions.dedicate(async (session, hasSession) => {
+    for (const setting of hasSession ? UNLIMITED : []) await session.query(`SET ${setting} = 0`)
+    for (const name of names) await session.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
+  })
+
+/** The part of a build that each step begins and ends at; steps wait, scan, sort and validate. */
+const PHASES: Readonly<Record<string, readonly [from: number, to: number]>> = {
+  'waiting for writers before build': [0, 0],
+  'building index: scanning table': [0, 0.35],
+  'building index: sorting live tuples': [0.35, 0.4],
+  'building index: loading tuples in tree': [0.4, 0.6],
+  'waiting for writers before validation': [0.6, 0.6],
+  'index validation: scanning index': [0.6, 0.7],
+  'index validation: sorting tuples': [0.7, 0.7],
+  'index validation: scanning table': [0.7, 1],
+  'waiting for old snapshots': [1, 1],
+}
+
+/** See `Database.indexBuilds`. */
+export async function readIndexBuilds(read: Sessions['read']): Promise<IndexBuild[]> {
+  const text = `SELECT t.relname AS table_name, i.relname AS name, p.phase, p.blocks_total,
+      p.blocks_done, p.tuples_total, p.tuples_done, p.current_locker_pid AS locker
+    FROM pg_stat_progress_create_index p JOIN pg_class t ON t.oid = p.relid
+      JOIN pg_class i ON i.oid = p.index_relid
+    WHERE p.datname = current_database() ORDER BY name`
+  const rows = (await read({ sql: '', text, values: [] })) as Row[]
+  return rows.map((row) => {
+    const [from, to] = PHASES[row.phase] ?? [0, 0]
+    const [done, total] =
+      row.blocks_total > 0
+        ? [row.blocks_done, row.blocks_total]
+        : [row.tuples_done, row.tuples_total]
+    const part = total > 0 ? Math.min(1, done / total) : 0
+    return {
+      table: row.table_name,
+      name: row.name,
+      phase: row.phase,
+      fraction: from + (to - from) * part,
+      waitsFor: row.locker > 0 ? row.locker : undefined,
+    }
+  })
+}
