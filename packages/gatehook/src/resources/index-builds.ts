@@ -1,7 +1,7 @@
 /**
  * Creates the indexes of tables in use. On PostgreSQL a started service does so beside requests:
- * until an index exists, lists that need it are read within the bounds of §7.10. Several nodes share
- * the work: one of them creates an index, and the others notice that it exists.
+ * until an index exists, lists that need it are read within the bounds of §7.10. One node creates
+ * an index, and the others notice that it exists.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../kernel/log.ts'

@@ -49,7 +49,7 @@ export function describePending(pending: PendingTable): readonly string[] {
 const isNewTable = ({ ddl }: TablePlan): boolean => ddl[0]?.startsWith('CREATE TABLE') ?? false
 
 /** Returns the names of the columns that the plan adds to a table in use. */
-export const addedColumns = ({ ddl }: Pick<TablePlan, 'ddl'>): string[] =>
+const addedColumns = ({ ddl }: Pick<TablePlan, 'ddl'>): string[] =>
   ddl.flatMap((statement) => /^ALTER TABLE \w+ ADD COLUMN (\w+)/.exec(statement)?.[1] ?? [])
 
 const describeColumns = (plan: TablePlan): string[] =>
@@ -105,8 +105,8 @@ async function planStoredTable(
 
 export interface MigrationMode {
   /**
-   * Leaves indexes of tables in use to `index-builds.ts`, if the database creates them without delay
-   * to requests. Default: creates them.
+   * Leaves indexes of tables in use to `index-builds.ts`, if the database creates them without
+   * delay to requests. Default: creates them.
    */
   readonly defersIndexes?: boolean
 }

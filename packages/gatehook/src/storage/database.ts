@@ -59,7 +59,7 @@ export type ColumnType = 'int' | 'real' | 'text' | 'bytes'
 export interface IndexDdl {
   readonly table: string
   readonly name: string
-  /** What follows the name: `ON orders (scope, amount, id)`. */
+  /** The text after the name: `ON orders (scope, amount, id)`. */
   readonly definition: string
 }
 

@@ -13,16 +13,16 @@ const MIGRATION_LOCK = 0x67617465
 
 /** The wait for a lock doubles with each attempt up to the last one. */
 const LOCK_WAIT_MS = 50
-export const LOCK_WAIT_MAX_MS = 400
+const LOCK_WAIT_MAX_MS = 400
 /** Waits take at most 4 % of the time, so the p95 of other requests does not contain them. */
 const PAUSE_MS = 250
 const PAUSE_MAX_MS = 10_000
 /** Attempts within about half an hour. */
 const ATTEMPTS_MAX = 180
 
-type Change = Parameters<Database['migrate']>[0]
+type MigrationChange = Parameters<Database['migrate']>[0]
 
-interface MigrationDeps {
+export interface MigrationDeps {
   /** Runs one transaction. */
   readonly write: (
     change: (tx: Tx, ddl: (sql: string) => Promise<void>) => Promise<void>,
@@ -33,7 +33,7 @@ interface MigrationDeps {
 /** Throws `StorageError` with the transaction that holds the lock after half an hour. */
 export async function migrateWithShortWaits(
   { write, read }: MigrationDeps,
-  change: Change,
+  change: MigrationChange,
   onWait: (line: string) => void = () => {},
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -53,7 +53,8 @@ export async function migrateWithShortWaits(
       })
     } catch (error) {
       if (!isLockTimeout(error)) throw error
-      const line = `${describeStatement(lastStatement)} waits for a lock${await describeHolder(read, lastStatement)}`
+      const holder = await describeHolder(read, lastStatement)
+      const line = `${describeStatement(lastStatement)} waits for a lock${holder}`
       if (attempt === ATTEMPTS_MAX) {
         throw new StorageError(`${line}. End that transaction, and start again.`, { cause: error })
       }

@@ -17,7 +17,7 @@ import {
   translatePostgresError,
 } from './postgres-errors.ts'
 import { createIndexes, dropIndexes, readIndexBuilds } from './postgres-indexes.ts'
-import { migrateWithShortWaits } from './postgres-migration.ts'
+import { type MigrationDeps, migrateWithShortWaits } from './postgres-migration.ts'
 import { openSessions, type ResultShape, type Session, type Sessions } from './postgres-session.ts'
 import { createSerialAdmission } from './serial-admission.ts'
 import {
@@ -208,19 +208,10 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     stamp: () => undefined,
     columns: (table) => columnsOf(sessions, table),
     indexes: (table) => indexesOf(sessions, table),
-    migrate: (change, onWait) => {
-      const run = (body: typeof change) =>
-        write((tx) => body(tx, (sql) => (tx as PostgresTx).ddl(sql)))
-      return migrateWithShortWaits({ write: run, read: sessions.read }, change, onWait)
-    },
-    async createIndexes(indexes, signal) {
-      requireUsable('createIndexes')
-      return track(createIndexes(sessions, indexes, signal))
-    },
-    async dropIndexes(names) {
-      requireUsable('dropIndexes')
-      return track(dropIndexes(sessions, names))
-    },
+    migrate: (change, onWait) =>
+      migrateWithShortWaits({ write: writeDdl(write), read: sessions.read }, change, onWait),
+    createIndexes: (indexes, signal) => track(createIndexes(sessions, indexes, signal)),
+    dropIndexes: (names) => track(dropIndexes(sessions, names)),
     indexBuilds: () => readIndexBuilds(sessions.read),
     async notify(channel, message) {
       const text = 'SELECT pg_notify($1, $2)'
@@ -235,6 +226,11 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     },
   }
 }
+
+const writeDdl =
+  (write: Database['write']): MigrationDeps['write'] =>
+  (change) =>
+    write((tx) => change(tx, (sql) => (tx as PostgresTx).ddl(sql)))
 
 const READ_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
 const SERIALIZABLE = 'BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE'

@@ -45,7 +45,7 @@ const PATH = '/api/v1/notes'
 const open = (t: TestContext, api: Service, url?: string) =>
   openService(t, 'postgres', { service: api, ...(url !== undefined && { url }) })
 
-/** Opens a transaction that another program has forgotten, and returns the function that ends it. */
+/** Opens a transaction as of another program, and returns the function that ends it. */
 async function holdTransaction(
   db: Database,
   { writes = false } = {},
