@@ -55,6 +55,11 @@ export const typesModules: readonly TypesModule[] = [
     names: ['VersionChangelog', 'VersionForecast', 'VersionNotice', 'VersionTraffic'],
   },
   {
+    document: 'admin',
+    file: new URL('packages/pages/src/console/jobs/job-types.ts', root),
+    names: ['Job', 'JobWithInput'],
+  },
+  {
     document: 'platform',
     file: new URL('packages/pages/src/portal/platform-types.ts', root),
     names: ['Delivery', 'PortalApplication', 'PortalHealth', 'PortalRequest', 'PortalSession'],

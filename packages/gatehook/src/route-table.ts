@@ -190,6 +190,7 @@ const rows: readonly RouteRow[] = [
   ['GET', '/admin/deliveries/:id', 'admin', 'administration', 'admin'],
   ['GET', '/admin/jobs', 'admin', 'administration', 'admin'],
   ['GET', '/admin/jobs/:id', 'admin', 'administration', 'admin'],
+  ['POST', '/admin/jobs/:id/cancel', 'admin', 'administration', 'admin'],
   ['POST', '/admin/jobs/:id/retry', 'admin', 'administration', 'admin'],
   ['GET POST', '/admin/operators', 'admin', 'administration', 'admin'],
   ['PATCH', '/admin/operators/:id', 'admin', 'administration', 'admin'],

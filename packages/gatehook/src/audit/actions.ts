@@ -45,6 +45,7 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
     'The move was completed; recorded in the new database.',
   ),
   'installation.move_undo': of('`installation`', 'The move was undone: writes are accepted again.'),
+  'job.cancel': of('job', 'A waiting job was canceled; `detail.name` is its name.'),
   'job.retry': of('job', 'A failed or waiting job was queued again; `detail.name` is its name.'),
   'key.create': of('key', 'An API key was created.'),
   'key.revoke': of('key', 'An API key was revoked.'),

@@ -26,14 +26,14 @@ function describe(job: JsonBody): string {
 
 export const jobs: CommandFamily = {
   name: 'jobs',
-  summary: 'jobs of the service’s code: list, show, retry',
+  summary: 'jobs of the service’s code: list, show, retry, cancel',
   startsWithFirst: true,
   commands: [
     administration.list({
       name: 'list',
       summary: 'jobs, the newest first',
       options: [
-        ['--state <STATE>', 'waiting, running, done or failed'],
+        ['--state <STATE>', 'waiting, running, done, failed or canceled'],
         ['--name <NAME>', 'the name of a job, or the type of an event'],
         countOption,
       ],
@@ -66,10 +66,17 @@ export const jobs: CommandFamily = {
     }),
     administration.action({
       name: 'retry <ID>',
-      summary: 'runs a failed or waiting job now, with all of its attempts',
+      summary: 'runs a failed, canceled or waiting job now, with all of its attempts',
       examples: [['gatehook jobs retry job_…', 'after the cause was removed']],
       act: (api, { args: [id] }) => api.request('POST', pathOf(id, '/retry')),
       describe: ({ id }) => `${bold(id)} is due.`,
+    }),
+    administration.action({
+      name: 'cancel <ID>',
+      summary: 'ends a job that waits; it has no further attempt',
+      examples: [['gatehook jobs cancel job_…', 'before it runs']],
+      act: (api, { args: [id] }) => api.request('POST', pathOf(id, '/cancel')),
+      describe: ({ id }) => `${bold(id)} is canceled.`,
     }),
   ],
 }

@@ -6,7 +6,7 @@ import type { NextDueTime } from './schedule.ts'
 export const JOB_KINDS = ['job', 'event', 'schedule'] as const
 export type JobKind = (typeof JOB_KINDS)[number]
 
-export const JOB_STATES = ['waiting', 'running', 'done', 'failed'] as const
+export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'canceled'] as const
 
 export const ATTEMPTS_MAX = 25
 export const TIMEOUT_MAX_MS = 3_600_000

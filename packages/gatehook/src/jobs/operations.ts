@@ -53,8 +53,8 @@ export const jobOperations = {
     summary: 'List the jobs of the service’s code',
     tag: 'jobs',
     description:
-      'Jobs that are done are listed for a day, failed ones for 30 days. `state=failed` lists ' +
-      'those that had all of their attempts.',
+      'Jobs that are done are listed for a day, failed and canceled ones for 30 days. ' +
+      '`state=failed` lists those that had all of their attempts.',
     output: b.page(job),
   }),
   read: operation('GET /admin/jobs/:id', {
@@ -65,8 +65,19 @@ export const jobOperations = {
   }),
   retry: operation('POST /admin/jobs/:id/retry', {
     id: 'retry_job',
-    summary: 'Run a failed or waiting job now, with all of its attempts',
+    summary: 'Run a failed, canceled or waiting job now, with all of its attempts',
     tag: 'jobs',
+    headers: ['Idempotency-Key'],
+    output: jobDetails,
+    errors: ['invalid_state'],
+  }),
+  cancel: operation('POST /admin/jobs/:id/cancel', {
+    id: 'cancel_job',
+    summary: 'Cancel a waiting job',
+    tag: 'jobs',
+    description:
+      'It has no further attempt. A job that runs ends by itself; a recurring job ends when the ' +
+      'service does not declare it.',
     headers: ['Idempotency-Key'],
     output: jobDetails,
     errors: ['invalid_state'],

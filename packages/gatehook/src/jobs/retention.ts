@@ -24,7 +24,8 @@ export async function purgeJobs(db: Database, clock: Clock): Promise<number> {
   return (
     runCount +
     (await inSlices(db, (tx) => purgeEnded(tx, 'done', now - DONE_RETENTION_MS))) +
-    (await inSlices(db, (tx) => purgeEnded(tx, 'failed', now - FAILED_RETENTION_MS)))
+    (await inSlices(db, (tx) => purgeEnded(tx, 'failed', now - FAILED_RETENTION_MS))) +
+    (await inSlices(db, (tx) => purgeEnded(tx, 'canceled', now - FAILED_RETENTION_MS)))
   )
 }
 

@@ -163,13 +163,14 @@ export const rescheduleRun = (tx: Tx, no: number, input: string, runAt: number) 
 interface JobDetails {
   readonly no: number
   readonly id: string
+  readonly kind: string
   readonly name: string
   readonly state: string
   readonly input: string
 }
 
 export const lockJob = (tx: Tx, id: string) =>
-  tx.lock<JobDetails>(sql`SELECT no, id, name, state, input FROM gh_jobs WHERE id = ${id}`)
+  tx.lock<JobDetails>(sql`SELECT no, id, kind, name, state, input FROM gh_jobs WHERE id = ${id}`)
 
 export const findJobInput = (from: Reader, id: string) =>
   from.get<{ input: string }>(sql`SELECT input FROM gh_jobs WHERE id = ${id}`)
@@ -179,11 +180,16 @@ export const requeueJob = (tx: Tx, no: number, now: number) =>
   tx.run(sql`UPDATE gh_jobs SET state = 'waiting', attempt = 0, run_at = ${now}, ended_at = NULL
     WHERE no = ${no}`)
 
+/** Ends a job that waits. */
+export const cancelJob = (tx: Tx, no: number, now: number) =>
+  tx.run(sql`UPDATE gh_jobs SET state = 'canceled', ended_at = ${now}
+    WHERE no = ${no} AND state = 'waiting'`)
+
 /** Rows of one statement. */
 export const SLICE = 500
 
 /** Deletes jobs that ended in a state before an instant, at most `SLICE`. */
-export const purgeEnded = (tx: Tx, state: 'done' | 'failed', before: number) =>
+export const purgeEnded = (tx: Tx, state: 'done' | 'failed' | 'canceled', before: number) =>
   tx.run(sql`DELETE FROM gh_jobs WHERE no IN (SELECT no FROM gh_jobs
     WHERE state = ${state} AND ended_at <= ${before} AND ended_at IS NOT NULL LIMIT ${SLICE})`)
 

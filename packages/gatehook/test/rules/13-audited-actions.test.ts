@@ -186,6 +186,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'installation.move': '../cli/move.test.ts',
   'installation.moved': '../cli/move.test.ts',
   'installation.move_undo': '../cli/move.test.ts',
+  'job.cancel': '6-14-own-jobs.test.ts',
   'job.retry': '6-14-own-jobs.test.ts',
   'master_secret.rotate': '2-06-the-master-secret-rotates.test.ts',
   'master_secret.rotated': '2-06-the-master-secret-rotates.test.ts',

@@ -173,6 +173,58 @@ eachService(
 )
 
 eachService(
+  'an operator cancels a job that waits: it does not run, and can be retried',
+  async (service) => {
+    const admin = await operator(service)
+    const { now } = (await admin.get('/admin/clock')).body
+    const at = new Date(Date.parse(now) + 86_400_000).toISOString()
+    const order = (await service.post('/api/v1/orders', { total: 7 })).body
+    const { job_id: id } = (await service.post(`/api/v1/orders/${order.id}/receipt`, { at })).body
+    const path = `/admin/jobs/${id}/cancel`
+    assert.equal((await service.post(path)).body.error, 'insufficient_scope')
+    const canceled = await admin.post(path)
+    assert.deepEqual(
+      [canceled.status, canceled.body.state, canceled.body.ended_at !== null],
+      [200, 'canceled', true],
+    )
+    const again = await admin.post(path)
+    assert.deepEqual([again.status, again.body.error], [409, 'invalid_state'])
+    assert.equal((await admin.post('/admin/jobs/job_none/cancel')).status, 404)
+    await service.app.work()
+    await notesOf(service, 1)
+    await admin.post('/admin/clock', { advance_s: 2 * 86_400 })
+    await service.post('/api/v1/orders', { total: 8 })
+    const notes = await notesOf(service, 2)
+    assert.ok(!notes.some((text) => text.includes('receipt')), notes.join())
+    assert.equal((await admin.get('/admin/jobs?state=canceled')).body.data[0].id, id)
+    const trail = (await admin.get('/admin/audit?action=job.cancel')).body.data
+    assert.deepEqual(
+      trail.map(({ action, target }: Record<string, string>) => [action, target]),
+      [['job.cancel', id]],
+    )
+    const retried = await admin.post(`/admin/jobs/${id}/retry`)
+    assert.deepEqual([retried.status, retried.body.ended_at], [200, null])
+    const isSent = (texts: string[]) => texts.some((text) => text.includes('receipt'))
+    await eventually(() => readNotes(service), isSent, WITHIN_MS)
+  },
+  OPTIONS,
+)
+
+eachService(
+  'a recurring job cannot be canceled',
+  async (service) => {
+    const admin = await operator(service)
+    await service.app.work()
+    const runs = async () => (await admin.get('/admin/jobs?name=count_orders')).body.data
+    const [run] = await eventually(runs, (rows) => rows.length === 1, WITHIN_MS)
+    const reply = await admin.post(`/admin/jobs/${run.id}/cancel`)
+    assert.deepEqual([reply.status, reply.body.error], [409, 'invalid_state'])
+    assert.equal((await runs())[0].state, 'waiting')
+  },
+  OPTIONS,
+)
+
+eachService(
   'input that violates the declaration is a bug of the code: 500, and nothing is stored',
   async (service) => {
     const admin = await operator(service)

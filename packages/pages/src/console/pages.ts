@@ -42,6 +42,13 @@ export const pages: readonly ConsolePage[] = [
     load: () => import('./webhooks/webhooks-page.tsx'),
   },
   {
+    path: '/console/jobs/:id?',
+    label: 'Jobs',
+    group: 'Traffic',
+    key: 'j',
+    load: () => import('./jobs/jobs-page.tsx'),
+  },
+  {
     path: '/console/deliveries/:id',
     label: 'Delivery',
     load: () => import('./events/event-view.tsx'),

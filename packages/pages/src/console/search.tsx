@@ -44,6 +44,7 @@ const ID_PAGES: Readonly<Record<string, readonly [type: string, page: string]>> 
   evt: ['event', 'events'],
   dlv: ['delivery', 'deliveries'],
   wh: ['webhook', 'webhooks'],
+  job: ['job', 'jobs'],
   key: ['key', 'keys'],
   cus: ['customer', 'customers'],
   client: ['client', 'clients'],

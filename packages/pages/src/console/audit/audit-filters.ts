@@ -52,6 +52,7 @@ const PAGES: Readonly<Record<string, string>> = {
   evt: 'events',
   dlv: 'deliveries',
   cli: 'clients',
+  job: 'jobs',
   op: 'operators',
 }
 

@@ -120,11 +120,10 @@ const KINDS: Readonly<Record<string, Words>> = {
     sentence: (row) => (
       <>
         <b>{count(fact(row, 'failed'), 'job')}</b> {row.subject.label} failed after all attempts,
-        the last {ago(textFact(row, 'last_at') ?? row.since, slowNow().value)}. List them with{' '}
-        <code>gatehook jobs --state failed</code>.
+        the last {ago(textFact(row, 'last_at') ?? row.since, slowNow().value)}.
       </>
     ),
-    link: () => ['Open', href('/console/system')],
+    link: (row) => ['Open', href('/console/jobs', { state: 'failed', name: row.subject.label })],
   },
   node_not_ready: {
     word: 'Not ready',

@@ -1,0 +1,145 @@
+/** Jobs of the service's code: those of customers in one mode, and the recurring ones. */
+import { slowNow } from '../../clock.ts'
+import { listTime } from '../../format.ts'
+import { Empty } from '../../parts/notices.tsx'
+import { Segments } from '../../parts/segments.tsx'
+import { State } from '../../parts/state.tsx'
+import { type Column, Sub } from '../../parts/table.tsx'
+import { keepQuery, type PageProps, query, setQuery } from '../../router.ts'
+import { customerName } from '../customer-names.ts'
+import { ListScreen } from '../list-screen.tsx'
+import { mode, scopeWords } from '../scope.ts'
+import { JobDrawer } from './job-drawer.tsx'
+import { jobState, kindWords } from './job-shapes.ts'
+import type { Job } from './job-types.ts'
+
+const EVERY_MS = 5_000
+
+const words = [
+  {
+    name: 'state',
+    hint: 'waiting, failed, …',
+    values: ['waiting', 'running', 'failed', 'done', 'canceled'],
+  },
+  { name: 'name', hint: 'the name of a job' },
+  { name: 'kind', hint: 'job, event or schedule', values: ['job', 'event', 'schedule'] },
+  { name: 'id', hint: 'the id of a job' },
+]
+
+const STATES = [
+  ['', 'All'],
+  ['waiting', 'Waiting'],
+  ['running', 'Running'],
+  ['failed', 'Failed'],
+  ['done', 'Done'],
+] as const
+
+const areRecurring = (): boolean => query.value.get('kind') === 'schedule'
+
+/** Recurring jobs belong to no customer, and have no mode. */
+const scopeParameters = () => (areRecurring() ? {} : scopeWords())
+
+const customerOf = ({ customer }: Job): string =>
+  customer === null ? 'none' : customerName(customer)
+
+const columns: readonly Column<Job>[] = [
+  {
+    name: 'name',
+    label: 'Job',
+    cell: (row) => (
+      <>
+        <a class="cover" href={keepQuery(`/console/jobs/${row.id}`)}>
+          {row.name}
+        </a>
+        <Sub>
+          {listTime(row.run_at, slowNow().value)} · {customerOf(row)}
+          {row.error !== null && ` · ${row.error}`}
+        </Sub>
+      </>
+    ),
+  },
+  {
+    name: 'state',
+    label: 'State',
+    cell: (row) => {
+      const [tone, text] = jobState(row)
+      return <State tone={tone}>{text}</State>
+    },
+  },
+  {
+    name: 'due',
+    label: 'Due (UTC)',
+    priority: 2,
+    class: 'faint nowrap',
+    cell: ({ run_at: at }) => <time dateTime={at}>{listTime(at, slowNow().value)}</time>,
+  },
+  { name: 'kind', label: 'Kind', priority: 4, cell: ({ kind }) => kindWords(kind) },
+  {
+    name: 'attempts',
+    label: 'Attempts',
+    priority: 3,
+    align: 'end',
+    cell: ({ attempt }) => attempt,
+  },
+  { name: 'customer', label: 'Customer', priority: 3, cell: customerOf },
+  {
+    name: 'error',
+    label: 'Last error',
+    priority: 2,
+    isMain: true,
+    cell: ({ error }) => <span class="soft">{error}</span>,
+  },
+]
+
+const Choices = () => (
+  <>
+    <Segments
+      label="State"
+      value={query.value.get('state') ?? ''}
+      options={STATES}
+      onChange={(state) => setQuery({ state: state || undefined, cursor: undefined })}
+    />
+    <Segments
+      label="Jobs"
+      value={areRecurring() ? 'schedule' : ''}
+      options={[
+        ['', 'Of customers'],
+        ['schedule', 'Recurring'],
+      ]}
+      onChange={(kind) => setQuery({ kind: kind || undefined, cursor: undefined })}
+    />
+  </>
+)
+
+export const Page = ({ params }: PageProps) => (
+  <ListScreen<Job>
+    title="Jobs"
+    path="/admin/jobs"
+    parameters={(filters) => ({
+      sort: '-id',
+      ...scopeParameters(),
+      ...Object.fromEntries(filters.map(({ name, value }) => [name, value])),
+    })}
+    everyMs={EVERY_MS}
+    noun="job"
+    intro="Background work of the service's code."
+    actions={Choices}
+    words={words}
+    placeholder="state:failed  name:…  kind:event"
+    caption="Jobs, newest first"
+    columns={columns}
+    rowKey={({ id }) => id}
+    noMatch="Remove a word of the filter. Jobs that are done are listed for a day."
+    empty={
+      <Empty title={`No job in ${mode.value} mode yet`} command="tx.enqueue(job, input)">
+        Code enqueues a job in the transaction of a change; it runs after the commit. Jobs that are
+        done are listed for a day.
+      </Empty>
+    }
+    openId={params.id}
+    closePath="/console/jobs"
+    drawer={({ id, closeHref, onChange }) => (
+      <JobDrawer key={id} id={id} closeHref={closeHref} onChange={onChange} />
+    )}
+  />
+)
