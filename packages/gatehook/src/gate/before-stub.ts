@@ -51,10 +51,18 @@ export function beforeStub(
 
 /** Returns the members of a field that callers can observe. */
 const observableMembers = (field: LockedField) => {
-  const { kind, nullable, min, max, precision, scale, pattern, values, write, members, items } =
-    field
+  const { kind, idPrefix, nullable, min, max, precision, scale, pattern, values, write } = field
+  const { members, items } = field
   const size = { min, max, precision, scale, pattern, members, items }
-  return { kind, nullable, ...size, write, default: field.default, values: values?.toSorted() }
+  return {
+    kind,
+    idPrefix,
+    nullable,
+    ...size,
+    write,
+    default: field.default,
+    values: values?.toSorted(),
+  }
 }
 
 /** A field that is no longer required breaks no caller. */
@@ -67,10 +75,17 @@ const breaksCallers = (old: LockedField, now: LockedField): boolean => {
   )
 }
 
+/** Whether the same rows have other ids, to which no conversion of a value leads. */
+const hasOtherIds = (old: LockedField, now: LockedField): boolean =>
+  old.kind === now.kind && old.target === now.target && old.idPrefix !== now.idPrefix
+
 /** Pairs a removed field with the new field that most likely replaces it. */
 function pairFields(promised: LockedFields, current: LockedFields): FieldPair[] {
   const changedNames = Object.keys(promised).filter(
-    (name) => Object.hasOwn(current, name) && breaksCallers(promised[name]!, current[name]!),
+    (name) =>
+      Object.hasOwn(current, name) &&
+      breaksCallers(promised[name]!, current[name]!) &&
+      !hasOtherIds(promised[name]!, current[name]!),
   )
   const removedNames = Object.keys(promised).filter((name) => !Object.hasOwn(current, name))
   const addedNames = Object.keys(current).filter((name) => !Object.hasOwn(promised, name))

@@ -222,8 +222,11 @@ const COMPARED_KEYWORDS: ReadonlySet<string> = new Set(
 
 /** A change of any other keyword counts as a break. */
 function keywordFindings(before: Node, after: Node, location: SchemaLocation): Finding[] {
+  // A pattern that only one of them applies to is a part of the change of the type.
+  const allowText = [before, after].every((schema) => typesOf(schema).includes('string'))
   return Object.keys({ ...before, ...after })
     .filter((word) => !COMPARED_KEYWORDS.has(word) && !isEqual(before[word], after[word]))
+    .filter((word) => word !== 'pattern' || allowText)
     .map((word) => {
       const subject = `The keyword "${word}" of ${subjectOf(location)}`
       return breakFinding(`${location.where}/${word}`, `${subject} changed, which is a break.`)
