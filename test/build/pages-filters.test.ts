@@ -11,6 +11,7 @@ const field = (name: string, type: string, values: readonly string[] | null = nu
   type,
   values,
   of: null,
+  id_prefix: null,
   min: null,
   max: null,
   default: null,
@@ -27,6 +28,7 @@ const fields = [
   field('title', 'string'),
   { ...field('at', 'time'), nullable: true },
   field('labels', 'metadata'),
+  { ...field('shelf_id', 'ref'), of: 'shelves', id_prefix: 'sh' },
 ]
 const resource = {
   name: 'books',
@@ -40,6 +42,8 @@ const resource = {
   count: 0,
 }
 
+const SHELF = `sh_${'7'.repeat(22)}`
+
 interface Word {
   readonly name: string
   readonly check?: (value: string) => string | undefined
@@ -50,6 +54,7 @@ const wordNamed = (name: string): Word =>
 
 const CASES: readonly (readonly [word: string, parameters: object])[] = [
   ['status:in', { status: 'in' }],
+  [`shelf_id:${SHELF},${SHELF}`, { 'shelf_id[in]': `${SHELF},${SHELF}` }],
   ['status:in,out', { 'status[in]': 'in,out' }],
   ['status:!=out', { 'status[ne]': 'out' }],
   ['pages:>=500', { 'pages[gte]': '500' }],
@@ -80,4 +85,5 @@ test('a value of another form is rejected before the request', () => {
   for (const value of ['many', '>=', '1..x', '..', '1,x']) assert.ok(checkOf('pages')(value), value)
   for (const value of ['crm', '=x', 'a b=c']) assert.ok(checkOf('labels')(value), value)
   for (const value of ['today', '2026', '>soon']) assert.ok(checkOf('at')(value), value)
+  for (const value of ['7', 'sh_7', SHELF.slice(1)]) assert.ok(checkOf('shelf_id')(value), value)
 })

@@ -21,7 +21,7 @@ export interface ListEnvelope<Row> {
   readonly cursors?: { readonly next: string | null; readonly prev: string | null }
   readonly next_cursor?: string | null
   readonly has_more?: boolean
-  readonly after_id?: number
+  readonly after_id?: number | string
   readonly offset?: number
   readonly limit?: number
   readonly page?: number

@@ -32,7 +32,7 @@ interface CellProps {
 const Cell = ({ field, row, nameOf }: CellProps) =>
   field.of === null ? cellOf(field, row[field.name]) : <Reference {...{ field, row, nameOf }} />
 
-const rowHref = (collection: string, id: number): string =>
+const rowHref = (collection: string, id: DataRow['id']): string =>
   withQuery(`/console/data/${collection}/${id}`, Object.fromEntries(query.value))
 
 /** Returns the columns: the id, state and label stay, the other fields leave from the last one. */

@@ -44,6 +44,10 @@ const FORMS: Readonly<Record<string, readonly [pattern: RegExp, words: string]>>
   time: [TIME, '2026-11-24, >=2026-11-24 or 2026-11-01..2026-11-24'],
 }
 
+/** An id with a prefix is a text. */
+const formOf = ({ type, id_prefix: prefix }: ResourceField): (typeof FORMS)[string] | undefined =>
+  prefix === null ? FORMS[type] : [new RegExp(`^${prefix}_[0-9A-Za-z]{22}$`), `${prefix}_…`]
+
 /** Returns the single values in the text of a filter. */
 function partsOf({ type }: ResourceField, value: string): readonly string[] {
   const [, , operand] = OPERATOR.exec(value) ?? []
@@ -54,7 +58,7 @@ function partsOf({ type }: ResourceField, value: string): readonly string[] {
 }
 
 function checkOf(field: ResourceField): FilterWord['check'] {
-  const [pattern, words] = FORMS[field.type] ?? []
+  const [pattern, words] = formOf(field) ?? []
   if (!pattern) return undefined
   return (value) => {
     if (field.nullable && NULL.test(value)) return undefined
@@ -68,7 +72,7 @@ const HINTS: Readonly<Record<string, string>> = { bool: 'true or false', one_of:
 
 function wordOf(field: ResourceField): FilterWord {
   const check = checkOf(field)
-  const example = FORMS[field.type]?.[1]
+  const example = formOf(field)?.[1]
   return {
     name: field.name,
     hint: example ?? HINTS[field.type] ?? 'the whole value',

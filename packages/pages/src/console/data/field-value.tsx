@@ -11,7 +11,8 @@ const MAX_CELL = 80
 const plainText = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value)
 
-const isNumeric = ({ type }: ResourceField): boolean => /^(id|ref|int|number)$/.test(type)
+const isNumeric = ({ type, id_prefix: prefix }: ResourceField): boolean =>
+  prefix === null && /^(id|ref|int|number)$/.test(type)
 export const isAlignedEnd = ({ type }: ResourceField): boolean =>
   /^(int|number|decimal)$/.test(type)
 
@@ -42,9 +43,12 @@ export const detailOf = (field: ResourceField, value: unknown) => valueView(fiel
 export const textOf = (value: unknown): string =>
   value === null || value === undefined ? '' : plainText(value)
 
+const isText = ({ type, id_prefix: prefix }: ResourceField): boolean =>
+  prefix !== null || TEXT_TYPES.has(type)
+
 /** Whether a form has the value as JSON text: objects, lists, and kinds that are not listed. */
 export const isJsonText = (field: ResourceField): boolean =>
-  !isNumeric(field) && field.type !== 'bool' && !TEXT_TYPES.has(field.type)
+  !isNumeric(field) && field.type !== 'bool' && !isText(field)
 
 /** Returns a value as the text of a form. */
 export const formTextOf = (field: ResourceField, value: unknown): string =>

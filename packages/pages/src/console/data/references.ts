@@ -13,8 +13,13 @@ export type NameOfReference = (collection: string, id: unknown) => string | unde
 interface ReferenceRequest {
   readonly collection: string
   readonly label: string
-  readonly ids: readonly number[]
+  readonly ids: readonly DataRow['id'][]
 }
+
+const isId = (value: unknown): value is DataRow['id'] =>
+  typeof value === 'number' || typeof value === 'string'
+
+const compareIds = (left: DataRow['id'], right: DataRow['id']): number => (left < right ? -1 : 1)
 
 function requestsOf(
   { resources }: Overview,
@@ -25,8 +30,8 @@ function requestsOf(
   return fields.flatMap(({ name: field, of }) => {
     const target = resources.find((resource) => resource.name === of)
     if (!target?.label || !target.filter.includes('id')) return []
-    const values = rows.map((row) => row[field]).filter((id) => typeof id === 'number')
-    const ids = [...new Set(values)].sort((a, b) => a - b).slice(0, MAX_IDS)
+    const values = rows.map((row) => row[field]).filter(isId)
+    const ids = [...new Set(values)].sort(compareIds).slice(0, MAX_IDS)
     return ids.length > 0 ? [{ collection: target.name, label: target.label, ids }] : []
   })
 }

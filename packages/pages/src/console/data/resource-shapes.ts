@@ -5,6 +5,8 @@ export interface ResourceField {
   readonly type: string
   /** The collection to which a reference refers. */
   readonly of: string | null
+  /** The prefix of ids that are texts, also of a reference. */
+  readonly id_prefix: string | null
   readonly values: readonly string[] | null
   readonly min: number | null
   readonly max: number | null
@@ -52,7 +54,7 @@ export interface Overview {
 }
 
 /** A row of any resource. */
-export type DataRow = Readonly<Record<string, unknown>> & { readonly id: number }
+export type DataRow = Readonly<Record<string, unknown>> & { readonly id: number | string }
 
 /** The field that actions change. */
 export const STATE_FIELD = 'status'

@@ -101,7 +101,7 @@ function hintOf(field: ResourceField, isNew: boolean): ComponentChildren {
 export const RowFields = ({ fields, texts, onChange, messageOf, isNew }: RowFieldsProps) => (
   <>
     {fields.map((field, n) => {
-      const { name, type, max, required } = field
+      const { name, type, max, required, id_prefix: prefix } = field
       const options = optionsOf(field, isNew)
       const error = mistakeIn(field, texts[name] ?? '') ?? messageOf(`/${name}`)
       const hint = hintOf(field, isNew)
@@ -121,7 +121,7 @@ export const RowFields = ({ fields, texts, onChange, messageOf, isNew }: RowFiel
           {...(options && { options })}
           {...(isLong && { rows: 3 })}
           {...(isNew && !options && !required && { placeholder: emptyWord(field) })}
-          {...(/^(int|ref)$/.test(type) && { inputMode: 'numeric' as const })}
+          {...(prefix === null && /^(int|ref)$/.test(type) && { inputMode: 'numeric' as const })}
         />
       )
     })}

@@ -121,7 +121,7 @@ const Operations = ({ account, onSelect }: OperationsProps) => (
 )
 
 interface OperationProps {
-  readonly id: number
+  readonly id: DataRow['id']
   readonly name: string
   readonly onClose: () => void
   readonly onDone: () => void

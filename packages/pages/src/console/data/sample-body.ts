@@ -14,8 +14,9 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   uuid: '0193a5c0-0000-7000-8000-000000000001',
 }
 
-function sampleOf({ type, name, values, min }: ResourceField): unknown {
+function sampleOf({ type, name, values, min, id_prefix: prefix }: ResourceField): unknown {
   if (values) return values[0]
+  if (prefix !== null) return `${prefix}_…`
   if (type === 'int' || type === 'number') return min ?? 1
   return SAMPLES[type] ?? `A ${name.replaceAll('_', ' ')}`
 }
