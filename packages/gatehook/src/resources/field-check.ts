@@ -57,12 +57,13 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
 }
 
 function checkPrefix(
-  { kind, idPrefix, target }: FieldSpec,
+  { kind, idPrefix, target, min, max }: FieldSpec,
   mistake: (why: string) => DeclarationError,
 ): void {
   const problem = prefixMistake(idPrefix)
   const call = kind === 'id' ? `f.id('${idPrefix}')` : `f.ref('${target}', '${idPrefix}')`
   if (problem !== undefined) throw mistake(`${call} ${problem}`)
+  if (min !== undefined || max !== undefined) throw mistake(`${call} takes no min or max`)
 }
 
 function checkComputed(

@@ -4,7 +4,9 @@
  */
 import type { FieldSpec } from '../fields/fields.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
+import type { JobDefinition } from './job.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { type RouteDefinition, specsOfRoute } from './route.ts'
 
 const prefixOf = ({ fields }: Pick<ResourceDefinition, 'fields'>): string | undefined =>
   fields.id!.idPrefix
@@ -33,14 +35,40 @@ export function findIdMistakes(
     ...changes.map(({ had }) => had as FieldSpecs),
     ...actions.map(({ input }) => input),
   ]
-  const mistakes = inputs.flatMap((specs) =>
-    Object.entries(specs).flatMap(([name, spec]) => findReferenceMistake(name, spec, resources)),
-  )
+  const mistakes = inputs.flatMap((specs) => findReferenceMistakes(specs, resources))
   if (signsIn && prefixOf(resource) !== undefined) {
     mistakes.push('id: tokens name a person by an integer; rows that sign in have the id f.id()')
   }
   return mistakes
 }
+
+/** Returns a sentence per reference in the inputs of routes and jobs. */
+export function findInputIdMistakes({ resources, routes, jobs }: InputDeclarations): string[] {
+  const inputs = [
+    ...routes.flatMap(({ method, path, query = {}, input = {} }) =>
+      [query, input].map((fields) => [`route ${method} ${path}`, specsOfRoute(fields)] as const),
+    ),
+    ...jobs.map(({ name, input }) => [`.job ${name}`, input] as const),
+  ]
+  return inputs.flatMap(([where, specs]) =>
+    findReferenceMistakes(specs, resources).map((mistake) => `${where}: ${mistake}`),
+  )
+}
+
+interface InputDeclarations {
+  readonly resources: readonly ResourceDefinition[]
+  readonly routes: readonly Pick<RouteDefinition, 'method' | 'path' | 'query' | 'input'>[]
+  readonly jobs: readonly Pick<JobDefinition, 'name' | 'input'>[]
+}
+
+/** Plain JavaScript can declare members that are no fields; `route-check.ts` reports them. */
+const findReferenceMistakes = (
+  specs: Readonly<Record<string, FieldSpec | undefined>>,
+  resources: readonly ResourceDefinition[],
+): string[] =>
+  Object.entries(specs).flatMap(([name, spec]) =>
+    spec ? findReferenceMistake(name, spec, resources) : [],
+  )
 
 function findReferenceMistake(
   name: string,

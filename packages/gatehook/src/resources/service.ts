@@ -15,7 +15,7 @@ import type { VersionDefinition } from '../versions/calendar.ts'
 import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
 import { findChangeMistakes } from './change-check.ts'
 import { DeclarationError } from './field-check.ts'
-import { findPrefixMistakes } from './id-check.ts'
+import { findInputIdMistakes, findPrefixMistakes } from './id-check.ts'
 import {
   defineEventHandler,
   defineJob,
@@ -250,6 +250,7 @@ function checkDefinition(
       (name) => `resource ${name} is declared twice`,
     ),
     ...findPrefixMistakes(resources),
+    ...findInputIdMistakes(definition),
     ...(signIn.length > 1
       ? [`${signIn.join(' and ')}: the rows of one resource sign in; the subject is their id`]
       : []),

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
-import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
+import { DeclarationError, f, job, resource, service } from '../../src/gatehook.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { PLATFORM_PREFIXES } from '../../src/kernel/row-id.ts'
 import { migrateService } from '../../src/resources/migrate.ts'
@@ -40,6 +40,9 @@ test('a prefix is a word of 1 to 8 characters that the platform does not have', 
   }
   for (const prefix of ['b', 'bk', 'b2k', 'bookings'])
     declare(named('things', { id: f.id(prefix) }))
+  rejects(/f\.ref\('things', 'th'\) takes no min or max/, () =>
+    named('notes', { id: f.id(), thing_id: f.ref('things', 'th').max(7) }),
+  )
 })
 
 test('the list of reserved prefixes has each prefix of the sources', () => {
@@ -90,6 +93,16 @@ test('a reference has the prefix of its target, also in older versions and input
         down: () => ({ room_id: 1 }),
       }),
     ),
+  )
+  const at = { path: '/moves', scope: 'w', summary: 'Move.', handle: () => ({}) } as const
+  rejects(/route POST \/moves: room_id: the ids of rooms begin with rm_/, () =>
+    declare(rooms).route({ ...at, method: 'POST', input: { room_id: f.ref('rooms') } }),
+  )
+  rejects(/route GET \/moves: room_id: the ids of rooms begin with rm_/, () =>
+    declare(rooms).route({ ...at, method: 'GET', query: { room_id: f.ref('rooms', 'x') } }),
+  )
+  rejects(/\.job clean: room_id: the ids of rooms begin with rm_/, () =>
+    declare(rooms).job(job('clean', { room_id: f.ref('rooms') }), () => {}),
   )
   declare(rooms, seats({ room_id: f.ref('rooms', 'rm') }))
 })

@@ -1,5 +1,6 @@
 /** §6.16: `f.id('bk')` gives rows ids as text, which sort by time and cannot be guessed. */
 import assert from 'node:assert/strict'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { isPrefixedId } from '../../src/kernel/row-id.ts'
@@ -241,6 +242,46 @@ eachService(
     const { body } = await admin.get('/admin/resources')
     const [{ fields }] = body.resources
     assert.equal(fields[0].id_prefix, 'bk')
+  },
+  hotel,
+)
+
+eachService(
+  'the OpenAPI document describes the ids, and responses and examples fit',
+  async ({ app, get, post }) => {
+    const document = app.openapi('v1') as {
+      paths: Record<string, Record<string, { parameters: { name?: string; schema: object }[] }>>
+    }
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema(document, 'v1')
+    const validate = (schema: string, value: unknown) => {
+      const isValid = ajv.validate({ $ref: `v1#/components/schemas/${schema}` }, value)
+      assert.ok(isValid, `${schema} ${JSON.stringify(value)} ${ajv.errorsText()}`)
+    }
+    const pattern = '^bk_[0-9A-Za-z]{22}$'
+    const at = '/api/v1/bookings'
+    const list = document.paths[at]!.get!.parameters
+    const afterId = list.find(({ name }) => name === 'after_id')!
+    assert.equal((afterId.schema as { pattern: string }).pattern, pattern)
+    const inPath = document.paths[`${at}/{id}`]!.parameters as unknown as typeof list
+    const { schema } = inPath[0] as { schema: { pattern: string; examples: string[] } }
+    assert.equal(schema.pattern, pattern)
+    assert.match(schema.examples[0]!, new RegExp(pattern))
+    validate('BookingList', (await get(`${at}?pagination=keyset`)).body)
+    const { body: booking } = await post(at, { guest: 'Ada' })
+    validate('Booking', booking)
+    const body = { booking_id: booking.id, amount: 1 }
+    validate('PaymentCreate', body)
+    validate('Payment', (await post('/api/v1/payments', body)).body)
+    for (const style of ['keyset', 'cursor', 'offset', 'page', 'hypermedia'])
+      validate(
+        'PaymentList',
+        (await get(`/api/v1/payments?pagination=${style}&expand=booking`)).body,
+      )
+    assert.equal(
+      ajv.validate({ $ref: 'v1#/components/schemas/PaymentCreate' }, { ...body, booking_id: 1 }),
+      false,
+    )
   },
   hotel,
 )
