@@ -61,7 +61,7 @@ export const guests = resource('guests', {
 
 export const bookings = resource('bookings', {
   fields: {
-    id: f.id(),
+    id: f.id('bk'),
     room_id: f.ref('rooms'),
     guest_id: f.ref('guests'),
     arrives: f.date(),
@@ -86,7 +86,7 @@ export const bookings = resource('bookings', {
   .check('departs_after_arrives', (row) => row.departs > row.arrives, 'departs must be later')
   .rule('create', async ({ tx, lock, after, principal }) => {
     await lock(rooms, after.room_id)
-    await refuseOverlap(tx, principal.scope, { ...after, id: 0 })
+    await refuseOverlap(tx, principal.scope, { ...after, id: '' })
     return { total: await totalOf(tx, principal.scope, after) }
   })
   .rule('update', async ({ tx, lock, after, principal }) => {
@@ -122,7 +122,7 @@ interface Stay {
 
 type Tx = Pick<ServiceTx, 'sql'>
 
-async function refuseOverlap(tx: Tx, scope: number, stay: Stay & { id: number }): Promise<void> {
+async function refuseOverlap(tx: Tx, scope: number, stay: Stay & { id: string }): Promise<void> {
   const { id, room_id, arrives, departs } = stay
   const other = await tx.sql.get(sql`SELECT id FROM bookings
     WHERE scope = ${scope} AND room_id = ${room_id} AND id <> ${id} AND status <> 'cancelled'

@@ -33,6 +33,7 @@ async function withRoom(app: TestApp): Promise<Hotel> {
 eachHotel('the total is the sum of the rates of all nights', async ({ book, patch }) => {
   const { status, body } = await book('2027-05-30', '2027-06-02')
   assert.deepEqual([status, body.total], [201, '259.50'])
+  assert.match(body.id, /^bk_[0-9A-Za-z]{22}$/)
   const longer = await patch(`/api/v2/bookings/${body.id}`, { departs: '2027-06-03' })
   assert.equal(longer.body.total, '359.00')
   const early = await book('2026-12-31', '2027-01-02')
