@@ -29,6 +29,7 @@ import { assemblePages } from './assembly/pages.ts'
 import { assemblePeople } from './assembly/people.ts'
 import { assemblePortal } from './assembly/portal.ts'
 import { type PreparedDatabase, prepareDatabase } from './assembly/prepare-database.ts'
+import { assembleQuota } from './assembly/quota.ts'
 import { assembleResources } from './assembly/resources.ts'
 import { assembleSecrets, openVault } from './assembly/secrets.ts'
 import { assembleSystem } from './assembly/system.ts'
@@ -60,7 +61,6 @@ import { renderFailurePage } from './oauth/pages.ts'
 import { openApiRoute } from './openapi/routes.ts'
 import { readBuiltPages } from './pages/assets.ts'
 import { createPipeline, headStepNames } from './pipeline.ts'
-import { createQuota } from './quota/steps.ts'
 import { bindActing, bindRoutes, type Permission, permissionsOf } from './route-table.ts'
 import { openDatabase } from './storage/open.ts'
 import { checkServer } from './storage/server-check.ts'
@@ -273,6 +273,7 @@ async function composeModules(
     oauth,
     people,
     perform,
+    quota: assembleQuota(foundation),
     record,
     tokens,
     types,
@@ -293,7 +294,7 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
     assemblePages(foundation, catalog.service.name, pages),
     assembleDocumentation({ ...modules, publicUrl, pages }),
     { routes: [protectedRoute] },
-    assembleResources(foundation, { catalog, types, list, perform, record }),
+    assembleResources(foundation, { ...modules, limitItems: modules.quota.limitItems }),
     assembleEventRoutes(foundation, {
       eventSignal,
       catalog,
@@ -361,15 +362,12 @@ function composeServer(
 }
 
 function composePipeline(
-  { config, clock, db, publicUrl }: Foundation,
+  { config, publicUrl }: Foundation,
   { service, keys }: PreparedDatabase,
-  { verifiers, cheapVerifiers, sessions, identify, versioning }: Modules,
+  { verifiers, cheapVerifiers, sessions, identify, quota, versioning }: Modules,
   { observe, shed }: { readonly observe: After; readonly shed: Step },
 ): Pipeline {
   const cors = createCors(config.corsOrigins === '*' ? '*' : config.corsOrigins.join(','))
-  const { rateLimit: rate } = config
-  const limits = rate && { limit: rate.limit, windowMs: rate.windowS * 1000 }
-  const quota = createQuota(db, clock, limits)
   return createPipeline({
     requireHttps,
     requireServedHost: requireServedHost({ publicUrl: publicUrl(), host: config.host }),

@@ -3,6 +3,7 @@ import type { RecordEvent } from '../events/store.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { createExporter } from '../lists/export.ts'
 import type { Lister } from '../lists/list.ts'
+import type { LimitItems } from '../quota/steps.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { customEndpoints } from '../resources/custom-routes.ts'
 import { performDryRuns } from '../resources/dry-run.ts'
@@ -17,11 +18,12 @@ interface ResourceAssembly {
   readonly list: Lister
   readonly perform: Perform
   readonly record: RecordEvent
+  readonly limitItems: LimitItems
 }
 
 export function assembleResources(
   { db, clock, vault }: Foundation,
-  { catalog, types, list, perform, record }: ResourceAssembly,
+  { catalog, types, list, perform, record, limitItems }: ResourceAssembly,
 ): Component {
   const exportRows = createExporter({ db, cursorKeys: vault.macKeys('cursor') })
   const deps = { catalog, types, perform }
@@ -29,7 +31,7 @@ export function assembleResources(
   const ownWrites = performDryRuns(deps, { hasParameter: false })
   return {
     endpoints: [
-      ...resourceEndpoints(catalog, { db, list, exportRows, perform: writes }),
+      ...resourceEndpoints(catalog, { db, list, exportRows, perform: writes, limitItems }),
       ...customEndpoints(catalog, { db, perform: ownWrites, record }),
     ],
     ...(catalog.service.resources.some(({ softDeletion }) => softDeletion) && {

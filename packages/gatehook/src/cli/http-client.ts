@@ -10,6 +10,8 @@ export type JsonBody = any
 export interface ApiResponse {
   readonly status: number
   readonly body: JsonBody
+  /** `Retry-After` in seconds. */
+  readonly retryAfterS?: number | undefined
 }
 
 /** Sends a request and reads the whole response. */
@@ -30,7 +32,11 @@ export function remoteSender(url: string, key: string): SendRequest {
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
-    return { status: response.status, body: jsonOrUndefined(await response.text()) }
+    return {
+      status: response.status,
+      body: jsonOrUndefined(await response.text()),
+      retryAfterS: retryAfterOf(response),
+    }
   }
 }
 
@@ -52,14 +58,18 @@ export async function openStream(
 ): Promise<OpenedStream> {
   const response = await fetchFrom(url, path, { headers, redirect: 'error', signal })
   const { status } = response
-  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
-  const retryAfterS = Number.isNaN(retryAfter) ? undefined : retryAfter
+  const retryAfterS = retryAfterOf(response)
   if (status === 200 && response.body) {
     const text = response.body.pipeThrough(new TextDecoderStream())
     return { status, retryAfterS, message: '', text: text as AsyncIterable<string> }
   }
   const [message = ''] = messagesOf(jsonOrUndefined(await response.text()), status)
   return { status, retryAfterS, message, text: undefined }
+}
+
+function retryAfterOf({ headers }: Response): number | undefined {
+  const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
+  return Number.isNaN(retryAfter) ? undefined : retryAfter
 }
 
 /** Returns the sentences of an error response, one for each invalid member. */

@@ -1,5 +1,6 @@
 /** `gatehook import RESOURCE FILE`: creates the rows of a file by the API, or by its batches. */
 import { createReadStream, statSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { findClosest } from '../config/closest.ts'
 import { wallClock } from '../kernel/clock.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
@@ -7,6 +8,7 @@ import { type Api, ApiError, customerCommands } from './api.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { type ImportLine, readImportLines } from './import-rows.ts'
 import { createProgress } from './progress.ts'
+import { retryLimited } from './retry-limited.ts'
 
 /** Lines with an error, after which the import ends. */
 const ERRORS_MAX = 100
@@ -57,7 +59,10 @@ function createSender(api: Api, { name, batch }: ResourceDefinition, isDryRun: b
   const version = api.service.versions.at(-1)!.name
   const query = isDryRun ? '?dry_run=true' : ''
   const post = <T>(path: string, body: unknown) =>
-    api.request<T>('POST', `/api/${version}/${name}${path}${query}`, body)
+    retryLimited(
+      () => api.request<T>('POST', `/api/${version}/${name}${path}${query}`, body),
+      delay,
+    )
   const sendOne = async ({ line, body }: NewRow): Promise<LineError[]> => {
     try {
       await post('', body)

@@ -34,20 +34,23 @@ type PendingVerdict<L extends RateLimit> = RateLimitVerdict<L> | Promise<RateLim
 
 export interface Limiter {
   /**
-   * Counts one request against all of one or more limits, or against none if one is exceeded.
-   * Returns a promise only if it queries the database.
+   * Counts `count` requests, at most each limit, against all of one or more limits, or against none
+   * if one is exceeded. Returns a promise only if it queries the database. Default: one request.
    */
-  take<L extends RateLimit>(limits: readonly L[]): PendingVerdict<L>
+  take<L extends RateLimit>(limits: readonly L[], count?: number): PendingVerdict<L>
   /** Reverts one request that `take` counted. */
   refund(limit: RateLimit): void
 }
 
-/** Reserves up to `count` requests of a subject, if all nodes together have that many left. */
+/**
+ * Reserves from `least` to `most` requests of a subject, as many as all nodes together have left;
+ * none if that is fewer than `least`.
+ */
 export type DrawRequests = (
   key: string,
   rate: QuotaRate,
   nowMs: number,
-  count: number,
+  count: { readonly least: number; readonly most: number },
 ) => Promise<{
   readonly granted: number
   /** The use of all nodes, including this reservation. */
@@ -74,15 +77,15 @@ const createVerdict = <L extends RateLimit>(
   limit: L,
   slices: readonly Slice[],
   nowMs: number,
-  left: number,
+  { left, count }: { readonly left: number; readonly count: number },
 ): RateLimitVerdict<L> => ({
   limit,
-  allowed: left > 0,
-  remaining: Math.max(0, left - 1),
+  allowed: left >= count,
+  remaining: Math.max(0, left - count),
   resetMs:
-    left > 0
+    left >= count
       ? (slices[0]?.untilMs ?? nowMs + limit.rate.windowMs) - nowMs
-      : waitMs(limit.rate, slices, nowMs),
+      : waitMs(limit.rate, slices, nowMs, count),
 })
 
 /** Creates a limiter that counts in the memory of this node. */
@@ -90,17 +93,17 @@ export function createLocalLimiter(clock: Clock): Limiter {
   const windows = new BoundedMap<string, readonly Slice[]>(MAX_KEYS)
   const slicesOf = (key: string, now: number) => currentSlices(windows.get(key) ?? NO_SLICES, now)
   return {
-    take<L extends RateLimit>(limits: readonly L[]) {
+    take<L extends RateLimit>(limits: readonly L[], count = 1) {
       const now = clock.now()
       let verdict: RateLimitVerdict<L> | undefined
       for (const limit of limits) {
         const slices = slicesOf(limit.key, now)
         const left = limit.rate.limit - sumUsed(slices)
-        verdict = stricter(verdict, createVerdict(limit, slices, now, left))
+        verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count }))
       }
       for (const { key, rate } of limits) {
         const slices = slicesOf(key, now)
-        windows.set(key, verdict!.allowed ? addUse(rate, slices, now, 1) : slices)
+        windows.set(key, verdict!.allowed ? addUse(rate, slices, now, count) : slices)
       }
       return verdict!
     },
@@ -119,6 +122,8 @@ interface Block {
   left: number
   /** Epoch milliseconds until which `left` may be used. */
   readonly untilMs: number
+  /** Requests that all nodes together did not have left, and when they have: epoch milliseconds. */
+  readonly refusal?: { readonly count: number; readonly untilMs: number }
 }
 
 /** Creates a limiter that shares its counts with other nodes. */
@@ -127,44 +132,67 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   const pendingDraws = new Map<string, Promise<void>>()
 
   /** Returns whether the block of a limit determines a verdict without the database. */
-  const isDecisive = ({ key, rate }: RateLimit, now: number): boolean => {
+  const isDecisive = ({ key, rate }: RateLimit, now: number, count: number): boolean => {
     const block = blocks.get(key)
     if (!block || now >= block.untilMs) return false
+    const { left, refusal, slices } = block
+    if (refusal && count >= refusal.count && now < refusal.untilMs) return true
     // An empty block rejects requests until the use of all nodes has expired.
-    return block.left > 0 || waitMs(rate, currentSlices(block.slices, now), now) > 0
+    return left >= count || waitMs(rate, currentSlices(slices, now), now) > 0
   }
-  const drawBlock = async ({ key, rate }: RateLimit): Promise<void> => {
+  const drawBlock = async ({ key, rate }: RateLimit, count: number): Promise<void> => {
     const now = clock.now()
-    const { granted, slices } = await draw(key, rate, now, Math.ceil(rate.limit / BLOCKS_PER_LIMIT))
-    blocks.set(key, { slices, left: granted, untilMs: now + rate.windowMs })
+    const least = count - leftIn(key, now)
+    const most = Math.max(least, Math.ceil(rate.limit / BLOCKS_PER_LIMIT))
+    const { granted, slices } = await draw(key, rate, now, { least, most })
+    // Meanwhile, other requests may have spent the rest of the block.
+    const left = leftIn(key, now)
+    const untilMs = left > 0 ? blocks.get(key)!.untilMs : now + rate.windowMs
+    const refusal = { count, untilMs: now + waitMs(rate, slices, now, least) }
+    blocks.set(key, {
+      slices,
+      left: left + granted,
+      untilMs,
+      ...(granted === 0 && { refusal }),
+    })
+  }
+  const leftIn = (key: string, now: number): number => {
+    const block = blocks.get(key)
+    return block && now < block.untilMs ? block.left : 0
   }
   /** Draws one block at a time for a key; concurrent requests share it. */
-  const drawShared = (limit: RateLimit): Promise<void> => {
+  const drawShared = (limit: RateLimit, count: number): Promise<void> => {
     const pending = pendingDraws.get(limit.key)
     if (pending) return pending
-    const drawing = drawBlock(limit).finally(() => pendingDraws.delete(limit.key))
+    const drawing = drawBlock(limit, count).finally(() => pendingDraws.delete(limit.key))
     pendingDraws.set(limit.key, drawing)
     return drawing
   }
-  const spend = <L extends RateLimit>(limits: readonly L[], now: number): RateLimitVerdict<L> => {
+  const spend = <L extends RateLimit>(
+    limits: readonly L[],
+    now: number,
+    count: number,
+  ): RateLimitVerdict<L> => {
     let verdict: RateLimitVerdict<L> | undefined
     for (const limit of limits) {
       const block = blocks.get(limit.key)!
       const slices = currentSlices(block.slices, now)
       const left = block.left > 0 ? limit.rate.limit - sumUsed(slices) + block.left : 0
-      verdict = stricter(verdict, createVerdict(limit, slices, now, left))
+      verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count }))
     }
     for (const { key } of limits) {
       const block = blocks.get(key)!
-      if (verdict!.allowed) block.left -= 1
+      if (verdict!.allowed) block.left -= count
       blocks.set(key, block)
     }
     return verdict!
   }
-  const take = <L extends RateLimit>(limits: readonly L[]): PendingVerdict<L> => {
+  const take = <L extends RateLimit>(limits: readonly L[], count = 1): PendingVerdict<L> => {
     const now = clock.now()
-    const undecidedLimit = limits.find((limit) => !isDecisive(limit, now))
-    return undecidedLimit ? drawShared(undecidedLimit).then(() => take(limits)) : spend(limits, now)
+    const undecidedLimit = limits.find((limit) => !isDecisive(limit, now, count))
+    return undecidedLimit
+      ? drawShared(undecidedLimit, count).then(() => take(limits, count))
+      : spend(limits, now, count)
   }
   return {
     take,

@@ -22,7 +22,7 @@ import type { QuotaRate } from './window.ts'
 /** The default of a customer's total limit, as a multiple of a credential's limit. */
 const TOTAL_FACTOR = 10
 
-interface QuotaSteps {
+export interface Quota {
   /**
    * Counts the request against its credential and customer if `recognize` verified it; else against
    * its address. Throws 429 `rate_limited`.
@@ -33,7 +33,14 @@ interface QuotaSteps {
    * address to its credential and customer. Throws 429 `rate_limited`.
    */
   readonly limitVerified: Step
+  /**
+   * Counts a request of a verified principal that does the work of `count` requests, before this
+   * work. Throws 429 `rate_limited`, and then none of them counts.
+   */
+  readonly limitItems: LimitItems
 }
+
+export type LimitItems = (call: Call, count: number) => void | Promise<void>
 
 interface NamedLimit extends RateLimit {
   /** The name of the policy in `RateLimit-Policy`. */
@@ -41,7 +48,7 @@ interface NamedLimit extends RateLimit {
 }
 
 /** Creates the steps. A null `rate` limits only customers with limits of their own. */
-export function createQuota(db: Database, clock: Clock, rate: QuotaRate | null): QuotaSteps {
+export function createQuota(db: Database, clock: Clock, rate: QuotaRate | null): Quota {
   const createLimiter = () =>
     db.dialect.shared ? createSharedLimiter(clock, createDraw(db)) : createLocalLimiter(clock)
   // Separate, because unauthenticated callers choose addresses: they evict only each other.
@@ -62,7 +69,25 @@ export function createQuota(db: Database, clock: Clock, rate: QuotaRate | null):
     return limits.length === 0 ? undefined : applyWhenReady(call, principals.take(limits))
   }
 
+  const limitItems: LimitItems = (call, count) => {
+    const limits = limitsOf(call.principal!)
+    const furtherCount = count - 1 // the request itself is counted
+    if (furtherCount === 0 || limits.length === 0) return
+    const reject = (failure: unknown): never => {
+      for (const limit of limits) principals.refund(limit)
+      throw failure
+    }
+    const exceededLimit = limits.find(({ rate }) => count > rate.limit)
+    if (exceededLimit) return reject(createOversized(call, exceededLimit, count))
+    try {
+      return applyWhenReady(call, principals.take(limits, furtherCount))?.catch(reject)
+    } catch (error) {
+      return reject(error)
+    }
+  }
+
   return {
+    limitItems,
     limit(call) {
       if (call.principal) return countPrincipal(call, call.principal)
       return rate ? applyWhenReady(call, addresses.take([addressLimit(call, rate)])) : undefined
@@ -88,6 +113,18 @@ function principalLimits(principal: Principal, rate: QuotaRate | null): readonly
     limits.push({ name: 'customer', key: `customer:${principal.customer}`, rate: total })
   }
   return limits
+}
+
+/** Creates the failure of a request that exceeds a limit on its own. */
+function createOversized(call: Call, { name, rate }: NamedLimit, count: number): Failure {
+  const windowS = rate.windowMs / 1000
+  call.out['ratelimit-policy'] = `"${name}";q=${rate.limit};w=${windowS}`
+  const message =
+    `The request counts as ${count}, one for each item, and the limit is ${rate.limit} in ` +
+    `${windowS} s. Send at most ${rate.limit} items.`
+  return new Failure('rate_limited', message, {
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(windowS))) },
+  })
 }
 
 const applyWhenReady = (

@@ -21,7 +21,7 @@ const purge = prepareStatement('DELETE FROM gh_quota WHERE expires_at < ?')
 /** Creates the function that reserves requests in the database. */
 export const createDraw =
   (db: Database): DrawRequests =>
-  (key, rate, now, count) =>
+  (key, rate, now, { least, most }) =>
     db.write(async (tx) => {
       const period = sliceNumber(rate, now)
       await tx.run(lock([key, period, now + rate.windowMs]))
@@ -31,8 +31,9 @@ export const createDraw =
         used: row.used as number,
         untilMs: row.expires_at as number,
       }))
-      const granted = Math.max(0, Math.min(count, rate.limit - sumUsed(slices)))
-      if (granted === 0) return { granted, slices }
+      const left = rate.limit - sumUsed(slices)
+      if (left < least) return { granted: 0, slices }
+      const granted = Math.min(most, left)
       await tx.run(add([granted, now + rate.windowMs, key, period]))
       return { granted, slices: addUse(rate, slices, now, granted) }
     })

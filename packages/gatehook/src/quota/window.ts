@@ -53,13 +53,19 @@ export function removeUse(slices: readonly Slice[]): readonly Slice[] {
     : slices.slice(0, -1)
 }
 
-/** Returns the milliseconds until a request is within the limit; 0 if it is now. */
-export function waitMs(rate: QuotaRate, slices: readonly Slice[], nowMs: number): number {
+/** Returns the milliseconds until `count` requests are within the limit; 0 if they are now. */
+export function waitMs(
+  rate: QuotaRate,
+  slices: readonly Slice[],
+  nowMs: number,
+  count = 1,
+): number {
+  const most = rate.limit - count
   let used = sumUsed(slices)
   for (const slice of slices) {
-    if (used < rate.limit) break
+    if (used <= most) break
     used -= slice.used
-    if (used < rate.limit) return slice.untilMs - nowMs
+    if (used <= most) return slice.untilMs - nowMs
   }
   return 0
 }

@@ -1,12 +1,14 @@
 /**
  * `POST …/batch`: creates up to 100 rows in one transaction. `atomic`: the first failure rejects
- * all; otherwise each item has its own status. Pointers refer to the body: `/items/3/name`.
+ * all; otherwise each item has its own status. Pointers refer to the body: `/items/3/name`. For the
+ * request limit, each item counts as a request (decision 0006).
  */
 import { b } from '../fields/members.ts'
 import { createObjectReader, ERRORS_MAX } from '../fields/reader.ts'
 import type { Answer, Call, Operation } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
+import type { LimitItems } from '../quota/steps.ts'
 import type { Tx } from '../storage/database.ts'
 import { inCallersTerms, readNewRow, responseText } from './caller-terms.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
@@ -21,7 +23,12 @@ const members = {
   items: b.list(b.json().nullable(), { min: 1, max: BATCH_ITEMS_MAX }).spec,
   atomic: b.bool().optional().spec,
 }
-const readEnvelope = createObjectReader({ members })
+const readMembers = createObjectReader({ members })
+
+interface BatchEnvelope {
+  readonly items: readonly unknown[]
+  readonly atomic?: boolean
+}
 
 /** The values of an item, or the failure of its validation. */
 type NewItem = { readonly values: AnyRow } | { readonly failure: Failure }
@@ -33,16 +40,18 @@ interface Batch {
 
 export function batchOperation(
   entry: CatalogEntry,
-  { perform }: { readonly perform: Perform },
+  { perform, limitItems }: { readonly perform: Perform; readonly limitItems: LimitItems },
   scope: string,
 ): Operation {
   return {
     scope,
     body: 'required',
-    handle(call) {
+    async handle(call) {
       const shape = entry.shapes.get(call.version!)!.as(call.principal)
       const reach = entry.reach(call.principal, 'create')
-      const { items, isAtomic } = readBatch(entry, shape, call.body)
+      const envelope = readEnvelope(call.body)
+      await limitItems(call, envelope.items.length)
+      const { items, isAtomic } = readItems(entry, shape, envelope)
       return perform(call, async (tx) => {
         const texts: string[] = []
         const createdRows: AnyRow[] = []
@@ -61,14 +70,19 @@ export function batchOperation(
   }
 }
 
-/** Validates the body. With `atomic` one invalid item rejects all, with the mistakes of each. */
-function readBatch(entry: CatalogEntry, shape: VersionShape, body: unknown): Batch {
-  const { values, errors } = readEnvelope(body)
+/** Validates the body except its items. */
+function readEnvelope(body: unknown): BatchEnvelope {
+  const { values, errors } = readMembers(body)
   if (errors.length > 0) throw validationFailure(errors)
-  const { items: bodies, atomic: isAtomic = true } = values as {
-    items: unknown[]
-    atomic?: boolean
-  }
+  return values as unknown as BatchEnvelope
+}
+
+/** Validates the items. With `atomic` one invalid item rejects all, with the mistakes of each. */
+function readItems(
+  entry: CatalogEntry,
+  shape: VersionShape,
+  { items: bodies, atomic: isAtomic = true }: BatchEnvelope,
+): Batch {
   const items = bodies.map((item, index): NewItem => {
     try {
       return { values: readNewRow(entry, shape, item) }

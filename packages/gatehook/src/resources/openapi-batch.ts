@@ -71,7 +71,8 @@ export function batchPath(context: ResourceContext, scope: string): JsonSchema {
     description:
       `Creates up to ${BATCH_ITEMS_MAX} rows in one transaction. A failure rejects all of them; ` +
       'with `atomic: false` each item has its own status. Pointers refer to the body: ' +
-      `\`/items/3/name\`. ${reach.create}`,
+      `\`/items/3/name\`. For the request limit each item counts as a request, so that a batch ` +
+      `beyond it is 429 and creates nothing. ${reach.create}`,
     errors: [...writeErrors, ...uniqueErrors(definition)],
     parts: {
       parameters: [ref('parameters', 'IdempotencyKey'), ref('parameters', 'Prefer')],

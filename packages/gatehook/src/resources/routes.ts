@@ -9,6 +9,7 @@ import { Failure } from '../kernel/failure.ts'
 import { parseRowId, type RowId } from '../kernel/row-id.ts'
 import { EXPORT_TYPES, type Exporter, exportTypeOf } from '../lists/export.ts'
 import type { Lister } from '../lists/list.ts'
+import type { LimitItems } from '../quota/steps.ts'
 import type { Database } from '../storage/database.ts'
 import { patchThroughChain } from '../versions/change.ts'
 import { batchOperation } from './batch.ts'
@@ -42,6 +43,7 @@ interface ResourceDeps {
   readonly list: Lister
   readonly exportRows: Exporter
   readonly perform: Perform
+  readonly limitItems: LimitItems
 }
 
 interface EndpointDeps extends ResourceDeps {
