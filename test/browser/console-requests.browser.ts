@@ -79,6 +79,30 @@ test('the palette finds an object by its name, and by its id', async (t) => {
   }
 })
 
+test('the palette leads from a time to the requests around it', async (t) => {
+  const page = await stage.signedIn(t)
+  await page.goto(`${stage.url}/console/overview`)
+  const open = async (text: string, label: string | RegExp) => {
+    await page.getByRole('button', { name: 'Search or jump' }).click()
+    await page.getByRole('combobox', { name: /^Search or jump/ }).fill(text)
+    await page.getByRole('option', { name: label }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor()
+    const { searchParams } = new URL(page.url())
+    return [searchParams.get('from'), searchParams.get('to')]
+  }
+  const exact = ['2026-11-23T14:00:00Z', '2026-11-23T14:10:00Z']
+  for (const text of ['2026-11-23T14:05Z', '2026-11-23 14:05', '2026-11-23 15:05+01:00']) {
+    assert.deepEqual(await open(text, /^Go to\s*Requests around 14:05 UTC, 23 Nov 2026/), exact)
+  }
+  const day = await open('2026-11-23', /^Go to\s*Requests on 23 Nov 2026/)
+  assert.deepEqual(day, ['2026-11-23T00:00:00Z', '2026-11-24T00:00:00Z'])
+  const [from, to] = await open('14:05', /^Go to\s*Requests around 14:05 UTC/)
+  assert.match(from!, /T14:00:00Z$/)
+  assert.match(to!, /T14:10:00Z$/)
+  assert.ok(Date.parse(to!) <= Date.now() + 10 * 60_000)
+})
+
 test('requests with a revoked or unknown key are in the list and the errors', async (t) => {
   const body = { name: 'Old kiosk', scopes: ['orders:read'], mode: 'live' }
   const { id, key } = await stage.json('POST', '/admin/keys', body)

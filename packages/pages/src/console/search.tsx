@@ -1,5 +1,7 @@
-/** The palette of the console: pages, the theme, and results of `/admin/search`. */
+/** The palette of the console: pages, the theme, times, and results of `/admin/search`. */
 import { ApiFailure, get } from '../api.ts'
+import { nowMs } from '../clock.ts'
+import { isoSecond } from '../format.ts'
 import type { NavGroup } from '../parts/frame.tsx'
 import { Palette, type PaletteEntry } from '../parts/palette.tsx'
 import { say } from '../parts/toast.tsx'
@@ -7,6 +9,7 @@ import { go, href } from '../router.ts'
 import { switchTheme } from '../theme.ts'
 import { findKeysByEnd, type KeyName, keyEndOf } from './key-names.ts'
 import { pages } from './pages.ts'
+import { typedTime } from './typed-time.ts'
 
 interface SearchResult {
   readonly type: string
@@ -73,7 +76,18 @@ const entryOfKey = ({ id, name, hint }: KeyName): PaletteEntry => ({
   run: () => go(href(`/console/keys/${id}`)),
 })
 
+/** The requests of a time that is typed. */
+function entriesOfTime(text: string): readonly PaletteEntry[] {
+  const time = typedTime(text, nowMs())
+  if (!time) return []
+  const range = { from: isoSecond(time.fromMs), to: isoSecond(time.toMs) }
+  const run = () => go(href('/console/requests', range))
+  return [{ id: 'time', kind: 'Go to', label: time.label, run }]
+}
+
 async function search(text: string, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
+  const times = entriesOfTime(text)
+  if (times.length > 0) return times
   try {
     const end = keyEndOf(text)
     const keys = end === undefined ? [] : (await findKeysByEnd(end, signal)).map(entryOfKey)

@@ -112,8 +112,8 @@ function PaletteBox(props: PaletteProps) {
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={selected && `p-${selected.id}`}
-        aria-label="Search or jump: a page, an action, an id"
-        placeholder="A page, an action, an id…"
+        aria-label="Search or jump: a page, an action, an id, a time"
+        placeholder="A page, an action, an id, a time…"
         value={text}
         autofocus
         autocomplete="off"
