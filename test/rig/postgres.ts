@@ -1,7 +1,7 @@
 /** A PostgreSQL server for tests, without Docker. */
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +16,8 @@ export interface PostgresServer {
   halt(mode: 'fast' | 'immediate'): Promise<void>
   /** Restarts a halted server at the same address. */
   start(): Promise<void>
+  /** Starts a standby of this server: a copy of its data that follows it. */
+  openStandby(): Promise<PostgresServer>
   stop(): Promise<void>
 }
 
@@ -29,8 +31,25 @@ const NOT_DURABLE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=of
  */
 export async function startPostgres(settings = NOT_DURABLE): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-postgres-'))
+  return openServer(folder, settings)
+}
+
+interface ServerOptions {
+  /** Whether the folder has the data of a standby; else the server creates its data. */
+  readonly isStandby?: boolean
+}
+
+/** The message of a standby; the library waits for that of a primary. */
+const STANDBY_READY = 'ready to accept read-only connections'
+
+async function openServer(
+  folder: string,
+  settings: readonly string[],
+  { isStandby = false }: ServerOptions = {},
+): Promise<PostgresServer> {
   const port = await freePort()
   const lines: string[] = []
+  let onReady = () => {}
   const EmbeddedPostgres = await embeddedPostgres()
   const server = new EmbeddedPostgres({
     databaseDir: folder, // the library changes its owner to `postgres` if this process is root
@@ -46,12 +65,21 @@ export async function startPostgres(settings = NOT_DURABLE): Promise<PostgresSer
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
     ].flatMap((setting) => ['-c', setting]),
-    onLog: (line) => lines.push(line),
+    onLog(line) {
+      lines.push(line)
+      if (line.includes(STANDBY_READY)) onReady()
+    },
     onError: (line) => lines.push(String(line)),
   })
+  /** Resolves when the server is a primary, or a standby, that accepts connections. */
+  const start = () =>
+    new Promise<void>((resolve, reject) => {
+      onReady = resolve
+      server.start().then(resolve, reject)
+    })
   try {
-    await server.initialise()
-    await server.start()
+    if (!isStandby) await server.initialise()
+    await start()
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw new Error(`PostgreSQL did not start:\n${lines.slice(-20).join('')}`, { cause: error })
@@ -60,15 +88,30 @@ export async function startPostgres(settings = NOT_DURABLE): Promise<PostgresSer
   const postmaster = () => (server as unknown as { process: ChildProcess }).process
   const hasEnded = ({ exitCode, signalCode }: ChildProcess) =>
     exitCode !== null || signalCode !== null
+  const halt = async (mode: 'fast' | 'immediate') => {
+    const exit = once(postmaster(), 'exit')
+    postmaster().kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    await exit
+  }
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     pid: () => postmaster().pid!,
-    async halt(mode) {
-      const exit = once(postmaster(), 'exit')
-      postmaster().kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
-      await exit
+    halt,
+    start,
+    async openStandby() {
+      await halt('fast')
+      const copy = await mkdtemp(join(tmpdir(), 'gatehook-standby-'))
+      execFileSync('cp', ['-a', `${folder}/.`, copy])
+      const upstream = `host=127.0.0.1 port=${port} user=postgres password=postgres`
+      const lines = [
+        `primary_conninfo = '${upstream} application_name=standby'`,
+        "wal_retrieve_retry_interval = '100ms'",
+      ]
+      await appendFile(join(copy, 'postgresql.auto.conf'), `${lines.join('\n')}\n`)
+      await writeFile(join(copy, 'standby.signal'), '')
+      await start()
+      return openServer(copy, settings, { isStandby: true })
     },
-    start: () => server.start(),
     async stop() {
       if (!hasEnded(postmaster())) await server.stop()
       await rm(folder, { recursive: true, force: true })
@@ -120,11 +163,18 @@ export const dropDatabase = (serverUrl: string, url: string): Promise<void> =>
   asAdmin(serverUrl, `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`)
 
 /** Runs a statement as the superuser. */
-export async function asAdmin(serverUrl: string, statement: string): Promise<void> {
+export const asAdmin = async (serverUrl: string, statement: string): Promise<void> =>
+  void (await queryAsAdmin(serverUrl, statement))
+
+/** Runs a statement as the superuser, and returns its rows. */
+export async function queryAsAdmin(
+  serverUrl: string,
+  statement: string,
+): Promise<pg.QueryResultRow[]> {
   const client = new pg.Client(serverUrl)
   await client.connect()
   try {
-    await client.query(statement)
+    return (await client.query(statement)).rows
   } finally {
     await client.end()
   }

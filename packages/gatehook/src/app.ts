@@ -20,7 +20,7 @@ import { assembleConsoleApi } from './assembly/console-api.ts'
 import { assembleDeliveries } from './assembly/deliveries.ts'
 import { assembleDocumentation, errorsUrl } from './assembly/documentation.ts'
 import { assembleEventRoutes, assembleEvents } from './assembly/events.ts'
-import type { AppOptions, Component, Foundation } from './assembly/foundation.ts'
+import type { AppOptions, BaseFoundation, Component, Foundation } from './assembly/foundation.ts'
 import { assembleJobs } from './assembly/jobs.ts'
 import { createLateCalls } from './assembly/late-calls.ts'
 import { assembleMetrics, isServedByEveryNode } from './assembly/metrics.ts'
@@ -40,6 +40,7 @@ import { assembleMakers, assembleWebhooks, withMakerReview } from './assembly/we
 import { databaseTarget, drainDelayMs, tlsFilesOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
 import { openApiDocuments, secretFieldNames } from './documents.ts'
+import { createRecentEvents } from './events/lost-events.ts'
 import type { After, Endpoint, Step } from './http/call.ts'
 import { addEntityTag } from './http/conditional.ts'
 import { requireAcceptable } from './http/content-negotiation.ts'
@@ -86,7 +87,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const database = await openDatabase(databaseTarget(config), { log, clock: base })
   const address = createNodeAddress({ config, log })
   try {
-    if (!options.clock) await checkServer(database, wallClock, log)
+    if (!options.clock) await checkServer(database, wallClock, log, config.durability)
     const { db, tracing } = await openTracing(config, options.release, database)
     const vault = await openVault(db, config, random)
     const { publicUrl } = address
@@ -97,10 +98,11 @@ export async function openApp(options: AppOptions): Promise<App> {
   }
 }
 
-async function compose(base: Omit<Foundation, 'trail'>, address: NodeAddress): Promise<App> {
+async function compose(base: BaseFoundation, address: NodeAddress): Promise<App> {
   const prepared = await prepareDatabase(base)
   if (base.adoptsNode) await address.adoptRunningNode(base.db)
-  const foundation: Foundation = { ...base, trail: prepared.trail }
+  const recent = createRecentEvents(base.clock)
+  const foundation: Foundation = { ...base, trail: prepared.trail, recent }
   const { config, log, db } = foundation
   const lifecycle = { isDraining: false }
   const secrets = await assembleSecrets(foundation)

@@ -3,6 +3,7 @@ import type { Identify } from '../access/authenticate.ts'
 import { createOutbox } from '../deliveries/outbox.ts'
 import { readableTypes } from '../events/event-access.ts'
 import { createFeed } from '../events/feed.ts'
+import { noteRecentEvents } from '../events/lost-events.ts'
 import { eventOperations } from '../events/operations.ts'
 import { eventRoutes } from '../events/routes.ts'
 import { createRecorder, type RecordEvent, type Sink } from '../events/store.ts'
@@ -37,7 +38,7 @@ export function assembleEvents(
   { service, publicScope, indexes }: PreparedDatabase,
   late: LateCalls,
 ): EventModules {
-  const { clock, random, db, tracing } = foundation
+  const { clock, random, db, tracing, recent } = foundation
   const eventSignal = createEventSignal()
   const outbox = createOutbox({
     clock,
@@ -49,6 +50,7 @@ export function assembleEvents(
   const enqueue = assembleEnqueue(foundation, late)
   const handlers = listEventHandlers(service)
   const sinks = [eventSignal.sink, outbox, noteRequest]
+  if (db.dialect.shared) sinks.push(noteRecentEvents(recent))
   if (Object.keys(handlers).length > 0) sinks.push(createEventJobs(handlers, enqueue))
   const record = createRecorder({
     clock,
@@ -67,7 +69,8 @@ export function assembleEvents(
     missingIndexes: indexes.missingIndexes,
     enqueue,
   })
-  return { enqueue, eventSignal, record, catalog, types: createEventTypes(catalog, clock) }
+  const types = createEventTypes(catalog, clock)
+  return { enqueue, eventSignal, record, catalog, types }
 }
 
 /** A sink of the recorder: notes the event with the request that caused it. */

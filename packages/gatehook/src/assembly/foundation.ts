@@ -1,11 +1,13 @@
 /** The values that every component of the app is built on, and the component itself. Types only. */
 import type { AuditTrail } from '../audit/trail.ts'
 import type { Config } from '../config/config.ts'
+import type { RecentEvent } from '../events/lost-events.ts'
 import type { Endpoint, Route } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
+import type { RecentItems } from '../kernel/recent-items.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Tracing } from '../kernel/tracing.ts'
 import type { Service } from '../resources/service.ts'
@@ -49,9 +51,14 @@ export interface Foundation extends AppOptions {
   readonly tracing: Tracing | undefined
   /** The audit trail; it needs a migrated database (`prepare-database.ts`). */
   readonly trail: AuditTrail
+  /** The events that this node has committed (`events/lost-events.ts`). */
+  readonly recent: RecentItems<RecentEvent>
   /** The base of absolute links. With port 0 it is final once the server listens. */
   readonly publicUrl: () => string
 }
+
+/** The values that exist before the database is migrated. */
+export type BaseFoundation = Omit<Foundation, 'trail' | 'recent'>
 
 /** A module as the app runs it: the endpoints it serves and the work it does in the background. */
 export interface Component {

@@ -16,7 +16,7 @@ import { migrateEngine } from '../storage/migrate.ts'
 import type { Migration } from '../storage/migrations.ts'
 import { type ClockKeeper, clockKeeper } from '../system/clock.ts'
 import { ensureSigningKey } from '../tokens/signing-keys.ts'
-import type { Foundation } from './foundation.ts'
+import type { BaseFoundation } from './foundation.ts'
 import { settleSecrets } from './secrets.ts'
 
 export interface PreparedDatabase {
@@ -45,9 +45,7 @@ function describeMigrations(applied: readonly Migration[]): string {
 }
 
 /** Throws `StorageError` and `DeclarationError`: sentences for the operator. */
-export async function prepareDatabase(
-  foundation: Omit<Foundation, 'trail'>,
-): Promise<PreparedDatabase> {
+export async function prepareDatabase(foundation: BaseFoundation): Promise<PreparedDatabase> {
   const { config, log, clock, random, vault, db, onProgress = () => {} } = foundation
   const service = foundation.service.definition
   const versions = service.versions.map((version) => version.name)

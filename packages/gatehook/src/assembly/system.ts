@@ -9,6 +9,7 @@ import { extendSessions } from '../people/operator-store.ts'
 import { purgeQuota } from '../quota/store.ts'
 import { followClock } from '../system/clock.ts'
 import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../system/health.ts'
+import { followPromotions, reportLostEvents } from '../system/promotions.ts'
 import { auditRoute, clockRoutes, probeRoutes, rootRoute, systemRoute } from '../system/routes.ts'
 import { listSigningKeyStates } from '../tokens/signing-keys.ts'
 import type { Component, Foundation } from './foundation.ts'
@@ -29,7 +30,7 @@ export interface SystemAssembly {
 }
 
 export function assembleSystem(
-  { db, log, clock, config, release = 'unknown' }: Foundation,
+  { db, log, clock, random, config, recent, release = 'unknown' }: Foundation,
   { service, versions, keeper, keys, trail, indexes }: PreparedDatabase,
   { list, perform, collections, isDraining, secrets, figures }: SystemAssembly,
 ): Component {
@@ -40,6 +41,7 @@ export function assembleSystem(
   }
   const write = { ...read, writes: writeCheck(db, clock), master_secret: secrets.check }
   let stopClock = async () => {}
+  let stopPromotions = async () => {}
   return {
     routes: [
       ...probeRoutes({ read, write }, log),
@@ -71,10 +73,13 @@ export function assembleSystem(
       trail.start()
       indexes.start()
       if (keeper) stopClock = followClock(keeper, log)
+      const report = reportLostEvents({ db, log, clock, random, trail, recent })
+      stopPromotions = followPromotions({ db, log, report })
     },
     async stop() {
       await indexes.stop()
       await stopClock()
+      await stopPromotions()
       await keys.idle()
       await trail.stop()
     },

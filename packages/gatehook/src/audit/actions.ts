@@ -36,6 +36,11 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
       'path and mode.',
   ),
   'customer.update': of('customer', 'A customer was changed, suspended or resumed.'),
+  'database.promoted': of(
+    '`installation`',
+    'A standby of the database was promoted; `detail` has the timelines, and the events that ' +
+      'this node had committed and that the new primary lacks.',
+  ),
   'installation.move': of(
     '`installation`',
     'A move to another database began; `detail.target` is its URL without a password.',
@@ -113,6 +118,11 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'webhook.disable': of(
     'registration',
     'A registration was disabled because its creator lost the permission for it.',
+  ),
+  'webhook.lost_events': of(
+    'registration',
+    'A node had sent webhooks for events that a promoted standby lacks; `detail.events` has ' +
+      'events and deliveries, up to 100 in a row.',
   ),
   'webhook.recover': of('registration', 'Failed deliveries were queued again.'),
   'webhook.replay': of('registration', 'Recorded events were queued again.'),

@@ -156,6 +156,7 @@ export const databaseTarget = (config: Settings): DatabaseTarget => ({
   url: config.databaseUrl,
   pooler: config.databasePooler ?? undefined,
   directUrl: config.databaseDirectUrl ?? undefined,
+  durability: config.durability,
   connections: {
     transactions: config.databaseConnections,
     reads: config.databaseReadConnections,

@@ -74,6 +74,13 @@ export const options = {
       'The address of PostgreSQL behind the pooler, for notifications between nodes; ' +
       'none: nodes find new deliveries within a second.',
   }),
+  durability: option({
+    env: 'GATEHOOK_DURABILITY',
+    kind: kind.oneOf(['local', 'replica']),
+    fallback: 'local',
+    sentence:
+      'PostgreSQL: a commit waits for the disk of the primary, or also for a synchronous standby.',
+  }),
   publicUrl: option({
     env: 'GATEHOOK_PUBLIC_URL',
     kind: kind.publicUrl,

@@ -4,6 +4,7 @@
  */
 
 import { readSecretFiles } from '../config/secret-files.ts'
+import { createRecentEvents } from '../events/lost-events.ts'
 import { createRecorder } from '../events/store.ts'
 import { createEnqueue, createEventJobs, type EventHandlers } from '../jobs/queue.ts'
 import { SettableClock, wallClock } from '../kernel/clock.ts'
@@ -14,6 +15,7 @@ import { Vault } from '../kernel/secret.ts'
 import { createVaultSync, startVaultSync } from '../secrets/vault-sync.ts'
 import { openDatabase } from '../storage/open.ts'
 import { clockFollower, followClock } from '../system/clock.ts'
+import { followPromotions } from '../system/promotions.ts'
 import { startTracing, type TracingSettings } from '../telemetry/open-telemetry.ts'
 import { createLazyTransport } from '../transport/lazy-transport.ts'
 import type { AttemptReport } from './attempt-feed.ts'
@@ -22,6 +24,7 @@ import { DeliveryEngine } from './engine.ts'
 import { engineStore } from './engine-store.ts'
 import { nodeLeases } from './leases.ts'
 import { runEngine } from './loop.ts'
+import { noteWebhooks, type RecentWebhook, reportLostWebhooks } from './lost-webhooks.ts'
 import type { DeliveryFigures } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import { signedPost } from './signature.ts'
@@ -120,7 +123,11 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   const sinks = [outbox, createEventJobs(settings.eventHandlers, enqueue)]
   const record = createRecorder({ clock, random, shape: settings.shape, sinks })
   const leases = nodeLeases({ db, clock, log, node: random.bytes(16).toString('hex') })
-  const post = signedPost(transport.send, settings.userAgent)
+  const recent = createRecentEvents<RecentWebhook>(clock)
+  const signed = signedPost(transport.send, settings.userAgent)
+  const post = db.dialect.shared ? noteWebhooks(recent, signed) : signed
+  const report = reportLostWebhooks({ db, clock, random, vault, log, recent })
+  const stopPromotions = followPromotions({ db, log, report })
   const tracing = settings.tracing && (await startTracing(settings.tracing))
   const engine = new DeliveryEngine({
     store: engineStore({ db, clock, vault, record, coveredBy, log }),
@@ -152,6 +159,7 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
       await loop.stop()
       clearTimeout(timer)
       await stopClock()
+      await stopPromotions()
       await stopSecrets()
       transport.close()
       await db.close()

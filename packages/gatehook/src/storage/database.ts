@@ -118,6 +118,13 @@ export interface WriteOptions {
   readonly serializable?: boolean
 }
 
+/** A standby of the database became its primary, and may lack the last commits. */
+export interface Promotion {
+  /** The timelines of the old primary and of the new one. */
+  readonly from: number
+  readonly to: number
+}
+
 export interface Database extends Reader {
   /** The name that `doctor` and the log report. */
   readonly name: 'sqlite' | 'postgres'
@@ -198,6 +205,11 @@ export interface Database extends Reader {
    * same number are still current. Undefined on PostgreSQL, which would need a request for it.
    */
   stamp(): number | undefined
+  /**
+   * Calls the listener after each promotion that this process has noticed or notices; ids have
+   * skipped ahead by then. Never on SQLite.
+   */
+  onPromotion(listener: (promotion: Promotion) => void): void
   close(): Promise<void>
 }
 

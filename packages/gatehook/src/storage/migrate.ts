@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../kernel/clock.ts'
 import { type Database, type Dialect, type Reader, StorageError, type Tx } from './database.ts'
 import { type Migration, migrations } from './migrations.ts'
+import { storeTimeline } from './postgres-timeline.ts'
 import { sql } from './sql.ts'
 import { alignTransactionEpoch } from './transaction-epoch.ts'
 
@@ -60,7 +61,10 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
       await record(tx, migration, deps.clock.now())
     }
     await addChecksums(tx, available, recordedMigrations)
-    if (db.name === 'postgres' && isComplete(available)) await alignTransactionEpoch(tx, ddl)
+    if (db.name === 'postgres' && isComplete(available)) {
+      await alignTransactionEpoch(tx, ddl)
+      await storeTimeline(tx, ddl)
+    }
   }, deps.onWait)
   return { applied, version: available.at(-1)?.number ?? 0 }
 }

@@ -37,10 +37,25 @@ export class StandbyError extends Error {
   override readonly name = 'StandbyError'
   readonly code = '25006'
 
-  constructor() {
-    super('the server is a standby, and no other host of the address is the primary')
+  constructor(
+    message = 'the server is a standby, and no other host of the address is the primary',
+  ) {
+    super(message)
   }
 }
+
+/** The commit is durable on the primary, and a replica has not confirmed it in time. */
+export class UnreplicatedError extends Error {
+  override readonly name = 'UnreplicatedError'
+  readonly code = '57014'
+}
+
+/**
+ * Whether the server is a standby: 25006 read-only transaction, 0A000 at the begin of a transaction
+ * that writes.
+ */
+export const isStandby = (error: unknown): boolean =>
+  codeOf(error) === '25006' && (error as Error).message !== MOVED_MESSAGE
 
 /** Whether no connection of the pool became free in time. */
 export const isPoolFull = (error: unknown): boolean =>
@@ -70,6 +85,9 @@ export const isTimeout = (error: unknown): boolean =>
 /** Whether a statement exceeded `lock_timeout`; also for the translated `Failure`. */
 export const isLockTimeout = (error: unknown): boolean =>
   codeOf(error instanceof Failure ? error.detail : error) === '55P03'
+
+/** Whether the server does not support a statement in its present state. */
+export const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A000'
 
 /** Whether the transaction can be repeated. */
 export const isRetryable = (error: unknown): boolean =>

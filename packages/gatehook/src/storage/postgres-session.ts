@@ -3,22 +3,28 @@
  * uses pg. Contains no transactions.
  */
 import pg from 'pg'
+import { wallClock } from '../kernel/clock.ts'
 import type { DatabaseTarget } from '../kernel/database-target.ts'
 import type { Log } from '../kernel/log.ts'
-import { type Row, type Statement, StorageError, type Value } from './database.ts'
+import { type Promotion, type Row, type Statement, StorageError, type Value } from './database.ts'
 import {
   isConnectionLost,
   isPoolFull,
   isStalePlan,
   StandbyError,
   translatePostgresError,
+  UnreplicatedError,
 } from './postgres-errors.ts'
 import { createHosts, type PostgresHosts } from './postgres-hosts.ts'
+import { createReadLanes } from './postgres-lanes.ts'
+import { createTimelineGuard, type TimelineGuard } from './postgres-timeline.ts'
 import { checkValues } from './transaction.ts'
 
 const CONNECTIONS = { transactions: 10, reads: 4 }
 /** Named prepared statements, which take memory per connection. Further texts have no name. */
 const NAMED_STATEMENTS_MAX = 1_000
+/** Values of `synchronous_commit`: a commit waits for the disk of the primary, or of a standby. */
+const COMMIT_MODES = { local: 'local', replica: 'on' } as const
 
 const INT8 = 20
 const BOOLEAN = 16
@@ -49,7 +55,12 @@ export interface Sessions {
   /** Returns the number of transactions that wait for a connection. */
   waitingCount(): number
   /** Begins a transaction with the text of `mode`. */
-  begin(session: Session, mode: string): Promise<unknown>
+  begin(session: Session, mode: string): Promise<void>
+  /** Commits; throws `UnreplicatedError` if a replica should confirm it and did not. */
+  commit(session: Session): Promise<void>
+  onPromotion(listener: (promotion: Promotion) => void): void
+  /** Replaces all connections, at most once a second: the server of one rejects writes. */
+  leaveStandby(): void
   /** Sends a statement; `rows` are objects, or arrays if `shape.arrays`. */
   send(session: Session, statement: Statement, shape?: ResultShape): Promise<pg.QueryResult>
   /** Reads outside a transaction. Retries once on a new connection when the first one breaks. */
@@ -81,28 +92,52 @@ export async function openSessions(
   options: SessionsOptions,
 ): Promise<Sessions> {
   const { log, isSyncDelayed } = options
-  const { pooler } = target
-  const settings = isSyncDelayed ? { synchronous_commit: 'off' } : {}
+  const { pooler, durability } = target
+  const synchronousCommit = isSyncDelayed ? 'off' : durability && COMMIT_MODES[durability]
+  const settings = synchronousCommit ? { synchronous_commit: synchronousCommit } : {}
   const hosts = createHosts(target.url, { pooler, settings })
+  const guard = createTimelineGuard(log)
   // A pooler forwards no notifications and shares locks of sessions; the direct address does not.
   const directHosts = pooler ? target.directUrl && createHosts(target.directUrl, {}) : hosts
   const size = options.connections?.transactions ?? CONNECTIONS.transactions
-  const pool = openPool(hosts, size, log)
-  const connect = () => tryHosts(hosts, () => pool.connect())
+  const pool = openPool({ hosts, guard, log }, size)
+  const generations = createGenerations()
+  pool.on('connect', generations.note)
+  const connect = async () => {
+    for (;;) {
+      const session = await tryHosts(hosts, () => pool.connect())
+      if (generations.isCurrent(session)) return session
+      session.release(true)
+    }
+  }
   const send = createSender(pooler === undefined)
   await requireUtf8(connect, hosts).catch(async (error) => {
     await pool.end()
     throw error
   })
   const laneCount = options.connections?.reads ?? CONNECTIONS.reads
-  const lanes = createReadLanes(() => openClient(hosts, log), laneCount)
+  const lanes = createReadLanes(() => openClient({ hosts, guard, log }), laneCount)
+  const replaceConnections = () => {
+    generations.begin()
+    lanes.drop()
+  }
+  guard.onPromotion(replaceConnections)
   const { localSettings } = hosts
   const sendRead = localSettings === '' ? send : sendInTransaction(send, localSettings)
   return {
     size,
     connect,
     waitingCount: () => pool.waitingCount,
-    begin: (session, mode) => session.query(mode + localSettings),
+    begin: pooler
+      ? (session, mode) => beginPooled({ hosts, guard }, session, mode)
+      : async (session, mode) => void (await session.query(mode)),
+    commit: durability === 'replica' && !isSyncDelayed ? commitReplicated : commit,
+    onPromotion: guard.onPromotion,
+    leaveStandby() {
+      if (!generations.isOld()) return
+      hosts.moveOn(hosts.current())
+      replaceConnections()
+    },
     send,
     async read(statement, shape) {
       checkValues(statement.values)
@@ -118,9 +153,13 @@ export async function openSessions(
       }
     },
     listen: async (channel, onMessage) =>
-      directHosts ? listen(directHosts, channel, onMessage, log) : async () => {},
+      directHosts ? listen({ hosts: directHosts, guard, log }, channel, onMessage) : async () => {},
     dedicate: (use, signal) =>
-      dedicate(directHosts || hosts, directHosts !== undefined, use, log, signal),
+      dedicate(
+        { hosts: directHosts || hosts, guard, log },
+        (session) => use(session, directHosts !== undefined),
+        signal,
+      ),
     async close() {
       await Promise.all([pool.end(), lanes.close()])
     },
@@ -143,19 +182,38 @@ async function tryHosts<T>(hosts: PostgresHosts, open: () => Promise<T>): Promis
   }
 }
 
-/** Throws when the host is a standby and the address requires the primary. */
-async function requireTarget(client: Session, { requiresPrimary }: PostgresHosts): Promise<void> {
-  if (!requiresPrimary) return
-  const { rows } = await client.query('SELECT pg_is_in_recovery() AS standby')
-  if (rows[0].standby) throw new StandbyError()
+/** The time after which connections may be replaced again. */
+const GENERATION_MS = 1_000
+
+/** The connections of the pool by generation: those of former ones are replaced. */
+function createGenerations() {
+  const generationOf = new WeakMap<Session, number>()
+  let current = 0
+  let beganMs = Number.NEGATIVE_INFINITY
+  return {
+    note: (session: Session) => void generationOf.set(session, current),
+    isCurrent: (session: Session) => generationOf.get(session) === current,
+    isOld: () => wallClock.elapsedMs() - beganMs >= GENERATION_MS,
+    begin() {
+      current++
+      beganMs = wallClock.elapsedMs()
+    },
+  }
 }
 
-function openPool(hosts: PostgresHosts, max: number, log: Log): pg.Pool {
+/** The parts that open a connection. */
+interface ConnectionSource {
+  readonly hosts: PostgresHosts
+  readonly guard: TimelineGuard
+  readonly log: Log
+}
+
+function openPool({ hosts, guard, log }: ConnectionSource, max: number): pg.Pool {
   /** Connects to the host that is current then, which the options of a pool cannot express. */
   const Client = function createClient() {
     return new pg.Client({ ...hosts.config(), types })
   } as unknown as typeof pg.Client
-  const onConnect = (client: Session) => requireTarget(client, hosts)
+  const onConnect = (client: Session) => guard.verify(client, hosts.requiresPrimary)
   const pool = new pg.Pool({ ...hosts.config(), max, Client, onConnect } as pg.PoolConfig)
   // For clients in use too: without a listener a broken connection would end the process.
   pool.on('connect', (client) => client.on('error', (error) => logBrokenConnection(log, error)))
@@ -163,14 +221,62 @@ function openPool(hosts: PostgresHosts, max: number, log: Log): pg.Pool {
   return pool
 }
 
+/** Times that the server of a pooled session may change before its transaction begins. */
+const BEGIN_ATTEMPTS_MAX = 3
+
+/** Begins a transaction behind a pooler: sets its settings, and reads the server's timeline. */
+async function beginPooled(
+  { hosts, guard }: Pick<ConnectionSource, 'hosts' | 'guard'>,
+  session: Session,
+  mode: string,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const query = guard.query()
+    const text = `${mode}${hosts.localSettings}${query && `; ${query}`}`
+    const results = (await session.query(text)) as unknown as pg.QueryResult[]
+    if (query === '' || guard.isCurrent(results.at(-1)!.rows[0].timeline)) return
+    await session.query('ROLLBACK')
+    if (attempt === BEGIN_ATTEMPTS_MAX) throw new StandbyError()
+    await guard.verify(session, hosts.requiresPrimary)
+  }
+}
+
+const commit = async (session: Session): Promise<void> => void (await session.query('COMMIT'))
+
+/** The message of pg for a query that exceeds `query_timeout`. */
+const TIMEOUT_TEXT = 'Query read timeout'
+/** The time that a replica has to confirm a commit; `statement_timeout` does not end the wait. */
+const REPLICA_MS = 10_000
+
+/**
+ * Commits, and waits for a replica. When an administrator ends the wait, the server reports success
+ * with a warning.
+ */
+async function commitReplicated(session: Session): Promise<void> {
+  let warning: string | undefined
+  const onNotice = ({ message }: { readonly message?: string | undefined }) => {
+    warning = message ?? 'a warning'
+  }
+  session.on('notice', onNotice)
+  try {
+    const query = { text: 'COMMIT', query_timeout: REPLICA_MS }
+    await session.query(query as pg.QueryConfig).catch((error: Error) => {
+      throw error.message === TIMEOUT_TEXT ? new UnreplicatedError(error.message) : error
+    })
+  } finally {
+    session.removeListener('notice', onNotice)
+  }
+  if (warning !== undefined) throw new UnreplicatedError(warning)
+}
+
 /** Opens a connection outside the pool. */
-const openClient = (hosts: PostgresHosts, log: Log): Promise<pg.Client> =>
+const openClient = ({ hosts, guard, log }: ConnectionSource): Promise<pg.Client> =>
   tryHosts(hosts, async () => {
     const client = new pg.Client({ ...hosts.config(), types })
     client.on('error', (error) => logBrokenConnection(log, error))
     await client.connect()
     try {
-      await requireTarget(client, hosts)
+      await guard.verify(client, hosts.requiresPrimary)
     } catch (error) {
       await client.end().catch(() => undefined)
       throw error
@@ -239,87 +345,16 @@ const sendInTransaction =
     return result
   }
 
-interface ReadLane {
-  use<T>(body: (client: pg.Client) => Promise<T>): Promise<T>
-  /** The next use gets a new connection. */
-  drop(): void
-}
-
-/** Creates pipelined connections; each statement uses the one with the fewest pending. */
-function createReadLanes(open: () => Promise<pg.Client>, count: number) {
-  const lanes = Array.from({ length: count }, () => createLane(open))
-  return {
-    choose(): ReadLane {
-      return lanes.reduce((best, other) =>
-        other.pendingCount() < best.pendingCount() ? other : best,
-      )
-    },
-    async close() {
-      await Promise.all(lanes.map((lane) => lane.close()))
-    },
-  }
-}
-
-function createLane(open: () => Promise<pg.Client>) {
-  let pendingCount = 0
-  let current: Promise<pg.Client> | undefined
-  const connect = (): Promise<pg.Client> => {
-    const clear = () => {
-      if (current === connected) current = undefined
-    }
-    const connected = open().then((client) => {
-      client.on('end', clear)
-      return client
-    })
-    connected.catch(clear)
-    return connected
-  }
-  const drop = () => {
-    void current?.then((client) => client.end()).catch(() => undefined)
-    current = undefined
-  }
-  return {
-    pendingCount: () => pendingCount,
-    async use<T>(body: (client: pg.Client) => Promise<T>): Promise<T> {
-      pendingCount++
-      const connection = (current ??= connect())
-      try {
-        const client = await connection
-        batchWrites(client)
-        return await body(client)
-      } catch (error) {
-        if (isConnectionLost(error) && current === connection) current = undefined
-        throw error
-      } finally {
-        pendingCount--
-      }
-    },
-    drop,
-    async close() {
-      await current?.then((client) => client.end())
-    },
-  }
-}
-
-/** Sends all statements of one event-loop iteration in one write to the socket. */
-function batchWrites({ connection: { stream } }: pg.Client): void {
-  if (stream.writableCorked > 0) return
-  stream.cork()
-  setImmediate(() => stream.uncork())
-}
-
 async function dedicate<T>(
-  hosts: PostgresHosts,
-  hasSession: boolean,
-  use: (session: Session, hasSession: boolean) => Promise<T>,
-  log: Log,
+  source: ConnectionSource,
+  use: (session: Session) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const client = await openClient(hosts, log)
+  const client = await openClient(source)
   const cut = () => client.connection.stream.destroy()
   signal?.addEventListener('abort', cut)
   try {
-    return await use(client, hasSession)
+    return await use(client)
   } finally {
     signal?.removeEventListener('abort', cut)
     await client.end().catch(() => undefined)
@@ -330,10 +365,9 @@ async function dedicate<T>(
 const RECONNECT_PAUSE_MS = 1_000
 
 async function listen(
-  hosts: PostgresHosts,
+  source: ConnectionSource,
   channel: string,
   onMessage: (message: string) => void,
-  log: Log,
 ): Promise<() => Promise<void>> {
   let current: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
@@ -343,14 +377,14 @@ async function listen(
     timer = setTimeout(() => {
       timer = undefined
       connect().catch((error: Error) => {
-        logBrokenConnection(log, error)
+        logBrokenConnection(source.log, error)
         reconnect()
       })
     }, RECONNECT_PAUSE_MS)
     timer.unref()
   }
   const connect = async () => {
-    const client = await openClient(hosts, log)
+    const client = await openClient(source)
     client.on('end', reconnect)
     client.on('notification', ({ payload }) => onMessage(payload ?? ''))
     await client.query(`LISTEN ${channel}`)

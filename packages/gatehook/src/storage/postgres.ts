@@ -13,8 +13,12 @@ import {
   isConnectionLost,
   isRetryable,
   isStalePlan,
+  isStandby,
   isTimeout,
+  isUnsupported,
+  StandbyError,
   translatePostgresError,
+  UnreplicatedError,
 } from './postgres-errors.ts'
 import { createIndexes, dropIndexes, readIndexBuilds } from './postgres-indexes.ts'
 import { type MigrationDeps, migrateWithShortWaits } from './postgres-migration.ts'
@@ -218,6 +222,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
       await read({ sql: '', text, values: [channel, message] })
     },
     listen: (channel, onMessage) => sessions.listen(channel, onMessage),
+    onPromotion: sessions.onPromotion,
     queued: () => transactions.size,
     close() {
       // A pool that ends never resolves its waiting requests, so all transactions end first.
@@ -297,13 +302,21 @@ async function runTransaction<T>(
   let isBroken = false
   let result: T
   try {
-    await sessions.begin(session, begin)
+    await sessions.begin(session, begin).catch((error) => {
+      // 0A000 of a standby; a caller's statement can fail with that code, the begin cannot.
+      throw isUnsupported(error) ? new StandbyError() : error
+    })
     result = await guard.run(transaction, () => change(new PostgresTx(session, send, transaction)))
     transaction.end()
-    await session.query('COMMIT')
+    await sessions.commit(session)
   } catch (error) {
     transaction.isOpen = false
-    isBroken = isConnectionLost(error) || isStalePlan(error) || !(await rollBack(session))
+    if (isStandby(error)) sessions.leaveStandby()
+    isBroken =
+      isConnectionLost(error) ||
+      error instanceof UnreplicatedError ||
+      isStalePlan(error) ||
+      !(await rollBack(session))
     throw error
   } finally {
     session.release(isBroken)

@@ -1,5 +1,9 @@
-/** Checks a PostgreSQL server at start: it accepts writes, and its clock agrees with the node. */
+/**
+ * Checks a PostgreSQL server at start: it accepts writes, its clock agrees with the node, and it
+ * has the synchronous standby that the durability requires.
+ */
 import type { Clock } from '../kernel/clock.ts'
+import type { DatabaseTarget } from '../kernel/database-target.ts'
 import type { Log } from '../kernel/log.ts'
 import { type Database, StorageError } from './database.ts'
 import { sql } from './sql.ts'
@@ -10,15 +14,27 @@ const WARN_MS = 5_000
 const REFUSE_MS = 60_000
 
 /** Throws `StorageError` for a standby, and for a clock that differs by more than 60 s. */
-export async function checkServer(db: Database, clock: Clock, log: Log): Promise<void> {
+export async function checkServer(
+  db: Database,
+  clock: Clock,
+  log: Log,
+  durability: DatabaseTarget['durability'] = 'local',
+): Promise<void> {
   if (db.name !== 'postgres') return
   const sentMs = clock.now()
   const row = await db.get(sql`SELECT pg_is_in_recovery() AS standby,
-    CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now_ms`)
+    CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now_ms,
+    current_setting('synchronous_standby_names') AS synchronous_standbys`)
   const receivedMs = clock.now()
   if (row!.standby) {
     throw new StorageError(
       'The database is a standby and accepts no writes. Name the primary in the address.',
+    )
+  }
+  if (durability === 'replica' && row!.synchronous_standbys === '') {
+    throw new StorageError(
+      'GATEHOOK_DURABILITY is replica, and the server has no synchronous standby. Set ' +
+        "synchronous_standby_names there, such as 'ANY 1 (*)', or GATEHOOK_DURABILITY=local.",
     )
   }
   const differenceMs = Math.round(Number(row!.now_ms) - (sentMs + receivedMs) / 2)

@@ -263,6 +263,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     },
     indexBuilds: async () => [],
     async notify() {},
+    onPromotion() {},
     listen: async () => async () => {},
     close() {
       closing ??= Promise.all([queue.drain(), snapshots.finished(), longReads.close()]).then(

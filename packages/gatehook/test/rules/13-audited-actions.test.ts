@@ -183,10 +183,12 @@ async function performOauthActions(fixture: OauthFixture): Promise<void> {
 
 /** The test files of actions that need several nodes, the console or a worker. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  'database.promoted': '../storage/failover.test.ts',
   'installation.move': '../cli/move.test.ts',
   'installation.moved': '../cli/move.test.ts',
   'installation.move_undo': '../cli/move.test.ts',
   'job.cancel': '6-14-own-jobs.test.ts',
+  'webhook.lost_events': '../storage/failover.test.ts',
   'job.retry': '6-14-own-jobs.test.ts',
   'master_secret.rotate': '2-06-the-master-secret-rotates.test.ts',
   'master_secret.rotated': '2-06-the-master-secret-rotates.test.ts',

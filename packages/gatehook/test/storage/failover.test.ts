@@ -1,0 +1,251 @@
+/** Failover of PostgreSQL: a primary and a standby that becomes the primary. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
+import { quietLog } from '../../../../test/rig/databases.ts'
+import { breath, eventually } from '../../../../test/rig/eventually.ts'
+import {
+  createDatabase,
+  type PostgresServer,
+  queryAsAdmin,
+  startPostgres,
+} from '../../../../test/rig/postgres.ts'
+import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { openHook, pay, register } from '../webhooks/hook.ts'
+
+/** A server process that is killed loses no commit, because the machine survives. */
+const SETTINGS = ['fsync=off']
+const WITHIN_MS = 30_000
+
+interface Cluster {
+  readonly primary: PostgresServer
+  readonly standby: PostgresServer
+  /** The address with both hosts. */
+  readonly url: string
+}
+
+async function startCluster(t: TestContext): Promise<Cluster> {
+  const primary = await startPostgres(SETTINGS)
+  t.after(() => primary.stop())
+  const single = await createDatabase(primary.url)
+  const standby = await primary.openStandby()
+  t.after(() => standby.stop())
+  const hosts = [primary, standby].map(({ url }) => new URL(url).host)
+  return { primary, standby, url: single.replace(hosts[0]!, hosts.join()) }
+}
+
+/** Waits until the standby has replayed all of the primary's log. */
+async function synchronize({ primary, standby }: Cluster): Promise<void> {
+  const [end] = await queryAsAdmin(primary.url, 'SELECT pg_current_wal_insert_lsn() AS lsn')
+  const text = `SELECT pg_last_wal_replay_lsn() >= '${end!.lsn}' AS done`
+  const isDone = async () => (await queryAsAdmin(standby.url, text))[0]!.done as boolean
+  await eventually(isDone, Boolean, WITHIN_MS)
+}
+
+const openNode = (t: TestContext, url: string, env: Record<string, string> = {}, log = quietLog) =>
+  openService(t, 'postgres', { url, log, env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', ...env } })
+
+const createOrder = async (node: TestApp) => {
+  const { status, body } = await node.post('/api/v2/orders', {
+    user_id: 1,
+    amount: 1,
+    currency: 'EUR',
+  })
+  return { status, id: Number(body.id) }
+}
+
+const createUser = (node: TestApp) =>
+  node.post('/api/v2/users', { email: 'a@example.com', name: 'A' })
+
+test('a promotion that lost commits assigns no id twice, and is audited', async (t) => {
+  const cluster = await startCluster(t)
+  const { primary, standby } = cluster
+  const warnings: Record<string, unknown>[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => warnings.push(JSON.parse(line)) })
+  const node = await openNode(t, cluster.url, {}, log)
+  assert.equal((await createUser(node)).status, 201)
+  const hook = await openHook(t)
+  await node.app.work()
+  const { body: webhook } = await register(node, hook, { events: ['order.created'] })
+  const admin = node.as(await node.key({ scopes: ['admin'], mode: 'live' }))
+  const first = await createOrder(node)
+  assert.equal(first.status, 201)
+  await eventually(
+    async () => hook.calls.length,
+    (count) => count === 2,
+    WITHIN_MS,
+  ) // with a ping
+  await synchronize(cluster)
+
+  await standby.halt('fast')
+  const lost = [await createOrder(node), await createOrder(node), await createOrder(node)]
+  assert.deepEqual(
+    lost.map(({ status }) => status),
+    [201, 201, 201],
+  )
+  await eventually(
+    async () => hook.calls.length,
+    (count) => count === 5,
+    WITHIN_MS,
+  )
+  await primary.halt('immediate')
+  assert.equal((await createOrder(node)).status, 503)
+  assert.equal((await node.get('/readyz')).status, 503)
+  await standby.start()
+  await queryAsAdmin(standby.url, 'SELECT pg_promote()')
+
+  const next = await eventually(
+    () => createOrder(node),
+    ({ status }) => status === 201,
+    WITHIN_MS,
+  )
+  assert.ok(next.id >= first.id + 1_000_000, `${next.id} follows ${lost[2]!.id}`)
+  assert.equal((await node.get(`/api/v2/orders/${first.id}`)).status, 200)
+  for (const { id } of lost) assert.equal((await node.get(`/api/v2/orders/${id}`)).status, 404)
+
+  const rowsOf = async (action: string) =>
+    (await admin.get(`/admin/audit?action=${action}`)).body.data
+  const promoted = await eventually(
+    () => rowsOf('database.promoted'),
+    (rows) => rows.length > 0,
+    WITHIN_MS,
+  )
+  assert.equal(promoted[0].detail.lost_events, 3)
+  assert.deepEqual([promoted[0].detail.from, promoted[0].detail.to], [1, 2])
+  const sent = await eventually(
+    () => rowsOf('webhook.lost_events'),
+    (rows) => rows.length > 0,
+    WITHIN_MS,
+  )
+  assert.equal(sent[0].target, webhook.id)
+  const ids = hook.calls.slice(2, 5).map(({ event }) => event.id)
+  assert.deepEqual(sent[0].detail.events.map(({ id }: { id: string }) => id).sort(), ids.sort())
+  assert.ok(
+    warnings.some(({ lost_events }) => lost_events === 3),
+    'the log warns',
+  )
+  await eventually(
+    async () => (await node.get('/readyz')).status,
+    (status) => status === 200,
+    WITHIN_MS,
+  )
+})
+
+/** The commits of the primary then wait for the standby. */
+const requireReplica = async ({ primary }: Cluster) => {
+  await queryAsAdmin(primary.url, "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'")
+  await queryAsAdmin(primary.url, 'SELECT pg_reload_conf()')
+}
+
+test('with `replica`, a failover under load loses no acknowledged row', async (t) => {
+  const cluster = await startCluster(t)
+  await assert.rejects(openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' }), {
+    name: 'StorageError',
+    message: /has no synchronous standby/,
+  })
+  await requireReplica(cluster)
+  const node = await openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' })
+  assert.equal((await createUser(node)).status, 201)
+  const acknowledged: number[] = []
+  let isOver = false
+  const load = async () => {
+    while (!isOver) {
+      const { status, id } = await createOrder(node)
+      if (status === 201) acknowledged.push(id)
+      else assert.equal(status, 503)
+      await breath()
+    }
+  }
+  const running = [load(), load(), load()]
+  await eventually(
+    async () => acknowledged.length,
+    (count) => count >= 30,
+    WITHIN_MS,
+  )
+  await cluster.primary.halt('immediate')
+  // The new primary has no standby of its own yet.
+  await queryAsAdmin(cluster.standby.url, 'SELECT pg_promote()')
+  const before = acknowledged.length
+  await eventually(
+    async () => acknowledged.length,
+    (count) => count >= before + 30,
+    WITHIN_MS,
+  )
+  isOver = true
+  await Promise.all(running)
+  assert.equal(new Set(acknowledged).size, acknowledged.length, 'no id is assigned twice')
+  for (const id of acknowledged) {
+    assert.equal((await node.get(`/api/v2/orders/${id}`)).status, 200, String(id))
+  }
+})
+
+test('a commit that no replica confirms is 503, although the server reports success', async (t) => {
+  const cluster = await startCluster(t)
+  await requireReplica(cluster)
+  const node = await openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' })
+  assert.equal((await createUser(node)).status, 201)
+  await cluster.standby.halt('fast')
+  const creating = createOrder(node)
+  const cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+  await eventually(
+    () => queryAsAdmin(cluster.primary.url, cancel),
+    ({ length }) => length > 0,
+    WITHIN_MS,
+  )
+  assert.equal((await creating).status, 503)
+  await cluster.standby.start()
+  const retry = () => createOrder(node)
+  await eventually(retry, ({ status }) => status === 201, WITHIN_MS)
+})
+
+test('on a standby, reads go on, writes are 503, and /readyz distinguishes them', async (t) => {
+  const cluster = await startCluster(t)
+  const node = await openNode(t, `${cluster.url}?target_session_attrs=any`)
+  assert.equal((await createUser(node)).status, 201)
+  const { id } = await createOrder(node)
+  await synchronize(cluster)
+  await cluster.primary.halt('fast')
+  const read = () => node.get(`/api/v2/orders/${id}`)
+  await eventually(read, ({ status }) => status === 200, WITHIN_MS)
+  const key = { 'idempotency-key': 'one' }
+  for (const send of [
+    () => createOrder(node),
+    () => node.patch(`/api/v2/orders/${id}`, { amount: 2 }, key),
+    () => pay(node, 1),
+  ]) {
+    assert.equal((await send()).status, 503)
+  }
+  assert.equal((await node.get('/readyz')).status, 503)
+  assert.equal((await node.get('/readyz?for=read')).status, 200)
+  assert.equal((await node.get('/api/v2/orders')).status, 200)
+  await cluster.primary.start()
+  await eventually(
+    () => createOrder(node),
+    ({ status }) => status === 201,
+    WITHIN_MS,
+  )
+})
+
+test('a former primary that returns after a promotion is not used', async (t) => {
+  const cluster = await startCluster(t)
+  const { primary, standby } = cluster
+  const node = await openNode(t, cluster.url)
+  assert.equal((await createUser(node)).status, 201)
+  await synchronize(cluster)
+  await primary.halt('immediate')
+  await queryAsAdmin(standby.url, 'SELECT pg_promote()')
+  await eventually(
+    () => createOrder(node),
+    ({ status }) => status === 201,
+    WITHIN_MS,
+  )
+  await primary.start()
+  await standby.halt('fast')
+  assert.equal((await createOrder(node)).status, 503)
+  await standby.start()
+  await eventually(
+    () => createOrder(node),
+    ({ status }) => status === 201,
+    WITHIN_MS,
+  )
+})
