@@ -8,7 +8,7 @@ import type { Answer, Call } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure, type FailureCode, type FailureOptions } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
-import type { Database, Tx, WriteOptions } from '../storage/database.ts'
+import type { Database, Reader, Tx, WriteOptions } from '../storage/database.ts'
 import { rehearse } from './dry-run.ts'
 import { deriveRecordId, fingerprintBody, readIdempotencyKey } from './key.ts'
 import {
@@ -21,7 +21,15 @@ import {
 } from './store.ts'
 import { setRequestOf } from './transaction-request.ts'
 
+/**
+ * Returns a stored response as a caller may see it who has lost a scope since. Throws a failure if
+ * it may not see it at all.
+ */
+export type NarrowReplay = (call: Call, from: Reader, answer: Answer) => Promise<Answer>
+
 interface PerformOptions extends WriteOptions {
+  /** Default: a caller who has lost a scope since gets 403. */
+  readonly narrowReplay?: NarrowReplay
   /**
    * Work that must happen outside the transaction, such as a network request. It runs first, except
    * for a replay. An error that it throws is never stored.
@@ -63,22 +71,36 @@ type RequestOutcome =
   | { readonly answer: Answer }
   | { readonly code: FailureCode; readonly message: string; readonly options: FailureOptions }
 
+/** The stored outcome, with the scopes that the caller held. */
+type StoredOutcome = RequestOutcome & { readonly scopes?: readonly string[] }
+
+/** Returns a scope that the caller lacks now; `admin` implies every scope (§13). */
+const lostScope = ({ scopes = [] }: StoredOutcome, { principal }: Call): string | undefined =>
+  principal!.scopes.has('admin') ? undefined : scopes.find((name) => !principal!.scopes.has(name))
+
 type ClaimResult = { readonly outcome: RequestOutcome } | { readonly record: IdempotencyRecord }
 
 export function createPerform({ db, clock, vault, recordChange }: PerformDeps): Perform {
   const running = new Set<string>()
   const fingerprintKeys = vault.macKeys(FINGERPRINT_PURPOSE)
 
-  const replay = (call: Call, id: Buffer, record: IdempotencyRecord): Answer => {
+  const replay = async (
+    call: Call,
+    id: Buffer,
+    record: IdempotencyRecord,
+    narrowReplay: NarrowReplay = rejectNarrowed,
+  ): Promise<Answer> => {
     const matches = (key: KeyObject) => fingerprintBody(key, call.body).equals(record.fingerprint)
     if (!fingerprintKeys.accepted.some(matches)) throw new Failure('idempotency_key_reused')
     if (!record.answer) throw inProgress()
     const row = responseRow(call.principal!.scope, id)
     const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer).toString()
-    const outcome = JSON.parse(text) as RequestOutcome
+    const outcome = JSON.parse(text) as StoredOutcome
     const replayHeaders = { 'idempotent-replayed': 'true' }
     if ('answer' in outcome) {
-      return { ...outcome.answer, headers: { ...outcome.answer.headers, ...replayHeaders } }
+      const isNarrowed = lostScope(outcome, call) !== undefined
+      const answer = isNarrowed ? await narrowReplay(call, db, outcome.answer) : outcome.answer
+      return { ...answer, headers: { ...answer.headers, ...replayHeaders } }
     }
     const headers = { ...outcome.options.headers, ...replayHeaders }
     throw new Failure(outcome.code, outcome.message, { ...outcome.options, headers })
@@ -102,14 +124,15 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       const isSecret = 'answer' in outcome && outcome.answer.secret
       const expiresAt = now + (isSecret ? SECRET_RETENTION_MS : RETENTION_MS)
       const row = responseRow(scope, id)
-      const response = vault.encrypt(RESPONSE_PURPOSE, row, JSON.stringify(outcome))
+      const stored: StoredOutcome = { ...outcome, scopes: [...call.principal!.scopes] }
+      const response = vault.encrypt(RESPONSE_PURPOSE, row, JSON.stringify(stored))
       await storeResponse(tx, scope, id, response, expiresAt)
       return { outcome }
     }, options)
   }
 
   return async (call, requestedChange, options = {}) => {
-    const { prepare } = options
+    const { prepare, narrowReplay } = options
     const change = async (tx: Tx): Promise<Answer> => {
       const answer = await requestedChange(tx)
       await recordChange?.(tx, call)
@@ -132,17 +155,25 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     try {
       if (prepare) {
         const record = await findRecord(db, call.principal!.scope, id)
-        if (record && record.expires_at > clock.now()) return replay(call, id, record)
+        if (record && record.expires_at > clock.now()) return replay(call, id, record, narrowReplay)
         await prepare()
       }
       const result = await claimAndRun(call, id, change, options)
-      if ('record' in result) return replay(call, id, result.record)
+      if ('record' in result) return await replay(call, id, result.record, narrowReplay)
       if ('answer' in result.outcome) return result.outcome.answer
       throw new Failure(result.outcome.code, result.outcome.message, result.outcome.options)
     } finally {
       running.delete(name)
     }
   }
+}
+
+/** Rejects a replay: the caller might not have got this response with its present scopes. */
+const rejectNarrowed: NarrowReplay = async () => {
+  const message =
+    'The credential has lost a scope since the first request with this Idempotency-Key. The ' +
+    'request was executed then; its response is not returned again.'
+  throw new Failure('insufficient_scope', message)
 }
 
 async function performDryRun(

@@ -25,6 +25,7 @@ import {
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { expandRow, readExpansion } from './expansion.ts'
 import { visibleCollection } from './field-rights.ts'
+import { narrowRows } from './replayed-rows.ts'
 import {
   type ActionDefinition,
   type AnyRow,
@@ -54,7 +55,8 @@ interface EndpointDeps extends ResourceDeps {
 export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoint[] {
   const { resources } = catalog.service
   return [...catalog.entries.values()].flatMap((entry) => {
-    const options = { serializable: runsRules(entry.definition, resources) }
+    const serializable = runsRules(entry.definition, resources)
+    const options = { serializable, narrowReplay: narrowRows(entry) }
     const perform: Perform = (call, change) => deps.perform(call, change, options)
     return endpointsOf(entry, { ...deps, perform, entries: catalog.entries })
   })

@@ -176,7 +176,7 @@ eachMigrated('a response with a secret is stored encrypted, for one hour', async
     version: undefined,
     body: {},
     rawHeaders: ['Idempotency-Key', 'k'],
-    principal: { scope, kind: 'key', subject: 's' },
+    principal: { scope, kind: 'key', subject: 's', scopes: new Set() },
   } as unknown as Call
   let created = 0
   const make = () =>
