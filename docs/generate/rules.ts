@@ -149,6 +149,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'Single fields need a scope to be read or written, on every path and in every version.',
       ],
       ['6.31', 'Own code computes `f.computed(…)` fields; a stored one is a column, and sorts.'],
+      ['6.32', 'The database derives `f.derived(…)` fields from their row; a listed one sorts.'],
     ],
   ],
   [

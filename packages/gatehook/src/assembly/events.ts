@@ -64,6 +64,7 @@ export function assembleEvents(
     random,
     record,
     counterSlots: db.dialect.counterSlots,
+    database: db.name,
     credentials: assembleCredentials(foundation, service, late),
     publicScope,
     missingIndexes: indexes.missingIndexes,

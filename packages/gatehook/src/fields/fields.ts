@@ -17,14 +17,28 @@ export interface FieldSpec extends MemberSpec {
   readonly stamp?: 'created' | 'updated' | 'deleted'
   /** Whether clients can set it only in the body that creates the row. */
   readonly isWriteOnce?: boolean
-  /** Whether own code computes it: when a row is read, or in the change that a column stores. */
-  readonly computed?: 'read' | 'stored'
+  /**
+   * Whether own code computes it: when a row is read, or in the change that a column stores; or
+   * whether the database derives it.
+   */
+  readonly computed?: 'read' | 'stored' | 'derived'
+  /** The SQL expression of a derived field. */
+  readonly derived?: DerivedSql
   /** Whether no response and no event has it. */
   readonly isWriteOnly?: boolean
   /** The scope that a caller needs to read the field, and to write it. */
   readonly visibleTo?: string
   readonly writableBy?: string
 }
+
+/** The SQL expression of a derived field on each database. */
+export interface DerivedSql {
+  readonly sqlite: string
+  readonly postgres: string
+}
+
+/** The call that declared an expression, for the file and the line of a mistake. */
+export const derivationSite = new WeakMap<DerivedSql, Error>()
 
 const DEFAULT_STRING_MAX = 255
 const EMAIL_MAX = 254 // RFC 5321 §4.5.3.1.3, less the angle brackets
@@ -258,6 +272,18 @@ export const f = {
    */
   computed: <V>(type: Field<V, FieldWrite>): Field<V, 'never'> =>
     new Field({ ...type.spec, write: 'never', computed: 'read' }),
+  /**
+   * A value that the database derives from the other columns of the row: `f.derived(f.int(),
+   * 'price * count')`, or `{ sqlite, postgres }` with a text for each database. It is no column;
+   * clients only read it. Declared in `list`, it filters and sorts. At most 1,000 characters.
+   */
+  derived: <V>(type: Field<V, FieldWrite>, sql: string | DerivedSql): Field<V, 'never'> => {
+    const derived = typeof sql === 'string' ? { sqlite: sql, postgres: sql } : sql
+    const site = new Error()
+    Error.captureStackTrace(site, f.derived)
+    if (typeof derived === 'object' && derived !== null) derivationSite.set(derived, site)
+    return new Field({ ...type.spec, write: 'never', computed: 'derived', derived })
+  },
   /** The instant at which the engine created the row. */
   createdAt: (): Field<number, 'never'> =>
     new Field({ kind: 'time', write: 'never', nullable: false, stamp: 'created' }),

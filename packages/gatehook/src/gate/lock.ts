@@ -27,6 +27,7 @@ export interface LockedField {
   readonly visibleTo?: string
   readonly writableBy?: string
   readonly description?: string
+  readonly derived?: unknown
 }
 
 export type LockedFields = Readonly<Record<string, LockedField>>
@@ -152,7 +153,10 @@ const withoutDescriptions = (fields: VersionPromise['fields']): VersionPromise['
     Object.entries(fields).map(([resource, specs]) => [
       resource,
       Object.fromEntries(
-        Object.entries(specs).map(([name, { description: _description, ...spec }]) => [name, spec]),
+        Object.entries(specs).map(([name, { description: _text, derived: _sql, ...spec }]) => [
+          name,
+          spec,
+        ]),
       ),
     ]),
   )

@@ -30,6 +30,8 @@ export interface ListColumn {
   readonly name: string
   readonly type: CellType
   readonly nullable?: boolean
+  /** Whether an SQL expression derives its values, which an index then has. */
+  readonly isExpression?: boolean
   /** For `text`: the allowed values; a filter by another value gives `invalid_parameter`. */
   readonly oneOf?: readonly string[]
   /** For `text`: the value is an id with this prefix; a filter by another text is rejected. */

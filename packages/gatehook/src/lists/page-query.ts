@@ -51,7 +51,10 @@ export function pageStatement(walk: Walk): Statement {
 
 /** Returns the part of the shape that determines `rowConditions`. */
 function conditionShape(walk: Walk): string {
-  let shape = walk.owner === undefined ? walk.collection.name : `${walk.collection.name} own`
+  const { name, table } = walk.collection
+  // The source of derived columns differs between databases.
+  let shape = name === table ? name : `${name} ${table}`
+  if (walk.owner !== undefined) shape += ' own'
   for (const { column, operator, values } of walk.filters) {
     shape += ` ${column}:${operator}:${values.length}`
   }
@@ -120,6 +123,8 @@ interface Segment {
   readonly condition: Sql
   /** The number of leading sort keys that have one value in all rows. */
   readonly fixedKeys: number
+  /** Whether the last of these keys is NULL in all rows. */
+  readonly endsWithNull?: boolean
   /** The source of the rows, if it is not the table. */
   readonly reach?: Sql
 }
@@ -207,7 +212,7 @@ function segmentsAfterKey(walk: Walk, anchor: readonly Key[], depth: number): Se
   const operator = raw((down ? '<' : '>') + (includesAnchor ? '=' : ''))
   const value: Slot = (other) => other.anchor![depth]
   const filled = { condition: sql`${column} ${operator} ${value}`, fixedKeys: depth }
-  const nulls = { condition: sql`${column} IS NULL`, fixedKeys: depth + 1 }
+  const nulls = { condition: sql`${column} IS NULL`, fixedKeys: depth + 1, endsWithNull: true }
   return down || !columnOf(walk, key.column).nullable ? [filled] : [filled, nulls]
 }
 
@@ -237,11 +242,15 @@ function acrossTies(walk: Walk, segment: Segment): Segment[] {
 /** Returns the ORDER BY terms. `nulls`: whether the rows include NULLs of the first key. */
 export function orderTerms(
   walk: Walk,
-  { fixedKeys }: Pick<Segment, 'fixedKeys'>,
+  { fixedKeys, endsWithNull }: Pick<Segment, 'fixedKeys' | 'endsWithNull'>,
   nulls = false,
 ): Sql {
   const last = walk.sort.at(-1)!
-  const terms = walk.sort.map((key, at) => {
+  const equalKeys = walk.anchor ? fixedKeys - (endsWithNull ? 1 : 0) : 0
+  const terms = walk.sort.flatMap((key, at) => {
+    // SQLite would sort the rows with an equal expression: it recognizes equal columns only.
+    const isEqualExpression = at < equalKeys && walk.anchor![at] !== null
+    if (isEqualExpression && columnOf(walk, key.column).isExpression) return []
     // The direction of a key with one value is arbitrary: with that of the id, one index serves
     // both.
     const direction = isDescending(walk, at < fixedKeys ? last : key) ? 'DESC' : 'ASC'

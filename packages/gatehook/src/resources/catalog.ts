@@ -8,6 +8,7 @@ import type { EnqueueJob } from '../jobs/queue.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
+import type { Database } from '../storage/database.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { convertObject } from './event-object.ts'
 import { createOwnEnqueue } from './job-input.ts'
@@ -25,6 +26,8 @@ interface CatalogDeps {
   readonly random: Random
   readonly record: RecordEvent
   readonly counterSlots: number
+  /** The database whose SQL derives fields. Default: SQLite. */
+  readonly database?: Database['name']
   /** The credentials of the rows that sign in. */
   readonly credentials?: RowCredentials | undefined
   /** Stores jobs of own code. Default: rejects them. */
@@ -49,11 +52,10 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     )
     entries.set(definition.name, {
       definition,
-      collection: resourceCollection(
-        definition,
-        resources,
-        deps.missingIndexes?.get(definition.name),
-      ),
+      collection: resourceCollection(definition, resources, {
+        missingIndexes: deps.missingIndexes?.get(definition.name),
+        database: deps.database,
+      }),
       shapes,
       rows: createRows(definition, shapes.get(newest)!, {
         clock: deps.clock,

@@ -78,7 +78,9 @@ function searchMistakes({ search, fields, filter }: FeatureTarget): string[] {
     const spec = Object.hasOwn(fields, name) ? fields[name] : undefined
     if (!spec) return [`search: there is no field ${name}`]
     if (spec.isSecret) return [`search: ${name} is secret, and logs have URLs`]
-    if (spec.computed === 'read') return [`search: ${name} is computed when a row is read`]
+    if (spec.computed && spec.computed !== 'stored') {
+      return [`search: ${name} is computed when a row is read`]
+    }
     if (!TEXT_KINDS.has(spec.kind)) return [`search: ${name} is not a text`]
     return search.indexOf(name) < at ? [`search: ${name} occurs twice`] : []
   })

@@ -21,11 +21,17 @@ type ListedFields = Readonly<
   readonly unique: readonly (readonly string[])[]
 }
 
-/** Returns the fields that are columns of the table, in declared order. */
+/** Returns the fields of rows in statements, columns and derived fields, in declared order. */
 export const columnFields = (
   fields: Readonly<Record<string, FieldSpec>>,
 ): (readonly [name: string, spec: FieldSpec])[] =>
   Object.entries(fields).filter(([, { computed }]) => computed !== 'read')
+
+/** Returns the fields that are columns of the table, in declared order. */
+export const tableFields = (
+  fields: Readonly<Record<string, FieldSpec>>,
+): (readonly [name: string, spec: FieldSpec])[] =>
+  columnFields(fields).filter(([, { computed }]) => computed !== 'derived')
 
 /** Returns the names of computed columns. */
 export const storedComputations = ({ fields }: Pick<ComputedSource, 'fields'>): string[] =>
@@ -73,7 +79,7 @@ export function findComputedMistakes({
   const indexed = new Set([...filter, ...sort, ...prefix, ...contains, ...unique.flat()])
   for (const [name, spec] of Object.entries(fields)) {
     const { computed } = spec
-    if (computed === undefined) {
+    if (computed === undefined || computed === 'derived') {
       if (Object.hasOwn(computations, name)) {
         mistakes.push(`.compute('${name}'): ${name} is not an f.computed(…)`)
       }

@@ -46,6 +46,7 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
   if (spec.kind === 'decimal') checkDecimal(spec, mistake)
   checkRights(name, spec, depth, mistake)
   checkComputed(name, spec, mistake)
+  if (spec.derived !== undefined) checkDerived(spec, mistake)
   if (spec.isWriteOnce && spec.write === 'never') throw mistake('clients never write it, not once')
   if (spec.default === null && !spec.nullable) throw mistake('the default is null; add .nullable()')
   checkDefault(spec, mistake)
@@ -76,6 +77,27 @@ function checkComputed(
   if (kind === 'id' || kind === 'ref') throw mistake('an id or a reference is not computed')
   if (name === STATE_FIELD) throw mistake('actions set the state, so that it is not computed')
   if (computed === 'read' && unique) throw mistake('add .stored() to be unique')
+}
+
+const EXPRESSION_MAX = 1_000
+const NO_DERIVED_KINDS: readonly string[] = ['email', 'object', 'list', 'metadata', 'json']
+
+function checkDerived(
+  { computed, derived, kind, unique, default: value }: FieldSpec,
+  mistake: (why: string) => DeclarationError,
+): void {
+  if (computed !== 'derived') throw mistake('a derived field is no column: remove .stored()')
+  if (NO_DERIVED_KINDS.includes(kind)) throw mistake(`f.derived() has no ${kind}`)
+  if (unique || value !== undefined) throw mistake('f.derived() is not unique and has no default')
+  for (const database of ['sqlite', 'postgres'] as const) {
+    const text: unknown = derived?.[database]
+    if (typeof text !== 'string' || text.trim() === '' || text.length > EXPRESSION_MAX) {
+      throw mistake(`f.derived() needs SQL of 1 to ${EXPRESSION_MAX} characters for ${database}`)
+    }
+    if (/[?$;"@]|--|\/\*/.test(text)) {
+      throw mistake('f.derived() is one expression: without ? $ ; " @ and comments')
+    }
+  }
 }
 
 /** Validates `.visible()`, `.writable()` and `.writeOnly()`. Their scopes are validated later. */

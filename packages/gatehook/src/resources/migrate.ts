@@ -6,6 +6,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import { inDialect, migrationChecksum } from '../storage/migrate.ts'
 import { sql } from '../storage/sql.ts'
+import { checkDerivedFields } from './derived-check.ts'
 import { DeclarationError } from './field-check.ts'
 import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -121,6 +122,7 @@ export async function migrateService(
   progress: Progress = () => {},
   mode: MigrationMode = {},
 ): Promise<IndexChanges> {
+  await checkDerivedFields(db, service.resources)
   const migrations = await pendingMigrations(db, service)
   // The SQL of a migration can change texts without their words.
   if (migrations.length > 0) await resetSearchIndexes(db)

@@ -10,6 +10,7 @@ import { createRowId, type RowId } from '../kernel/row-id.ts'
 import { addToTotal } from '../lists/counters.ts'
 import type { Tx } from '../storage/database.ts'
 import { type ComputeRow, rowComputer, storedComputations } from './computed.ts'
+import { derivedRefresher } from './derived.ts'
 import { readChangedValues } from './own-values.ts'
 import type { RowReach } from './ownership.ts'
 import {
@@ -130,18 +131,21 @@ export function createRows(
   }
 }
 
-/** Returns a function that records the event of a row, if it has a type. */
+/** Returns a function that records the event of a changed row, if it has a type. */
 function eventRecorder(
-  { name }: ResourceDefinition,
+  definition: ResourceDefinition,
   newest: VersionShape,
   { record }: Pick<RowDeps, 'record'>,
 ) {
+  const { name } = definition
+  const refreshDerived = derivedRefresher(definition)
   return async (
     tx: Tx,
     { scope }: RowReach,
     type: string | undefined,
     row: AnyRow,
   ): Promise<WrittenRow> => {
+    if (refreshDerived) await refreshDerived(tx, scope, row)
     const text = newest.encode(row)
     const event = { collection: name, objectId: row.id as RowId, object: text }
     if (type) await record(tx, scope as Scope, { type, ...event })

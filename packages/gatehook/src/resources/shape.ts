@@ -12,6 +12,7 @@ import { cellEncoder, cellView } from '../lists/encode.ts'
 import type { Value } from '../storage/database.ts'
 import { type ChangeChain, chainChanges, fieldsInVersion } from '../versions/change.ts'
 import { columnFields, rowComputer } from './computed.ts'
+import { derivedFields } from './derived.ts'
 import {
   type HeldScopes,
   heldScopesOf,
@@ -93,13 +94,17 @@ export function createShape(
         chain.isEmpty && !hasComputedReads
           ? newestView(definition, encodeLinks, hidden)
           : olderView(definition, { specs, chain, hidden }, encodeLinks),
-      defaults: defaultsOf(specs),
+      // A derived field has a value once the row is stored.
+      defaults: { ...nullsOf(derivedFields(specs)), ...defaultsOf(specs) },
       encode: (row) => encode(chain.down(row)),
       as,
     }
   }
   return as(undefined)
 }
+
+const nullsOf = (fields: readonly (readonly [name: string, spec: FieldSpec])[]): AnyRow =>
+  Object.fromEntries(fields.map(([name]) => [name, null]))
 
 /** Returns the encoder of a row's value, which can differ from the cell. */
 function valueEncoder(name: string, spec: FieldSpec): (value: Value) => string {

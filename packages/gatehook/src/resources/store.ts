@@ -5,7 +5,8 @@ import { ownerCondition } from '../lists/collection.ts'
 import type { RowScope } from '../lists/page.ts'
 import type { Reader, Tx, Value } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement, seekByIds } from '../storage/sql.ts'
-import { columnFields } from './computed.ts'
+import { columnFields, tableFields } from './computed.ts'
+import { type DatabaseName, selectTerms } from './derived.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
@@ -53,32 +54,36 @@ export function createRowStore(
   const names = columnFields(fields).map(([name]) => name)
   const cells = Object.fromEntries(names.map((name) => [name, cellWriter(fields[name]!)]))
   const hasIntegerIds = fields.id!.idPrefix === undefined
-  const insertedNames = hasIntegerIds ? names.filter((name) => name !== 'id') : names
+  const insertedNames = tableFields(fields)
+    .map(([name]) => name)
+    .filter((name) => !hasIntegerIds || name !== 'id')
   const byId = 'WHERE scope = ? AND id = ?'
   const isLive = softDeletion ? ` AND ${DELETED_FIELD} IS NULL` : ''
   const isDeleted = ` AND ${DELETED_FIELD} IS NOT NULL`
-  const selection = `SELECT ${names.join(', ')} FROM ${table}`
-  const selectById = statementByIds(`${selection} ${byId}${isLive}`, definition, resources)
+  const selectionFor = (database: DatabaseName) =>
+    `SELECT ${selectTerms(columnFields(fields), database)} FROM ${table}`
+  const [selection, sqliteSelection] = [selectionFor('postgres'), selectionFor('sqlite')]
+  const prepareSelection = (where: string, whereOfSqlite = where) =>
+    statementByIds(
+      `${selection} ${where}`,
+      definition,
+      resources,
+      `${sqliteSelection} ${whereOfSqlite}`,
+    )
+  const selectById = prepareSelection(`${byId}${isLive}`)
   const existsById = statementByIds(
     `SELECT 1 AS one FROM ${table} ${byId}${isLive}`,
     definition,
     resources,
   )
   const select = (reach: RowScope, id: RowId) => selectById(reach, [id])
-  const selectDeleted = statementByIds(
-    `${selection} ${byId}${softDeletion ? isDeleted : ''}`,
-    definition,
-    resources,
-  )
+  const selectDeleted = prepareSelection(`${byId}${softDeletion ? isDeleted : ''}`)
   const exists = (reach: RowScope, id: RowId) => existsById(reach, [id])
   const selectAll = Object.fromEntries(
     ID_LIST_SIZES.map((size) => {
       const ids = Array(size).fill('?').join(', ')
-      const text = `${selection} WHERE scope = ? AND id IN (${ids})${isLive}`
-      return [
-        size,
-        statementByIds(text, definition, resources, hasIntegerIds ? seekByIds(text) : text),
-      ]
+      const where = `WHERE scope = ? AND id IN (${ids})${isLive}`
+      return [size, prepareSelection(where, hasIntegerIds ? seekByIds(where) : where)]
     }),
   )
   const insert = prepareStatement(

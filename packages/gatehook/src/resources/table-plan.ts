@@ -4,11 +4,12 @@
  */
 import type { FieldSpec } from '../fields/fields.ts'
 import type { Column, ColumnType, Dialect, IndexDdl } from '../storage/database.ts'
-import { columnFields } from './computed.ts'
+import { columnType } from './column-types.ts'
+import { tableFields } from './computed.ts'
+import { indexOfExpressions, isEarlierExpression } from './derived.ts'
 import type { ResourceDefinition } from './resource.ts'
 import {
   columnSql,
-  columnType,
   createIndex,
   createTable,
   definitionOf,
@@ -46,8 +47,9 @@ export function planTable(
   stored: StoredTable,
   dialect: Dialect,
 ): TablePlan {
-  const indexes = indexesOf(definition)
   const { name: table, fields } = definition
+  const listIndexes = indexesOf(definition)
+  const indexes = listIndexes.map((index) => indexOfExpressions(index, fields, dialect.name))
   if (stored.columns.length === 0) {
     const indexDdl = indexes.map((index) => createIndex(table, index))
     const ddl = [createTable(definition, dialect), ...indexDdl]
@@ -57,7 +59,7 @@ export function planTable(
   const missingIndexes: MissingIndex[] = []
   const rejected: string[] = []
   const columns = new Map(stored.columns.map((column) => [column.name, column]))
-  for (const [name, spec] of columnFields(fields)) {
+  for (const [name, spec] of tableFields(fields)) {
     const column = columns.get(name)
     const sql = columnSql(name, spec, dialect)
     if (column) rejected.push(...columnMistakes(table, name, spec, column, sql))
@@ -65,23 +67,24 @@ export function planTable(
       ddl.push(`ALTER TABLE ${table} ADD COLUMN ${sql}`)
     else rejected.push(rejectNewColumn(table, name, sql))
   }
-  const declaredNames = new Set(columnFields(fields).map(([name]) => name))
+  const declaredNames = new Set(tableFields(fields).map(([name]) => name))
   for (const name of columns.keys()) {
     const isExpected = name === 'scope' || declaredNames.has(name)
     if (isExpected || stored.additions?.includes(name)) continue
     rejected.push(rejectRemovedColumn(table, name))
   }
-  for (const index of indexes) {
+  for (const [at, index] of indexes.entries()) {
     if (stored.indexes.includes(index.name)) continue
     if (index.unique) rejected.push(rejectNewUnique(table, index))
     else {
-      const columns = index.columns.slice(1)
+      const columns = listIndexes[at]!.columns.slice(1)
       const ddlOfIndex = { table, name: index.name, definition: definitionOf(table, index) }
       missingIndexes.push({ ...ddlOfIndex, columns })
     }
   }
-  const unusedIndexes = outdatedIndexes(definition, indexes).filter((name) =>
-    stored.indexes.includes(name),
+  const outdatedNames = outdatedIndexes(definition, indexes)
+  const unusedIndexes = stored.indexes.filter(
+    (name) => outdatedNames.includes(name) || isEarlierExpression(name, indexes),
   )
   return { ddl, indexes: missingIndexes, unusedIndexes, rejected }
 }

@@ -10,40 +10,15 @@ import { PAGE_BYTES_MAX } from '../lists/bounds.ts'
 import type { Collection, ListColumn } from '../lists/collection.ts'
 import { EXPAND } from '../lists/expanded-page.ts'
 import { MAX_LIMIT } from '../lists/grammar.ts'
-import type { ColumnType, Dialect, Value } from '../storage/database.ts'
-import { columnFields } from './computed.ts'
+import type { Dialect, Value } from '../storage/database.ts'
+import { columnType, columnTypes } from './column-types.ts'
+import { columnFields, tableFields } from './computed.ts'
+import { type DatabaseName, rowSource } from './derived.ts'
 import { DeclarationError } from './field-check.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
 import { hasRelations } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_FIELD, DELETED_PARAMETER } from './soft-deletion.ts'
-
-const columnTypes: Readonly<Record<FieldSpec['kind'], ColumnType>> = {
-  id: 'int',
-  ref: 'int',
-  int: 'int',
-  bool: 'int',
-  time: 'int',
-  number: 'real',
-  string: 'text',
-  email: 'text',
-  url: 'text',
-  currency: 'text',
-  oneOf: 'text',
-  date: 'text',
-  timeOfDay: 'text',
-  duration: 'int',
-  decimal: 'int',
-  uuid: 'text',
-  pattern: 'text',
-  object: 'text',
-  list: 'text',
-  metadata: 'text',
-  json: 'text',
-}
-
-export const columnType = ({ kind, idPrefix }: Pick<FieldSpec, 'kind' | 'idPrefix'>): ColumnType =>
-  idPrefix === undefined ? columnTypes[kind] : 'text'
 
 /**
  * Maximum characters of an indexed text. A key of a PostgreSQL B-tree has at most 2,704 bytes, and
@@ -55,6 +30,8 @@ export interface TableIndex {
   readonly name: string
   readonly columns: readonly string[]
   readonly unique: boolean
+  /** See `indexOfExpressions`. */
+  readonly stem?: string
   /** The rows that the index has; default: all. */
   readonly where?: string
 }
@@ -186,7 +163,7 @@ export function cellWriter(spec: FieldSpec): (value: unknown) => Value {
 
 export function createTable(definition: ResourceDefinition, dialect: Dialect): string {
   const { name, fields } = definition
-  const columns = columnFields(fields).map(([field, spec]) => columnSql(field, spec, dialect))
+  const columns = tableFields(fields).map(([field, spec]) => columnSql(field, spec, dialect))
   const scope = `scope ${dialect.types.int} NOT NULL`
   const references = Object.entries(fields)
     .filter(([, spec]) => spec.kind === 'ref')
@@ -231,7 +208,9 @@ export const listColumn = (name: string, spec: FieldSpec): ListColumn => ({
   name,
   type: spec.idPrefix === undefined ? cellTypes[spec.kind] : 'text',
   ...(spec.idPrefix !== undefined && { idPrefix: spec.idPrefix }),
-  nullable: spec.nullable,
+  // The database can derive NULL for a row, whatever is declared.
+  nullable: spec.nullable || spec.computed === 'derived',
+  ...(spec.computed === 'derived' && { isExpression: true }),
   ...(spec.values ? { oneOf: spec.values } : {}),
   ...(spec.kind === 'metadata' && { isMap: true }),
   ...(spec.kind === 'decimal' && { decimal: { precision: spec.precision!, scale: spec.scale! } }),
@@ -263,17 +242,24 @@ const listIndexesOf = (definition: ResourceDefinition): (readonly string[])[] =>
  * Describes the resource to the list engine.
  *
  * @param resources the resources through which rows have their owner
- * @param missingIndexes the indexes that are not created yet; changes later
+ * @param options.missingIndexes the indexes that are not created yet; changes later
+ * @param options.database the database whose SQL derives fields
  */
 export function resourceCollection(
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[] = [definition],
-  missingIndexes?: Collection['missingIndexes'],
+  {
+    missingIndexes,
+    database = 'sqlite',
+  }: {
+    missingIndexes?: Collection['missingIndexes']
+    database?: DatabaseName | undefined
+  } = {},
 ): Collection {
   const owner = ownerPathOf(definition, resources)
   return {
     name: definition.name,
-    table: definition.name,
+    table: rowSource(definition, database),
     columns: columnFields(definition.fields).map(([name, spec]) => listColumn(name, spec)),
     integerId: definition.fields.id!.idPrefix === undefined,
     scoped: true,

@@ -76,6 +76,7 @@ export interface IndexBuild {
 }
 
 export interface Dialect {
+  readonly name: 'sqlite' | 'postgres'
   /** The SQL type of each column type. Text compares by bytes on both databases. */
   readonly types: Readonly<Record<ColumnType, string>>
   /**

@@ -42,6 +42,7 @@ const ATTEMPT_PAUSE_MS = 5
 const QUEUE_MAX = 20_000
 
 const dialect: Dialect = {
+  name: 'postgres',
   types: {
     int: 'BIGINT',
     real: 'DOUBLE PRECISION',

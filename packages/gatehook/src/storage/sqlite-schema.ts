@@ -4,6 +4,7 @@ import type { Connection } from './sqlite-connection.ts'
 import type { UniqueIndex } from './sqlite-errors.ts'
 
 export const dialect: Dialect = {
+  name: 'sqlite',
   types: { int: 'INTEGER', real: 'REAL', text: 'TEXT', bytes: 'BLOB' },
   serial: 'INTEGER PRIMARY KEY AUTOINCREMENT',
   scoped: { id: 'INTEGER PRIMARY KEY AUTOINCREMENT', key: 'UNIQUE (scope, id)' },
