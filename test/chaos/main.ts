@@ -1,8 +1,9 @@
 /**
- * `npm run chaos [-- --seed N --events N --kills N]`: kill -9 during thousands of events, on SQLite
- * and on PostgreSQL with two nodes, where a third of the kills hit the server; then a restore and
- * moves under load. Prints tables. The exit code is 1 if an event is lost, or more deliveries are
- * duplicates than were in flight.
+ * `npm run chaos [-- --seed N --events N --kills N --rows N]`: kill -9 during thousands of events,
+ * on SQLite and on PostgreSQL with two nodes, where a third of the kills hit the server; then a
+ * restore, moves and a change of the declaration under load. Prints tables. The exit code is 1 if
+ * an event is lost, more deliveries are duplicates than were in flight, or a request fails during
+ * the change.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,12 +14,14 @@ import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { createDatabase, startPostgres } from '../rig/postgres.ts'
 import { type ChaosResult, chaos } from './kill.ts'
 import { moveUnderLoad, type RelocationResult, restoreUnderLoad } from './relocate.ts'
+import { changeUnderLoad, type SchemaChangeResult } from './schema-change.ts'
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     events: { type: 'string', default: '10000' },
     kills: { type: 'string', default: '20' },
+    rows: { type: 'string', default: '1000000' },
   },
 })
 const sizes = {
@@ -33,6 +36,7 @@ const folder = await mkdtemp(join(tmpdir(), 'gatehook-chaos-'))
 // Without fsync a crash of the server process, not of the machine, loses no commit.
 const server = await startPostgres(['fsync=off', 'full_page_writes=off'])
 const results: [string, ChaosResult][] = []
+const changes: SchemaChangeResult[] = []
 const relocations: [string, RelocationResult][] = []
 try {
   for (const [name, databaseUrl, nodes] of [
@@ -62,12 +66,24 @@ try {
     report(`move under load: ${name}`)
     relocations.push([name, await moveUnderLoad(relocation(source, target))])
   }
+  report('change of the declaration under load')
+  const declarations = join(folder, 'declarations')
+  changes.push(
+    await changeUnderLoad({
+      databaseUrl: await newDatabase(),
+      key: generateApiKey(systemRandom(), 'live'),
+      folder: declarations,
+      rows: Number(values.rows),
+      quietMs: 20_000,
+    }),
+  )
 } finally {
   await server.stop()
   await rm(folder, { recursive: true, force: true })
 }
 console.table(Object.fromEntries(results))
 console.table(Object.fromEntries(relocations))
+console.table(changes)
 // After a restore, the deliveries since the backup are resent.
 const [restored, ...moves] = relocations.map(([, result]) => result)
 const isWhole = ({
@@ -76,4 +92,5 @@ const isWhole = ({
   inFlight,
 }: Pick<ChaosResult, 'lost' | 'duplicates' | 'inFlight'>) => lost === 0 && duplicates <= inFlight
 const runs = [...results.map(([, result]) => result), ...moves]
-process.exitCode = restored?.lost === 0 && runs.every(isWhole) ? 0 : 1
+process.exitCode =
+  restored?.lost === 0 && runs.every(isWhole) && changes.every(({ failed }) => failed === 0) ? 0 : 1

@@ -37,8 +37,11 @@ export interface AppParts {
   readonly audit: AuditTrail
   /** The status and the rotation of the master secret. */
   readonly secrets: Pick<SecretsComponent, 'rotate' | 'status' | 'follow'>
-  /** Creates the indexes that background work would create, and waits for them. */
-  finishIndexes(onProgress: (line: string) => void): Promise<void>
+  /**
+   * Creates the indexes that background work would create, and waits for them. `onReady` receives a
+   * line for each index.
+   */
+  finishIndexes(onProgress: (line: string) => void, onReady?: (line: string) => void): Promise<void>
   openapi(version: string): unknown
   /** The base of absolute links. */
   readonly publicUrl: () => string

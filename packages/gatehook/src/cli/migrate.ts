@@ -1,19 +1,70 @@
 /** `gatehook migrate` and `gatehook seed`: the first steps of a start, without serving. */
+import type { App } from '../app.ts'
+import { type Config, databaseTarget } from '../config/config.ts'
+import { readConfig } from '../config/environment.ts'
+import { createLog } from '../kernel/log.ts'
+import { type MigrationPlan, planStatements } from '../resources/migration-plan.ts'
+import type { Service } from '../resources/service.ts'
+import { openDatabase } from '../storage/open.ts'
 import type { CommandSpec, Input } from './command.ts'
+import { databaseExists } from './doctor-checks.ts'
+import { EXIT } from './errors.ts'
 import { installation, installationOptions, withApp } from './installation.ts'
+import { alarm, dim, formatCount } from './output.ts'
+import { serviceOf } from './service-file.ts'
 
-async function runMigrate(input: Input): Promise<undefined> {
+async function runMigrate(input: Input): Promise<number | undefined> {
+  if (input.options.plan === true) return printPlan(input)
   const lines: string[] = []
   const onProgress = (line: string) => {
     lines.push(line)
     input.out.progress(line)
   }
   const out = { ...input.out, progress: onProgress }
-  await withApp({ ...input, out }, (app) => app.finishIndexes(onProgress), { migrates: true })
+  const finish = (app: App) => app.finishIndexes(input.out.progress, onProgress)
+  await withApp({ ...input, out }, finish, { migrates: true })
   input.out.result({ applied: lines }, () =>
     lines.length === 0 ? 'The database is up to date.' : 'The database is up to date now.',
   )
   return
+}
+
+const NO_PLAN: MigrationPlan = { statements: [], rejected: [], dependent: [] }
+
+/** Prints the statements of the next start; exit 1 if it would fail. */
+async function printPlan({ flags, options, out }: Input): Promise<number> {
+  const config = readConfig(flags)
+  const service = await serviceOf({ options })
+  const exists = databaseExists(config)
+  const plan = exists ? await readPlan(config, service) : NO_PLAN
+  const text = () => (exists ? formatPlan(plan) : 'There is no database yet: a start creates it.')
+  out.result(plan, text)
+  return plan.rejected.length > 0 ? EXIT.failed : EXIT.ok
+}
+
+async function readPlan(config: Config, service: Service): Promise<MigrationPlan> {
+  const db = await openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
+  try {
+    return await planStatements(db, service.definition)
+  } finally {
+    await db.close()
+  }
+}
+
+/** A block for each statement: the SQL, then its lock and estimate. */
+function formatPlan({ statements, rejected, dependent }: MigrationPlan): string {
+  const blocks = statements.map((statement) => {
+    const { origin, runs, sql, lock, blocks, rows, bytes, seconds } = statement
+    const size = bytes ? `, ${formatCount(Math.ceil(bytes / 1_000_000))} MB` : ''
+    const cost = rows > 0 ? `${formatCount(rows)} rows${size}, about ${seconds} s` : 'no rows'
+    const limit = blocks === 'reads and writes' && rows === 0 ? ' for at most 0.4 s at a time' : ''
+    const wait = blocks === 'nothing' ? 'nothing waits' : `${blocks} wait${limit}`
+    return `${sql};\n  ${dim(`${origin}, ${runs} · lock ${lock ?? 'none'}: ${wait} · ${cost}`)}`
+  })
+  const further = dependent.map((table) => `Then the declared changes of table ${table} follow.`)
+  const refusals = rejected.map((sentence) => `${alarm('refused')} ${sentence}`)
+  const lines = [...blocks, ...further, ...refusals]
+  return lines.length === 0 ? 'The database is up to date.' : lines.join('\n')
 }
 
 export const migrate: CommandSpec = {
@@ -21,10 +72,16 @@ export const migrate: CommandSpec = {
   summary: 'bring the database up to date, without starting',
   description:
     'Applies pending migrations of the engine and additions of the declaration. A change that ' +
-    'is not an addition is an error, as it is at start.',
-  options: installationOptions,
+    'is not an addition is an error, as it is at start. On PostgreSQL nodes can serve meanwhile.',
+  options: [
+    ...installationOptions,
+    ['--plan', 'print the statements, their locks and estimates; change nothing'],
+  ],
   config: ['databaseUrl'],
-  examples: [['gatehook migrate', 'before nodes of a new release start']],
+  examples: [
+    ['gatehook migrate', 'before nodes of a new release start'],
+    ['gatehook migrate --plan', 'exit 1 if a change needs a reviewed migration'],
+  ],
   run: runMigrate,
 }
 

@@ -103,8 +103,8 @@ const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
 export interface IndexBuilder {
   /** The keys of the missing indexes of each resource, which lists must not use. */
   readonly missingIndexes: ReadonlyMap<string, ReadonlySet<string>>
-  /** Creates the missing indexes, and waits for the end. */
-  finish(onProgress: (line: string) => void): Promise<void>
+  /** Creates the missing indexes, and waits for the end. `onReady` receives a line for each. */
+  finish(onProgress: (line: string) => void, onReady?: (line: string) => void): Promise<void>
   /** Creates the missing indexes in the background. */
   start(): void
   /** Ends the background work; a build that this node began continues in the database. */
@@ -130,10 +130,13 @@ export function createIndexBuilder({ db, log, changes }: IndexBuilderDeps): Inde
   const stopping = new AbortController()
   let running: Promise<void> | undefined
   const run = async () => {
-    const onProgress = limitRate((line) => log.info(line))
+    const info = (line: string) => log.info(line)
+    const onProgress = limitRate(info)
+    for (const { name, table } of changes.missing)
+      info(`index ${name} of table ${table} is missing`)
     for (let failures = 0; !stopping.signal.aborted; failures++) {
       try {
-        return await apply({ onReady: reportReady, onProgress, signal: stopping.signal })
+        return await apply({ onReady: reportReady(info), onProgress, signal: stopping.signal })
       } catch (error) {
         if (stopping.signal.aborted) return
         log.error({ err: error }, 'an index cannot be created; another attempt follows')
@@ -141,13 +144,13 @@ export function createIndexBuilder({ db, log, changes }: IndexBuilderDeps): Inde
       await pause(Math.min(RETRY_MS * 2 ** failures, RETRY_MAX_MS), stopping.signal)
     }
   }
-  const reportReady = (index: MissingIndex) => {
+  const reportReady = (report: (line: string) => void) => (index: MissingIndex) => {
     onReady(index)
-    log.info(`index ${index.name} of table ${index.table} is ready`)
+    report(`index ${index.name} of table ${index.table} is ready`)
   }
   return {
     missingIndexes: keys,
-    finish: (onProgress) => apply({ onReady, onProgress }),
+    finish: (onProgress, report = () => {}) => apply({ onReady: reportReady(report), onProgress }),
     start() {
       if (changes.missing.length + changes.unused.length > 0) running ??= run()
     },

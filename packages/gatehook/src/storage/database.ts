@@ -55,6 +55,13 @@ export interface Column {
 
 export type ColumnType = 'int' | 'real' | 'text' | 'bytes'
 
+export interface TableSize {
+  /** PostgreSQL: of the last statistics. SQLite: the highest id, which deleted rows have too. */
+  readonly rows: number
+  /** The bytes of the rows without indexes; undefined on SQLite, which has one file. */
+  readonly bytes: number | undefined
+}
+
 /** An index that a declaration requires. */
 export interface IndexDdl {
   readonly table: string
@@ -190,6 +197,8 @@ export interface Database extends Reader {
    * false if another node creates indexes now. `signal` ends the wait, not the current build.
    */
   createIndexes(indexes: readonly IndexDdl[], signal?: AbortSignal): Promise<boolean>
+  /** Returns the estimated size of a table; 0 rows for an unknown one. */
+  size(table: string): Promise<TableSize>
   /** Drops indexes that exist; PostgreSQL delays no read and no write meanwhile. */
   dropIndexes(names: readonly string[]): Promise<void>
   /** Returns the indexes that any node is creating; always empty on SQLite, where writes wait. */

@@ -57,7 +57,7 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
     applied = missingOf(available, recordedMigrations)
     for (const migration of applied) {
       deps.onProgress?.(migration)
-      await ddl(inDialect(linesFor(db.name, migration.sql), db.dialect))
+      await ddl(migrationSql(db, migration))
       await record(tx, migration, deps.clock.now())
     }
     await addChecksums(tx, available, recordedMigrations)
@@ -81,6 +81,10 @@ export async function pendingMigrations(
   if (columns.length === 0) return [...available]
   return missingOf(available, await readApplied(db, columns.includes('checksum')))
 }
+
+/** Returns the SQL of a migration for the database. */
+export const migrationSql = (db: Database, { sql: text }: Migration): string =>
+  inDialect(linesFor(db.name, text), db.dialect)
 
 /** Returns the SHA-256 of a migration's text in hex, with all white space normalized. */
 export const migrationChecksum = (text: string): string =>

@@ -8,7 +8,17 @@ import type { DatabaseTarget } from '../kernel/database-target.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import { createTurns, type Share, type TurnOptions } from '../kernel/turns.ts'
-import type { Column, Database, Dialect, Reader, Row, Statement, Tx, Value } from './database.ts'
+import type {
+  Column,
+  Database,
+  Dialect,
+  Reader,
+  Row,
+  Statement,
+  TableSize,
+  Tx,
+  Value,
+} from './database.ts'
 import {
   isConnectionLost,
   isRetryable,
@@ -217,6 +227,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
       migrateWithShortWaits({ write: writeDdl(write), read: sessions.read }, change, onWait),
     createIndexes: (indexes, signal) => track(createIndexes(sessions, indexes, signal)),
     dropIndexes: (names) => track(dropIndexes(sessions, names)),
+    size: (table) => sizeOf(sessions, table),
     indexBuilds: () => readIndexBuilds(sessions.read),
     async notify(channel, message) {
       const text = 'SELECT pg_notify($1, $2)'
@@ -364,4 +375,15 @@ async function indexesOf(sessions: Sessions, table: string): Promise<string[]> {
     AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid)`
   const rows = (await sessions.read({ sql: '', text, values: [table] })) as Row[]
   return rows.map((row) => String(row.name)).sort()
+}
+
+/** Assumed for a table without statistics. */
+const ROW_BYTES = 100
+
+async function sizeOf(sessions: Sessions, table: string): Promise<TableSize> {
+  const text = `SELECT reltuples::bigint AS rows, pg_table_size(oid) AS bytes FROM pg_class
+    WHERE oid = to_regclass(quote_ident($1))`
+  const [row] = (await sessions.read({ sql: '', text, values: [table] })) as Row[]
+  if (!row) return { rows: 0, bytes: 0 }
+  return { rows: row.rows < 0 ? Math.ceil(row.bytes / ROW_BYTES) : row.rows, bytes: row.bytes }
 }

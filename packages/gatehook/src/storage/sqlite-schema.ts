@@ -1,5 +1,5 @@
 /** Reads the columns and indexes of a SQLite file in the terms of `Database`. */
-import type { Column, ColumnType, Dialect } from './database.ts'
+import type { Column, ColumnType, Dialect, TableSize } from './database.ts'
 import type { Connection } from './sqlite-connection.ts'
 import type { UniqueIndex } from './sqlite-errors.ts'
 
@@ -33,6 +33,15 @@ export const indexesOf = (connection: Connection, table: string): string[] =>
   query(connection, "SELECT name FROM pragma_index_list(?) WHERE origin = 'c'", table)
     .map((row) => String(row.name))
     .sort()
+
+/** Returns the highest id: to count the rows would read all of them. */
+export function sizeOf(connection: Connection, table: string): TableSize {
+  const isKnown = columnsOf(connection, table).some(({ name }) => name === 'id')
+  if (!isKnown) return { rows: 0, bytes: undefined }
+  const sql = `SELECT max(rowid) AS rows FROM ${table}`
+  const [row] = connection.all({ sql, text: '', values: [] })
+  return { rows: Number(row!.rows ?? 0), bytes: undefined }
+}
 
 /** Returns the unique indexes of a table; unnamed ones have the name PostgreSQL would generate. */
 export function uniqueIndexes(connection: Connection, table: string): UniqueIndex[] {

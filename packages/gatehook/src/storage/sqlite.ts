@@ -12,7 +12,7 @@ import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
 import { isBusy, translateSqliteError, type UniqueIndex } from './sqlite-errors.ts'
 import { closeFile, openFile } from './sqlite-file.ts'
 import { createLongReads } from './sqlite-long-reads.ts'
-import { columnsOf, dialect, indexesOf, uniqueIndexes } from './sqlite-schema.ts'
+import { columnsOf, dialect, indexesOf, sizeOf, uniqueIndexes } from './sqlite-schema.ts'
 import { createSharedRead, type SharedRead } from './sqlite-shared-read.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
 import {
@@ -261,6 +261,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
         for (const name of names) await ddl(`DROP INDEX IF EXISTS ${name}`)
       })
     },
+    size: async (table) => sizeOf(reader, table),
     indexBuilds: async () => [],
     async notify() {},
     onPromotion() {},

@@ -182,3 +182,26 @@ test('a local command adds one audit row and no key, at any request limit', asyn
   assert.deepEqual([row.target, row.principal.kind, row.address], [id, 'cli', null])
   assert.equal(data.filter(({ action }: { action: string }) => action.startsWith('key.')).length, 0)
 })
+
+test('migrate --plan prints what the next start changes, and changes nothing', async (t) => {
+  const cwd = emptyFolder(t)
+  const missing = await gatehook({ cwd }, 'migrate', '--plan')
+  assert.deepEqual(
+    [missing.exit, missing.stdout],
+    [0, 'There is no database yet: a start creates it.\n'],
+  )
+  assert.ok(!existsSync(join(cwd, 'data')))
+  writeFileSync(join(cwd, 'service.ts'), otherService)
+  await gatehook({ cwd }, 'migrate')
+  const upToDate = await gatehook({ cwd }, 'migrate', '--plan')
+  assert.equal(upToDate.stdout, 'The database is up to date.\n')
+  const more = otherService.replace("filter: ['id']", "filter: ['id', 'text']")
+  writeFileSync(join(cwd, 'service.ts'), more)
+  const { exit, stdout } = await gatehook({ cwd }, 'migrate', '--plan')
+  assert.equal(exit, 0)
+  assert.match(stdout, /^CREATE INDEX notes_by_text ON notes .*;\n {2}declaration, at start · lock/)
+  writeFileSync(join(cwd, 'service.ts'), otherService.replace('text: f.string(), ', ''))
+  const refused = await gatehook({ cwd }, 'migrate', '--plan', '--json')
+  assert.equal(refused.exit, 1)
+  assert.match(JSON.parse(refused.stdout).rejected[0], /^notes\.text holds data/)
+})
