@@ -122,7 +122,17 @@ test('the values of a form are those of the examples beside it', async (t) => {
   await create.locator('[role=tabpanel] pre').first().getByText('{"note":"typed"}').waitFor()
   // An incomplete body changes nothing.
   await create.locator('[data-body]').fill('{"note": ')
-  await create.locator('[role=tabpanel] pre').first().getByText('{"note":"typed"}').waitFor()
+  const created = create.locator('[role=tabpanel] pre').first()
+  await created.getByText('{"note":"typed"}').waitFor()
+  await create.locator('[data-body]').fill('{"note": "typed"}')
+  await create.locator('[name=Idempotency-Key]').fill('my-key')
+  await created.getByText(`-H 'Idempotency-Key: my-key'`).waitFor()
+  await create.locator('[name=Idempotency-Key]').fill('')
+  await created.getByText('Idempotency-Key: $(openssl rand').waitFor()
+  const update = trialOf(page, /^(Change|Update)/)
+  await update.getByRole('button', { name: 'Try it' }).click()
+  await update.locator('[name=If-Match]').fill('"3-a"')
+  await update.locator('[role=tabpanel] pre').first().getByText(`-H 'If-Match: "3-a"'`).waitFor()
 })
 
 test('the language of the examples is the same everywhere, and is remembered', async (t) => {

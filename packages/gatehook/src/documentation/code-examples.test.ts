@@ -10,6 +10,7 @@ const listing: ExampleRequest = {
     ['sort', '-id'],
     ['q', "it's"],
   ],
+  headers: [],
   body: undefined,
   collection: 'class',
   isRepeatable: false,
@@ -30,6 +31,8 @@ const REQUESTS: readonly ExampleRequest[] = [
   { ...listing, path: '/api/v2/class/7/lend', method: 'POST', query: [] },
   { ...creation, path: '/api/v2/class/7', method: 'PATCH', credential: 'token' },
   { ...listing, path: '/webhooks', collection: undefined, credential: 'none' },
+  { ...creation, headers: [['Idempotency-Key', "it's mine"]] },
+  { ...creation, path: '/api/v2/class/7', method: 'PATCH', headers: [['If-Match', '"v1"']] },
   { ...creation, path: '/auth/login', isForm: true, body: { a: 'b' } },
 ]
 
@@ -42,4 +45,28 @@ test('the script of the docs writes the same examples as the server', () => {
   for (const request of REQUESTS) {
     assert.deepEqual(inScript(BASE, request), codeExamples(BASE, request), request.path)
   }
+})
+
+test('headers that a reader fills in are part of each example', () => {
+  const headers: ExampleRequest['headers'] = [
+    ['If-Match', '"3-a"'],
+    ['Idempotency-Key', 'mine'],
+  ]
+  const change = { ...creation, path: '/api/v2/class/7', method: 'PATCH', body: { a: 1 }, headers }
+  const [curl, typescript, python] = codeExamples(BASE, change).map(({ text }) => text)
+  assert.match(curl!, /-H 'If-Match: "3-a"' \\\n {2}-H 'Idempotency-Key: mine'/)
+  assert.doesNotMatch(curl!, /openssl/)
+  const options = `{ idempotencyKey: 'mine', headers: { 'If-Match': '"3-a"' } }`
+  assert.ok(typescript!.includes(`.update(7, { a: 1 }, ${options})`), typescript!)
+  assert.match(python!, /"If-Match": "\\"3-a\\"",\n\s+"Idempotency-Key": "mine",/)
+  assert.doesNotMatch(python!, /uuid/)
+  const textOf = (request: ExampleRequest) => codeExamples(BASE, request)[1]!.text
+  const action = { ...listing, method: 'POST', query: [], headers }
+  const act = textOf({ ...action, path: '/api/v2/class/7/lend' })
+  assert.ok(act.includes(`.act(7, 'lend', undefined, ${options})`), act)
+  assert.ok(textOf({ ...listing, query: [], headers }).includes(`.list({}, ${options})`))
+  const plain = textOf({ ...action, path: '/webhooks', collection: undefined })
+  assert.ok(plain.includes(`  idempotencyKey: 'mine',\n  headers: { 'If-Match'`), plain)
+  const login = textOf({ ...creation, path: '/auth/logout-all', credential: 'token', headers })
+  assert.ok(login.includes(`'Idempotency-Key': 'mine' }`), login)
 })

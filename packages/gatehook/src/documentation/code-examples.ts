@@ -11,10 +11,12 @@ export interface ExampleRequest {
   /** With values for its parameters: `/api/v2/books/7/lend`. */
   readonly path: string
   readonly query: readonly (readonly [name: string, value: string])[]
+  /** Headers that a reader has filled in. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: unknown
   /** The collection of the path; undefined for a path of another kind. */
   readonly collection: string | undefined
-  /** Whether the example sends `Idempotency-Key`. */
+  /** Whether the example sends `Idempotency-Key`, a new one unless `headers` has it. */
   readonly isRepeatable: boolean
   readonly credential: OperationView['credential']
   /** Whether the response has JSON. */
@@ -42,14 +44,21 @@ const KEY_IN_SCRIPT = variableInScript('KEY!')
 /** Quotes for a POSIX shell. */
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
+const IDEMPOTENCY_KEY = 'Idempotency-Key'
+
+/** Whether the example generates an idempotency key. */
+const generatesKey = ({ isRepeatable, headers }: ExampleRequest): boolean =>
+  isRepeatable && !headers.some(([name]) => name === IDEMPOTENCY_KEY)
+
 function curlExample(base: string, request: ExampleRequest): string {
-  const { method, path, query, body, isRepeatable, credential, isForm } = request
+  const { method, path, query, headers, body, credential, isForm } = request
   const verb = isGet(request) ? (query.length > 0 ? '-G ' : '') : `-X ${method} `
   const lines = [`curl ${verb}${base}${path}`]
   if (credential === 'key') lines.push(`-H "X-API-Key: $KEY"`)
   if (credential === 'token') lines.push(`-H "Authorization: Bearer $TOKEN"`)
   // A fixed key would replay the first response, or reject another body.
-  if (isRepeatable) lines.push(`-H "Idempotency-Key: $(openssl rand -hex 16)"`)
+  if (generatesKey(request)) lines.push(`-H "Idempotency-Key: $(openssl rand -hex 16)"`)
+  for (const [name, value] of headers) lines.push(`-H ${shellQuoted(`${name}: ${value}`)}`)
   if (body !== undefined && !isForm) {
     lines.push(`-H 'Content-Type: application/json'`, `-d ${shellQuoted(JSON.stringify(body))}`)
   }
@@ -93,13 +102,14 @@ function partsOf(path: string): readonly string[] | undefined {
 
 /** Sends the request by `fetch`. */
 function fetchExample(base: string, request: ExampleRequest): string {
-  const { method, path, query, body, credential, isForm } = request
+  const { method, path, query, headers: typed, body, credential, isForm } = request
   const parameters = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   const url = `${base}${path}${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`
   const bearer = `Authorization: \`Bearer \${${variableInScript('TOKEN')}}\``
   const headers = [
     ...(credential === 'token' ? [bearer] : []),
     ...(body !== undefined && !isForm ? [`'Content-Type': 'application/json'`] : []),
+    ...typed.map(([name, value]) => `${quotedText(name)}: ${quotedText(value)}`),
   ]
   const literal = scriptLiteral(body, '  ')
   const text = isForm ? `new URLSearchParams(${literal})` : `JSON.stringify(${literal})`
@@ -136,18 +146,19 @@ function typescriptExample(base: string, request: ExampleRequest): string {
 /** Returns the lines that use a collection of the client, or send the request as it is. */
 function clientCall(request: ExampleRequest): string[] {
   const { method, path, query, body, collection: name } = request
+  const options = callOptions(request)
   const [, , id, action] = partsOf(path) ?? []
   const params = scriptLiteral(Object.fromEntries(query.map(([key, value]) => [key, value])))
   const isNumber = id !== undefined && /^\d+$/.test(id)
   if (name !== undefined && (id === undefined || isNumber)) {
     const variable = variableName(name)
     const rows = `const ${variable} = client.collection('${name}')`
-    const call = collectionCall({ method, id, action, body, params })
+    const call = collectionCall({ method, id, action, body, options })
     if (call === 'list') {
-      const rest = query.length > 0 ? params : ''
+      const list = query.length > 0 || options !== undefined ? [params] : []
       return [
         rows,
-        `const page = await ${variable}.list(${rest})`,
+        `const page = await ${variable}.list(${[...list, options ?? []].flat().join(', ')})`,
         'for (const row of page.data) console.log(row)',
       ]
     }
@@ -156,15 +167,31 @@ function clientCall(request: ExampleRequest): string[] {
       return [rows, method === 'DELETE' ? result : `console.log(${result})`]
     }
   }
-  const options = [
+  const members = [
     ...(query.length > 0 ? [`query: ${params}`] : []),
     ...(body === undefined ? [] : [`body: ${scriptLiteral(body, '  ')}`]),
+    ...optionMembers(request),
   ]
-  const rest = options.length > 0 ? `, {\n  ${options.join(',\n  ')},\n}` : ''
+  const rest = members.length > 0 ? `, {\n  ${members.join(',\n  ')},\n}` : ''
   return [
     `const response = await client.request('${method}', '${path}'${rest})`,
     'console.log(response.data)',
   ]
+}
+
+/** Returns the members of the options of a call: the idempotency key, and other headers. */
+function optionMembers({ headers }: ExampleRequest): string[] {
+  const key = headers.find(([name]) => name === IDEMPOTENCY_KEY)
+  const others = headers.filter(([name]) => name !== IDEMPOTENCY_KEY)
+  return [
+    ...(key ? [`idempotencyKey: ${quotedText(key[1])}`] : []),
+    ...(others.length > 0 ? [`headers: ${scriptLiteral(Object.fromEntries(others))}`] : []),
+  ]
+}
+
+function callOptions(request: ExampleRequest): string | undefined {
+  const members = optionMembers(request)
+  return members.length === 0 ? undefined : `{ ${members.join(', ')} }`
 }
 
 /** Returns a name in camel case, or `rows` for a word of the language. */
@@ -185,20 +212,23 @@ interface ClientCallParts {
   readonly id: string | undefined
   readonly action: string | undefined
   readonly body: unknown
-  readonly params: string
+  readonly options: string | undefined
 }
 
-function collectionCall({ method, id, action, body }: ClientCallParts): string | undefined {
-  const input = body === undefined ? '' : scriptLiteral(body)
+function collectionCall(parts: ClientCallParts): string | undefined {
+  const { method, id, action, body, options } = parts
+  const rest = options === undefined ? [] : [options]
+  const input = body === undefined ? rest.map(() => 'undefined') : [scriptLiteral(body)]
+  const call = (name: string, ...values: string[]) => `${name}(${[...values, ...rest].join(', ')})`
   if (id === undefined) {
-    return method === 'GET' ? 'list' : method === 'POST' ? `create(${input})` : undefined
+    return method === 'GET' ? 'list' : method === 'POST' ? call('create', ...input) : undefined
   }
   if (action !== undefined) {
-    return method === 'POST' ? `act(${id}, '${action}'${input && `, ${input}`})` : undefined
+    return method === 'POST' ? call('act', id, `'${action}'`, ...input) : undefined
   }
-  if (method === 'GET') return `get(${id})`
-  if (method === 'DELETE') return `delete(${id})`
-  return method === 'PATCH' ? `update(${id}, ${input})` : undefined
+  if (method === 'GET') return call('get', id)
+  if (method === 'DELETE') return call('delete', id)
+  return method === 'PATCH' ? call('update', id, ...input) : undefined
 }
 
 function pythonLiteral(value: unknown, indent: string): string {
@@ -217,12 +247,13 @@ function pythonLiteral(value: unknown, indent: string): string {
 }
 
 function pythonExample(base: string, request: ExampleRequest): string {
-  const { method, path, query, body, isRepeatable, credential, isForm, hasAnswer } = request
+  const { method, path, query, body, credential, isForm, hasAnswer } = request
   const headers = [
     credential === 'key' && '"X-API-Key": os.environ["KEY"]',
     credential === 'token' && '"Authorization": "Bearer " + os.environ["TOKEN"]',
-    isRepeatable && '"Idempotency-Key": str(uuid.uuid4())',
+    generatesKey(request) && '"Idempotency-Key": str(uuid.uuid4())',
     body !== undefined && !isForm && '"Content-Type": "application/json"',
+    ...request.headers.map(([name, value]) => `"${name}": ${JSON.stringify(value)}`),
   ].filter((line) => typeof line === 'string')
   const url = `"${base}${path}${query.length > 0 ? '?" + query' : '"'},`
   const pairs = Object.fromEntries(query)
@@ -233,7 +264,7 @@ function pythonExample(base: string, request: ExampleRequest): string {
     ...(credential === 'none' ? [] : ['os']),
     ...(query.length > 0 || isForm ? ['urllib.parse'] : []),
     'urllib.request',
-    ...(isRepeatable ? ['uuid'] : []),
+    ...(generatesKey(request) ? ['uuid'] : []),
   ]
   return [
     `import ${modules.join(', ')}`,
@@ -253,13 +284,14 @@ function pythonExample(base: string, request: ExampleRequest): string {
   ].join('\n')
 }
 
-const CONSTANTS = { FETCH, KEY_IN_SCRIPT, LINE_MAX, RESERVED_WORDS }
+const CONSTANTS = { FETCH, IDEMPOTENCY_KEY, KEY_IN_SCRIPT, LINE_MAX, RESERVED_WORDS }
 const FUNCTIONS = {
   isTokenPath,
   codeExamples,
   isGet,
   variableInScript,
   shellQuoted,
+  generatesKey,
   curlExample,
   scriptLiteral,
   quotedText,
@@ -267,6 +299,8 @@ const FUNCTIONS = {
   fetchExample,
   typescriptExample,
   clientCall,
+  optionMembers,
+  callOptions,
   variableName,
   collectionCall,
   pythonLiteral,

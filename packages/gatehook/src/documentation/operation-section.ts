@@ -160,6 +160,7 @@ function exampleRequest(operation: OperationView): ExampleRequest {
       .filter(({ place }) => place === 'path')
       .reduce((at, { name, example }) => at.replace(`{${name}}`, String(example)), path),
     query: exampleQuery(operation),
+    headers: [],
     body: body?.example,
     collection: new RegExp(`^/api/v\\d+/${operation.tag}(/|$)`).test(path)
       ? operation.tag

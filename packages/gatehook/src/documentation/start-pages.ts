@@ -41,6 +41,7 @@ const PLAIN: ExampleRequest = {
   query: [],
   body: undefined,
   collection: undefined,
+  headers: [],
   isRepeatable: false,
   credential: 'key',
   hasAnswer: true,

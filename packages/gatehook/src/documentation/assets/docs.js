@@ -232,10 +232,10 @@
   const updateExamples = (form) => {
     const { base, request } = JSON.parse(form.dataset.example)
     let { path } = form.dataset
-    const query = []
+    const [query, headers] = [[], []]
     for (const { name, value, dataset } of form.querySelectorAll('[data-place]')) {
       if (dataset.place === 'path') path = path.replace(`{${name}}`, encodeURIComponent(value))
-      else if (dataset.place === 'query' && value !== '') query.push([name, value])
+      else if (value !== '') (dataset.place === 'query' ? query : headers).push([name, value])
     }
     let body
     try {
@@ -245,7 +245,7 @@
       return
     }
     const panels = form.parentElement.querySelectorAll('.examples [role=tabpanel] pre')
-    codeExamples(base, { ...request, path, query, body }).forEach(({ text }, n) => {
+    codeExamples(base, { ...request, path, query, headers, body }).forEach(({ text }, n) => {
       if (panels[n]) panels[n].textContent = text
     })
   }
