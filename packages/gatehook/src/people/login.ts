@@ -167,12 +167,34 @@ export const formatAccountKey = (realm: AttemptIdentity['realm'], username: stri
 const isInvalidCredentials = (error: unknown): boolean =>
   error instanceof Failure && error.code === 'invalid_credentials'
 
+/**
+ * Creates the function that finds an account and applies the throttle: it rejects before the
+ * password waits for a thread. Logins of one address to one account are admitted in order.
+ */
+function createAdmission({ throttle, recognizedClients, clock }: PasswordVerifierDeps) {
+  const reserveGuess = createSlowdown(clock)
+  const inOrder = createArrivalOrder()
+  return <A extends StoredAccount>(
+    accounts: AccountSource<A>,
+    { realm, username, address }: AttemptIdentity,
+    client: SignInClient,
+  ) =>
+    inOrder(JSON.stringify([realm, username, address]), async () => {
+      const account = await accounts.find(username)
+      const { clientKey, remember } = await recognizedClients.find(realm, account, client)
+      const attemptIdentity = { realm, username, address, clientKey }
+      const { failures, isExhausted } = await throttle.check(attemptIdentity)
+      const delayMs = isExhausted ? reserveGuess(clientKey!) : 0
+      return { account, attemptIdentity, remember, failures, isExhausted, delayMs }
+    })
+}
+
 /** Creates the function that verifies passwords: throttle, hash, second factor. */
 export function createPasswordVerifier(deps: PasswordVerifierDeps): VerifyPassword {
-  const { vault, hasher, throttle, recognizedClients } = deps
+  const { vault, hasher, throttle } = deps
   const key = vault.key('sign-in')
   const pendingVerifications = new Map<string, Promise<StoredAccount>>()
-  const slowDown = createSlowdown(deps.clock)
+  const admit = createAdmission(deps)
 
   const verify = async <A extends StoredAccount>(
     accounts: AccountSource<A>,
@@ -181,18 +203,14 @@ export function createPasswordVerifier(deps: PasswordVerifierDeps): VerifyPasswo
     client: SignInClient,
   ): Promise<A> => {
     const { realm, username, address } = identity
-    const account = await accounts.find(username)
-    const { clientKey, remember } = await recognizedClients.find(realm, account, client)
-
-    // Throttle: rejects before the password waits for a thread.
-    const attemptIdentity = { realm, username, address, clientKey }
-    const { failures, isExhausted } = await throttle.check(attemptIdentity)
-    if (isExhausted) await slowDown(clientKey!)
+    const admission = await admit(accounts, identity, client)
+    const { account, attemptIdentity, remember, failures, isExhausted, delayMs } = admission
+    if (delayMs > 0) await sleep(delayMs)
 
     // Hash: also for an unknown name, so that it takes as long.
     const accountKey = formatAccountKey(realm, username)
     const isPreferred =
-      (clientKey !== undefined && !isExhausted) ||
+      (attemptIdentity.clientKey !== undefined && !isExhausted) ||
       (password !== undefined && hasher.isLikely(accountKey, password))
     const rank = isPreferred ? 0 : 1 + failures
     const priority = { rank, account: accountKey, address: addressBlock(address) }
@@ -263,16 +281,34 @@ const MAX_SLOWED_CLIENTS = 10_000
 
 /**
  * Slows down a recognized client that reached its limit, instead of locking it out (§3.8): one
- * guess in 1.5 s, and one that waits. The returned function resolves when the guess may continue,
- * and throws `rate_limited` for a third one.
+ * guess in 1.5 s, and one that waits. The returned function reserves the next guess, returns its
+ * delay in milliseconds, and throws `rate_limited` for a third one.
  */
-function createSlowdown(clock: Pick<Clock, 'elapsedMs'>): (clientKey: string) => Promise<void> {
+function createSlowdown(clock: Pick<Clock, 'elapsedMs'>): (clientKey: string) => number {
   const nextGuessMs = new BoundedMap<string, number>(MAX_SLOWED_CLIENTS)
-  return async (clientKey) => {
+  return (clientKey) => {
     const now = clock.elapsedMs()
     const atMs = Math.max(nextGuessMs.get(clientKey) ?? 0, now)
     if (atMs - now > SLOWDOWN_MS) throw tooManyFailures(Math.ceil((atMs - now) / 1000))
     nextGuessMs.set(clientKey, atMs + SLOWDOWN_MS)
-    if (atMs > now) await sleep(atMs - now)
+    return atMs - now
+  }
+}
+
+/**
+ * Returns a function that admits the logins of an address to an account one after the other, in the
+ * order of their arrival: a later guess never takes the turn of a correct password before it.
+ */
+function createArrivalOrder() {
+  /** The latest admission of each key that has one in progress. */
+  const latest = new Map<string, Promise<unknown>>()
+  return async <T>(key: string, admit: () => Promise<T>): Promise<T> => {
+    const admission = latest.get(key)?.then(admit, admit) ?? admit()
+    latest.set(key, admission)
+    try {
+      return await admission
+    } finally {
+      if (latest.get(key) === admission) latest.delete(key)
+    }
   }
 }
