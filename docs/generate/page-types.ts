@@ -62,7 +62,14 @@ export const typesModules: readonly TypesModule[] = [
   {
     document: 'platform',
     file: new URL('packages/pages/src/portal/platform-types.ts', root),
-    names: ['Delivery', 'PortalApplication', 'PortalHealth', 'PortalRequest', 'PortalSession'],
+    names: [
+      'Delivery',
+      'PortalApplication',
+      'PortalHealth',
+      'PortalRequest',
+      'PortalSession',
+      'SentRequest',
+    ],
   },
 ]
 

@@ -140,6 +140,7 @@ const rows: readonly RouteRow[] = [
   ['POST', '/webhooks/:id/recover', 'root', 'credential', 'webhooks:write'],
   ['POST DELETE', '/webhooks/:id/replay', 'root', 'credential', 'webhooks:write'],
   ['GET', '/deliveries/:id', 'root', 'credential', 'webhooks:read'],
+  ['GET', '/deliveries/:id/request', 'root', 'credential', 'webhooks:read'],
   ['POST', '/deliveries/:id/resend', 'root', 'credential', 'webhooks:write'],
 
   ['POST DELETE', '/console/session', 'admin', 'proof'],

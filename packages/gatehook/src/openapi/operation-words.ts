@@ -20,6 +20,8 @@ const sentences: Readonly<Record<string, string>> = {
   replay_webhook: 'Sends all events since an instant once more, of some types or all.',
   stop_webhook_replay: 'Stops the replay or recovery that is running.',
   get_delivery: 'Returns a delivery with every attempt and the bodies of the responses.',
+  get_delivery_request:
+    'Returns the URL, the body and the signed headers of each attempt, to debug a receiver.',
   resend_delivery:
     'Sends a delivery once more, at once, even while its endpoint has an open circuit breaker. ' +
     'A success closes the breaker.',

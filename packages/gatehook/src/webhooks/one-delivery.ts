@@ -47,7 +47,7 @@ async function readAnyDelivery(deps: OneDeliveryDeps, id: string) {
     const row = await findDelivery(db, registration.scope, id)
     if (!row) continue
     const customer = (await customersOf(db, [registration.scope])).get(registration.scope)!
-    const attempts = await withRequests(deps, row, decodeAttempts(row.attempts))
+    const { attempts } = await computeRequests(deps, row, decodeAttempts(row.attempts))
     return { ...representationOf(registration, row, attempts), ...customer }
   }
   throw new Failure('not_found')
@@ -58,17 +58,24 @@ type RequestedAttempt = AttemptRecord & {
   readonly request_headers: Readonly<Record<string, string>> | null
 }
 
-async function withRequests(
+interface SentRequests {
+  /** As it was sent; undefined if its event was purged. */
+  readonly body: string | undefined
+  readonly attempts: readonly RequestedAttempt[]
+}
+
+/** Returns the body of a delivery, and its attempts with the headers that were sent. */
+export async function computeRequests(
   { db, vault, userAgent }: OneDeliveryDeps,
   row: DeliveryRow,
   attempts: readonly AttemptRecord[],
-): Promise<readonly RequestedAttempt[]> {
+): Promise<SentRequests> {
   const [body, secretRows] = await Promise.all([
     readBody(db, row.no),
     store.readSecrets(db, row.webhook_no),
   ])
   const secrets = secretRows.flatMap((secret) => decryptSecret(vault, secret))
-  return attempts.map((attempt, index) => {
+  const requestedAttempts = attempts.map((attempt, index) => {
     const at = Date.parse(attempt.at)
     const live = secrets.filter(
       ({ createdAt, expiresAt }) => createdAt <= at && (expiresAt === null || expiresAt > at),
@@ -88,6 +95,7 @@ async function withRequests(
     const isOld = index < attempts.length - SIGNED_MAX
     return { ...attempt, request_headers: isOld ? null : headers }
   })
+  return { body, attempts: requestedAttempts }
 }
 
 type DatedSecret = SigningSecret & {

@@ -88,6 +88,37 @@ const delivery = b
   })
   .named('Delivery')
 
+const sentRequest = b
+  .object({
+    delivery_id: b.text().example('dlv_01jdq8w9vgk7'),
+    url: b
+      .text({ format: 'uri' })
+      .describe('The URL of the registration; a former attempt may have had another one.')
+      .example('https://example.com/hooks'),
+    body: b
+      .text()
+      .nullable()
+      .describe('The same for every attempt; null if the event was purged.')
+      .example('{"id":"evt_01jdq8w9vgk7","type":"ping"}'),
+    attempts: b
+      .list(
+        b.object({
+          n: b.int(1).describe('The number of the attempt.').example(1),
+          at: b.time(),
+          headers: b
+            .map(b.text())
+            .nullable()
+            .describe(
+              'With all signatures; without them if the body was purged or a secret deleted, and ' +
+                'null for attempts before the newest 20.',
+            )
+            .example({ 'Gatehook-Event': 'ping' }),
+        }),
+      )
+      .describe('Oldest first.'),
+  })
+  .named('SentRequest')
+
 const testResult = b.object({
   event_id: b.text().example('evt_01jdq8w9vgk7'),
   delivery_id: b.text().example('dlv_01jdq8w9vgk7'),
@@ -139,6 +170,13 @@ const deliveryOperations = ({ recovery, replay }: RegistrationInputs) => ({
     summary: 'Read a delivery',
     output: delivery,
     returns: 'The delivery.',
+  }),
+  readRequest: operation('GET /deliveries/:id/request', {
+    id: 'get_delivery_request',
+    tag,
+    summary: 'Read the request of a delivery as it was sent',
+    output: sentRequest,
+    returns: 'The request.',
   }),
   resend: operation('POST /deliveries/:id/resend', {
     id: 'resend_delivery',

@@ -1,7 +1,7 @@
 /** `/webhooks` and `/deliveries` (§9.1 to §9.4, §9.10, §9.14): paths and handlers. */
 import type { BodyRenderer } from '../deliveries/outbox.ts'
 import type { Answer, Call, Route } from '../http/call.ts'
-import { implement } from '../http/operation.ts'
+import { implement, respond } from '../http/operation.ts'
 import type { Lister } from '../lists/list.ts'
 import {
   deliveriesFor,
@@ -22,6 +22,7 @@ import {
 } from './registrations.ts'
 import { type ReplayContext, startRecovery, startReplay, stopReplay } from './replays.ts'
 import { resend } from './resend.ts'
+import { readSentRequest } from './sent-request.ts'
 import { sendTestDelivery } from './test-delivery.ts'
 
 interface WebhookRouteDeps {
@@ -53,6 +54,9 @@ export function webhookRoutes({ context, list, renderer }: WebhookRouteDeps): Ro
       status: 200,
       json: deliveryText(await deliveryAt(context, call, context.db)),
     })),
+    implement(operations.readRequest, async (call) =>
+      respond(operations.readRequest, await readSentRequest(context, call)),
+    ),
     implement(operations.resend, (call) => resendDelivery(context, call)),
   ]
 }

@@ -62,6 +62,32 @@ eachService(
 )
 
 eachService(
+  'the request of a delivery is what the receiver got, for callers that read the delivery',
+  async (service, t) => {
+    const { get, as, key } = service
+    const { hook, id } = await startSending(t, service)
+    await pay(service, 1)
+    const [{ id: deliveryId }] = await finishedLog(service, id)
+    const path = `/deliveries/${deliveryId}/request`
+    const { status, body } = await get(path)
+    const { headers, body: sentBody } = hook.calls[1]!
+    assert.deepEqual([status, body.url, body.body], [200, hook.url, sentBody])
+    assert.deepEqual([body.delivery_id, body.attempts.length], [deliveryId, 1])
+    const sent = Object.entries(body.attempts[0].headers as Record<string, string>)
+    assert.ok(sent.some(([name]) => name === 'Gatehook-Signature'))
+    for (const [name, value] of sent) assert.equal(headers[name.toLowerCase()], value, name)
+    const others = [
+      as(await key({ mode: 'live' })), // the same customer, in another mode
+      as(await key({ scopes: ['webhooks:read', 'orders:read'] })), // does not read the type
+    ]
+    for (const other of others) assert.equal((await other.get(path)).status, 404)
+    assert.equal((await as(await key({ scopes: ['events:read'] })).get(path)).status, 403)
+    assert.equal((await get('/deliveries/dlv_none/request')).status, 404)
+  },
+  QUICK,
+)
+
+eachService(
   'the log has every list style; paused is a state that filters accept',
   async (service, t) => {
     const { get, patch } = service

@@ -132,3 +132,14 @@ export type PortalSession = {
   readonly return_url: string | null
   readonly expires_at: string
 }
+
+export type SentRequest = {
+  readonly delivery_id: string
+  readonly url: string
+  readonly body: string | null
+  readonly attempts: readonly {
+    readonly n: number
+    readonly at: string
+    readonly headers: Readonly<Record<string, string>> | null
+  }[]
+}

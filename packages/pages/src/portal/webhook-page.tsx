@@ -2,37 +2,25 @@
 import { useState } from 'preact/hooks'
 import { ApiFailure, send } from '../api.ts'
 import { nowMs } from '../clock.ts'
-import { count, duration, instant, listTime } from '../format.ts'
+import { count, listTime } from '../format.ts'
 import { useListPage } from '../list-page.ts'
 import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { useTitle } from '../parts/frame.tsx'
 import { Empty, Part } from '../parts/notices.tsx'
-import { Code, Id, State, type Tone } from '../parts/state.tsx'
+import { Code } from '../parts/state.tsx'
 import { Pager, Sub, Table } from '../parts/table.tsx'
 import { say } from '../parts/toast.tsx'
 import type { PageProps } from '../router.ts'
 import { EndpointForm } from '../webhooks/endpoint-form.tsx'
 import { RotateSecret } from '../webhooks/rotate-secret.tsx'
 import { TestEvent } from '../webhooks/test-event.tsx'
+import { DeliveryDetail, DeliveryState } from './delivery.tsx'
 import type { Delivery } from './platform-types.ts'
 import { session } from './session.ts'
 
 const REFRESH_MS = 5000
-
-const STATES: Readonly<Record<string, readonly [tone: Tone, word: string]>> = {
-  pending: ['hold', 'Waits'],
-  delivered: ['ok', 'Delivered'],
-  failed: ['bad', 'Failed'],
-  exhausted: ['bad', 'Exhausted'],
-  paused: ['hold', 'Paused'],
-}
-
-const DeliveryState = ({ state }: Pick<Delivery, 'state'>) => {
-  const [tone, word] = STATES[state] ?? ['idle', state]
-  return <State tone={tone}>{word}</State>
-}
 
 interface Registration {
   readonly url: string
@@ -90,7 +78,11 @@ export function Page({ params }: PageProps) {
           }
         </Part>
       </section>
-      {open && <Attempts id={open} onClose={() => setOpen(undefined)} />}
+      {open && (
+        <Dialog title="Delivery" onClose={() => setOpen(undefined)} isSheet>
+          <DeliveryDetail id={open} onChange={deliveries.reload} />
+        </Dialog>
+      )}
     </main>
   )
 }
@@ -202,54 +194,5 @@ function DeliveryTable({ deliveries, onOpen, onChange }: DeliveryTableProps) {
         },
       ]}
     />
-  )
-}
-
-interface AttemptsProps {
-  readonly id: string
-  readonly onClose: () => void
-}
-
-/** The attempts of a delivery with the bodies of their responses. */
-function Attempts({ id, onClose }: AttemptsProps) {
-  const delivery = useLoaded<Delivery>(`/portal/api/deliveries/${id}`)
-  return (
-    <Dialog title="Delivery" onClose={onClose} isSheet>
-      <Part of={delivery} subject="the delivery">
-        {({ event_type, event_id, state, attempts, next_attempt_at }) => (
-          <>
-            <dl class="kv">
-              <dt>Event</dt>
-              <dd>
-                <span class="mono">{event_type}</span> <Id id={event_id} subject="event id" />
-              </dd>
-              <dt>State</dt>
-              <dd>
-                <DeliveryState state={state} />
-              </dd>
-              {next_attempt_at && (
-                <>
-                  <dt>Next attempt</dt>
-                  <dd>{instant(next_attempt_at)}</dd>
-                </>
-              )}
-            </dl>
-            {attempts.map((attempt) => (
-              <section class="section" key={attempt.n}>
-                <h3>Attempt {attempt.n}</h3>
-                <p>
-                  <Code status={attempt.status} /> {attempt.error ?? 'accepted'} ·{' '}
-                  {duration(attempt.duration_ms)} · {instant(attempt.at)}
-                </p>
-                {attempt.response_body && (
-                  // biome-ignore lint/a11y/noNoninteractiveTabindex: long bodies scroll
-                  <pre tabIndex={0}>{attempt.response_body}</pre>
-                )}
-              </section>
-            ))}
-          </>
-        )}
-      </Part>
-    </Dialog>
   )
 }
