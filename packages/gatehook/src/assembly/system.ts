@@ -59,6 +59,11 @@ export function assembleSystem(
         configuration: describeConfig(config),
         figures: {
           keys: () => countKeys(db),
+          index_builds: async () =>
+            (await indexes.report()).map(({ waitsFor, ...build }) => ({
+              ...build,
+              waits_for: waitsFor,
+            })),
           signing_keys: () => listSigningKeyStates(db, clock.now()),
           ...figures,
         },

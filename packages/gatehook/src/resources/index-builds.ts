@@ -100,11 +100,21 @@ export function describeBuild({ table, name, phase, fraction, waitsFor }: IndexB
 const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   delay(ms, undefined, { ref: false, ...(signal && { signal }) }).catch(() => undefined)
 
+interface MissingIndexState {
+  readonly table: string
+  readonly name: string
+  readonly phase: string | null
+  readonly progress: number
+  readonly waitsFor: number | null
+}
+
 export interface IndexBuilder {
   /** The keys of the missing indexes of each resource, which lists must not use. */
   readonly missingIndexes: ReadonlyMap<string, ReadonlySet<string>>
   /** Creates the missing indexes, and waits for the end. `onReady` receives a line for each. */
   finish(onProgress: (line: string) => void, onReady?: (line: string) => void): Promise<void>
+  /** Returns the missing indexes with the progress of their builds, by any node. */
+  report(): Promise<readonly MissingIndexState[]>
   /** Creates the missing indexes in the background. */
   start(): void
   /** Ends the background work; a build that this node began continues in the database. */
@@ -151,6 +161,18 @@ export function createIndexBuilder({ db, log, changes }: IndexBuilderDeps): Inde
   return {
     missingIndexes: keys,
     finish: (onProgress, report = () => {}) => apply({ onReady: reportReady(report), onProgress }),
+    async report() {
+      const isMissing = ({ table, columns }: MissingIndex) =>
+        keys.get(table)!.has(indexKey(columns))
+      const missing = changes.missing.filter(isMissing)
+      if (missing.length === 0) return []
+      const builds = await db.indexBuilds()
+      return missing.map(({ table, name }) => {
+        const build = builds.find((candidate) => candidate.name === name)
+        const { phase = null, fraction: progress = 0, waitsFor = null } = build ?? {}
+        return { table, name, phase, progress, waitsFor }
+      })
+    },
     start() {
       if (changes.missing.length + changes.unused.length > 0) running ??= run()
     },

@@ -93,6 +93,25 @@ const figures = {
       migrations: b.int(0).describe('The applied migrations of the engine.').example(24),
     })
     .describe('The database.'),
+  index_builds: b
+    .list(
+      b.object({
+        name: b.text().describe('The name of the index.').example('things_by_size'),
+        table: b.text().describe('The name of its table.').example('things'),
+        phase: b
+          .text()
+          .nullable()
+          .describe('The step of the database; null while no node creates it.')
+          .example('building index: scanning table'),
+        progress: b.number().describe('The completed part, 0 to 1; an estimate.').example(0.35),
+        waits_for: b
+          .int(0)
+          .nullable()
+          .describe('The process of the database with a transaction that must end first.')
+          .example(null),
+      }),
+    )
+    .describe('Indexes that the declaration requires and PostgreSQL does not have yet.'),
   jobs: b
     .list(
       b.object({

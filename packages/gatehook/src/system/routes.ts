@@ -139,6 +139,7 @@ export const systemRoute = (options: SystemOptions): Route =>
       nodes: await figures.nodes(),
       queue: await figures.queue(),
       storage: await figures.storage(),
+      index_builds: await figures.index_builds(),
       jobs: await figures.jobs(),
       request_log: await figures.request_log(),
       signing_keys: await figures.signing_keys(),

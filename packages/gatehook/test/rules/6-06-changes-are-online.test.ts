@@ -111,6 +111,13 @@ test('while an index is missing, lists that need it are bounded', async (t) => {
   const waiting = new Promise<string>((resolve) => (report = resolve))
   const finished = next.app.finishIndexes((line) => report(line))
   assert.match(await waiting, /^index notes_by_size of table notes: 0 %, waiting for writers/)
+  const admin = next.as(await next.key({ scopes: ['admin'], mode: 'live' }))
+  const [build] = (await admin.get('/admin/system')).body.index_builds
+  assert.deepEqual(
+    [build.name, build.phase, build.progress],
+    ['notes_by_size', 'waiting for writers before build', 0],
+  )
+  assert.equal(typeof build.waits_for, 'number')
   const bounded = await next.get(sorted)
   assert.deepEqual([bounded.status, bounded.body.error], [400, 'query_too_expensive'])
   assert.equal(await statusOf(next, `${PATH}?limit=2`), 200)
@@ -119,6 +126,7 @@ test('while an index is missing, lists that need it are bounded', async (t) => {
   await release()
   await finished
   assert.equal(await statusOf(next, sorted), 200)
+  assert.deepEqual((await admin.get('/admin/system')).body.index_builds, [])
   const filtered = (await next.get(`${PATH}?size=7`)).body.data
   assert.deepEqual(
     filtered.map(({ text }: { text: string }) => text),

@@ -110,6 +110,7 @@ test('/admin/system returns health, counts and configuration', async () => {
         rate_per_s: 0,
       }),
       storage: () => ({ bytes: 0, monitoring_bytes: 0, migrations: 0 }),
+      index_builds: () => [],
       jobs: () => [],
       request_log: () => ({ mode: 'all', stored: 0, sampled: 0, dropped: 0 }),
       signing_keys: () => [],

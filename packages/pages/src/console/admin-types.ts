@@ -333,6 +333,13 @@ export type System = {
     readonly monitoring_bytes: number
     readonly migrations: number
   }
+  readonly index_builds: readonly {
+    readonly name: string
+    readonly table: string
+    readonly phase: string | null
+    readonly progress: number
+    readonly waits_for: number | null
+  }[]
   readonly jobs: readonly {
     readonly name: string
     readonly last_at: string

@@ -25,6 +25,7 @@ export function Page() {
         {(body) => (
           <>
             <Health body={body} />
+            <IndexBuilds rows={body.index_builds} />
             <Summary body={body} />
             <Nodes rows={body.nodes} />
             <Jobs rows={body.jobs} />
@@ -54,6 +55,14 @@ const Health = ({ body: { health } }: { readonly body: System }) =>
       {health.reasons.map(({ message }) => message).join(' ')}
     </Notice>
   )
+
+const IndexBuilds = ({ rows }: { readonly rows: System['index_builds'] }) =>
+  rows.map(({ name, table, phase, progress }) => (
+    <Notice key={name} tone="warn" word={`${Math.floor(progress * 100)} %`}>
+      Index <code>{name}</code> of {table}: {phase ?? 'waits for a node'}. Lists that need it are
+      bounded.
+    </Notice>
+  ))
 
 const MIB = 1024 * 1024
 
