@@ -3,7 +3,7 @@ import { f, resource, service } from 'gatehook'
 
 const authors = resource('authors', {
   fields: {
-    id: f.id(),
+    id: f.id('au'),
     name: f.string().min(1),
     site: f.url().nullable().default(null),
     prizes: f.array(f.string(), { max: 3 }).default([]),
@@ -29,7 +29,7 @@ const readers = resource('readers', {
 const books = resource('books', {
   fields: {
     id: f.id(),
-    author_id: f.ref('authors'),
+    author_id: f.ref('authors', 'au'),
     title: f.string().min(1).max(200),
     status: f.oneOf(['in', 'out', 'lost']).default('in').readonly(),
     pages: f.int().min(1).max(5000).describe('Without the cover.'),

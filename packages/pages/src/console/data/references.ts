@@ -16,7 +16,7 @@ interface ReferenceRequest {
   readonly ids: readonly DataRow['id'][]
 }
 
-const isId = (value: unknown): value is DataRow['id'] =>
+export const isId = (value: unknown): value is DataRow['id'] =>
   typeof value === 'number' || typeof value === 'string'
 
 const compareIds = (left: DataRow['id'], right: DataRow['id']): number => (left < right ? -1 : 1)

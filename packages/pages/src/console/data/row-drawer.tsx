@@ -11,7 +11,7 @@ import { Segments } from '../../parts/segments.tsx'
 import { go, href } from '../../router.ts'
 import { mayChange } from '../session.ts'
 import { detailOf, isJsonText } from './field-value.tsx'
-import { type NameOfReference, useReferences } from './references.ts'
+import { isId, type NameOfReference, useReferences } from './references.ts'
 import {
   type DataRow,
   type DataScope,
@@ -162,7 +162,7 @@ const Facts = ({ resource, row, nameOf }: FactsProps) => (
           <>
             <dt class="mono">{field.name}</dt>
             <dd>
-              {field.of !== null && typeof value === 'number' ? (
+              {field.of !== null && isId(value) ? (
                 <a href={href(`/console/data/${field.of}/${value}`)}>
                   {value}
                   {name !== undefined && `, ${name}`}
