@@ -26,7 +26,10 @@ interface SeedDeps {
 /** The number of created rows by resource; empty if the scope has rows already. */
 export type SeedCounts = Readonly<Record<string, number>>
 
-/** Fills an empty scope in one transaction. The same declaration yields the same rows. */
+/**
+ * Fills an empty scope in one transaction. The same declaration yields the same rows, except for
+ * ids that are texts.
+ */
 export async function seedService(
   service: ServiceDefinition,
   scope: Scope,

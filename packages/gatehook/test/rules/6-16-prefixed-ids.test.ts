@@ -1,7 +1,8 @@
 /** §6.16: `f.id('bk')` gives rows ids as text, which sort by time and cannot be guessed. */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { isPrefixedId } from '../../src/kernel/row-id.ts'
 
@@ -285,3 +286,26 @@ eachService(
   },
   hotel,
 )
+
+test('two nodes create different ids, and continue each other’s pages [postgres]', async (t) => {
+  const first = await openService(t, 'postgres', hotel)
+  const second = await openService(t, 'postgres', { ...hotel, url: first.url })
+  const created = await Promise.all(
+    [first, second, first, second].map((node) => createBookings(node, 5)),
+  )
+  const ids = created.flat().sort()
+  assert.equal(new Set(ids).size, 20)
+  const visited: string[] = []
+  let query = 'pagination=keyset&limit=4'
+  for (const node of [first, second, first, second, first]) {
+    const { body } = await node.get(`/api/v1/bookings?${query}`)
+    visited.push(...body.data.map(({ id }: { id: string }) => id))
+    query = `after_id=${body.after_id}&limit=4`
+  }
+  assert.deepEqual(visited, ids)
+  const page = await first.get('/api/v1/bookings?sort=-id&limit=15')
+  const rest = await second.get(`/api/v1/bookings?sort=-id&cursor=${page.body.next_cursor}`)
+  assert.equal(rest.body.data.at(-1).id, ids[0])
+  const paid = await second.post('/api/v1/payments', { booking_id: ids[0], amount: 1 })
+  assert.equal((await first.get(`/api/v1/payments/${paid.body.id}`)).body.booking_id, ids[0])
+})
