@@ -3,11 +3,13 @@ import { countKeys } from '../access/store.ts'
 import { describeConfig } from '../config/describe.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { purgeRecords } from '../idempotency/store.ts'
+import { wallClock } from '../kernel/clock.ts'
 import type { Lister } from '../lists/list.ts'
 import type { InstallationFigures } from '../monitoring/installation-figures.ts'
 import { extendSessions } from '../people/operator-store.ts'
 import { purgeQuota } from '../quota/store.ts'
 import { followClock } from '../system/clock.ts'
+import { createClockDifference } from '../system/clock-difference.ts'
 import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../system/health.ts'
 import { followPromotions, reportLostEvents } from '../system/promotions.ts'
 import { auditRoute, clockRoutes, probeRoutes, rootRoute, systemRoute } from '../system/routes.ts'
@@ -34,17 +36,20 @@ export function assembleSystem(
   { service, versions, keeper, keys, trail, indexes }: PreparedDatabase,
   { list, perform, collections, isDraining, secrets, figures }: SystemAssembly,
 ): Component {
+  const clockDifference = createClockDifference({ db, clock: wallClock, log })
   const read = {
     database: databaseCheck(db),
     migrations: migrationCheck(db),
     draining: drainCheck(isDraining),
+    clock: clockDifference.check,
   }
   const write = { ...read, writes: writeCheck(db, clock), master_secret: secrets.check }
   let stopClock = async () => {}
   let stopPromotions = async () => {}
+  let stopMeasuring = async () => {}
   return {
     routes: [
-      ...probeRoutes({ read, write }, log),
+      ...probeRoutes({ read, write, warnings: { clock: clockDifference.warning } }, log),
       rootRoute({ name: service.name, versions, collections, links: LINKS }),
       auditRoute(list, trail),
       ...(keeper ? clockRoutes(keeper, perform, extendSessions) : []),
@@ -69,6 +74,7 @@ export function assembleSystem(
         },
       }),
     ],
+    metrics: [clockDifference.metric],
     chores: {
       ...trail.chores,
       answers: () => purgeRecords(db, clock.now()),
@@ -78,6 +84,7 @@ export function assembleSystem(
       trail.start()
       indexes.start()
       if (keeper) stopClock = followClock(keeper, log)
+      stopMeasuring = clockDifference.start()
       const report = reportLostEvents({ db, log, clock, random, trail, recent })
       stopPromotions = followPromotions({ db, log, report })
     },
@@ -85,6 +92,7 @@ export function assembleSystem(
       await indexes.stop()
       await stopClock()
       await stopPromotions()
+      await stopMeasuring()
       await keys.idle()
       await trail.stop()
     },

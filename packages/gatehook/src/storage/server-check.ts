@@ -8,10 +8,10 @@ import type { Log } from '../kernel/log.ts'
 import { type Database, StorageError } from './database.ts'
 import { sql } from './sql.ts'
 
-/** Clock difference that is logged as a warning. */
-const WARN_MS = 5_000
+/** Clock difference that is reported: comparisons between nodes tolerate as much. */
+export const CLOCK_WARN_MS = 2_000
 /** Clock difference that stops the start: tokens, leases and retries would be wrong by as much. */
-const REFUSE_MS = 60_000
+export const CLOCK_REFUSE_MS = 60_000
 
 /** Throws `StorageError` for a standby, and for a clock that differs by more than 60 s. */
 export async function checkServer(
@@ -21,11 +21,8 @@ export async function checkServer(
   durability: DatabaseTarget['durability'] = 'local',
 ): Promise<void> {
   if (db.name !== 'postgres') return
-  const sentMs = clock.now()
   const row = await db.get(sql`SELECT pg_is_in_recovery() AS standby,
-    CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now_ms,
     current_setting('synchronous_standby_names') AS synchronous_standbys`)
-  const receivedMs = clock.now()
   if (row!.standby) {
     throw new StorageError(
       'The database is a standby and accepts no writes. Name the primary in the address.',
@@ -37,10 +34,32 @@ export async function checkServer(
         "synchronous_standby_names there, such as 'ANY 1 (*)', or GATEHOOK_DURABILITY=local.",
     )
   }
-  const differenceMs = Math.round(Number(row!.now_ms) - (sentMs + receivedMs) / 2)
-  const sentence =
-    `The clock of this node differs from the database's by ${Math.abs(differenceMs) / 1000} s. ` +
-    'Synchronise both, for example with chrony.'
-  if (Math.abs(differenceMs) > REFUSE_MS) throw new StorageError(sentence)
-  if (Math.abs(differenceMs) > WARN_MS) log.warn({ clock_difference_ms: differenceMs }, sentence)
+  const differenceMs = (await readClockDifference(db, clock))!
+  const sentence = describeClockDifference(differenceMs)
+  if (Math.abs(differenceMs) > CLOCK_REFUSE_MS) throw new StorageError(sentence)
+  if (Math.abs(differenceMs) > CLOCK_WARN_MS) {
+    log.warn({ clock_difference_ms: differenceMs }, sentence)
+  }
 }
+
+/**
+ * Returns how far the clock of the database is ahead of `clock`, at least: the duration of the
+ * request is deducted. Undefined on SQLite.
+ */
+export async function readClockDifference(
+  db: Pick<Database, 'name' | 'get'>,
+  clock: Clock,
+): Promise<number | undefined> {
+  if (db.name !== 'postgres') return undefined
+  const sentMs = clock.now()
+  const row = await db.get(sql`SELECT
+    CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now_ms`)
+  const receivedMs = clock.now()
+  const databaseMs = Math.round(Number(row!.now_ms))
+  if (databaseMs > receivedMs) return databaseMs - receivedMs
+  return Math.min(0, databaseMs - sentMs)
+}
+
+export const describeClockDifference = (differenceMs: number): string =>
+  `The clock of this node differs from the database's by ${Math.abs(differenceMs) / 1000} s. ` +
+  'Synchronise both, for example with chrony.'

@@ -38,6 +38,8 @@ const UNREADY_REASON = {
   message: 'The database does not accept writes at the moment.',
 }
 
+const SKEWED = 'The clock of this node differs from the database’s by 3.2 s. Synchronise both.'
+
 const readiness = b
   .object({
     status: b.oneOf(['ready', 'not_ready']),
@@ -50,6 +52,10 @@ const readiness = b
       )
       .describe('Why the node is not ready; empty if it is.')
       .example([]),
+    warnings: b
+      .list(b.object({ check: b.text().example('clock'), message: b.text().example(SKEWED) }))
+      .optional()
+      .describe('Faults that the node tolerates; absent without any.'),
   })
   .named('Readiness')
 

@@ -30,6 +30,8 @@ interface ReadinessChecks {
   readonly read: HealthChecks
   /** For a node that also stores writes; includes the checks of reads. */
   readonly write: HealthChecks
+  /** Faults that the node tolerates. */
+  readonly warnings?: HealthChecks
 }
 
 /**
@@ -41,7 +43,9 @@ export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
   implement(operations.readiness, async (_call, _, { for: purpose = 'write' }) => {
     const reasons = await listUnreadyReasons(checks[purpose], log)
     const status = reasons.length === 0 ? 'ready' : 'not_ready'
-    const answer = respond(operations.readiness, { status, reasons }, NO_STORE)
+    const warnings = await listUnreadyReasons(checks.warnings ?? {}, log)
+    const body = { status, reasons, ...(warnings.length > 0 && { warnings }) } as const
+    const answer = respond(operations.readiness, body, NO_STORE)
     return status === 'ready' ? answer : { ...answer, status: 503 }
   }),
 ]

@@ -306,6 +306,10 @@ export type System = {
       readonly check: string
       readonly message: string
     }[]
+    readonly warnings?: readonly {
+      readonly check: string
+      readonly message: string
+    }[]
   }
   readonly release: string
   readonly node: string
