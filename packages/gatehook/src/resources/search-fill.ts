@@ -103,16 +103,21 @@ async function beginIndex(db: Database, resource: ResourceDefinition): Promise<v
   })
 }
 
+/** On SQLite the index follows the rows: sorting all entries at once is several times faster. */
 function tableDdl({ name, dialect }: Database, resource: ResourceDefinition): string[] {
   const { int, text } = dialect.types
   const table = wordTable(resource)
   const id = hasTextIds(resource) ? text : int
   const suffix = name === 'sqlite' ? ' WITHOUT ROWID' : ''
-  return [
-    `CREATE TABLE ${table} (scope ${int} NOT NULL, id ${id} NOT NULL, word ${text} NOT NULL,
-      PRIMARY KEY (scope, id, word))${suffix}`,
-    `CREATE INDEX ${table}_by_word ON ${table} (scope, word, id)`,
-  ]
+  const create = `CREATE TABLE ${table} (scope ${int} NOT NULL, id ${id} NOT NULL,
+    word ${text} NOT NULL, PRIMARY KEY (scope, id, word))${suffix}`
+  // On PostgreSQL, an index at the end would block the writes of nodes with another declaration.
+  return name === 'sqlite' ? [create] : [create, indexDdl(resource)]
+}
+
+function indexDdl(resource: ResourceDefinition): string {
+  const table = wordTable(resource)
+  return `CREATE INDEX IF NOT EXISTS ${table}_by_word ON ${table} (scope, word, id)`
 }
 
 async function fillIndex(
@@ -130,9 +135,18 @@ async function fillIndex(
     if (count === undefined) break
     rows += count
     if (rows % PROGRESS_ROWS === 0 && count > 0) progress(`table ${name}: ${rows} rows indexed`)
+    if (count < BATCH_ROWS) await finishIndex(db, resource)
   }
   if (rows > 0) progress(`table ${name}: search index of ${search.join(', ')} created`)
 }
+
+/** Creates the index of words, and notes that all rows are indexed. */
+const finishIndex = (db: Database, resource: ResourceDefinition): Promise<void> =>
+  db.migrate(async (tx, ddl) => {
+    await ddl(indexDdl(resource))
+    await tx.run(sql`UPDATE gh_search_indexes SET last_scope = NULL
+      WHERE resource = ${resource.name} AND fields = ${fieldsOf(resource)}`)
+  })
 
 /** Indexes the next rows. Returns their number; undefined if all rows are indexed. */
 async function fillBatch(
@@ -149,10 +163,13 @@ async function fillBatch(
   )
   if (!state || state.last_scope === null) return undefined
   const page = await readPage(tx, [state.last_scope, state.last], BATCH_ROWS)
-  for (const [scope, id, ...cells] of page) {
-    await index.add(tx, scope as number, id as RowId, cells)
-  }
-  const [scope, id] = page.length === BATCH_ROWS ? page.at(-1)! : [null, null]
+  const rows = page.map(([scope, id, ...cells]) => ({
+    scope: scope as number,
+    id: id as RowId,
+    cells,
+  }))
+  await index.add(tx, ...rows)
+  const [scope, id] = page.at(-1) ?? [state.last_scope, state.last]
   await tx.run(sql`UPDATE gh_search_indexes SET last_scope = ${scope}, ${column} = ${id}
     WHERE resource = ${name}`)
   return page.length

@@ -21,12 +21,19 @@ function wordsOfCells(cells: readonly Value[]): string[] {
   return [...words].slice(0, ROW_WORDS_MAX)
 }
 
-/** Entries per statement. Rows of every number of words use these few texts. */
-const STATEMENT_ENTRIES = [64, 8, 1] as const
+/** Entries per statement. Any number of entries is inserted by these few texts. */
+const STATEMENT_ENTRIES = [1024, 64, 8, 1] as const
+
+/** A row with the cells of its searched fields. */
+interface SearchedRow {
+  readonly scope: number
+  readonly id: RowId
+  readonly cells: readonly Value[]
+}
 
 export interface SearchIndex {
-  /** Adds the words of a row; existing ones stay. `cells`: those of the searched fields. */
-  add(tx: Tx, scope: number, id: RowId, cells: readonly Value[]): Promise<void>
+  /** Adds the words of rows; existing ones stay. */
+  add(tx: Tx, ...rows: readonly SearchedRow[]): Promise<void>
   remove(tx: Tx, scope: number, id: RowId): Promise<void>
 }
 
@@ -39,12 +46,16 @@ export function createSearchIndex(definition: Pick<ResourceDefinition, 'name'>):
     return { count, insert: prepareStatement(text) }
   })
   return {
-    async add(tx, scope, id, cells) {
-      const words = wordsOfCells(cells)
-      while (words.length > 0) {
-        const { count, insert } = insertions.find((insertion) => insertion.count <= words.length)!
-        const part = words.splice(0, count)
-        await tx.run(insert(part.flatMap((word) => [scope, id, word])))
+    async add(tx, ...rows) {
+      // In the order of the key, which is that of the rows; the words of a row are few.
+      const entries = rows.flatMap(({ scope, id, cells }) =>
+        wordsOfCells(cells).map((word) => [scope, id, word]),
+      )
+      for (let from = 0; from < entries.length; ) {
+        const left = entries.length - from
+        const { count, insert } = insertions.find((insertion) => insertion.count <= left)!
+        await tx.run(insert(entries.slice(from, from + count).flat()))
+        from += count
       }
     },
     async remove(tx, scope, id) {
@@ -63,18 +74,14 @@ export function withSearchIndex(store: RowStore, definition: ResourceDefinition)
   )
   const addWords = async (tx: Tx, scope: number, id: RowId) => {
     const [cells] = await tx.arrays(select([scope, id]))
-    if (cells) await index.add(tx, scope, id, cells)
+    if (cells) await index.add(tx, { scope, id, cells })
   }
   return {
     ...store,
     async insert(tx, scope, row) {
       const id = await store.insert(tx, scope, row)
-      await index.add(
-        tx,
-        scope,
-        id,
-        search.map((field) => (row[field] ?? null) as Value),
-      )
+      const cells = search.map((field) => (row[field] ?? null) as Value)
+      await index.add(tx, { scope, id, cells })
       return id
     },
     async update(tx, scope, id, changed) {

@@ -7,6 +7,7 @@ import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { migrateService } from '../../src/resources/migrate.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
+import { prepareStatement } from '../../src/storage/sql.ts'
 import { follow, idsOf, ok, refused, run, styles } from '../lists/rows.ts'
 
 const access = {
@@ -224,6 +225,40 @@ eachDatabase('a start indexes existing rows, and again after a change', async (d
   }
   await start(db, guests(['name'], [migration]))
   assert.deepEqual(new Set(await wordsIn(db)), new Set(['x']))
+})
+
+eachDatabase('an interrupted index of existing rows resumes after its last batch', async (db) => {
+  await migrateEngine(db, { clock: wallClock })
+  await start(db, guests([]))
+  await run(
+    db,
+    `WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < 2500)
+     INSERT INTO guests (scope, name, note) SELECT 2 + n / 1500, 'm' || n || ' all', '' FROM g`,
+  )
+  const indexNames = async () => {
+    const catalog = db.name === 'sqlite' ? 'sqlite_schema' : 'pg_indexes'
+    const name = db.name === 'sqlite' ? 'name' : 'indexname'
+    const rows = await db.all(prepareStatement(`SELECT ${name} AS name FROM ${catalog}`)([]))
+    return rows.map((row) => row.name)
+  }
+  let written = 0
+  const failing: typeof db = Object.create(db, {
+    write: {
+      value: (change: Parameters<typeof db.write>[0]) => {
+        written += 1
+        if (written > 2) throw new Error('killed')
+        return db.write(change)
+      },
+    },
+  })
+  await assert.rejects(start(failing, guests(['name'])), /killed/)
+  assert.equal((await wordsIn(db)).length, 4000, 'two batches')
+  assert.deepEqual(await start(db, guests(['name'])), [
+    'table guests: search index of name created',
+  ])
+  const words = await wordsIn(db)
+  assert.deepEqual([words.length, new Set(words).size], [5000, 2501])
+  assert.ok((await indexNames()).includes('gh_words_guests_by_word'))
 })
 
 test('a declaration of a search names texts', () => {
