@@ -174,6 +174,10 @@ function remedyLines(
       ...code(`${version}: { released: '${today}' },`),
     ])
   for (const stub of stubs) {
+    if (stub.fields !== undefined) {
+      const place = `Add to the fields of ${stub.resource}, for the filters and sorts of ${base}:`
+      steps.push([place, '', ...code(stub.fields)])
+    }
     const place = `Add to the declaration of ${stub.resource}, ${placeOf(version, fresh)}:`
     steps.push([place, '', ...code(stub.code)])
   }

@@ -3,6 +3,7 @@
  * current ones, and returns the change between them as data and as TypeScript. Pure.
  */
 import { isEqual } from './document.ts'
+import { type FieldSplit, splitDeclaration, splitSql } from './field-split.ts'
 import type { LockedField, LockedFields } from './lock.ts'
 import { conversionOf, fieldCode, hasSameStorage, placeholderCode } from './stub-conversion.ts'
 
@@ -23,6 +24,9 @@ export interface BeforeStub {
   readonly code: string
   /** The SQL migration that a renamed column needs. */
   readonly sql: readonly string[]
+  /** The field that several new ones replace, and the lines that derive its value. */
+  readonly split?: FieldSplit | undefined
+  readonly fields?: string
 }
 
 /** Returns undefined if the current fields break no caller. */
@@ -31,7 +35,9 @@ export function beforeStub(
   version: string,
   promised: LockedFields,
   current: LockedFields,
+  split?: FieldSplit,
 ): BeforeStub | undefined {
+  if (split) return splitStub(resource, version, split, [promised, current])
   const pairs = pairFields(promised, current)
   if (pairs.length === 0) return undefined
   const oldNames = pairs.flatMap(({ old }) => old ?? [])
@@ -47,6 +53,41 @@ export function beforeStub(
     .map(([old, now]) => `ALTER TABLE ${resource} RENAME COLUMN ${old} TO ${now}`)
   const change = { resource, pairs, had, hadNot, renamed, sql }
   return { ...change, code: stubCode(change, version, promised, current) }
+}
+
+/** Returns the change of a split field, beside the changes of the other fields. */
+function splitStub(
+  resource: string,
+  version: string,
+  split: FieldSplit,
+  [promised, current]: readonly [promised: LockedFields, current: LockedFields],
+): BeforeStub {
+  const { old, parts, derived } = split
+  const without = (fields: LockedFields, names: readonly string[]): LockedFields =>
+    Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
+  const rest = pairFields(without(promised, [old]), without(current, parts))
+  const pairs: FieldPair[] = [
+    ...parts.map((now) => ({ old: undefined, now })),
+    { old, now: derived },
+    ...rest,
+  ]
+  const present = { ...current, [derived]: promised[old]! }
+  const sameNames = rest.filter(
+    (pair) => pair.old && pair.now && hasSameStorage(promised[pair.old]!, current[pair.now]!),
+  )
+  const change = {
+    resource,
+    pairs,
+    had: Object.fromEntries(
+      pairs.flatMap((pair) => (pair.old ? [[pair.old, promised[pair.old]!]] : [])),
+    ),
+    hadNot: pairs.flatMap(({ now }) => now ?? []),
+    renamed: Object.fromEntries([[old, derived], ...sameNames.map((pair) => [pair.old, pair.now])]),
+    sql: splitSql(resource, split),
+    split,
+    fields: splitDeclaration(split),
+  }
+  return { ...change, code: stubCode(change, version, promised, present) }
 }
 
 /** Returns the members of a field that callers can observe. */

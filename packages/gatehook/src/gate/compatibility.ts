@@ -4,6 +4,7 @@
  */
 import { type BeforeStub, beforeStub } from './before-stub.ts'
 import { diffDocuments } from './document-diff.ts'
+import { findSplit, listedFields } from './field-split.ts'
 import type { OperationFinding } from './finding.ts'
 import { type Lock, lockOf, type VersionPromise } from './lock.ts'
 
@@ -63,9 +64,11 @@ export function remedyFor(
   const fresh = Object.hasOwn(lock.versions, newest)
   const version = fresh ? `v${Number(newest.slice(1)) + 1}` : newest
   const current = declared.get(base)!.fields
-  const stubs = Object.entries(lock.versions[base]!.fields).flatMap(
-    ([resource, fields]) =>
-      beforeStub(resource, version, fields, current[resource] ?? fields) ?? [],
-  )
+  const { fields: promised, document } = lock.versions[base]!
+  const stubs = Object.entries(promised).flatMap(([resource, fields]) => {
+    const now = current[resource] ?? fields
+    const split = findSplit(fields, now, listedFields(document, resource), base)
+    return beforeStub(resource, version, fields, now, split) ?? []
+  })
   return { version, fresh, base, stubs }
 }

@@ -1,0 +1,110 @@
+/**
+ * §8.11: a field that lists filter and sort is split in a new version. The recipe that `gatehook
+ * check` prints derives the old value by SQL, so that the old version filters and sorts by it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eachService } from '../../../../test/rig/service.ts'
+import { f, resource, service } from '../../src/gatehook.ts'
+import { gatehook } from '../cli/process.ts'
+import { copyOfService } from '../gate/service-copy.ts'
+
+const access = { read: 'g:read', create: 'g:write', update: 'g:write', delete: false } as const
+
+const guests = resource('guests', {
+  fields: {
+    id: f.id(),
+    first_name: f.string().max(200),
+    last_name: f.string().max(200),
+    name_v1: f.derived(f.string().max(200), "trim(first_name || ' ' || last_name)"),
+  },
+  list: { filter: ['name_v1'], sort: ['name_v1', 'last_name'] },
+  access,
+  events: ['guest.created', 'guest.updated'],
+}).before('v2', {
+  why: 'A name has two parts.',
+  had: { name: f.string().max(200) },
+  hadNot: ['first_name', 'last_name', 'name_v1'],
+  up: ({ name }) => {
+    const [first_name = '', ...others] = name.split(' ')
+    return { first_name, last_name: others.join(' '), name_v1: name }
+  },
+  down: ({ name_v1 }) => ({ name: name_v1 }),
+  renamed: { name: 'name_v1' },
+})
+
+const HOTEL = {
+  service: service({
+    name: 'hotel',
+    versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+    resources: [guests],
+  }),
+}
+
+eachService(
+  'the old version filters, sorts, writes and reads the field that was split',
+  async ({ get, post, patch }) => {
+    const created = await post('/api/v1/guests', { name: 'Ada Lovelace' })
+    assert.deepEqual([created.status, created.body], [201, { id: 1, name: 'Ada Lovelace' }])
+    await post('/api/v2/guests', { first_name: 'Grace', last_name: 'Hopper' })
+    await post('/api/v1/guests', { name: 'Barbara Liskov' })
+    const names = async (query: string) =>
+      (await get(`/api/v1/guests?${query}`)).body.data.map(({ name }: { name: string }) => name)
+    assert.deepEqual(await names('sort=-name'), ['Grace Hopper', 'Barbara Liskov', 'Ada Lovelace'])
+    assert.deepEqual(await names('name=Grace Hopper'), ['Grace Hopper'])
+    const patched = await patch('/api/v1/guests/1', { name: 'Ada King' })
+    assert.deepEqual([patched.status, patched.body.name], [200, 'Ada King'])
+    const { first_name, last_name } = (await get('/api/v2/guests/1')).body
+    assert.deepEqual([first_name, last_name], ['Ada', 'King'])
+    assert.deepEqual(await names('name[gt]=Ada King&sort=name'), ['Barbara Liskov', 'Grace Hopper'])
+  },
+  HOTEL,
+)
+
+test('gatehook check prints the recipe, which restores the promise', async (t) => {
+  const copy = copyOfService(t)
+  copy.edit(
+    'resources/users.ts',
+    [
+      '    name: f.string().min(1).max(200),',
+      '    first_name: f.string().max(200),\n    last_name: f.string().max(200),',
+    ],
+    ["filter: ['id', 'name', ", "filter: ['id', "],
+    ["sort: ['id', 'name', ", "sort: ['id', "],
+    ['return { name,', "return { first_name: name, last_name: 'Ng',"],
+    ["fields: ['name']", "fields: ['first_name', 'last_name']"],
+  )
+  assert.deepEqual(await copy.compile(), [])
+  const check = (...words: string[]) => gatehook({ cwd: copy.folder }, 'check', ...words)
+  const refused = await check()
+  assert.equal(refused.exit, 1)
+  for (const part of [
+    `name_v2: f.derived(f.string().min(1).max(200), "trim(first_name || ' ' || last_name)"),`,
+    "// and 'name_v2' in list.filter and list.sort",
+    "renamed: { name: 'name_v2' },",
+    "ALTER TABLE users ADD COLUMN first_name {text} NOT NULL DEFAULT '';",
+  ]) {
+    assert.ok(refused.stdout.includes(part), refused.stdout)
+  }
+  const { mend, remaining } = JSON.parse((await check('--json')).stdout)
+  assert.deepEqual(remaining, [])
+  const [stub] = mend.stubs
+  const [field] = stub.fields.split('\n')
+  copy.edit(
+    'resources/users.ts',
+    ['    email: f.email()', `    ${field}\n    email: f.email()`],
+    ["filter: ['id', ", "filter: ['id', 'name_v2', "],
+    ["sort: ['id', ", "sort: ['id', 'name_v2', "],
+    [
+      "fields: ['first_name', 'last_name'] } })",
+      `fields: ['first_name', 'last_name'] } })\n${stub.code}`,
+    ],
+  )
+  copy.edit('service.ts', [
+    "v2: { released: '2026-06-01' },",
+    "v2: { released: '2026-06-01' },\nv3: { released: '2026-11-21' },",
+  ])
+  assert.deepEqual(await copy.compile(), [])
+  const passed = await check()
+  assert.equal(passed.exit, 0, passed.stdout + passed.stderr)
+})
