@@ -64,14 +64,16 @@ const shots: readonly Shot[] = [
   },
   {
     name: 'versions',
-    path: '/console/versions?range=24h',
+    path: '/console/versions',
     before: (page) => page.getByRole('button', { name: 'Move the end…' }).first().waitFor(),
   },
+  { name: 'traffic', path: '/console/versions?range=24h' },
   {
     name: 'brownout',
     path: '/console/versions',
     before: (page) => page.getByRole('button', { name: 'Announce a brownout…' }).first().click(),
   },
+  { name: 'jobs', path: '/console/jobs' },
   { name: 'keys', path: '/console/keys' },
   { name: 'key', path: `/console/keys/${traffic.reader.id}` },
   {

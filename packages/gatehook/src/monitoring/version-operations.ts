@@ -126,7 +126,7 @@ export const versionTrafficOperations = {
               requests: b.number().describe('Requests on this day.').example(140),
             }),
           )
-          .describe('Corners of a line of straight pieces, from today over 400 days.'),
+          .describe('Corners of a line of straight pieces, from today over 800 days.'),
       })
       .named('VersionForecast'),
   }),

@@ -45,7 +45,7 @@ test('the forecast falls until a caller is gone, and those that do not move rema
   assert.deepEqual(forecastIn([falling, Array(20).fill(40)]), [
     ['2026-12-01', 140],
     ['2026-12-11', 40],
-    ['2028-01-05', 40],
+    ['2029-02-08', 40],
   ])
 })
 
@@ -54,7 +54,7 @@ test('the forecast without requests is empty, and after the last request it is z
   const stopped = forecastIn([[90, 80, 70, 40, 20, 0, 0, 0, 0, 0, 0, 0]])
   assert.deepEqual(stopped, [
     ['2026-12-01', 0],
-    ['2028-01-05', 0],
+    ['2029-02-08', 0],
   ])
 })
 

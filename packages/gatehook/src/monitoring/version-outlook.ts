@@ -10,6 +10,8 @@ const DAYS_MIN = 7
 const FLAT_SHARE = 0.25
 /** A line that reaches zero later than this has no date. */
 const AHEAD_DAYS_MAX = 400
+/** The length of a forecast: an end is announced at least six months before. */
+const FORECAST_AHEAD_DAYS = 800
 
 interface Outlook {
   readonly kind: 'falling' | 'flat' | 'rising'
@@ -78,7 +80,7 @@ export function outlookOf(daily: readonly number[], todayMs: number): Outlook {
 
 /**
  * Returns the requests a day of all callers if the trend of each falling one continues and the
- * others stay: a line of straight pieces over 400 days. Empty without requests.
+ * others stay: a line of straight pieces over 800 days. Empty without requests.
  *
  * @param callers requests of each caller on complete days, the oldest first
  * @param todayMs the start of the day after them
@@ -90,7 +92,11 @@ export function forecastOf(
   const trends = callers.map(trendOf).filter(({ level, kind }) => level > 0 || kind === 'falling')
   if (trends.length === 0) return []
   const ends = trends.flatMap((trend) => daysLeft(trend) ?? [])
-  const corners = new Set([0, ...ends.filter((days) => days < AHEAD_DAYS_MAX), AHEAD_DAYS_MAX])
+  const corners = new Set([
+    0,
+    ...ends.filter((days) => days < FORECAST_AHEAD_DAYS),
+    FORECAST_AHEAD_DAYS,
+  ])
   return [...corners]
     .toSorted((a, b) => a - b)
     .map((days) => ({ atMs: todayMs + days * DAY_MS, requests: sumOn(trends, days) }))

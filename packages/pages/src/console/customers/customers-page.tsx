@@ -57,6 +57,7 @@ const columns: readonly Column<CustomerRow>[] = [
     name: 'deliveries',
     label: 'Deliveries',
     priority: 4,
+    class: 'nowrap',
     cell: ({ limits }) => limitWords(limits.delivery_rate, 'deliveries'),
   },
   {

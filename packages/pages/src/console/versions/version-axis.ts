@@ -7,7 +7,7 @@ import type { VersionForecast } from './version-types.ts'
 export const DAY_MS = 86_400_000
 const PAST_DAYS = 84
 /** The forecast is not longer. */
-const AHEAD_DAYS_MAX = 400
+const AHEAD_DAYS_MAX = 800
 /** The axis of a version that has no end yet. */
 const AHEAD_DAYS_WITHOUT_END = 90
 /** The part of the axis that is after the end. */

@@ -219,7 +219,13 @@ function EndChart({ rows, ending, axis, body, points }: EndChartProps) {
   const endMs = end === null ? Number.POSITIVE_INFINITY : Date.parse(end)
   const measured = rows.map((row, at) => {
     const values = completeDays(body, row.version)
-    const week = values.slice(-MEAN_DAYS)
+    const recent = values.slice(-MEAN_DAYS)
+    const week = recent.slice(
+      Math.max(
+        0,
+        recent.findIndex((value) => value !== 0),
+      ),
+    )
     const mean = Math.round(sumOf(week) / Math.max(1, week.length))
     return {
       name: row.version,
