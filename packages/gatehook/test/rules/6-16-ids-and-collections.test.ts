@@ -27,8 +27,9 @@ const booksWith = (search: readonly 'name'[]) =>
       person_id: f.ref('people').owner().nullable().default(null),
       name: f.string().max(40),
       readers: f.int().default(0),
+      shout: f.derived(f.string().max(41), "name || '!'"),
     },
-    list: { filter: ['readers'], sort: ['name'] },
+    list: { filter: ['readers', 'shout'], sort: ['name', 'shout'] },
     access: {
       read: 'books:read',
       create: 'books:write',
@@ -109,6 +110,10 @@ eachService(
     const rest = (await app.get(`/api/v2/books?q=red&cursor=${first.next_cursor}`)).body
     assert.deepEqual([...idsIn(first), ...idsIn(rest)], [red, tea, ink].sort())
     await app.patch(`/api/v2/books/${tea}`, { name: 'green tea' })
+    assert.deepEqual(await idsOf('shout=green tea!'), [tea])
+    const top = (await app.get('/api/v2/books?sort=-shout&limit=1')).body
+    const more = (await app.get(`/api/v2/books?sort=-shout&cursor=${top.next_cursor}`)).body
+    assert.deepEqual([...idsIn(top), ...idsIn(more)], [ink, red, tea, ids[2]])
     assert.equal((await app.delete(`/api/v2/books/${ink}`)).status, 204)
     assert.deepEqual(await idsOf('q=red'), [red])
     assert.deepEqual(await idsOf('deleted=true'), [ink])
