@@ -1,6 +1,6 @@
 /**
  * `npm run screens [PAGE…]`: starts the service with sample data, and takes a picture of each page
- * of the console at two widths in both themes, into `screens/`.
+ * of console, portal and docs at two widths in both themes, into `screens/`.
  */
 import { mkdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -26,6 +26,7 @@ const stage = await openConsoleStage({
 const { port } = receiver.address() as AddressInfo
 const traffic = await sendDay(stage, `http://127.0.0.1:${port}/hook`)
 const rejected = await stage.json('GET', '/admin/requests?error=insufficient_scope&limit=1')
+const [delivery] = (await stage.json('GET', '/admin/deliveries?limit=1')).data
 const year = new Date((await stage.json('GET', '/admin/clock')).now).getUTCFullYear() + 1
 await stage.json('PUT', '/admin/versions/v1', {
   sunset_at: `${year}-12-30T00:00:00Z`,
@@ -38,11 +39,12 @@ interface Shot {
   readonly name: string
   readonly path: string
   readonly before?: (page: Page) => Promise<unknown>
-  readonly isSignedOut?: boolean
+  /** The session of the tab; default: an operator. */
+  readonly session?: 'none' | 'portal'
 }
 
 const shots: readonly Shot[] = [
-  { name: 'sign-in', path: '/console', isSignedOut: true },
+  { name: 'sign-in', path: '/console', session: 'none' },
   { name: 'setup', path: '/console/setup' },
   { name: 'overview', path: '/console/overview' },
   { name: 'requests', path: '/console/requests' },
@@ -98,7 +100,46 @@ const shots: readonly Shot[] = [
   { name: 'audit', path: '/console/audit' },
   { name: 'operators', path: '/console/operators' },
   { name: 'why-403', path: `/console/requests/${rejected.data[0].id}?key=${traffic.reader.id}` },
+  { name: 'portal-entrance', path: '/portal', session: 'none' },
+  { name: 'portal', path: '/portal', session: 'portal' },
+  {
+    name: 'portal-new-endpoint',
+    path: '/portal',
+    session: 'portal',
+    before: (page) => page.getByRole('button', { name: 'Add an endpoint' }).click(),
+  },
+  { name: 'portal-endpoint', path: `/portal/webhooks/${delivery.webhook_id}`, session: 'portal' },
+  {
+    name: 'portal-delivery',
+    path: `/portal/webhooks/${delivery.webhook_id}`,
+    session: 'portal',
+    before: async (page) => {
+      await page.locator('table button.link').first().click()
+      await page.getByRole('tab', { name: 'Signature' }).first().click()
+    },
+  },
+  { name: 'portal-delivery-page', path: `/portal/deliveries/${delivery.id}`, session: 'portal' },
+  ...['start', 'orders', 'webhooks', 'errors', 'changelog'].map(
+    (name): Shot => ({ name: `docs-${name}`, path: `/docs/v2/${name}`, session: 'none' }),
+  ),
+  { name: 'docs', path: '/docs', session: 'none' },
+  { name: 'docs-older', path: '/docs/v1/users', session: 'none' },
 ]
+
+/** Opens the portal of the customer in a tab, by a link of its own. */
+async function openPortal(page: Page): Promise<Page> {
+  const can = ['keys:read', 'keys:write', 'webhooks:read', 'webhooks:write', 'events:read']
+  const body = {
+    customer: traffic.customer,
+    mode: 'live',
+    can: [...can, 'orders:read', 'users:read'],
+    email: 'ines@juniper.example',
+  }
+  const { pathname, hash } = new URL((await stage.json('POST', '/admin/portal-links', body)).url)
+  await page.goto(stage.url + pathname + hash)
+  await page.getByRole('heading', { name: 'Webhooks' }).waitFor()
+  return page
+}
 
 /** Tall enough for most of a page. */
 const SIZES = {
@@ -116,9 +157,10 @@ for (const [size, viewport] of Object.entries(SIZES)) {
       const anyFault = /./
       const page = await stage.signedIn(t, options, anyFault)
       const stranger = await stage.open(t, options, anyFault)
-      for (const { name, path, before, isSignedOut } of shots) {
-        if (selected.length > 0 && !selected.includes(name)) continue
-        const tab = isSignedOut ? stranger : page
+      const portal = await openPortal(await stage.open(t, options, anyFault))
+      for (const { name, path, before, session } of shots) {
+        if (selected.length > 0 && !selected.some((start) => name.startsWith(start))) continue
+        const tab = session === undefined ? page : session === 'portal' ? portal : stranger
         await tab.goto(stage.url + path)
         await tab.waitForLoadState('networkidle').catch(() => undefined)
         await before?.(tab)
