@@ -321,6 +321,7 @@ function Errors() {
                   name: 'at',
                   label: 'When (UTC)',
                   priority: 2,
+                  class: 'nowrap',
                   cell: ({ at }) => listTime(at, nowMs()),
                 },
                 {

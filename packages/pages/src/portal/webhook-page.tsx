@@ -150,6 +150,7 @@ function DeliveryTable({ deliveries, onOpen, onChange }: DeliveryTableProps) {
           name: 'at',
           label: 'When (UTC)',
           priority: 2,
+          class: 'nowrap',
           cell: ({ created_at }) => listTime(created_at, nowMs()),
         },
         {
