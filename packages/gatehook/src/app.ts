@@ -30,6 +30,7 @@ import { assemblePeople } from './assembly/people.ts'
 import { assemblePortal } from './assembly/portal.ts'
 import { type PreparedDatabase, prepareDatabase } from './assembly/prepare-database.ts'
 import { assembleQuota } from './assembly/quota.ts'
+import { openWithReplicas } from './assembly/replicas.ts'
 import { assembleResources } from './assembly/resources.ts'
 import { assembleSecrets, openVault } from './assembly/secrets.ts'
 import { assembleSystem } from './assembly/system.ts'
@@ -37,7 +38,7 @@ import { assembleTokens } from './assembly/tokens.ts'
 import { openTracing, requestTracing } from './assembly/tracing.ts'
 import { assembleVerifiers } from './assembly/verifiers.ts'
 import { assembleMakers, assembleWebhooks, withMakerReview } from './assembly/webhooks.ts'
-import { databaseTarget, drainDelayMs, tlsFilesOf } from './config/config.ts'
+import { drainDelayMs, tlsFilesOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
 import { openApiDocuments, secretFieldNames } from './documents.ts'
 import { createRecentEvents } from './events/lost-events.ts'
@@ -63,7 +64,6 @@ import { openApiRoute } from './openapi/routes.ts'
 import { readBuiltPages } from './pages/assets.ts'
 import { createPipeline, headStepNames } from './pipeline.ts'
 import { bindActing, bindRoutes, type Permission, permissionsOf } from './route-table.ts'
-import { openDatabase } from './storage/open.ts'
 import { checkServer } from './storage/server-check.ts'
 import { createNodeAddress, type NodeAddress } from './system/node-address.ts'
 import { openVersions } from './versions/versions.ts'
@@ -84,14 +84,14 @@ export async function openApp(options: AppOptions): Promise<App> {
   const base = options.clock ?? wallClock
   const clock = config.testClock ? new SettableClock(base) : base
   makeDataFolder(config)
-  const database = await openDatabase(databaseTarget(config), { log, clock: base })
+  const { database, readAfter } = await openWithReplicas(config, { log, clock: base })
   const address = createNodeAddress({ config, log })
   try {
     if (!options.clock) await checkServer(database, wallClock, log, config.durability)
     const { db, tracing } = await openTracing(config, options.release, database)
     const vault = await openVault(db, config, random)
-    const { publicUrl } = address
-    return await compose({ ...options, random, clock, vault, db, tracing, publicUrl }, address)
+    const foundation = { ...options, random, clock, vault, db, tracing, readAfter }
+    return await compose(foundation, address)
   } catch (error) {
     await database.close()
     throw error
@@ -101,8 +101,8 @@ export async function openApp(options: AppOptions): Promise<App> {
 async function compose(base: BaseFoundation, address: NodeAddress): Promise<App> {
   const prepared = await prepareDatabase(base)
   if (base.adoptsNode) await address.adoptRunningNode(base.db)
-  const recent = createRecentEvents(base.clock)
-  const foundation: Foundation = { ...base, trail: prepared.trail, recent }
+  const ready = { trail: prepared.trail, recent: createRecentEvents(base.clock) }
+  const foundation: Foundation = { ...base, ...ready, publicUrl: address.publicUrl }
   const { config, log, db } = foundation
   const lifecycle = { isDraining: false }
   const secrets = await assembleSecrets(foundation)
@@ -131,7 +131,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   const metrics = assembleMetrics(foundation, components, identify)
   const routes = [...components, metrics].flatMap(({ routes = [] }) => routes)
   const declared = components.flatMap(({ endpoints = [] }) => endpoints)
-  const publicEndpoints = [...bindRoutes(routes), ...declared]
+  const publicEndpoints = [...bindRoutes(routes), ...declared].map(foundation.readAfter)
   const act = createActing(prepared.administration, versioning.steps.actingVersion)
   const endpoints = [...publicEndpoints, ...bindActing(publicEndpoints, act)]
   const permissions = permissionsOf(endpoints)

@@ -51,6 +51,8 @@ export interface Foundation extends AppOptions {
   readonly tracing: Tracing | undefined
   /** The audit trail; it needs a migrated database (`prepare-database.ts`). */
   readonly trail: AuditTrail
+  /** Lets endpoints of resources read from replicas (`access/read-after.ts`). */
+  readonly readAfter: (endpoint: Endpoint) => Endpoint
   /** The events that this node has committed (`events/lost-events.ts`). */
   readonly recent: RecentItems<RecentEvent>
   /** The base of absolute links. With port 0 it is final once the server listens. */
@@ -58,7 +60,7 @@ export interface Foundation extends AppOptions {
 }
 
 /** The values that exist before the database is migrated. */
-export type BaseFoundation = Omit<Foundation, 'trail' | 'recent'>
+export type BaseFoundation = Omit<Foundation, 'trail' | 'recent' | 'publicUrl'>
 
 /** A module as the app runs it: the endpoints it serves and the work it does in the background. */
 export interface Component {

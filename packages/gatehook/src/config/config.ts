@@ -236,6 +236,15 @@ export const optionRules: readonly OptionRule[] = [
         'GATEHOOK_DATABASE_URL is the direct address.',
   },
   {
+    about: ['databaseUrl', 'databaseReadUrls'],
+    sentence: '`GATEHOOK_DATABASE_READ_URLS` requires PostgreSQL.',
+    check: (s) =>
+      s.databaseReadUrls.length > 0 &&
+      databaseAddress(s.databaseUrl).kind === 'sqlite' &&
+      'GATEHOOK_DATABASE_READ_URLS is set, and GATEHOOK_DATABASE_URL is a SQLite file, which has ' +
+        'no replicas.',
+  },
+  {
     about: ['secretKey', 'secretKeyPrevious'],
     sentence: '`GATEHOOK_SECRET_KEY_PREVIOUS` differs from `GATEHOOK_SECRET_KEY`.',
     check: (s) =>

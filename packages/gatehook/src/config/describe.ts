@@ -26,7 +26,7 @@ function formatValue(name: OptionName, option: Option, config: Config): string |
   if (value === null) return option.fallback === null ? null : '0'
   if (option.secret) return 'set'
   if (typeof value === 'boolean') return value ? '1' : '0'
-  if (Array.isArray(value)) return value.join(',')
+  if (Array.isArray(value)) return value.map((part) => withoutPassword(String(part))).join(',')
   if (typeof value === 'object') return formatRate(value)
   return withoutPassword(String(value))
 }

@@ -74,6 +74,14 @@ export const options = {
       'The address of PostgreSQL behind the pooler, for notifications between nodes; ' +
       'none: nodes find new deliveries within a second.',
   }),
+  databaseReadUrls: option({
+    env: 'GATEHOOK_DATABASE_READ_URLS',
+    kind: kind.postgresUrls,
+    fallback: '',
+    sentence:
+      'Standbys of PostgreSQL that serve reads of resources, if they contain all that the caller ' +
+      'has written or seen.',
+  }),
   durability: option({
     env: 'GATEHOOK_DURABILITY',
     kind: kind.oneOf(['local', 'replica']),

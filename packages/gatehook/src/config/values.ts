@@ -118,6 +118,22 @@ export const postgresUrl: ValueKind<string> = {
   parse: (text) => (text.length > 11 && parsePostgresAddress(text) ? text : undefined),
 }
 
+const READ_URLS_MAX = 16
+/** A comma separates addresses if another one follows; it also separates hosts. */
+const NEXT_ADDRESS = /,(?=postgres(?:ql)?:\/\/)/
+
+export const postgresUrls: ValueKind<string[]> = {
+  name: 'database urls',
+  expects: 'addresses postgres://USER:PASSWORD@HOST/DATABASE, comma-separated',
+  parse(text) {
+    const urls = text === '' ? [] : text.split(NEXT_ADDRESS).map((url) => url.trim())
+    return urls.length <= READ_URLS_MAX && urls.every((url) => postgresUrl.parse(url))
+      ? urls
+      : undefined
+  },
+  emptyIsValue: true,
+}
+
 function integer(name: string, unit: string, min: number, max: number): ValueKind<number> {
   return {
     name,

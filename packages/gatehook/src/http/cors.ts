@@ -11,7 +11,8 @@ const ALLOWED_HEADERS =
   'Idempotency-Key, If-Match, If-None-Match'
 const EXPOSED_HEADERS =
   'Link, X-Total-Count, X-Page, X-Per-Page, X-Request-Id, X-API-Version, Deprecation, Sunset, ' +
-  'RateLimit, RateLimit-Policy, Retry-After, ETag, Location, Idempotent-Replayed'
+  'RateLimit, RateLimit-Policy, Retry-After, ETag, Location, Idempotent-Replayed, ' +
+  'Gatehook-Read-After'
 const MAX_AGE_S = 7200
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
