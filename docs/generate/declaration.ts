@@ -39,6 +39,12 @@ const blocks: readonly Block[] = [
     opens: 'export interface CollectionOptions<',
   },
   {
+    title: '`resource(name, {…})`: columns of the previous release',
+    lead: 'See the guide [versions](../guides/versions.md#a-rename-while-an-old-node-runs).',
+    file: 'resources/retired-columns.ts',
+    opens: 'export interface RetiredOptions {',
+  },
+  {
     title: 'The chain of a resource',
     lead: 'Each method returns a new resource; `service()` receives the last one.',
     file: 'resources/resource.ts',

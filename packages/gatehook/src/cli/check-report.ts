@@ -1,6 +1,7 @@
 /** The text of `gatehook check`, for a reader who sees it for the first time. Pure. */
 import type { Remedy, VersionCompatibility } from '../gate/compatibility.ts'
 import type { OperationFinding } from '../gate/finding.ts'
+import type { OnlineRename } from '../gate/online-rename.ts'
 import type { VersionCaller } from '../versions/store.ts'
 import { alarm, bold, cyan, dim, green } from './output.ts'
 
@@ -187,6 +188,9 @@ function remedyLines(
     const stop = 'Stop the nodes of the old release before it runs: they read the old column.'
     steps.push([instruction, '', ...code(sql.join('\n')), '', stop])
   }
+  for (const stub of stubs) {
+    for (const rename of stub.online ?? []) steps.push(onlineSteps(stub.resource, rename))
+  }
   const hasOlderVersions = verdicts.length > 1 && fresh
   const oldest = verdicts[0]!.version
   const retire = `gatehook versions deprecate ${oldest} --sunset DATE`
@@ -212,6 +216,21 @@ function remedyLines(
       : []),
   ]
 }
+
+/** The steps of a rename while nodes of both releases run. */
+const onlineSteps = (resource: string, { retired, expand, contract }: OnlineRename): string[] => [
+  `Or, while nodes of the old release run on PostgreSQL, add to ${resource}:`,
+  '',
+  ...code(retired),
+  '',
+  'and these migrations instead, which let both releases read and write:',
+  '',
+  ...code(expand),
+  '',
+  `Once all nodes have the new release, remove \`retired\` and add:`,
+  '',
+  ...code(contract),
+]
 
 const placeOf = (version: string, fresh: boolean): string =>
   fresh

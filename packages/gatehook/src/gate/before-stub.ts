@@ -5,6 +5,7 @@
 import { isEqual } from './document.ts'
 import { type FieldSplit, splitDeclaration, splitSql } from './field-split.ts'
 import type { LockedField, LockedFields } from './lock.ts'
+import { type OnlineRename, onlineRename } from './online-rename.ts'
 import { conversionOf, fieldCode, hasSameStorage, placeholderCode } from './stub-conversion.ts'
 
 interface FieldPair {
@@ -27,6 +28,8 @@ export interface BeforeStub {
   /** The field that several new ones replace, and the lines that derive its value. */
   readonly split?: FieldSplit | undefined
   readonly fields?: string
+  /** The migrations of renamed columns while nodes of the previous release run. */
+  readonly online?: readonly OnlineRename[]
 }
 
 /** Returns undefined if the current fields break no caller. */
@@ -51,7 +54,10 @@ export function beforeStub(
   const sql = Object.entries(renamed)
     .filter(([old, now]) => old !== now)
     .map(([old, now]) => `ALTER TABLE ${resource} RENAME COLUMN ${old} TO ${now}`)
-  const change = { resource, pairs, had, hadNot, renamed, sql }
+  const online = Object.entries(renamed)
+    .filter(([old, now]) => old !== now)
+    .map(([old, now]) => onlineRename({ table: resource, old, now, field: current[now]! }))
+  const change = { resource, pairs, had, hadNot, renamed, sql, online }
   return { ...change, code: stubCode(change, version, promised, current) }
 }
 

@@ -10,6 +10,7 @@ import { checkDerivedFields } from './derived-check.ts'
 import { DeclarationError } from './field-check.ts'
 import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { columnsAddedBy } from './retired-columns.ts'
 import { fillSearchIndexes, findOutdatedIndexes, resetSearchIndexes } from './search-fill.ts'
 import { type MigrationOptions, orderByReference, type ServiceDefinition } from './service.ts'
 import { planTable, type TablePlan } from './table-plan.ts'
@@ -127,7 +128,7 @@ export async function migrateService(
   // The SQL of a migration can change texts without their words.
   if (migrations.length > 0) await resetSearchIndexes(db)
   for (const migration of migrations) {
-    if (migration.table !== undefined) await applyMigration(db, migration, progress)
+    if (migration.table !== undefined) await applyMigration(db, service, migration, progress)
   }
   const pending = (await planMigration(db, service)).filter(
     ({ migrations, isSearchIndex }) => !migrations && !isSearchIndex,
@@ -145,7 +146,7 @@ export async function migrateService(
     await applyAdditions(db, definition, plan, isDeferred, progress)
   }
   for (const migration of migrations) {
-    if (migration.table === undefined) await applyMigration(db, migration, progress)
+    if (migration.table === undefined) await applyMigration(db, service, migration, progress)
   }
   await fillSearchIndexes(db, service.resources, progress)
   if (!isDeferred) return NO_INDEX_CHANGES
@@ -193,6 +194,7 @@ const ADDITIONS_TABLE = 'gh_service_additions'
  */
 async function applyMigration(
   db: Database,
+  service: ServiceDefinition,
   migration: MigrationOptions,
   progress: Progress,
 ): Promise<void> {
@@ -211,10 +213,24 @@ async function applyMigration(
       await ddl(sqlFor(db, migration.sql)).catch((error: unknown) => {
         throw describeError(migration, error)
       })
+      const columns = overlapColumns(db, service, migration)
+      if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
     }
     await tx.run(sql`INSERT INTO gh_service_migrations (number, name, checksum)
       VALUES (${number}, ${name}, ${checksum})`)
   }, progress)
+}
+
+/** Returns the columns that nodes of the previous declaration meet beside a retired column. */
+function overlapColumns(
+  db: Database,
+  { resources }: ServiceDefinition,
+  { table, sql: text }: MigrationOptions,
+): (readonly [table: string, column: string])[] {
+  const definition = resources.find(({ name }) => name === table)
+  if (!definition || definition.retired.length === 0) return []
+  const columns = columnsAddedBy(typeof text === 'string' ? text : text[db.name])
+  return columns.map((column) => [definition.name, column] as const)
 }
 
 /** Names the migration in an error of its SQL. Other errors, such as a lost connection, pass. */

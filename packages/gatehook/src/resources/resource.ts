@@ -23,6 +23,7 @@ import {
 } from './collection-options.ts'
 import type { ComputeValue } from './computed.ts'
 import { DeclarationError, STATE_FIELD } from './field-check.ts'
+import { type RetiredColumns, type RetiredOptions, readRetired } from './retired-columns.ts'
 import { createFieldCheck, createNamedCheck } from './row-rules.ts'
 import type { Rule, RuleDefinition, RuleOperation } from './rule.ts'
 import { type SignInDefinition, type SignInOptions, toSignInDefinition } from './sign-in.ts'
@@ -41,7 +42,7 @@ export interface ActionDefinition {
   readonly run: ((args: { row: AnyRow; input: AnyRow }) => AnyRow | undefined) | undefined
 }
 
-export interface ResourceDefinition extends CollectionFeatures {
+export interface ResourceDefinition extends CollectionFeatures, RetiredColumns {
   readonly name: string
   readonly fields: Readonly<Record<string, FieldSpec>>
   readonly filter: readonly string[]
@@ -98,7 +99,9 @@ type TextName<F extends Fields> = {
 /** Returns the mistakes of a row. Pure. */
 type RowCheck = (row: AnyRow) => readonly FieldError[]
 
-export interface ResourceOptions<F extends Fields> extends CollectionOptions<NoInfer<TextName<F>>> {
+export interface ResourceOptions<F extends Fields>
+  extends CollectionOptions<NoInfer<TextName<F>>>,
+    RetiredOptions {
   /** The fields by name; the first is `id: f.id()`. They define columns, JSON members and types. */
   readonly fields: F
   /**
@@ -384,6 +387,7 @@ export function resource<
       signsIn: undefined,
       ownedBy: undefined,
       editable: [],
+      retired: readRetired(options, fields),
       ...features,
     })
   } catch (error) {

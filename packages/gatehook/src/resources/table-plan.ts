@@ -69,7 +69,8 @@ export function planTable(
   }
   const declaredNames = new Set(tableFields(fields).map(([name]) => name))
   for (const name of columns.keys()) {
-    const isExpected = name === 'scope' || declaredNames.has(name)
+    const isExpected =
+      name === 'scope' || declaredNames.has(name) || definition.retired.includes(name)
     if (isExpected || stored.additions?.includes(name)) continue
     rejected.push(rejectRemovedColumn(table, name))
   }

@@ -1,0 +1,84 @@
+/**
+ * The migrations that rename a column while nodes of the previous release run on PostgreSQL. A
+ * trigger writes both columns until the last of these nodes has ended. SQLite has one node, which
+ * renames the column. Pure.
+ */
+import type { LockedField } from './lock.ts'
+
+interface RenamedColumn {
+  readonly table: string
+  readonly old: string
+  readonly now: string
+  readonly field: LockedField
+}
+
+export interface OnlineRename {
+  /** The option of the resource until `contract`. */
+  readonly retired: string
+  /** Code of the migrations of the release that renames the field. */
+  readonly expand: string
+  /** Code of the migration of a later release, which removes `retired`. */
+  readonly contract: string
+}
+
+const INTEGER_KINDS = ['int', 'bool', 'time', 'duration', 'decimal']
+
+function columnTypeOf({ kind, idPrefix }: LockedField): string {
+  if (kind === 'number') return '{real}'
+  const isInteger = INTEGER_KINDS.includes(kind) || (kind === 'ref' && idPrefix === undefined)
+  return isInteger ? '{int}' : '{text}'
+}
+
+/** Returns the statements of both columns' trigger. The changed column decides. */
+const triggerSql = ({ table, old, now }: RenamedColumn, name: string): string[] => [
+  `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN`,
+  `  IF TG_OP = 'INSERT' THEN NEW.${now} := coalesce(NEW.${now}, NEW.${old});`,
+  `  ELSIF NEW.${now} IS NOT DISTINCT FROM OLD.${now} THEN NEW.${now} := NEW.${old};`,
+  '  END IF;',
+  `  NEW.${old} := NEW.${now};`,
+  '  RETURN NEW;',
+  'END $$;',
+  `CREATE TRIGGER ${name} BEFORE INSERT OR UPDATE ON ${table}`,
+  `  FOR EACH ROW EXECUTE FUNCTION ${name}();`,
+]
+
+function migrationCode(
+  [number, name, table]: readonly [number: number, name: string, table: string],
+  sqlite: string,
+  postgres: readonly string[],
+): string {
+  const text = postgres.length === 1 ? `"${postgres[0]}"` : `\`\n    ${postgres.join('\n    ')}\``
+  return (
+    `{ number: ${number}, name: '${name}', table: '${table}', sql: {\n` +
+    `  sqlite: '${sqlite}',\n  postgres: ${text},\n} },`
+  )
+}
+
+/** Returns the recipe. SQLite needs no statement of the later steps. */
+export function onlineRename(column: RenamedColumn): OnlineRename {
+  const { table, old, now, field } = column
+  const trigger = `${table}_${old}_and_${now}`.slice(0, 63)
+  const name = `${old} becomes ${now}`
+  const expand = [
+    migrationCode([1, name, table], `ALTER TABLE ${table} RENAME COLUMN ${old} TO ${now}`, [
+      `ALTER TABLE ${table} ADD COLUMN ${now} ${columnTypeOf(field)};`,
+      ...triggerSql(column, trigger),
+    ]),
+    migrationCode([2, `${now} of existing rows`, table], 'SELECT 1', [
+      `UPDATE ${table} SET ${now} = ${old} WHERE ${now} IS NULL`,
+    ]),
+    ...(field.nullable
+      ? []
+      : [
+          migrationCode([3, `${now} is never null`, table], 'SELECT 1', [
+            `ALTER TABLE ${table} ALTER COLUMN ${now} SET NOT NULL`,
+          ]),
+        ]),
+  ]
+  const contract = migrationCode([expand.length + 1, `${old} is dropped`, table], 'SELECT 1', [
+    `DROP TRIGGER ${trigger} ON ${table};`,
+    `DROP FUNCTION ${trigger}();`,
+    `ALTER TABLE ${table} DROP COLUMN ${old}`,
+  ])
+  return { retired: `retired: ['${old}'],`, expand: expand.join('\n'), contract }
+}
