@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { freshFolder, gatehook, startService } from './process.ts'
+import { cleanEnv, freshFolder, gatehook, startService } from './process.ts'
 import { checkStep, runSteps } from './shell.ts'
 import { filesOf, stepsOf } from './snippets.ts'
 
@@ -69,6 +69,26 @@ test('docs/guides/deleted-rows.md: its service returns the responses of the page
   writeFiles(folder, read('docs/guides/deleted-rows.md'))
   const scopes = ['pages:read', 'pages:write', 'pages:restore']
   await checkPage(t, 'docs/guides/deleted-rows.md', folder, scopes)
+})
+
+test('docs/guides/limits.md: its service returns the responses of the page', async (t) => {
+  const folder = join(await freshFolder(t), 'limits')
+  await gatehook('init', folder, '--no-pack')
+  writeFiles(folder, read('docs/guides/limits.md'))
+  const scopes = ['sales:read', 'sales:write', 'events:write']
+  await checkPage(t, 'docs/guides/limits.md', folder, scopes)
+})
+
+test('docs/guides/testing.md: its tests pass', async (t) => {
+  const folder = await freshFolder(t)
+  writeFiles(folder, read('docs/guides/testing.md'))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(dirname(referenceService), join(folder, 'node_modules/gatehook'))
+  // The variable marks a test inside a test runner, which would report to that one.
+  const { NODE_TEST_CONTEXT: _, ...env } = cleanEnv()
+  const { status, stdout } = spawnSync(process.execPath, ['--test'], { cwd: folder, env })
+  assert.equal(status, 0, String(stdout))
 })
 
 test('docs/guides/first-api.md: its project returns the responses of the page', async (t) => {
