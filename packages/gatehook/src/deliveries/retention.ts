@@ -10,7 +10,7 @@ import { RETENTION_MS } from './retry-schedule.ts'
 
 /** Rows of one transaction, and of one run. */
 const SLICE = 500
-const RUN_MAX = 50_000
+const RUN_MAX = 1_000_000
 
 /** Numbers grow with time: the first row that is too young ends the run. */
 const oldDeliveries = prepareStatement(`SELECT no, state, created_at FROM gh_deliveries

@@ -1,6 +1,7 @@
 /** SQL of idempotency records: a claimed key, and the response once it is stored. */
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
+import { PURGE_SLICE_ROWS, purgeInSlices } from '../storage/purge.ts'
 import { prepareStatement } from '../storage/sql.ts'
 
 export interface IdempotencyRecord {
@@ -38,7 +39,9 @@ const claim = prepareStatement(
 const update = prepareStatement(
   'UPDATE gh_idempotency SET answer = ?, expires_at = ? WHERE scope = ? AND id = ?',
 )
-const purge = prepareStatement('DELETE FROM gh_idempotency WHERE expires_at <= ?')
+const purge = prepareStatement(`DELETE FROM gh_idempotency WHERE (scope, id) IN
+  (SELECT scope, id FROM gh_idempotency WHERE expires_at <= ? ORDER BY expires_at
+   LIMIT ${PURGE_SLICE_ROWS})`)
 
 export const findRecord = (from: Reader, scope: number, id: Uint8Array) =>
   from.get<Record<string, never> & IdempotencyRecord>(find([scope, id]))
@@ -65,4 +68,4 @@ export const storeResponse = (
 ) => tx.run(update([response, expiresAt, scope, id]))
 
 export const purgeRecords = (db: Database, now: number): Promise<number> =>
-  db.write((tx) => tx.run(purge([now])))
+  purgeInSlices(db, purge([now]))

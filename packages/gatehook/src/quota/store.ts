@@ -1,5 +1,6 @@
 /** SQL of the shared count of requests. */
 import type { Database } from '../storage/database.ts'
+import { PURGE_SLICE_ROWS, purgeInSlices } from '../storage/purge.ts'
 import { prepareStatement } from '../storage/sql.ts'
 import type { DrawRequests } from './limiter.ts'
 import { addUse, sliceNumber, sumUsed } from './window.ts'
@@ -16,7 +17,9 @@ const findSlices = prepareStatement(
 const add = prepareStatement(
   'UPDATE gh_quota SET used = used + ?, expires_at = ? WHERE subject = ? AND period = ?',
 )
-const purge = prepareStatement('DELETE FROM gh_quota WHERE expires_at < ?')
+const purge = prepareStatement(`DELETE FROM gh_quota WHERE (subject, period) IN
+  (SELECT subject, period FROM gh_quota WHERE expires_at < ? ORDER BY expires_at
+   LIMIT ${PURGE_SLICE_ROWS})`)
 
 /** Creates the function that reserves requests in the database. */
 export const createDraw =
@@ -40,4 +43,4 @@ export const createDraw =
 
 /** Deletes expired slices. Returns their number. */
 export const purgeQuota = (db: Database, nowMs: number): Promise<number> =>
-  db.write((tx) => tx.run(purge([nowMs])))
+  purgeInSlices(db, purge([nowMs]))

@@ -26,6 +26,9 @@ const RETRY_MAX_MS = 10 * 60_000
 /** The log reports the progress of a long build. */
 const LOG_EVERY_MS = 30_000
 
+/** SQLite creates an index of this many rows in about 0.1 s, and reports no progress. */
+const LONG_BUILD_ROWS = 100_000
+
 interface BuildOptions {
   readonly onProgress?: (line: string) => void
   readonly onReady?: (index: MissingIndex) => void
@@ -65,6 +68,10 @@ async function buildNext(
   [index]: readonly MissingIndex[],
   { onProgress = () => {}, signal }: BuildOptions,
 ): Promise<boolean> {
+  const { rows } = await db.size(index!.table)
+  if (!db.dialect.onlineIndexes && rows >= LONG_BUILD_ROWS) {
+    onProgress(`index ${index!.name} of table ${index!.table}: up to ${rows} rows, please wait`)
+  }
   const watch = new AbortController()
   const watching = db.dialect.onlineIndexes ? watchBuild(db, onProgress, watch.signal) : undefined
   try {
