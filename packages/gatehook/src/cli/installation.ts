@@ -121,7 +121,8 @@ async function missingFrom(db: Database, service: Service): Promise<string[]> {
   if (engine.length === migrations.length) return []
   const tables = (await planMigration(db, service.definition)).filter(
     // A node creates indexes while the service runs.
-    ({ plan, isSearchIndex }) => isSearchIndex || plan.ddl.length + plan.rejected.length > 0,
+    ({ plan, isSearchIndex, isComputedFill }) =>
+      isSearchIndex || isComputedFill || plan.ddl.length + plan.rejected.length > 0,
   )
   return [...engine.map(({ name }) => `migration ${name}`), ...tables.flatMap(describePending)]
 }

@@ -6,6 +6,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import { inDialect, migrationChecksum } from '../storage/migrate.ts'
 import { sql } from '../storage/sql.ts'
+import { fillComputedFields, listPendingFills, requestFill } from './computed-fill.ts'
 import { checkDerivedFields } from './derived-check.ts'
 import { DeclarationError } from './field-check.ts'
 import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
@@ -26,6 +27,8 @@ interface PendingTable {
   readonly migrations?: readonly string[]
   /** Whether the start indexes the words of the rows. */
   readonly isSearchIndex?: boolean
+  /** Whether the start computes fields of the rows. */
+  readonly isComputedFill?: boolean
 }
 
 /** A plan of statements that change no index. */
@@ -38,7 +41,8 @@ const planOf = (ddl: readonly string[]): TablePlan => ({
 
 /** Describes the pending changes of a table: its migrations, columns and indexes, or itself. */
 export function describePending(pending: PendingTable): readonly string[] {
-  const { table, plan, migrations, isSearchIndex } = pending
+  const { table, plan, migrations, isSearchIndex, isComputedFill } = pending
+  if (isComputedFill) return [`computed fields of table ${table}`]
   if (isSearchIndex) return [`search index of table ${table}`]
   const suffix = table === '' ? '' : ` of table ${table}`
   if (migrations) return migrations.map((migration) => `migration ${migration}${suffix}`)
@@ -48,10 +52,11 @@ export function describePending(pending: PendingTable): readonly string[] {
   return plan.rejected.length > 0 ? [...added, `a reviewed migration${suffix}`] : added
 }
 
-const isNewTable = ({ ddl }: TablePlan): boolean => ddl[0]?.startsWith('CREATE TABLE') ?? false
+export const isNewTable = ({ ddl }: TablePlan): boolean =>
+  ddl[0]?.startsWith('CREATE TABLE') ?? false
 
 /** Returns the names of the columns that the plan adds to a table in use. */
-const addedColumns = ({ ddl }: Pick<TablePlan, 'ddl'>): string[] =>
+export const addedColumns = ({ ddl }: Pick<TablePlan, 'ddl'>): string[] =>
   ddl.flatMap((statement) => /^ALTER TABLE \w+ ADD COLUMN (\w+)/.exec(statement)?.[1] ?? [])
 
 const describeColumns = (plan: TablePlan): string[] =>
@@ -84,6 +89,10 @@ export async function planMigration(
     const { ddl, indexes, unusedIndexes, rejected } = plan
     if ([ddl, indexes, unusedIndexes, rejected].some((changes) => changes.length > 0))
       pending.push({ table: name, plan })
+  }
+  for (const table of await listPendingFills(db)) {
+    if (!service.resources.some(({ name }) => name === table)) continue
+    pending.push({ table, plan: planOf([]), isComputedFill: true })
   }
   for (const { name } of await findOutdatedIndexes(db, service.resources)) {
     pending.push({ table: name, plan: planOf([]), isSearchIndex: true })
@@ -131,7 +140,7 @@ export async function migrateService(
     if (migration.table !== undefined) await applyMigration(db, service, migration, progress)
   }
   const pending = (await planMigration(db, service)).filter(
-    ({ migrations, isSearchIndex }) => !migrations && !isSearchIndex,
+    (change) => !change.migrations && !change.isSearchIndex && !change.isComputedFill,
   )
   const rejected = pending.flatMap(({ plan }) => plan.rejected)
   if (rejected.length > 0) {
@@ -148,6 +157,7 @@ export async function migrateService(
   for (const migration of migrations) {
     if (migration.table === undefined) await applyMigration(db, service, migration, progress)
   }
+  await fillComputedFields(db, service, progress)
   await fillSearchIndexes(db, service.resources, progress)
   if (!isDeferred) return NO_INDEX_CHANGES
   return {
@@ -170,8 +180,10 @@ async function applyAdditions(
       // Another node can have been faster.
       const current = await planStoredTable(db, tx, definition)
       for (const statement of current.ddl) await ddl(statement)
-      const columns = addedColumns(current).map((column) => [table, column] as const)
+      const names = addedColumns(current)
+      const columns = names.map((column) => [table, column] as const)
       if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
+      await requestFill(db, tx, ddl, definition, names)
     }, progress)
   }
   if (isNewTable(plan)) return progress(`table ${table} created`)

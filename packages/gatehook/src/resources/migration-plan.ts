@@ -5,7 +5,8 @@
 import type { Database } from '../storage/database.ts'
 import { migrationSql, pendingMigrations } from '../storage/migrate.ts'
 import { classifyLock, type StatementLock, splitStatements } from '../storage/sql-statements.ts'
-import { planMigration } from './migrate.ts'
+import { columnsToCompute } from './computed-fill.ts'
+import { addedColumns, isNewTable, planMigration } from './migrate.ts'
 import type { ServiceDefinition } from './service.ts'
 
 interface PlannedStatement extends StatementLock {
@@ -40,7 +41,7 @@ const READS_ROWS: readonly (readonly [pattern: RegExp, rowsPerS: number])[] = [
   [/^CREATE (UNIQUE )?INDEX/i, ROWS_PER_S.index],
   [/^(UPDATE|DELETE|INSERT)\b/i, ROWS_PER_S.change],
   [/^ALTER TABLE .*(\bTYPE\b|SET NOT NULL|ADD (CONSTRAINT|FOREIGN|CHECK))/i, ROWS_PER_S.change],
-  [/^index the words/, ROWS_PER_S.words],
+  [/^index the words|^compute/, ROWS_PER_S.words],
 ]
 
 type Work = Pick<PlannedStatement, 'sql' | 'origin' | 'runs'> & { readonly table: string }
@@ -61,7 +62,23 @@ export async function planStatements(
     ),
   )
   const pending = await planMigration(db, service)
-  const work = [...engine, ...pending.flatMap((change) => listWork(db, change))]
+  const fills = new Set(
+    pending.flatMap(({ table, isComputedFill }) => (isComputedFill ? table : [])),
+  )
+  for (const definition of service.resources) {
+    const added = pending.filter(({ table }) => table === definition.name)
+    const columns = added.flatMap(({ plan }) => (isNewTable(plan) ? [] : addedColumns(plan)))
+    if (columnsToCompute(definition, columns).length > 0) fills.add(definition.name)
+  }
+  const computed = [...fills].map(
+    (table): Work => ({
+      sql: 'compute the stored fields of all rows, 500 in each transaction',
+      table,
+      origin: 'declaration',
+      runs: 'at start',
+    }),
+  )
+  const work = [...engine, ...pending.flatMap((change) => listWork(db, change)), ...computed]
   const statements: PlannedStatement[] = []
   for (const item of work) statements.push(await estimate(db, item))
   const isReviewed = ({ migrations, table }: (typeof pending)[number]) =>
@@ -102,7 +119,7 @@ async function estimate(db: Database, { table, ...work }: Work): Promise<Planned
   const named = /\b(?:ON|TABLE|UPDATE|FROM|INTO) +(?:IF EXISTS +)?(\w+)/i.exec(sql)?.[1] ?? table
   const size = await db.size(/^\w+$/.test(named) ? named : table)
   const [, rowsPerS] = READS_ROWS.find(([pattern]) => pattern.test(sql)) ?? []
-  const isBatch = sql.startsWith('index the words')
+  const isBatch = /^(index|compute) /.test(sql)
   const lock: StatementLock = isBatch
     ? { lock: 'ROW EXCLUSIVE', blocks: 'nothing' }
     : classifyLock(db.name, sql)

@@ -224,7 +224,10 @@ interface RowParts {
 }
 
 /** Returns the function that computes fields. A value that its field rejects is a bug (500). */
-function createRowComputer(definition: ResourceDefinition, newest: VersionShape): ComputeRow {
+export function createRowComputer(
+  definition: ResourceDefinition,
+  newest: VersionShape,
+): ComputeRow {
   const names = Object.keys(definition.computations)
   if (names.length === 0) return (row) => row
   const compute = rowComputer(definition, true)

@@ -13,16 +13,22 @@ export type ReadKeyPage = (
   limit: number,
 ) => Promise<Value[][]>
 
-/** `select`: a statement without conditions and order. `key`: SQL names of the columns. */
-export function createKeyPages(select: string, key: readonly string[]): ReadKeyPage {
+/**
+ * `select`: a statement without conditions and order. `key`: SQL names of the columns. `locks`:
+ * locks the rows against changes until the transaction ends; SQLite has one writer.
+ */
+export function createKeyPages(
+  select: string,
+  key: readonly string[],
+  { locks = false } = {},
+): ReadKeyPage {
   const order = `ORDER BY ${key.join(', ')} LIMIT ?`
-  const first = prepareStatement(`${select} ${order}`)
+  const prepare = (text: string) => prepareStatement(locks ? `${text} FOR UPDATE` : text, text)
+  const first = prepare(`${select} ${order}`)
   const ranges = key.map((_, depth) => {
     const length = key.length - 1 - depth
     const shared = key.slice(0, length).map((column) => `${column} = ?`)
-    return prepareStatement(
-      `${select} WHERE ${[...shared, `${key[length]} > ?`].join(' AND ')} ${order}`,
-    )
+    return prepare(`${select} WHERE ${[...shared, `${key[length]} > ?`].join(' AND ')} ${order}`)
   })
   return async (reader, after, limit) => {
     if (after === undefined) return reader.arrays(first([limit]))

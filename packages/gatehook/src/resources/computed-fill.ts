@@ -1,0 +1,125 @@
+/**
+ * Computes new stored fields of the rows that a table has already, in batches of one transaction
+ * each. An interrupted start resumes after the last batch. Records no events: the fields are new
+ * to every caller.
+ */
+import type { Database, Tx, Value } from '../storage/database.ts'
+import { createKeyPages } from '../storage/key-pages.ts'
+import { prepareStatement, sql } from '../storage/sql.ts'
+import { columnFields, storedComputations } from './computed.ts'
+import { selectTerms } from './derived.ts'
+import { DeclarationError } from './field-check.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { createRowComputer } from './rows.ts'
+import type { ServiceDefinition } from './service.ts'
+import { createShape, rowDecoder } from './shape.ts'
+import { cellWriter } from './table.ts'
+
+/** The tables whose rows lack computed values: the fields, and the key of the last batch. */
+const STATE_TABLE = 'gh_computed_fills'
+
+/** Rows that one transaction locks and changes. */
+const BATCH_ROWS = 500
+/** Rows between two lines of progress. */
+const PROGRESS_ROWS = 100_000
+
+/** Returns those of the added columns that existing rows need computed. */
+export const columnsToCompute = (
+  definition: ResourceDefinition,
+  added: readonly string[],
+): string[] => storedComputations(definition).filter((name) => added.includes(name))
+
+/** Records in the transaction that adds the columns that the rows lack their values. */
+export async function requestFill(
+  db: Database,
+  tx: Tx,
+  ddl: (sql: string) => Promise<void>,
+  definition: ResourceDefinition,
+  added: readonly string[],
+): Promise<void> {
+  if (columnsToCompute(definition, added).length === 0) return
+  const { text } = db.dialect.types
+  await ddl(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (resource ${text} NOT NULL PRIMARY KEY,
+    last_key ${text})`)
+  // All computed fields are computed again, from the first row.
+  await tx.run(sql`INSERT INTO gh_computed_fills (resource, last_key)
+    VALUES (${definition.name}, ${null}) ON CONFLICT (resource) DO UPDATE SET last_key = NULL`)
+}
+
+/** Returns the names of resources whose rows lack computed values. */
+export async function listPendingFills(db: Database): Promise<Set<string>> {
+  if ((await db.columns(STATE_TABLE)).length === 0) return new Set()
+  const rows = await db.arrays(sql`SELECT resource FROM gh_computed_fills`)
+  return new Set(rows.map(([name]) => String(name)))
+}
+
+/** Computes the fields of all rows that lack them. Throws `DeclarationError` if own code fails. */
+export async function fillComputedFields(
+  db: Database,
+  service: ServiceDefinition,
+  progress: (line: string) => void,
+): Promise<void> {
+  const pending = await listPendingFills(db)
+  for (const definition of service.resources) {
+    if (!pending.has(definition.name)) continue
+    const fillBatch = createBatchFill(db, definition, service)
+    let rows = 0
+    for (;;) {
+      const count = await db.write(fillBatch)
+      if (count === undefined) break
+      rows += count
+      if (rows % PROGRESS_ROWS === 0) progress(`table ${definition.name}: ${rows} rows computed`)
+    }
+    if (rows > 0) {
+      const names = storedComputations(definition).join(', ')
+      progress(`table ${definition.name}: ${names} of ${rows} rows computed`)
+    }
+  }
+}
+
+/** Returns a function that computes the next rows. It returns undefined at the end. */
+function createBatchFill(db: Database, definition: ResourceDefinition, service: ServiceDefinition) {
+  const { name, fields } = definition
+  const columns = columnFields(fields)
+  const names = storedComputations(definition)
+  const writers = names.map((field) => cellWriter(fields[field]!))
+  const selection = `SELECT scope, id, ${selectTerms(columns, db.name)} FROM ${name}`
+  // A request that changes the row meanwhile waits, or has changed it before.
+  const readPage = createKeyPages(selection, ['scope', 'id'], { locks: true })
+  const assignments = names.map((field) => `${field} = ?`).join(', ')
+  const update = prepareStatement(`UPDATE ${name} SET ${assignments} WHERE scope = ? AND id = ?`)
+  const versions = service.versions.map((version) => version.name)
+  const newest = createShape(definition, versions, versions.at(-1)!, service.resources)
+  const decode = rowDecoder(definition)
+  const compute = createRowComputer(definition, newest)
+  const valuesOf = (id: Value, cells: readonly Value[]): Value[] => {
+    try {
+      const row = compute(decode(cells))
+      return writers.map((write, at) => write(row[names[at]!]))
+    } catch (error) {
+      const { cause = error } = error as Error
+      const reason = (cause as Error).message
+      throw new DeclarationError(
+        `The computed fields of ${name} cannot be added: row ${id}: ${reason}`,
+        { cause: error },
+      )
+    }
+  }
+  return async (tx: Tx): Promise<number | undefined> => {
+    // The lock lets one node at a time compute rows.
+    const state = await tx.lock<{ last_key: string | null }>(
+      sql`SELECT last_key FROM gh_computed_fills WHERE resource = ${name}`,
+    )
+    if (!state) return undefined
+    const after = state.last_key === null ? undefined : (JSON.parse(state.last_key) as Value[])
+    const page = await readPage(tx, after, BATCH_ROWS)
+    await Promise.all(
+      page.map(([scope, id, ...cells]) => tx.run(update([...valuesOf(id!, cells), scope, id]))),
+    )
+    const lastKey = JSON.stringify(page.at(-1)?.slice(0, 2) ?? null)
+    await (page.length === BATCH_ROWS
+      ? tx.run(sql`UPDATE gh_computed_fills SET last_key = ${lastKey} WHERE resource = ${name}`)
+      : tx.run(sql`DELETE FROM gh_computed_fills WHERE resource = ${name}`))
+    return page.length
+  }
+}
