@@ -3,9 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { withName } from '../test/rig/postgres.ts'
 import { type Contender, gatehookCommand, startOnce } from './contenders.ts'
 import { BENCH_KEY_HASH, userOf } from './data.ts'
-import { newDatabase } from './postgres.ts'
+import { newDatabase, newReplica } from './postgres.ts'
 
 /** The cores of PostgreSQL: unused ones, or that of the load generator (see `main.ts`). */
 const cores = availableParallelism()
@@ -36,6 +37,28 @@ export function gatehookOnPostgres(users: number, node = 1): Contender {
       await connected(url, (client) => fillGatehook(client, users))
     },
     command,
+  }
+}
+
+const REPLICA_FILE = 'replica-url'
+
+/** Reads from a standby; CPU time of the server is that of the primary. */
+export function gatehookWithReplica(users: number): Contender {
+  const contender = gatehookOnPostgres(users)
+  const data = `gatehook-replica-${users}`
+  return {
+    key: data,
+    folder: data,
+    async prepare(folder) {
+      await contender.prepare!(folder)
+      const replicaUrl = withName(await newReplica(), new URL(urlOf(folder)).pathname.slice(1))
+      writeFileSync(join(folder, REPLICA_FILE), replicaUrl)
+    },
+    command(folder) {
+      const { args, env } = contender.command(folder)
+      const replicaUrl = readFileSync(join(folder, REPLICA_FILE), 'utf8')
+      return { args, env: { ...env, GATEHOOK_DATABASE_READ_URLS: replicaUrl } }
+    },
   }
 }
 

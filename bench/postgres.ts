@@ -6,6 +6,7 @@ import { createDatabase, type PostgresServer, startPostgres } from '../test/rig/
 const TICK_MICROS = 10_000
 
 let running: Promise<PostgresServer> | undefined
+let replica: Promise<PostgresServer> | undefined
 
 /** Creates an empty database and returns its URL. */
 export async function newDatabase(cores: string | undefined): Promise<string> {
@@ -13,9 +14,17 @@ export async function newDatabase(cores: string | undefined): Promise<string> {
   return createDatabase((await running).url)
 }
 
+/** Starts a standby of the server, which restarts for it, and returns its URL. */
+export async function newReplica(): Promise<string> {
+  replica ??= running!.then((server) => server.openStandby())
+  return (await replica).url
+}
+
 export async function stopPostgres(): Promise<void> {
+  await (await replica)?.stop()
   await (await running)?.stop()
   running = undefined
+  replica = undefined
 }
 
 /** Returns user and system time of the server's processes, including ended ones, microseconds. */
