@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { type AnyField, f } from '../../src/fields/fields.ts'
 import { migrateService } from '../../src/resources/migrate.ts'
@@ -41,6 +42,8 @@ const [before, after] = [false, true].map((hasField): Service => {
 }) as [Service, Service]
 
 const PATH = '/api/v1/notes'
+/** Of builds in the background, on a busy machine. */
+const WITHIN_MS = 30_000
 
 const open = (t: TestContext, api: Service, url?: string) =>
   openService(t, 'postgres', { service: api, ...(url !== undefined && { url }) })
@@ -194,4 +197,20 @@ test('two nodes start with a new declaration at once', async (t) => {
   await migrateService(dbs[0]!, before.definition)
   await Promise.all(dbs.map((db) => migrateService(db, after.definition)))
   assert.deepEqual(await dbs[0]!.indexes('notes'), ['notes_by_size'])
+})
+
+test('a node that stops during a build ends at once, and the database finishes it', async (t) => {
+  const { first, other } = await openFirst(t)
+  const next = await open(t, after, first.url)
+  const release = await holdTransaction(other, { writes: true })
+  await next.app.work()
+  const isBuilding = async () => (await other.indexBuilds()).length > 0
+  await eventually(isBuilding, Boolean, WITHIN_MS)
+  await next.app.close()
+  assert.ok(await isBuilding())
+  await release()
+  await eventually(
+    () => other.indexes('notes'),
+    ([name]) => name === 'notes_by_size',
+  )
 })
