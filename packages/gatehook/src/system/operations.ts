@@ -53,7 +53,12 @@ const readiness = b
       .describe('Why the node is not ready; empty if it is.')
       .example([]),
     warnings: b
-      .list(b.object({ check: b.text().example('clock'), message: b.text().example(SKEWED) }))
+      .list(
+        b.object({
+          check: b.text().describe('The name of the check.').example('clock'),
+          message: b.text().example(SKEWED),
+        }),
+      )
       .optional()
       .describe('Faults that the node tolerates; absent without any.'),
   })
