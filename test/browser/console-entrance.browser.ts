@@ -51,7 +51,7 @@ for (const viewport of [WIDE, NARROW]) {
     await page.getByLabel('Password').fill(OPERATOR.password)
     await page.keyboard.press('Enter')
     await heading(page, 'Overview').waitFor()
-    assert.equal(new URL(page.url()).pathname, '/console/overview')
+    assert.equal(page.url(), `${stage.url}/console/overview?mode=test`)
 
     // The link works once.
     const stranger = await stage.open(t, { viewport }, REJECTED)

@@ -79,6 +79,35 @@ test('the palette finds an object by its name, and by its id', async (t) => {
   }
 })
 
+test('the palette opens a result in its mode', async (t) => {
+  const page = await stage.signedIn(t)
+  const scopes = ['orders:read']
+  for (const [from, mode, expected] of [
+    ['', 'test', '?mode=test'],
+    ['?mode=test', 'live', ''],
+  ]) {
+    const { id } = await stage.json('POST', '/admin/keys', { name: 'Lighthouse', scopes, mode })
+    await page.goto(`${stage.url}/console/overview${from}`)
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await page.getByRole('button', { name: 'Search or jump' }).click()
+    await page.getByRole('combobox', { name: /^Search or jump/ }).fill(id)
+    await page.getByRole('option', { name: id }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Lighthouse' }).waitFor()
+    assert.equal(page.url(), `${stage.url}/console/keys/${id}${expected}`)
+  }
+})
+
+test('a row far down a list opens its panel in the window, also on a phone', async (t) => {
+  const page = await stage.signedIn(t, { viewport: NARROW })
+  await page.goto(`${stage.url}/console/requests`)
+  await page.locator('table a.cover').last().click()
+  const close = drawer(page).getByRole('link', { name: 'Close' })
+  await close.waitFor()
+  const { y, height } = (await close.boundingBox())!
+  assert.ok(y >= 0 && y + height <= NARROW.height, `y ${y}`)
+})
+
 test('the palette leads from a time to the requests around it', async (t) => {
   const page = await stage.signedIn(t)
   await page.goto(`${stage.url}/console/overview`)

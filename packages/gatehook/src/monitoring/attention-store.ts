@@ -42,15 +42,21 @@ export interface ExpiringKeyRow {
   readonly last_used_at: number
 }
 
-/** The keys that expire in a period and were used since an instant. */
+/** The keys that expire in a period and were used since an instant, without temporary test keys. */
 export const listExpiringKeys = (
   db: Reader,
-  { fromMs, toMs, usedSinceMs }: Record<'fromMs' | 'toMs' | 'usedSinceMs', number>,
+  {
+    fromMs,
+    toMs,
+    usedSinceMs,
+    temporaryMs,
+  }: Record<'fromMs' | 'toMs' | 'usedSinceMs' | 'temporaryMs', number>,
 ) =>
   db.all<ExpiringKeyRow & Record<string, unknown>>(sql`SELECT id, name, hint, customer, mode,
       expires_at, last_used_at FROM gh_api_keys
     WHERE expires_at IS NOT NULL AND revoked_at IS NULL AND expires_at > ${fromMs}
       AND expires_at <= ${toMs} AND last_used_at >= ${usedSinceMs}
+      AND (mode = 'live' OR expires_at - created_at > ${temporaryMs})
     ORDER BY expires_at LIMIT ${ITEMS_MAX}`)
 
 export const findKeyName = async (db: Reader, id: string): Promise<string | undefined> =>

@@ -32,6 +32,8 @@ const DAY_MS = 24 * HOUR_MS
 const REFUSED_PER_HOUR = 20
 const KEY_EXPIRES_WITHIN_MS = 14 * DAY_MS
 const KEY_USED_WITHIN_MS = 7 * DAY_MS
+/** Test keys that were created for no longer expire as planned: `gatehook listen` creates such. */
+const TEMPORARY_KEY_MS = DAY_MS
 const VERSION_ENDS_WITHIN_MS = 90 * DAY_MS
 const VERSION_CALLED_WITHIN_MS = 30 * DAY_MS
 /** An endpoint that was disabled earlier needs no attention any more. */
@@ -113,6 +115,7 @@ const expiringKeys: AttentionKind = async ({ db }, now) => {
     fromMs: now,
     toMs: now + KEY_EXPIRES_WITHIN_MS,
     usedSinceMs: now - KEY_USED_WITHIN_MS,
+    temporaryMs: TEMPORARY_KEY_MS,
   })
   return rows.map(({ id, name, hint, customer, mode, expires_at, last_used_at }) =>
     itemOf('key_expiring', expires_at - now < DAY_MS ? 'bad' : 'warn', last_used_at, {

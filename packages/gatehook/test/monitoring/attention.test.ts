@@ -54,6 +54,14 @@ eachService(
   },
 )
 
+eachService('a test key for a day, as gatehook listen creates, is not named', async (service) => {
+  const admin = await adminOf(service)
+  await service.key({ mode: 'test', expires_at: new Date(Date.now() + 86_400_000).toISOString() })
+  const use = sql`UPDATE gh_api_keys SET last_used_at = ${Date.now()} WHERE expires_at IS NOT NULL`
+  await service.app.db.write((tx) => tx.run(use))
+  assert.deepEqual(kindsOf((await admin.get('/admin/attention')).body), [])
+})
+
 eachService('jobs that failed are counted by name', async (service) => {
   const admin = await adminOf(service)
   const now = Date.now()

@@ -48,6 +48,9 @@ const REVIEWED: readonly string[] = [
   String.raw`/%(\w+)%/g`,
   String.raw`/deliveries(\.\w+)$/`,
   String.raw`/^ALTER TABLE \w+ ADD COLUMN (\w+)/`,
+  String.raw`/([^\s(]+):(\d+):\d+\)?\s*$/`,
+  // For statements of this program and of the team's migrations.
+  String.raw`/\b(?:ON|TABLE|UPDATE|FROM|INTO) +(?:IF EXISTS +)?(\w+)/i`,
   String.raw`/hash-threads(\.\w+)$/`,
   String.raw`/\[\^?(?:\\[dw^$\\.*+?()[\]{}|/-]|[^\\\]])*\]/`,
   '/=+$/',

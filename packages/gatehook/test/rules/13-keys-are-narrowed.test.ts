@@ -51,7 +51,9 @@ eachService('keys:write narrows scopes, addresses and expiry', async (service) =
   assert.equal(reply.status, 200, reply.text)
   const { scopes, cidrs, expires_at } = reply.body
   assert.deepEqual({ scopes, cidrs, expires_at }, change)
-  assert.deepEqual((await admin.get(`/admin/keys/${id}`)).body, reply.body)
+  const { overlap_ends_at, refused_24h, ...stored } = (await admin.get(`/admin/keys/${id}`)).body
+  assert.deepEqual(stored, reply.body)
+  assert.deepEqual([overlap_ends_at, refused_24h], [null, 0])
   assert.equal('key' in reply.body, false)
   const { data } = (await admin.get(`/admin/audit?action=key.update&target=${id}`)).body
   assert.deepEqual(data[0].detail, { ...change, widened: false })

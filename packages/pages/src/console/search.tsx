@@ -62,11 +62,17 @@ function entryOfId(text: string): readonly PaletteEntry[] {
   return [{ id: `open-${text}`, kind: type, label: text, run: () => go(url) }]
 }
 
-const entryOf = ({ type, id, label, href: url }: SearchResult): PaletteEntry => ({
-  id: `${type}-${id}`,
-  kind: type.replaceAll('_', ' '),
-  label: label === id ? id : `${label} · ${id}`,
-  run: () => go(url),
+/** Opens a result in its mode, of all customers; a result without a mode keeps that of the page. */
+function openResult({ mode, href: url }: SearchResult): void {
+  const words = mode === null ? {} : { mode: mode === 'live' ? undefined : mode }
+  go(url.includes('?') ? url : href(url, { ...words, customer: undefined }))
+}
+
+const entryOf = (result: SearchResult): PaletteEntry => ({
+  id: `${result.type}-${result.id}`,
+  kind: result.type.replaceAll('_', ' '),
+  label: result.label === result.id ? result.id : `${result.label} · ${result.id}`,
+  run: () => openResult(result),
 })
 
 const entryOfKey = ({ id, name, hint }: KeyName): PaletteEntry => ({

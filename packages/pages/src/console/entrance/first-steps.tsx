@@ -90,11 +90,11 @@ export function FirstSteps() {
         text={
           hasRequest
             ? 'The first request has arrived.'
-            : 'With the test key of the terminal. This line changes when the request arrives.'
+            : 'KEY is the test key of the terminal. This line changes when the request arrives.'
         }
         isDone={hasRequest}
         isNow={!hasRequest}
-        commands={[`curl -H "X-API-Key: $KEY" \\\n  "${location.origin}${path}"`]}
+        commands={[`KEY=gk_test_…\ncurl -H "X-API-Key: $KEY" \\\n  "${location.origin}${path}"`]}
       />
       <Step
         title="Receive a first webhook"

@@ -12,6 +12,8 @@ import { createOperator, session } from '../session.ts'
 import { FirstSteps } from './first-steps.tsx'
 
 const MIN_LENGTH = 12
+/** The first requests and events are in test mode. */
+const OVERVIEW = '/console/overview?mode=test'
 
 export function Page() {
   useTitle('Set up')
@@ -47,7 +49,7 @@ const Exists = () => (
     <h1>The operator exists</h1>
     <p class="soft">{session.value?.email ?? 'The account'} signs in with its password.</p>
     <form>
-      <Button kind="first" href="/console/overview">
+      <Button kind="first" href={OVERVIEW}>
         Open the console
       </Button>
     </form>
@@ -71,7 +73,7 @@ function OperatorForm() {
     setBusy(true)
     try {
       await createOperator(email, password)
-      go('/console/overview')
+      go(OVERVIEW)
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error
       setFailure(error)

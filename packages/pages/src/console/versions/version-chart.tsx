@@ -274,7 +274,8 @@ function outlookWords(
   atEnd: number | null,
   points: VersionForecast['points'],
 ): string {
-  if (points.length === 0) return `${version} has had no request for 30 days.`
+  if (points.length === 0)
+    return `A forecast of ${version} needs a whole day with requests, of the last 30.`
   const gone = points.find(({ requests }) => requests === 0)
   if (gone && (end === null || Date.parse(gone.at) <= Date.parse(end))) {
     return `If callers continue to move, ${version} has its last request by about ${day(gone.at)}.`
