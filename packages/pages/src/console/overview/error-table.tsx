@@ -1,7 +1,7 @@
 /** Errors by code and route, those that concern most customers first. */
 import { withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
-import { listTime, number } from '../../format.ts'
+import { count, listTime, number } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Empty, Part } from '../../parts/notices.tsx'
 import { Code } from '../../parts/state.tsx'
@@ -39,7 +39,7 @@ const columnsOf = (range: TimeRange): readonly Column<ErrorRow>[] => [
           {row.error}
         </a>
         <Sub>
-          {row.route} · {number(row.customers)} customers
+          {row.route} · {count(row.customers, 'customer')}
         </Sub>
       </>
     ),

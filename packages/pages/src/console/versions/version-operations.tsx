@@ -159,7 +159,7 @@ function Deprecate(form: FormProps) {
       <p>
         Responses to {version} get <code>Deprecation</code> headers from now on. Customers that
         called it in the last 30 days get the event <code>api_version.deprecated</code>, also at
-        their webhooks. Mail is separate: Write to all….
+        their webhooks. Mail is separate: <i>Write to all…</i>
       </p>
       <Field
         label="Ends on (UTC)"
