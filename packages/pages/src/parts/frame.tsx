@@ -129,7 +129,9 @@ export function Frame(props: FrameProps) {
         <div class="main">
           {isTestMode && (
             <p class="test-line">
-              <span>Test mode. Its data is separate from live data.</span>
+              <span>
+                Test mode.<i class="c2"> Its data is separate from live data.</i>
+              </span>
             </p>
           )}
           {children}

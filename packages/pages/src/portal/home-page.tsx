@@ -147,7 +147,9 @@ function HealthCard({ health }: { readonly health: Health }) {
       {daysLeft !== undefined && (
         <p class="days">
           {daysLeft}
-          <small>{daysLeft === 1 ? 'day' : 'days'} left</small>
+          <small>
+            {daysLeft === 1 ? 'day' : 'days'} until {day(next!.at)}
+          </small>
         </p>
       )}
     </section>

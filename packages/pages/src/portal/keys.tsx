@@ -119,7 +119,7 @@ const KeyTable = ({ keys, isWritable, onOpen }: KeyTableProps) => (
             {expiresAt && (
               <>
                 <br />
-                <span class="soft small">expires on {day(expiresAt)}</span>
+                <span class="soft small nowrap">expires on {day(expiresAt)}</span>
               </>
             )}
             {overlapEnd && (
