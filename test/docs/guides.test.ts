@@ -79,17 +79,19 @@ test('docs/guides/limits.md: its service returns the responses of the page', asy
   await checkPage(t, 'docs/guides/limits.md', folder, scopes)
 })
 
-test('docs/guides/testing.md: its tests pass', async (t) => {
-  const folder = await freshFolder(t)
-  writeFiles(folder, read('docs/guides/testing.md'))
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(dirname(referenceService), join(folder, 'node_modules/gatehook'))
-  // The variable marks a test inside a test runner, which would report to that one.
-  const { NODE_TEST_CONTEXT: _, ...env } = cleanEnv()
-  const { status, stdout } = spawnSync(process.execPath, ['--test'], { cwd: folder, env })
-  assert.equal(status, 0, String(stdout))
-})
+for (const page of ['docs/guides/testing.md', 'docs/guides/own-code.md']) {
+  test(`${page}: its tests pass`, async (t) => {
+    const folder = await freshFolder(t)
+    writeFiles(folder, read(page))
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    mkdirSync(join(folder, 'node_modules'))
+    symlinkSync(dirname(referenceService), join(folder, 'node_modules/gatehook'))
+    // The variable marks a test inside a test runner, which would report to that one.
+    const { NODE_TEST_CONTEXT: _, ...env } = cleanEnv()
+    const { status, stdout } = spawnSync(process.execPath, ['--test'], { cwd: folder, env })
+    assert.equal(status, 0, String(stdout))
+  })
+}
 
 test('docs/guides/first-api.md: its project returns the responses of the page', async (t) => {
   const folder = join(await freshFolder(t), 'my-api')
