@@ -41,8 +41,8 @@ export const storedComputations = ({ fields }: Pick<ComputedSource, 'fields'>): 
 export type ComputeRow = (row: AnyRow) => AnyRow
 
 /**
- * Returns the function that sets computed values. It throws if a computation does: the request is
- * 500, and the log names the field.
+ * Returns the function that sets computed values. It throws if a computation does, and the row then
+ * lacks this value and the later ones: the request is 500, and the log names the field.
  *
  * @param isStored whether it also sets those of columns
  */
@@ -54,15 +54,44 @@ export function rowComputer(
     ([field]) => isStored || fields[field]?.computed === 'read',
   )
   return (row) => {
-    for (const [field, compute] of computed) {
+    for (const [index, [field, compute]] of computed.entries()) {
       try {
         row[field] = compute(row) ?? null
       } catch (cause) {
+        for (const [later] of computed.slice(index)) delete row[later]
         throw new Error(`the computation of ${field} of ${name} failed`, { cause })
       }
     }
     return row
   }
+}
+
+/** Returns the fields that the computation of a field reads, directly or by other computed ones. */
+export function listInputs(
+  { computations }: Pick<ComputedSource, 'computations'>,
+  name: string,
+  row: AnyRow,
+): Set<string> {
+  const inputs = new Set<string>()
+  const visited = new Set<string>()
+  const visit = (computed: string) => {
+    if (visited.has(computed)) return
+    visited.add(computed)
+    const observed = new Proxy(row, {
+      get(values, field) {
+        if (Object.hasOwn(computations, field)) visit(String(field))
+        else if (typeof field === 'string' && Object.hasOwn(values, field)) inputs.add(field)
+        return Reflect.get(values, field)
+      },
+    })
+    try {
+      computations[computed]!(observed)
+    } catch {
+      // It has read the values that it fails on.
+    }
+  }
+  visit(name)
+  return inputs
 }
 
 /** Returns a sentence for the developer per mistake. */

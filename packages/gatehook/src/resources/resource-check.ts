@@ -112,13 +112,19 @@ function textFilterMistakes({ fields, prefix, contains }: ResourceDefinition): s
 function sampleMistakes(resource: ResourceDefinition): string[] {
   const names = Object.keys(resource.computations)
   if (names.length === 0) return []
+  const advice = resource.sample
+    ? '(computed from the row of .sample())'
+    : '(computed from a sample row; declare possible values by .sample())'
   try {
     const row = sampleRow(resource)
     const values = Object.fromEntries(names.map((name) => [name, row[name]]))
     const { errors } = createValidators(resource.fields).converted(values)
-    return errors.map(({ pointer, message }) => `.compute('${pointer!.slice(1)}'): ${message}`)
+    return errors.map(
+      ({ pointer, message }) => `.compute('${pointer!.slice(1)}'): ${message} ${advice}`,
+    )
   } catch (error) {
-    return [`${(error as Error).message}: ${((error as Error).cause as Error)?.message}`]
+    const reason = ((error as Error).cause as Error)?.message
+    return [`${(error as Error).message}: ${reason} ${advice}`]
   }
 }
 

@@ -2,9 +2,10 @@
  * The checks of a row before it is stored, beyond the shape of its fields: the declared rules,
  * references and uniqueness. They apply to the newest shape only.
  */
-import type { FieldError } from '../kernel/failure.ts'
+import type { Failure, FieldError } from '../kernel/failure.ts'
 import type { RowId } from '../kernel/row-id.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
+import { listInputs } from './computed.ts'
 import { owningField, type RowReach } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { RowStore } from './store.ts'
@@ -14,6 +15,11 @@ import { fieldFailure, validationFailure } from './validate.ts'
 export interface RowChecks {
   /** Applies `.check(…)`. Throws `validation_failed` with the invalid fields. */
   checkRules(row: AnyRow): void
+  /**
+   * Applies `.check(…)` to a row whose computed values are missing or rejected by their fields, and
+   * skips the checks that read a missing value.
+   */
+  checkUncomputed(row: AnyRow): void
   /**
    * Requires that each reference names a row of the same customer and mode (§6.4). A person can
    * refer to rows within its reach only, and cannot give its rows to another person (§6.7).
@@ -28,7 +34,7 @@ export function createRowChecks(
   definition: ResourceDefinition,
   storeOf: (resource: string) => RowStore,
 ): RowChecks {
-  const { name, checks } = definition
+  const { name, checks, computations } = definition
   const uniques = uniqueTuples(definition)
   const references = Object.entries(definition.fields).filter(([, spec]) => spec.kind === 'ref')
   const owning = owningField(definition)
@@ -36,7 +42,24 @@ export function createRowChecks(
     checkRules(row) {
       for (const check of checks) {
         const errors = check(row)
-        if (errors.length > 0) throw validationFailure(errors)
+        if (errors.length > 0) throw checkFailure(definition, errors, row)
+      }
+    },
+    checkUncomputed(row) {
+      const present = new Proxy(row, {
+        get(values, field) {
+          if (Object.hasOwn(computations, field) && !(field in values)) throw new Error('no value')
+          return Reflect.get(values, field)
+        },
+      })
+      for (const check of checks) {
+        let errors: readonly FieldError[] = []
+        try {
+          errors = check(present)
+        } catch {
+          // It reads a value that the row lacks.
+        }
+        if (errors.length > 0) throw checkFailure(definition, errors, row)
       }
     },
     async checkReferences(tx, { scope, owner, refersTo }, values) {
@@ -63,6 +86,31 @@ export function createRowChecks(
     },
   }
 }
+
+/** Returns the failure of a check. It names the inputs of a computed field: no client writes it. */
+function checkFailure(
+  definition: ResourceDefinition,
+  errors: readonly FieldError[],
+  row: AnyRow,
+): Failure {
+  const pointers = new Map<string, FieldError>()
+  for (const error of errors) {
+    const field = error.pointer?.slice(1) ?? ''
+    const isComputed = Object.hasOwn(definition.computations, field)
+    const inputs = isComputed
+      ? [...listInputs(definition, field, row)].filter((input) => isWritten(definition, input))
+      : [field]
+    for (const input of inputs) {
+      const pointer = input === '' ? '' : `/${input}`
+      if (!pointers.has(pointer)) pointers.set(pointer, { ...error, pointer })
+    }
+    if (inputs.length === 0 && pointers.size === 0) pointers.set('', { ...error, pointer: '' })
+  }
+  return validationFailure([...pointers.values()])
+}
+
+const isWritten = ({ fields }: ResourceDefinition, field: string): boolean =>
+  fields[field] !== undefined && fields[field].write !== 'never'
 
 const takenError =
   ({ length }: readonly string[]) =>

@@ -59,7 +59,7 @@ export function createRows(
     return row
   }
   const hasRules = definition.rules.length > 0
-  const computeRow = createRowComputer(definition, newest)
+  const computeRow = withChecksFirst(createRowComputer(definition, newest), checks)
   const complete = changeCompleter(definition, runRules, computeRow)
   const writeChanges = changeWriter(definition, { store, checks, computeRow }, deps)
   const recordEvent = eventRecorder(definition, newest, deps)
@@ -238,6 +238,18 @@ export function createRowComputer(
     return Object.assign(row, readChangedValues(newest, source, values))
   }
 }
+
+/** A row that a check rejects is 422, also if its values cannot be computed. */
+const withChecksFirst =
+  (compute: ComputeRow, { checkUncomputed }: RowChecks): ComputeRow =>
+  (row) => {
+    try {
+      return compute(row)
+    } catch (error) {
+      checkUncomputed(row)
+      throw error
+    }
+  }
 
 /** Returns a function that adds the values of rules to those of a change. */
 function changeCompleter(
