@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { runExportRow } from './export.ts'
 import { startGenerator } from './load.ts'
 import { runMemory } from './memory.ts'
 import { stopPostgres } from './postgres.ts'
@@ -85,15 +86,18 @@ async function runRows(context: RunContext): Promise<boolean> {
       continue
     }
     if (remaining.sides.length === 0) continue
-    const result = await (remaining.kind === 'load'
-      ? runLoadRow(remaining, labelled)
-      : runStartRow(remaining, labelled))
+    const result = await runRow(remaining, labelled)
     clear()
     console.log(`${reportOf(result)}\n`)
     results.push(result)
   }
   write(results)
   return results.every(({ faults }) => faults.length === 0)
+}
+
+function runRow(row: Row, context: RunContext): Promise<Result> {
+  if (row.kind === 'load') return runLoadRow(row, context)
+  return row.kind === 'start' ? runStartRow(row, context) : runExportRow(row, context)
 }
 
 function write(results: readonly Result[]): void {

@@ -1,18 +1,24 @@
 /** Results as text: conditions, one table per row, ratios and targets. Pure. */
 
+import type { ExportResult } from './export.ts'
 import type { Facts } from './row.ts'
 import type { LoadResult, RatioResult } from './run.ts'
 import type { StartResult, StartSideResult } from './start.ts'
 
-export type Result = LoadResult | StartResult
+export type Result = LoadResult | StartResult | ExportResult
 
 export function reportOf(result: Result): string {
   const { row, faults } = result
-  const body = result.kind === 'load' ? loadLines(result) : startLines(result)
+  const body = linesOf(result)
   const broken = faults.map((fault) => `  BROKEN  ${fault}`)
   return [`row ${row.name} · ${row.title}`, `  ${factsOf(row.facts)}`, ...body, ...broken].join(
     '\n',
   )
+}
+
+function linesOf(result: Result): string[] {
+  if (result.kind === 'load') return loadLines(result)
+  return result.kind === 'start' ? startLines(result) : exportLines(result)
 }
 
 const factsOf = ({ durability, connections, users }: Facts) =>
@@ -57,6 +63,19 @@ function startLines({ sides }: StartResult): string[] {
     atMost
       ? `≤ ${atMost.seconds} s, ≤ ${atMost.restMb} MB: ${met ? 'met' : 'NOT MET'}`
       : 'for comparison',
+  ])
+  return columns([head, ...table])
+}
+
+function exportLines({ sides }: ExportResult): string[] {
+  const head = ['', 'lines per second', 'min–max', 'CPU µs', 'more memory MB', 'target']
+  const table = sides.map(({ name, rate, cpuMicros, growthMb, target, met }) => [
+    name,
+    whole(rate.median),
+    `${whole(rate.min)}–${whole(rate.max)}`,
+    figureText(cpuMicros?.median, (value) => value.toFixed(2)),
+    figureText(growthMb?.median, whole),
+    `≥ ${whole(target.rate)}, ≤ ${target.growthMb} MB: ${met ? 'met' : 'NOT MET'}`,
   ])
   return columns([head, ...table])
 }

@@ -73,4 +73,25 @@ export interface StartSide {
   readonly atMost?: { readonly seconds: number; readonly restMb: number }
 }
 
-export type Row = LoadRow | StartRow
+/** A row about one long response: its lines per second, and the memory that it costs. */
+export interface ExportRow {
+  readonly kind: 'export'
+  readonly name: string
+  readonly title: string
+  readonly facts: Facts
+  readonly sides: readonly ExportSide[]
+}
+
+export interface ExportSide {
+  readonly name: string
+  readonly contender: Contender
+  /** Method, target and headers of the request. */
+  readonly request: BenchRequest
+  /** Lines of a whole export, with the head of a table. */
+  readonly lines: number
+  /** Returns the error in the first or last line of rows; undefined if it is correct. */
+  check(line: string): string | undefined
+  readonly target: { readonly rate: number; readonly growthMb: number }
+}
+
+export type Row = LoadRow | StartRow | ExportRow

@@ -1,4 +1,4 @@
-/** The service of row 26: users with a search, and orders that refer to them. */
+/** The service of row 26: users with a search and an export, and orders that refer to them. */
 import { f, resource, service } from 'gatehook'
 
 const access = (name: string) => ({
@@ -17,6 +17,7 @@ const users = resource('users', {
   },
   list: { filter: ['id', 'created_at'], sort: ['id', 'created_at'] },
   search: ['name'],
+  export: true,
   access: access('users'),
   events: ['user.created', 'user.updated', 'user.deleted'],
 })
