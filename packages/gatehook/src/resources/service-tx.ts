@@ -4,7 +4,7 @@
  */
 import type { Actor } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
-import { Failure } from '../kernel/failure.ts'
+import { Failure, failures } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import { isRowId, type RowId } from '../kernel/row-id.ts'
 import type { Reader, Tx } from '../storage/database.ts'
@@ -21,9 +21,24 @@ const entryOf = (catalog: Catalog, { definition }: AnyResource): CatalogEntry =>
   return entry
 }
 
-/** Throws `not_found` for an id that no row has, such as the number of a malformed parameter. */
-function requireId({ definition }: CatalogEntry, id: RowId): void {
-  if (!isRowId(definition.fields.id!.idPrefix, id)) throw new Failure('not_found')
+/**
+ * Accesses the row of an id. Throws `not_found` for an id that no row has, such as the number of a
+ * malformed parameter. In a job no path of a request names the missing row: the message does.
+ */
+async function accessRow<T>(
+  { definition: { name, fields } }: CatalogEntry,
+  { principal }: RowReach,
+  id: RowId,
+  access: () => Promise<T>,
+): Promise<T> {
+  try {
+    if (!isRowId(fields.id!.idPrefix, id)) throw new Failure('not_found')
+    return await access()
+  } catch (error) {
+    const isUnnamed = error instanceof Failure && error.message === failures.not_found[1]
+    if (principal?.kind !== 'job' || !isUnnamed) throw error
+    throw new Failure('not_found', `${name} ${id} does not exist`)
+  }
 }
 
 /** Returns the rows of a resource that the code reaches. */
@@ -45,8 +60,9 @@ export function createServiceReader(
     sql,
     async get(resource: AnyResource, id: RowId): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
-      requireId(entry, id)
-      return register(entry, await entry.rows.get(sql, reach(entry, 'read'), id))
+      const rowReach = reach(entry, 'read')
+      const read = () => entry.rows.get(sql, rowReach, id)
+      return register(entry, await accessRow(entry, rowReach, id, read))
     },
   }
 }
@@ -72,9 +88,9 @@ export function createServiceTx(
     sql,
     async lock(resource: AnyResource, id: RowId): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
-      requireId(entry, id)
       const target = { reach: reach(entry, 'read'), id }
-      return register(entry, await entry.rows.lock(sql, target))
+      const lock = () => entry.rows.lock(sql, target)
+      return register(entry, await accessRow(entry, target.reach, id, lock))
     },
     async create(resource: AnyResource, values: AnyRow): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
@@ -84,17 +100,19 @@ export function createServiceTx(
     },
     async update(resource: AnyResource, id: RowId, patch: AnyRow): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
-      requireId(entry, id)
       const target = { reach: reach(entry, 'change'), id, actor }
       const source = `tx.update(${entry.definition.name})`
-      const { id: patchId = id, ...changes } = readChangedValues(entry.rows.newest, source, patch)
-      if (patchId !== id) throw new Error(`${source}: the id of a row never changes`)
-      return register(entry, (await entry.rows.update(sql, target, () => changes)).row)
+      const update = () => {
+        const { id: patchId = id, ...changes } = readChangedValues(entry.rows.newest, source, patch)
+        if (patchId !== id) throw new Error(`${source}: the id of a row never changes`)
+        return entry.rows.update(sql, target, () => changes)
+      }
+      return register(entry, (await accessRow(entry, target.reach, id, update)).row)
     },
     async remove(resource: AnyResource, id: RowId): Promise<void> {
       const entry = entryOf(catalog, resource)
-      requireId(entry, id)
-      return entry.rows.remove(sql, { reach: reach(entry, 'change'), id, actor })
+      const target = { reach: reach(entry, 'change'), id, actor }
+      return accessRow(entry, target.reach, id, () => entry.rows.remove(sql, target))
     },
     async emit(type: string, object: AnyRow): Promise<void> {
       if (!types.includes(type)) throw new Error(`event type ${type} is not declared`)

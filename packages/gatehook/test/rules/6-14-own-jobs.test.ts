@@ -173,6 +173,20 @@ eachService(
 )
 
 eachService(
+  'the error of a job names a row that does not exist',
+  async (service) => {
+    await service.app.work()
+    const admin = await operator(service)
+    await service.post('/api/v1/orders/99/receipt')
+    const path = '/admin/jobs?name=send_receipt'
+    const readJob = async () => (await admin.get(path)).body.data[0]
+    const { error } = await eventually(readJob, (job) => job.error !== null, WITHIN_MS)
+    assert.equal(error, 'Error: orders 99 does not exist')
+  },
+  OPTIONS,
+)
+
+eachService(
   'an operator cancels a job that waits: it does not run, and can be retried',
   async (service) => {
     const admin = await operator(service)
