@@ -16,11 +16,14 @@ interface DocumentationAssembly {
   readonly pages: BuiltPages | undefined
 }
 
-/** Returns the address of the page of all failures, which errors name in `documentation`. */
+/**
+ * Returns the address of the page of all failures, which errors name in `documentation`: that of
+ * the version of the request, or of the newest.
+ */
 export const errorsUrl =
   (publicUrl: () => string, { newest }: Pick<Catalog, 'newest'>) =>
-  (): string =>
-    `${publicUrl()}/docs/${newest}/${ERRORS_PAGE}`
+  (version: string = newest): string =>
+    `${publicUrl()}/docs/${version}/${ERRORS_PAGE}`
 
 export function assembleDocumentation(parts: DocumentationAssembly): Component {
   const { catalog, documents, versioning, publicUrl, pages } = parts

@@ -68,6 +68,9 @@ export const defaultLimits: HttpLimits = {
   connections: 8192,
 }
 
+/** Returns the page that documents the error codes in a version; by default in the newest. */
+export type DocumentationUrl = (version?: string | undefined) => string
+
 /** The state that all exchanges of a server share. */
 export interface ServerContext {
   readonly log: Log
@@ -78,8 +81,8 @@ export interface ServerContext {
   readonly limits: HttpLimits
   /** Matches vendor media types, which count as JSON. */
   readonly vendor: RegExp
-  /** `{publicUrl}/docs/v2/errors`. */
-  readonly documentation: (() => string) | undefined
+  /** Returns `{publicUrl}/docs/v2/errors`, of the version of the request if it has one. */
+  readonly documentation: DocumentationUrl | undefined
   readonly errorFormats: ErrorFormats
   /** The bounds of unread responses (§11.5). */
   readonly egress: Egress

@@ -32,7 +32,7 @@ export function answerFailure(exchange: Exchange, error: unknown): Answer {
     requestId: id,
     accept: exchange.headers.accept,
     path: exchange.path,
-    documentation: context.documentation?.(),
+    documentation: context.documentation?.(exchange.version),
   })
 }
 

@@ -18,6 +18,7 @@ import { type ConnectionLimit, createConnectionLimit } from './connection-limit.
 import { vendorTypePattern } from './content-negotiation.ts'
 import { createEgress, type Egress } from './egress.ts'
 import {
+  type DocumentationUrl,
   defaultLimits,
   type ErrorFormats,
   Exchange,
@@ -57,8 +58,7 @@ export interface ServerOptions {
   readonly tls?: TlsFiles | undefined
   /** The vendor in `application/vnd.<vendor>.api.v2+json`. Default: `gatehook`. */
   readonly vendor?: string | undefined
-  /** The page that documents the error codes: `{publicUrl}/docs/v2/errors`. */
-  readonly documentation?: (() => string) | undefined
+  readonly documentation?: DocumentationUrl | undefined
   readonly errorFormats?: ErrorFormats
   /** Names of fields that are declared secret: log lines have no value of such a parameter. */
   readonly secretFields?: ReadonlySet<string> | undefined

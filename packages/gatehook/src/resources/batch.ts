@@ -7,7 +7,7 @@ import { b } from '../fields/members.ts'
 import { createObjectReader, ERRORS_MAX } from '../fields/reader.ts'
 import type { Answer, Call, Operation } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
-import { Failure, type FieldError } from '../kernel/failure.ts'
+import { Failure } from '../kernel/failure.ts'
 import type { LimitItems } from '../quota/steps.ts'
 import type { Tx } from '../storage/database.ts'
 import { inCallersTerms, readNewRow, responseText } from './caller-terms.ts'
@@ -15,7 +15,7 @@ import type { CatalogEntry } from './catalog-entry.ts'
 import type { RowReach } from './ownership.ts'
 import type { AnyRow } from './resource.ts'
 import type { VersionShape } from './shape.ts'
-import { fieldFailure, validationFailure } from './validate.ts'
+import { replaceErrors, validationFailure } from './validate.ts'
 
 export const BATCH_ITEMS_MAX = 100
 
@@ -126,18 +126,17 @@ async function createOrReport(tx: Tx, call: Call, create: () => Promise<string>)
   }
 }
 
-/** Returns the failure with pointers into the body of the batch. */
+/**
+ * Returns the failure with pointers into the body of the batch. That of a rule has a pointer to the
+ * item, with its own sentence.
+ */
 function atItem(failure: Failure, index: number): Failure {
-  const { code, message, status } = failure
+  const { code, message, status, errors = [] } = failure
   if (status >= 500) return failure
-  const root = `/items/${index}`
-  if (!failure.errors?.some(({ pointer }) => pointer !== undefined)) {
-    return new Failure(code, `items/${index}: ${message}`, { errors: failure.errors ?? [] })
-  }
-  const errors = failure.errors.map(
-    (error): FieldError =>
-      error.pointer === undefined ? error : { ...error, pointer: root + error.pointer },
+  const pointer = `/items/${index}`
+  if (errors.length === 0) return replaceErrors(failure, [{ pointer, code, message }])
+  return replaceErrors(
+    failure,
+    errors.map((error) => ({ ...error, pointer: pointer + (error.pointer ?? '') })),
   )
-  const namesField = code === 'validation_failed' || code === 'conflict'
-  return namesField ? fieldFailure(code, errors) : new Failure(code, message, { errors })
 }

@@ -8,7 +8,7 @@ import type { CatalogEntry } from './catalog-entry.ts'
 import type { AnyRow } from './resource.ts'
 import type { WrittenRow } from './rows.ts'
 import type { VersionShape } from './shape.ts'
-import { fieldFailure, lockedMessage, validationFailure } from './validate.ts'
+import { lockedMessage, replaceErrors, validationFailure } from './validate.ts'
 
 /** Validates a body that creates a row, and returns its values in the newest shape. */
 export function readNewRow(entry: CatalogEntry, shape: VersionShape, body: unknown): AnyRow {
@@ -106,8 +106,5 @@ function translateFailure(shape: VersionShape, failure: Failure): Failure {
   const errors = (failure.errors ?? []).map((error) =>
     error.pointer ? { ...error, pointer: pointerIn(shape, error.pointer) } : error,
   )
-  // The sentences of these two codes name the field; that of `invalid_state` names states.
-  const namesField = failure.code === 'validation_failed' || failure.code === 'conflict'
-  if (namesField) return fieldFailure(failure.code, errors)
-  return new Failure(failure.code, failure.message, { errors })
+  return replaceErrors(failure, errors)
 }

@@ -108,6 +108,19 @@ export function fieldFailure(code: FailureCode, errors: readonly FieldError[]): 
   return new Failure(code, `${where}${first.message}${more}`, { errors })
 }
 
+/**
+ * Returns the failure with other errors. A sentence that follows from the first error follows from
+ * that of the others; one that own code wrote stays.
+ */
+export function replaceErrors(
+  { code, message, errors = [], headers, detail }: Failure,
+  replaced: readonly FieldError[],
+): Failure {
+  const isOwn = errors.length > 0 && fieldFailure(code, errors).message !== message
+  const sentence = isOwn || replaced.length === 0 ? message : fieldFailure(code, replaced).message
+  return new Failure(code, sentence, { errors: replaced, ...(headers && { headers }), detail })
+}
+
 export const validationFailure = (errors: readonly FieldError[]): Failure =>
   fieldFailure('validation_failed', errors)
 

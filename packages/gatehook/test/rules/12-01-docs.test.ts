@@ -77,6 +77,20 @@ docsTest('the documentation of every failure is an anchor that exists', async (a
   }
 })
 
+docsTest('the documentation of a failure is that of the version of the request', async (app) => {
+  const pathOf = async (path: string, headers = {}) => {
+    const { pathname } = new URL((await app.get(path, headers)).body.documentation)
+    assert.equal((await app.get(pathname, HTML)).status, 200, pathname)
+    return pathname
+  }
+  assert.equal(await pathOf('/api/v1/orders/999999'), '/docs/v1/errors')
+  assert.equal(await pathOf('/api/v1/orders', { authorization: '' }), '/docs/v1/errors')
+  assert.equal(await pathOf('/api/orders/999999', { 'api-version': 'v1' }), '/docs/v1/errors')
+  assert.equal(await pathOf('/api/v1/absent'), '/docs/v1/errors')
+  assert.equal(await pathOf('/api/v7/orders'), '/docs/v2/errors')
+  assert.equal(await pathOf('/events/evt_absent'), '/docs/v2/errors')
+})
+
 test('the 410 of a retired version leads to a page of its successor', async (t) => {
   const now = Date.parse('2026-10-01T00:00:00Z')
   const clock: Clock = { now: () => now, elapsedMs: () => performance.now() }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
-import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
+import { DeclarationError, Failure, f, resource, service } from '../../src/gatehook.ts'
 
 const notes = resource('notes', {
   fields: { id: f.id(), name: f.string().max(20).unique(), size: f.int().min(0).default(1) },
@@ -10,14 +10,22 @@ const notes = resource('notes', {
   access: { read: 'notes:read', create: 'notes:write', update: false, delete: false },
   events: ['note.created'],
   batch: true,
-}).before('v2', {
-  why: 'A note has a name.',
-  had: { title: f.string().max(20) },
-  hadNot: ['name'],
-  up: ({ title }) => ({ name: title }),
-  down: ({ name }) => ({ title: name }),
-  renamed: { title: 'name' },
 })
+  .before('v2', {
+    why: 'A note has a name.',
+    had: { title: f.string().max(20) },
+    hadNot: ['name'],
+    up: ({ title }) => ({ name: title }),
+    down: ({ name }) => ({ title: name }),
+    renamed: { title: 'name' },
+  })
+  .rule('create', ({ after }) => {
+    const errors = [{ pointer: '/name', code: 'conflict', message: 'is late' }] as const
+    if (after.name === 'full') throw new Failure('conflict', 'The shelf is full.')
+    if (after.name === 'late') throw new Failure('conflict', 'It is late.', { errors })
+  })
+  .check('size_fits', ({ size }) => size !== 13, 'thirteen does not fit')
+
 const versions = { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } }
 const desk = { service: service({ name: 'desk', versions, resources: [notes] }) }
 
@@ -78,6 +86,47 @@ eachService(
     const old = await post('/api/v1/notes/batch', { items: [{ title: 'a' }, { title: 'a' }] })
     assert.deepEqual(mistakesOf(old), [409, 'conflict', '/items/1/title'])
     assert.deepEqual(await counts(app), [0, 0])
+  },
+  desk,
+)
+
+eachService(
+  'a failure of a rule or check has a pointer to its item, in every version',
+  async (app) => {
+    const sentence = 'The shelf is full.'
+    const send = async (items: object[], { version = 'v2', atomic = true } = {}) => {
+      const { status, body } = await app.post(`/api/${version}/notes/batch`, { items, atomic })
+      const { error, message, errors } = atomic ? body : body.items[1].body
+      return [status, error, message, ...errors]
+    }
+    const full = [{ pointer: '/items/1', code: 'conflict', message: sentence }]
+    const conflict = [409, 'conflict', `items/1: ${sentence}`, ...full]
+    assert.deepEqual(await send(named('a', 'full')), conflict)
+    const old = [{ title: 'a' }, { title: 'full' }]
+    assert.deepEqual(await send(old, { version: 'v1' }), conflict)
+    assert.deepEqual(await send(named('b', 'full'), { atomic: false }), [200, ...conflict.slice(1)])
+    const late = { code: 'conflict', message: 'is late' }
+    assert.deepEqual(await send(named('c', 'late')), [
+      409,
+      'conflict',
+      'It is late.',
+      { pointer: '/items/1/name', ...late },
+    ])
+    assert.deepEqual(await send([{ title: 'c' }, { title: 'late' }], { version: 'v1' }), [
+      409,
+      'conflict',
+      'It is late.',
+      { pointer: '/items/1/title', ...late },
+    ])
+    const check = await send([{ name: 'd' }, { name: 'e', size: 13 }])
+    const thirteen = { code: 'size_fits', message: 'thirteen does not fit' }
+    assert.deepEqual(check, [
+      422,
+      'validation_failed',
+      'items/1/size: thirteen does not fit',
+      { pointer: '/items/1/size', ...thirteen },
+    ])
+    assert.deepEqual(await counts(app), [1, 1])
   },
   desk,
 )
