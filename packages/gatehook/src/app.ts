@@ -238,7 +238,7 @@ async function composeModules(
     log,
     list,
     definitions: service.versions,
-    resources: service.resources,
+    declared: service,
     vendor: service.vendor,
     strict: config.strictVersion,
     publicUrl,

@@ -37,6 +37,7 @@ import { signInOperations } from './people/sign-in-operations.ts'
 import { portalDataOperations } from './portal/data-operations.ts'
 import { portalKeyOperations, sessionOperations } from './portal/operations.ts'
 import { linkOperations } from './portal/portal.ts'
+import { specsOfEveryVersion } from './resources/body-versions.ts'
 import type { Catalog } from './resources/catalog.ts'
 import { signInResource } from './resources/directory.ts'
 import { listEventSamples } from './resources/event-samples.ts'
@@ -44,7 +45,6 @@ import { openApiDocument } from './resources/openapi.ts'
 import { schemaName } from './resources/openapi-words.ts'
 import { resourceOverviewOperations } from './resources/overview.ts'
 import type { ResourceDefinition } from './resources/resource.ts'
-import { specsOfRoute } from './resources/route.ts'
 import { listScopes } from './resources/scopes.ts'
 import { externalEventTypes, listEventTypes } from './resources/service.ts'
 import { engineRoutes, type Permission } from './route-table.ts'
@@ -136,7 +136,7 @@ export function secretFieldNames(service: ServiceInVersions): ReadonlySet<string
       ...actions.map(({ input }) => input),
       ...changes.map(({ had }) => had as FieldSpecs),
     ]),
-    ...routes.map(({ input }) => specsOfRoute(input)),
+    ...routes.flatMap(({ input }) => specsOfEveryVersion(input)),
     ...engineOperations(service).map(({ input = {} }) => specsOf(input)),
   ]
   return new Set(specs.flatMap(secretNames))

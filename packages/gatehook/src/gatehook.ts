@@ -21,6 +21,7 @@ export type {
   MailTransport,
 } from './mail/message.ts'
 export { smtp } from './mail/smtp.ts'
+export { type BodyFields, fields } from './resources/body-fields.ts'
 export { DeclarationError } from './resources/field-check.ts'
 export {
   type EventContext,

@@ -16,6 +16,7 @@ test('a break names each caller with its number of requests', () => {
     mend: undefined,
     remaining: [],
     unlocked: [],
+    routes: [],
     callers: [{ version: 'v1', callers }],
     file: 'api.lock.json',
     today: '2026-11-23',
@@ -23,4 +24,27 @@ test('a break names each caller with its number of requests', () => {
   })
   assert.match(text, /^ {2}v1 {2}Acme \(cus_1\): 2 requests, the last on 2026-11-23$/m)
   assert.match(text, /^ {2}v1 {2}anonymous: 1 request, the last on 2026-11-23$/m)
+})
+
+test('the remedy for a break of an own route is fields({…}).before(…)', () => {
+  const finding = {
+    breaking: true,
+    where: '/paths',
+    sentence: 'It is removed.',
+    operations: ['POST /api/v1/quotes'],
+  }
+  const text = (routes: readonly string[]) =>
+    reportOf({
+      verdicts: [{ version: 'v1', breaks: [finding], additions: [] }],
+      mend: undefined,
+      remaining: [{ version: 'v1', breaks: [finding], additions: [] }],
+      unlocked: [],
+      routes,
+      callers: undefined,
+      file: 'api.lock.json',
+      today: '2026-11-23',
+      rewrite: 'not requested',
+    })
+  assert.match(text(['POST /quotes']), /POST \/quotes: declare .* fields\(\{…\}\)/)
+  assert.doesNotMatch(text(['GET /quotes']), /fields\(/)
 })

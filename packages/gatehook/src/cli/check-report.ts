@@ -13,6 +13,8 @@ export interface Checked {
   readonly remaining: readonly VersionCompatibility[]
   /** Declared versions that the lock file does not contain. */
   readonly unlocked: readonly string[]
+  /** The routes of own code: `POST /quotes/{id}`. */
+  readonly routes: readonly string[]
 }
 
 export interface VersionCallers {
@@ -153,17 +155,20 @@ function callerLines(callers: CheckReport['callers']): string[] {
 }
 
 function remedyLines(
-  { mend, remaining, today, verdicts }: CheckReport,
+  { mend, remaining, today, verdicts, routes }: CheckReport,
   versions: string,
 ): string[] {
   const left = mergedFindings(remaining, ({ breaks }) => breaks)
+  const routeRemedy = routeLines(left, routes, mend?.version)
   if (!mend || mend.stubs.length === 0) {
+    const none = routeRemedy.length > 0 ? 'No .before() of a resource' : 'No .before()'
     return [
       bold('Remedy'),
       ...wrap(
-        'No .before() can bridge this change: undo it, or add the new field beside the old one. ' +
+        `${none} can bridge this change: undo it, or add the new field beside the old one. ` +
           'Never edit the .before() of a released version; add another one above it.',
       ),
+      ...routeRemedy,
     ]
   }
   const { version, fresh, base, stubs } = mend
@@ -212,8 +217,28 @@ function remedyLines(
           '',
           bold('Undo these changes; no .before() can bridge them:'),
           ...left.flatMap(findingLines),
+          ...routeRemedy,
         ]
       : []),
+  ]
+}
+
+/** The remedy for a break of own routes, whose members have changes of their own. */
+function routeLines(
+  findings: readonly MergedFinding[],
+  routes: readonly string[],
+  version = 'v2',
+): string[] {
+  const brokenRoutes = routes.filter((route) =>
+    findings.some(({ operations }) => operations.includes(route)),
+  )
+  if (brokenRoutes.length === 0) return []
+  return [
+    '',
+    ...wrap(
+      `${list(brokenRoutes)}: declare the query, input or output as fields({…}); its ` +
+        `.before('${version}', {…}) converts the requests and responses of older versions.`,
+    ),
   ]
 }
 

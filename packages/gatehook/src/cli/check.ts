@@ -60,7 +60,10 @@ export function check(service: ServiceDefinition, lock: Lock): Checked {
   const mend = isBroken ? remedyFor(lock, declaredPromises) : undefined
   const after = mend ? compareWithLock(lock, promisesOf(withStubs(service, mend))) : []
   const remaining = after.filter(({ breaks }) => breaks.length > 0)
-  return { verdicts, mend, remaining, unlocked }
+  const routes = service.routes.map(
+    ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
+  )
+  return { verdicts, mend, remaining, unlocked, routes }
 }
 
 /** Returns the service with the suggested `.before()` stubs applied. */

@@ -39,7 +39,8 @@ function deprecationBlocks(status: VersionNotice | undefined): ContentBlock[] {
 function changeList(changes: ReturnType<typeof changelogOf>[number]['changes']): ContentBlock {
   const items = changes.map((change) => {
     const { resource, why } = change
-    return `[${resource}](${pageNameOf(resource)}): ${why} (${summarizeFields(change)})`
+    const page = resource.includes(' ') ? 'endpoints' : pageNameOf(resource)
+    return `[${resource}](${page}): ${why} (${summarizeFields(change)})`
   })
   return list(...items)
 }

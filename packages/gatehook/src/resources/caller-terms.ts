@@ -87,7 +87,10 @@ export function validateConverted(
 }
 
 /** Runs a change. Pointers of its errors name the fields of the caller's version (§8.8). */
-export async function inCallersTerms<T>(shape: VersionShape, change: () => Promise<T>): Promise<T> {
+export async function inCallersTerms<T>(
+  shape: Pick<VersionShape, 'chain'>,
+  change: () => T | Promise<T>,
+): Promise<T> {
   if (shape.chain.isEmpty) return change()
   try {
     return await change()
@@ -97,12 +100,13 @@ export async function inCallersTerms<T>(shape: VersionShape, change: () => Promi
 }
 
 /** Returns the pointer with the older name of its field. */
-function pointerIn({ chain }: VersionShape, pointer: string): string {
+function pointerIn({ chain }: Pick<VersionShape, 'chain'>, pointer: string): string {
   const [field, ...inside] = pointer.slice(1).split('/')
   return ['', chain.oldFieldOf(field!), ...inside].join('/')
 }
 
-function translateFailure(shape: VersionShape, failure: Failure): Failure {
+/** Returns a failure whose pointers name the fields of the older version. */
+export function translateFailure(shape: Pick<VersionShape, 'chain'>, failure: Failure): Failure {
   const errors = (failure.errors ?? []).map((error) =>
     error.pointer ? { ...error, pointer: pointerIn(shape, error.pointer) } : error,
   )

@@ -3,6 +3,7 @@
  * call. Types prevent these mistakes in TypeScript; plain JavaScript meets them here. Pure.
  */
 import { Field, type FieldSpec, type Fields } from '../fields/fields.ts'
+import type { Change } from '../versions/change.ts'
 import { checkField, DeclarationError, STATE_FIELD } from './field-check.ts'
 import { findSignInTypeMistakes } from './sign-in.ts'
 
@@ -163,4 +164,35 @@ export function requireMembers(options: ResourceParts): void {
     !Array.isArray(events) && 'events is required: an array of event types, or []',
   ].filter((sentence) => sentence !== false)
   if (missing.length > 0) throw new DeclarationError(missing.join('; '))
+}
+
+/**
+ * Reports versions in the wrong order, and names that a change refers to and its version lacks.
+ *
+ * @param newest the names of the newest version
+ */
+export function findChainMistakes(
+  newest: readonly string[],
+  changes: readonly Pick<Change, 'version' | 'had' | 'hadNot'>[],
+  versions: readonly string[],
+): string[] {
+  const mistakes: string[] = []
+  const order = changes.map(({ version }) => versions.indexOf(version))
+  if (order.some((index) => index < 1)) {
+    mistakes.push(`.before() names a version after the first of ${versions.join(', ')}`)
+  }
+  if (order.some((index, n) => n > 0 && index > order[n - 1]!)) {
+    mistakes.push('.before() comes newest version first')
+  }
+  const names = new Set(newest)
+  for (const { version, had, hadNot } of changes) {
+    for (const name of hadNot) {
+      if (!names.delete(name)) mistakes.push(`.before('${version}'): there was no field ${name}`)
+    }
+    for (const name of Object.keys(had)) {
+      if (names.has(name)) mistakes.push(`.before('${version}'): name ${name} in hadNot too`)
+      names.add(name)
+    }
+  }
+  return mistakes
 }

@@ -2,15 +2,15 @@
 import { actorOf } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Answer, Call, Endpoint } from '../http/call.ts'
-import { createQueryReader } from '../http/query-members.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Database, Tx } from '../storage/database.ts'
+import { inCallersTerms } from './caller-terms.ts'
 import type { Catalog } from './catalog.ts'
-import { mediaOf, type RouteDefinition, specsOfRoute } from './route.ts'
+import { mediaOf, type RouteDefinition } from './route.ts'
+import { createRouteReader } from './route-input.ts'
 import { createOutputEncoder } from './route-output.ts'
 import { createRowViews } from './row-views.ts'
 import { callersReach, createServiceReader, createServiceTx } from './service-tx.ts'
-import { createValidators } from './validate.ts'
 
 interface CustomRouteDeps {
   readonly db: Database
@@ -36,32 +36,33 @@ export function customEndpoints(catalog: Catalog, deps: CustomRouteDeps): Endpoi
 }
 
 function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefinition) {
-  const validateInput = createValidators(specsOfRoute(route.input)).create
-  const querySpecs = specsOfRoute(route.query)
-  const readQuery = createQueryReader(querySpecs, createValidators(querySpecs).create)
-  const encode = createOutputEncoder(route)
+  const readRequest = createRouteReader(catalog, route)
+  const encode = createOutputEncoder(route, catalog.versions)
   return async (call: Call): Promise<Answer> => {
     const principal = call.principal!
     const views = createRowViews(catalog, call.version!, principal)
     const reach = callersReach(principal)
+    const { query, input, chain } = readRequest(call)
     const context = {
       principal,
       version: call.version!,
       params: call.params,
-      query: readQuery(call),
-      input: validateInput(call.body ?? {}),
+      query,
+      input,
       read: createServiceReader(catalog, reach, deps.db, views),
       show: views.show,
     }
     if (route.method === 'GET') {
-      return encode(await route.handle({ ...context, write: rejectWrite }), views)
+      const handle = () => route.handle({ ...context, write: rejectWrite })
+      return encode(await inCallersTerms({ chain }, handle), views)
     }
     const access = { principal, actor: actorOf(call), reach, record: deps.record, views }
     // The whole handler is one transaction, and its response commits with it.
     const change = async (tx: Tx) => {
       const serviceTx = createServiceTx(catalog, access, tx)
       const write = (change: (tx: typeof serviceTx) => Promise<unknown>) => change(serviceTx)
-      return encode(await route.handle({ ...context, read: serviceTx, write }), views)
+      const handle = () => route.handle({ ...context, read: serviceTx, write })
+      return encode(await inCallersTerms({ chain }, handle), views)
     }
     return deps.perform(call, change, { serializable: true })
   }

@@ -4,9 +4,10 @@
  */
 import type { FieldSpec } from '../fields/fields.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
+import { specsOfEveryVersion } from './body-versions.ts'
 import type { JobDefinition } from './job.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { type RouteDefinition, specsOfRoute } from './route.ts'
+import type { RouteDefinition } from './route.ts'
 
 const prefixOf = ({ fields }: Pick<ResourceDefinition, 'fields'>): string | undefined =>
   fields.id!.idPrefix
@@ -45,8 +46,10 @@ export function findIdMistakes(
 /** Returns a sentence per reference in the inputs of routes and jobs. */
 export function findInputIdMistakes({ resources, routes, jobs }: InputDeclarations): string[] {
   const inputs = [
-    ...routes.flatMap(({ method, path, query = {}, input = {} }) =>
-      [query, input].map((fields) => [`route ${method} ${path}`, specsOfRoute(fields)] as const),
+    ...routes.flatMap(({ method, path, query, input }) =>
+      [query, input]
+        .flatMap(specsOfEveryVersion)
+        .map((specs) => [`route ${method} ${path}`, specs] as const),
     ),
     ...jobs.map(({ name, input }) => [`.job ${name}`, input] as const),
   ]

@@ -7,7 +7,6 @@ import type { FieldSpecs } from '../fields/schema.ts'
 import type { JobKind } from '../jobs/job.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { AnyRow } from './resource.ts'
-import { specsOfRoute } from './route.ts'
 import type { ServiceReader, ServiceTx } from './service-access.ts'
 
 /** A job that own code enqueues. */
@@ -133,7 +132,7 @@ export const defineJob = (
 ): JobDefinition => ({
   kind: 'job',
   name,
-  input: specsOfRoute(fields),
+  input: Object.fromEntries(Object.entries(fields).map(([name, { spec }]) => [name, spec])),
   ...limitsOf('job', options),
   handle: handle as JobDefinition['handle'],
 })

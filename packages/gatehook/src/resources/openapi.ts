@@ -21,13 +21,15 @@ import {
   responseHeaders,
   securitySchemes,
 } from '../openapi/parts.ts'
+import { bodyFormIn, fieldSpecsOf } from './body-versions.ts'
 import type { Catalog } from './catalog.ts'
 import { resourcePaths, resourceSchemas } from './openapi-resource.ts'
+import { Resource } from './resource.ts'
 import {
   declaresResponse,
   mediaOf,
   type RouteDefinition,
-  specsOfRoute,
+  type RouteInput,
   statusesOf,
 } from './route.ts'
 import { outputSchema } from './route-output.ts'
@@ -44,7 +46,10 @@ export function openApiDocument(
   for (const entry of entries) Object.assign(paths, resourcePaths(entry, version, catalog))
   for (const route of service.routes) {
     const path = `/api/${version}${route.path.replace(/:(\w+)/g, '{$1}')}`
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: routeOperation(route) }
+    paths[path] = {
+      ...paths[path],
+      [route.method.toLowerCase()]: routeOperation(route, catalog, version),
+    }
   }
   const schemas = Object.assign(
     {},
@@ -89,10 +94,23 @@ const inputBody = (specs: FieldSpecs) => ({
   content: content(createSchema(specs)),
 })
 
-function routeOperation(route: RouteDefinition): JsonSchema {
+/** Returns the fields of a route's body in a version. */
+const inputSpecs = (
+  input: RouteInput,
+  { entries, versions }: Catalog,
+  version: string,
+): FieldSpecs =>
+  input instanceof Resource
+    ? entries.get(input.definition.name)!.shapes.get(version)!.specs
+    : fieldSpecsOf(bodyFormIn(input, versions, version).members)
+
+function routeOperation(route: RouteDefinition, catalog: Catalog, version: string): JsonSchema {
+  const { versions } = catalog
   const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]!)
   const inPath = names.map((name) => ({ ...idParameter({ type: 'string' }), name }))
-  const inQuery = Object.entries(specsOfRoute(route.query)).map(([name, spec]) => ({
+  const inQuery = Object.entries(
+    fieldSpecsOf(bodyFormIn(route.query, versions, version).members),
+  ).map(([name, spec]) => ({
     name,
     in: 'query',
     required: spec.write === 'required',
@@ -109,9 +127,9 @@ function routeOperation(route: RouteDefinition): JsonSchema {
       ...inQuery,
       ...(route.method === 'GET' ? [] : [ref('parameters', 'Prefer')]),
     ],
-    ...(route.input && { requestBody: inputBody(specsOfRoute(route.input)) }),
+    ...(route.input && { requestBody: inputBody(inputSpecs(route.input, catalog, version)) }),
     ...(route.failures && { 'x-errors': route.failures }),
-    responses: { ...routeResponses(route), ...failing(...failureStatuses) },
+    responses: { ...routeResponses(route, versions, version), ...failing(...failureStatuses) },
   }
 }
 
@@ -121,9 +139,13 @@ const undeclaredResponses = {
   204: { description: 'Done.' },
 }
 
-function routeResponses(route: RouteDefinition): Record<string, unknown> {
+function routeResponses(
+  route: RouteDefinition,
+  versions: readonly string[],
+  version: string,
+): Record<string, unknown> {
   if (!declaresResponse(route)) return undeclaredResponses
-  const schema = outputSchema(route)
+  const schema = outputSchema(route, versions, version)
   const headers = Object.entries(route.headers ?? {}).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },

@@ -2,6 +2,7 @@
  * Finds mistakes in the declaration of a resource that its types do not prevent. `service.ts` finds
  * those between resources. Pure.
  */
+import { findChainMistakes } from './chain-check.ts'
 import { findCollectionMistakes, TEXT_KINDS } from './collection-options.ts'
 import { findComputedMistakes } from './computed.ts'
 import { findRightsMistakes } from './field-rights.ts'
@@ -158,24 +159,8 @@ function changeMistakes(
   { fields, changes }: ResourceDefinition,
   versions: readonly string[],
 ): string[] {
-  const mistakes: string[] = []
-  const order = changes.map(({ version }) => versions.indexOf(version))
-  if (order.some((index) => index < 1)) {
-    mistakes.push(`.before() names a version after the first of ${versions.join(', ')}`)
-  }
-  if (order.some((index, n) => n > 0 && index > order[n - 1]!)) {
-    mistakes.push('.before() comes newest version first')
-  }
-  const names = new Set(Object.keys(fields))
-  for (const { version, had, hadNot } of changes) {
-    for (const name of hadNot) {
-      if (name === 'id') mistakes.push(`.before('${version}'): every version has the id`)
-      if (!names.delete(name)) mistakes.push(`.before('${version}'): there was no field ${name}`)
-    }
-    for (const name of Object.keys(had)) {
-      if (names.has(name)) mistakes.push(`.before('${version}'): name ${name} in hadNot too`)
-      names.add(name)
-    }
-  }
-  return mistakes
+  const withoutId = changes
+    .filter(({ hadNot }) => hadNot.includes('id'))
+    .map(({ version }) => `.before('${version}'): every version has the id`)
+  return [...findChainMistakes(Object.keys(fields), changes, versions), ...withoutId]
 }

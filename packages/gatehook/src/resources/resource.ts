@@ -155,7 +155,7 @@ export interface ActionOptions<F extends Fields, I extends Fields, E extends str
   readonly run?: (args: { row: RowOf<F>; input: RowOf<I> }) => Partial<RowOf<F>> | undefined
 }
 
-type Omitted<S, K> = { readonly [P in keyof S as P extends K ? never : P]: S[P] }
+export type Omitted<S, K> = { readonly [P in keyof S as P extends K ? never : P]: S[P] }
 type Older<S, Had extends Fields, K> = {
   [P in keyof (Omitted<S, K> & RowOf<Had>)]: (Omitted<S, K> & RowOf<Had>)[P]
 }

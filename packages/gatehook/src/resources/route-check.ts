@@ -1,6 +1,9 @@
 /** Finds mistakes in the declaration of a route, also those of plain JavaScript. Pure. */
 import { Field } from '../fields/fields.ts'
 import { failures } from '../kernel/failure.ts'
+import { findInputMistakes, findOutputMistakes } from './body-check.ts'
+import { findMemberMistakes, type OutputMembers } from './body-fields.ts'
+import { bodyChanges, type DeclaredMembers, newestMembers } from './body-versions.ts'
 import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
 import { mediaOf, type RouteDefinition, statusesOf } from './route.ts'
 
@@ -22,11 +25,14 @@ const MEDIA_TYPE = /^[a-z]+\/[a-z0-9][a-z0-9.+-]*$/
 export function findRouteMistakes(
   route: RouteDefinition,
   resources: readonly ResourceDefinition[],
+  versions: readonly string[],
 ): string[] {
   return [
     ...pathMistakes(route, resources),
-    ...memberMistakes(route),
-    ...outputMistakes(route, resources),
+    ...partMistakes(route),
+    ...fieldsMistakes('query', route.query, versions),
+    ...inputMistakes(route, resources, versions),
+    ...outputMistakes(route, resources, versions),
     ...responseMistakes(route),
   ].map((mistake) => `route ${route.method} ${route.path}: ${mistake}`)
 }
@@ -44,22 +50,45 @@ function pathMistakes({ path }: RouteDefinition, resources: readonly ResourceDef
   return []
 }
 
-function memberMistakes(route: RouteDefinition): string[] {
-  const { method, scope, summary, handle, query = {}, input = {} } = route
+function partMistakes({ method, scope, summary, handle }: RouteDefinition): string[] {
   const mistakes: string[] = []
   if (!METHODS.includes(method)) mistakes.push(`method is one of ${METHODS.join(', ')}`)
   if (typeof scope !== 'string' || scope === '') mistakes.push('scope is required')
   if (typeof summary !== 'string') mistakes.push('summary is required')
   if (typeof handle !== 'function') mistakes.push('handle is a function')
-  for (const [name, field] of Object.entries({ ...query, ...input })) {
-    if (!(field instanceof Field)) mistakes.push(`${name} is not a field, for example f.string()`)
-  }
   return mistakes
+}
+
+function inputMistakes(
+  { input }: RouteDefinition,
+  resources: readonly ResourceDefinition[],
+  versions: readonly string[],
+): string[] {
+  if (input instanceof Resource) return unknownResource('input', input, resources)
+  return fieldsMistakes('input', input, versions)
+}
+
+/** Reports the mistakes of a query or an input: it consists of fields, in every version. */
+function fieldsMistakes(
+  part: 'query' | 'input',
+  declared: DeclaredMembers | undefined,
+  versions: readonly string[],
+): string[] {
+  if (declared === undefined) return []
+  const forms = [newestMembers(declared), ...bodyChanges(declared).map(({ had }) => had)]
+  const mistakes = forms.flatMap((members) =>
+    Object.entries(members)
+      .filter(([, member]) => !(member instanceof Field))
+      .map(([name]) => `${name} is not a field, for example f.string()`),
+  )
+  if (mistakes.length > 0) return mistakes
+  return findInputMistakes(declared, versions).map((mistake) => `${part}: ${mistake}`)
 }
 
 function outputMistakes(
   { output, ...route }: RouteDefinition,
   resources: readonly ResourceDefinition[],
+  versions: readonly string[],
 ): string[] {
   if (output === undefined) return []
   const media = mediaOf({ ...route, output })
@@ -68,22 +97,33 @@ function outputMistakes(
     if (!MEDIA_TYPE.test(media)) mistakes.push(`output: ${media} is not a media type`)
     return mistakes
   }
-  const unknown = ({ definition }: AnyResource) =>
-    resources.includes(definition)
-      ? []
-      : [`output: ${definition.name} is not the resource of that name in this service`]
-  if (output instanceof Resource) return unknown(output)
+  if (output instanceof Resource) return unknownResource('output', output, resources)
   if (typeof output !== 'object' || output === null || Array.isArray(output)) {
     return ['output is a resource, an object of members, or {media}']
   }
-  return Object.entries(output).flatMap(([name, member]) => {
-    const items: readonly unknown[] = Array.isArray(member) ? member : [member]
-    const [item] = items
-    if (items.length === 1 && item instanceof Field) return []
-    if (items.length === 1 && item instanceof Resource) return unknown(item)
-    return [`output: ${name} is a field, a resource, or a list of one: [f.string()]`]
-  })
+  const declared = output as DeclaredMembers
+  const forms = [newestMembers(declared), ...bodyChanges(declared).map(({ had }) => had)]
+  const mistakes = forms.flatMap((members) => [
+    ...findMemberMistakes(members).map((mistake) => `output: ${mistake}`),
+    ...resourcesIn(members).flatMap((resource) => unknownResource('output', resource, resources)),
+  ])
+  if (mistakes.length > 0) return mistakes
+  return findOutputMistakes(declared, versions).map((mistake) => `output: ${mistake}`)
 }
+
+const resourcesIn = (members: OutputMembers): AnyResource[] =>
+  Object.values(members)
+    .flatMap((member) => member as AnyResource)
+    .filter((member) => member instanceof Resource)
+
+const unknownResource = (
+  part: 'input' | 'output',
+  { definition }: AnyResource,
+  resources: readonly ResourceDefinition[],
+): string[] =>
+  resources.includes(definition)
+    ? []
+    : [`${part}: ${definition.name} is not the resource of that name in this service`]
 
 const isReservedHeader = (name: string): boolean =>
   RESERVED_HEADERS.has(name) || name.startsWith('access-control-')

@@ -9,13 +9,14 @@ import { type FieldSpecs, type JsonSchema, valueSchema } from '../fields/schema.
 import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
 import { type Answer, noContent, type Stream } from '../http/call.ts'
 import { ref } from '../openapi/parts.ts'
+import type { OutputMembers } from './body-fields.ts'
+import { type BodyForm, bodyFormIn, type DeclaredMembers } from './body-versions.ts'
 import { schemaName } from './openapi-words.ts'
 import { type AnyResource, type AnyRow, Resource } from './resource.ts'
 import {
   type AnyResult,
   declaresResponse,
   isMedia,
-  type OutputMembers,
   type RouteDefinition,
   statusesOf,
 } from './route.ts'
@@ -26,12 +27,16 @@ type EncodeBody = (body: unknown, views: RowViews) => Omit<Answer, 'status'>
 type EncodeMember = (value: unknown, views: RowViews) => string
 
 /** Returns a function that converts the result of a route's handler to its response. */
-export function createOutputEncoder(route: RouteDefinition) {
+export function createOutputEncoder(route: RouteDefinition, versions: readonly string[]) {
   const { method, path, output } = route
   const statuses = statusesOf(route)
   const isDeclared = declaresResponse(route)
   const headerNames = Object.keys(route.headers ?? {}).map((name) => name.toLowerCase())
-  const encode = output ? bodyEncoder(output) : isDeclared ? encodeNothing : encodeUndeclared
+  const encode = output
+    ? bodyEncoder(output, versions)
+    : isDeclared
+      ? encodeNothing
+      : encodeUndeclared
   const violation = (mistake: string, cause?: unknown) =>
     new Error(`route ${method} ${path} violates its declaration: ${mistake}`, { cause })
   return (result: AnyResult | undefined, views: RowViews): Answer => {
@@ -73,13 +78,20 @@ const encodeUndeclared: EncodeBody = (body, views) => {
   return { json: JSON.stringify(body, showRow) }
 }
 
-function bodyEncoder(output: NonNullable<RouteDefinition['output']>): EncodeBody {
+function bodyEncoder(
+  output: NonNullable<RouteDefinition['output']>,
+  versions: readonly string[],
+): EncodeBody {
   if (isMedia(output)) return mediaEncoder(output.media)
   if (output instanceof Resource) {
     const { definition } = output
     return (body, views) => ({ json: views.encode(definition, body) })
   }
-  return membersEncoder(output as OutputMembers)
+  const members = output as DeclaredMembers
+  const encoders = new Map(
+    versions.map((version) => [version, membersEncoder(bodyFormIn(members, versions, version))]),
+  )
+  return (body, views) => encoders.get(views.version)!(body, views)
 }
 
 function mediaEncoder(media: string): EncodeBody {
@@ -104,7 +116,7 @@ async function sendParts(parts: AsyncIterable<string>, out: Stream): Promise<voi
   out.end()
 }
 
-function membersEncoder(output: OutputMembers): EncodeBody {
+function membersEncoder({ members: output, chain }: BodyForm): EncodeBody {
   const names = Object.keys(output)
   const specs = memberSpecsOf(output)
   const read = createObjectReader({ members: specs })
@@ -115,7 +127,7 @@ function membersEncoder(output: OutputMembers): EncodeBody {
   }
   return (body, views) => {
     if (typeof body !== 'object' || body === null) throw new Error('the body is not an object')
-    const values = body as AnyRow
+    const values = chain.down(body as AnyRow)
     const wire = toWire(
       specs as FieldSpecs,
       Object.fromEntries(Object.entries(values).filter(([name]) => !rows.has(name))),
@@ -169,17 +181,19 @@ const rowReference = ({ definition }: AnyResource): JsonSchema =>
   ref('schemas', schemaName(definition))
 
 /** Returns the schema of a response; undefined without a body. */
-export function outputSchema({ output }: RouteDefinition): JsonSchema | undefined {
+export function outputSchema(
+  { output }: RouteDefinition,
+  versions: readonly string[],
+  version: string,
+): JsonSchema | undefined {
   if (!output) return undefined
   if (isMedia(output)) return { type: 'string' }
   if (output instanceof Resource) return rowReference(output)
-  const properties = Object.entries(output as OutputMembers).map(([name, member]) => [
-    name,
-    memberSchema(member),
-  ])
+  const { members } = bodyFormIn(output as DeclaredMembers, versions, version)
+  const properties = Object.entries(members).map(([name, member]) => [name, memberSchema(member)])
   return {
     type: 'object',
-    required: Object.keys(output),
+    required: Object.keys(members),
     properties: Object.fromEntries(properties),
   }
 }

@@ -3,10 +3,18 @@
  * reads and writes rows, events and SQL. The engine's pipeline does the rest.
  */
 
-import type { AnyField, Field, FieldSpec, Fields, RowOf } from '../fields/fields.ts'
-import type { FieldSpecs } from '../fields/schema.ts'
+import type { CreateOf, Fields, RowOf } from '../fields/fields.ts'
 import type { FailureCode } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
+import type {
+  AnyBodyFields,
+  BodyChange,
+  BodyFields,
+  MemberValues,
+  OutputMembers,
+  RowBody,
+  ShownRow,
+} from './body-fields.ts'
 import type { AnyResource, AnyRow, Resource } from './resource.ts'
 import type { ServiceReader, ServiceTx } from './service-access.ts'
 
@@ -21,30 +29,21 @@ export interface MediaOutput {
   readonly media: `${string}/${string}`
 }
 
-/** The members of a JSON response: fields, rows of a resource, and lists of either. */
-export type OutputMembers = Readonly<
-  Record<string, AnyField | AnyResource | readonly [AnyField | AnyResource]>
->
+export type RouteOutput = AnyResource | OutputMembers | AnyBodyFields | MediaOutput
 
-export type RouteOutput = AnyResource | OutputMembers | MediaOutput
+/** The fields of a query, with or without older forms. */
+// biome-ignore lint/suspicious/noExplicitAny: fields of any older forms
+export type RouteQuery = Fields | BodyFields<Fields, any>
+export type RouteInput = RouteQuery | AnyResource
 
-declare const isShown: unique symbol
-
-/** A row as JSON has it, in the caller's version. */
-interface ShownRow {
-  readonly [isShown]: true
-  readonly [name: string]: unknown
-}
-
-type RowBody<F extends Fields> = RowOf<F> | ShownRow
-
-type MemberBody<M> =
-  M extends Field<infer V, infer _>
-    ? V
-    : M extends readonly [infer I]
-      ? readonly MemberBody<I>[]
-      : M extends Resource<infer F, infer _>
-        ? RowBody<F>
+/** The values of a query or an input in handlers. */
+type InputOf<I> =
+  I extends Resource<infer F, infer _>
+    ? CreateOf<F>
+    : I extends BodyFields<infer M, infer _>
+      ? MemberValues<M>
+      : I extends Fields
+        ? RowOf<I>
         : never
 
 /** The body that a handler returns, from the declared output. */
@@ -53,19 +52,21 @@ type BodyOf<O> =
     ? RowBody<F>
     : O extends MediaOutput
       ? string | Uint8Array | AsyncIterable<string>
-      : { readonly [K in keyof O]: MemberBody<O[K]> }
+      : O extends BodyFields<infer M, infer _>
+        ? MemberValues<M>
+        : MemberValues<O>
 
-export interface RouteContext<Q extends Fields, I extends Fields, P extends string> {
+export interface RouteContext<Q extends RouteQuery, I extends RouteInput, P extends string> {
   /** The authenticated caller. */
   readonly principal: Principal
   /** The version that serves the request. */
   readonly version: string
   /** The values of the path's `:names`, as the client sent them. */
   readonly params: Readonly<Record<ParametersOf<P>, string>>
-  /** The query parameters. An omitted optional parameter has its default. */
-  readonly query: RowOf<Q>
-  /** The body, validated. */
-  readonly input: RowOf<I>
+  /** The query parameters in the newest version. An omitted optional parameter has its default. */
+  readonly query: InputOf<Q>
+  /** The body, validated in the caller's version and converted to the newest. */
+  readonly input: InputOf<I>
   /** Reads rows within the caller's reach, `read.get(orders, 7)`, and SQL. */
   readonly read: ServiceReader
   /** Returns a row as JSON has it, in the caller's version. */
@@ -90,8 +91,8 @@ export type RouteResult<O> = {
 type HandlerResult<O> = RouteResult<O> | (O extends RouteOutput ? never : void)
 
 export interface RouteOptions<
-  Q extends Fields,
-  I extends Fields,
+  Q extends RouteQuery,
+  I extends RouteInput,
   P extends string,
   O extends RouteOutput | undefined,
 > {
@@ -103,14 +104,18 @@ export interface RouteOptions<
   readonly scope: string
   /** One sentence for the docs. */
   readonly summary: string
-  /** The fields of the query. */
+  /** The fields of the query. `fields({…}).before(…)` has those of older versions too. */
   readonly query?: Q
-  /** The fields of the body. */
+  /**
+   * The fields of the body, or a resource: the body that creates one of its rows. Callers of older
+   * versions send the shape of theirs: that of the resource, or of `fields({…}).before(…)`.
+   */
   readonly input?: I
   /**
    * The body of the response: a resource for one of its rows, an object of fields, resources and
    * lists of them `[resource]`, or `{media: 'text/csv'}` for a GET. Rows have the shape of the
-   * caller's version. Default: any JSON, which OpenAPI does not describe.
+   * caller's version, and `fields({…}).before(…)` has that of its members. Default: any JSON, which
+   * OpenAPI does not describe.
    */
   readonly output?: O
   /** The status of success, or several. Default: 200; 204 without an output. */
@@ -136,19 +141,16 @@ export interface RouteDefinition {
   readonly path: string
   readonly scope: string
   readonly summary: string
-  readonly query?: RouteFields
-  readonly input?: RouteFields
+  readonly query?: RouteQuery
+  readonly input?: RouteInput
   readonly output?: RouteOutput
   readonly status?: number | readonly number[]
   readonly headers?: Readonly<Record<string, string>>
   readonly failures?: readonly FailureCode[]
   readonly handle: (context: AnyRow) => Promise<AnyResult> | AnyResult
+  /** The changes of query, input and output between versions. */
+  readonly changes: readonly BodyChange[]
 }
-
-type RouteFields = Readonly<Record<string, { spec: FieldSpec }>>
-
-export const specsOfRoute = (fields: RouteFields = {}): FieldSpecs =>
-  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.spec]))
 
 export const isMedia = (output: object): output is MediaOutput =>
   typeof (output as MediaOutput).media === 'string'

@@ -13,6 +13,7 @@ import {
 import type { ClaimsHook } from '../people/person.ts'
 import type { VersionDefinition } from '../versions/calendar.ts'
 import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
+import { bodyChanges } from './body-versions.ts'
 import { findChangeMistakes } from './change-check.ts'
 import { DeclarationError } from './field-check.ts'
 import { findInputIdMistakes, findPrefixMistakes } from './id-check.ts'
@@ -31,7 +32,7 @@ import {
 import { findJobMistakes } from './job-check.ts'
 import type { AnyResource, ResourceDefinition } from './resource.ts'
 import { actionEvents, duplicatesIn, EVENT_TYPE, findResourceMistakes } from './resource-check.ts'
-import type { RouteDefinition, RouteOptions, RouteOutput } from './route.ts'
+import type { RouteDefinition, RouteInput, RouteOptions, RouteOutput, RouteQuery } from './route.ts'
 import { findRouteMistakes } from './route-check.ts'
 import { findScopeMistakes } from './scopes.ts'
 
@@ -127,12 +128,15 @@ export class Service {
 
   /** Adds an endpoint of the team, with the same pipeline, docs and usage counts (§6.8). */
   route<
-    Q extends Fields = Record<never, never>,
-    I extends Fields = Record<never, never>,
+    Q extends RouteQuery = Record<never, never>,
+    I extends RouteInput = Record<never, never>,
     P extends string = string,
     const O extends RouteOutput | undefined = undefined,
   >(options: RouteOptions<Q, I, P, O>): Service {
-    const routes = [...this.definition.routes, options as unknown as RouteDefinition]
+    const { query, input, output } = options
+    const changes = [query, input, output].flatMap(bodyChanges)
+    const route = { ...options, changes } as unknown as RouteDefinition
+    const routes = [...this.definition.routes, route]
     return new Service(checkDefinition({ ...this.definition, routes }))
   }
 
@@ -235,7 +239,7 @@ function checkDefinition(
   const signIn = resources.filter(({ signsIn }) => signsIn).map(({ name }) => name)
   const mistakes = [
     ...versionMistakes,
-    ...definition.routes.flatMap((route) => findRouteMistakes(route, resources)),
+    ...definition.routes.flatMap((route) => findRouteMistakes(route, resources, versions)),
     ...findScopeMistakes(definition),
     ...eventMistakes(definition),
     ...findJobMistakes(

@@ -28,6 +28,10 @@ const service = {
     },
     { name: 'pets', changes: [change('v3', 'Ages are numbers.', ['age'], ['age'])] },
   ],
+  routes: [
+    { method: 'POST', path: '/feed', changes: [change('v2', 'Grams.', ['kg'], ['g'])] },
+    { method: 'GET', path: '/ages', changes: [] },
+  ],
 }
 
 test('the changelog lists the breaking changes of each version, newest first', () => {
@@ -39,7 +43,8 @@ test('the changelog lists the breaking changes of each version, newest first', (
       '- **people**: Names are two fields. (first, last in place of full_name)',
       '- **pets**: Ages are numbers. (age changed)\n',
       '## v2 (2025-01-01)\n',
-      '- **people**: Mail is e-mail. (mail → email)\n',
+      '- **people**: Mail is e-mail. (mail → email)',
+      '- **POST /feed**: Grams. (g in place of kg)\n',
       '## v1 (2024-01-01)\n',
       'No breaking changes.\n',
     ].join('\n'),

@@ -4,15 +4,27 @@
  */
 import type { Change } from './change.ts'
 
+/** A change of fields, without its conversions. */
+type FieldChange = Pick<Change, 'version' | 'why' | 'had' | 'hadNot' | 'renamed'>
+
 /** The part of a service definition that the changelog reads. */
 export interface ChangelogSource {
   readonly versions: readonly { readonly name: string; readonly released: string }[]
-  readonly resources: readonly { readonly name: string; readonly changes: readonly Change[] }[]
+  readonly resources: readonly { readonly name: string; readonly changes: readonly FieldChange[] }[]
+  readonly routes: readonly ChangedRoute[]
+}
+
+/** A route whose query, input or output changed. */
+export interface ChangedRoute {
+  readonly method: string
+  /** `/quotes/:id`. */
+  readonly path: string
+  readonly changes: readonly FieldChange[]
 }
 
 /** One breaking change, for callers who migrate. */
 interface ChangelogLine {
-  /** The collection: `orders`. */
+  /** The collection: `orders`; or a route: `POST /quotes`. */
   readonly resource: string
   readonly why: string
   /** Old name → new name of fields with an unchanged value. */
@@ -32,11 +44,15 @@ export interface ChangelogEntry {
 }
 
 /** Returns every version with its breaking changes, newest first. */
-export function changelogOf({ versions, resources }: ChangelogSource): ChangelogEntry[] {
+export function changelogOf({ versions, resources, routes }: ChangelogSource): ChangelogEntry[] {
+  const sources = [
+    ...resources,
+    ...routes.map(({ method, path, changes }) => ({ name: `${method} ${path}`, changes })),
+  ]
   return versions.toReversed().map(({ name: version, released }) => ({
     version,
     released,
-    changes: resources.flatMap(({ name: resource, changes }) =>
+    changes: sources.flatMap(({ name: resource, changes }) =>
       changes
         .filter((change) => change.version === version)
         .map((change) => changelogLine(resource, change)),
@@ -44,7 +60,10 @@ export function changelogOf({ versions, resources }: ChangelogSource): Changelog
   }))
 }
 
-function changelogLine(resource: string, { why, had, hadNot, renamed }: Change): ChangelogLine {
+function changelogLine(
+  resource: string,
+  { why, had, hadNot, renamed }: FieldChange,
+): ChangelogLine {
   return {
     resource,
     why,

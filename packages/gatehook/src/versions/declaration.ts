@@ -11,6 +11,7 @@ import {
 } from './calendar.ts'
 import { calendarMembers } from './calendar-body.ts'
 import type { VersionChange } from './change.ts'
+import type { ChangedRoute } from './changelog.ts'
 
 /** A version and its calendar. Dates are days or instants in ISO 8601. */
 export interface VersionOptions {
@@ -35,8 +36,15 @@ interface ChangedResource {
   readonly changes: readonly { readonly version: string; readonly why: string }[]
 }
 
-export const listVersionChanges = (resources: readonly ChangedResource[]): VersionChange[] =>
-  resources.flatMap(({ name, changes }) =>
+/** Returns the changes by collection; those of a route by the first segment of its path. */
+export const listVersionChanges = (
+  resources: readonly ChangedResource[],
+  routes: readonly ChangedRoute[],
+): VersionChange[] =>
+  [
+    ...resources,
+    ...routes.map(({ path, changes }) => ({ name: path.split('/')[1]!, changes })),
+  ].flatMap(({ name, changes }) =>
     changes.map(({ version, why }) => ({ resource: name, version, why })),
   )
 

@@ -19,7 +19,7 @@ const versionUsage = b
 /** A breaking change of a version, for callers who migrate to it. */
 const versionChange = b
   .object({
-    resource: b.text().describe('The collection.').example('things'),
+    resource: b.text().describe('The collection, or a route: `POST /quotes`.').example('things'),
     why: b.text().describe('The reason for the change.').example('Amounts have a currency.'),
     renamed: b
       .map(b.text())

@@ -41,7 +41,8 @@ interface VersionsDeps {
   readonly list: Lister
   /** Majors with their declared calendars, oldest first. */
   readonly definitions: readonly VersionDefinition[]
-  readonly resources: ChangelogSource['resources']
+  /** The resources and routes with their changes. */
+  readonly declared: Omit<ChangelogSource, 'versions'>
   /** The name in `application/vnd.<vendor>.api.v1+json`. */
   readonly vendor: string
   readonly strict: boolean
@@ -85,8 +86,9 @@ export interface Versions {
 /** Opens the module. It reads the stored calendars, so the first request gets the right status. */
 export async function openVersions(deps: VersionsDeps): Promise<Versions> {
   const { db, log } = deps
-  const changes = listVersionChanges(deps.resources)
-  const changelog = changelogOf({ versions: deps.definitions, resources: deps.resources })
+  const { resources, routes } = deps.declared
+  const changes = listVersionChanges(resources, routes)
+  const changelog = changelogOf({ versions: deps.definitions, resources, routes })
   const statuses = createVersionStatuses({ ...deps, changes })
   const reader = createVersionReader(deps.definitions, deps.vendor)
   const usage = createUsageCounter(deps)
