@@ -1,7 +1,8 @@
 /**
  * `npm run test:outside`: tools of others read the OpenAPI documents of a running service. Redocly
- * and Spectral with the OWASP rules lint them, a generated client in Python calls the service, and
- * Schemathesis sends it 5,000 requests. Needs the registries of npm and PyPI, Maven Central, Java
+ * and Spectral with the OWASP rules lint them, a generated client in Python calls the service,
+ * generated types in TypeScript have the members of whole rows, and Schemathesis sends requests to
+ * the service and to both examples. Needs the registries of npm and PyPI, Maven Central, Java
  * and Python.
  */
 import assert from 'node:assert/strict'
@@ -9,14 +10,19 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
+import { hotel } from '../../packages/gatehook/examples/bookings/service.ts'
+import { marketplace } from '../../packages/gatehook/examples/marketplace/service.ts'
+import type { Service } from '../../packages/gatehook/src/resources/service.ts'
 import { openService } from '../rig/service.ts'
 import { environment, npm, output } from './stage.ts'
+import { workshop } from './workshop.ts'
 
 const NODE = dirname(process.execPath)
 /** The oldest version differs from the newest one by its names only. */
 const DOCUMENTS = ['v2', 'platform', 'admin'] as const
 const SCORE_MIN = 90
 const CASES_MIN = 5_000
+const EXAMPLE_CASES_MIN = 500
 
 let folder: string
 const env = environment(NODE, { REDOCLY_TELEMETRY: 'off', CI: 'true' })
@@ -41,15 +47,23 @@ interface RunningService {
   readonly keys: { readonly test: string; readonly admin: string }
 }
 
+interface StartOptions {
+  readonly service?: Service
+  /** Default: those of the reference service. */
+  readonly documents?: readonly string[]
+  readonly variables?: Readonly<Record<string, string>>
+}
+
 /** Starts a service with sample data, and stores its documents. */
 async function startService(
   t: TestContext,
-  more: Readonly<Record<string, string>> = {},
+  { service: declared, documents = DOCUMENTS, variables }: StartOptions = {},
 ): Promise<RunningService> {
-  const env = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', ...more }
-  const service = await openService(t, 'sqlite', { seed: true, env })
+  const env = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', ...variables }
+  const options = { seed: true, env, ...(declared && { service: declared }) }
+  const service = await openService(t, 'sqlite', options)
   const { url } = await service.app.listen()
-  for (const name of DOCUMENTS) {
+  for (const name of documents) {
     const response = await fetch(`${url}/openapi/${name}.json`)
     writeFileSync(fileOf(name), await response.text())
   }
@@ -78,7 +92,7 @@ function readJustifications(): readonly Justification[] {
 }
 
 test('Redocly, Spectral and openapi-spec-validator accept the documents', async (t) => {
-  await startService(t, { GATEHOOK_PUBLIC_URL: 'https://api.example' })
+  await startService(t, { variables: { GATEHOOK_PUBLIC_URL: 'https://api.example' } })
   const files = DOCUMENTS.map(fileOf)
   await tool('redocly', 'lint', '--extends', 'recommended-strict', ...files)
   await python('openapi-spec-validator', ...files)
@@ -129,6 +143,24 @@ test('a client in Python that OpenAPI Generator writes calls the service', async
   assert.equal(text, 'ok\n')
 })
 
+/** Rows of a page in its style are whole; those of any page may lack members. */
+const CALLER = `import type { paths } from './types.ts'
+type Page = paths['/api/v2/orders']['get']['responses'][200]['content']['application/json']
+export const amounts = (page: Page): number[] =>
+  'next_cursor' in page ? page.data.map((row) => row.amount) : []
+export const selectedAmounts = (page: Page): (number | undefined)[] =>
+  page.data.map((row) => row.amount)
+`
+
+test('types that openapi-typescript writes have the members of whole rows', async (t) => {
+  await startService(t)
+  await tool('openapi-typescript', fileOf('v2'), '--output', join(folder, 'types.ts'))
+  const caller = join(folder, 'caller.ts')
+  writeFileSync(caller, CALLER)
+  const words = '--noEmit --strict --allowImportingTsExtensions --module nodenext'
+  await tool('tsc', ...words.split(' '), caller)
+})
+
 const CHECKS = [
   'not_a_server_error',
   'status_code_conformance',
@@ -137,22 +169,14 @@ const CHECKS = [
   'response_schema_conformance',
 ].join(',')
 
-/**
- * A response `default` documents every status, and rows that `fields` selects lack required
- * members, so the check runs without both.
- */
+/** A response `default` documents every status, so the check runs without it. */
 function withoutDefault(name: string): string {
   const document = JSON.parse(readFileSync(fileOf(name), 'utf8'))
   interface Operation {
     responses?: { default?: unknown }
-    parameters?: { name?: string }[]
   }
   for (const item of Object.values<Record<string, Operation>>(document.paths)) {
-    for (const operation of Object.values(item)) {
-      delete operation.responses?.default
-      if (!operation.parameters) continue
-      operation.parameters = operation.parameters.filter(({ name }) => name !== 'fields')
-    }
+    for (const operation of Object.values(item)) delete operation.responses?.default
   }
   const file = fileOf(`${name}-statuses`)
   writeFileSync(file, JSON.stringify(document))
@@ -162,26 +186,53 @@ function withoutDefault(name: string): string {
 /** Paths whose response does not end, or ends the credential of the run. */
 const EXCLUDED = ['/events/stream', '/admin/stream']
 
+interface Run {
+  readonly document: string
+  readonly url: string
+  readonly key: string
+  readonly examples: number
+}
+
+/** Returns the number of requests. Throws the report if there is a finding. */
+async function runSchemathesis({ document, url, key, examples }: Run) {
+  const text = await python(
+    'schemathesis',
+    'run',
+    withoutDefault(document),
+    ...['--url', url, '--header', `X-API-Key: ${key}`, '--checks', CHECKS],
+    ...['--phases', 'examples,coverage,fuzzing', '--max-examples', String(examples), '--seed', '1'],
+    ...['--warnings', 'off', '--no-color', '--request-timeout', '20'],
+    ...EXCLUDED.flatMap((path) => ['--exclude-path', path]),
+  )
+  return Number(/(\d+) generated/.exec(text)?.[1])
+}
+
 test('Schemathesis finds no 5xx, no undocumented status and no other response', async (t) => {
   const { url, keys } = await startService(t)
   let cases = 0
-  for (const [name, key, examples] of [
-    ['v2', keys.test, '30'],
-    ['platform', keys.test, '5'],
-    ['admin', keys.admin, '5'],
+  for (const [document, key, examples] of [
+    ['v2', keys.test, 30],
+    ['platform', keys.test, 5],
+    ['admin', keys.admin, 5],
   ] as const) {
-    const text = await python(
-      'schemathesis',
-      'run',
-      withoutDefault(name),
-      ...['--url', url, '--header', `X-API-Key: ${key}`, '--checks', CHECKS],
-      ...['--phases', 'examples,coverage,fuzzing', '--max-examples', examples, '--seed', '1'],
-      ...['--warnings', 'off', '--no-color', '--request-timeout', '20'],
-      ...EXCLUDED.flatMap((path) => ['--exclude-path', path]),
-    )
-    const count = Number(/(\d+) generated/.exec(text)?.[1])
-    t.diagnostic(`${name}: ${count} cases`)
+    const count = await runSchemathesis({ document, url, key, examples })
+    t.diagnostic(`${document}: ${count} cases`)
     cases += count
   }
   assert.ok(cases >= CASES_MIN, `${cases} cases`)
 })
+
+for (const [service, document] of [
+  [hotel, 'v1'],
+  [marketplace, 'v1'],
+  [workshop, 'v1'],
+] as const) {
+  const title = `${service.definition.name}, ${document}`
+  test(`Schemathesis finds no fault of ${title}`, async (t) => {
+    const { url, keys } = await startService(t, { service, documents: [document] })
+    const key = keys.test
+    const count = await runSchemathesis({ document, url, key, examples: 10 })
+    t.diagnostic(`${title}: ${count} cases`)
+    assert.ok(count >= EXAMPLE_CASES_MIN, `${count} cases`)
+  })
+}

@@ -88,6 +88,18 @@ test('filters, operators, lists and dates become parameters', async (t) => {
   })
 })
 
+test('rows of selected fields have the type of their members', async (t) => {
+  const { baseUrl, requests } = await serve(t, () => ({ body: { data: [{ id: 7 }] } }))
+  const rows = createClient({ baseUrl }).collection<{ id: number; name: string }>('orders')
+  const selected = await rows.list({ fields: ['id'], limit: 1 })
+  const id: number | undefined = selected.data[0]?.id
+  // @ts-expect-error: the request does not select it
+  const name: unknown = selected.data[0]?.name
+  const whole: string | undefined = (await rows.list({ sort: 'id' })).data[0]?.name
+  assert.deepEqual([id, name, whole], [7, undefined, undefined])
+  assert.equal(requests[0]!.url.search, '?fields=id&limit=1')
+})
+
 const ids = Array.from({ length: 23 }, (_, n) => n + 1)
 const styles = {
   'the default': {},

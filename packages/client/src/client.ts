@@ -39,11 +39,15 @@ export type List<Row> = Promise<Page<Row>> & AsyncIterable<Row>
 export interface Collection<Row, Create = Partial<Row>, Patch = Partial<Create>> {
   /**
    * Lists rows. The parameters select the pagination style (`offset`, `after_id`, `page`, `cursor`,
-   * `pagination`); without one, the service does.
+   * `pagination`); without one, the service does. With `fields` rows have these members only.
    *
    * @example
    * for await (const order of orders.list({ status: 'paid' })) console.log(order.id)
    */
+  list<const Name extends keyof Row & string>(
+    params: ListParams & { readonly fields: readonly Name[]; readonly expand?: undefined },
+    options?: CallOptions,
+  ): List<Pick<Row, Name>>
   list(params?: ListParams, options?: CallOptions): List<Row>
   get(id: Id, options?: CallOptions): Promise<Row>
   create(body: Create, options?: CallOptions): Promise<Row>
@@ -103,15 +107,16 @@ export function createClient(options: ClientOptions): Client {
 function collectionAt<Row, Create, Patch>(url: string, send: Send): Collection<Row, Create, Patch> {
   const row = async (method: string, path: string, body: unknown, options?: CallOptions) =>
     (await send(method, url + path, body, options)).data as Row
+  const list = (params: ListParams = {}, options?: CallOptions): List<Row> => {
+    const first = pageOf<Row>(url, send, params, options)
+    return Object.assign(first, {
+      [Symbol.asyncIterator]: async function* () {
+        yield* await first
+      },
+    })
+  }
   return {
-    list: (params = {}, options) => {
-      const first = pageOf<Row>(url, send, params, options)
-      return Object.assign(first, {
-        [Symbol.asyncIterator]: async function* () {
-          yield* await first
-        },
-      })
-    },
+    list: list as Collection<Row>['list'],
     get: async (id, options) => row('GET', `/${segment(id)}`, undefined, options),
     create: (body, options) => row('POST', '', body, options),
     update: async (id, patch, options) => row('PATCH', `/${segment(id)}`, patch, options),

@@ -18,6 +18,8 @@ with client.ApiClient(configuration) as connection:
     page = orders.list_orders(sort=["-created_at"], limit=2).actual_instance
     assert [row.id for row in page.data][0] == order.id, page
     assert page.has_more and page.next_cursor, page
+    selected = orders.list_orders(fields=["amount"], sort=["-id"], limit=1).actual_instance
+    assert (selected.data[0].amount, selected.data[0].id) == (1999, None), selected
     try:
         orders.pay_order(order.id)
         sys.exit("a second payment succeeded")

@@ -18,10 +18,8 @@ type Json = Record<string, unknown>
 
 const mutations = [...operationMutations, ...schemaMutations]
 
-const referenceText = readFileSync(
-  new URL('../../../../spec/openapi/v2.json', import.meta.url),
-  'utf8',
-)
+const lockText = readFileSync(new URL('../../service/api.lock.json', import.meta.url), 'utf8')
+const referenceText = JSON.stringify(JSON.parse(lockText).versions.v2.document)
 
 /** Returns an edited copy. An edit that has no target is a mistake in the table. */
 function edited(document: Json, edits: readonly Edit[]): Json {

@@ -1,6 +1,6 @@
 /** The links between operations of an OpenAPI document: from a row to its operations. Pure. */
 import type { JsonSchema } from '../fields/schema.ts'
-import { objectOf, operationsIn, type VisitedOperation } from './schema-walk.ts'
+import { objectOf, operationsIn, schemaNameOf, type VisitedOperation } from './schema-walk.ts'
 
 /** Links a created row to the operations on it, and a page to the next one. In place. */
 export function addLinks(document: JsonSchema): void {
@@ -9,7 +9,7 @@ export function addLinks(document: JsonSchema): void {
   const schemas = objectOf(objectOf(document.components).schemas)
   const membersOf = (value: unknown): JsonSchema => {
     const schema = objectOf(value)
-    const named = typeof schema.$ref === 'string' ? schema.$ref.split('/').at(-1)! : undefined
+    const named = schemaNameOf(schema)
     return objectOf((named === undefined ? schema : objectOf(schemas[named])).properties)
   }
   for (const { method, path, operation } of operations) {

@@ -5,6 +5,7 @@
  */
 import type { JsonSchema } from '../fields/schema.ts'
 import type { OpenApiDocument } from './document.ts'
+import { addDryRuns } from './dry-runs.ts'
 import { type DocumentEvent, eventWebhooks, webhookParameters } from './event-webhooks.ts'
 import { addLinks } from './links.ts'
 import { memberWords } from './member-words.ts'
@@ -19,8 +20,15 @@ import {
 } from './response-headers.ts'
 import { addBounds } from './schema-bounds.ts'
 import { exampleReader, ownExample } from './schema-example.ts'
-import { objectOf, operationsIn, type VisitedOperation, walkSchemas } from './schema-walk.ts'
+import {
+  objectOf,
+  operationsIn,
+  schemaNameOf,
+  type VisitedOperation,
+  walkSchemas,
+} from './schema-walk.ts'
 import { addSecurity } from './security.ts'
+import { addSelections } from './selections.ts'
 
 export interface PublishOptions {
   /** Every scope with its sentence. */
@@ -45,10 +53,12 @@ export function publishDocument(
   document.components = components
   if (events.length > 0) addWebhooks(document, events)
   addErrors(document)
+  addDryRuns(document)
   walkSchemas(document, (visited) => {
     addBounds(visited)
     addWords(visited.schema, visited.owner, visited.name)
   })
+  addSelections(document)
   addSecurity(document, scopes)
   const exampleOf = exampleReader(document)
   for (const visited of operationsIn(document.paths)) {
@@ -96,7 +106,7 @@ function addWebhooks(document: JsonSchema, events: readonly DocumentEvent[]): vo
   const components = objectOf(document.components)
   const schemas = objectOf(components.schemas)
   const inEvents = events.map((event) => {
-    const name = typeof event.schema.$ref === 'string' ? event.schema.$ref.split('/').at(-1) : ''
+    const name = schemaNameOf(event.schema)
     if (!name) return event
     const row = structuredClone(objectOf(schemas[name]))
     for (const member of Object.values(objectOf(row.properties))) delete objectOf(member).readOnly

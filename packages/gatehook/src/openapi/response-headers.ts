@@ -31,6 +31,10 @@ const headers = {
     '</list?cursor=x>; rel="next"',
   ),
   'X-Total-Count': header('The number of rows, in styles that count.', 120, integer),
+  'Preference-Applied': header('The response is that of a dry run.', 'dry-run', {
+    type: 'string',
+    const: 'dry-run',
+  }),
   'Idempotent-Replayed': header('The response is that of the first request.', 'true', {
     type: 'string',
     const: 'true',

@@ -1,6 +1,6 @@
 /** Returns examples of schemas: their own, or values that follow from type and bounds. Pure. */
 import type { JsonSchema } from '../fields/schema.ts'
-import { objectOf } from './schema-walk.ts'
+import { objectOf, schemaNameOf } from './schema-walk.ts'
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
@@ -11,16 +11,15 @@ export function exampleReader(document: JsonSchema): (schema: unknown) => unknow
   const named = objectOf(objectOf(document.components).schemas)
   const resolve = (value: unknown): JsonSchema => {
     const schema = objectOf(value)
-    return typeof schema.$ref === 'string'
-      ? objectOf(named[schema.$ref.split('/').at(-1)!])
-      : schema
+    const name = schemaNameOf(schema)
+    return name === undefined ? schema : objectOf(named[name])
   }
   const exampleOf = (value: unknown, depth: number): unknown => {
     const schema = resolve(value)
     const own = ownExample(schema)
     if (own !== undefined) return own
     if (depth > DEPTH_MAX) return null
-    const [form] = listOf(schema.oneOf)
+    const [form] = listOf(schema.oneOf ?? schema.anyOf)
     if (form !== undefined) return exampleOf(form, depth + 1)
     const types = [schema.type].flat()
     if (types.includes('array')) return [exampleOf(schema.items, depth + 1)]

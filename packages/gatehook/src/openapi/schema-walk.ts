@@ -19,6 +19,12 @@ export const objectOf = (value: unknown): JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonSchema) : {}
 const arrayOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
+/** Returns the name of a named schema; undefined for an inline one. */
+export const schemaNameOf = (schema: unknown): string | undefined => {
+  const { $ref } = objectOf(schema)
+  return typeof $ref === 'string' ? $ref.split('/').at(-1) : undefined
+}
+
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
 export interface VisitedOperation {
@@ -47,8 +53,9 @@ export function walkSchemas(document: JsonSchema, visit: VisitSchema): void {
 
   const walk = (value: unknown, name: string, owner: string, place: SchemaPlace): void => {
     const schema = objectOf(value)
-    if (typeof schema.$ref === 'string') {
-      pending.push([schema.$ref.split('/').at(-1)!, place])
+    const reference = schemaNameOf(schema)
+    if (reference !== undefined) {
+      pending.push([reference, place])
       return
     }
     visit({ schema, name, owner, place })

@@ -1,8 +1,15 @@
 /** `POST …/batch` in OpenAPI documents. Pure. */
 import type { JsonSchema } from '../fields/schema.ts'
-import { answer, failing, ref, writeErrors } from '../openapi/parts.ts'
+import { answer, ref, writeErrors } from '../openapi/parts.ts'
 import { BATCH_ITEMS_MAX } from './batch.ts'
-import { bodyOf, describeOperation, type ResourceContext, uniqueErrors } from './openapi-context.ts'
+import {
+  bodyOf,
+  describeOperation,
+  failedCreation,
+  type ResourceContext,
+  ruleErrors,
+  uniqueErrors,
+} from './openapi-context.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { sampleCreate } from './sample.ts'
 
@@ -73,13 +80,13 @@ export function batchPath(context: ResourceContext, scope: string): JsonSchema {
       'with `atomic: false` each item has its own status. Pointers refer to the body: ' +
       `\`/items/3/name\`. For the request limit each item counts as a request, so that a batch ` +
       `beyond it is 429 and creates nothing. ${reach.create}`,
-    errors: [...writeErrors, ...uniqueErrors(definition)],
+    errors: [...writeErrors, ...uniqueErrors(definition), ...ruleErrors(definition)],
     parts: {
       parameters: [ref('parameters', 'IdempotencyKey'), ref('parameters', 'Prefer')],
       requestBody: bodyOf(`${schema}Batch`, example, true),
       responses: {
         ...answer(200, 'The results.', ref('schemas', `${schema}BatchResult`), result),
-        ...failing(409, 413, 415, 422),
+        ...failedCreation(definition),
       },
     },
   })

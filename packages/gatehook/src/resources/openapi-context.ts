@@ -1,7 +1,7 @@
 /** The parts that the described operations of a resource share. Pure. */
 import { idSchema, type JsonSchema } from '../fields/schema.ts'
-import type { FailureCode } from '../kernel/failure.ts'
-import { content, credentialSchemes, idParameter, ref } from '../openapi/parts.ts'
+import { type FailureCode, failures } from '../kernel/failure.ts'
+import { content, credentialSchemes, failing, idParameter, ref } from '../openapi/parts.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { expandParameters } from './openapi-relations.ts'
 import {
@@ -91,3 +91,11 @@ export const bodyOf = (schema: string, example: unknown, required: boolean): Jso
 
 export const uniqueErrors = (definition: ResourceDefinition): FailureCode[] =>
   uniqueTuples(definition).length > 0 ? ['conflict'] : []
+
+/** Returns the failures of rules: they read rows of other resources by ids of the body. */
+export const ruleErrors = ({ rules }: ResourceDefinition): FailureCode[] =>
+  rules.some(({ operation }) => operation === 'create') ? ['not_found'] : []
+
+/** Returns the failure responses of a creation. */
+export const failedCreation = (definition: ResourceDefinition) =>
+  failing(...ruleErrors(definition).map((code) => failures[code][0]), 409, 413, 415, 422)

@@ -31,8 +31,10 @@ import {
   bodyOf,
   contextOf,
   describeOperation,
+  failedCreation,
   type ResourceContext,
   rowIdParameter,
+  ruleErrors,
   uniqueErrors,
 } from './openapi-context.ts'
 import { deletedParameters, restorePath } from './openapi-deleted.ts'
@@ -149,13 +151,13 @@ function collectionPath(context: ResourceContext): JsonSchema {
     scope: access.create,
     summary: `Create ${object}`,
     description: reach.create,
-    errors: [...writeErrors, ...uniqueErrors(definition)],
+    errors: [...writeErrors, ...uniqueErrors(definition), ...ruleErrors(definition)],
     parts: {
       parameters: [ref('parameters', 'IdempotencyKey'), ref('parameters', 'Prefer')],
       requestBody: bodyOf(`${schema}Create`, example, true),
       responses: {
         ...answer(201, 'The new row.', ref('schemas', schema), row),
-        ...failing(409, 413, 415, 422),
+        ...failedCreation(definition),
       },
     },
   })
