@@ -42,6 +42,19 @@ test('transient failures are retried with growing delays and one idempotency key
   assert.match(String([...keys][0]), /^[0-9a-f-]{36}$/)
 })
 
+test('requests send the newest position of the responses before', async (t) => {
+  const positions = ['0/FF', '1/0', '0/FFFFFFFF', 'soon', '1/A']
+  const { orders, requests } = await scripted(
+    t,
+    positions.map((position) => ({ headers: { 'gatehook-read-after': position }, body: {} })),
+  )
+  for (let count = 0; count <= positions.length; count++) await orders.get(1)
+  const own = { headers: { 'Gatehook-Read-After': '0/1' } }
+  await orders.get(1, own)
+  const sent = requests.map(({ headers }) => headers['gatehook-read-after'])
+  assert.deepEqual(sent, [undefined, '0/FF', '1/0', '1/0', '1/0', '1/A', '0/1'])
+})
+
 test('each request has another idempotency key, unless the caller passes one', async (t) => {
   const { orders, requests } = await scripted(t, [])
   await orders.create({})

@@ -5,6 +5,7 @@
 import { type Credential, type Credentials, credentialsOf, type Tokens } from './credentials.ts'
 import { type DeprecationNotice, deprecationOf } from './deprecation.ts'
 import { type FieldError, GatehookError } from './error.ts'
+import { createReadPosition } from './read-after.ts'
 import { delayMs, isTransient, retryAfterOf } from './retry.ts'
 
 export interface TransportOptions {
@@ -71,8 +72,10 @@ export function createSend(options: TransportOptions & Credential, baseUrl: stri
   const retries = options.retries ?? DEFAULTS.retries
   const maxRetryAfterS = options.maxRetryAfterSeconds ?? DEFAULTS.maxRetryAfterSeconds
   const reportedVersions = new Set<string>()
+  const readPosition = createReadPosition()
 
-  const reportDeprecation: ReadResponse = ({ headers, data }) => {
+  const readResponse: ReadResponse = ({ headers, data }) => {
+    readPosition.store(headers)
     const notice = options.onDeprecation && deprecationOf(headers, data, options.version)
     if (!notice || reportedVersions.has(notice.version)) return
     reportedVersions.add(notice.version)
@@ -110,7 +113,10 @@ export function createSend(options: TransportOptions & Credential, baseUrl: stri
   )
 
   return async (method, url, body, call = {}) => {
-    const headers: Record<string, string> = { accept: 'application/json' }
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      ...readPosition.headers(),
+    }
     if (body !== undefined) headers['content-type'] = 'application/json'
     if (method === 'POST' || method === 'PATCH') {
       const newKey = options.newKey ?? (() => crypto.randomUUID())
@@ -121,7 +127,7 @@ export function createSend(options: TransportOptions & Credential, baseUrl: stri
     }
     const text = body === undefined ? undefined : JSON.stringify(body)
     const attempt = { method, url, body: text, headers, options: call }
-    const send = () => sendWithCredential(attempt, credentials, options, reportDeprecation)
+    const send = () => sendWithCredential(attempt, credentials, options, readResponse)
     return await withRetries(send, call.signal)
   }
 }

@@ -110,6 +110,13 @@ export const headerParameters: Readonly<Record<string, JsonSchema>> = {
   LastEventID: header('Last-Event-ID', { type: 'string' }, 'Resumes after the event with this id.'),
 }
 
+/** The position that a read needs (`access/read-after.ts`). */
+export const readAfterParameter: JsonSchema = header(
+  'Gatehook-Read-After',
+  { type: 'string', pattern: '^[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}$', examples: ['0/0'] },
+  'The value of an earlier response: with replicas, the read contains all that it contained.',
+)
+
 /** The headers of responses. */
 export const responseHeaders: Readonly<Record<string, JsonSchema>> = {
   Location: { description: 'The path of the new row.', schema: { type: 'string' } },

@@ -10,6 +10,7 @@ import { type DocumentEvent, eventWebhooks, webhookParameters } from './event-we
 import { addLinks } from './links.ts'
 import { memberWords } from './member-words.ts'
 import { describeOperation } from './operation-words.ts'
+import { readAfterParameter, ref } from './parts.ts'
 import { addErrors } from './problem-responses.ts'
 import {
   addHeaders,
@@ -54,6 +55,7 @@ export function publishDocument(
   if (events.length > 0) addWebhooks(document, events)
   addErrors(document)
   addDryRuns(document)
+  addReadAfter(document)
   walkSchemas(document, (visited) => {
     addBounds(visited)
     addWords(visited.schema, visited.owner, visited.name)
@@ -115,6 +117,20 @@ function addWebhooks(document: JsonSchema, events: readonly DocumentEvent[]): vo
   })
   document.webhooks = eventWebhooks(inEvents)
   components.parameters = { ...objectOf(components.parameters), ...webhookParameters }
+}
+
+/** Adds the position that a read needs to the reads that may use replicas. */
+function addReadAfter(document: JsonSchema): void {
+  const reads = operationsIn(document.paths).filter(
+    ({ method, path }) => method === 'get' && path.startsWith('/api/'),
+  )
+  if (reads.length === 0) return
+  const components = objectOf(document.components)
+  components.parameters = { ...objectOf(components.parameters), ReadAfter: readAfterParameter }
+  for (const { operation } of reads) {
+    const own = (operation.parameters ?? []) as readonly unknown[]
+    operation.parameters = [...own, ref('parameters', 'ReadAfter')]
+  }
 }
 
 /** One server has both modes; the credential selects. */

@@ -42,6 +42,7 @@ const headers = {
   'WWW-Authenticate': header('The schemes of credentials.', 'ApiKey'),
   Deprecation: header('Since when the version is deprecated (RFC 9745).', '@1764547200'),
   Sunset: header('When the version ends (RFC 8594).', 'Wed, 01 Dec 2027 00:00:00 GMT'),
+  'Gatehook-Read-After': header('With replicas: a position for the next request.', '16/B374D848'),
   'Access-Control-Allow-Origin': header('The origin that may read it.', 'https://app.example'),
 } as const
 
@@ -58,6 +59,14 @@ const ALWAYS: readonly HeaderName[] = [
   'Access-Control-Allow-Origin',
 ]
 
+/** The headers of successful responses under `/api`. */
+const VERSIONED: readonly HeaderName[] = [
+  'X-API-Version',
+  'Deprecation',
+  'Sunset',
+  'Gatehook-Read-After',
+]
+
 export interface ResponseFacts {
   readonly status: string
   readonly isVersioned: boolean
@@ -71,7 +80,7 @@ export interface ResponseFacts {
 export function successHeaders(facts: ResponseFacts): HeaderName[] {
   return [
     ...ALWAYS,
-    ...(facts.isVersioned ? (['X-API-Version', 'Deprecation', 'Sunset'] as const) : []),
+    ...(facts.isVersioned ? VERSIONED : []),
     ...(facts.hasEtag ? (['ETag'] as const) : []),
     ...(facts.isList ? (['Link', 'X-Total-Count'] as const) : []),
     ...(facts.isCreated ? (['Location'] as const) : []),
