@@ -44,6 +44,8 @@ export interface PostgresHosts {
   moveOn(failed: number): void
   /** Returns the configuration of a connection to the current host. */
   config(): PoolConfig
+  /** The configurations of connections to all hosts. */
+  readonly all: readonly PoolConfig[]
   /** Settings that a transaction begins with, because its session has none: behind a pooler. */
   readonly localSettings: string
 }
@@ -85,6 +87,7 @@ export function createHosts(address: string, options: HostsOptions): PostgresHos
       if (current === failed) current = (failed + 1) % configs.length
     },
     config: () => configs[current]!,
+    all: configs,
   }
 }
 

@@ -21,6 +21,8 @@ import { createTimelineGuard, type TimelineGuard } from './postgres-timeline.ts'
 import { checkValues } from './transaction.ts'
 
 const CONNECTIONS = { transactions: 10, reads: 4 }
+/** The time in which a host must accept a connection to take part in the comparison of hosts. */
+const COMPARE_MS = 1_000
 /** Named prepared statements, which take memory per connection. Further texts have no name. */
 const NAMED_STATEMENTS_MAX = 1_000
 /** Values of `synchronous_commit`: a commit waits for the disk of the primary, or of a standby. */
@@ -111,6 +113,7 @@ export async function openSessions(
     }
   }
   const send = createSender(pooler === undefined)
+  await compareHosts(hosts, guard)
   await requireUtf8(connect, hosts).catch(async (error) => {
     await pool.end()
     throw error
@@ -164,6 +167,27 @@ export async function openSessions(
       await Promise.all([pool.end(), lanes.close()])
     },
   }
+}
+
+/**
+ * Reads the timelines of all hosts. A former primary that has returned accepts connections, and a
+ * process that has used no other server yet could not recognize it. A host that is down is left out.
+ */
+async function compareHosts(hosts: PostgresHosts, guard: TimelineGuard): Promise<void> {
+  if (hosts.count === 1 || !hosts.requiresPrimary) return
+  const note = async (config: pg.ClientConfig) => {
+    const client = new pg.Client({ ...config, connectionTimeoutMillis: COMPARE_MS, types })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await guard.noteOther(client)
+    } catch {
+      // The connection in use reports why its server cannot be used.
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+  await Promise.all(hosts.all.map(note))
 }
 
 /**

@@ -52,6 +52,8 @@ export interface TimelineGuard {
    * that the address excludes, and for a former primary.
    */
   verify(client: Session, requiresPrimary: boolean): Promise<void>
+  /** Excludes former primaries: those with an older timeline than this server, if it is a primary. */
+  noteOther(client: Session): Promise<void>
   /** A statement that returns the timeline; empty if the server does not report it. */
   query(): string
   /** Whether a transaction may run on this timeline without `verify`; null: on a standby. */
@@ -62,6 +64,8 @@ export interface TimelineGuard {
 export function createTimelineGuard(log: Log): TimelineGuard {
   const listeners: ((promotion: Promotion) => void)[] = []
   let current: number | undefined
+  /** The newest timeline of any primary, from which no connection may be in use. */
+  let newest = 0
   let isAvailable = true
   let lastPromotion: Promotion | undefined
   /** Listeners use the database, whose connection is not open yet. */
@@ -86,7 +90,8 @@ export function createTimelineGuard(log: Log): TimelineGuard {
       const { standby, timeline } = await readServer(client)
       if (standby && requiresPrimary) throw new StandbyError()
       if (standby || timeline === undefined || timeline === current) return
-      if (current !== undefined && timeline < current) throw new OldPrimaryError(timeline, current)
+      newest = Math.max(newest, current ?? 0)
+      if (timeline < newest) throw new OldPrimaryError(timeline, newest)
       const stored = await readStored(client)
       const isBehind = stored !== undefined && stored < timeline
       if (isBehind) await skipIds(client, timeline)
@@ -95,6 +100,10 @@ export function createTimelineGuard(log: Log): TimelineGuard {
       const isNew = from !== undefined && lastPromotion?.to !== timeline
       current = Math.max(current ?? 0, timeline)
       if (isNew) noticePromotion({ from, to: timeline })
+    },
+    async noteOther(client) {
+      const { standby, timeline } = await readServer(client)
+      if (!standby) newest = Math.max(newest, timeline ?? 0)
     },
     query: () => (isAvailable ? `SELECT ${TIMELINE} AS timeline` : ''),
     isCurrent: (timeline) => timeline === null || timeline === current,

@@ -249,3 +249,23 @@ test('a former primary that returns after a promotion is not used', async (t) =>
     WITHIN_MS,
   )
 })
+
+test('a node that starts beside a former primary uses the new one', async (t) => {
+  const cluster = await startCluster(t)
+  const { primary, standby } = cluster
+  const node = await openNode(t, cluster.url)
+  assert.equal((await createUser(node)).status, 201)
+  await synchronize(cluster)
+  await primary.halt('immediate')
+  await queryAsAdmin(standby.url, 'SELECT pg_promote()')
+  await primary.start()
+  const next = await openNode(t, cluster.url)
+  assert.equal((await createOrder(next)).status, 201)
+  const { pathname } = new URL(cluster.url.replace(/,[^/]*/, ''))
+  const rowsOf = async ({ url }: PostgresServer) => {
+    const text = 'SELECT count(*) FROM orders'
+    const [row] = await queryAsAdmin(url.replace(/\/postgres$/, pathname), text)
+    return Number(row!.count)
+  }
+  assert.deepEqual([await rowsOf(primary), await rowsOf(standby)], [0, 1])
+})
