@@ -1,96 +1,134 @@
 /**
- * `npm run chaos [-- --seed N --events N --kills N --rows N]`: kill -9 during thousands of events,
- * on SQLite and on PostgreSQL with two nodes, where a third of the kills hit the server; then a
- * restore, moves and a change of the declaration under load. Prints tables. The exit code is 1 if
- * an event is lost, more deliveries are duplicates than were in flight, or a request fails during
- * the change.
+ * `npm run chaos [-- --only kill,failover --nodes 2 --seed N --json --list]`: faults under load,
+ * with real processes. Prints counts of lost, doubled and failed requests.
+ * The exit code is 1 if a promise was broken, 2 for usage. A scenario takes about a minute.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
-import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
-import { createDatabase, startPostgres } from '../rig/postgres.ts'
-import { type ChaosResult, chaos } from './kill.ts'
-import { moveUnderLoad, type RelocationResult, restoreUnderLoad } from './relocate.ts'
-import { changeUnderLoad, type SchemaChangeResult } from './schema-change.ts'
+import { clockSkew } from './clock-skew.ts'
+import { databaseFaults } from './database-faults.ts'
+import { deliveryFaults } from './delivery-faults.ts'
+import { failovers } from './failover.ts'
+import { seeded } from './kill.ts'
+import { nodeFaults } from './node-faults.ts'
+import type { ChaosCounts, ChaosScenario } from './scenario.ts'
+
+const SCENARIOS: readonly ChaosScenario[] = [
+  ...nodeFaults,
+  ...databaseFaults,
+  ...failovers,
+  clockSkew,
+  ...deliveryFaults,
+]
+const LIMIT_MS = 240_000
 
 const { values } = parseArgs({
   options: {
+    only: { type: 'string', default: '' },
+    nodes: { type: 'string', default: '' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    events: { type: 'string', default: '10000' },
-    kills: { type: 'string', default: '20' },
-    rows: { type: 'string', default: '1000000' },
+    events: { type: 'string', default: '5000' },
+    kills: { type: 'string', default: '12' },
+    rows: { type: 'string', default: '500000' },
+    json: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
   },
 })
-const sizes = {
-  seed: Number(values.seed),
-  events: Number(values.events),
-  kills: Number(values.kills),
-  registrations: 3,
+
+interface ChaosResult extends ChaosCounts {
+  readonly scenario: string
+  readonly nodes: number
+  readonly seconds: number
 }
-const report = (line: string) => void process.stderr.write(`${line}\n`)
-report(`seed ${sizes.seed}`)
-const folder = await mkdtemp(join(tmpdir(), 'gatehook-chaos-'))
-// Without fsync a crash of the server process, not of the machine, loses no commit.
-const server = await startPostgres(['fsync=off', 'full_page_writes=off'])
-const results: [string, ChaosResult][] = []
-const changes: SchemaChangeResult[] = []
-const relocations: [string, RelocationResult][] = []
-try {
-  for (const [name, databaseUrl, nodes] of [
-    ['SQLite, one process', `sqlite:${join(folder, 'gatehook.db')}`, 1],
-    ['PostgreSQL, two nodes', await createDatabase(server.url), 2],
-  ] as const) {
-    const key = generateApiKey(systemRandom(), 'live')
-    const ends = nodes > 1 ? { server } : {}
-    results.push([name, await chaos({ databaseUrl, key, nodes, ...sizes, ...ends }, report)])
+
+const progress = (line: string) => void process.stderr.write(`${line}\n`)
+const starts = values.only.split(',').filter((start) => start !== '')
+const selected = SCENARIOS.filter(
+  ({ name }) => starts.length === 0 || starts.some((start) => name.startsWith(start)),
+)
+if (values.list || selected.length === 0) {
+  for (const { name, title, nodes } of SCENARIOS) {
+    console.log(`${name.padEnd(20)} ${title} (nodes: ${nodes.join(', ')})`)
   }
-  const file = (name: string) => `sqlite:${join(folder, name, 'gatehook.db')}`
-  const newDatabase = () => createDatabase(server.url)
-  const relocation = (source: string, target: string) => ({
-    source,
-    target,
-    key: generateApiKey(systemRandom(), 'live'),
-    ...sizes,
+  process.exit(values.list ? 0 : 2)
+}
+progress(`seed ${values.seed}`)
+const results = await runAll()
+if (values.json) console.log(JSON.stringify({ seed: Number(values.seed), results }, null, 2))
+else console.table(results.map(rowOf))
+// Processes of a scenario that ended at its limit would prevent the exit.
+process.exit(results.every(({ faults }) => faults.length === 0) ? 0 : 1)
+
+async function runAll(): Promise<ChaosResult[]> {
+  const done: ChaosResult[] = []
+  const parent = await mkdtemp(join(tmpdir(), 'gatehook-chaos-'))
+  for (const scenario of selected) {
+    const missing = scenario.missing?.()
+    if (missing) progress(`${scenario.name} is left out: ${missing}`)
+    for (const nodes of missing ? [] : scenario.nodes) {
+      if (values.nodes && !values.nodes.split(',').includes(String(nodes))) continue
+      const folder = join(parent, `${scenario.name}-${nodes}`)
+      const result = await runOne(scenario, nodes, folder)
+      done.push(result)
+      for (const fault of result.faults) progress(`  BROKEN ${fault}`)
+      if (result.faults.length > 0) progress(`  logs: ${folder}`)
+      else await rm(folder, { recursive: true, force: true })
+    }
+  }
+  if (done.every(({ faults }) => faults.length === 0)) await rm(parent, { recursive: true })
+  return done
+}
+
+/** Runs a scenario within its limit. An exception is a broken promise. */
+async function runOne(
+  scenario: ChaosScenario,
+  nodes: number,
+  folder: string,
+): Promise<ChaosResult> {
+  const { name, title } = scenario
+  progress(`${name}, nodes: ${nodes}: ${title}`)
+  await mkdir(folder)
+  const seed = Number(values.seed)
+  const startedMs = performance.now()
+  const secondsNow = () => Math.round((performance.now() - startedMs) / 1_000)
+  const context = {
+    seed,
+    random: seeded(seed),
+    nodes,
+    folder,
+    events: Number(values.events),
+    kills: Number(values.kills),
+    rows: Number(values.rows),
+    report: (line: string) => progress(`  ${secondsNow()} s: ${line}`),
+  }
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(reject, LIMIT_MS, new Error(`no end within ${LIMIT_MS / 1_000} s`))
   })
-  report('backup and restore under load')
-  const restored = await restoreUnderLoad(relocation(file('a'), file('b')), folder)
-  relocations.push(['SQLite, restored elsewhere', restored])
-  for (const [name, source, target] of [
-    ['SQLite to PostgreSQL', file('c'), await newDatabase()],
-    ['PostgreSQL to SQLite', await newDatabase(), file('d')],
-    ['PostgreSQL to PostgreSQL', await newDatabase(), await newDatabase()],
-  ] as const) {
-    report(`move under load: ${name}`)
-    relocations.push([name, await moveUnderLoad(relocation(source, target))])
-  }
-  report('change of the declaration under load')
-  const declarations = join(folder, 'declarations')
-  changes.push(
-    await changeUnderLoad({
-      databaseUrl: await newDatabase(),
-      key: generateApiKey(systemRandom(), 'live'),
-      folder: declarations,
-      rows: Number(values.rows),
-      quietMs: 20_000,
-    }),
+  const counts = await Promise.race([scenario.run(context), limit]).catch(
+    (error: Error): ChaosCounts => ({ lost: 0, faults: [error.stack ?? error.message] }),
   )
-} finally {
-  await server.stop()
-  await rm(folder, { recursive: true, force: true })
+  clearTimeout(timer)
+  return { scenario: name, nodes, seconds: secondsNow(), ...counts }
 }
-console.table(Object.fromEntries(results))
-console.table(Object.fromEntries(relocations))
-console.table(changes)
-// After a restore, the deliveries since the backup are resent.
-const [restored, ...moves] = relocations.map(([, result]) => result)
-const isWhole = ({
-  lost,
-  duplicates,
-  inFlight,
-}: Pick<ChaosResult, 'lost' | 'duplicates' | 'inFlight'>) => lost === 0 && duplicates <= inFlight
-const runs = [...results.map(([, result]) => result), ...moves]
-process.exitCode =
-  restored?.lost === 0 && runs.every(isWhole) && changes.every(({ failed }) => failed === 0) ? 0 : 1
+
+function rowOf(result: ChaosResult) {
+  const { scenario, nodes, seconds, acknowledged, requests, lost, doubled, doubleSpent } = result
+  const { failed, resent, recoveryMs, faults } = result
+  return {
+    scenario,
+    nodes,
+    requests,
+    acknowledged,
+    lost,
+    doubled,
+    'double-spent': doubleSpent,
+    failed,
+    resent,
+    'recovery s': recoveryMs === undefined ? undefined : recoveryMs / 1_000,
+    'took s': seconds,
+    result: faults.length === 0 ? 'passed' : 'BROKEN',
+  }
+}

@@ -3,35 +3,23 @@
  * no request of 10,000 fails. Needs haproxy.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { freshUrl } from '../rig/databases.ts'
+import { hasHaproxy, startHaproxy } from '../rig/haproxy.ts'
+import { freePort } from '../rig/postgres.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const MAIN = join(ROOT, 'packages/gatehook/bin/gatehook.cjs')
 const REQUESTS = 10_000
 const CONNECTIONS = 16
-
-const hasHaproxy = spawnSync('haproxy', ['-v']).status === 0
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 async function startNode(environment: Readonly<Record<string, string>>): Promise<ChildProcess> {
   const child = spawn(process.execPath, [MAIN, 'start', '--no-seed'], {
@@ -45,21 +33,6 @@ async function startNode(environment: Readonly<Record<string, string>>): Promise
   })
   await promise
   return child
-}
-
-async function startHaproxy(t: TestContext, nodes: readonly number[]): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehook-haproxy-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const port = await freePort()
-  const file = join(folder, 'haproxy.cfg')
-  const text = readFileSync(join(ROOT, 'deploy/haproxy.cfg'), 'utf8')
-    .replace(':8080', `127.0.0.1:${port}`)
-    .replace(':8787', `:${nodes[0]}`)
-    .replace(':8788', `:${nodes[1]}`)
-  writeFileSync(file, text)
-  const haproxy = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
-  t.after(() => haproxy.kill('SIGKILL'))
-  return port
 }
 
 /** Sends one request and returns its status; 0 when the connection failed. */
@@ -95,7 +68,9 @@ test('a rolling restart behind haproxy fails no request of 10,000', {
   t.after(() => {
     for (const node of nodes) node.kill('SIGKILL')
   })
-  const port = await startHaproxy(t, ports)
+  const balancer = await startHaproxy(ports)
+  t.after(balancer.stop)
+  const { port } = balancer
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   t.after(() => agent.destroy())
   for (let tries = 0; (await send(agent, port, key)) !== 200; tries++) {

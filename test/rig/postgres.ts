@@ -12,6 +12,7 @@ export interface PostgresServer {
   readonly url: string
   /** Process id of the postmaster. */
   pid(): number
+  isRunning(): boolean
   /** Ends the server and retains its data. `immediate` is a crash. */
   halt(mode: 'fast' | 'immediate'): Promise<void>
   /** Restarts a halted server at the same address. */
@@ -28,9 +29,13 @@ const NOT_DURABLE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=of
  * Starts a server on a free port. It runs as the user `postgres` if this process is root.
  *
  * @param settings - further settings of the server: `fsync=off`
+ * @param parent - the folder for its data
  */
-export async function startPostgres(settings = NOT_DURABLE): Promise<PostgresServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehook-postgres-'))
+export async function startPostgres(
+  settings = NOT_DURABLE,
+  parent = tmpdir(),
+): Promise<PostgresServer> {
+  const folder = await mkdtemp(join(parent, 'gatehook-postgres-'))
   return openServer(folder, settings)
 }
 
@@ -96,6 +101,7 @@ async function openServer(
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     pid: () => postmaster().pid!,
+    isRunning: () => !hasEnded(postmaster()),
     halt,
     start,
     async openStandby() {

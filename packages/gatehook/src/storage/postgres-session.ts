@@ -17,12 +17,10 @@ import {
 } from './postgres-errors.ts'
 import { createHosts, type PostgresHosts } from './postgres-hosts.ts'
 import { createReadLanes } from './postgres-lanes.ts'
-import { createTimelineGuard, type TimelineGuard } from './postgres-timeline.ts'
+import { compareHosts, createTimelineGuard, type TimelineGuard } from './postgres-timeline.ts'
 import { checkValues } from './transaction.ts'
 
 const CONNECTIONS = { transactions: 10, reads: 4 }
-/** The time in which a host must accept a connection to take part in the comparison of hosts. */
-const COMPARE_MS = 1_000
 /** Named prepared statements, which take memory per connection. Further texts have no name. */
 const NAMED_STATEMENTS_MAX = 1_000
 /** Values of `synchronous_commit`: a commit waits for the disk of the primary, or of a standby. */
@@ -101,7 +99,7 @@ export async function openSessions(
   const guard = createTimelineGuard(log)
   // A pooler forwards no notifications and shares locks of sessions; the direct address does not.
   const directHosts = pooler ? target.directUrl && createHosts(target.directUrl, {}) : hosts
-  const size = options.connections?.transactions ?? CONNECTIONS.transactions
+  const { transactions: size, reads } = { ...CONNECTIONS, ...options.connections }
   const pool = openPool({ hosts, guard, log }, size)
   const generations = createGenerations()
   pool.on('connect', generations.note)
@@ -113,13 +111,12 @@ export async function openSessions(
     }
   }
   const send = createSender(pooler === undefined)
-  await compareHosts(hosts, guard)
+  await compareHosts(hosts, guard, (config) => new pg.Client(config))
   await requireUtf8(connect, hosts).catch(async (error) => {
     await pool.end()
     throw error
   })
-  const laneCount = options.connections?.reads ?? CONNECTIONS.reads
-  const lanes = createReadLanes(() => openClient({ hosts, guard, log }), laneCount)
+  const lanes = createReadLanes(() => openClient({ hosts, guard, log }), reads)
   const replaceConnections = () => {
     generations.begin()
     lanes.drop()
@@ -167,27 +164,6 @@ export async function openSessions(
       await Promise.all([pool.end(), lanes.close()])
     },
   }
-}
-
-/**
- * Reads the timelines of all hosts. A former primary that has returned accepts connections, and a
- * process that has used no other server yet could not recognize it. A host that is down is left out.
- */
-async function compareHosts(hosts: PostgresHosts, guard: TimelineGuard): Promise<void> {
-  if (hosts.count === 1 || !hosts.requiresPrimary) return
-  const note = async (config: pg.ClientConfig) => {
-    const client = new pg.Client({ ...config, connectionTimeoutMillis: COMPARE_MS, types })
-    client.on('error', () => undefined)
-    try {
-      await client.connect()
-      await guard.noteOther(client)
-    } catch {
-      // The connection in use reports why its server cannot be used.
-    } finally {
-      await client.end().catch(() => undefined)
-    }
-  }
-  await Promise.all(hosts.all.map(note))
 }
 
 /**

@@ -3,11 +3,12 @@
  * the last commits of the old primary. Before a transaction runs on the new timeline, every
  * sequence skips ahead, so that no id of a lost row is assigned again.
  */
-import type { ClientBase as Session } from 'pg'
+import type { Client, ClientConfig, ClientBase as Session } from 'pg'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Promotion, Statement, Tx } from './database.ts'
 import { StandbyError } from './postgres-errors.ts'
+import type { PostgresHosts } from './postgres-hosts.ts'
 
 /** Ids that the old primary may have assigned in the commits that were lost. */
 const ID_SKIP = 1_000_000
@@ -52,7 +53,7 @@ export interface TimelineGuard {
    * that the address excludes, and for a former primary.
    */
   verify(client: Session, requiresPrimary: boolean): Promise<void>
-  /** Excludes former primaries: those with an older timeline than this server, if it is a primary. */
+  /** Excludes former primaries: those whose timeline is older than that of this primary. */
   noteOther(client: Session): Promise<void>
   /** A statement that returns the timeline; empty if the server does not report it. */
   query(): string
@@ -112,6 +113,34 @@ export function createTimelineGuard(log: Log): TimelineGuard {
       if (lastPromotion) announce(listener, lastPromotion)
     },
   }
+}
+
+/** The time in which a host must accept a connection to take part in the comparison. */
+const COMPARE_MS = 1_000
+
+/**
+ * Reads the timelines of all hosts. A former primary that has returned accepts connections, and a
+ * process that has used no other server could not recognize it. A host that is down is left out.
+ */
+export async function compareHosts(
+  { count, requiresPrimary, all }: PostgresHosts,
+  guard: TimelineGuard,
+  createClient: (config: ClientConfig) => Client,
+): Promise<void> {
+  if (count === 1 || !requiresPrimary) return
+  const note = async (config: ClientConfig) => {
+    const client = createClient({ ...config, connectionTimeoutMillis: COMPARE_MS })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await guard.noteOther(client)
+    } catch {
+      // The connection in use reports why its server cannot be used.
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+  await Promise.all(all.map(note))
 }
 
 /** Returns the stored timeline; undefined for none, and for that of another cluster. */

@@ -1,0 +1,96 @@
+/** Clocks of nodes that differ from that of the database, by libfaketime. */
+import { existsSync, globSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
+import { type Faults, needHaproxy, runUnderLoad } from './under-load.ts'
+
+const [LIBRARY] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1').filter(existsSync)
+
+/** Nodes measure the difference every 15 s. */
+const MEASURED_MS = 20_000
+const SKEWED_MS = 6_000
+/** haproxy has to find a new node ready twice. */
+const READY_MS = 2_000
+
+/** The wall clock of a node, in seconds beside that of the machine; its timers are not changed. */
+const ahead = (seconds: number) => ({
+  LD_PRELOAD: LIBRARY!,
+  FAKETIME: `${seconds < 0 ? '' : '+'}${seconds}`,
+  FAKETIME_DONT_FAKE_MONOTONIC: '1',
+})
+
+async function readReadiness(url: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${url}/readyz`, { headers: { 'x-forwarded-proto': 'https' } })
+  return { status: response.status, text: await response.text() }
+}
+
+/** Returns a sentence for each difference from what nodes promise. */
+async function skewClocks({ cluster, load, folder, report }: Faults): Promise<string[]> {
+  const faults: string[] = []
+  const hasWarned = (at: number) => cluster.nodes[at]!.warnings.some((text) => /clock/.test(text))
+  const restart = async (at: number, environment: Readonly<Record<string, string>>) => {
+    load.markFault()
+    await cluster.end(at, 'SIGTERM')
+    await cluster.replace(at, { environment })
+    await pause(READY_MS)
+  }
+  await restart(0, ahead(1.5))
+  await restart(1, ahead(-1.5))
+  await pause(SKEWED_MS)
+  if (hasWarned(0) || hasWarned(1)) faults.push('a difference of 1.5 s causes a warning')
+  report('1.5 s ahead, 1.5 s behind')
+
+  await restart(0, ahead(30))
+  await pause(SKEWED_MS)
+  const { status } = await readReadiness(cluster.nodes[0]!.url)
+  if (status !== 200) faults.push(`a node 30 s ahead is not ready: ${status}`)
+  if (!hasWarned(0)) faults.push('a difference of 30 s causes no warning')
+  report('30 s ahead')
+
+  load.markFault()
+  await cluster.end(0, 'SIGTERM')
+  const isRefused = await cluster.replace(0, { environment: ahead(90) }).then(
+    () => false,
+    () => true,
+  )
+  if (!isRefused) faults.push('a node starts 90 s ahead')
+  if (!isRefused) await cluster.end(0, 'SIGKILL')
+  report('90 s ahead')
+
+  const file = join(folder, 'faketime')
+  await writeFile(file, '+0\n')
+  const { FAKETIME: _, ...library } = ahead(0)
+  const moving = { ...library, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1' }
+  const { url } = await cluster.replace(0, { environment: moving })
+  await writeFile(file, '+65\n')
+  const becomes = async (expected: number) => {
+    for (const untilMs = performance.now() + MEASURED_MS; performance.now() < untilMs; ) {
+      if ((await readReadiness(url)).status === expected) return
+      await pause(500)
+    }
+    faults.push(`/readyz does not become ${expected} within ${MEASURED_MS / 1_000} s`)
+  }
+  await becomes(503)
+  report('the clock of a running node has advanced by 65 s')
+  await writeFile(file, '+0\n')
+  await becomes(200)
+  return faults
+}
+
+async function run(context: ChaosContext): Promise<ChaosCounts> {
+  let own: readonly string[] = []
+  const counts = await runUnderLoad(context, async (faults) => {
+    own = await skewClocks(faults)
+  })
+  return { ...counts, faults: [...counts.faults, ...own] }
+}
+
+export const clockSkew: ChaosScenario = {
+  name: 'clock',
+  title: 'clocks of nodes differ by 1.5, 30 and 90 s',
+  nodes: [2],
+  missing: () => needHaproxy() ?? (LIBRARY ? undefined : 'libfaketime is not installed'),
+  run,
+}

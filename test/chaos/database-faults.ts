@@ -1,0 +1,161 @@
+/** Faults between nodes and PostgreSQL: restarts, cut connections, a full disk, PgBouncer. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmod, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { openCuttableLink } from '../rig/cuttable-link.ts'
+import { hasPgbouncer, startPgbouncer } from '../rig/pgbouncer.ts'
+import {
+  createDatabase,
+  type PostgresServer,
+  queryAsAdmin,
+  startPostgres,
+} from '../rig/postgres.ts'
+import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
+import {
+  auditUnderLoad,
+  type Faults,
+  needHaproxy,
+  runUnderLoad,
+  SETTINGS,
+  verifyAudit,
+} from './under-load.ts'
+
+const RESTARTS = 5
+const CUTS = 40
+const POOLER_RESTARTS = 4
+const POOL_SIZE = 10
+const DISK_MB = 256
+const FULL_MS = 6_000
+
+async function restartServer({ load, random, report }: Faults, server: PostgresServer) {
+  for (let restart = 1; restart <= RESTARTS; restart++) {
+    await pause(1_500 + random() * 1_500)
+    const mode = restart % 2 === 0 ? 'fast' : 'immediate'
+    load.markFault()
+    await server.halt(mode)
+    await pause(random() * 1_000)
+    await server.start()
+    report(`PostgreSQL restarted (${mode}), ${restart} of ${RESTARTS}`)
+  }
+}
+
+/** Cuts connections in the network, which may leave a commit uncertain, and at the server. */
+async function cutConnections(context: ChaosContext): Promise<ChaosCounts> {
+  const server = await startPostgres(SETTINGS)
+  const link = await openCuttableLink(server.url)
+  try {
+    const booksUrl = await createDatabase(server.url)
+    const world = { databaseUrl: link.through(booksUrl), booksUrl: () => booksUrl }
+    const terminate = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+      WHERE datname = '${new URL(booksUrl).pathname.slice(1)}' AND pid <> pg_backend_pid()`
+    const audit = await auditUnderLoad(context, world, async ({ load, random, report }) => {
+      for (let cut = 1; cut <= CUTS; cut++) {
+        await pause(100 + random() * 400)
+        load.markFault()
+        if (cut % 4 === 0) await queryAsAdmin(server.url, terminate)
+        else link.cut()
+        if (cut % 10 === 0) report(`${cut} of ${CUTS} cuts`)
+      }
+    })
+    return verifyAudit(audit)
+  } finally {
+    await link.close()
+    await server.stop()
+  }
+}
+
+/** Fills the disk of PostgreSQL for seconds. The server may crash, and needs a start then. */
+async function fillDisk(context: ChaosContext): Promise<ChaosCounts> {
+  const disk = await mkdtemp(join(tmpdir(), 'gatehook-disk-'))
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m`, 'tmpfs', disk])
+  let server: PostgresServer | undefined
+  try {
+    await chmod(disk, 0o777)
+    const sizes = ['max_wal_size=64MB', 'min_wal_size=32MB']
+    server = await startPostgres([...SETTINGS, ...sizes], disk)
+    const own = server
+    const databaseUrl = await createDatabase(own.url)
+    const world = { databaseUrl, booksUrl: () => databaseUrl }
+    const audit = await auditUnderLoad(context, world, async ({ load, report }) => {
+      const { bavail, bsize } = await statfs(disk)
+      const ballast = join(disk, 'ballast')
+      load.markFault()
+      await writeFile(ballast, Buffer.alloc(bavail * bsize)).catch(() => undefined)
+      report('the disk is full')
+      // A new segment of the log needs 16 MiB, which the disk lacks: the server stops with PANIC.
+      await queryAsAdmin(own.url, 'SELECT pg_switch_wal()').catch(() => undefined)
+      await pause(FULL_MS)
+      await rm(ballast)
+      report(`the disk has space again, the server ${own.isRunning() ? 'runs' : 'has ended'}`)
+      if (!own.isRunning()) await own.start()
+      await pause(FULL_MS)
+    })
+    return verifyAudit(audit)
+  } finally {
+    await server?.stop()
+    execFileSync('umount', ['-l', disk])
+    await rm(disk, { recursive: true })
+  }
+}
+
+const canMount = () =>
+  process.getuid?.() === 0 &&
+  spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
+
+async function restartPooler(context: ChaosContext): Promise<ChaosCounts> {
+  const server = await startPostgres(SETTINGS)
+  const pooler = await startPgbouncer(server.url, POOL_SIZE)
+  try {
+    const url = await createDatabase(server.url)
+    const environment = {
+      GATEHOOK_DATABASE_POOLER: 'transaction',
+      GATEHOOK_DATABASE_DIRECT_URL: url,
+    }
+    const world = { databaseUrl: pooler.through(url), booksUrl: () => url, environment }
+    const audit = await auditUnderLoad(context, world, async ({ load, report }) => {
+      for (let restart = 1; restart <= POOLER_RESTARTS; restart++) {
+        await pause(2_500)
+        load.markFault()
+        await pooler.restart()
+        report(`PgBouncer restarted, ${restart} of ${POOLER_RESTARTS}`)
+      }
+    })
+    return verifyAudit(audit)
+  } finally {
+    await pooler.stop()
+    await server.stop()
+  }
+}
+
+export const databaseFaults: readonly ChaosScenario[] = [
+  {
+    name: 'postgres',
+    title: `restarts and crashes of PostgreSQL, ${RESTARTS} times`,
+    nodes: [2, 4],
+    missing: needHaproxy,
+    run: (context) => runUnderLoad(context, restartServer),
+  },
+  {
+    name: 'connections',
+    title: `all connections to PostgreSQL are cut, ${CUTS} times`,
+    nodes: [2, 4],
+    missing: needHaproxy,
+    run: cutConnections,
+  },
+  {
+    name: 'disk',
+    title: `the disk of PostgreSQL is full for ${FULL_MS / 1_000} s`,
+    nodes: [2],
+    missing: () => needHaproxy() ?? (canMount() ? undefined : 'mounting a disk needs root'),
+    run: fillDisk,
+  },
+  {
+    name: 'pgbouncer',
+    title: `kill -9 of PgBouncer, ${POOLER_RESTARTS} times`,
+    nodes: [2],
+    missing: () => needHaproxy() ?? (hasPgbouncer ? undefined : 'pgbouncer is not installed'),
+    run: restartPooler,
+  },
+]

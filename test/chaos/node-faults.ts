@@ -1,0 +1,102 @@
+/** Faults of nodes: kill -9, stops of seconds, rolling restarts and changes of the schema. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { queryAsAdmin } from '../rig/postgres.ts'
+import type { ChaosCounts, ChaosScenario } from './scenario.ts'
+import { type Faults, needHaproxy, runUnderLoad } from './under-load.ts'
+
+const KILLS = 8
+/** The shorter one is below, the longer one above the time after which others take work over. */
+const STOPS_MS = [4_000, 14_000]
+const REQUESTS = 10_000
+/** haproxy has to find a new node ready twice. */
+const READY_MS = 2_000
+
+const chooseNode = ({ cluster, random }: Faults) => Math.floor(random() * cluster.nodes.length)
+
+async function killNodes(faults: Faults): Promise<void> {
+  const { cluster, load, random, report } = faults
+  for (let kill = 1; kill <= KILLS; kill++) {
+    await pause(300 + random() * 1_000)
+    const at = chooseNode(faults)
+    load.markFault()
+    await cluster.end(at, 'SIGKILL')
+    await cluster.replace(at)
+    report(`kill ${kill} of ${KILLS}`)
+  }
+}
+
+async function stopNodes(faults: Faults): Promise<void> {
+  const { cluster, load, report } = faults
+  for (const ms of STOPS_MS) {
+    const { child } = cluster.nodes[chooseNode(faults)]!
+    load.markFault()
+    child.kill('SIGSTOP')
+    await pause(ms)
+    child.kill('SIGCONT')
+    report(`a node was stopped for ${ms / 1_000} s`)
+    await pause(READY_MS)
+  }
+}
+
+/** Restarts each node in turn, twice, with the given release, until enough requests have ended. */
+async function restartInTurn(faults: Faults, release: 'first' | 'next'): Promise<void> {
+  const { cluster, load, report } = faults
+  for (const at of cluster.nodes.keys()) {
+    load.markFault()
+    await cluster.end(at, 'SIGTERM')
+    await cluster.replace(at, { release })
+    await pause(READY_MS)
+    report(`node ${at + 1} restarted, ${load.requests} requests`)
+  }
+  await load.until(REQUESTS)
+}
+
+/** No request may fail. */
+function requireNoFailure(counts: ChaosCounts): ChaosCounts {
+  const { failed = 0, faults } = counts
+  return failed === 0 ? counts : { ...counts, faults: [...faults, `failed: ${failed}`] }
+}
+
+/** Earlier payments of the wallets that can afford them, so that the new index takes a while. */
+const FILL = `WITH paid AS (INSERT INTO payments (scope, wallet_id, amount, label)
+    SELECT scope, id, 1, 'earlier-' || id || '-' || n FROM wallets, generate_series(1, 5000) AS n
+    WHERE balance > 100000 RETURNING wallet_id)
+  UPDATE wallets SET balance = balance - 5000 WHERE id IN (SELECT wallet_id FROM paid)`
+
+export const nodeFaults: readonly ChaosScenario[] = [
+  {
+    name: 'kill',
+    title: `kill -9 of nodes, ${KILLS} times`,
+    nodes: [2, 4],
+    missing: needHaproxy,
+    run: (context) => runUnderLoad(context, killNodes),
+  },
+  {
+    name: 'stop',
+    title: `SIGSTOP of nodes for ${STOPS_MS.map((ms) => ms / 1_000).join(' and ')} s`,
+    nodes: [2, 4],
+    missing: needHaproxy,
+    run: (context) => runUnderLoad(context, stopNodes),
+  },
+  {
+    name: 'rolling-restart',
+    title: `restart of each node in turn, ${REQUESTS} requests`,
+    nodes: [2, 4],
+    missing: needHaproxy,
+    run: async (context) =>
+      requireNoFailure(await runUnderLoad(context, (faults) => restartInTurn(faults, 'first'))),
+  },
+  {
+    name: 'rolling-schema',
+    title: 'a release with a new field and its index replaces each node in turn',
+    nodes: [2, 4],
+    missing: needHaproxy,
+    run: async (context) =>
+      requireNoFailure(
+        await runUnderLoad(context, async (faults) => {
+          await queryAsAdmin(faults.databaseUrl, FILL)
+          await restartInTurn(faults, 'next')
+        }),
+      ),
+  },
+]

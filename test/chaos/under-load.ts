@@ -1,0 +1,83 @@
+/** Runs faults while clients pay on nodes behind haproxy, and verifies the books. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
+import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
+import { hasHaproxy } from '../rig/haproxy.ts'
+import {
+  createDatabase,
+  type PostgresServer,
+  queryAsAdmin,
+  startPostgres,
+} from '../rig/postgres.ts'
+import { Cluster } from './cluster.ts'
+import { type PaymentAudit, PaymentLoad } from './payments.ts'
+import type { ChaosContext, ChaosCounts } from './scenario.ts'
+
+/** Without fsync a crash of the server process, not of the machine, loses no commit. */
+export const SETTINGS = ['fsync=off', 'full_page_writes=off']
+
+/** How long the load runs before and after the faults. */
+const QUIET_MS = 2_000
+
+export interface Faults extends ChaosContext {
+  readonly cluster: Cluster
+  readonly load: PaymentLoad
+  readonly databaseUrl: string
+}
+
+export interface LoadWorld {
+  /** The address that nodes use. */
+  readonly databaseUrl: string
+  /** Returns the address of the server that has the books after the faults. */
+  readonly booksUrl: () => string
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+export const needHaproxy = () => (hasHaproxy ? undefined : 'haproxy is not installed')
+
+/** Starts nodes and load, injects the faults, and returns the audit. */
+export async function auditUnderLoad(
+  context: ChaosContext,
+  { databaseUrl, booksUrl, environment = {} }: LoadWorld,
+  inject: (faults: Faults) => Promise<void>,
+): Promise<PaymentAudit> {
+  const { nodes, folder, random } = context
+  const key = generateApiKey(systemRandom(), 'live')
+  const cluster = await Cluster.start({ nodes, databaseUrl, key, folder, environment })
+  let load: PaymentLoad | undefined
+  try {
+    load = await PaymentLoad.start({ url: cluster.url, key, random })
+    await pause(QUIET_MS)
+    await inject({ ...context, cluster, load, databaseUrl })
+    await pause(QUIET_MS)
+    return await load.finish((text) => queryAsAdmin(booksUrl(), text))
+  } finally {
+    load?.close()
+    await cluster.stop()
+  }
+}
+
+/** Returns the counts of an audit. Nothing may be lost, doubled, double-spent, or wrong. */
+export function verifyAudit({ wrong, ...counts }: PaymentAudit): ChaosCounts {
+  const faults = [...new Set(wrong)].slice(0, 5)
+  for (const name of ['lost', 'doubled', 'doubleSpent'] as const) {
+    if (counts[name] > 0) faults.push(`${name}: ${counts[name]}`)
+  }
+  if (counts.acknowledged < 100) faults.push(`${counts.acknowledged} payments only`)
+  return { ...counts, faults }
+}
+
+/** Runs faults on nodes with a server of their own. */
+export async function runUnderLoad(
+  context: ChaosContext,
+  inject: (faults: Faults, server: PostgresServer) => Promise<void>,
+): Promise<ChaosCounts> {
+  const server = await startPostgres(SETTINGS)
+  try {
+    const databaseUrl = await createDatabase(server.url)
+    const world = { databaseUrl, booksUrl: () => databaseUrl }
+    return verifyAudit(await auditUnderLoad(context, world, (faults) => inject(faults, server)))
+  } finally {
+    await server.stop()
+  }
+}

@@ -1,0 +1,53 @@
+/** A TCP link to a server whose connections a test cuts, in both directions and at any byte. */
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+
+export interface CuttableLink {
+  /** Returns the address of a database of the server, through the link. */
+  through(url: string): string
+  /** Resets all connections; new ones succeed. Returns their number. */
+  cut(): number
+  close(): Promise<void>
+}
+
+export async function openCuttableLink(serverUrl: string): Promise<CuttableLink> {
+  const { hostname, port } = new URL(serverUrl)
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(Number(port), hostname)
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket)
+      socket.setNoDelay(true)
+      socket.pipe(other)
+      socket.once('error', () => other.destroy())
+      socket.once('close', () => {
+        sockets.delete(socket)
+        other.destroy()
+      })
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const own = server.address() as { port: number }
+  const cut = () => {
+    const count = sockets.size / 2
+    for (const socket of sockets) socket.resetAndDestroy()
+    return count
+  }
+  return {
+    through(url) {
+      const address = new URL(url)
+      address.host = `127.0.0.1:${own.port}`
+      return address.href
+    },
+    cut,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      cut()
+      await closed
+    },
+  }
+}
