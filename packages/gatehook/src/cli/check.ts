@@ -21,6 +21,7 @@ import {
 import { type Clock, wallClock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { createLog } from '../kernel/log.ts'
+import { findNarrowings } from '../resources/change-check.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import { openDatabase } from '../storage/open.ts'
@@ -36,6 +37,18 @@ const LOCK_FILE = 'api.lock.json'
 
 /** Returns the current promises of each version, oldest version first. */
 export function promisesOf(service: ServiceDefinition): Map<string, VersionPromise> {
+  const versions = service.versions.map(({ name }) => name)
+  const changed = service.resources.filter(({ changes }) => changes.length > 0)
+  if (changed.length === 0) return documentsOf(service)
+  return new Map(
+    [...documentsOf(service)].map(([version, promise]) => {
+      const narrowings = changed.flatMap((resource) => findNarrowings(resource, versions, version))
+      return [version, { ...promise, narrowings }]
+    }),
+  )
+}
+
+function documentsOf(service: ServiceDefinition): Map<string, VersionPromise> {
   const catalog = catalogOf(service)
   return new Map(
     catalog.versions.map((version) => {
@@ -58,13 +71,26 @@ export function check(service: ServiceDefinition, lock: Lock): Checked {
   )
   const isBroken = verdicts.some(({ breaks }) => breaks.length > 0)
   const mend = isBroken ? remedyFor(lock, declaredPromises) : undefined
-  const after = mend ? compareWithLock(lock, promisesOf(withStubs(service, mend))) : []
+  const after = mend ? compareWithLock(lock, promisesWith(service, mend, declaredPromises)) : []
   const remaining = after.filter(({ breaks }) => breaks.length > 0)
   const routes = service.routes.map(
     ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
   )
   return { verdicts, mend, remaining, unlocked, routes }
 }
+
+/** Returns the promises with the suggested `.before()` stubs, whose conversions do not run. */
+const promisesWith = (
+  service: ServiceDefinition,
+  mend: Remedy,
+  declared: ReadonlyMap<string, VersionPromise>,
+): Map<string, VersionPromise> =>
+  new Map(
+    [...documentsOf(withStubs(service, mend))].map(([version, promise]) => {
+      const narrowings = declared.get(version)?.narrowings
+      return [version, { ...promise, ...(narrowings && { narrowings }) }]
+    }),
+  )
 
 /** Returns the service with the suggested `.before()` stubs applied. */
 function withStubs(

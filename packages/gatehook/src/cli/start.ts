@@ -5,6 +5,8 @@ import { readConfig } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog, type Log } from '../kernel/log.ts'
 import { createFirstLink } from '../people/operators.ts'
+import { findNarrowings } from '../resources/change-check.ts'
+import type { ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { portError } from './doctor-checks.ts'
 import { UsageError } from './errors.ts'
@@ -83,6 +85,15 @@ function logWarnings(config: Config, log: Log): void {
   }
 }
 
+/** Returns a sentence per value that an older version accepts and its conversion rejects. */
+function narrowingsOf({ resources, versions: declared }: ServiceDefinition): string[] {
+  const versions = declared.map(({ name }) => name)
+  const changed = resources.filter(({ changes }) => changes.length > 0)
+  return versions.flatMap((version) =>
+    changed.flatMap((resource) => findNarrowings(resource, versions, version)),
+  )
+}
+
 async function run({ args, options, flags, out }: Input): Promise<undefined> {
   const roles = rolesOf(options.role)
   const serves = roles.includes('api')
@@ -98,6 +109,7 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
   const { logLevel: level } = config
   const log = createLog(isInteractive ? { level, destination: terminalStream } : { level })
   logWarnings(config, log)
+  for (const warning of narrowingsOf(service.definition)) log.warn(warning)
   const { openApp } = await import('../app.ts')
   const app = await openApp({
     config,

@@ -20,10 +20,14 @@ export function compareWithLock(
   declared: ReadonlyMap<string, VersionPromise>,
 ): VersionCompatibility[] {
   const now = lockOf(declared).versions
-  return Object.entries(lock.versions).map(([version, { document }]) => {
+  const newest = [...declared.keys()].at(-1)
+  const isUnrecorded = newest !== undefined && Object.hasOwn(lock.versions, newest)
+  return Object.entries(lock.versions).map(([version, { document, narrowings }]) => {
     const current = now[version]
+    // A lock without narrowings was written before the gate looked for them.
+    const recorded = narrowings ?? (isUnrecorded ? current?.narrowings : [])
     const findings = current
-      ? diffDocuments(document, current.document)
+      ? [...diffDocuments(document, current.document), ...narrowingFindings(current, recorded)]
       : [undeclaredFinding(version)]
     return {
       version,
@@ -32,6 +36,22 @@ export function compareWithLock(
     }
   })
 }
+
+/** Reports values that the document still accepts and a new conversion rejects. */
+const narrowingFindings = (
+  { narrowings = [] }: VersionPromise,
+  recorded: readonly string[] = [],
+): OperationFinding[] =>
+  narrowings
+    .filter((sentence) => !recorded.includes(sentence))
+    .map((sentence) => ({
+      breaking: true,
+      where: '#',
+      sentence:
+        `${sentence}: callers that send it are rejected. Widen that field, or shorten the value ` +
+        'in up().',
+      operations: [],
+    }))
 
 const undeclaredFinding = (version: string): OperationFinding => ({
   breaking: true,

@@ -67,7 +67,8 @@ export function splitDeclaration({ derived, parts, listed, field }: FieldSplit):
   const bounds = (['min', 'max'] as const)
     .filter((bound) => field[bound] !== undefined)
     .map((bound) => `.${bound}(${field[bound]})`)
-  const expression = `trim(${parts.join(" || ' ' || ")})`
+  const joined = `trim(${parts.join(" || ' ' || ")})`
+  const expression = field.max === undefined ? joined : `substr(${joined}, 1, ${field.max})`
   const lists = (['filter', 'sort'] as const).filter((list) => listed[list])
   return [
     `${derived}: f.derived(f.string()${bounds.join('')}, "${expression}"),`,

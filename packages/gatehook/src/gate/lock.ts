@@ -37,6 +37,11 @@ export interface VersionPromise {
   readonly fields: Readonly<Record<string, LockedFields>>
   /** OpenAPI 3.1. */
   readonly document: Node
+  /**
+   * Sentences about values that the document accepts and a conversion rejects. Undefined in the
+   * lock of a release that did not look for them.
+   */
+  readonly narrowings?: readonly string[]
 }
 
 /** A break that the team has reviewed and accepted. */
@@ -64,9 +69,13 @@ export const lockOf = (
   lock: 1,
   ...(accepted.length > 0 && { accepted }),
   versions: Object.fromEntries(
-    [...versions].map(([name, { fields, document }]) => [
+    [...versions].map(([name, { fields, document, narrowings }]) => [
       name,
-      { fields: withoutDescriptions(fields), document: promisedDocument(document) },
+      {
+        fields: withoutDescriptions(fields),
+        document: promisedDocument(document),
+        ...(narrowings && { narrowings }),
+      },
     ]),
   ),
 })
@@ -103,8 +112,9 @@ export function parseLock(text: string, file: string): Lock {
 const isObject = (value: unknown): value is Node => nodeOf(value) === value
 
 function isPromise(value: unknown): boolean {
-  const { fields, document } = nodeOf(value)
+  const { fields, document, narrowings = [] } = nodeOf(value)
   if (!isObject(fields) || !isObject(document) || !isObject(document.paths)) return false
+  if (!Array.isArray(narrowings)) return false
   const specs = Object.values(fields).flatMap((specs) =>
     isObject(specs) ? Object.values(specs) : [specs],
   )

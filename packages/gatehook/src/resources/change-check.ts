@@ -34,6 +34,43 @@ export function findChangeMistakes(
   return [...mistakes].filter((mistake) => mistake !== undefined)
 }
 
+/**
+ * Returns a sentence per field of an older version that fields of its kind replace, and that
+ * accepts a value which they do not: a text of 200 characters that is split into texts of 40.
+ */
+export function findNarrowings(
+  definition: ResourceDefinition,
+  versions: readonly string[],
+  version: string,
+): string[] {
+  const shape = createShape(definition, versions, version)
+  if (shape.chain.isEmpty) return []
+  const newest = createShape(definition, versions, versions.at(-1)!)
+  const [row] = sampleRows(definition)
+  return replacedValues(definition, shape).flatMap(([name, value]) => {
+    const error = upError(shape, newest, row!, name, value)
+    if (!error) return []
+    return [
+      `${definition.name}: ${version} accepts ${name} ${quoteValue(value)}, but the fields that ` +
+        `replace it do not: one ${error.message}`,
+    ]
+  })
+}
+
+/** The values at the bounds of fields that fields of their kind replace. */
+const replacedValues = (definition: ResourceDefinition, { specs, chain }: VersionShape) =>
+  Object.entries(specs)
+    .filter(
+      ([name, spec]) =>
+        spec !== definition.fields[name] &&
+        spec.write !== 'never' &&
+        Object.entries(definition.fields).some(
+          ([newest, { kind, write }]) =>
+            kind === spec.kind && write !== 'never' && chain.oldFieldsOf(newest).includes(name),
+        ),
+    )
+    .flatMap(([name, spec]) => boundaryValues(spec).map((value) => [name, value] as const))
+
 /** Reports conversions by which a hidden value decides a value that more callers see. */
 function* findLeaks(
   definition: ResourceDefinition,
@@ -134,24 +171,35 @@ function* acceptedValues(definition: ResourceDefinition, { specs, chain }: Versi
 export const RANGE_CODES = ['too_small', 'too_large', 'too_short', 'too_long', 'invalid_value']
 
 function upMistake(
-  { version, chain }: VersionShape,
+  shape: VersionShape,
   newest: VersionShape,
   row: AnyRow,
   name: string,
   value: unknown,
 ): string | undefined {
+  const error = upError(shape, newest, row, name, value)
+  return (
+    error &&
+    `${shape.version} accepts ${name} ${quoteValue(value)}, but ${newest.version} does not: ` +
+      `${reasonOf(error)}. up() must return a value that fits`
+  )
+}
+
+/** Returns the mistake of the newest fields that an accepted value of an older one causes. */
+function upError(
+  { chain }: VersionShape,
+  newest: VersionShape,
+  row: AnyRow,
+  name: string,
+  value: unknown,
+): FieldError | undefined {
   const converted = chain.up({ ...chain.down(row), [name]: value })
-  const error = newest.validators
+  return newest.validators
     .converted(converted)
     .errors.find(
       ({ code, pointer }) =>
         RANGE_CODES.includes(code) && chain.oldFieldOf(pointer!.slice(1)) === name,
     )
-  return (
-    error &&
-    `${version} accepts ${name} ${quoteValue(value)}, but ${newest.version} does not: ` +
-      `${reasonOf(error)}. up() must return a value that fits`
-  )
 }
 
 /** Returns declared samples, then a row for each boundary value of each field. */

@@ -71,7 +71,7 @@ eachService('errors name the fields of the requested version', async ({ post, pa
   assert.deepEqual(await pointers('v1', { ...old, gold: 'yes' }), ['/gold'])
   assert.deepEqual(await pointers('v1', { ...old, tier: 'gold' }), ['/tier'])
   assert.deepEqual(await pointers('v1', { ...old, height_mm: '9999' }), ['/height_mm'])
-  assert.deepEqual(await pointers('v1', { ...old, full_name: 'x'.repeat(60) }), ['/full_name'])
+  assert.deepEqual(await pointers('v1', { ...old, full_name: 'Unknown' }), ['/full_name'])
   assert.deepEqual(await pointers('v1', { ...old, points: 1 }), ['/gold'])
   assert.deepEqual(await pointers('v2', { ...middle, points: 1 }), ['/tier'])
   const createReply = await post('/api/v1/people', old)

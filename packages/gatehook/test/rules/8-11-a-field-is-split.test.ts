@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService } from '../../../../test/rig/service.ts'
+import { check, promisesOf } from '../../src/cli/check.ts'
+import { lockOf } from '../../src/gate/lock.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { gatehook } from '../cli/process.ts'
 import { copyOfService } from '../gate/service-copy.ts'
@@ -16,7 +18,7 @@ const guests = resource('guests', {
     id: f.id(),
     first_name: f.string().max(200),
     last_name: f.string().max(200),
-    name_v1: f.derived(f.string().max(200), "trim(first_name || ' ' || last_name)"),
+    name_v1: f.derived(f.string().max(200), "substr(trim(first_name || ' ' || last_name), 1, 200)"),
   },
   list: { filter: ['name_v1'], sort: ['name_v1', 'last_name'] },
   access,
@@ -57,6 +59,11 @@ eachService(
     const { first_name, last_name } = (await get('/api/v2/guests/1')).body
     assert.deepEqual([first_name, last_name], ['Ada', 'King'])
     assert.deepEqual(await names('name[gt]=Ada King&sort=name'), ['Barbara Liskov', 'Grace Hopper'])
+    const parts = { first_name: 'é'.repeat(200), last_name: 'y'.repeat(200) }
+    const long = await post('/api/v2/guests', parts)
+    const { name } = (await get(`/api/v1/guests/${long.body.id}`)).body
+    assert.equal(name, parts.first_name)
+    assert.equal((await post('/api/v1/guests', { name })).status, 201)
   },
   HOTEL,
 )
@@ -79,7 +86,8 @@ test('gatehook check prints the recipe, which restores the promise', async (t) =
   const refused = await check()
   assert.equal(refused.exit, 1)
   for (const part of [
-    `name_v2: f.derived(f.string().min(1).max(200), "trim(first_name || ' ' || last_name)"),`,
+    'name_v2: f.derived(f.string().min(1).max(200), ' +
+      `"substr(trim(first_name || ' ' || last_name), 1, 200)"),`,
     "// and 'name_v2' in list.filter and list.sort",
     "renamed: { name: 'name_v2' },",
     "ALTER TABLE users ADD COLUMN first_name {text} NOT NULL DEFAULT '';",
@@ -107,4 +115,69 @@ test('gatehook check prints the recipe, which restores the promise', async (t) =
   assert.deepEqual(await copy.compile(), [])
   const passed = await check()
   assert.equal(passed.exit, 0, passed.stdout + passed.stderr)
+})
+
+const copyOf = (parts: { first: number; last: number }) =>
+  service({
+    name: 'hotel',
+    versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+    resources: [
+      resource('guests', {
+        fields: {
+          id: f.id(),
+          first_name: f.string().max(parts.first),
+          last_name: f.string().max(parts.last),
+        },
+        list: { filter: [], sort: [] },
+        access,
+        events: [],
+      }).before('v2', {
+        why: 'A name has two parts.',
+        had: { name: f.string().max(200) },
+        hadNot: ['first_name', 'last_name'],
+        up: ({ name }) => {
+          const [first_name = '', ...others] = name.split(' ')
+          return { first_name, last_name: others.join(' ') }
+        },
+        down: (row) => ({ name: `${row.first_name} ${row.last_name}`.trim().slice(0, 200) }),
+      }),
+    ],
+  }).definition
+
+test('parts that hold less than the promised field break callers', () => {
+  const before = service({
+    name: 'hotel',
+    versions: { v1: { released: '2025-01-01' } },
+    resources: [
+      resource('guests', {
+        fields: { id: f.id(), name: f.string().max(200) },
+        list: { filter: [], sort: [] },
+        access,
+        events: [],
+      }),
+    ],
+  }).definition
+  const lock = lockOf(promisesOf(before))
+  const breaksOf = (parts: { first: number; last: number }, promised = lock) =>
+    check(copyOf(parts), promised).verdicts.flatMap(({ breaks }) =>
+      breaks.map(({ sentence }) => sentence),
+    )
+  assert.deepEqual(breaksOf({ first: 200, last: 200 }), [])
+  const [sentence, ...others] = breaksOf({ first: 40, last: 40 })
+  assert.match(
+    sentence!,
+    /^guests: v1 accepts name "x+… \(200 long\), but .* must have at most 40 characters: callers/,
+  )
+  assert.deepEqual(others, [])
+  // A lock that records it, after --accept, and one of a release that did not look for it.
+  const accepted = lockOf(promisesOf(copyOf({ first: 40, last: 40 })))
+  assert.deepEqual(breaksOf({ first: 40, last: 40 }, accepted), [])
+  const { narrowings, ...rest } = accepted.versions.v1!
+  assert.equal(narrowings?.length, 1)
+  const older = { ...accepted, versions: { ...accepted.versions, v1: rest } }
+  assert.deepEqual(breaksOf({ first: 40, last: 40 }, older), [])
+  assert.equal(
+    breaksOf({ first: 30, last: 40 }, accepted).some((text) => /most 30/.test(text)),
+    true,
+  )
 })
