@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
+import { errands } from '../../packages/gatehook/test/fixtures/errands.ts'
 import { openService } from '../rig/service.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -17,7 +18,8 @@ interface DescribedMetric {
 }
 
 async function readMetrics(t: TestContext): Promise<readonly DescribedMetric[]> {
-  const service = await openService(t, 'sqlite')
+  // A service with jobs has their metrics, too.
+  const service = await openService(t, 'sqlite', { service: errands })
   const { text } = await service.get('/metrics')
   const types = new Map(
     [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, n, type]) => [n, type]),

@@ -49,7 +49,7 @@ interface EmbeddedApp {
   createKey(options?: KeyOptions): Promise<string>
   /** The OpenAPI document of a version. */
   openapi(version: string): unknown
-  /** Starts background work, webhook deliveries included, and serves on a port. */
+  /** Starts background work, jobs and webhook deliveries included, and serves on a port. */
   listen(): Promise<{ readonly url: string; readonly port: number }>
   /** Finishes requests in flight, then closes sockets and the database. */
   close(): Promise<void>

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { f } from '../fields/fields.ts'
 import { resource } from '../resources/resource.ts'
 import { service } from '../resources/service.ts'
-import { changeOf, type EventPlan, planFor, triggerable } from './sample-event.ts'
+import { changeOf, type EventPlan, planFor, sampleValues, triggerable } from './sample-event.ts'
 
 const things = resource('things', {
   fields: {
@@ -68,4 +68,28 @@ test('the plan takes the shortest path through the states', () => {
 
 test('an update changes a field that is not unique', () => {
   assert.deepEqual(changeOf(things.definition, 0), { size: 1 })
+})
+
+test('a sample has the required fields that .sample() lacks, and distinct unique values', () => {
+  const { definition: rooms } = resource('rooms', {
+    fields: {
+      id: f.id(),
+      name: f.string().max(12).unique(),
+      opens_at: f.time(),
+      day: f.date(),
+      size: f.int().min(3),
+      floor: f.int().default(0),
+    },
+    list: { filter: [], sort: ['id'] },
+    access: { read: 'r', create: 'w', update: false, delete: false },
+    events: [],
+  }).sample((n) => ({ opens_at: Date.UTC(2026, 0, 1, n) }))
+  const first = sampleValues(rooms, 1)
+  assert.deepEqual(first, {
+    opens_at: '2026-01-01T01:00:00.000Z',
+    name: 'name-1',
+    day: '2026-06-01',
+    size: 3,
+  })
+  assert.notEqual(sampleValues(rooms, 2).name, first.name)
 })

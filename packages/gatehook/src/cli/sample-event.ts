@@ -2,9 +2,12 @@
  * Plans the API requests that lead to an event of a type, from the declaration: a row is created
  * and passes through its states by actions.
  */
+import type { FieldSpec } from '../fields/fields.ts'
 import type { ActionDefinition, AnyRow, ResourceDefinition } from '../resources/resource.ts'
 import { STATE_FIELD } from '../resources/resource.ts'
+import { sampleMember } from '../resources/sample.ts'
 import { externalEventTypes, type ServiceDefinition } from '../resources/service.ts'
+import { toWire } from '../resources/validate.ts'
 
 export type EventPlan =
   /** `POST /events`. */
@@ -66,6 +69,27 @@ function shortestPath(
     paths = longer
   }
   return undefined
+}
+
+/**
+ * Returns the values of sample `n` as a body has them. Required fields that `.sample()` lacks get
+ * a value that they accept; references are the caller's part.
+ */
+export function sampleValues({ fields, sample }: ResourceDefinition, n: number): AnyRow {
+  const values = toWire(fields, { ...sample?.(n) })
+  for (const [name, spec] of Object.entries(fields)) {
+    if (spec.write !== 'required' || spec.target || values[name] !== undefined) continue
+    values[name] = spec.unique ? uniqueValue(name, spec, n) : sampleMember(name, spec)
+  }
+  return values
+}
+
+/** A text differs with each `n`. */
+function uniqueValue(name: string, spec: FieldSpec, n: number): unknown {
+  if (spec.kind === 'email') return `${name}-${n}@example.com`
+  if (spec.kind === 'url') return `https://example.com/${n}`
+  if (spec.kind === 'string') return `${name}-${n}`.padEnd(spec.min ?? 0, '-').slice(0, spec.max)
+  return sampleMember(name, spec)
 }
 
 export const inputOf = ({ input }: ActionDefinition): AnyRow =>

@@ -2,11 +2,18 @@
 import { findClosest } from '../config/closest.ts'
 import { systemRandom } from '../kernel/random.ts'
 import type { AnyRow, ResourceDefinition } from '../resources/resource.ts'
-import { type Api, customerCommands } from './api.ts'
+import { type Api, ApiError, customerCommands } from './api.ts'
 import type { CommandSpec } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { bold, dim } from './output.ts'
-import { changeOf, type EventPlan, inputOf, planFor, triggerable } from './sample-event.ts'
+import {
+  changeOf,
+  type EventPlan,
+  inputOf,
+  planFor,
+  sampleValues,
+  triggerable,
+} from './sample-event.ts'
 
 /** Parses `--data`, a JSON object. */
 function dataOf(text: unknown): AnyRow {
@@ -40,12 +47,19 @@ async function createRow(
   if (resource.access.create === false) {
     throw new CommandError(`The API cannot create rows of ${resource.name}.`)
   }
-  const body: AnyRow = { ...resource.sample?.(sampleNo), ...data }
+  const body: AnyRow = { ...sampleValues(resource, sampleNo), ...data }
   for (const [field, { target, nullable }] of Object.entries(resource.fields)) {
     if (!target || body[field] !== undefined || nullable) continue
     body[field] = await referenceTo(trigger, target)
   }
-  return api.request('POST', collectionPath(trigger, resource), body)
+  try {
+    return await api.request('POST', collectionPath(trigger, resource), body)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.response.status < 400) throw error
+    const { name } = resource
+    const remedy = `The sample row of ${name} was rejected. Declare its values by .sample().`
+    throw new CommandError([...error.sentences, remedy], error.exit)
+  }
 }
 
 /** Returns the id of an existing row, or of a new one where the collection is empty. */

@@ -53,10 +53,12 @@ export function readFilter(
     throw parameterFailure('unknown_parameter', parameter, 'is not a parameter of this list')
   }
   const operator = match[2] ?? 'eq'
-  if (!Object.hasOwn(OPERATORS, operator) || (operator === 'eq' && match[2])) {
-    throw parameterFailure('invalid_parameter', parameter, 'has an unknown operator')
-  }
   const listColumn = collection.columns.find(({ name }) => name === column)!
+  if (!Object.hasOwn(OPERATORS, operator) || (operator === 'eq' && match[2])) {
+    const allowed = listForms(match[1]!, collection, listColumn).join(', ')
+    const problem = `has an unknown operator. This list has ${allowed}`
+    throw parameterFailure('invalid_parameter', parameter, problem)
+  }
   if (operator === 'null') return readNullFilter(parameter, text, listColumn)
   const parts = operator === 'in' ? text.split(',') : [text]
   if (parts.length > MAX_IN_VALUES) {
@@ -65,6 +67,16 @@ export function readFilter(
   const values = parts.map((part) => readValue(parameter, part, listColumn))
   if (operator === 'in') return { column, operator, values: [...new Set(values)].sort() }
   return { column, operator: operator as Operator, values }
+}
+
+/** Returns the parameters that filter a column: `name`, `name[ne]`, … */
+function listForms(name: string, collection: Collection, column: ListColumn): string[] {
+  const operators = Object.keys(OPERATORS).filter(
+    (operator) => operator !== 'eq' && (operator !== 'null' || column.nullable),
+  )
+  if (collection.prefix?.includes(column.name)) operators.push('prefix')
+  if (collection.contains?.includes(column.name)) operators.push('contains')
+  return [name, ...operators.map((operator) => `${name}[${operator}]`)]
 }
 
 function readNullFilter(parameter: string, text: string, { name, nullable }: ListColumn): Filter {

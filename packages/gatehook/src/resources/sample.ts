@@ -154,7 +154,7 @@ export function sampleInput({ input }: ActionDefinition): AnyRow | undefined {
 }
 
 /** Returns a value of the field as bodies contain it: an instant in ISO 8601. */
-function sampleMember(name: string, spec: FieldSpec): unknown {
+export function sampleMember(name: string, spec: FieldSpec): unknown {
   return toJson(spec, sampleValue(name, spec))
 }
 

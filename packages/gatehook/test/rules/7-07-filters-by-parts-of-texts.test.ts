@@ -168,3 +168,20 @@ eachService(
   },
   options,
 )
+
+eachService(
+  'an unknown operator is 400, which lists the parameters that the column has',
+  async ({ get }) => {
+    const problemOf = async (query: string) => {
+      const { status, body } = await get(`${PATH}?${query}`)
+      return [status, body.error, body.errors[0].parameter, body.errors[0].message]
+    }
+    const forms = ['age', ...['ne', 'gt', 'gte', 'lt', 'lte', 'in'].map((name) => `age[${name}]`)]
+    const message = `has an unknown operator. This list has ${forms.join(', ')}.`
+    for (const parameter of ['age[prefix]', 'age[eq]', 'age[like]']) {
+      const expected = [400, 'invalid_parameter', parameter, `${parameter} ${message}`]
+      assert.deepEqual(await problemOf(`${parameter}=1`), expected)
+    }
+  },
+  options,
+)
