@@ -12,6 +12,7 @@ import { listScopes } from '../resources/scopes.ts'
 import { type SeedCounts, seedService } from '../resources/seed.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
+import { listMissingEngineIndexes } from '../storage/engine-indexes.ts'
 import { migrateEngine } from '../storage/migrate.ts'
 import type { Migration } from '../storage/migrations.ts'
 import { type ClockKeeper, clockKeeper } from '../system/clock.ts'
@@ -57,7 +58,8 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   if (applied.length > 0) onProgress(describeMigrations(applied))
   await settleSecrets({ db, config, vault, random })
   const changes = await migrateService(db, service, onProgress, { defersIndexes: true })
-  const indexes = createIndexBuilder({ db, log, changes })
+  const missing = [...(await listMissingEngineIndexes(db)), ...changes.missing]
+  const indexes = createIndexBuilder({ db, log, changes: { ...changes, missing } })
   const retentionDays = config.auditRetentionDays
   const trail = await openAuditTrail({ db, clock, random, vault, log, retentionDays })
   await ensureSigningKey(db, { clock, vault })

@@ -17,6 +17,8 @@ import { RETRY_AFTER_MAX_MS } from './retry-schedule.ts'
 const IN_FLIGHT_MAX = 20
 /** An older copy of the registration (monotonic time) is read again before the next attempt. */
 const REGISTRATION_FRESH_MS = 1_000
+/** An endpoint stays in memory if its next delivery is due within this time. */
+const FAR_MS = 10_000
 /** Deliveries that callers resend, until they start; further ones wait for the breaker. */
 const RESENDS_MAX = 32
 /** A body costs one turn, and one more for each of so many characters. */
@@ -185,10 +187,13 @@ export class EndpointState implements Queued {
     return this.breaker.admitsResend && this.#resends.has(this.#window[this.#next]!.no)
   }
 
-  /** Whether the engine can evict it without losing state that affects an attempt. */
+  /**
+   * Whether the engine can evict it without losing state that affects an attempt. The look for due
+   * work finds its next delivery.
+   */
   isIdle(now: number): boolean {
     return (
-      this.nextDueAt === undefined &&
+      (this.nextDueAt ?? Number.POSITIVE_INFINITY) > now + FAR_MS &&
       this.loadedNos.size === 0 &&
       this.holdUntil <= now &&
       this.breaker.isIdle(now)

@@ -14,6 +14,7 @@ import { DecryptionError, type Vault } from '../kernel/secret.ts'
 import type { Database, Row, Tx, Value } from '../storage/database.ts'
 import { prepareStatement, type Sql, sql } from '../storage/sql.ts'
 import { parseDeliveryRate } from './delivery-rate.ts'
+import { dueStore } from './due-store.ts'
 import { FAILING_MS, FAILURES_APART_MS } from './endpoint-health.ts'
 import { readBody } from './log-store.ts'
 import { healthRank, type StoredSummary } from './outcome-summary.ts'
@@ -26,7 +27,6 @@ import type {
   EngineStore,
   HealthUpdate,
   LiveSecret,
-  PendingEndpoint,
   SummaryUpdate,
 } from './ports.ts'
 import { decryptSigningSecret } from './signing-secret.ts'
@@ -41,23 +41,6 @@ interface EngineStoreDeps {
   /** Scopes each of which lets a registration receive the type; undefined: none is required. */
   readonly coveredBy: (type: string) => readonly string[] | undefined
 }
-
-/**
- * SQL: the endpoints with pending deliveries, as `e`. It seeks from one to the next: a million
- * deliveries of one endpoint cost as much as one.
- */
-export const WITH_ENDPOINTS = `WITH RECURSIVE e(no) AS (
-    SELECT MIN(webhook_no) FROM gh_deliveries WHERE state = 'pending'
-    UNION ALL
-    SELECT (SELECT MIN(webhook_no) FROM gh_deliveries
-            WHERE state = 'pending' AND webhook_no > e.no)
-    FROM e WHERE e.no IS NOT NULL)`
-
-const pendingEndpoints = prepareStatement(`${WITH_ENDPOINTS}
-  SELECT e.no, w.scope / 2, (SELECT MIN(next_attempt_at) FROM gh_deliveries d
-    WHERE d.state = 'pending' AND d.webhook_no = e.no)
-  FROM e JOIN gh_webhooks w ON w.no = e.no JOIN gh_customers c ON c.no = w.scope / 2
-  WHERE w.active = 1 AND w.deleted_at IS NULL AND c.suspended = 0`)
 
 const registrationByNo =
   prepareStatement(`SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
@@ -134,10 +117,7 @@ const failingNos = prepareStatement(`SELECT no FROM gh_webhooks
 export function engineStore(deps: EngineStoreDeps): EngineStore {
   const { db } = deps
   return {
-    async listPendingEndpoints(): Promise<PendingEndpoint[]> {
-      const rows = (await db.arrays(pendingEndpoints([]))) as [number, number, number][]
-      return rows.map(([no, customer, dueAt]) => ({ no, customer, dueAt }))
-    },
+    ...dueStore(db),
     readRegistration: createRegistrationReader(deps),
     readDueDeliveries: (no, now, loadedNos, limit) =>
       readDueDeliveries(db, { no, now, loadedNos, limit }),

@@ -31,6 +31,8 @@ export interface EngineDeps {
   readonly scheduleS: readonly number[]
   /** The rate of customers without their own; undefined: unlimited (§9.8). */
   readonly rate: DeliveryRate | undefined
+  /** Longest time between two looks for due work; default: one second. */
+  readonly idleScanMs?: number | undefined
   /** Called when there is a result to write or a window to fill. */
   readonly nudge?: () => void
   /** Called when a delivery has its final state; absent unless traces are exported. */
@@ -52,9 +54,10 @@ export class DeliveryEngine {
   constructor(deps: EngineDeps) {
     this.#deps = deps
     this.#results = new ResultWriter(deps.store, deps.clock)
-    const { store, leases, clock, rate, post, chance, log, scheduleS } = deps
+    const { store, leases, clock, rate, post, chance, log, scheduleS, idleScanMs } = deps
     const results = this.#results
-    this.#windows = new WindowFiller({ store, leases, clock, rate, table: this.#table, results })
+    const table = this.#table
+    this.#windows = new WindowFiller({ store, leases, clock, rate, table, results, idleScanMs })
     this.#deliverer = new Deliverer({
       store,
       post,
@@ -90,7 +93,7 @@ export class DeliveryEngine {
     return this.#deliverer.freedEndpoints.size > 0
   }
 
-  /** Whether there are windows to fill, or a scan of all endpoints is due. */
+  /** Whether there are windows to fill, or a look for due work is due. */
   get hasWindowsToFill(): boolean {
     return !this.#isDraining && this.#windows.hasWork
   }

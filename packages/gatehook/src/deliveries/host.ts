@@ -78,6 +78,9 @@ const CONNECTIONS = 4
  */
 const SYNC_AFTER_MS = 10
 
+/** PostgreSQL: longest time between two looks for due work while none is due. */
+const IDLE_SCAN_MS = 5_000
+
 /** The channel on which nodes notify each other of deliveries. */
 export const CHANNEL = 'gatehook_deliveries'
 
@@ -139,6 +142,8 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
     log,
     scheduleS: settings.scheduleS,
     rate: settings.rate,
+    // Other nodes notify this one of new deliveries; other processes of a file do not.
+    idleScanMs: db.dialect.shared ? IDLE_SCAN_MS : undefined,
     nudge: () => nudge(),
   })
   const loop = await runEngine(engine, leases, log)

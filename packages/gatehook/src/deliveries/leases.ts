@@ -16,10 +16,8 @@ export const HEARTBEAT_MS = 2_000
 const FAILED_AFTER_MS = 10_000
 /** Without a heartbeat for this long a node starts no attempt: others may have taken over. */
 const UNSURE_AFTER_MS = 7_000
-/** A node does not take back a customer that it released until this time has passed. */
-const RELEASED_MS = 10_000
-/** Customers released at a time. */
-const RELEASE_MAX = 64
+/** Customers handed over at a time. */
+const HANDOVER_MAX = 64
 
 interface LeasesDeps {
   readonly db: Database
@@ -31,8 +29,8 @@ interface LeasesDeps {
 
 export interface NodeLeases extends Leases {
   /**
-   * Increments this node's counter, removes failed nodes and releases customers beyond this node's
-   * share. To be called every `HEARTBEAT_MS`.
+   * Increments this node's counter, removes failed nodes and hands customers beyond this node's
+   * share to nodes with fewer. To be called every `HEARTBEAT_MS`.
    */
   heartbeat(): Promise<void>
   /** Releases all customers. */
@@ -51,6 +49,7 @@ function soleLease({ db, clock, log, node }: LeasesDeps): NodeLeases {
   let isRegistered = false
   let isHolder = false
   let heartbeatAtMs = Number.NEGATIVE_INFINITY
+  let generation = 0
   const findFailed = createFailureDetector<string>(clock, FAILED_AFTER_MS)
   const claim = async (tx: Tx) => {
     await tx.run(sql`DELETE FROM gh_delivery_nodes`)
@@ -61,9 +60,13 @@ function soleLease({ db, clock, log, node }: LeasesDeps): NodeLeases {
     get isAlive() {
       return isHolder && clock.elapsedMs() - heartbeatAtMs < UNSURE_AFTER_MS
     },
+    get generation() {
+      return generation
+    },
     holds: () => isHolder,
     async take() {},
     async heartbeat() {
+      const wasHolder = isHolder
       isHolder = await db.write(async (tx) => {
         if (!isRegistered) return claim(tx)
         if (await incrementCounter(tx, node)) return true
@@ -71,6 +74,7 @@ function soleLease({ db, clock, log, node }: LeasesDeps): NodeLeases {
         const failedNodes = findFailed(others.map(({ id, beat }) => [id, beat]))
         return failedNodes.length === others.length ? claim(tx) : false
       })
+      if (isHolder && !wasHolder) generation++
       if (!isHolder && isRegistered) log.debug('another process delivers from this file')
       isRegistered = true
       heartbeatAtMs = clock.elapsedMs()
@@ -85,25 +89,35 @@ function soleLease({ db, clock, log, node }: LeasesDeps): NodeLeases {
 function sharedLeases({ db, clock, log, node }: LeasesDeps): NodeLeases {
   let held = new Set<number>()
   let heartbeatAtMs = Number.NEGATIVE_INFINITY
-  /** By customer: when this node may take it again. */
-  const releasedUntilMs = new Map<number, number>()
+  let generation = 0
+  let otherNodes: readonly string[] = []
   const findFailed = createFailureDetector<string>(clock, FAILED_AFTER_MS)
+  /** Reads the held customers; those that this node has not taken come from another node. */
+  const refresh = async (taken: readonly number[] = []) => {
+    const before = held
+    held = await readHeld(db, node)
+    const isGain = (customer: number) => !before.has(customer) && !taken.includes(customer)
+    if ([...held].some(isGain)) generation++
+  }
   return {
     get isAlive() {
       return clock.elapsedMs() - heartbeatAtMs < UNSURE_AFTER_MS
     },
+    get generation() {
+      return generation
+    },
     holds: (customer) => held.has(customer),
     async take(customers) {
-      const nowMs = clock.elapsedMs()
-      const free = customers.filter((customer) => (releasedUntilMs.get(customer) ?? 0) <= nowMs)
-      if (free.length === 0) return
-      await db.write(async (tx) => {
-        for (const customer of [...free].sort((a, b) => a - b)) {
-          await tx.run(sql`INSERT INTO gh_delivery_leases (customer_no, node)
+      const taken = await db.write(async (tx) => {
+        const inserted: number[] = []
+        for (const customer of [...customers].sort((a, b) => a - b)) {
+          const count = await tx.run(sql`INSERT INTO gh_delivery_leases (customer_no, node)
             VALUES (${customer}, ${node}) ON CONFLICT (customer_no) DO NOTHING`)
+          if (count > 0) inserted.push(customer)
         }
+        return inserted
       })
-      held = await readHeld(db, node)
+      await refresh(taken)
     },
     async heartbeat() {
       const isRegistered = await db.write((tx) => incrementCounter(tx, node))
@@ -118,20 +132,17 @@ function sharedLeases({ db, clock, log, node }: LeasesDeps): NodeLeases {
       for (const id of failedNodes) await db.write((tx) => deleteNode(tx, id))
       if (failedNodes.length > 0)
         log.warn({ nodes: failedNodes }, 'took over the deliveries of failed nodes')
-      held = await readHeld(db, node)
-      const surplus = await readSurplus(db, held.size, others.length - failedNodes.length + 1)
-      const released = [...held].slice(0, Math.min(surplus, RELEASE_MAX))
-      for (const [customer, untilMs] of releasedUntilMs) {
-        if (untilMs <= clock.elapsedMs()) releasedUntilMs.delete(customer)
-      }
-      if (released.length === 0) return
-      for (const customer of released) {
-        held.delete(customer)
-        releasedUntilMs.set(customer, clock.elapsedMs() + RELEASED_MS)
-      }
+      const ids = others.map(({ id }) => id).filter((id) => !failedNodes.includes(id))
+      // The customers of a node that ended are free, also if another node noticed it.
+      if (otherNodes.some((id) => !ids.includes(id))) generation++
+      otherNodes = ids
+      await refresh()
+      const handovers = planHandovers(held, await readCounts(db, held.size, ids), ids)
+      if (handovers.length === 0) return
+      for (const { customer } of handovers) held.delete(customer)
       await db.write(async (tx) => {
-        for (const customer of released) {
-          await tx.run(sql`DELETE FROM gh_delivery_leases
+        for (const { customer, target } of handovers) {
+          await tx.run(sql`UPDATE gh_delivery_leases SET node = ${target}
             WHERE customer_no = ${customer} AND node = ${node}`)
         }
       })
@@ -170,9 +181,37 @@ async function readHeld(db: Database, node: string): Promise<Set<number>> {
   return new Set(rows.map((row) => row[0] as number))
 }
 
-/** Reads how many customers beyond its share a node holds. */
-async function readSurplus(db: Database, held: number, nodes: number): Promise<number> {
-  if (nodes < 2 || held < 2) return 0
-  const row = await db.get(sql`SELECT COUNT(*) AS held FROM gh_delivery_leases`)
-  return held - Math.ceil(Number(row?.held) / nodes)
+/** Reads how many customers each of several nodes holds. */
+async function readCounts(
+  db: Database,
+  held: number,
+  others: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (others.length === 0 || held < 2) return new Map()
+  const rows = await db.arrays(
+    sql`SELECT node, COUNT(*) FROM gh_delivery_leases GROUP BY node ORDER BY node`,
+  )
+  return new Map(rows.map(([node, count]) => [node as string, Number(count)]))
+}
+
+interface Handover {
+  readonly customer: number
+  readonly target: string
+}
+
+/** Assigns the customers beyond this node's share to the nodes with the fewest. */
+function planHandovers(
+  held: ReadonlySet<number>,
+  counts: ReadonlyMap<string, number>,
+  others: readonly string[],
+): Handover[] {
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const share = Math.ceil(total / (others.length + 1))
+  if (counts.size === 0 || held.size <= share) return []
+  const numbers = others.map((id) => ({ id, count: counts.get(id) ?? 0 }))
+  return [...held].slice(0, Math.min(held.size - share, HANDOVER_MAX)).map((customer) => {
+    const target = numbers.reduce((least, other) => (other.count < least.count ? other : least))
+    target.count += 1
+    return { customer, target: target.id }
+  })
 }

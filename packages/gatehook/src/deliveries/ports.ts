@@ -67,11 +67,30 @@ export interface DueBatch {
   readonly nextDueAt: number | undefined
 }
 
+/** An endpoint that may send and has a pending delivery. */
 export interface PendingEndpoint {
   readonly no: number
   readonly customer: number
-  /** When the first of its deliveries is due. */
+  /** When the first of its deliveries that were read is due. */
   readonly dueAt: number
+}
+
+/** Endpoints whose deliveries became due in a span of time. */
+export interface DuePage {
+  readonly endpoints: readonly PendingEndpoint[]
+  /** The end of the span that was read completely. */
+  readonly readUntil: number
+  /** False if the span has so many deliveries that further ones are unread. */
+  readonly isComplete: boolean
+  /** When the first delivery after the span is due; undefined: none waits. */
+  readonly nextDueAt: number | undefined
+}
+
+/** Endpoints with pending deliveries, in the order of their numbers. */
+export interface EndpointSlice {
+  readonly endpoints: readonly PendingEndpoint[]
+  /** The number after which the next slice begins; undefined: this is the last one. */
+  readonly next: number | undefined
 }
 
 /** The one update that a delivery gets from an attempt. */
@@ -108,8 +127,13 @@ export interface SummaryUpdate extends StoredSummary {
 export type DisabledReason = 'gone' | 'failing' | 'creator_removed'
 
 export interface EngineStore {
-  /** Endpoints that may send and have a pending delivery. */
-  listPendingEndpoints(): Promise<PendingEndpoint[]>
+  /**
+   * Reads which endpoints have deliveries that became due after `after`, until `until`. Undefined
+   * while the index by time is being created.
+   */
+  readDuePage(after: number, until: number): Promise<DuePage | undefined>
+  /** Reads at most `limit` endpoints with pending deliveries, due or not. */
+  readEndpointSlice(after: number, limit: number): Promise<EndpointSlice>
   /** Undefined when it does not exist, or a signing secret cannot be decrypted. */
   readRegistration(no: number): Promise<EngineRegistration | undefined>
   /** At most `limit` deliveries due at `now`, oldest first, without those in `loadedNos`. */
@@ -144,6 +168,8 @@ export interface EngineStore {
 export interface Leases {
   /** False when other nodes may have taken over: this node starts no attempt. */
   readonly isAlive: boolean
+  /** Changes when other nodes may have left customers with due deliveries to this one. */
+  readonly generation: number
   holds(customer: number): boolean
   /** Takes those of the customers that no node holds. */
   take(customers: readonly number[]): Promise<void>

@@ -28,7 +28,11 @@ const row = { no: 1, id: 'dlv_1', eventId: 'evt_1', eventType: 'a.b', attempt: 0
 test('a failed read of one endpoint leaves the reads of others to complete', async () => {
   const rows = Promise.withResolvers<DueBatch>()
   const store: EngineStore = {
-    listPendingEndpoints: async () => [1, 2].map((no) => ({ no, customer: 1, dueAt: 0 })),
+    readDuePage: async () => undefined,
+    readEndpointSlice: async () => ({
+      endpoints: [1, 2].map((no) => ({ no, customer: 1, dueAt: 0 })),
+      next: undefined,
+    }),
     listFailing: async () => [],
     async readRegistration(no) {
       if (no === 1) throw new Error('the connection was lost')
@@ -45,7 +49,7 @@ test('a failed read of one endpoint leaves the reads of others to complete', asy
   const clock = { now: () => 1, elapsedMs: () => 1 }
   const filler = new WindowFiller({
     store,
-    leases: { isAlive: true, holds: () => true, take: async () => {} },
+    leases: { isAlive: true, generation: 0, holds: () => true, take: async () => {} },
     clock,
     rate: undefined,
     table,
@@ -60,4 +64,41 @@ test('a failed read of one endpoint leaves the reads of others to complete', asy
   await assert.rejects(fill, { message: 'the connection was lost' })
   assert.equal(endpoint.isFilling, false)
   assert.equal(endpoint.windowSize, 1)
+})
+
+test('endpoints whose customers could not be taken are found again', async () => {
+  let takes = 0
+  const store = {
+    readDuePage: async () => ({
+      endpoints: [],
+      readUntil: 1,
+      isComplete: true,
+      nextDueAt: undefined,
+    }),
+    readEndpointSlice: async () => ({
+      endpoints: [{ no: 2, customer: 1, dueAt: 0 }],
+      next: undefined,
+    }),
+    listFailing: async () => [],
+    readRegistration: async () => registration,
+    readSummary: async () => undefined,
+    readDueDeliveries: async () => ({ rows: [], nextDueAt: undefined }),
+  } as unknown as EngineStore
+  const leases = {
+    isAlive: true,
+    generation: 0,
+    holds: () => takes > 1,
+    async take() {
+      takes += 1
+      if (takes === 1) throw new Error('the connection was lost')
+    },
+  }
+  const table = new EndpointTable()
+  const clock = { now: () => 1, elapsedMs: () => 1 }
+  const results = new ResultWriter(store, clock)
+  const filler = new WindowFiller({ store, leases, clock, rate: undefined, table, results })
+  await assert.rejects(filler.fill(), { message: 'the connection was lost' })
+  assert.equal(table.find(2), undefined)
+  await filler.fill()
+  assert.ok(table.find(2))
 })

@@ -4,10 +4,11 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
+import { DueScan } from './due-scan.ts'
 import type { EndpointState, EndpointTable } from './endpoint.ts'
 import { CircuitBreaker } from './endpoint-health.ts'
 import { OutcomeSummary } from './outcome-summary.ts'
-import type { EngineRegistration, EngineStore, Leases } from './ports.ts'
+import type { EngineRegistration, EngineStore, Leases, PendingEndpoint } from './ports.ts'
 import type { ResultWriter } from './result-writer.ts'
 
 /** Rows in the window of one endpoint, and in all windows together. */
@@ -18,8 +19,10 @@ const WINDOWS_MAX = 16_384
 const WINDOWS_CHARACTERS = 8_388_608
 /** Endpoints read at a time. */
 const READ_MAX = 32
-/** Time between two scans of all endpoints, monotonic. */
-const SCAN_MS = 1_000
+/** Time between two checks for failing registrations, by either clock. */
+const FAILING_CHECK_MS = 15_000
+/** Time between two evictions of idle state, monotonic. */
+const EVICT_MS = 1_000
 
 interface WindowFillerDeps {
   readonly store: EngineStore
@@ -29,20 +32,26 @@ interface WindowFillerDeps {
   readonly rate: DeliveryRate | undefined
   readonly table: EndpointTable
   readonly results: ResultWriter
+  /** Longest time between two looks for due work; default: one second. */
+  readonly idleScanMs?: number | undefined
 }
 
 export class WindowFiller {
   readonly #deps: WindowFillerDeps
   readonly #queue = new Set<EndpointState>()
-  #scannedAtMs = Number.NEGATIVE_INFINITY
+  readonly #scan: DueScan
+  #checked = { at: Number.NEGATIVE_INFINITY, atMs: Number.NEGATIVE_INFINITY }
+  #evictedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: WindowFillerDeps) {
+    const { store, leases, clock, idleScanMs } = deps
     this.#deps = deps
+    this.#scan = new DueScan({ store, leases, clock, idleMs: idleScanMs })
   }
 
-  /** Whether there is an endpoint to read, or a scan is due. */
+  /** Whether there is an endpoint to read, or a look for due work is due. */
   get hasWork(): boolean {
-    return this.#queue.size > 0 || this.#isScanDue
+    return this.#queue.size > 0 || this.#scan.isDue
   }
 
   /** Queues an endpoint to be read if rows outside of memory may be due. */
@@ -64,7 +73,7 @@ export class WindowFiller {
    * completed; the endpoint of a failed read expects the same rows as before.
    */
   async fill(): Promise<readonly EndpointState[]> {
-    if (this.#isScanDue) await this.#scan()
+    if (this.#scan.isDue) await this.#findWork()
     const batch: EndpointState[] = []
     for (const endpoint of this.#queue) {
       if (batch.push(endpoint) === READ_MAX) break
@@ -104,6 +113,8 @@ export class WindowFiller {
         return endpoint.resendsToRead.clear()
       }
       const isBlocked = endpoint.blockedUntil(now) > 0
+      // The look for due work does not return to rows that it has passed.
+      if (isBlocked) endpoint.expectDueAt(expectedAt ?? now)
       if (isBlocked && !endpoint.hasResends) return
       endpoint.summary ??= new OutcomeSummary(await store.readSummary(endpoint.no))
       await this.#readResends(endpoint, now)
@@ -139,7 +150,7 @@ export class WindowFiller {
     endpoint.registration = registration
     if (!registration?.sends || !leases.holds(endpoint.customer)) {
       endpoint.clearWindow(now)
-      endpoint.nextDueAt = undefined // a scan finds the endpoint again once it may send
+      endpoint.nextDueAt = undefined // a wake-up, or a walk, finds it once it may send
       // Another node may continue it.
       if (!results.hasSummary(endpoint)) endpoint.summary = undefined
       return false
@@ -172,35 +183,54 @@ export class WindowFiller {
     return Math.max(WINDOW_MIN, Math.floor(rows))
   }
 
-  get #isScanDue(): boolean {
-    return this.#deps.clock.elapsedMs() - this.#scannedAtMs >= SCAN_MS
-  }
-
-  /**
-   * Scans all endpoints: finds the deliveries of other processes and the retries after a start,
-   * takes free customers, disables failing registrations, evicts idle state.
-   */
-  async #scan(): Promise<void> {
-    const { store, leases, clock, table, results } = this.#deps
-    this.#scannedAtMs = clock.elapsedMs()
+  /** Finds due work, takes free customers that have some, disables failing registrations. */
+  async #findWork(): Promise<void> {
+    const { leases, clock, table } = this.#deps
+    await this.#disableFailing()
     const now = clock.now()
-    for (const no of await store.listFailing(now)) await store.disableRegistration(no, 'failing')
-    const pendingEndpoints = await store.listPendingEndpoints()
-    const free = pendingEndpoints.filter(
-      ({ customer, dueAt }) => dueAt <= now && !leases.holds(customer),
-    )
-    if (free.length > 0) await leases.take([...new Set(free.map(({ customer }) => customer))])
-    for (const { no, customer, dueAt } of pendingEndpoints) {
+    const dueEndpoints = await this.#readDueEndpoints(now).catch((error) => {
+      this.#scan.restart()
+      throw error
+    })
+    for (const { no, customer, dueAt } of dueEndpoints) {
       if (!leases.holds(customer)) continue
       const endpoint = table.findOrCreate(no, customer)
       endpoint.expectDueAt(dueAt)
       this.consider(endpoint, now)
     }
+    this.#evictIdle(now)
+  }
+
+  async #readDueEndpoints(now: number): Promise<PendingEndpoint[]> {
+    const { leases } = this.#deps
+    const dueEndpoints = (await this.#scan.read()).filter(({ dueAt }) => dueAt <= now)
+    const free = dueEndpoints.filter(({ customer }) => !leases.holds(customer))
+    if (free.length > 0) await leases.take([...new Set(free.map(({ customer }) => customer))])
+    return dueEndpoints
+  }
+
+  async #disableFailing(): Promise<void> {
+    const { store, clock } = this.#deps
+    const at = clock.now()
+    const atMs = clock.elapsedMs()
+    const isDue =
+      Math.abs(at - this.#checked.at) >= FAILING_CHECK_MS ||
+      atMs - this.#checked.atMs >= FAILING_CHECK_MS
+    if (!isDue) return
+    for (const no of await store.listFailing(at)) await store.disableRegistration(no, 'failing')
+    this.#checked = { at, atMs }
+  }
+
+  #evictIdle(now: number): void {
+    const { clock, table, results } = this.#deps
+    const elapsedMs = clock.elapsedMs()
+    if (elapsedMs - this.#evictedAtMs < EVICT_MS) return
+    this.#evictedAtMs = elapsedMs
     const isInUse = (endpoint: EndpointState) =>
       endpoint.isFilling ||
       this.#queue.has(endpoint) ||
       results.hasHealth(endpoint) ||
       results.hasSummary(endpoint)
-    table.evictIdle(now, clock.elapsedMs(), isInUse)
+    table.evictIdle(now, elapsedMs, isInUse)
   }
 }

@@ -29,6 +29,7 @@ import { mail } from './migrations/0028-mail.ts'
 import { pinnedWebhooks } from './migrations/0030-pinned-webhooks.ts'
 import { jobTurns } from './migrations/0031-job-turns.ts'
 import { textIds } from './migrations/0036-text-ids.ts'
+import { dueTime } from './migrations/0040-due-time.ts'
 
 export interface Migration {
   readonly number: number
@@ -69,4 +70,5 @@ export const migrations: readonly Migration[] = [
   { number: 30, name: 'pinned webhooks', sql: pinnedWebhooks, additive: true },
   { number: 31, name: 'job turns', sql: jobTurns, additive: true },
   { number: 36, name: 'text ids', sql: textIds, additive: true },
+  { number: 40, name: 'due time', sql: dueTime, additive: true },
 ]

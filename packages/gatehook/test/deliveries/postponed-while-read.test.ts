@@ -25,7 +25,8 @@ eachService(
       coveredBy: () => undefined,
     }
     const store = engineStore({ ...deps, db })
-    const [{ no } = { no: 0 }] = await store.listPendingEndpoints()
+    const { endpoints } = await store.readEndpointSlice(0, 10)
+    const [{ no } = { no: 0 }] = endpoints
     const [due] = (await store.readDueDeliveries(no, clock.now(), new Set(), 10)).rows
     const loadedNos = new Set([due!.no])
     const arrays: Database['arrays'] = async (statement) => {

@@ -214,7 +214,7 @@ export class World {
     const clock = { now: () => this.time, elapsedMs: () => this.now - START }
     return new DeliveryEngine({
       store: this.#createStore(this.#life),
-      leases: { isAlive: true, holds: () => true, take: async () => {} },
+      leases: { isAlive: true, generation: 0, holds: () => true, take: async () => {} },
       post: (registration, due) =>
         new Promise((resolve) => this.#arrive(registration.no, due, resolve)),
       clock,
@@ -247,13 +247,24 @@ export class World {
       [...this.rows.values()]
         .filter((row) => row.webhook === no && row.state === 'pending')
         .sort((a, b) => a.nextAt! - b.nextAt! || a.no - b.no)
+    /** Endpoints that send, with their first delivery that is due after an instant. */
+    const pendingEndpoints = (after: number) =>
+      [...this.endpoints.values()].flatMap(({ registration: { no, customer, sends } }) => {
+        const first = pendingRows(no).find(({ nextAt }) => nextAt! > after)
+        return sends && first ? [{ no, customer, dueAt: first.nextAt! }] : []
+      })
     return {
-      listPendingEndpoints: async () => {
+      readDuePage: async (after, until) => {
         requireAlive()
-        return [...this.endpoints.values()]
-          .map(({ registration: { no, customer, sends } }) => ({ no, customer, sends }))
-          .filter(({ no, sends }) => sends && pendingRows(no).length > 0)
-          .map(({ no, customer }) => ({ no, customer, dueAt: pendingRows(no)[0]!.nextAt! }))
+        const due = pendingEndpoints(after).filter(({ dueAt }) => dueAt <= until)
+        const [next] = pendingEndpoints(until).sort((a, b) => a.dueAt - b.dueAt)
+        return { endpoints: due, readUntil: until, isComplete: true, nextDueAt: next?.dueAt }
+      },
+      readEndpointSlice: async (after, limit) => {
+        requireAlive()
+        const later = pendingEndpoints(0).filter(({ no }) => no > after)
+        const endpoints = later.slice(0, limit)
+        return { endpoints, next: later.length > limit ? endpoints.at(-1)?.no : undefined }
       },
       readRegistration: async (no) => this.endpoints.get(no)?.registration,
       readDueDeliveries: async (no, now, loadedNos, limit) => {
