@@ -40,7 +40,7 @@ async function* readObjects(
     if (text.trim() === '') continue
     let row: unknown
     try {
-      row = JSON.parse(text)
+      row = JSON.parse(line === 1 ? text.replace(/^\uFEFF/, '') : text)
     } catch {
       yield { line, problem: 'is not JSON' }
       continue

@@ -54,6 +54,9 @@ const errorsOf = (line: number, { error, message, errors = [] }: RowFailure): Li
   return [{ line, error, ...(pointer && { pointer }), message: first?.message ?? message }]
 }
 
+const isRowFailure = (error: unknown): error is ApiError =>
+  error instanceof ApiError && ROW_STATUSES.has(error.response.status)
+
 /** Returns a function that creates rows, and returns the errors of those that failed. */
 function createSender(api: Api, { name, batch }: ResourceDefinition, isDryRun: boolean) {
   const version = api.service.versions.at(-1)!.name
@@ -68,18 +71,26 @@ function createSender(api: Api, { name, batch }: ResourceDefinition, isDryRun: b
       await post('', body)
       return []
     } catch (error) {
-      if (!(error instanceof ApiError) || !ROW_STATUSES.has(error.response.status)) throw error
+      if (!isRowFailure(error)) throw error
       return errorsOf(line, error.response.body as RowFailure)
     }
   }
+  const sendEach = async (rows: readonly NewRow[]): Promise<LineError[]> => {
+    const errors: LineError[] = []
+    for (const row of rows) errors.push(...(await sendOne(row)))
+    return errors
+  }
   return async (rows: readonly NewRow[]): Promise<LineError[]> => {
-    if (!batch || rows.length === 1) {
-      const errors: LineError[] = []
-      for (const row of rows) errors.push(...(await sendOne(row)))
-      return errors
-    }
+    if (!batch || rows.length === 1) return sendEach(rows)
     const items = rows.map(({ body }) => body)
-    const response = await post<BatchResponse>('/batch', { items, atomic: false })
+    let response: BatchResponse
+    try {
+      response = await post<BatchResponse>('/batch', { items, atomic: false })
+    } catch (error) {
+      // A text with NUL, for example, makes the whole body unreadable: the batch created no row.
+      if (isRowFailure(error)) return sendEach(rows)
+      throw error
+    }
     return response.items.flatMap(({ status, body }, at) =>
       status < 400 ? [] : errorsOf(rows[at]!.line, body),
     )
@@ -107,6 +118,18 @@ function sizeOf(file: string): number {
   }
 }
 
+/** Throws before the first row is sent: a file of another encoding would change its texts. */
+async function requireUtf8(file: string): Promise<void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  try {
+    for await (const part of createReadStream(file)) decoder.decode(part, { stream: true })
+    decoder.decode()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new UsageError(`${file} is not UTF-8. Save or convert it as UTF-8 first.`)
+  }
+}
+
 async function importFile(
   api: Api,
   definition: ResourceDefinition,
@@ -117,6 +140,7 @@ async function importFile(
   }: { file: string; isDryRun: boolean; out: Parameters<typeof createProgress>[0] },
 ): Promise<ImportResult> {
   const bytes = sizeOf(file)
+  await requireUtf8(file)
   const input = createReadStream(file, 'utf8')
   const report = createProgress(out, wallClock)
   const send = createSender(api, definition, isDryRun)

@@ -38,7 +38,7 @@ async function project(t: TestContext, kind: (typeof databases)[number]['name'])
   const place = { cwd, env: { GATEHOOK_DATABASE_URL: url, GATEHOOK_SECRET_KEY: secret } }
   const migrated = await gatehook(place, 'migrate')
   assert.equal(migrated.exit, 0, migrated.stderr)
-  const write = (name: string, text: string) => writeFileSync(join(cwd, name), text)
+  const write = (name: string, text: string | Uint8Array) => writeFileSync(join(cwd, name), text)
   return { place, write }
 }
 
@@ -52,7 +52,31 @@ const NDJSON = [
   '{"name":"b","gift":true}',
 ].join('\n')
 
+const UNREADABLE = [
+  '\uFEFF{"name":"a"}',
+  '{"name":"b\\u0000"}',
+  '{"name":"c","constructor":{"prototype":1}}',
+  '{"name":"d\\ud800"}',
+  '{"name":"e"}',
+].join('\n')
+
 for (const { name: kind } of databases) {
+  test(`a row that makes the body unreadable is an error of its line [${kind}]`, async (t) => {
+    const { place, write } = await project(t, kind)
+    write('rows.ndjson', UNREADABLE)
+    for (const resource of ['parts', 'items']) {
+      const { exit, stdout } = await gatehook(place, 'import', resource, 'rows.ndjson', '--json')
+      const { errors, created } = JSON.parse(stdout)
+      const lines = errors.map(({ line, error }: Record<string, unknown>) => [line, error])
+      assert.deepEqual(lines, [
+        [2, 'invalid_json'],
+        [3, 'invalid_json'],
+        [4, 'invalid_json'],
+      ])
+      assert.deepEqual([exit, created], [1, 2])
+    }
+  })
+
   test(`rows of NDJSON are created, and errors have their lines [${kind}]`, async (t) => {
     const { place, write } = await project(t, kind)
     write('rows.ndjson', NDJSON)
@@ -101,4 +125,13 @@ test('an unknown resource or file is a usage error', async (t) => {
   assert.deepEqual([misspelt.exit, /Did you mean parts\?/.test(misspelt.stderr)], [2, true])
   assert.equal((await gatehook(place, 'import', 'parts', 'none.ndjson')).exit, 2)
   assert.equal((await jsonOf(place, 'import', 'parts', 'rows.ndjson')).created, 1)
+})
+
+test('a file that is not UTF-8 creates no row', async (t) => {
+  const { place, write } = await project(t, 'sqlite')
+  write('rows.csv', Buffer.from('name\na\n\xc4hn\n', 'latin1'))
+  const { exit, stderr } = await gatehook(place, 'import', 'parts', 'rows.csv')
+  assert.deepEqual([exit, /rows\.csv is not UTF-8/.test(stderr)], [2, true], stderr)
+  write('rows.csv', 'name\na\n')
+  assert.equal((await jsonOf(place, 'import', 'parts', 'rows.csv')).created, 1)
 })
