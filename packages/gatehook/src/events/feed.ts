@@ -1,7 +1,7 @@
 /**
  * The feed of events that streams follow, in an order in which no event appears behind a reader's
  * cursor. On one node that is the order of positions, which is the order of commits. On several
- * nodes it is the order of transactions, up to the oldest one that is still open.
+ * nodes it is the order of transactions, up to the oldest one of this database that is still open.
  */
 import type { Scope } from '../kernel/principal.ts'
 import type { Database, Statement, Value } from '../storage/database.ts'
@@ -67,7 +67,15 @@ export function createFeed(db: Database): Feed {
 
 /** Columns that decide on a batch. The database stores an object's length beside the object. */
 const FEED_COLUMNS = 'txid, position, id, type, octet_length(object)'
-type FeedRow = readonly [txid: number, position: number, id: string, type: string, bytes: number]
+type FeedRow = readonly [
+  txid: number,
+  position: number,
+  id: string,
+  type: string,
+  bytes: number,
+  /** The transaction that holds the event back; 0: none. */
+  blocker?: number,
+]
 
 const cursorAt = ([txid, position]: FeedRow): FeedCursor => ({ txid, position })
 
@@ -121,23 +129,47 @@ async function readEvents(db: Database, scope: Scope, ids: readonly string[]): P
   })
 }
 
+/**
+ * Reads up to the oldest open transaction of the server. If the same one holds events back at two
+ * reads, it may be long, and in another database, which has no events of this one: then the oldest
+ * transaction of this database is the end, at the cost of further statements.
+ */
 function transactionOrder(db: Database): FeedOrder {
-  const { horizon } = db.dialect
+  const { horizon, ownHorizon } = db.dialect
   const page = prepareStatement(
-    `SELECT ${FEED_COLUMNS} FROM gh_events
-     WHERE scope = ? AND (txid, position) > (?, ?) AND txid < ${horizon}
+    `SELECT ${FEED_COLUMNS}, CASE WHEN txid < ${horizon} THEN 0 ELSE ${horizon} END
+     FROM gh_events WHERE scope = ? AND (txid, position) > (?, ?)
      ORDER BY txid, position LIMIT ${BATCH}`,
   )
-  const oldestOpenTransaction = prepareStatement(`SELECT ${horizon} AS txid`)
+  const pageUntil = prepareStatement(
+    `SELECT ${FEED_COLUMNS} FROM gh_events
+     WHERE scope = ? AND (txid, position) > (?, ?) AND txid < ?
+     ORDER BY txid, position LIMIT ${BATCH}`,
+  )
+  const oldestOpenTransaction = prepareStatement(`SELECT ${ownHorizon} AS txid`)
+  const readOwnHorizon = async () => Number((await db.get(oldestOpenTransaction([])))!.txid)
+  /** The transaction that held events back at the last read that found one. */
+  let lastBlocker = 0
+  const pageOf = (rows: readonly FeedRow[], cursor: FeedCursor): FeedPage => {
+    const last = rows.at(-1)
+    return { rows, end: last ? cursorAt(last) : cursor, hasMore: rows.length === BATCH }
+  }
   return {
     async end() {
-      const row = (await db.get(oldestOpenTransaction([])))!
-      return { txid: Number(row.txid) - 1, position: Number.MAX_SAFE_INTEGER }
+      return { txid: (await readOwnHorizon()) - 1, position: Number.MAX_SAFE_INTEGER }
     },
     async readPage(scope, cursor) {
-      const rows = await readRows(db, page([scope, cursor.txid, cursor.position]))
-      const last = rows.at(-1)
-      return { rows, end: last ? cursorAt(last) : cursor, hasMore: rows.length === BATCH }
+      const { txid, position } = cursor
+      const rows = await readRows(db, page([scope, txid, position]))
+      const isBlocked = ([, , , , , blocker]: FeedRow) => blocker !== 0
+      const firstBlocked = rows.findIndex(isBlocked)
+      if (firstBlocked === -1) return pageOf(rows, cursor)
+      const [, , , , , blocker = 0] = rows[firstBlocked]!
+      const isSame = blocker === lastBlocker
+      lastBlocker = blocker
+      if (!isSame || firstBlocked > 0) return pageOf(rows.slice(0, firstBlocked), cursor)
+      const until = await readOwnHorizon()
+      return pageOf(await readRows(db, pageUntil([scope, txid, position, until])), cursor)
     },
   }
 }

@@ -107,9 +107,15 @@ export interface Dialect {
    * reader of an append-only table that stores only a position would skip a late commit.
    * To read in order: `WHERE (txid > ? OR (txid = ? AND position > ?)) AND txid < horizon ORDER BY
    * txid, position`. To read an unordered set: `WHERE txid >= ? AND (position > ? OR txid > 0)`
-   * with the previous horizon; the result then repeats rows that were read before.
+   * with the previous horizon; the result then repeats rows that were read before. On PostgreSQL a
+   * transaction in any database of the server holds the horizon back; see `ownHorizon`.
    */
   readonly horizon: string
+  /**
+   * SQL for the horizon of this database alone. It costs more, and is valid for statements that
+   * begin after its result has arrived.
+   */
+  readonly ownHorizon: string
   /** Number of rows per counter, so that writers do not queue for one row; 1 on SQLite. */
   readonly counterSlots: number
   /** Whether several nodes can share one database, each with its own in-memory state. */

@@ -10,6 +10,7 @@ export const dialect: Dialect = {
   scoped: { id: 'INTEGER PRIMARY KEY AUTOINCREMENT', key: 'UNIQUE (scope, id)' },
   txid: 'INTEGER NOT NULL DEFAULT 0',
   horizon: '1',
+  ownHorizon: '1',
   counterSlots: 1,
   shared: false,
   onlineIndexes: false,

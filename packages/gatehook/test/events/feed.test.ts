@@ -65,6 +65,8 @@ eachMigrated('a reader gets every later event of its scope once, in order', asyn
   }
 })
 
+/** Transactions of other tests can each delay a read once. */
+const READS_MAX = 100
 const postgres = databases.find(({ name }) => name === 'postgres')!
 
 test('the feed includes the events of a late commit [postgres]', async (t) => {
@@ -85,6 +87,35 @@ test('the feed includes the events of a late commit [postgres]', async (t) => {
   goOn.resolve()
   await late
   assert.deepEqual((await read(before.cursor, 3)).ids, [1, 2, 3])
+})
+
+test('a transaction in another database does not stop the feed [postgres]', async (t) => {
+  const db = await postgres.openMigrated(t)
+  const neighbour = await postgres.openMigrated(t)
+  const { feed, addEvent } = openFeed(db)
+  const [inside, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const open = neighbour.write(async (tx) => {
+    await openFeed(neighbour).addEvent(tx, 1)
+    inside.resolve()
+    await goOn.promise
+  })
+  await inside.promise
+  try {
+    await db.write((tx) => addEvent(tx, 1))
+    let cursor = await feed.end()
+    await db.write((tx) => addEvent(tx, 2))
+    const ids: number[] = []
+    // One read notices the transaction, and the next one passes it.
+    for (let read = 0; read < READS_MAX && ids.length === 0; read++) {
+      const batch = await feed.after(scope, cursor)
+      cursor = batch.cursor
+      ids.push(...batch.rows.map((row) => JSON.parse(row[6] as string).id))
+    }
+    assert.deepEqual(ids, [2], 'and the end of the feed is behind the first event')
+  } finally {
+    goOn.resolve()
+    await open
+  }
 })
 
 /** Returns a database that lists the bytes of objects in each statement that reads objects. */

@@ -1,0 +1,21 @@
+/** SQL for the oldest open transaction; see `horizon` and `ownHorizon` of `Dialect`. */
+
+export const HORIZON = '(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + gh_txid_epoch())'
+
+/**
+ * The oldest transaction among the sessions of this database. Their ids have 32 bits: each is as
+ * old as its distance from the end of the snapshot, and one beyond the end is newer. A session with
+ * an id that this role may not see counts as the oldest transaction of the server.
+ */
+export const OWN_HORIZON = `(SELECT MIN(CASE WHEN age < 2147483648 THEN ends - age ELSE ends END)
+    + gh_txid_epoch()
+  FROM (SELECT CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS text) AS bigint) AS ends,
+    CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint) AS begins) AS s
+  LEFT JOIN LATERAL (
+    SELECT CASE WHEN backend_xid IS NULL THEN s.ends - s.begins
+      ELSE (s.ends - CAST(CAST(backend_xid AS text) AS bigint)) & 4294967295 END AS age
+    FROM pg_stat_activity WHERE datname = current_database()
+      AND (backend_xid IS NOT NULL OR query = '<insufficient privilege>')
+    UNION ALL
+    SELECT (s.ends - CAST(CAST(transaction AS text) AS bigint)) & 4294967295
+    FROM pg_prepared_xacts WHERE database = current_database()) AS own ON true)`
