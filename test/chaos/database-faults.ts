@@ -23,7 +23,7 @@ import {
 } from './under-load.ts'
 
 const RESTARTS = 5
-const CUTS = 40
+const CUTS = 24
 const POOLER_RESTARTS = 4
 const POOL_SIZE = 10
 const DISK_MB = 256
@@ -52,11 +52,11 @@ async function cutConnections(context: ChaosContext): Promise<ChaosCounts> {
       WHERE datname = '${new URL(booksUrl).pathname.slice(1)}' AND pid <> pg_backend_pid()`
     const audit = await auditUnderLoad(context, world, async ({ load, random, report }) => {
       for (let cut = 1; cut <= CUTS; cut++) {
-        await pause(100 + random() * 400)
+        await pause(300 + random() * 700)
         load.markFault()
         if (cut % 4 === 0) await queryAsAdmin(server.url, terminate)
         else link.cut()
-        if (cut % 10 === 0) report(`${cut} of ${CUTS} cuts`)
+        if (cut % 8 === 0) report(`${cut} of ${CUTS} cuts`)
       }
     })
     return verifyAudit(audit)
