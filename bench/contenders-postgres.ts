@@ -112,7 +112,7 @@ async function fillHandmade(client: pg.Client, users: number): Promise<void> {
 }
 
 /** Depends on the tables that `fill.ts` names. */
-async function fillGatehook(client: pg.Client, users: number): Promise<void> {
+export async function fillGatehook(client: pg.Client, users: number): Promise<void> {
   const keys = await client.query(
     `SELECT k.scope FROM gh_api_keys k JOIN gh_api_key_secrets s ON s.key_id = k.id
      WHERE s.hash = $1`,

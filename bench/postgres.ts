@@ -8,9 +8,13 @@ const TICK_MICROS = 10_000
 let running: Promise<PostgresServer> | undefined
 let replica: Promise<PostgresServer> | undefined
 
-/** Creates an empty database and returns its URL. */
-export async function newDatabase(cores: string | undefined): Promise<string> {
-  running ??= start(cores)
+/**
+ * Creates an empty database and returns its URL.
+ *
+ * @param settings - of the server, which the first call starts
+ */
+export async function newDatabase(cores: string | undefined, settings?: string[]): Promise<string> {
+  running ??= start(cores, settings)
   return createDatabase((await running).url)
 }
 
@@ -52,8 +56,8 @@ function statOf(pid: string): string[] {
 }
 
 /** Starts the server. Its later processes inherit its cores. */
-async function start(cores: string | undefined): Promise<PostgresServer> {
-  const server = await startPostgres()
+async function start(cores: string | undefined, settings?: string[]): Promise<PostgresServer> {
+  const server = await startPostgres(settings)
   const pid = String(await server.pid())
   if (cores !== undefined) spawnSync('taskset', ['-a', '-c', '-p', cores, pid])
   return server
