@@ -63,6 +63,9 @@ for (const viewport of [WIDE, NARROW]) {
     const { scopes } = await stage.json('GET', `/admin/keys/${id}`)
     assert.deepEqual(scopes.sort(), ['orders:read', 'orders:write'])
     assert.equal((await write()).status, 201)
+    await page.reload()
+    await drawer(page).getByText('has orders:write now. Repeat the request.').waitFor()
+    assert.equal(await add.count(), 0, 'the key has the scope already')
   })
 }
 

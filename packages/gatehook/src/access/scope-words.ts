@@ -25,7 +25,7 @@ const OWN: Words = {
 const GRANTED: Words = {
   read: (rows) => `Read ${rows}`,
   write: (rows) => `Create, change and delete ${rows}`,
-  all: (rows) => `Reach the ${rows} of every person, for credentials of persons`,
+  all: (rows) => `Reach the ${rows} of all persons of the customer, for credentials of persons`,
 }
 
 function describe(scope: string, words: Words, article: string): string {

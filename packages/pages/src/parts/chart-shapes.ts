@@ -85,7 +85,8 @@ function lines(series: readonly Series[], y: Scale): Shape[] {
       }
       const isAlone = values[at + 1] === null || at === values.length - 1
       d += `${isDrawing ? 'L' : 'M'}${round(x(at))} ${round(y(value))}`
-      if (!isDrawing && isAlone) d += 'h2'
+      // At the right edge the dash extends to the left, where it is visible.
+      if (!isDrawing && isAlone) d += at > 0 && at === values.length - 1 ? 'h-4' : 'h4'
       isDrawing = true
     })
     return { key: name, class: `l k-${tone} ${dash ?? ''}`, d }

@@ -154,7 +154,8 @@ function Plot(props: ChartProps) {
   const top = niceTop(kind, series)
   const shapes = shapesOf(kind, series, top)
   const x = (step: number) => (times.length < 2 ? 0 : (step / (times.length - 1)) * WIDTH)
-  const shareOf = (ms: number) => (ms - times[0]!) / Math.max(1, times.at(-1)! - times[0]!)
+  const shareOf = (ms: number) =>
+    Math.min(1, Math.max(0, (ms - times[0]!) / Math.max(1, times.at(-1)! - times[0]!)))
   const labels = [0, 0.25, 0.5, 0.75, 1].map((share) => Math.round(share * (times.length - 1)))
   const lines = bandsOf(top)
   const words = (step: number) =>

@@ -115,7 +115,7 @@ function Operations({ path, endpoint, onTest, onChange }: OperationsProps) {
         onDone={onTest}
       />
       {dialog === 'edit' && (
-        <EndpointForm path={path} row={endpoint} onClose={close} onDone={onChange} />
+        <EndpointForm path={path} row={endpoint} isCustomer onClose={close} onDone={onChange} />
       )}
       {dialog === 'rotate' && <RotateSecret path={path} onClose={close} onDone={onChange} />}
     </>

@@ -103,7 +103,9 @@ export function WebhookSection({ endpoints, onChange }: WebhookSectionProps) {
             no delivery succeeds.
           </p>
         ))}
-      {isOpen && <EndpointForm path={PATH} onClose={() => setOpen(false)} onDone={onChange} />}
+      {isOpen && (
+        <EndpointForm path={PATH} isCustomer onClose={() => setOpen(false)} onDone={onChange} />
+      )}
     </section>
   )
 }
@@ -130,9 +132,11 @@ const EndpointTable = ({
         name: 'gets',
         label: 'Gets',
         priority: 3,
-        cell: ({ events, api_version }) => (
+        class: 'nowrap',
+        cell: ({ events: [type, ...others], api_version }) => (
           <span class="mono soft">
-            {events.join(' ')} as {api_version}
+            {type}
+            {others.length > 0 && ` and ${others.length} more`} as {api_version}
           </span>
         ),
       },

@@ -24,6 +24,8 @@ interface EndpointFormProps {
     | undefined
   /** The event types of a new endpoint. */
   readonly events?: string | undefined
+  /** Whether the reader is a customer, who cannot change the service. */
+  readonly isCustomer?: boolean
   /** Fields or facts above those of the endpoint. */
   readonly children?: ComponentChildren
   readonly onClose: () => void
@@ -60,6 +62,8 @@ export function EndpointForm(props: EndpointFormProps) {
   if (secret !== undefined) {
     return <NewSecret title="Endpoint added" secret={secret} onClose={onClose} />
   }
+  const urlMessage = messageOf('/url')
+  const isPlain = props.isCustomer && /^http:/i.test(url)
   const isFieldError = ['/url', '/events', '/api_version'].some(messageOf)
   return (
     <Dialog title={row ? 'Change the endpoint' : 'Add an endpoint'} onClose={onClose} isSheet>
@@ -78,7 +82,7 @@ export function EndpointForm(props: EndpointFormProps) {
           onInput={setUrl}
           placeholder="https://"
           hint="The server sends a signed ping to a new URL before it stores it."
-          error={messageOf('/url')}
+          error={urlMessage && isPlain ? 'must begin with https://' : urlMessage}
           autofocus
           required
         />

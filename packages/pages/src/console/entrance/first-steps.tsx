@@ -25,10 +25,12 @@ interface ResourcesBody {
 function useExamples() {
   const root = useLoaded<RootBody>('/').data
   const types = useLoaded<ResourcesBody>('/admin/resources').data?.event_types
-  const collections = root?.links.api[root.versions.at(-1) ?? ''] ?? {}
+  const newest = root?.versions.at(-1) ?? ''
+  const collections = root?.links.api[newest] ?? {}
+  const [firstPath] = Object.values(collections)
   const [type] = types ?? []
   return {
-    path: `${Object.values(collections)[0] ?? '/api/protected'}?limit=3`,
+    path: firstPath === undefined ? `/api/${newest}/protected` : `${firstPath}?limit=3`,
     event: typeof type === 'object' ? type.type : type,
   }
 }

@@ -17,7 +17,7 @@ import { useSend } from '../../use-send.ts'
 import { customerName, customerOptions, DEFAULT_CUSTOMER } from '../customer-names.ts'
 import { customer as scopeCustomer, mode as scopeMode } from '../scope.ts'
 import { mayChange } from '../session.ts'
-import { useVersions } from '../versions.ts'
+import { useKeyProbePath, useVersions } from '../versions.ts'
 import type { KeyRow, NewKey, ScopeRow } from './key-shapes.ts'
 
 interface CreateKeyProps {
@@ -210,7 +210,8 @@ interface NewKeyViewProps {
 }
 
 function NewKeyView({ created, isStored, onStore, onClose }: NewKeyViewProps) {
-  const command = (key: string) => `curl -H "X-API-Key: ${key}" "${location.origin}/api/protected"`
+  const path = useKeyProbePath()
+  const command = (key: string) => `curl -H "X-API-Key: ${key}" "${location.origin}${path}"`
   const { key } = created
   return (
     <>

@@ -73,16 +73,18 @@ function AddScope({ request }: ActionProps) {
   const [isDone, setDone] = useState(false)
   const scope = missingScope(request)
   const { credential, customer, mode } = request
-  if (!scope || credential?.kind !== 'key') return null
+  const path = scope && credential?.kind === 'key' ? `/admin/keys/${credential.id}` : undefined
+  // The key may have received the scope, or been revoked, since the request.
+  const present = useLoaded<ApiKey>(path).data
+  if (!scope || path === undefined || !credential || !present) return null
   const name = credential.name ?? credential.id
-  const path = `/admin/keys/${credential.id}`
   const run = async () => {
     const key = await get<ApiKey>(path)
     await send('PATCH', path, { body: { scopes: [...new Set([...key.scopes, scope])] } })
     setDone(true)
     say(`${name} has ${scope}`)
   }
-  if (isDone) {
+  if (isDone || present.scopes.includes(scope)) {
     return (
       <p class="c-ok" role="status">
         {name} has <code>{scope}</code> now. Repeat the request.

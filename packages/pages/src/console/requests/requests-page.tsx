@@ -31,7 +31,7 @@ import {
   timeLabelOf,
 } from '../ranges.ts'
 import { mode, requestModes } from '../scope.ts'
-import { useVersions } from '../versions.ts'
+import { useKeyProbePath, useVersions } from '../versions.ts'
 import { useLiveTail } from './live-tail.ts'
 import {
   matches,
@@ -295,6 +295,7 @@ function NoRows({ page, filters, range }: Omit<RowsProps, 'live' | 'fresh' | 'cu
     }),
   )
   const row = nearest.data?.data[0]
+  const path = useKeyProbePath()
   if (page.has_more && page.next_cursor) {
     return (
       <Empty title="No match in this part of the range">
@@ -313,7 +314,7 @@ function NoRows({ page, filters, range }: Omit<RowsProps, 'live' | 'fresh' | 'cu
     return (
       <Empty
         title={`No request in ${mode.value} mode yet`}
-        command={`curl -H "X-API-Key: $KEY" "${location.origin}/api/protected"`}
+        command={`curl -H "X-API-Key: $KEY" "${location.origin}${path}"`}
       >
         A request with a {mode.value} key appears here within a second. <OtherMode />
       </Empty>

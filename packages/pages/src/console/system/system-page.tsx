@@ -160,9 +160,9 @@ const Nodes = ({ rows }: { readonly rows: System['nodes'] }) =>
 const Jobs = ({ rows }: { readonly rows: System['jobs'] }) =>
   rows.length === 0 ? null : (
     <section class="section" aria-labelledby="jobs">
-      <h2 id="jobs">Background jobs</h2>
+      <h2 id="jobs">Jobs of the engine</h2>
       <Table
-        caption="Background jobs of the answering node"
+        caption="Jobs of the engine on the answering node"
         rows={rows}
         rowKey={({ name }) => name}
         columns={[
