@@ -22,6 +22,7 @@ import { type Clock, wallClock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { createLog } from '../kernel/log.ts'
 import { findNarrowings } from '../resources/change-check.ts'
+import { promisedRules } from '../resources/promised-rules.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import { openDatabase } from '../storage/open.ts'
@@ -56,8 +57,13 @@ function documentsOf(service: ServiceDefinition): Map<string, VersionPromise> {
         name,
         shapes.get(version)!.specs,
       ])
+      const rules = [...catalog.entries].map(([name, { definition, shapes }]) => [
+        name,
+        promisedRules(definition, shapes.get(version)!),
+      ])
       const document = openApiOf(version, catalog)
-      return [version, { fields: Object.fromEntries(fields), document }]
+      const promise = { fields: Object.fromEntries(fields), rules: Object.fromEntries(rules) }
+      return [version, { ...promise, document }]
     }),
   )
 }

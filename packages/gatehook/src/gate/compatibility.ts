@@ -7,6 +7,7 @@ import { diffDocuments } from './document-diff.ts'
 import { findSplit, listedFields } from './field-split.ts'
 import type { OperationFinding } from './finding.ts'
 import { type Lock, lockOf, type VersionPromise } from './lock.ts'
+import { diffRules } from './rule-diff.ts'
 
 export interface VersionCompatibility {
   readonly version: string
@@ -22,12 +23,17 @@ export function compareWithLock(
   const now = lockOf(declared).versions
   const newest = [...declared.keys()].at(-1)
   const isUnrecorded = newest !== undefined && Object.hasOwn(lock.versions, newest)
-  return Object.entries(lock.versions).map(([version, { document, narrowings }]) => {
+  return Object.entries(lock.versions).map(([version, promise]) => {
+    const { document, fields, narrowings, rules } = promise
     const current = now[version]
     // A lock without narrowings was written before the gate looked for them.
     const recorded = narrowings ?? (isUnrecorded ? current?.narrowings : [])
     const findings = current
-      ? [...diffDocuments(document, current.document), ...narrowingFindings(current, recorded)]
+      ? [
+          ...diffDocuments(document, current.document),
+          ...diffRules(rules ?? {}, current.rules ?? {}, fields),
+          ...narrowingFindings(current, recorded),
+        ]
       : [undeclaredFinding(version)]
     return {
       version,

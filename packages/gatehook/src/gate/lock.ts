@@ -32,6 +32,12 @@ export interface LockedField {
 
 export type LockedFields = Readonly<Record<string, LockedField>>
 
+/** The rules of a resource that its document does not contain. */
+export interface LockedRules {
+  readonly limits: readonly { readonly fields: readonly string[]; readonly sentence: string }[]
+  readonly effects: readonly string[]
+}
+
 export interface VersionPromise {
   /** Fields of each resource in the shape of this version. */
   readonly fields: Readonly<Record<string, LockedFields>>
@@ -42,6 +48,8 @@ export interface VersionPromise {
    * lock of a release that did not look for them.
    */
   readonly narrowings?: readonly string[]
+  /** By resource. Undefined in the lock of a release that did not record them. */
+  readonly rules?: Readonly<Record<string, LockedRules>>
 }
 
 /** A break that the team has reviewed and accepted. */
@@ -69,12 +77,13 @@ export const lockOf = (
   lock: 1,
   ...(accepted.length > 0 && { accepted }),
   versions: Object.fromEntries(
-    [...versions].map(([name, { fields, document, narrowings }]) => [
+    [...versions].map(([name, { fields, document, narrowings, rules }]) => [
       name,
       {
         fields: withoutDescriptions(fields),
         document: promisedDocument(document),
         ...(narrowings && { narrowings }),
+        ...(rules && { rules }),
       },
     ]),
   ),
@@ -112,14 +121,25 @@ export function parseLock(text: string, file: string): Lock {
 const isObject = (value: unknown): value is Node => nodeOf(value) === value
 
 function isPromise(value: unknown): boolean {
-  const { fields, document, narrowings = [] } = nodeOf(value)
+  const { fields, document, narrowings = [], rules = {} } = nodeOf(value)
   if (!isObject(fields) || !isObject(document) || !isObject(document.paths)) return false
-  if (!Array.isArray(narrowings)) return false
+  if (!Array.isArray(narrowings) || !isRules(rules)) return false
   const specs = Object.values(fields).flatMap((specs) =>
     isObject(specs) ? Object.values(specs) : [specs],
   )
   return specs.every(isObject) && hasValidRefs(document, document)
 }
+
+const isRules = (value: unknown): boolean =>
+  isObject(value) &&
+  Object.values(value).every((rules) => {
+    const { limits, effects } = nodeOf(rules)
+    return (
+      Array.isArray(effects) &&
+      Array.isArray(limits) &&
+      limits.every((limit) => Array.isArray(nodeOf(limit).fields))
+    )
+  })
 
 function isAcceptedBreak(value: unknown): boolean {
   const { date, reason, breaks } = nodeOf(value)

@@ -97,7 +97,7 @@ type TextName<F extends Fields> = {
 }[keyof F & string]
 
 /** Returns the mistakes of a row. Pure. */
-type RowCheck = (row: AnyRow) => readonly FieldError[]
+type RowCheck = ((row: AnyRow) => readonly FieldError[]) & { readonly checkName?: string }
 
 export interface ResourceOptions<F extends Fields>
   extends CollectionOptions<NoInfer<TextName<F>>>,

@@ -32,7 +32,7 @@ export function createNamedCheck(
   sentence: string | undefined,
 ) {
   checkNamedCheck(target, name, rule, sentence)
-  return (row: AnyRow): FieldError[] => {
+  const check = (row: AnyRow): FieldError[] => {
     if (rule(row) === true) return []
     const fields = new Set<string>()
     const observed = new Proxy(row, {
@@ -45,4 +45,5 @@ export function createNamedCheck(
     const pointers = fields.size > 0 ? [...fields].map((field) => `/${field}`) : ['']
     return pointers.map((pointer) => ({ pointer, code: name as CheckCode, message: sentence! }))
   }
+  return Object.assign(check, { checkName: name })
 }

@@ -1,0 +1,36 @@
+/** Compares the rules of resources that their documents do not contain (§8.11). Pure. */
+import type { OperationFinding } from './finding.ts'
+import type { LockedFields, LockedRules } from './lock.ts'
+
+/** @param fields the promised fields: a limit of new fields rejects no existing caller */
+export function diffRules(
+  promised: Readonly<Record<string, LockedRules>>,
+  current: Readonly<Record<string, LockedRules>>,
+  fields: Readonly<Record<string, LockedFields>>,
+): OperationFinding[] {
+  return Object.entries(promised).flatMap(([resource, { limits, effects }]) => {
+    const now = current[resource]
+    if (!now) return [] // The paths of the resource are removed, which the documents show.
+    const oldLimits = limits.map(({ sentence }) => sentence)
+    const isPromised = (name: string) => Object.hasOwn(fields[resource] ?? {}, name)
+    const newLimits = now.limits.filter(
+      (limit) => !oldLimits.includes(limit.sentence) && limit.fields.every(isPromised),
+    )
+    const lostEffects = effects.filter((effect) => !now.effects.includes(effect))
+    return [
+      ...newLimits.map(({ sentence }) =>
+        ruleFinding(`${sentence}: this is new, and rejects requests that passed.`),
+      ),
+      ...lostEffects.map((effect) =>
+        ruleFinding(`${effect}: this no longer holds, and callers rely on it.`),
+      ),
+    ]
+  })
+}
+
+const ruleFinding = (sentence: string): OperationFinding => ({
+  breaking: true,
+  where: '#',
+  sentence,
+  operations: [],
+})

@@ -1,0 +1,75 @@
+/**
+ * The rules of a resource that a document does not contain, as sentences for the lock: requests
+ * that the server rejects by a rule, and effects on which callers rely (§8.11). The text of a
+ * sentence never changes: locks of earlier releases contain it. Pure.
+ */
+import type { ActionDefinition, ResourceDefinition } from './resource.ts'
+import { STATE_FIELD } from './resource.ts'
+import { actionEvents } from './resource-check.ts'
+import type { VersionShape } from './shape.ts'
+import { uniqueTuples } from './table.ts'
+
+interface PromisedRules {
+  /** A new one breaks callers, if the version has its fields. */
+  readonly limits: readonly { readonly fields: readonly string[]; readonly sentence: string }[]
+  /** A removed one breaks callers. */
+  readonly effects: readonly string[]
+}
+
+/** Returns the rules in the names of a version. */
+export function promisedRules(
+  definition: ResourceDefinition,
+  { chain, specs }: Pick<VersionShape, 'chain' | 'specs'>,
+): PromisedRules {
+  const { name, fields, checks, editable, search, events, actions } = definition
+  const oldNames = (names: readonly string[]): string[] =>
+    [...new Set(names.map(chain.oldFieldOf))].sort()
+  const states = specs[STATE_FIELD]?.values ?? []
+  const limits = [
+    ...uniqueTuples(definition)
+      .map(oldNames)
+      .map((names) => ({
+        fields: names,
+        sentence: `two rows cannot have the same ${names.join(', ')}`,
+      })),
+    ...checks.flatMap(({ checkName }) =>
+      checkName === undefined ? [] : [{ fields: [], sentence: `rows obey the check ${checkName}` }],
+    ),
+    ...editable.flatMap((rule) =>
+      oldNames(rule.fields).flatMap((field) =>
+        states
+          .filter((state) => !rule.from.includes(state))
+          .map((state) => ({
+            fields: [field],
+            sentence: `${field} does not change in the state ${state}`,
+          })),
+      ),
+    ),
+  ]
+  const deletions = Object.entries(fields).flatMap(([field, { target, onDelete }]) => {
+    if (onDelete === 'cascade') return [`the deletion of a row of ${target} deletes its rows`]
+    if (onDelete !== 'setNull') return []
+    return [`the deletion of a row of ${target} clears ${chain.oldFieldOf(field)}`]
+  })
+  const effects = [
+    ...[...events, ...actionEvents(definition)].map((type) => `emits the event ${type}`),
+    ...oldNames(search).map((field) => `q finds words of ${field}`),
+    ...deletions,
+    ...actions.flatMap((action) => actionEffects(action, states)),
+  ]
+  return {
+    limits: limits.map((limit) => ({ ...limit, sentence: `${name}: ${limit.sentence}` })),
+    effects: [...new Set(effects)].map((effect) => `${name}: ${effect}`),
+  }
+}
+
+const actionEffects = (
+  { name, from, to, emits }: ActionDefinition,
+  states: readonly string[],
+): string[] => [
+  ...states
+    .filter((state) => from === undefined || from.includes(state))
+    .map((state) => `${name} is possible in the state ${state}`),
+  ...(to === undefined || !states.includes(to) ? [] : [`${name} leads to the state ${to}`]),
+  ...(emits === undefined ? [] : [`${name} emits the event ${emits}`]),
+]
