@@ -141,7 +141,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
     observe: metrics.observe,
     ...requestTracing(foundation.tracing, monitoring.observe),
   })
-  const work = createBackgroundWork(log, foundation.clock, components, consoleApi.jobs)
+  const work = createBackgroundWork({ ...foundation, components, jobs: consoleApi.jobs })
   return {
     db,
     service: prepared.service,

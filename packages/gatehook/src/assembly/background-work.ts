@@ -1,9 +1,8 @@
 /** The background work of all components: purges, loops, and their orderly end. */
-import type { Clock } from '../kernel/clock.ts'
-import type { Log } from '../kernel/log.ts'
+import { createChoreLease } from '../system/chore-lease.ts'
 import { startJanitor } from '../system/janitor.ts'
 import type { JobLog } from '../system/job-log.ts'
-import type { Component } from './foundation.ts'
+import type { Component, Foundation } from './foundation.ts'
 
 export interface BackgroundWork {
   /** Starts the janitor and the components, once. */
@@ -14,18 +13,28 @@ export interface BackgroundWork {
   stop(): Promise<void>
 }
 
-export function createBackgroundWork(
-  log: Log,
-  clock: Clock,
-  components: readonly Component[],
-  jobs: JobLog,
-): BackgroundWork {
+interface BackgroundWorkDeps extends Pick<Foundation, 'db' | 'random' | 'clock' | 'log'> {
+  readonly components: readonly Component[]
+  readonly jobs: JobLog
+}
+
+export function createBackgroundWork({
+  db,
+  random,
+  clock,
+  log,
+  components,
+  jobs,
+}: BackgroundWorkDeps): BackgroundWork {
+  const node = random.bytes(16).toString('hex')
+  const lease = db.dialect.shared ? createChoreLease(db, clock, node) : undefined
   let stopJanitor: (() => Promise<void>) | undefined
   return {
     async start() {
       if (stopJanitor) return
       const chores = Object.assign({}, ...components.map((component) => component.chores))
-      stopJanitor = startJanitor({ log, chores, clock, jobs })
+      const nodeChores = components.flatMap((component) => component.nodeChores ?? [])
+      stopJanitor = startJanitor({ log, chores, nodeChores, lease, clock, jobs })
       for (const component of components) await component.start?.()
     },
     drain: () => Promise.all(components.map((component) => component.drain?.())),

@@ -70,8 +70,10 @@ export interface Component {
   readonly endpoints?: readonly Endpoint[]
   /** Figures, read when `/metrics` is requested. */
   readonly metrics?: readonly Metric[]
-  /** Purges that the janitor runs. */
+  /** Purges that the janitor runs, on one node at a time. */
   readonly chores?: Chores
+  /** Names of chores that every node runs, because they also purge its memory. */
+  readonly nodeChores?: readonly string[]
   /** Starts background work, which `stop` ends. Commands of the CLI never start it. */
   readonly start?: () => void | Promise<void>
   /** Ends work that may last as long as the requests in flight, while these finish (§2.4). */

@@ -50,6 +50,8 @@ export interface ConsoleApi {
   readonly routes: readonly Route[]
   readonly metrics: readonly Metric[]
   readonly chores: Chores
+  /** Names of chores that every node runs. */
+  readonly nodeChores: readonly string[]
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -108,6 +110,7 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     ],
     metrics: [recordMetric(figures), ...store.metrics],
     chores: { monitoring: retention.purge },
+    nodeChores: ['monitoring'],
     async start() {
       const heartbeat = async () => {
         await nodes.heartbeat()

@@ -30,6 +30,7 @@ import { pinnedWebhooks } from './migrations/0030-pinned-webhooks.ts'
 import { jobTurns } from './migrations/0031-job-turns.ts'
 import { textIds } from './migrations/0036-text-ids.ts'
 import { dueTime } from './migrations/0040-due-time.ts'
+import { choreLeases } from './migrations/0041-chore-leases.ts'
 
 export interface Migration {
   readonly number: number
@@ -71,4 +72,5 @@ export const migrations: readonly Migration[] = [
   { number: 31, name: 'job turns', sql: jobTurns, additive: true },
   { number: 36, name: 'text ids', sql: textIds, additive: true },
   { number: 40, name: 'due time', sql: dueTime, additive: true },
+  { number: 41, name: 'chore leases', sql: choreLeases, additive: true },
 ]

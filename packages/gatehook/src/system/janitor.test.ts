@@ -41,3 +41,40 @@ test('chores run every minute, and at once after a jump of the clock', async (t)
   const [run] = jobs.list()
   assert.deepEqual([run?.name, run?.ok, run?.rows], ['chore', true, 3])
 })
+
+test('without the lease, a node runs only the chores of each node', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let elapsed = 0
+  const clock: Clock = { now: () => elapsed, elapsedMs: () => elapsed }
+  const runs: string[] = []
+  let isFree = false
+  const stop = startJanitor({
+    log: { warn() {} } as unknown as Log,
+    chores: {
+      common: async () => runs.push('common'),
+      own: async () => runs.push('own'),
+    },
+    nodeChores: ['own'],
+    lease: {
+      claim: async () => isFree,
+      async release(at) {
+        runs.push(`release ${at}`)
+      },
+    },
+    clock,
+    jobs: new JobLog(),
+  })
+  const pass = async () => {
+    for (let step = 0; step < 240; step++) {
+      elapsed += 250
+      t.mock.timers.tick(250)
+      for (let rest = 5; rest > 0; rest--) await immediate()
+    }
+  }
+  await pass()
+  assert.deepEqual(runs, ['own'])
+  isFree = true
+  await pass()
+  assert.deepEqual(runs, ['own', 'own', 'common', 'release 175000'])
+  await stop()
+})

@@ -227,6 +227,8 @@ export interface Tokens {
   /** `/auth/refresh`, `/auth/logout`, `/auth/logout-all`, `/auth/sessions` and the key set. */
   readonly routes: Route[]
   readonly chores: Readonly<Record<string, () => Promise<number>>>
+  /** Names of chores that every node runs. */
+  readonly nodeChores: readonly string[]
   /**
    * Begins to poll the revocation feed and to rotate signing keys. Without it, each check queries
    * the database.

@@ -114,6 +114,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
       revocations: revocations.purge,
       signing_keys: keys.purge,
     },
+    nodeChores: ['revocations', 'signing_keys'],
     tick: poller.tick,
     start: poller.start,
     stop: poller.stop,
