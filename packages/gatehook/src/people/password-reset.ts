@@ -6,8 +6,7 @@
  * 3. `resetPassword` exchanges the token for a new password, and ends all sessions.
  */
 import { actorOf, recordAudit } from '../audit/store.ts'
-import { readMembers } from '../fields/body.ts'
-import { type Answer, type Call, noContent } from '../http/call.ts'
+import type { Answer, Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { MailTemplates } from '../mail/mailer.ts'
 import {
@@ -17,21 +16,13 @@ import {
   invalidMailToken,
   type TokenInput,
 } from './account-mail.ts'
-import { formatAccountKey } from './login.ts'
 import { type MailWording, writeMail } from './mail-texts.ts'
-import {
-  deleteMailTokens,
-  findMailToken,
-  insertMailToken,
-  TOKEN_LIFE_MINUTES,
-  takeMailToken,
-} from './mail-tokens.ts'
-import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
+import { exchangeMailToken } from './mail-token-exchange.ts'
+import { insertMailToken, TOKEN_LIFE_MINUTES } from './mail-tokens.ts'
 import { replacePassword } from './person-administration.ts'
 import * as store from './store.ts'
 import { foldName } from './username.ts'
 
-const newMembers = { password: newPassword(MIN_LENGTH.person) }
 const validMinutes = TOKEN_LIFE_MINUTES
 
 /** Handles `POST /auth/password/forgot`. */
@@ -62,34 +53,33 @@ export function passwordResetTemplates(deps: AccountMailDeps, wording: MailWordi
 }
 
 /** Handles `POST /auth/password/reset`. */
-export async function resetPassword(
+export function resetPassword(
   call: Call,
   input: TokenInput,
-  { admin, outbox, context }: AccountMailDeps,
+  deps: AccountMailDeps,
 ): Promise<Answer> {
-  const { password } = readMembers({ password: input.password }, newMembers)
+  const { admin, outbox, context } = deps
   const { resource } = context.directory
-  const { db, clock } = admin
-  const grant = await findMailToken(db, 'password_reset', resource, input.token, clock.now())
-  const account = grant && (await store.findById(db, resource, grant.person!))
-  // A new password, name, role or scope changes the revision.
-  if (!account || account.revision !== grant.revision) throw invalidMailToken()
-  if (account.suspended !== 0) throw new Failure('customer_suspended')
-  const { id, username } = account
-  await rejectCommonPassword(password, username, '/password')
-  const hash = await context.hasher.hash(password, formatAccountKey('person', username))
-  await db.write(async (tx) => {
-    if ((await takeMailToken(tx, input.token, clock.now())) === 0) throw invalidMailToken()
-    const credential = await store.lockCredential(tx, resource, id)
-    if (credential?.revision !== grant.revision || credential.disabled !== 0) {
-      throw invalidMailToken()
-    }
-    await replacePassword(tx, context, credential, hash)
-    await deleteMailTokens(tx, resource, grant.folded)
-    await outbox.enqueue(tx, 'password_changed', { email: username })
-    const target = String(id)
-    const actor = actorOf(call, { kind: 'person', id: target, name: username })
-    await recordAudit(tx, { actor, action: 'person.password_reset', target }, admin)
+  return exchangeMailToken(input, deps, {
+    purpose: 'password_reset',
+    async nameOf({ person, revision }) {
+      const account = await store.findById(admin.db, resource, person!)
+      // A new password, name, role or scope changes the revision.
+      if (!account || account.revision !== revision) throw invalidMailToken()
+      if (account.suspended !== 0) throw new Failure('customer_suspended')
+      return account.username
+    },
+    async change(tx, { person, revision }, hash) {
+      const credential = await store.lockCredential(tx, resource, person!)
+      if (credential?.revision !== revision || credential.disabled !== 0) {
+        throw invalidMailToken()
+      }
+      const { username } = credential
+      await replacePassword(tx, context, credential, hash)
+      await outbox.enqueue(tx, 'password_changed', { email: username })
+      const target = String(person)
+      const actor = actorOf(call, { kind: 'person', id: target, name: username })
+      await recordAudit(tx, { actor, action: 'person.password_reset', target }, admin)
+    },
   })
-  return noContent()
 }

@@ -11,8 +11,8 @@ import { DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { holdCustomerScope } from '../access/grant-validation.ts'
 import { findCustomer } from '../access/store.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
-import { invalidMembers, readMembers } from '../fields/body.ts'
-import { type Answer, type Call, noContent } from '../http/call.ts'
+import { invalidMembers } from '../fields/body.ts'
+import type { Answer, Call } from '../http/call.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import type { AddressedMail, MailTemplates } from '../mail/mailer.ts'
 import { isMailAddress } from '../mail/message.ts'
@@ -20,27 +20,22 @@ import {
   type AccountMailDeps,
   type AddressedInput,
   acceptMailRequest,
-  invalidMailToken,
   type TokenInput,
 } from './account-mail.ts'
-import { formatAccountKey } from './login.ts'
 import { type MailWording, writeMail } from './mail-texts.ts'
+import { exchangeMailToken } from './mail-token-exchange.ts'
 import {
-  deleteMailTokens,
-  findMailToken,
   findNewestSignUp,
   insertMailToken,
+  type MailTokenRow,
   TOKEN_LIFE_MINUTES,
-  takeMailToken,
 } from './mail-tokens.ts'
-import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
 import type { Directory, DirectoryRow } from './person.ts'
 import { insertCredential } from './person-administration.ts'
 import * as store from './store.ts'
 import { foldName } from './username.ts'
 
 const SIGN_UP_MODE = 'live'
-const newMembers = { password: newPassword(MIN_LENGTH.person) }
 const validMinutes = TOKEN_LIFE_MINUTES
 
 /** Returns the fields that a stranger sets. */
@@ -124,39 +119,30 @@ export function signUpTemplates(deps: AccountMailDeps, wording: MailWording): Ma
 }
 
 /** Handles `POST /auth/email/verify`: creates the row and its credential. */
-export async function verifyEmail(
-  call: Call,
-  input: TokenInput,
-  { admin, context }: AccountMailDeps,
-): Promise<Answer> {
-  const { password } = readMembers({ password: input.password }, newMembers)
-  const { directory, hasher, defaultScopes } = context
-  const { resource, signUp } = directory
-  const { db, clock } = admin
-  const pending = await findMailToken(db, 'sign_up', resource, input.token, clock.now())
-  if (!pending) throw invalidMailToken()
-  const values = directory.values(JSON.parse(pending.body!) as DirectoryRow)
-  const name = String(values[directory.username])
-  await rejectCommonPassword(password, name, '/password')
-  const hash = await hasher.hash(password, formatAccountKey('person', name))
-  const scopes = signUp?.scopes ?? defaultScopes
-  await db.write(async (tx) => {
-    if ((await takeMailToken(tx, input.token, clock.now())) === 0) throw invalidMailToken()
-    const customer = await findCustomer(tx, DEFAULT_CUSTOMER)
-    if (customer?.suspended) throw new Failure('customer_suspended')
-    const scope = await holdCustomerScope(tx, DEFAULT_CUSTOMER, SIGN_UP_MODE)
-    const row = await directory.create(tx, scope, values)
-    const { id } = await insertCredential(tx, admin, context, scope, row, {
-      customer: DEFAULT_CUSTOMER,
-      mode: SIGN_UP_MODE,
-      password: hash,
-      role: null,
-      scopes,
-    })
-    await deleteMailTokens(tx, resource, pending.folded)
-    const actor = actorOf(call, { kind: 'person', id: String(id), name })
-    const detail = { customer: DEFAULT_CUSTOMER, mode: SIGN_UP_MODE, scopes }
-    await recordAudit(tx, { actor, action: 'person.sign_up', target: String(id), detail }, admin)
+export function verifyEmail(call: Call, input: TokenInput, deps: AccountMailDeps): Promise<Answer> {
+  const { admin, context } = deps
+  const { directory, defaultScopes } = context
+  const scopes = directory.signUp?.scopes ?? defaultScopes
+  const valuesOf = ({ body }: MailTokenRow) => directory.values(JSON.parse(body!) as DirectoryRow)
+  const nameOf = (pending: MailTokenRow) => String(valuesOf(pending)[directory.username])
+  return exchangeMailToken(input, deps, {
+    purpose: 'sign_up',
+    nameOf,
+    async change(tx, pending, hash) {
+      const customer = await findCustomer(tx, DEFAULT_CUSTOMER)
+      if (customer?.suspended) throw new Failure('customer_suspended')
+      const scope = await holdCustomerScope(tx, DEFAULT_CUSTOMER, SIGN_UP_MODE)
+      const row = await directory.create(tx, scope, valuesOf(pending))
+      const { id } = await insertCredential(tx, admin, context, scope, row, {
+        customer: DEFAULT_CUSTOMER,
+        mode: SIGN_UP_MODE,
+        password: hash,
+        role: null,
+        scopes,
+      })
+      const actor = actorOf(call, { kind: 'person', id: String(id), name: nameOf(pending) })
+      const detail = { customer: DEFAULT_CUSTOMER, mode: SIGN_UP_MODE, scopes }
+      await recordAudit(tx, { actor, action: 'person.sign_up', target: String(id), detail }, admin)
+    },
   })
-  return noContent()
 }
