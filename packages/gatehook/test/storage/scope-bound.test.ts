@@ -1,0 +1,160 @@
+/**
+ * Every statement of the request and delivery paths on PostgreSQL is bound to one scope, as
+ * PostgreSQL's parser reads it. Requests go through the whole app, deliveries through the engine;
+ * the test reads what the driver sends. Below are the tables in which statements find a scope.
+ */
+import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { after, before, test } from 'node:test'
+import { loadModule } from 'libpg-query'
+import pg from 'pg'
+import { quietLog } from '../../../../test/rig/databases.ts'
+import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
+import { readScopeBinding } from '../../../../test/rig/scope-binding.ts'
+import { openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
+import { marketplace } from '../../examples/marketplace/service.ts'
+import { DeliveryEngine } from '../../src/deliveries/engine.ts'
+import { engineStore } from '../../src/deliveries/engine-store.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { Vault } from '../../src/kernel/secret.ts'
+import { type Hook, LOCAL, openHook, register } from '../webhooks/hook.ts'
+
+type Path = 'request' | 'delivery'
+
+/**
+ * Tables in which a statement may find its scope: its other tables must equal it. All other
+ * statements have `scope = $n`.
+ */
+const ROOTS: Readonly<Record<Path, Readonly<Record<string, string>>>> = {
+  request: {
+    gh_api_keys: 'the hash of a key leads to its scope; its last use is stored by its id',
+    gh_audit: 'entries of the installation have no scope',
+    gh_deliveries: 'the log of a registration, which the request has found by its scope',
+  },
+  delivery: {
+    gh_deliveries: 'due deliveries of all customers by time, then by their number',
+    gh_webhooks: 'the registration of a delivery by its number, and those that fail for days',
+  },
+}
+
+const paths = new AsyncLocalStorage<Path>()
+const sent: Record<Path, Set<string>> = { request: new Set(), delivery: new Set() }
+const { query } = pg.Client.prototype
+
+before(async () => {
+  await loadModule()
+  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    const [config] = args
+    const text = typeof config === 'string' ? config : (config as { text?: string }).text
+    const path = paths.getStore()
+    if (text && path) sent[path].add(text)
+    return Reflect.apply(query, this, args)
+  } as typeof query
+})
+after(() => {
+  pg.Client.prototype.query = query
+})
+
+const SCOPED = `SELECT DISTINCT table_name AS name FROM information_schema.columns
+  WHERE column_name = 'scope' AND table_schema = current_schema()`
+
+test('statements of requests and deliveries are bound to one scope', async (t) => {
+  const service = await openService(t, 'postgres', { service: marketplace, ...LOCAL })
+  const hook = await openHook(t)
+  await sendRequests(service, hook)
+  await deliver(service)
+  assert.ok(sent.request.size > 50, `${sent.request.size} statements of requests`)
+  assert.ok(sent.delivery.size > 3, `${sent.delivery.size} statements of deliveries`)
+  const rows = await queryAsAdmin(service.url, SCOPED)
+  const scoped = new Set(rows.map(({ name }) => String(name)))
+  const unbound: string[] = []
+  const unscoped = new Set<string>()
+  for (const path of ['request', 'delivery'] as const) {
+    for (const text of sent[path]) {
+      const binding = readScopeBinding(text, scoped, Object.keys(ROOTS[path]))
+      for (const table of binding.tables) if (!scoped.has(table)) unscoped.add(table)
+      if (binding.unbound.length > 0) unbound.push(`${path}, ${binding.unbound}: ${text}`)
+    }
+  }
+  t.diagnostic(`tables without a scope: ${[...unscoped].sort().join(', ')}`)
+  assert.deepEqual(unbound, [])
+})
+
+async function sendRequests(service: TestApp, hook: Hook): Promise<void> {
+  const send = async (expected: number, sending: () => Promise<Reply>): Promise<Reply> => {
+    const reply = await paths.run('request', sending)
+    assert.equal(reply.status, expected, reply.text)
+    return reply
+  }
+  const post = (path: string, body: unknown, headers?: Record<string, string>, status = 201) =>
+    send(status, () => service.post(path, body, headers))
+  const get = (path: string) => send(200, () => service.get(path))
+  const seller = { name: 'A', email: 'a@example.com' }
+  const { body: owner } = await post('/api/v1/sellers', seller, { 'idempotency-key': 'one' })
+  await post('/api/v1/sellers', seller, { 'idempotency-key': 'one' })
+  const { body: webhook } = await send(201, () => register(service, hook))
+  const product = { seller_id: owner.id, title: 'Chair', price: '10.00', stock: 9 }
+  const { body: chair } = await post('/api/v1/products', product)
+  await post('/api/v1/products/batch', { items: [product, product] }, {}, 200)
+  const lines = [{ product_id: chair.id, quantity: 1 }]
+  const { body: order } = await post('/api/v1/orders', { buyer: 'b@example.com', lines })
+  await post(`/api/v1/orders/${order.id}/pay`, undefined, {}, 200)
+  await send(200, () => service.patch(`/api/v1/products/${chair.id}`, { stock: 5 }))
+  await post('/events', { type: 'stock.empty', object: { id: 1 } })
+  for (const path of [
+    `/api/v1/products/${chair.id}?expand=seller`,
+    '/api/v1/products?limit=1&expand=seller',
+    '/api/v1/products?q=chair',
+    '/api/v1/products?sort=-price&offset=1&limit=1',
+    '/api/v1/products?page=1&stock[gt]=1',
+    '/api/v1/products?after_id=1',
+    '/api/v1/orders?status=paid',
+    '/events',
+    '/events?type=order.paid',
+    '/webhooks',
+    `/webhooks/${webhook.id}`,
+    `/webhooks/${webhook.id}/deliveries`,
+    `/webhooks/${webhook.id}/deliveries?state=pending`,
+  ]) {
+    const { body } = await get(path)
+    if (body.next_cursor) {
+      await get(`${path}${path.includes('?') ? '&' : '?'}cursor=${body.next_cursor}`)
+    }
+  }
+  const { body: last } = await post('/api/v1/products', product)
+  await send(204, () => service.delete(`/api/v1/products/${last.id}`))
+}
+
+/** Delivers what the requests caused with an engine in this thread. */
+async function deliver({ app }: TestApp): Promise<void> {
+  const vault = new Vault('a secret that only tests know, long enough', systemRandom())
+  const { db, administration } = app
+  let elapsedMs = 0
+  let posts = 0
+  const clock = { now: administration.clock.now, elapsedMs: () => elapsedMs }
+  const engine = new DeliveryEngine({
+    store: engineStore({
+      db,
+      clock,
+      vault,
+      log: quietLog,
+      record: () => Promise.reject(new Error('no registration is disabled here')),
+      coveredBy: () => undefined,
+    }),
+    leases: { isAlive: true, generation: 0, holds: () => true, take: async () => {} },
+    async post() {
+      posts++
+      return { kind: 'answered', status: 200, headers: {}, body: '', durationMs: 1 }
+    },
+    clock,
+    chance: () => 0,
+    log: quietLog,
+    scheduleS: [60],
+    rate: undefined,
+  })
+  for (let n = 0; n < 4; n++) {
+    elapsedMs += 1_000
+    await paths.run('delivery', () => engine.tick())
+  }
+  assert.ok(posts > 0, 'the engine delivers')
+}
