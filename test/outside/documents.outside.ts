@@ -2,7 +2,7 @@
  * `npm run test:outside`: tools of others read the OpenAPI documents of a running service. Redocly
  * and Spectral with the OWASP rules lint them, a generated client in Python calls the service,
  * generated types in TypeScript have the members of whole rows, and Schemathesis sends requests to
- * the service and to both examples. Needs the registries of npm and PyPI, Maven Central, Java
+ * the service and to two others. Needs the registries of npm and PyPI, Maven Central, Java
  * and Python.
  */
 import assert from 'node:assert/strict'
@@ -10,7 +10,6 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
-import { hotel } from '../../packages/gatehook/examples/bookings/service.ts'
 import { marketplace } from '../../packages/gatehook/examples/marketplace/service.ts'
 import type { Service } from '../../packages/gatehook/src/resources/service.ts'
 import { openService } from '../rig/service.ts'
@@ -190,7 +189,8 @@ interface Run {
   readonly document: string
   readonly url: string
   readonly key: string
-  readonly examples: number
+  /** Random requests for each operation; default: none beyond the boundary values. */
+  readonly examples?: number
 }
 
 /** Returns the number of requests. Throws the report if there is a finding. */
@@ -200,7 +200,8 @@ async function runSchemathesis({ document, url, key, examples }: Run) {
     'run',
     withoutDefault(document),
     ...['--url', url, '--header', `X-API-Key: ${key}`, '--checks', CHECKS],
-    ...['--phases', 'examples,coverage,fuzzing', '--max-examples', String(examples), '--seed', '1'],
+    ...['--phases', examples ? 'examples,coverage,fuzzing' : 'examples,coverage'],
+    ...['--max-examples', String(examples ?? 1), '--seed', '1'],
     ...['--warnings', 'off', '--no-color', '--request-timeout', '20'],
     ...EXCLUDED.flatMap((path) => ['--exclude-path', path]),
   )
@@ -223,7 +224,6 @@ test('Schemathesis finds no 5xx, no undocumented status and no other response', 
 })
 
 for (const [service, document] of [
-  [hotel, 'v1'],
   [marketplace, 'v1'],
   [workshop, 'v1'],
 ] as const) {
@@ -231,7 +231,7 @@ for (const [service, document] of [
   test(`Schemathesis finds no fault of ${title}`, async (t) => {
     const { url, keys } = await startService(t, { service, documents: [document] })
     const key = keys.test
-    const count = await runSchemathesis({ document, url, key, examples: 10 })
+    const count = await runSchemathesis({ document, url, key })
     t.diagnostic(`${title}: ${count} cases`)
     assert.ok(count >= EXAMPLE_CASES_MIN, `${count} cases`)
   })
