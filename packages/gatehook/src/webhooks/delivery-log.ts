@@ -55,6 +55,23 @@ export function deliveriesFor({ types }: Pick<WebhookContext, 'types'>, call: Ca
   return { ...deliveryList, name: `deliveries ${readable.join(' ')}`, visible }
 }
 
+const FAILURES = ['failed', 'exhausted']
+/** The condition of the index `gh_deliveries_unsuccessful`, as in its migration. */
+const IS_FAILURE = "state IN ('failed', 'exhausted')"
+
+/**
+ * Returns the log of failures if a filter selects only such states: most deliveries succeed, and
+ * their own index finds the others.
+ */
+export function failuresOnly(log: Collection, { query }: Pick<Call, 'query'>): Collection {
+  const selectsFailures = query.entries.some(
+    ([name, value]) =>
+      /^state(\[(eq|in)\])?$/.test(name) &&
+      value.split(',').every((state) => FAILURES.includes(state)),
+  )
+  return selectsFailures ? { ...log, where: IS_FAILURE } : log
+}
+
 export const DELIVERY_FIELDS = [
   'id',
   'event_id',

@@ -8,6 +8,7 @@ import {
   deliveryAt,
   deliveryListView,
   deliveryText,
+  failuresOnly,
   withStoredState,
 } from './delivery-log.ts'
 import { webhookOperations } from './operations.ts'
@@ -69,7 +70,7 @@ async function readRegistration(context: ReplayContext, call: Call): Promise<Ans
 async function listDeliveries(context: ReplayContext, list: Lister, call: Call): Promise<Answer> {
   const row = await registrationAt(context, call)
   const options = { owner: row.no }
-  const collection = deliveriesFor(context, call)
+  const collection = failuresOnly(deliveriesFor(context, call), call)
   return list(withStoredState(call, row), collection, deliveryListView(row), options)
 }
 
