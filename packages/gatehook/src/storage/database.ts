@@ -27,6 +27,8 @@ export interface Reader {
   get<R extends Row = Row>(statement: Statement): Promise<R | undefined>
   /** Returns rows as arrays in the order of the selected columns: a third faster than objects. */
   arrays(statement: Statement): Promise<Value[][]>
+  /** Each wait for a statement is a round trip; see `runTogether`. */
+  readonly hasRoundTrips?: boolean
 }
 
 export interface Tx extends Reader {
@@ -35,6 +37,11 @@ export interface Tx extends Reader {
   /** Like `get`, and locks the row against deletion until this transaction ends (FOR KEY SHARE). */
   hold<R extends Row = Row>(statement: Statement): Promise<R | undefined>
   run(statement: Statement): Promise<number>
+  /**
+   * Runs a statement before the next one, or with the commit, in their round trip. Its failure
+   * fails the transaction, so it must not depend on values that a client can choose.
+   */
+  runLater(statement: Statement): void
   /** Inserts one row and returns its generated `id`. The statement has no RETURNING clause. */
   insert(statement: Statement): Promise<number>
   /**
@@ -148,11 +155,16 @@ export interface Database extends Reader {
    * `reader` only, as in `write`; methods of the database throw there. `ordered`: the ORDER BY of a
    * statement determines its index, and PostgreSQL's planner uses no other. `customer`: one
    * customer's snapshots leave connections for other customers, and are rejected with 503 while
-   * many of its long reads wait.
+   * many of its long reads wait. `single`: the reads are one round trip (`runTogether`), with which
+   * the snapshot ends.
    */
   snapshot<T>(
     read: (reader: Reader) => Promise<T>,
-    options?: { readonly ordered?: boolean; readonly customer?: TurnKey },
+    options?: {
+      readonly ordered?: boolean
+      readonly customer?: TurnKey
+      readonly single?: boolean
+    },
   ): Promise<T>
   /**
    * Runs long reads on a snapshot, without delay to other reads: SQLite uses a separate thread.

@@ -7,6 +7,7 @@ import { wallClock } from '../kernel/clock.ts'
 import type { DatabaseTarget } from '../kernel/database-target.ts'
 import type { Log } from '../kernel/log.ts'
 import { type Promotion, type Row, type Statement, StorageError, type Value } from './database.ts'
+import { type BatchStatement, sendBatch } from './postgres-batch.ts'
 import {
   isConnectionLost,
   isPoolFull,
@@ -54,8 +55,13 @@ export interface Sessions {
   connect(): Promise<pg.PoolClient>
   /** Returns the number of transactions that wait for a connection. */
   waitingCount(): number
-  /** Begins a transaction with the text of `mode`. */
-  begin(session: Session, mode: string): Promise<void>
+  /**
+   * Begins a transaction. Returns the statements of `begin` that the first batch must contain:
+   * none behind a pooler.
+   */
+  begin(session: Session, begin: readonly string[]): Promise<readonly string[]>
+  /** Whether COMMIT can be part of a batch; otherwise `commit` waits for a replica. */
+  readonly commitsInBatch: boolean
   /** Commits; throws `UnreplicatedError` if a replica should confirm it and did not. */
   commit(session: Session): Promise<void>
   onPromotion(listener: (promotion: Promotion) => void): void
@@ -63,6 +69,10 @@ export interface Sessions {
   leaveStandby(): void
   /** Sends a statement; `rows` are objects, or arrays if `shape.arrays`. */
   send(session: Session, statement: Statement, shape?: ResultShape): Promise<pg.QueryResult>
+  /** Returns the name under which a connection prepares a text; undefined: it has none. */
+  nameOf(text: string): string | undefined
+  /** Sends statements in one round trip; resolves at its end. */
+  sendBatch(session: Session, statements: readonly BatchStatement[]): Promise<void>
   /** Reads outside a transaction. Retries once on a new connection when the first one breaks. */
   read(statement: Statement, shape?: ResultShape): Promise<(Row | Value[])[]>
   /**
@@ -110,7 +120,8 @@ export async function openSessions(
       session.release(true)
     }
   }
-  const send = createSender(pooler === undefined)
+  const nameOf = createNames(pooler === undefined)
+  const send = createSender(nameOf)
   await compareHosts(hosts, guard, (config) => new pg.Client(config))
   await requireUtf8(connect, hosts).catch(async (error) => {
     await pool.end()
@@ -129,9 +140,12 @@ export async function openSessions(
     connect,
     waitingCount: () => pool.waitingCount,
     begin: pooler
-      ? (session, mode) => beginPooled({ hosts, guard }, session, mode)
-      : async (session, mode) => void (await session.query(mode)),
-    commit: durability === 'replica' && !isSyncDelayed ? commitReplicated : commit,
+      ? (session, begin) => beginPooled({ hosts, guard }, session, begin)
+      : async (_, begin) => begin,
+    commitsInBatch: durability !== 'replica' || isSyncDelayed,
+    commit: commitReplicated,
+    nameOf,
+    sendBatch: (session, statements) => sendBatch(session, statements, types),
     onPromotion: guard.onPromotion,
     leaveStandby() {
       if (!generations.isOld()) return
@@ -211,7 +225,8 @@ interface ConnectionSource {
 function openPool({ hosts, guard, log }: ConnectionSource, max: number): pg.Pool {
   /** Connects to the host that is current then, which the options of a pool cannot express. */
   const Client = function createClient() {
-    return new pg.Client({ ...hosts.config(), types })
+    // A batch is one query of pg, which its pipeline mode would reject.
+    return new pg.Client({ ...hosts.config(), types, pipeline: false })
   } as unknown as typeof pg.Client
   const onConnect = (client: Session) => guard.verify(client, hosts.requiresPrimary)
   const pool = new pg.Pool({ ...hosts.config(), max, Client, onConnect } as pg.PoolConfig)
@@ -228,20 +243,18 @@ const BEGIN_ATTEMPTS_MAX = 3
 async function beginPooled(
   { hosts, guard }: Pick<ConnectionSource, 'hosts' | 'guard'>,
   session: Session,
-  mode: string,
-): Promise<void> {
+  begin: readonly string[],
+): Promise<readonly string[]> {
   for (let attempt = 1; ; attempt++) {
     const query = guard.query()
-    const text = `${mode}${hosts.localSettings}${query && `; ${query}`}`
+    const text = `${begin.join('; ')}${hosts.localSettings}${query && `; ${query}`}`
     const results = (await session.query(text)) as unknown as pg.QueryResult[]
-    if (query === '' || guard.isCurrent(results.at(-1)!.rows[0].timeline)) return
+    if (query === '' || guard.isCurrent(results.at(-1)!.rows[0].timeline)) return []
     await session.query('ROLLBACK')
     if (attempt === BEGIN_ATTEMPTS_MAX) throw new StandbyError()
     await guard.verify(session, hosts.requiresPrimary)
   }
 }
-
-const commit = async (session: Session): Promise<void> => void (await session.query('COMMIT'))
 
 /** The message of pg for a query that exceeds `query_timeout`. */
 const TIMEOUT_TEXT = 'Query read timeout'
@@ -307,10 +320,10 @@ async function requireUtf8(connect: Sessions['connect'], hosts: PostgresHosts): 
 const logBrokenConnection = (log: Log, error: Error): void =>
   log.warn({ err: error }, 'a connection to the database broke')
 
-/** Creates the function that sends; behind a pooler, `hasNames` is false. */
-function createSender(hasNames: boolean): Sessions['send'] {
+/** Creates the function that names statements; behind a pooler, `hasNames` is false. */
+function createNames(hasNames: boolean): Sessions['nameOf'] {
   const names = new Map<string, string>()
-  const nameOf = (text: string): string | undefined => {
+  return (text) => {
     if (!hasNames) return undefined
     let name = names.get(text)
     if (name === undefined && names.size < NAMED_STATEMENTS_MAX) {
@@ -318,7 +331,11 @@ function createSender(hasNames: boolean): Sessions['send'] {
     }
     return name
   }
-  return (session, statement, shape) => {
+}
+
+const createSender =
+  (nameOf: Sessions['nameOf']): Sessions['send'] =>
+  (session, statement, shape) => {
     const text = statement.text + (shape?.suffix ?? '')
     const name = statement.planned ? undefined : nameOf(text)
     return session.query({
@@ -328,7 +345,6 @@ function createSender(hasNames: boolean): Sessions['send'] {
       ...(shape?.arrays && { rowMode: 'array' }),
     } as pg.QueryConfig)
   }
-}
 
 /**
  * Sends a read as a transaction in one round trip: behind a pooler, its session has the settings of

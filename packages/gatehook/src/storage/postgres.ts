@@ -2,7 +2,6 @@
  * The database on PostgreSQL: a pool for transactions and pipelined connections for reads.
  * `postgres-session.ts` contains the sessions and their settings.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { wallClock } from '../kernel/clock.ts'
 import type { DatabaseTarget } from '../kernel/database-target.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -19,38 +18,26 @@ import type {
   Tx,
   Value,
 } from './database.ts'
-import {
-  isConnectionLost,
-  isRetryable,
-  isStalePlan,
-  isStandby,
-  isTimeout,
-  isUnsupported,
-  StandbyError,
-  translatePostgresError,
-  UnreplicatedError,
-} from './postgres-errors.ts'
+import { isTimeout } from './postgres-errors.ts'
 import { HORIZON, OWN_HORIZON } from './postgres-horizon.ts'
 import { createIndexes, dropIndexes, readIndexBuilds } from './postgres-indexes.ts'
 import { type MigrationDeps, migrateWithShortWaits } from './postgres-migration.ts'
-import { openSessions, type ResultShape, type Session, type Sessions } from './postgres-session.ts'
-import { createSerialAdmission } from './serial-admission.ts'
+import { openSessions, type ResultShape, type Sessions } from './postgres-session.ts'
 import {
-  checkValues,
-  createTransactionGuard,
-  runInSavepoint,
-  storageUnavailable,
-  Transaction,
-  type TransactionGuard,
-} from './transaction.ts'
-
-/** Runs of a transaction that ends in a deadlock or a serialization failure. */
-const ATTEMPTS_MAX = 5
-/** Other nodes can end a serializable transaction more often: each of them runs one at a time. */
-const SERIALIZABLE_ATTEMPTS_MAX = 12
-const ATTEMPT_PAUSE_MS = 5
-/** Transactions that may wait for a connection; further ones are rejected with 503. */
-const QUEUE_MAX = 20_000
+  ATTEMPTS_MAX,
+  LONG_READ,
+  ORDERED,
+  type PostgresDdl,
+  READ_ONLY,
+  READ_WRITE,
+  runTransaction,
+  SERIALIZABLE,
+  SERIALIZABLE_ATTEMPTS_MAX,
+  type TransactionMode,
+  withRetries,
+} from './postgres-transaction.ts'
+import { createSerialAdmission } from './serial-admission.ts'
+import { createTransactionGuard, storageUnavailable } from './transaction.ts'
 
 const dialect: Dialect = {
   name: 'postgres',
@@ -77,86 +64,6 @@ export interface PostgresDeps {
   readonly connections?: { readonly transactions: number; readonly reads: number } | undefined
   /** When defined, commits are acknowledged before the server syncs them to disk. */
   readonly syncAfterMs?: number
-}
-
-class PostgresTx implements Tx {
-  readonly #session: Session
-  readonly #send: Sessions['send']
-  readonly #transaction: Transaction
-
-  constructor(session: Session, send: Sessions['send'], transaction: Transaction) {
-    this.#session = session
-    this.#send = send
-    this.#transaction = transaction
-  }
-
-  async all<R extends Row>(statement: Statement): Promise<R[]> {
-    return (await this.#perform(statement)).rows
-  }
-
-  async get<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return (await this.#perform(statement)).rows[0]
-  }
-
-  async arrays(statement: Statement): Promise<Value[][]> {
-    return (await this.#perform(statement, { arrays: true })).rows as unknown as Value[][]
-  }
-
-  async lock<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return (await this.#perform(statement, { suffix: ' FOR UPDATE' })).rows[0]
-  }
-
-  async hold<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return (await this.#perform(statement, { suffix: ' FOR KEY SHARE' })).rows[0]
-  }
-
-  async run(statement: Statement): Promise<number> {
-    return (await this.#perform(statement)).rowCount ?? 0
-  }
-
-  async insert(statement: Statement): Promise<number> {
-    return (await this.#perform(statement, { suffix: ' RETURNING id' })).rows[0].id
-  }
-
-  afterCommit(action: () => void): void {
-    this.#transaction.requireUsable()
-    this.#transaction.afterCommit.push(action)
-  }
-
-  async attempt<T>(change: () => Promise<T>): Promise<T> {
-    const query = (text: string) => () => this.#session.query(text)
-    const savepoint = {
-      set: query('SAVEPOINT attempt'),
-      release: query('RELEASE SAVEPOINT attempt'),
-      rollBack: query('ROLLBACK TO SAVEPOINT attempt; RELEASE SAVEPOINT attempt'),
-    }
-    try {
-      return await runInSavepoint(this.#transaction, savepoint, change)
-    } catch (error) {
-      // `write` must receive a deadlock, even if the caller catches it.
-      throw isRetryable(error) ? this.#transaction.fail(error) : error
-    }
-  }
-
-  async ddl(sql: string): Promise<void> {
-    this.#transaction.requireUsable()
-    await this.#session.query(sql).catch((error) => this.#fail(error))
-  }
-
-  async #perform(statement: Statement, shape?: ResultShape) {
-    this.#transaction.requireUsable()
-    try {
-      checkValues(statement.values)
-      return await this.#send(this.#session, statement, shape)
-    } catch (error) {
-      return this.#fail(error)
-    }
-  }
-
-  /** Leaves retryable errors untranslated for `write`. */
-  #fail(error: unknown): never {
-    throw this.#transaction.fail(isRetryable(error) ? error : translatePostgresError(error))
-  }
 }
 
 /** Throws `StorageError` when the database cannot be used at all. */
@@ -191,9 +98,10 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     running.then(onEnd, onEnd)
     return running
   }
-  const runOnce = <T>(mode: string, change: (tx: Tx) => Promise<T>) =>
-    runTransaction(sessions, guard, mode, deps.log, change)
-  const begin = <T>(mode: string, change: (tx: Tx) => Promise<T>): Promise<T> =>
+  const transactionDeps = { sessions, guard, log: deps.log, track }
+  const runOnce = <T>(mode: TransactionMode, change: (tx: Tx) => Promise<T>) =>
+    runTransaction(transactionDeps, mode, change)
+  const begin = <T>(mode: TransactionMode, change: (tx: Tx) => Promise<T>): Promise<T> =>
     track(withRetries(ATTEMPTS_MAX, () => runOnce(mode, change)))
   const admission = createSerialAdmission()
   const write: Database['write'] = async (change, options) => {
@@ -210,8 +118,8 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     write,
     async snapshot(body, options) {
       requireUsable('snapshot')
-      const { ordered, customer } = options ?? {}
-      const take = () => begin(ordered ? ORDERED : READ_ONLY, body)
+      const { ordered, customer, single: isSingle = false } = options ?? {}
+      const take = () => begin({ ...(ordered ? ORDERED : READ_ONLY), isSingle }, body)
       if (customer === undefined) return take()
       longReadTurns.refuseIfFull(customer)
       return listTurns(customer, take)
@@ -249,11 +157,8 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
 const writeDdl =
   (write: Database['write']): MigrationDeps['write'] =>
   (change) =>
-    write((tx) => change(tx, (sql) => (tx as PostgresTx).ddl(sql)))
+    write((tx) => change(tx, (sql) => (tx as PostgresDdl).ddl(sql)))
 
-const READ_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
-const SERIALIZABLE = 'BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE'
-const READ_ONLY = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 const LISTS_WAITING_MAX = 1_000
 
 /**
@@ -276,81 +181,6 @@ const LONG_READ_SHARE: Share = {
   clock: wallClock,
   after: (ms, wake) => void setTimeout(wake, ms).unref(),
 }
-/** Ends statements that a cold disk delays; the usual limit is the number of rows. */
-const LONG_READ_STATEMENT_MS = 5_000
-/**
- * The ORDER BY of these statements determines their index. The settings prevent other plans when
- * the planner's statistics are old.
- */
-const ORDERED =
-  `${READ_ONLY}; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; ` +
-  'SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off'
-const LONG_READ = `${ORDERED}; SET LOCAL statement_timeout = ${LONG_READ_STATEMENT_MS}`
-
-/** Repeats a transaction after a deadlock or a serialization failure. */
-async function withRetries<T>(
-  attemptsMax: number,
-  body: (attempt: number) => Promise<T>,
-): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await body(attempt)
-    } catch (error) {
-      if (attempt >= attemptsMax || !isRetryable(error)) throw translatePostgresError(error)
-    }
-    await delay(attempt * ATTEMPT_PAUSE_MS)
-  }
-}
-
-async function runTransaction<T>(
-  sessions: Sessions,
-  guard: TransactionGuard,
-  begin: string,
-  log: Log,
-  change: (tx: Tx) => Promise<T>,
-): Promise<T> {
-  const { send } = sessions
-  if (sessions.waitingCount() >= QUEUE_MAX) throw storageUnavailable('the write queue is full')
-  const session = await sessions.connect()
-  const transaction = new Transaction()
-  let isBroken = false
-  let result: T
-  try {
-    await sessions.begin(session, begin).catch((error) => {
-      // 0A000 of a standby; a caller's statement can fail with that code, the begin cannot.
-      throw isUnsupported(error) ? new StandbyError() : error
-    })
-    result = await guard.run(transaction, () => change(new PostgresTx(session, send, transaction)))
-    transaction.end()
-    await sessions.commit(session)
-  } catch (error) {
-    transaction.isOpen = false
-    if (isStandby(error)) sessions.leaveStandby()
-    isBroken =
-      isConnectionLost(error) ||
-      error instanceof UnreplicatedError ||
-      isStalePlan(error) ||
-      !(await rollBack(session))
-    throw error
-  } finally {
-    session.release(isBroken)
-  }
-  for (const action of transaction.afterCommit) {
-    try {
-      action()
-    } catch (error) {
-      log.error({ err: error }, 'an action after a commit failed')
-    }
-  }
-  return result
-}
-
-/** Returns whether the rollback succeeded. */
-const rollBack = (session: Session): Promise<boolean> =>
-  session.query('ROLLBACK').then(
-    () => true,
-    () => false, // the pool drops the connection
-  )
 
 const COLUMN_TYPES: Readonly<Record<string, Column['type']>> = {
   bigint: 'int',

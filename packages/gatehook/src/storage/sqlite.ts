@@ -73,6 +73,10 @@ class SqliteTx implements Tx {
     return this.#perform(() => this.#connection.run(statement))
   }
 
+  runLater(statement: Statement): void {
+    this.#perform(() => this.#connection.run(statement))
+  }
+
   async insert(statement: Statement): Promise<number> {
     return this.#perform(() => this.#connection.insert(statement))
   }

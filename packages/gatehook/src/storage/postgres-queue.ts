@@ -1,0 +1,129 @@
+/**
+ * The statements of one transaction on PostgreSQL. They wait until the code of the transaction
+ * waits for one of them, and are then one round trip. BEGIN is part of the first round trip, COMMIT
+ * of the last one.
+ */
+import type pg from 'pg'
+import type { Statement } from './database.ts'
+import type { BatchStatement } from './postgres-batch.ts'
+import type { ResultShape, Session, Sessions } from './postgres-session.ts'
+
+const ignore = (): void => {}
+
+export class StatementQueue {
+  readonly #sessions: Sessions
+  readonly #session: Session
+  readonly #isSingle: boolean
+  #waiting: BatchStatement[] = []
+  /** Ends with the last round trip. */
+  #sending: Promise<void> = Promise.resolve()
+  #isScheduled = false
+  #isEnded = false
+  #failure: { readonly error: unknown } | undefined
+  #sentCount = 0
+
+  /** `isSingle`: the transaction ends with its first round trip. */
+  constructor(
+    sessions: Sessions,
+    session: Session,
+    { isSingle = false }: { readonly isSingle?: boolean },
+  ) {
+    this.#sessions = sessions
+    this.#session = session
+    this.#isSingle = isSingle
+  }
+
+  /** The number of statements that were added before. */
+  get position(): number {
+    return this.#sentCount + this.#waiting.length
+  }
+
+  /** Whether the statement at a position was sent. */
+  hasSent(position: number): boolean {
+    return this.#sentCount > position
+  }
+
+  /** Adds a command without values; `onError` runs if the command, or one before it, fails. */
+  addCommand(text: string, onError: (error: unknown) => void = ignore): void {
+    const name = this.#sessions.nameOf(text)
+    this.#add({ text, name, values: [], isCommand: true, resolve: ignore, reject: onError })
+  }
+
+  /** Adds a statement. `isAwaited`: it is sent when the current code waits for its result. */
+  addStatement(statement: Statement, shape: ResultShape, isAwaited: boolean) {
+    if (this.#isEnded) throw new Error('bug: this snapshot ends with its first round trip')
+    const text = statement.text + (shape.suffix ?? '')
+    const { values } = statement
+    const name = statement.planned ? undefined : this.#sessions.nameOf(text)
+    const result = new Promise<pg.QueryResult>((resolve, reject) => {
+      this.#add({ text, name, values, arrays: shape.arrays, resolve, reject })
+    })
+    // The transaction fails with the error, whether or not the caller waits for this statement.
+    result.catch(ignore)
+    if (isAwaited && !this.#isScheduled) {
+      this.#isScheduled = true
+      process.nextTick(() => this.flush())
+    }
+    return result
+  }
+
+  #add(statement: BatchStatement): void {
+    const reject = (error: unknown) => {
+      this.#failure ??= { error }
+      statement.reject(error)
+    }
+    this.#waiting.push({ ...statement, reject })
+  }
+
+  /** Discards the statements from a position on, none of which was sent. */
+  discardFrom(position: number): void {
+    this.#waiting.length = position - this.#sentCount
+  }
+
+  /** Sends the waiting statements; resolves at the end of their round trip. */
+  flush(): Promise<void> {
+    this.#isScheduled = false
+    return (this.#sending = this.#sending.then(() => this.#send()))
+  }
+
+  async #send(): Promise<void> {
+    if (this.#waiting.length === 0) return
+    if (this.#isSingle && !this.#isEnded) {
+      this.#isEnded = true
+      this.addCommand('COMMIT')
+    }
+    const statements = this.#waiting
+    this.#waiting = []
+    const failure = this.#failure
+    if (failure) {
+      for (const { reject } of statements) reject(failure.error)
+      return
+    }
+    this.#sentCount += statements.length
+    await this.#sessions.sendBatch(this.#session, statements)
+  }
+
+  /** Like `flush`; throws if a statement has failed. */
+  async complete(): Promise<void> {
+    await this.flush()
+    if (this.#failure) throw this.#failure.error
+  }
+
+  /** Commits, in the round trip of the waiting statements if possible. */
+  async commit(): Promise<void> {
+    if (this.#isEnded) return this.complete()
+    if (this.#sessions.commitsInBatch) {
+      this.addCommand('COMMIT')
+      return this.complete()
+    }
+    await this.complete()
+    await this.#sessions.commit(this.#session)
+  }
+
+  /** Waits for sent statements, discards the others, and clears the failure. */
+  async reset(): Promise<void> {
+    this.#waiting = []
+    await this.#sending
+    this.#failure = undefined
+  }
+}
