@@ -57,7 +57,7 @@ export async function recordMany(db: Database, scopes: readonly Scope[], events:
     effective: (version) => version,
     coveredBy: () => undefined,
   })
-  const record = createRecorder({ clock, random, shape: 'v2', sinks: [outbox] })
+  const record = createRecorder({ clock, random, shape: 'v2', outbox, sinks: [] })
   const event = { type: 'order.created', collection: 'orders', objectId: 1, object: OBJECT }
   for (let at = 0; at < events; at += BATCH) {
     await db.write(async (tx) => {

@@ -56,7 +56,7 @@ const effective = (version: string) => version
 const coveredBy = () => undefined
 const wake = (webhookNos: readonly number[]) => engine.wake({ webhookNos, resends: [] })
 const outbox = createOutbox({ clock, render, effective, coveredBy, wake })
-const record = createRecorder({ clock, random, shape: 'v2', sinks: [outbox] })
+const record = createRecorder({ clock, random, shape: 'v2', outbox, sinks: [] })
 const arrivals = new Map<string, number>()
 own!.child.on('message', ({ id, at }: { id: string; at: number }) => void arrivals.set(id, at))
 await pause(WARM_MS)

@@ -8,7 +8,7 @@ export interface Fault {
   readonly restore: () => void
 }
 
-const STATEMENTS = ['all', 'get', 'arrays', 'lock', 'hold', 'run', 'insert'] as const
+const STATEMENTS = ['all', 'get', 'arrays', 'lock', 'hold', 'run', 'runLater', 'insert'] as const
 
 /** Makes the `nth` statement of `db.write` throw, counted from 1; 0 only counts statements. */
 export function failAt(db: Database, nth: number): Fault {

@@ -49,13 +49,14 @@ export function assembleEvents(
   })
   const enqueue = assembleEnqueue(foundation, late)
   const handlers = listEventHandlers(service)
-  const sinks = [eventSignal.sink, outbox, noteRequest]
+  const sinks = [eventSignal.sink, noteRequest]
   if (db.dialect.shared) sinks.push(noteRecentEvents(recent))
   if (Object.keys(handlers).length > 0) sinks.push(createEventJobs(handlers, enqueue))
   const record = createRecorder({
     clock,
     random,
     shape: newestVersion(service),
+    outbox,
     sinks,
     trace: tracing && traceEvents(tracing),
   })

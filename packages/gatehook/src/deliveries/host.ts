@@ -123,8 +123,8 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   })
   // The runner of jobs finds those of the engine's events at its next poll.
   const enqueue = createEnqueue({ clock, random, wake: () => {} })
-  const sinks = [outbox, createEventJobs(settings.eventHandlers, enqueue)]
-  const record = createRecorder({ clock, random, shape: settings.shape, sinks })
+  const sinks = [createEventJobs(settings.eventHandlers, enqueue)]
+  const record = createRecorder({ clock, random, shape: settings.shape, outbox, sinks })
   const leases = nodeLeases({ db, clock, log, node: random.bytes(16).toString('hex') })
   const recent = createRecentEvents<RecentWebhook>(clock)
   const signed = signedPost(transport.send, settings.userAgent)

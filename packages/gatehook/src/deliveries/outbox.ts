@@ -5,7 +5,7 @@
  */
 import { EVENT_MAX_BYTES, envelope, type RenderObject, type StoredEvent } from '../events/event.ts'
 import { patternsOfType, withoutCovered } from '../events/event-pattern.ts'
-import type { Sink } from '../events/store.ts'
+import type { EarlySink } from '../events/store.ts'
 import { randomBase62 } from '../kernel/base62.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -94,27 +94,29 @@ interface OutboxDeps extends BodyRenderer {
 }
 
 /**
- * Creates the sink that inserts deliveries. The sink throws `payload_too_large` for a body beyond
- * 256 KiB, which rejects the whole change.
+ * Creates the sink that inserts deliveries, before the object of the event exists. With the object,
+ * it stores the bodies of other versions. It throws `payload_too_large` for a body beyond 256 KiB,
+ * which rejects the whole change.
  */
-export function createOutbox({ clock, coveredBy, wake, ...renderer }: OutboxDeps): Sink {
-  return async (tx, event) => {
-    const { scope, id, type } = event
+export function createOutbox({ clock, coveredBy, wake, ...renderer }: OutboxDeps): EarlySink {
+  return async (tx, { scope, id, type, collection }) => {
     const now = clock.now()
     const patterns = patternsOfType(type)
-    const scopes = (coveredBy(type, event.collection) ?? []).map((name) => `"${name}"`)
+    const scopes = (coveredBy(type, collection) ?? []).map((name) => `"${name}"`)
     const insert = insertFor(patterns.length, scopes.length)
     const idPrefix = deliveryIdOf(id, '')
     const values = [idPrefix, id, type, now, now, scope, ...patterns, ...scopes]
     const deliveries = await tx.arrays(insert(values))
-    if (deliveries.length === 0) return
-    requireSize(envelope(event, event.object))
-    for (const version of new Set(deliveries.map((row) => row[1] as string))) {
-      const body = renderBody(renderer, event, version)
-      if (body !== undefined) await storeBody(tx, event, version, requireSize(body))
+    return async (_, event) => {
+      if (deliveries.length === 0) return
+      requireSize(envelope(event, event.object))
+      for (const version of new Set(deliveries.map((row) => row[1] as string))) {
+        const body = renderBody(renderer, event, version)
+        if (body !== undefined) storeBody(tx, event, version, requireSize(body))
+      }
+      const nos = deliveries.map((row) => row[0] as number)
+      tx.afterCommit(() => wake(nos))
     }
-    const nos = deliveries.map((row) => row[0] as number)
-    tx.afterCommit(() => wake(nos))
   }
 }
 
@@ -153,4 +155,4 @@ export const storeBody = (
   { scope, id }: Pick<StoredEvent, 'scope' | 'id'>,
   version: string,
   body: string,
-): Promise<number> => tx.run(insertBody([scope, id, version, body]))
+): void => tx.runLater(insertBody([scope, id, version, body]))

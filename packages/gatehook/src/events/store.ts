@@ -13,7 +13,28 @@ import { EVENT_MAX_BYTES, type NewEvent, type StoredEvent } from './event.ts'
 /** Called with each event in its transaction: its effects commit with the event or not at all. */
 export type Sink = (tx: Tx, event: StoredEvent) => Promise<void>
 
-export type RecordEvent = (tx: Tx, scope: Scope, event: NewEvent) => Promise<StoredEvent>
+/** The part of an event that precedes its object. */
+type EventStart = Pick<StoredEvent, 'scope' | 'id' | 'type' | 'collection' | 'shape' | 'created'>
+
+/** Called before the object of an event exists. Returns the sink of the complete event. */
+export type EarlySink = (tx: Tx, start: EventStart) => Promise<Sink>
+
+/** An event whose object does not exist yet, and the sink that waits for it. */
+export interface AnnouncedEvent {
+  readonly start: EventStart
+  readonly sink: Sink | undefined
+}
+
+/** Records an event. `announced`: the result of `announce` in the same transaction. */
+export interface RecordEvent {
+  (tx: Tx, scope: Scope, event: NewEvent, announced?: AnnouncedEvent): Promise<StoredEvent>
+  /** Runs the statements that need no object in the round trip of the change; default: `record`. */
+  announce?(
+    tx: Tx,
+    scope: Scope,
+    event: Pick<NewEvent, 'type' | 'collection'>,
+  ): Promise<AnnouncedEvent>
+}
 
 const insertionWith = (id: 'object_id' | 'object_key') =>
   prepareStatement(
@@ -33,6 +54,8 @@ interface RecorderOptions {
   readonly random: Random
   /** The newest version: the shape of recorded objects. */
   readonly shape: string
+  /** Inserts the deliveries of an event. */
+  readonly outbox?: EarlySink
   readonly sinks: readonly Sink[]
   readonly trace?: TraceEvent | undefined
 }
@@ -42,26 +65,36 @@ export function createRecorder({
   clock,
   random,
   shape,
+  outbox,
   sinks,
   trace,
 }: RecorderOptions): RecordEvent {
   const nextId = createIdSequence('evt_', random)
-  return async (tx, scope, event) => {
+  const announce: NonNullable<RecordEvent['announce']> = async (
+    tx,
+    scope,
+    { type, collection },
+  ) => {
+    const now = clock.now()
+    const created = Math.floor(now / 1000)
+    const start = { scope, id: nextId(now), type, collection, shape, created }
+    return { start, sink: await outbox?.(tx, start) }
+  }
+  const record = async (
+    tx: Tx,
+    scope: Scope,
+    event: NewEvent,
+    announced?: AnnouncedEvent,
+  ): Promise<StoredEvent> => {
     // UTF-8 takes at most three bytes per UTF-16 unit: most objects need no count.
     const isLarge = event.object.length * 3 > EVENT_MAX_BYTES
     if (isLarge && Buffer.byteLength(event.object) > EVENT_MAX_BYTES) {
       throw new Failure('payload_too_large', 'The event of this change would exceed 256 KiB.')
     }
-    const now = clock.now()
-    const stored: StoredEvent = {
-      ...event,
-      scope,
-      id: nextId(now),
-      shape,
-      created: Math.floor(now / 1000),
-    }
+    const { start, sink } = announced ?? (await announce(tx, scope, event))
+    const stored: StoredEvent = { ...event, ...start }
     const insertion = typeof event.objectId === 'string' ? insertWithKey : insert
-    await tx.run(
+    tx.runLater(
       insertion([
         scope,
         stored.id,
@@ -75,10 +108,12 @@ export function createRecorder({
         trace?.(tx, stored) ?? null,
       ]),
     )
-    for (const sink of sinks) await sink(tx, stored)
+    await sink?.(tx, stored)
+    for (const inner of sinks) await inner(tx, stored)
     collectorOf(tx)?.push(stored)
     return stored
   }
+  return Object.assign(record, { announce })
 }
 
 const newestId = prepareStatement('SELECT max(id) AS id FROM gh_events WHERE scope = ?')

@@ -126,7 +126,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       const row = responseRow(scope, id)
       const stored: StoredOutcome = { ...outcome, scopes: [...call.principal!.scopes] }
       const response = vault.encrypt(RESPONSE_PURPOSE, row, JSON.stringify(stored))
-      await storeResponse(tx, scope, id, response, expiresAt)
+      storeResponse(tx, scope, id, response, expiresAt)
       return { outcome }
     }, options)
   }

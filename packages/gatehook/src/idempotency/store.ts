@@ -65,7 +65,7 @@ export const storeResponse = (
   id: Uint8Array,
   response: Uint8Array,
   expiresAt: number,
-) => tx.run(update([response, expiresAt, scope, id]))
+) => tx.runLater(update([response, expiresAt, scope, id]))
 
 export const purgeRecords = (db: Database, now: number): Promise<number> =>
   purgeInSlices(db, purge([now]))

@@ -18,15 +18,15 @@ const sum = prepareStatement(
  * Adds `difference`, which may be negative, to a total. `spread`: a number that differs between
  * writers, for example a row id; it selects the slot.
  */
-export async function addToTotal(
+export function addToTotal(
   tx: Tx,
   slots: number,
   scope: number,
   collection: string,
   spread: RowId,
   difference: number,
-): Promise<void> {
-  await tx.run(change([scope, collection, slotOf(spread, slots), difference]))
+): void {
+  tx.runLater(change([scope, collection, slotOf(spread, slots), difference]))
 }
 
 /** The last characters of a text are random; their codes are. */

@@ -7,6 +7,7 @@ import { overloadFailure } from '../http/egress.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { TurnKey } from '../kernel/turns.ts'
 import type { Database, Reader, Value } from '../storage/database.ts'
+import { runTogether } from '../storage/together.ts'
 import {
   BoundsExceeded,
   CONCURRENT_BOUNDS,
@@ -281,6 +282,7 @@ export async function readKeysetPage(task: ListTask): Promise<PageContent & { mo
 /** Reads a page by number from the nearer end, with the total of the same snapshot. */
 export async function readNumberedPage(task: ListTask): Promise<NumberedPage> {
   const ordered = !hasCounter(task) || !isServedByIndex(createWalk(task))
+  if (!ordered && task.request.offset === 0 && !task.collection.wide) return readFirstPage(task)
   return readWithinBounds(task, (reader, bounds) => readPageAtOffset(task, reader, bounds), {
     ordered,
   })
@@ -291,6 +293,24 @@ const hasCounter = ({ collection, rowScope, request }: ListTask): boolean =>
   collection.hasStoredTotal === true &&
   rowScope.owner === undefined &&
   request.filters.length + request.terms.length === 0
+
+/** Reads the first page, and its total from the counter, in one round trip. */
+function readFirstPage(task: ListTask): Promise<NumberedPage> {
+  const { db, collection, rowScope, request } = task
+  return db.snapshot(
+    async (reader) => {
+      const next = readAlongIndex(reader, createWalk(task))
+      const [total, { rows, items, isCut }] = await runTogether(
+        reader,
+        () => readTotal(reader, rowScope.scope, collection.name),
+        () => fillPage(task, next, request.limit, 0),
+      )
+      if (isCut) throw createPageTooLarge(request, rows.length)
+      return { rows, items, total }
+    },
+    { single: true },
+  )
+}
 
 async function readPageAtOffset(
   task: ListTask,

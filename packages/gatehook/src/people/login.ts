@@ -22,10 +22,11 @@ import { Failure } from '../kernel/failure.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Reader, Tx } from '../storage/database.ts'
+import { runTogether } from '../storage/together.ts'
 import { LOGIN_CLIENT_ID, type Tokens } from '../tokens/api.ts'
 import type { Devices } from './devices.ts'
 import type { Hasher } from './password.ts'
-import { type ClaimsHook, type Directory, loadPerson, type Person } from './person.ts'
+import { type ClaimsHook, type Directory, loadPerson, type Person, toPerson } from './person.ts'
 import type { ClientAccount, RecognizedClients, SignInClient } from './recognized-clients.ts'
 import { type LoginInput, signInOperations } from './sign-in-operations.ts'
 import * as store from './store.ts'
@@ -110,9 +111,14 @@ export function createSignInApi(
       await store.updateLastSignIn(tx, resource, id, clock.now())
     },
     async findPerson(reader, scope, subject) {
-      const account = await store.findById(reader, resource, Number(subject))
+      const id = Number(subject)
+      const [account, row] = await runTogether(
+        reader,
+        () => store.findById(reader, resource, id),
+        () => directory.find(reader, scope, id),
+      )
       if (account?.disabled !== 0 || account.scope !== scope) return undefined
-      const person = await loadPerson(reader, account, directory, claims)
+      const person = row && toPerson(account, row, claims)
       return person && { ...person, suspended: account.suspended !== 0 }
     },
   }

@@ -82,7 +82,16 @@ export async function loadPerson(
 ): Promise<Person | undefined> {
   const scope = credential.scope as Scope
   const row = await directory.find(reader, scope, credential.id)
-  if (!row) return undefined
+  return row && toPerson(credential, row, hook)
+}
+
+/** Returns the person of a credential and its row. */
+export function toPerson(
+  credential: CredentialRow,
+  row: DirectoryRow,
+  hook: ClaimsHook | undefined,
+): Person {
+  const scope = credential.scope as Scope
   const name = typeof row.name === 'string' ? row.name : undefined
   const role = credential.role ?? undefined
   const person = {

@@ -73,7 +73,7 @@ export function createDeletion(
       if (rules.length > 0) await runRules(tx, target, 'delete', { before: row })
       await releaseReferrers(tx, target, softDeletion !== undefined)
       const after = await remove(tx, target, row)
-      await addToTotal(tx, counterSlots, reach.scope, name, id, -1)
+      addToTotal(tx, counterSlots, reach.scope, name, id, -1)
       await recordEvent(tx, reach, eventType('deleted'), after)
     },
     async restore(tx, target) {
@@ -91,7 +91,7 @@ export function createDeletion(
       await checks.checkReferences(tx, reach, restored)
       const changes = { ...values, [DELETED_FIELD]: null }
       const after = await checks.checkUnique(() => mark(tx, target, row, changes))
-      await addToTotal(tx, counterSlots, reach.scope, name, id, 1)
+      addToTotal(tx, counterSlots, reach.scope, name, id, 1)
       return recordEvent(tx, reach, eventType('restored'), after)
     },
     async erase(tx, target) {

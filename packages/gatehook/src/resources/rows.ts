@@ -3,12 +3,14 @@
  * counter and checks (§6.5), in the newest shape.
  */
 
+import type { AnnouncedEvent } from '../events/store.ts'
 import { isSameValue } from '../fields/forms.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { createRowId, type RowId } from '../kernel/row-id.ts'
 import { addToTotal } from '../lists/counters.ts'
 import type { Tx } from '../storage/database.ts'
+import { runTogether } from '../storage/together.ts'
 import { type ComputeRow, rowComputer, storedComputations } from './computed.ts'
 import { derivedRefresher } from './derived.ts'
 import { readChangedValues } from './own-values.ts'
@@ -63,6 +65,7 @@ export function createRows(
   const complete = changeCompleter(definition, runRules, computeRow)
   const writeChanges = changeWriter(definition, { store, checks, computeRow }, deps)
   const recordEvent = eventRecorder(definition, newest, deps)
+  const insertRow = rowInserter(definition, { store, checks }, recordEvent, deps)
   const createUncounted: ResourceRows['create'] = async (tx, reach, values) => {
     const row: AnyRow = { ...newest.defaults, ...values }
     const now = clock.now()
@@ -74,12 +77,10 @@ export function createRows(
     }
     computeRow(row)
     checks.checkRules(row)
-    await checks.checkReferences(tx, reach, row)
     if (idPrefix !== undefined) row.id = createRowId(idPrefix, now, random)
-    row.id = await checks.checkUnique(() => store.insert(tx, reach.scope, row))
-    return recordEvent(tx, reach, eventType('created'), row)
+    return insertRow(tx, reach, row)
   }
-  const addCreated: ResourceRows['addCreated'] = (tx, { scope }, { id }, count) =>
+  const addCreated: ResourceRows['addCreated'] = async (tx, { scope }, { id }, count) =>
     addToTotal(tx, counterSlots, scope, name, id as RowId, count)
 
   const deletion = createDeletion(definition, deps, {
@@ -144,12 +145,40 @@ function eventRecorder(
     { scope }: RowReach,
     type: string | undefined,
     row: AnyRow,
+    announced?: AnnouncedEvent,
   ): Promise<WrittenRow> => {
     if (refreshDerived) await refreshDerived(tx, scope, row)
     const text = newest.encode(row)
     const event = { collection: name, objectId: row.id as RowId, object: text }
-    if (type) await record(tx, scope as Scope, { type, ...event })
+    if (type) await record(tx, scope as Scope, { type, ...event }, announced)
     return { row, text }
+  }
+}
+
+/**
+ * Returns a function that inserts a row and records its event. Where each statement is a round
+ * trip, it inserts the row beside the check of its references, which may roll it back.
+ */
+function rowInserter(
+  { name, events }: ResourceDefinition,
+  { store, checks }: Pick<RowParts, 'store' | 'checks'>,
+  recordEvent: ReturnType<typeof eventRecorder>,
+  { record }: Pick<RowDeps, 'record'>,
+) {
+  const type = events.find((event) => event.endsWith('.created'))
+  const announce = async (tx: Tx, { scope }: RowReach) =>
+    type === undefined
+      ? undefined
+      : record.announce?.(tx, scope as Scope, { type, collection: name })
+  return async (tx: Tx, reach: RowReach, row: AnyRow): Promise<WrittenRow> => {
+    const [, id, announced] = await runTogether(
+      tx,
+      () => checks.checkReferences(tx, reach, row),
+      () => checks.checkUnique(() => store.insert(tx, reach.scope, row)),
+      () => announce(tx, reach),
+    )
+    row.id = id
+    return recordEvent(tx, reach, type, row, announced)
   }
 }
 

@@ -3,7 +3,7 @@
  * sequence with one Sync: after a statement that fails it executes none of the others. So BEGIN and
  * COMMIT can be part of a batch: a statement never runs outside its transaction.
  */
-import pg from 'pg'
+import type pg from 'pg'
 
 export interface BatchStatement {
   readonly text: string
@@ -18,7 +18,7 @@ export interface BatchStatement {
 }
 
 /** The part of a connection of pg that a batch uses. */
-interface Connection {
+interface WireConnection {
   readonly stream: { cork(): void; uncork(): void }
   /** The texts of the statements that the server has prepared, by name. */
   readonly parsedStatements: Readonly<Record<string, string>>
@@ -40,26 +40,29 @@ interface Result extends pg.QueryResult {
   addCommandComplete(message: unknown): void
 }
 
+/** Creates an empty result of pg. */
+type CreateResult = (mode: 'array' | '') => object
+
 const toParameter = (value: unknown): unknown => {
   if (value === null || value instanceof Buffer) return value
   return value instanceof Uint8Array ? Buffer.from(value) : String(value)
 }
 
 /** A query of pg with several statements (its `Submittable`), which pg calls with each message. */
-class Batch {
+class StatementBatch {
   readonly #statements: readonly BatchStatement[]
-  readonly #types: pg.CustomTypesConfig
+  readonly #create: CreateResult
   readonly #onEnd: () => void
   #index = 0
   #result: Result
 
   constructor(
     statements: readonly BatchStatement[],
-    types: pg.CustomTypesConfig,
+    createResult: CreateResult,
     onEnd: () => void,
   ) {
     this.#statements = statements
-    this.#types = types
+    this.#create = createResult
     this.#onEnd = onEnd
     this.#result = this.#createResult()
   }
@@ -74,7 +77,7 @@ class Batch {
   }
 
   /** Sends all statements in one write. */
-  submit(connection: Connection): void {
+  submit(connection: WireConnection): void {
     const preparedNames = new Set<string>()
     connection.stream.cork()
     try {
@@ -126,10 +129,7 @@ class Batch {
 
   #createResult(): Result {
     const isArray = this.#statements[this.#index]?.arrays
-    return new pg.Result(
-      isArray ? 'array' : '',
-      this.#types as typeof pg.types,
-    ) as unknown as Result
+    return this.#create(isArray ? 'array' : '') as Result
   }
 }
 
@@ -137,8 +137,8 @@ class Batch {
 export const sendBatch = (
   session: pg.ClientBase,
   statements: readonly BatchStatement[],
-  types: pg.CustomTypesConfig,
+  createResult: CreateResult,
 ): Promise<void> =>
   new Promise((resolve) => {
-    session.query(new Batch(statements, types, resolve) as unknown as pg.Query)
+    session.query(new StatementBatch(statements, createResult, resolve) as unknown as pg.Query)
   })

@@ -6,7 +6,8 @@
 import type pg from 'pg'
 import type { Statement } from './database.ts'
 import type { BatchStatement } from './postgres-batch.ts'
-import type { ResultShape, Session, Sessions } from './postgres-session.ts'
+import type { ResultShape } from './postgres-send.ts'
+import type { Session, Sessions } from './postgres-session.ts'
 
 const ignore = (): void => {}
 

@@ -18,12 +18,17 @@ import {
 } from './postgres-errors.ts'
 import { createHosts, type PostgresHosts } from './postgres-hosts.ts'
 import { createReadLanes } from './postgres-lanes.ts'
+import {
+  createNames,
+  createSender,
+  type ResultShape,
+  type SendStatement,
+  sendInTransaction,
+} from './postgres-send.ts'
 import { compareHosts, createTimelineGuard, type TimelineGuard } from './postgres-timeline.ts'
 import { checkValues } from './transaction.ts'
 
 const CONNECTIONS = { transactions: 10, reads: 4 }
-/** Named prepared statements, which take memory per connection. Further texts have no name. */
-const NAMED_STATEMENTS_MAX = 1_000
 /** Values of `synchronous_commit`: a commit waits for the disk of the primary, or of a standby. */
 const COMMIT_MODES = { local: 'local', replica: 'on' } as const
 
@@ -40,13 +45,10 @@ const types: pg.CustomTypesConfig = {
   },
 }
 
-export type Session = pg.ClientBase
+const createResult = (mode: 'array' | ''): object =>
+  new pg.Result(mode, types as unknown as typeof pg.types)
 
-export interface ResultShape {
-  readonly arrays?: boolean
-  /** A clause after the text: the row lock, or RETURNING. */
-  readonly suffix?: string
-}
+export type Session = pg.ClientBase
 
 export interface Sessions {
   /** Connections for transactions. */
@@ -68,7 +70,7 @@ export interface Sessions {
   /** Replaces all connections, at most once a second: the server of one rejects writes. */
   leaveStandby(): void
   /** Sends a statement; `rows` are objects, or arrays if `shape.arrays`. */
-  send(session: Session, statement: Statement, shape?: ResultShape): Promise<pg.QueryResult>
+  readonly send: SendStatement
   /** Returns the name under which a connection prepares a text; undefined: it has none. */
   nameOf(text: string): string | undefined
   /** Sends statements in one round trip; resolves at its end. */
@@ -145,7 +147,7 @@ export async function openSessions(
     commitsInBatch: durability !== 'replica' || isSyncDelayed,
     commit: commitReplicated,
     nameOf,
-    sendBatch: (session, statements) => sendBatch(session, statements, types),
+    sendBatch: (session, statements) => sendBatch(session, statements, createResult),
     onPromotion: guard.onPromotion,
     leaveStandby() {
       if (!generations.isOld()) return
@@ -319,47 +321,6 @@ async function requireUtf8(connect: Sessions['connect'], hosts: PostgresHosts): 
 
 const logBrokenConnection = (log: Log, error: Error): void =>
   log.warn({ err: error }, 'a connection to the database broke')
-
-/** Creates the function that names statements; behind a pooler, `hasNames` is false. */
-function createNames(hasNames: boolean): Sessions['nameOf'] {
-  const names = new Map<string, string>()
-  return (text) => {
-    if (!hasNames) return undefined
-    let name = names.get(text)
-    if (name === undefined && names.size < NAMED_STATEMENTS_MAX) {
-      names.set(text, (name = `gh${names.size}`))
-    }
-    return name
-  }
-}
-
-const createSender =
-  (nameOf: Sessions['nameOf']): Sessions['send'] =>
-  (session, statement, shape) => {
-    const text = statement.text + (shape?.suffix ?? '')
-    const name = statement.planned ? undefined : nameOf(text)
-    return session.query({
-      text,
-      values: statement.values as unknown[],
-      ...(name !== undefined && { name }),
-      ...(shape?.arrays && { rowMode: 'array' }),
-    } as pg.QueryConfig)
-  }
-
-/**
- * Sends a read as a transaction in one round trip: behind a pooler, its session has the settings of
- * others, and the order of UNION ALL depends on them.
- */
-const sendInTransaction =
-  (send: Sessions['send'], localSettings: string): Sessions['send'] =>
-  async (session, statement, shape) => {
-    const [, result] = await Promise.all([
-      session.query(`BEGIN${localSettings}`),
-      send(session, statement, shape),
-      session.query('COMMIT'),
-    ])
-    return result
-  }
 
 async function dedicate<T>(
   source: ConnectionSource,

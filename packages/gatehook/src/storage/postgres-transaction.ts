@@ -17,7 +17,8 @@ import {
   UnreplicatedError,
 } from './postgres-errors.ts'
 import { StatementQueue } from './postgres-queue.ts'
-import type { ResultShape, Session, Sessions } from './postgres-session.ts'
+import type { ResultShape } from './postgres-send.ts'
+import type { Session, Sessions } from './postgres-session.ts'
 import {
   checkValues,
   runInSavepoint,

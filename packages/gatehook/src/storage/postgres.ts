@@ -22,7 +22,8 @@ import { isTimeout } from './postgres-errors.ts'
 import { HORIZON, OWN_HORIZON } from './postgres-horizon.ts'
 import { createIndexes, dropIndexes, readIndexBuilds } from './postgres-indexes.ts'
 import { type MigrationDeps, migrateWithShortWaits } from './postgres-migration.ts'
-import { openSessions, type ResultShape, type Sessions } from './postgres-session.ts'
+import type { ResultShape } from './postgres-send.ts'
+import { openSessions, type Sessions } from './postgres-session.ts'
 import {
   ATTEMPTS_MAX,
   LONG_READ,

@@ -302,5 +302,5 @@ async function storeBodyFor(
 ): Promise<void> {
   const event = await findEvent(tx, scope, id)
   const body = event && renderBody(deps, event, version)
-  if (event && body !== undefined) await storeBody(tx, event, version, body)
+  if (event && body !== undefined) storeBody(tx, event, version, body)
 }

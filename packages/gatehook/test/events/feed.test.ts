@@ -8,6 +8,7 @@ import { wallClock } from '../../src/kernel/clock.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import type { Database, Tx } from '../../src/storage/database.ts'
+import { sql } from '../../src/storage/sql.ts'
 
 const scope = scopeOf(1, 'test')
 const other = scopeOf(2, 'live')
@@ -76,6 +77,7 @@ test('the feed includes the events of a late commit [postgres]', async (t) => {
   const [inside, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const late = db.write(async (tx) => {
     await addEvent(tx, 1)
+    await tx.get(sql`SELECT 1 AS sent`)
     inside.resolve()
     await goOn.promise
     await addEvent(tx, 2)
