@@ -30,6 +30,8 @@ export function addDryRuns(document: JsonSchema): void {
   }
 }
 
+const EVENT_TYPE = 'thing.created'
+
 const events = {
   description: 'The events that the caller may read.',
   type: 'array',
@@ -37,11 +39,11 @@ const events = {
     type: 'object',
     required: ['type', 'data'],
     properties: {
-      type: { type: 'string', description: 'The type.', examples: ['thing.created'] },
+      type: { type: 'string', description: 'The type.', examples: [EVENT_TYPE] },
       data: { type: 'object', description: 'The object of the event.' },
     },
   },
-  examples: [[{ type: 'thing.created', data: { object: { id: 121 } } }]],
+  examples: [[{ type: EVENT_TYPE, data: { object: { id: 121 } } }]],
 }
 
 const deliveries = {
@@ -52,7 +54,7 @@ const deliveries = {
     required: ['webhook_id', 'event_type', 'api_version'],
     properties: {
       webhook_id: { type: 'string', description: 'The registration.', examples: ['wh_5Q8mZ2'] },
-      event_type: { type: 'string', description: 'The type.', examples: ['thing.created'] },
+      event_type: { type: 'string', description: 'The type.', examples: [EVENT_TYPE] },
       api_version: { type: 'string', description: 'The version of the body.', examples: ['v2'] },
     },
   },

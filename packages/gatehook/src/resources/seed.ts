@@ -8,8 +8,9 @@ import { readTotal } from '../lists/counters.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { createCatalog, newestVersion } from './catalog.ts'
 import { wholeScope } from './ownership.ts'
-import { type AnyRow, STATE_FIELD } from './resource.ts'
+import { type AnyRow, type ResourceDefinition, STATE_FIELD } from './resource.ts'
 import type { ResourceRows } from './rows.ts'
+import { sampleValue } from './sample.ts'
 import { orderByReference, type ServiceDefinition } from './service.ts'
 
 /** Rows of a resource with references, and of one without. */
@@ -62,14 +63,38 @@ export async function seedService(
       if ((await readTotal(tx, scope, name)) > 0) return {}
       const ids: RowId[] = []
       idsByResource.set(name, ids)
+      const rows = catalog.rowsOf(name)
       for (let n = 0; n < rowCount; n++) {
         now += stepMs
-        ids.push(await seedRow(tx, scope, catalog.rowsOf(name), n, idsByResource))
+        const values = sampleValues(rows.definition, n, idsByResource)
+        if (values === undefined) break
+        ids.push(await seedRow(tx, scope, rows, n, values))
       }
-      counts[name] = rowCount
+      counts[name] = ids.length
     }
     return counts
   })
+}
+
+/**
+ * Returns the n-th sample row with references to seeded rows, and with a value of each required
+ * field that `.sample()` omits. Undefined if such a field refers to no seeded row or is unique.
+ */
+function sampleValues(
+  { fields, sample, unique }: ResourceDefinition,
+  n: number,
+  idsByResource: ReadonlyMap<string, readonly RowId[]>,
+): AnyRow | undefined {
+  const values: AnyRow = { ...sample!(n) }
+  for (const [field, spec] of Object.entries(fields)) {
+    const ids = spec.target ? (idsByResource.get(spec.target) ?? []) : []
+    if (ids.length > 0) values[field] ??= ids[(n * 7) % ids.length]
+    if (values[field] !== undefined || spec.write !== 'required') continue
+    const isUnique = spec.unique || unique.some((members) => members.includes(field))
+    if (spec.target || isUnique) return undefined
+    values[field] = sampleValue(field, spec)
+  }
+  return values
 }
 
 async function seedRow(
@@ -77,14 +102,9 @@ async function seedRow(
   scope: Scope,
   rows: ResourceRows,
   n: number,
-  idsByResource: ReadonlyMap<string, readonly RowId[]>,
+  values: AnyRow,
 ): Promise<RowId> {
-  const { fields, sample, actions } = rows.definition
-  const values: AnyRow = { ...sample!(n) }
-  for (const [field, spec] of Object.entries(fields)) {
-    const ids = spec.target ? (idsByResource.get(spec.target) ?? []) : []
-    if (ids.length > 0) values[field] ??= ids[(n * 7) % ids.length]
-  }
+  const { actions } = rows.definition
   const reach = wholeScope(scope)
   let { row } = await rows.create(tx, reach, values)
   // Row n takes n mod 5 steps through the states.
