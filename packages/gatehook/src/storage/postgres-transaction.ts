@@ -81,6 +81,8 @@ class PostgresTx implements Tx {
   readonly #session: Session
   readonly #queue: StatementQueue
   readonly #transaction: Transaction
+  /** The number of savepoints around the current statement. */
+  #depth = 0
 
   constructor(session: Session, queue: StatementQueue, transaction: Transaction) {
     this.#session = session
@@ -130,13 +132,15 @@ class PostgresTx implements Tx {
   async attempt<T>(change: () => Promise<T>): Promise<T> {
     const queue = this.#queue
     const position = queue.position
+    // The release of an inner savepoint may be discarded before it is sent: names must differ.
+    const name = `attempt_${++this.#depth}`
     const savepoint = {
-      set: () => queue.addCommand('SAVEPOINT attempt'),
-      release: () => queue.addCommand('RELEASE SAVEPOINT attempt'),
+      set: () => queue.addCommand(`SAVEPOINT ${name}`),
+      release: () => queue.addCommand(`RELEASE SAVEPOINT ${name}`),
       rollBack: async () => {
         if (!queue.hasSent(position)) return queue.discardFrom(position)
         await queue.reset()
-        await this.#session.query('ROLLBACK TO SAVEPOINT attempt; RELEASE SAVEPOINT attempt')
+        await this.#session.query(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`)
       },
     }
     try {
@@ -144,6 +148,8 @@ class PostgresTx implements Tx {
     } catch (error) {
       // `write` must receive a deadlock, even if the caller catches it.
       throw isRetryable(error) ? this.#transaction.fail(error) : error
+    } finally {
+      this.#depth--
     }
   }
 
