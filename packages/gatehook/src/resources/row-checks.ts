@@ -5,6 +5,7 @@
 import type { Failure, FieldError } from '../kernel/failure.ts'
 import type { RowId } from '../kernel/row-id.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
+import { runTogether } from '../storage/together.ts'
 import { listInputs } from './computed.ts'
 import { owningField, type RowReach } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
@@ -64,15 +65,16 @@ export function createRowChecks(
     },
     async checkReferences(tx, { scope, owner, refersTo }, values) {
       const wholeScope = { scope, owner: undefined }
-      for (const [field, spec] of references) {
+      const check = async ([field, { target }]: (typeof references)[number]) => {
         const id = values[field] as RowId | null | undefined
         const isLimited = field === owning && owner !== undefined
-        if (id === undefined || (id === null && !isLimited)) continue
-        const reach = isLimited ? { scope, owner } : refersTo ? refersTo(spec.target!) : wholeScope
-        if (id !== null && reach && (await storeOf(spec.target!).hold(tx, reach, id))) continue
-        const message = `is not the id of a row of ${spec.target}`
+        if (id === undefined || (id === null && !isLimited)) return
+        const reach = isLimited ? { scope, owner } : refersTo ? refersTo(target!) : wholeScope
+        if (id !== null && reach && (await storeOf(target!).hold(tx, reach, id))) return
+        const message = `is not the id of a row of ${target}`
         throw validationFailure([{ pointer: `/${field}`, code: 'not_found', message }])
       }
+      await runTogether(tx, ...references.map((reference) => () => check(reference)))
     },
     async checkUnique(change) {
       try {
