@@ -76,6 +76,11 @@ class StatementBatch {
     return this.#statements[this.#index]?.text
   }
 
+  /** The texts of all statements, for those who watch what a connection sends. */
+  get texts(): readonly string[] {
+    return this.#statements.map(({ text }) => text)
+  }
+
   /** Sends all statements in one write. */
   submit(connection: WireConnection): void {
     const preparedNames = new Set<string>()

@@ -41,13 +41,18 @@ const paths = new AsyncLocalStorage<Path>()
 const sent: Record<Path, Set<string>> = { request: new Set(), delivery: new Set() }
 const { query } = pg.Client.prototype
 
+/** Reads the texts of a query, or of several that share a round trip. */
+function readTexts(query: unknown): readonly string[] {
+  if (typeof query === 'string') return [query]
+  const { text, texts } = query as { text?: string; texts?: readonly string[] }
+  return texts ?? (text ? [text] : [])
+}
+
 before(async () => {
   await loadModule()
   pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
-    const [config] = args
-    const text = typeof config === 'string' ? config : (config as { text?: string }).text
     const path = paths.getStore()
-    if (text && path) sent[path].add(text)
+    if (path) for (const text of readTexts(args[0])) sent[path].add(text)
     return Reflect.apply(query, this, args)
   } as typeof query
 })
