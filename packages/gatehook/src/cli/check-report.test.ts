@@ -17,6 +17,7 @@ test('a break names each caller with its number of requests', () => {
     remaining: [],
     unlocked: [],
     routes: [],
+    uncompared: ['orders: rules of create'],
     callers: [{ version: 'v1', callers }],
     file: 'api.lock.json',
     today: '2026-11-23',
@@ -24,6 +25,7 @@ test('a break names each caller with its number of requests', () => {
   })
   assert.match(text, /^ {2}v1 {2}Acme \(cus_1\): 2 requests, the last on 2026-11-23$/m)
   assert.match(text, /^ {2}v1 {2}anonymous: 1 request, the last on 2026-11-23$/m)
+  assert.match(text, /does not compare this code[^\n]*\n {2}orders: rules of create$/)
 })
 
 test('the remedy for a break of an own route is fields({…}).before(…)', () => {
@@ -40,6 +42,7 @@ test('the remedy for a break of an own route is fields({…}).before(…)', () =
       remaining: [{ version: 'v1', breaks: [finding], additions: [] }],
       unlocked: [],
       routes,
+      uncompared: [],
       callers: undefined,
       file: 'api.lock.json',
       today: '2026-11-23',

@@ -15,6 +15,8 @@ export interface Checked {
   readonly unlocked: readonly string[]
   /** The routes of own code: `POST /quotes/{id}`. */
   readonly routes: readonly string[]
+  /** The rules of each resource that the gate cannot compare. */
+  readonly uncompared: readonly string[]
 }
 
 export interface VersionCallers {
@@ -37,10 +39,19 @@ export type Rewrite = 'not requested' | 'updated' | 'accepted' | 'refused'
 
 export function reportOf(report: CheckReport): string {
   const brokenVersions = report.verdicts.filter(({ breaks }) => breaks.length > 0)
-  return (brokenVersions.length > 0 ? breakLines(report, brokenVersions) : passLines(report)).join(
-    '\n',
-  )
+  const lines = brokenVersions.length > 0 ? breakLines(report, brokenVersions) : passLines(report)
+  return [...lines, ...uncomparedLines(report)].join('\n')
 }
+
+/** Names code that can reject requests, and that no lock describes. */
+const uncomparedLines = ({ uncompared }: CheckReport): string[] =>
+  uncompared.length === 0
+    ? []
+    : [
+        '',
+        dim('The gate does not compare this code, which can reject requests:'),
+        ...uncompared.map((sentence) => dim(`  ${sentence}`)),
+      ]
 
 function passLines({ verdicts, unlocked, file, rewrite }: CheckReport): string[] {
   const additions = mergedFindings(verdicts, ({ additions }) => additions)

@@ -22,7 +22,8 @@ import { type Clock, wallClock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { createLog } from '../kernel/log.ts'
 import { findNarrowings } from '../resources/change-check.ts'
-import { promisedRules } from '../resources/promised-rules.ts'
+import { EXTERNAL_EVENT_SCOPE } from '../resources/event-types.ts'
+import { describeUncomparedRules, promisedRules } from '../resources/promised-rules.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import { openDatabase } from '../storage/open.ts'
@@ -51,6 +52,11 @@ export function promisesOf(service: ServiceDefinition): Map<string, VersionPromi
 
 function documentsOf(service: ServiceDefinition): Map<string, VersionPromise> {
   const catalog = catalogOf(service)
+  const scopesByEvent = service.externalEvents.map(({ type, scope = EXTERNAL_EVENT_SCOPE }) => [
+    type,
+    scope,
+  ])
+  const events = scopesByEvent.length > 0 && { externalEvents: Object.fromEntries(scopesByEvent) }
   return new Map(
     catalog.versions.map((version) => {
       const fields = [...catalog.entries].map(([name, { shapes }]) => [
@@ -63,7 +69,7 @@ function documentsOf(service: ServiceDefinition): Map<string, VersionPromise> {
       ])
       const document = openApiOf(version, catalog)
       const promise = { fields: Object.fromEntries(fields), rules: Object.fromEntries(rules) }
-      return [version, { ...promise, document }]
+      return [version, { ...promise, document, ...events }]
     }),
   )
 }
@@ -82,7 +88,10 @@ export function check(service: ServiceDefinition, lock: Lock): Checked {
   const routes = service.routes.map(
     ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
   )
-  return { verdicts, mend, remaining, unlocked, routes }
+  const uncompared = service.resources.flatMap(
+    (resource) => describeUncomparedRules(resource) ?? [],
+  )
+  return { verdicts, mend, remaining, unlocked, routes, uncompared }
 }
 
 /** Returns the promises with the suggested `.before()` stubs, whose conversions do not run. */

@@ -4,6 +4,7 @@
  */
 import { type BeforeStub, beforeStub } from './before-stub.ts'
 import { diffDocuments } from './document-diff.ts'
+import { diffEvents } from './event-diff.ts'
 import { findSplit, listedFields } from './field-split.ts'
 import type { OperationFinding } from './finding.ts'
 import { type Lock, lockOf, type VersionPromise } from './lock.ts'
@@ -32,6 +33,7 @@ export function compareWithLock(
       ? [
           ...diffDocuments(document, current.document),
           ...diffRules(rules ?? {}, current.rules ?? {}, fields),
+          ...diffEvents(promise, current),
           ...narrowingFindings(current, recorded),
         ]
       : [undeclaredFinding(version)]

@@ -36,6 +36,8 @@ export type LockedFields = Readonly<Record<string, LockedField>>
 export interface LockedRules {
   readonly limits: readonly { readonly fields: readonly string[]; readonly sentence: string }[]
   readonly effects: readonly string[]
+  /** Days in which callers can restore a deleted row. Undefined if they cannot. */
+  readonly purgeAfterDays?: number
 }
 
 export interface VersionPromise {
@@ -50,6 +52,8 @@ export interface VersionPromise {
   readonly narrowings?: readonly string[]
   /** By resource. Undefined in the lock of a release that did not record them. */
   readonly rules?: Readonly<Record<string, LockedRules>>
+  /** The event types that no resource emits, and the scope that reads each. */
+  readonly externalEvents?: Readonly<Record<string, string>>
 }
 
 /** A break that the team has reviewed and accepted. */
@@ -77,13 +81,14 @@ export const lockOf = (
   lock: 1,
   ...(accepted.length > 0 && { accepted }),
   versions: Object.fromEntries(
-    [...versions].map(([name, { fields, document, narrowings, rules }]) => [
+    [...versions].map(([name, { fields, document, narrowings, rules, externalEvents }]) => [
       name,
       {
         fields: withoutDescriptions(fields),
         document: promisedDocument(document),
         ...(narrowings && { narrowings }),
         ...(rules && { rules }),
+        ...(externalEvents && { externalEvents }),
       },
     ]),
   ),
@@ -121,9 +126,9 @@ export function parseLock(text: string, file: string): Lock {
 const isObject = (value: unknown): value is Node => nodeOf(value) === value
 
 function isPromise(value: unknown): boolean {
-  const { fields, document, narrowings = [], rules = {} } = nodeOf(value)
+  const { fields, document, narrowings = [], rules = {}, externalEvents = {} } = nodeOf(value)
   if (!isObject(fields) || !isObject(document) || !isObject(document.paths)) return false
-  if (!Array.isArray(narrowings) || !isRules(rules)) return false
+  if (!Array.isArray(narrowings) || !isRules(rules) || !isObject(externalEvents)) return false
   const specs = Object.values(fields).flatMap((specs) =>
     isObject(specs) ? Object.values(specs) : [specs],
   )
@@ -133,8 +138,9 @@ function isPromise(value: unknown): boolean {
 const isRules = (value: unknown): boolean =>
   isObject(value) &&
   Object.values(value).every((rules) => {
-    const { limits, effects } = nodeOf(rules)
+    const { limits, effects, purgeAfterDays = 1 } = nodeOf(rules)
     return (
+      typeof purgeAfterDays === 'number' &&
       Array.isArray(effects) &&
       Array.isArray(limits) &&
       limits.every((limit) => Array.isArray(nodeOf(limit).fields))

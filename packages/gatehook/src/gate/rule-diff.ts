@@ -8,7 +8,7 @@ export function diffRules(
   current: Readonly<Record<string, LockedRules>>,
   fields: Readonly<Record<string, LockedFields>>,
 ): OperationFinding[] {
-  return Object.entries(promised).flatMap(([resource, { limits, effects }]) => {
+  return Object.entries(promised).flatMap(([resource, { limits, effects, purgeAfterDays }]) => {
     const now = current[resource]
     if (!now) return [] // The paths of the resource are removed, which the documents show.
     const oldLimits = limits.map(({ sentence }) => sentence)
@@ -24,8 +24,24 @@ export function diffRules(
       ...lostEffects.map((effect) =>
         ruleFinding(`${effect}: this no longer holds, and callers rely on it.`),
       ),
+      ...purgeFindings(resource, purgeAfterDays, now.purgeAfterDays),
     ]
   })
+}
+
+/** A resource without restores lacks their paths, which the documents show. */
+function purgeFindings(
+  resource: string,
+  promisedDays: number | undefined,
+  days: number | undefined,
+): OperationFinding[] {
+  if (promisedDays === undefined || days === undefined || days >= promisedDays) return []
+  return [
+    ruleFinding(
+      `${resource}: deleted rows are purged after ${days} days instead of ${promisedDays}, and ` +
+        'callers restore them until then.',
+    ),
+  ]
 }
 
 const ruleFinding = (sentence: string): OperationFinding => ({

@@ -14,6 +14,8 @@ interface PromisedRules {
   readonly limits: readonly { readonly fields: readonly string[]; readonly sentence: string }[]
   /** A removed one breaks callers. */
   readonly effects: readonly string[]
+  /** Days in which callers can restore a deleted row. */
+  readonly purgeAfterDays?: number
 }
 
 /** Returns the rules in the names of a version. */
@@ -21,7 +23,7 @@ export function promisedRules(
   definition: ResourceDefinition,
   { chain, specs }: Pick<VersionShape, 'chain' | 'specs'>,
 ): PromisedRules {
-  const { name, fields, checks, editable, search, events, actions } = definition
+  const { name, fields, checks, editable, search, events, actions, softDeletion } = definition
   const oldNames = (names: readonly string[]): string[] =>
     [...new Set(names.map(chain.oldFieldOf))].sort()
   const states = specs[STATE_FIELD]?.values ?? []
@@ -60,7 +62,27 @@ export function promisedRules(
   return {
     limits: limits.map((limit) => ({ ...limit, sentence: `${name}: ${limit.sentence}` })),
     effects: [...new Set(effects)].map((effect) => `${name}: ${effect}`),
+    ...(softDeletion?.scope !== undefined && {
+      purgeAfterDays: softDeletion.purgeAfterMs / DAY_MS,
+    }),
   }
+}
+
+const DAY_MS = 86_400_000
+
+/** Returns the rules of a resource that only their code describes; undefined without any. */
+export function describeUncomparedRules({
+  name,
+  checks,
+  rules,
+}: Pick<ResourceDefinition, 'name' | 'checks' | 'rules'>): string | undefined {
+  const count = checks.filter(({ checkName }) => checkName === undefined).length
+  const operations = [...new Set(rules.map(({ operation }) => operation))]
+  const parts = [
+    ...(count > 0 ? [`${count === 1 ? 'a check' : `${count} checks`} without a name`] : []),
+    ...(operations.length > 0 ? [`rules of ${operations.join(', ')}`] : []),
+  ]
+  return parts.length > 0 ? `${name}: ${parts.join('; ')}` : undefined
 }
 
 const actionEffects = (

@@ -114,6 +114,56 @@ test('rules of new fields, and rules that accept more, are no breaks', () => {
   for (const shows of harmless) assert.deepEqual(breaksOf(definitionOf(shows)), [])
 })
 
+test('a removed event type, and another scope that reads it, are breaks', () => {
+  const eventsOf = (...externalEvents: (string | { type: string; scope: string })[]) =>
+    service({
+      name: 's',
+      versions: { v1: { released: '2025-01-01' } },
+      resources: [halls],
+      externalEvents,
+    }).definition
+  const old = eventsOf('payment.succeeded', { type: 'payment.failed', scope: 's:read' })
+  const promised = parseLock(serializeLock(lockOf(promisesOf(old))), 'api.lock.json')
+  assert.deepEqual(breaksOf(old, promised), [])
+  const added = eventsOf('payment.succeeded', 'a.b', { type: 'payment.failed', scope: 's:read' })
+  assert.deepEqual(breaksOf(added, promised), [])
+  assert.deepEqual(breaksOf(eventsOf('payment.failed'), promised), [
+    '"type" of the body of POST /events no longer accepts "payment.succeeded": callers that ' +
+      'send it are rejected.',
+    'The event payment.succeeded is removed: subscribers no longer receive it.',
+    'The event payment.failed needs the scope events:read instead of s:read: existing ' +
+      'credentials lack it.',
+  ])
+  const { externalEvents: _events, ...v1 } = promised.versions.v1!
+  assert.deepEqual(breaksOf(eventsOf('a.b'), { lock: 1, versions: { v1 } }), [])
+})
+
+test('a shorter time in which callers restore deleted rows is a break', () => {
+  const definitionWith = (softDelete: boolean | { scope?: string; purgeAfterDays?: number }) =>
+    definitionOf(resource('shows', { ...options, softDelete }))
+  const promised = parseLock(
+    serializeLock(lockOf(promisesOf(definitionWith(true)))),
+    'api.lock.json',
+  )
+  for (const days of [30, 31]) {
+    assert.deepEqual(breaksOf(definitionWith({ purgeAfterDays: days }), promised), [])
+  }
+  assert.deepEqual(breaksOf(definitionWith({ purgeAfterDays: 29 }), promised), [
+    'deleted rows are purged after 29 days instead of 30, and callers restore them until then.',
+  ])
+})
+
+test('the gate names the code that it does not compare', () => {
+  const shows = base
+    .check('named', () => true, 'is required')
+    .check(() => undefined)
+    .rule('create', () => undefined)
+    .rule('update', () => undefined)
+  const { uncompared } = check(definitionOf(shows), lock)
+  assert.deepEqual(uncompared, ['shows: a check without a name; rules of create, update'])
+  assert.deepEqual(check(before, lock).uncompared, [])
+})
+
 test('a field that .before() renames retains its rules, and an older lock has none', () => {
   const { title: _title, ...others } = fields
   const shows = resource('shows', {
