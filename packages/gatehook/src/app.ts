@@ -152,6 +152,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
     people: modules.people,
     hasher: modules.hasher,
     mail: modules.mail,
+    jobs: modules.jobs,
     oauth: modules.oauth,
     clock: prepared.keeper,
     versioning: modules.versioning,
@@ -227,8 +228,7 @@ async function composeModules(
     lifetimes: { idleS: config.refreshTokenTtlS, absoluteS: config.refreshTokenMaxS },
     issuer: publicUrl,
   })
-  const { newest } = catalog
-  const deliveries = assembleDeliveries(foundation, { newest, types, service, onAttempts })
+  const deliveries = assembleDeliveries(foundation, { catalog, types, onAttempts })
   const jobs = assembleJobs(foundation, { catalog, record, enqueue, list, perform })
   const versioning = await openVersions({
     db,

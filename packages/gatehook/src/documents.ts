@@ -218,10 +218,11 @@ export function openApiDocuments(catalog: Catalog): Documents {
 }
 
 function publish(name: string, catalog: Catalog): OpenApiDocument {
-  const { service, versions } = catalog
+  const { service, versions, newest } = catalog
   const scopes = [...listScopes(service)].sort()
   const events = versions.includes(name) ? listEventSamples(catalog, name) : []
   return publishDocument(openApiOf(name, catalog), {
+    version: versions.includes(name) ? name : newest,
     scopes: Object.fromEntries(scopes.map((scope) => [scope, describeScope(scope, service.name)])),
     info: service.info,
     events: events.map(({ type, scope, collection, object }) => ({

@@ -39,6 +39,12 @@ export interface KeyOptions {
   readonly mode?: 'live' | 'test'
 }
 
+export interface JobAttempts {
+  readonly job: string
+  readonly outcome: string
+  readonly count: number
+}
+
 interface EmbeddedApp {
   /**
    * Sends a request without a socket: `await app.request('/api/v1/books')`. Responses that never
@@ -47,6 +53,12 @@ interface EmbeddedApp {
   request(path: string, options?: RequestOptions): Promise<Response>
   /** Creates an API key of the default customer and returns its plaintext. */
   createKey(options?: KeyOptions): Promise<string>
+  /**
+   * Runs jobs until none is due, also those that jobs enqueue, and waits for their ends: a test of
+   * own code needs no `listen`. A failed job that is retried later is not due. Returns the attempts
+   * by job and outcome: `done`, `retried`, `failed`.
+   */
+  runJobs(): Promise<readonly JobAttempts[]>
   /** The OpenAPI document of a version. */
   openapi(version: string): unknown
   /** Starts background work, jobs and webhook deliveries included, and serves on a port. */
@@ -102,6 +114,7 @@ export async function openApp({
         if (!response.ok) throw new Error(`POST /admin/keys failed: ${body.message}`)
         return body.key
       },
+      runJobs: engine.jobs.runDue,
       openapi: engine.openapi,
       listen: engine.listen,
       async close() {

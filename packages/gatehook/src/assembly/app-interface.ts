@@ -10,6 +10,7 @@ import type { Database } from '../storage/database.ts'
 import type { ClockKeeper } from '../system/clock.ts'
 import type { Tokens } from '../tokens/api.ts'
 import type { Versions } from '../versions/versions.ts'
+import type { JobsComponent } from './jobs.ts'
 import type { SignInModules } from './people.ts'
 import type { SecretsComponent } from './secrets.ts'
 
@@ -27,6 +28,8 @@ export interface AppParts {
   readonly hasher: SignInModules['hasher']
   /** Sends mail that is due; background work does so too. */
   readonly mail: Pick<SignInModules['mail'], 'sendDue'>
+  /** Runs due jobs without background work. */
+  readonly jobs: Pick<JobsComponent, 'runDue'>
   /** The first argument of operations on clients: `createClient(app.oauth.administration, …)`. */
   readonly oauth: Pick<Oauth, 'administration'>
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */

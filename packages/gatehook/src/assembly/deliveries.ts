@@ -6,16 +6,14 @@ import type { AttemptReport } from '../deliveries/attempt-feed.ts'
 import { createDeliveries, type Deliveries } from '../deliveries/deliveries.ts'
 import { webhookMetrics } from '../deliveries/metrics.ts'
 import type { EventAccess } from '../events/event-access.ts'
+import type { Catalog } from '../resources/catalog.ts'
 import { listEventHandlers } from '../resources/job-handlers.ts'
-import type { ServiceDefinition } from '../resources/service.ts'
 import type { Component, Foundation } from './foundation.ts'
 import { tracingSettings } from './tracing.ts'
 
 export interface DeliveryAssembly {
-  /** The newest version: the shape of the engine's own events. */
-  readonly newest: string
+  readonly catalog: Catalog
   readonly types: EventAccess
-  readonly service: ServiceDefinition
   /** Receives the attempts of this node. */
   readonly onAttempts: (report: AttemptReport) => void
 }
@@ -23,7 +21,7 @@ export interface DeliveryAssembly {
 /** Throws when the file of `GATEHOOK_WEBHOOK_CA` cannot be read. */
 export function assembleDeliveries(
   { config, db, log, vault, delivers = true, release = '0' }: Foundation,
-  { newest, types, service, onAttempts }: DeliveryAssembly,
+  { catalog, types, onAttempts }: DeliveryAssembly,
 ): Deliveries & Component {
   const { deliveryRate: rate, webhookCa } = config
   const deliveries = createDeliveries({
@@ -45,9 +43,10 @@ export function assembleDeliveries(
         : undefined,
       userAgent: `Gatehook-Webhooks/${release}`,
       tracing: tracingSettings(config, release),
-      shape: newest,
+      // The shape of the engine's own events.
+      shape: catalog.newest,
       coverage: coverageOf(types),
-      eventHandlers: listEventHandlers(service),
+      eventHandlers: listEventHandlers(catalog.service),
     },
   })
   return { ...deliveries, drain: deliveries.stop, metrics: webhookMetrics(deliveries.figures) }

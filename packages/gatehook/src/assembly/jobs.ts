@@ -1,6 +1,7 @@
 /** Assembles background work of the service: the runner of this node, its routes and figures. */
 import type { RecordEvent } from '../events/store.ts'
 import type { Perform } from '../idempotency/perform.ts'
+import { runDueJobs } from '../jobs/due-jobs.ts'
 import { createEnqueue, type EnqueueJob } from '../jobs/queue.ts'
 import { purgeJobs } from '../jobs/retention.ts'
 import { jobRoutes } from '../jobs/routes.ts'
@@ -24,6 +25,13 @@ export interface JobAssembly {
   readonly perform: Perform
 }
 
+export interface JobsComponent extends Component {
+  /** Has the runner read the due jobs. */
+  readonly wake: () => void
+  /** Runs jobs until none is due, without background work. Returns the attempts. */
+  readonly runDue: () => Promise<JobFigures['attempts']>
+}
+
 export const assembleEnqueue = (
   { clock, random }: Pick<Foundation, 'clock' | 'random'>,
   { wakeJobs }: LateCalls,
@@ -33,11 +41,13 @@ export const assembleEnqueue = (
 export function assembleJobs(
   { db, clock, random, log, trail, delivers = true }: Foundation,
   { catalog, record, enqueue, list, perform }: JobAssembly,
-): Component & { readonly wake: () => void } {
+): JobsComponent {
   const handlers = createJobHandlers(catalog, { db, clock, record })
   const isDeclared = handlers.length > 0
   let runner: JobRunner | undefined
   let loop: JobLoop | undefined
+  const createRunner = (nudge: () => void) =>
+    new NodeJobRunner({ db, clock, random, log, enqueue, handlers, nudge })
   const nudge = () => loop?.nudge()
   const wake = () => {
     runner?.wake()
@@ -45,6 +55,7 @@ export function assembleJobs(
   }
   return {
     wake,
+    runDue: async () => (isDeclared ? runDueJobs(createRunner) : []),
     routes: jobRoutes({ db, clock, random, trail, list, perform, wake }),
     ...(isDeclared && {
       chores: { jobs: () => purgeJobs(db, clock) },
@@ -52,7 +63,7 @@ export function assembleJobs(
     }),
     async start() {
       if (!isDeclared || !delivers) return
-      runner = new NodeJobRunner({ db, clock, random, log, enqueue, handlers, nudge })
+      runner = createRunner(nudge)
       loop = startJobLoop(runner, { clock, log })
     },
     async drain() {

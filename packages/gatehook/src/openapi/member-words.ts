@@ -92,10 +92,6 @@ const words: Readonly<Record<string, MemberWords>> = {
   description: ['A note for people.', 'The shop'],
   disabled: ['Whether sign-in is disabled.', false],
   disabled_reason: ['Why the service disabled it; null while it is active.', null],
-  documentation: [
-    'The page that documents the code.',
-    'https://api.example/docs/v2/errors#not_found',
-  ],
   done: ['The number of finished deliveries.', 12],
   duration_ms: ['The duration in milliseconds.', 84],
   email: ['The e-mail address.', 'ada@example.com'],

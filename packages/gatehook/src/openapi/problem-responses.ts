@@ -30,13 +30,19 @@ const codeFor = (status: string): FailureCode =>
   (Object.keys(failures) as FailureCode[]).find((code) => failures[code][0] === Number(status)) ??
   'not_found'
 
-const problemMembers: Readonly<Record<string, JsonSchema>> = {
-  type: {
-    type: 'string',
-    format: 'uri-reference',
-    description: 'The page that documents the code.',
-    examples: ['https://api.example/docs/v2/errors#not_found'],
-  },
+/** Returns the page that documents a code in a version. */
+const errorPage = (version: string, code: FailureCode): string =>
+  `https://api.example/docs/${version}/errors#${code}`
+
+const errorPageSchema = (version: string, format: string): JsonSchema => ({
+  type: 'string',
+  format,
+  description: 'The page that documents the code.',
+  examples: [errorPage(version, 'not_found')],
+})
+
+const problemMembers = (version: string): Readonly<Record<string, JsonSchema>> => ({
+  type: errorPageSchema(version, 'uri-reference'),
   title: {
     type: 'string',
     description: 'The meaning of the code, the same for every request.',
@@ -53,19 +59,25 @@ const problemMembers: Readonly<Record<string, JsonSchema>> = {
     description: 'The path of the request.',
     examples: ['/webhooks/wh_1'],
   },
-}
+})
 
-/** Completes the responses of failures in place. The schemas have their words already. */
-export function addErrors(document: JsonSchema): void {
+/**
+ * Completes the responses of failures in place. The schemas have their words already.
+ *
+ * @param version the version of the pages to which failures link
+ */
+export function addErrors(document: JsonSchema, version: string): void {
   const components = objectOf(document.components)
   const schemas = objectOf(components.schemas)
   const error = objectOf(schemas.Error ?? errorSchema)
-  schemas.Error = { description: 'A failure.', ...error }
+  const properties = structuredClone(objectOf(error.properties))
+  properties.documentation = errorPageSchema(version, 'uri')
+  schemas.Error = { description: 'A failure.', ...error, properties }
   schemas.Problem = {
     description: 'A failure in the form of RFC 9457, if the caller prefers it.',
     type: 'object',
     required: ['type', 'title', 'detail', ...(error.required as string[])],
-    properties: { ...problemMembers, ...structuredClone(objectOf(error.properties)) },
+    properties: { ...problemMembers(version), ...structuredClone(properties) },
   }
   const responses = objectOf(components.responses)
   for (const [status, description] of Object.entries(EVERYWHERE)) {
@@ -75,7 +87,7 @@ export function addErrors(document: JsonSchema): void {
   if (paths.some(isVersioned)) responses[`Error${GONE}`] ??= { description: GONE_WORDS }
   for (const [name, response] of Object.entries(responses)) {
     const status = name.slice('Error'.length)
-    completeFailure(objectOf(response), status)
+    completeFailure(objectOf(response), status, version)
   }
   components.responses = responses
   for (const { operation, path } of operationsIn(document.paths)) {
@@ -86,10 +98,10 @@ export function addErrors(document: JsonSchema): void {
   }
 }
 
-function completeFailure(response: JsonSchema, status: string): void {
+function completeFailure(response: JsonSchema, status: string, version: string): void {
   const code = codeFor(status)
   const [codeStatus, message] = failures[code]
-  const documentation = `https://api.example/docs/v2/errors#${code}`
+  const documentation = errorPage(version, code)
   const example = {
     error: code,
     message,

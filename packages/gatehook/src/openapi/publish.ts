@@ -32,6 +32,8 @@ import { addSecurity } from './security.ts'
 import { addSelections } from './selections.ts'
 
 export interface PublishOptions {
+  /** The version whose pages document failures. */
+  readonly version: string
   /** Every scope with its sentence. */
   readonly scopes: Readonly<Record<string, string>>
   /** The types of events; none for a document without webhooks. */
@@ -42,7 +44,7 @@ export interface PublishOptions {
 
 export function publishDocument(
   source: OpenApiDocument,
-  { scopes, events, info }: PublishOptions,
+  { version, scopes, events, info }: PublishOptions,
 ): OpenApiDocument {
   // Not structuredClone: it keeps one object where two members share a schema.
   const document = JSON.parse(JSON.stringify(source)) as OpenApiDocument & JsonSchema
@@ -53,7 +55,7 @@ export function publishDocument(
   components.headers = { ...objectOf(components.headers), ...headerComponents }
   document.components = components
   if (events.length > 0) addWebhooks(document, events)
-  addErrors(document)
+  addErrors(document, version)
   addDryRuns(document)
   addReadAfter(document)
   walkSchemas(document, (visited) => {

@@ -67,6 +67,18 @@ eachService('every failure code is in every document', async ({ get }) => {
   assert.deepEqual(components.schemas.Error.properties.error.enum, Object.keys(failures))
 })
 
+eachService('failures link to the pages of the document’s version', async ({ get }) => {
+  for (const [name, version] of [
+    ['v1', 'v1'],
+    ['v2', 'v2'],
+    ['admin', 'v2'],
+  ] as const) {
+    const text = JSON.stringify((await get(`/openapi/${name}.json`)).body)
+    const links = new Set(text.match(/\/docs\/v\d+\/errors/g))
+    assert.deepEqual([...links], [`/docs/${version}/errors`], name)
+  }
+})
+
 eachService('the document lists exactly the operations that exist', async ({ app, get }) => {
   const { paths } = (await get('/openapi/v2.json')).body
   for (const [path, item] of Object.entries<Record<string, unknown>>(paths)) {
