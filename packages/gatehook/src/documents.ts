@@ -133,7 +133,10 @@ export function secretFieldNames(service: ServiceInVersions): ReadonlySet<string
   const specs = [
     ...resources.flatMap(({ fields, actions, changes }) => [
       fields,
-      ...actions.map(({ input }) => input),
+      ...actions.flatMap(({ input, inputChanges }) => [
+        input,
+        ...inputChanges.map(({ had }) => had),
+      ]),
       ...changes.map(({ had }) => had as FieldSpecs),
     ]),
     ...routes.flatMap(({ input }) => specsOfEveryVersion(input)),

@@ -4,6 +4,7 @@
  */
 import { type AnyField, Field, type Fields, type RowOf } from '../fields/fields.ts'
 import type { Change } from '../versions/change.ts'
+import type { BodyConversion } from './action.ts'
 import { DeclarationError } from './field-check.ts'
 import { type AnyResource, type Omitted, Resource } from './resource.ts'
 
@@ -53,11 +54,7 @@ export interface BodyChangeOptions<S, Had extends OutputMembers, K extends keyof
   readonly renamed?: Readonly<Partial<Record<keyof Had & string, K>>>
 }
 
-/** A change whose conversions are undefined if the declaration lacks them. */
-export interface BodyChange extends Omit<Change<OutputMember>, 'up' | 'down'> {
-  readonly up: Change['up'] | undefined
-  readonly down: Change['down'] | undefined
-}
+export type BodyChange = BodyConversion<OutputMember>
 
 /**
  * Members under declaration. `S` is the shape of the oldest version declared so far: each

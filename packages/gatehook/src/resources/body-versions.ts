@@ -2,6 +2,7 @@
 import { Field } from '../fields/fields.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
 import { type Change, type ChangeChain, chainChanges, fieldsInVersion } from '../versions/change.ts'
+import type { ActionInputForms } from './action.ts'
 import {
   type AnyBodyFields,
   type BodyChange,
@@ -57,6 +58,14 @@ export const fieldSpecsOf = (members: OutputMembers): FieldSpecs =>
       member instanceof Field ? [[name, member.spec]] : [],
     ),
   )
+
+/** Returns the body of an action as `fields({…}).before(…)` declares it. */
+export function declaredInput({ input, inputChanges }: ActionInputForms): AnyBodyFields {
+  const fieldsOf = (specs: FieldSpecs) =>
+    Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, new Field(spec)]))
+  const changes = inputChanges.map((change) => ({ ...change, had: fieldsOf(change.had) }))
+  return new BodyFields(fieldsOf(input), changes)
+}
 
 /** Returns the fields of every version, for rules that hold in each. */
 export const specsOfEveryVersion = (

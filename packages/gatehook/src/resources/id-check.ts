@@ -4,7 +4,7 @@
  */
 import type { FieldSpec } from '../fields/fields.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
-import { specsOfEveryVersion } from './body-versions.ts'
+import { declaredInput, specsOfEveryVersion } from './body-versions.ts'
 import type { JobDefinition } from './job.ts'
 import type { ResourceDefinition } from './resource.ts'
 import type { RouteDefinition } from './route.ts'
@@ -34,7 +34,7 @@ export function findIdMistakes(
   const inputs: readonly FieldSpecs[] = [
     fields,
     ...changes.map(({ had }) => had as FieldSpecs),
-    ...actions.map(({ input }) => input),
+    ...actions.flatMap((action) => specsOfEveryVersion(declaredInput(action))),
   ]
   const mistakes = inputs.flatMap((specs) => findReferenceMistakes(specs, resources))
   if (signsIn && prefixOf(resource) !== undefined) {

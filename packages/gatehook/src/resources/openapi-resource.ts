@@ -3,6 +3,7 @@
 import type { FieldSpec } from '../fields/fields.ts'
 import {
   createSchema,
+  type FieldSpecs,
   fieldSchema,
   idSchema,
   type JsonSchema,
@@ -25,6 +26,7 @@ import {
   unchanged,
   writeErrors,
 } from '../openapi/parts.ts'
+import { bodyFormIn, declaredInput, fieldSpecsOf } from './body-versions.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { batchPath, batchSchemas } from './openapi-batch.ts'
 import {
@@ -51,7 +53,12 @@ import { type ActionDefinition, type ResourceDefinition, STATE_FIELD } from './r
 import { sampleCreate, sampleInput, samplePatch, sampleWire } from './sample.ts'
 import { readScopeOf } from './scopes.ts'
 
-const hasInput = (action: ActionDefinition): boolean => Object.keys(action.input).length > 0
+/** Returns the fields of an action's body in a version. */
+function inputIn(action: ActionDefinition, { shapes }: CatalogEntry, version: string): FieldSpecs {
+  const { members } = bodyFormIn(declaredInput(action), [...shapes.keys()], version)
+  return fieldSpecsOf(members)
+}
+
 const inputName = (name: string, action: ActionDefinition): string =>
   `${name}${action.name[0]!.toUpperCase()}${action.name.slice(1)}Input`
 
@@ -89,10 +96,13 @@ export function resourceSchemas(
     }
   }
   if (definition.batch) Object.assign(schemas, batchSchemas(definition, name))
-  for (const action of actions.filter(hasInput)) {
+  for (const action of actions) {
+    const input = inputIn(action, entry, version)
+    const example = sampleInput({ input })
+    if (!example) continue
     schemas[inputName(name, action)] = {
       description: `The body of the action \`${action.name}\`.`,
-      ...annotateSchema(createSchema(action.input), action.input, sampleInput(action)!),
+      ...annotateSchema(createSchema(input), input, example),
     }
   }
   return schemas
@@ -252,8 +262,9 @@ function patchOperation(context: ResourceContext, scope: string, answers: object
 }
 
 function actionPath(context: ResourceContext, action: ActionDefinition): JsonSchema {
-  const { entry, schema, reach, row } = context
+  const { entry, schema, reach, row, version } = context
   const { from, to, emits } = action
+  const example = sampleInput({ input: inputIn(action, entry, version) })
   const states = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(' or ')
   const result = to === undefined ? row : { ...row, [STATE_FIELD]: to }
   const sentences = [
@@ -270,7 +281,7 @@ function actionPath(context: ResourceContext, action: ActionDefinition): JsonSch
     errors: [
       ...(from ? (['invalid_state'] as const) : []),
       'not_found',
-      ...(hasInput(action) ? writeErrors : []),
+      ...(example ? writeErrors : []),
       'precondition_failed',
     ],
     parts: {
@@ -279,8 +290,8 @@ function actionPath(context: ResourceContext, action: ActionDefinition): JsonSch
         ref('parameters', 'IdempotencyKey'),
         ref('parameters', 'Prefer'),
       ],
-      ...(hasInput(action) && {
-        requestBody: bodyOf(inputName(schema, action), sampleInput(action), false),
+      ...(example && {
+        requestBody: bodyOf(inputName(schema, action), example, false),
       }),
       responses: {
         ...answer(200, 'The row.', ref('schemas', schema), rowIn(context, result)),

@@ -2,6 +2,8 @@
  * Finds mistakes in the declaration of a resource that its types do not prevent. `service.ts` finds
  * those between resources. Pure.
  */
+import { findInputMistakes } from './body-check.ts'
+import { declaredInput } from './body-versions.ts'
 import { findChainMistakes } from './chain-check.ts'
 import { findCollectionMistakes, TEXT_KINDS } from './collection-options.ts'
 import { findComputedMistakes } from './computed.ts'
@@ -91,6 +93,7 @@ export function findResourceMistakes(
       )
       .map((field) => `.editable(): clients never write ${field}`),
     ...changeMistakes(resource, service.versions),
+    ...inputMistakes(resource, service.versions),
   ]
 }
 
@@ -153,6 +156,16 @@ function fieldMistakes(
   }
   return mistakes
 }
+
+/** Reports the mistakes in changes of the bodies of actions. */
+const inputMistakes = ({ actions }: ResourceDefinition, versions: readonly string[]): string[] =>
+  actions
+    .filter(({ inputChanges }) => inputChanges.length > 0)
+    .flatMap((action) =>
+      findInputMistakes(declaredInput(action), versions).map(
+        (mistake) => `.action(${action.name}): input: ${mistake}`,
+      ),
+    )
 
 /** Reports the mistakes in `.before()` that its types do not prevent. */
 function changeMistakes(

@@ -7,6 +7,12 @@ import type { CreateOf, FieldSpec, Fields, Flat, ReadOnlyName, RowOf } from '../
 import type { FieldError } from '../kernel/failure.ts'
 import type { AnyRow, Change } from '../versions/change.ts'
 import {
+  type ActionDefinition,
+  type ActionInput,
+  type ActionInputOf,
+  readActionInput,
+} from './action.ts'
+import {
   checkAction,
   checkChange,
   checkEditable,
@@ -30,17 +36,7 @@ import { type SignInDefinition, type SignInOptions, toSignInDefinition } from '.
 import { addDeletedField, type DeletedFields } from './soft-deletion.ts'
 import { isSqlWord } from './sql-words.ts'
 
-export { type AnyRow, STATE_FIELD }
-
-export interface ActionDefinition {
-  readonly name: string
-  readonly scope: string
-  readonly from: readonly string[] | undefined
-  readonly to: string | undefined
-  readonly emits: string | undefined
-  readonly input: Readonly<Record<string, FieldSpec>>
-  readonly run: ((args: { row: AnyRow; input: AnyRow }) => AnyRow | undefined) | undefined
-}
+export { type ActionDefinition, type AnyRow, STATE_FIELD }
 
 export interface ResourceDefinition extends CollectionFeatures, RetiredColumns {
   readonly name: string
@@ -138,7 +134,7 @@ type StateOf<F extends Fields> = F extends { readonly status: infer S }
   ? RowOf<{ s: Extract<S, Fields[string]> }>['s']
   : never
 
-export interface ActionOptions<F extends Fields, I extends Fields, E extends string> {
+export interface ActionOptions<F extends Fields, I extends ActionInput, E extends string> {
   /** The required scope. */
   readonly scope: string
   /** The states in which it is possible. Default: all. */
@@ -147,12 +143,12 @@ export interface ActionOptions<F extends Fields, I extends Fields, E extends str
   readonly to?: StateOf<F>
   /** The type of the event that its transaction records. */
   readonly emits?: E
-  /** The fields of its body. Default: no body. */
+  /** The fields of its body; `fields({…}).before(…)` for older versions. Default: no body. */
   readonly input?: I
   /**
    * Returns further changes of the row, in the same transaction. Pure.
    */
-  readonly run?: (args: { row: RowOf<F>; input: RowOf<I> }) => Partial<RowOf<F>> | undefined
+  readonly run?: (args: { row: RowOf<F>; input: ActionInputOf<I> }) => Partial<RowOf<F>> | undefined
 }
 
 export type Omitted<S, K> = { readonly [P in keyof S as P extends K ? never : P]: S[P] }
@@ -206,7 +202,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
    * Adds `POST …/{id}/{name}`. `from`: the states in which it is possible, else 409
    * `invalid_state`; `to`: the resulting state; `emits`: the event of the same transaction.
    */
-  action<I extends Fields = Record<never, never>, E extends string = never>(
+  action<I extends ActionInput = Record<never, never>, E extends string = never>(
     name: string,
     options: ActionOptions<F, I, E>,
   ): Resource<F, S> {
@@ -217,7 +213,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
       from: options.from as readonly string[] | undefined,
       to: options.to as string | undefined,
       emits: options.emits,
-      input: specsOf(options.input ?? {}),
+      ...readActionInput(options.input),
       run: options.run as ActionDefinition['run'],
     }
     return this.#with({ actions: [...this.definition.actions, action] })

@@ -35,7 +35,7 @@ function readerIn(
   { query, input }: RouteDefinition,
   version: string,
 ): ReadRequest {
-  const parameters = fieldsReader(query, catalog.versions, version)
+  const parameters = createFieldsReader(query, catalog.versions, version)
   const readQuery = createQueryReader(parameters.specs, parameters.read)
   if (input instanceof Resource) {
     const entry = catalog.entries.get(input.definition.name)!
@@ -46,12 +46,12 @@ function readerIn(
       chain: shape.chain,
     })
   }
-  const { read, chain } = fieldsReader(input, catalog.versions, version)
+  const { read, chain } = createFieldsReader(input, catalog.versions, version)
   return (call) => ({ query: readQuery(call), input: read(call.body ?? {}), chain })
 }
 
 /** Returns the reader of values in a version, which returns them in the newest. */
-function fieldsReader(
+export function createFieldsReader(
   declared: DeclaredMembers | undefined,
   versions: readonly string[],
   version: string,

@@ -13,6 +13,7 @@ import type { LimitItems } from '../quota/steps.ts'
 import type { Database } from '../storage/database.ts'
 import { patchThroughChain } from '../versions/change.ts'
 import { batchOperation } from './batch.ts'
+import { declaredInput } from './body-versions.ts'
 import {
   inCallersTerms,
   isChanged,
@@ -32,6 +33,7 @@ import {
   type ResourceDefinition,
   STATE_FIELD,
 } from './resource.ts'
+import { createFieldsReader } from './route-input.ts'
 import type { RowTarget, WrittenRow } from './rows.ts'
 import { PUBLIC, readScopeOf } from './scopes.ts'
 import type { VersionShape } from './shape.ts'
@@ -322,14 +324,18 @@ function actionOperation(
   { perform }: ResourceDeps,
   action: ActionDefinition,
 ): Operation {
-  const validators = createValidators(action.input)
+  const versions = [...entry.shapes.keys()]
+  const declared = declaredInput(action)
+  const readers = new Map(
+    versions.map((version) => [version, createFieldsReader(declared, versions, version).read]),
+  )
   return {
     scope: action.scope,
     body: 'optional',
     handle(call) {
       const shape = shapeFor(entry, call)
       const target = targetOf(entry, call)
-      const input = validators.create(call.body ?? {})
+      const input = readers.get(shape.version)!(call.body ?? {})
       return perform(call, async (tx) => {
         const written = await inCallersTerms(shape, () => entry.rows.act(tx, target, action, input))
         return rowAnswer(shape, written)

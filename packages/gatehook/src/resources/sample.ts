@@ -146,7 +146,7 @@ export function samplePatch(definition: ResourceDefinition, shape: VersionShape)
 }
 
 /** Returns the body of an action; undefined for an action without input. */
-export function sampleInput({ input }: ActionDefinition): AnyRow | undefined {
+export function sampleInput({ input }: Pick<ActionDefinition, 'input'>): AnyRow | undefined {
   const members = Object.entries(input)
   if (members.length === 0) return undefined
   const values = members.map(([name, spec]) => [name, sampleMember(name, spec)])

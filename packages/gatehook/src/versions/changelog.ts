@@ -10,11 +10,21 @@ type FieldChange = Pick<Change, 'version' | 'why' | 'had' | 'hadNot' | 'renamed'
 /** The part of a service definition that the changelog reads. */
 export interface ChangelogSource {
   readonly versions: readonly { readonly name: string; readonly released: string }[]
-  readonly resources: readonly { readonly name: string; readonly changes: readonly FieldChange[] }[]
+  readonly resources: readonly ChangedCollection[]
   readonly routes: readonly ChangedRoute[]
 }
 
-/** A route whose query, input or output changed. */
+interface ChangedCollection {
+  readonly name: string
+  readonly changes: readonly FieldChange[]
+  readonly actions?: readonly {
+    readonly name: string
+    /** The changes of its body. */
+    readonly inputChanges: readonly FieldChange[]
+  }[]
+}
+
+/** A route whose query, input or output changed, or an action whose body did. */
 export interface ChangedRoute {
   readonly method: string
   /** `/quotes/:id`. */
@@ -43,11 +53,29 @@ export interface ChangelogEntry {
   readonly changes: readonly ChangelogLine[]
 }
 
+/** Returns the routes of own code and those of actions. */
+export const listChangedRoutes = ({
+  resources,
+  routes,
+}: Omit<ChangelogSource, 'versions'>): ChangedRoute[] => [
+  ...resources.flatMap(({ name: collection, actions = [] }) =>
+    actions.map(({ name, inputChanges }) => ({
+      method: 'POST',
+      path: `/${collection}/:id/${name}`,
+      changes: inputChanges,
+    })),
+  ),
+  ...routes,
+]
+
 /** Returns every version with its breaking changes, newest first. */
 export function changelogOf({ versions, resources, routes }: ChangelogSource): ChangelogEntry[] {
   const sources = [
     ...resources,
-    ...routes.map(({ method, path, changes }) => ({ name: `${method} ${path}`, changes })),
+    ...listChangedRoutes({ resources, routes }).map(({ method, path, changes }) => ({
+      name: `${method} ${path}`,
+      changes,
+    })),
   ]
   return versions.toReversed().map(({ name: version, released }) => ({
     version,

@@ -14,7 +14,7 @@ import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import { SUPPORTED_MAX, type VersionDefinition } from './calendar.ts'
 import { representVersion, type VersionRepresentation } from './calendar-update.ts'
-import { type ChangelogSource, changelogOf } from './changelog.ts'
+import { type ChangelogSource, changelogOf, listChangedRoutes } from './changelog.ts'
 import { listVersionChanges } from './declaration.ts'
 import { createNoticeSender } from './deprecation-notices.ts'
 import { negotiationSteps } from './negotiation.ts'
@@ -87,7 +87,7 @@ export interface Versions {
 export async function openVersions(deps: VersionsDeps): Promise<Versions> {
   const { db, log } = deps
   const { resources, routes } = deps.declared
-  const changes = listVersionChanges(resources, routes)
+  const changes = listVersionChanges(resources, listChangedRoutes(deps.declared))
   const changelog = changelogOf({ versions: deps.definitions, resources, routes })
   const statuses = createVersionStatuses({ ...deps, changes })
   const reader = createVersionReader(deps.definitions, deps.vendor)

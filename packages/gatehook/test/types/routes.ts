@@ -58,6 +58,33 @@ fields({ grams: f.int() }).before('v2', {
 // @ts-expect-error: a text is no field
 fields({ grams: 'f.int()' })
 
+resource('parcels', {
+  fields: { id: f.id(), grams: f.int() },
+  list: { filter: [], sort: [] },
+  access: { read: 'r', create: 'w', update: 'w', delete: 'w' },
+  events: [],
+})
+  .action('weigh', {
+    scope: 'w',
+    input,
+    run({ input }) {
+      exactly<typeof input, { readonly grams: number; readonly at: number | null }>(true)
+      return { grams: input.grams }
+    },
+  })
+  .action('move', {
+    scope: 'w',
+    input: { members: f.int(), changes: f.string() },
+    run({ input }) {
+      exactly<typeof input, { readonly members: number; readonly changes: string }>(true)
+      return undefined
+    },
+  })
+  // @ts-expect-error: a body of an action has no rows
+  .action('fill', { scope: 'w', input: fields({ shelf: shelves }) })
+  // @ts-expect-error: grams is a number
+  .action('empty', { scope: 'w', input, run: ({ input }) => ({ grams: String(input.grams) }) })
+
 const base = service({
   name: 's',
   versions: { v1: { released: '2026-01-01' } },
