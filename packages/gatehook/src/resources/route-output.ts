@@ -67,7 +67,7 @@ const locationOf = ({ definition }: AnyResource, row: unknown, { version }: RowV
   `/api/${version}/${definition.name}/${(row as AnyRow).id}`
 
 const encodeNothing: EncodeBody = (body) => {
-  if (body !== undefined) throw new Error('it returns a body, and has no output')
+  if (body !== undefined) throw new Error('it returns a body: declare it as output, or omit status')
   return noContent()
 }
 

@@ -115,7 +115,7 @@ export interface RouteOptions<
    * The body of the response: a resource for one of its rows, an object of fields, resources and
    * lists of them `[resource]`, or `{media: 'text/csv'}` for a GET. Rows have the shape of the
    * caller's version, and `fields({…}).before(…)` has that of its members. Default: any JSON, which
-   * OpenAPI does not describe.
+   * OpenAPI does not describe; no body if `status` is declared.
    */
   readonly output?: O
   /** The status of success, or several. Default: 200; 204 without an output. */

@@ -134,7 +134,8 @@ export interface Dialect {
 export interface WriteOptions {
   /**
    * The transaction sees and leaves the rows as if it ran alone among all serializable ones, on all
-   * nodes. It costs repeated runs where transactions change rows that others have read.
+   * nodes. It costs repeated runs where transactions change rows that others have read. It runs own
+   * code, and rejects when that code waits for something other than the database (`IDLE_MS`).
    */
   readonly serializable?: boolean
 }

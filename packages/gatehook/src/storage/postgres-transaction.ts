@@ -21,6 +21,7 @@ import type { ResultShape } from './postgres-send.ts'
 import type { Session, Sessions } from './postgres-session.ts'
 import {
   checkValues,
+  rejectWhenIdle,
   runInSavepoint,
   storageUnavailable,
   Transaction,
@@ -43,6 +44,8 @@ export interface TransactionMode {
   readonly isReadOnly?: boolean
   /** The transaction ends with its first round trip. */
   readonly isSingle?: boolean
+  /** The transaction runs own code, and ends when that code waits for something else. */
+  readonly endsWhenIdle?: boolean
 }
 
 export const READ_WRITE: TransactionMode = {
@@ -50,6 +53,7 @@ export const READ_WRITE: TransactionMode = {
 }
 export const SERIALIZABLE: TransactionMode = {
   begin: ['BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE'],
+  endsWhenIdle: true,
 }
 export const READ_ONLY: TransactionMode = {
   begin: ['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'],
@@ -161,11 +165,14 @@ class PostgresTx implements Tx {
 
   async #perform(statement: Statement, shape: ResultShape = {}): Promise<pg.QueryResult> {
     this.#transaction.requireUsable()
+    this.#transaction.openStatements++
     try {
       checkValues(statement.values)
       return await this.#queue.addStatement(statement, shape, true)
     } catch (error) {
       return this.#fail(error)
+    } finally {
+      this.#transaction.openStatements--
     }
   }
 
@@ -215,7 +222,9 @@ export async function runTransaction<T>(
         beginError ??= isUnsupported(error) ? new StandbyError() : error
       })
     }
-    result = await guard.run(transaction, () => change(new PostgresTx(session, queue, transaction)))
+    const run = () =>
+      guard.run(transaction, () => change(new PostgresTx(session, queue, transaction)))
+    result = await (mode.endsWhenIdle ? rejectWhenIdle(transaction, run) : run())
     transaction.end()
     if (!mode.isReadOnly) await queue.commit()
   } catch (error) {

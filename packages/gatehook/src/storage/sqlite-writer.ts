@@ -5,8 +5,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Log } from '../kernel/log.ts'
-import type { Tx } from './database.ts'
-import { storageUnavailable, Transaction } from './transaction.ts'
+import type { Tx, WriteOptions } from './database.ts'
+import { rejectWhenIdle, storageUnavailable, Transaction } from './transaction.ts'
 
 /** Transactions in one commit. Limits the time in which a batch blocks reads to about 2 ms. */
 const BATCH_MAX = 64
@@ -37,6 +37,8 @@ export interface WriterConnection {
 
 interface WriteJob {
   readonly change: (tx: Tx) => Promise<unknown>
+  /** Whether it runs own code, which may wait for something other than the database. */
+  readonly endsWhenIdle: boolean
   /** Runs a function in the async context of the caller. */
   readonly inContext: <T>(body: () => T) => T
   readonly resolve: (value: unknown) => void
@@ -64,12 +66,13 @@ export class WriteQueue {
     this.#log = log
   }
 
-  write<T>(change: (tx: Tx) => Promise<T>): Promise<T> {
+  write<T>(change: (tx: Tx) => Promise<T>, options: WriteOptions = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#fatalError !== undefined) throw storageUnavailable(this.#fatalError)
       if (this.#waiting.length >= QUEUE_MAX) throw storageUnavailable('the write queue is full')
       this.#waiting.push({
         change,
+        endsWhenIdle: options.serializable ?? false,
         inContext: AsyncLocalStorage.snapshot(),
         resolve: resolve as (value: unknown) => void,
         reject,
@@ -162,10 +165,14 @@ export class WriteQueue {
   /** Returns whether the open transaction contains the job's changes; rejects the job otherwise. */
   async #run(job: WriteJob, hasSavepoints: boolean): Promise<boolean> {
     const connection = this.#connection
-    job.transaction = new Transaction()
+    const transaction = new Transaction()
+    job.transaction = transaction
+    const run = () => connection.perform(transaction, job.change)
     try {
       if (hasSavepoints) connection.savepoint()
-      job.value = await job.inContext(() => connection.perform(job.transaction, job.change))
+      job.value = await job.inContext(() =>
+        job.endsWhenIdle ? rejectWhenIdle(transaction, run) : run(),
+      )
       job.transaction.end()
       if (hasSavepoints) connection.release()
       return true

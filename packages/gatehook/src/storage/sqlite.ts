@@ -223,9 +223,9 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     guard.refuseInside(method)
     if (closing) throw storageUnavailable('the database is closed')
   }
-  const write: Database['write'] = async (change) => {
+  const write: Database['write'] = async (change, options) => {
     requireUsable('write')
-    return queue.write(change)
+    return queue.write(change, options)
   }
   const migrate: Database['migrate'] = async (change) => {
     await write((tx) => change(tx, (sql) => (tx as SqliteTx).ddl(sql)))

@@ -1,6 +1,6 @@
 /**
- * The rules for transactions that both databases share: their lifetime, their savepoints, and the
- * values that statements may contain. Contains no database access.
+ * The rules for transactions that both databases share: their lifetime, their savepoints, the bound
+ * for own code that waits, and the values that statements may contain. Contains no database access.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Failure } from '../kernel/failure.ts'
@@ -11,12 +11,17 @@ export class Transaction {
   /** Whether a statement has changed rows, or may have. */
   hasWritten = false
   readonly afterCommit: (() => void)[] = []
+  /** Uses of the handle: statements, savepoints, actions after the commit. */
+  uses = 0
+  /** Statements that have been sent and not answered; always 0 on SQLite. */
+  openStatements = 0
   #failed: { readonly error: unknown } | undefined
 
   /** Throws when the transaction has ended, or when one of its statements has failed. */
   requireUsable(): void {
     if (!this.isOpen) throw new Error('bug: this transaction has ended; its handle is invalid')
     if (this.#failed) throw this.#failed.error
+    this.uses++
   }
 
   /** Records the error of the first failed statement, and returns `error`. */
@@ -42,6 +47,36 @@ export class Transaction {
   end(): void {
     this.isOpen = false
     if (this.#failed) throw this.#failed.error
+  }
+}
+
+/**
+ * The interval in which own code must use its transaction. Other writers wait for it: on SQLite all
+ * of them, on PostgreSQL those that need its connection or its locks.
+ */
+export const IDLE_MS = 10_000
+
+/**
+ * Runs own code in its transaction. Rejects when the code awaits something other than the database
+ * for `IDLE_MS` to twice that time; the transaction then rolls back.
+ */
+export async function rejectWhenIdle<T>(
+  transaction: Transaction,
+  run: () => Promise<T>,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  let uses = 0
+  const idle = new Promise<never>((_, reject) => {
+    timer = setInterval(() => {
+      const isIdle = transaction.uses === uses && transaction.openStatements === 0
+      if (isIdle) reject(new Error(`own code has not used its transaction for ${IDLE_MS / 1000} s`))
+      uses = transaction.uses
+    }, IDLE_MS)
+  })
+  try {
+    return await Promise.race([run(), idle])
+  } finally {
+    clearInterval(timer)
   }
 }
 
