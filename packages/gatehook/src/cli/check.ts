@@ -25,6 +25,7 @@ import { findNarrowings } from '../resources/change-check.ts'
 import { EXTERNAL_EVENT_SCOPE } from '../resources/event-types.ts'
 import { describeUncomparedRules, promisedRules } from '../resources/promised-rules.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
+import { defaultPersonScopes } from '../resources/scopes.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import { openDatabase } from '../storage/open.ts'
 import { listVersionCallers } from '../versions/store.ts'
@@ -52,6 +53,8 @@ export function promisesOf(service: ServiceDefinition): Map<string, VersionPromi
 
 function documentsOf(service: ServiceDefinition): Map<string, VersionPromise> {
   const catalog = catalogOf(service)
+  const { vendor } = service
+  const personScopes = defaultPersonScopes(service)
   const scopesByEvent = service.externalEvents.map(({ type, scope = EXTERNAL_EVENT_SCOPE }) => [
     type,
     scope,
@@ -65,11 +68,11 @@ function documentsOf(service: ServiceDefinition): Map<string, VersionPromise> {
       ])
       const rules = [...catalog.entries].map(([name, { definition, shapes }]) => [
         name,
-        promisedRules(definition, shapes.get(version)!),
+        promisedRules(definition, shapes.get(version)!, personScopes),
       ])
       const document = openApiOf(version, catalog)
       const promise = { fields: Object.fromEntries(fields), rules: Object.fromEntries(rules) }
-      return [version, { ...promise, document, ...events }]
+      return [version, { ...promise, document, vendor, ...events }]
     }),
   )
 }

@@ -4,11 +4,11 @@
  */
 import { type BeforeStub, beforeStub } from './before-stub.ts'
 import { diffDocuments } from './document-diff.ts'
-import { diffEvents } from './event-diff.ts'
 import { findSplit, listedFields } from './field-split.ts'
 import type { OperationFinding } from './finding.ts'
 import { type Lock, lockOf, type VersionPromise } from './lock.ts'
 import { diffRules } from './rule-diff.ts'
+import { diffService } from './service-diff.ts'
 
 export interface VersionCompatibility {
   readonly version: string
@@ -33,7 +33,7 @@ export function compareWithLock(
       ? [
           ...diffDocuments(document, current.document),
           ...diffRules(rules ?? {}, current.rules ?? {}, fields),
-          ...diffEvents(promise, current),
+          ...diffService(version, promise, current),
           ...narrowingFindings(current, recorded),
         ]
       : [undeclaredFinding(version)]

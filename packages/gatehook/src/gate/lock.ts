@@ -54,6 +54,8 @@ export interface VersionPromise {
   readonly rules?: Readonly<Record<string, LockedRules>>
   /** The event types that no resource emits, and the scope that reads each. */
   readonly externalEvents?: Readonly<Record<string, string>>
+  /** The vendor of `application/vnd.<vendor>.api.v1+json`. Undefined in older locks. */
+  readonly vendor?: string
 }
 
 /** A break that the team has reviewed and accepted. */
@@ -81,7 +83,7 @@ export const lockOf = (
   lock: 1,
   ...(accepted.length > 0 && { accepted }),
   versions: Object.fromEntries(
-    [...versions].map(([name, { fields, document, narrowings, rules, externalEvents }]) => [
+    [...versions].map(([name, { fields, document, narrowings, rules, externalEvents, vendor }]) => [
       name,
       {
         fields: withoutDescriptions(fields),
@@ -89,6 +91,7 @@ export const lockOf = (
         ...(narrowings && { narrowings }),
         ...(rules && { rules }),
         ...(externalEvents && { externalEvents }),
+        ...(vendor !== undefined && { vendor }),
       },
     ]),
   ),

@@ -3,6 +3,7 @@
  * that the server rejects by a rule, and effects on which callers rely (§8.11). The text of a
  * sentence never changes: locks of earlier releases contain it. Pure.
  */
+import { promisedReach } from './promised-reach.ts'
 import type { ActionDefinition, ResourceDefinition } from './resource.ts'
 import { STATE_FIELD } from './resource.ts'
 import { actionEvents } from './resource-check.ts'
@@ -18,10 +19,15 @@ interface PromisedRules {
   readonly purgeAfterDays?: number
 }
 
-/** Returns the rules in the names of a version. */
+/**
+ * Returns the rules in the names of a version.
+ *
+ * @param personScopes the default scopes of a person
+ */
 export function promisedRules(
   definition: ResourceDefinition,
   { chain, specs }: Pick<VersionShape, 'chain' | 'specs'>,
+  personScopes: readonly string[],
 ): PromisedRules {
   const { name, fields, checks, editable, search, events, actions, softDeletion } = definition
   const oldNames = (names: readonly string[]): string[] =>
@@ -53,7 +59,16 @@ export function promisedRules(
     if (onDelete !== 'setNull') return []
     return [`the deletion of a row of ${target} clears ${chain.oldFieldOf(field)}`]
   })
+  const references = Object.entries(specs).flatMap(([field, { kind, target }]) =>
+    kind === 'ref' ? [`${field} refers to a row of ${target}`] : [],
+  )
+  const tuples = definition.sortIndexes
+    .filter((names) => names.length > 1)
+    .map((names) => `lists sort by ${names.map(chain.oldFieldOf).join(', ')} together`)
   const effects = [
+    ...references,
+    ...tuples,
+    ...promisedReach(definition, personScopes),
     ...[...events, ...actionEvents(definition)].map((type) => `emits the event ${type}`),
     ...oldNames(search).map((field) => `q finds words of ${field}`),
     ...deletions,

@@ -1,0 +1,27 @@
+/**
+ * What persons and strangers can do with the rows of a resource, as sentences for the lock (§8.11).
+ * The text of a sentence never changes: locks of earlier releases contain it. Pure.
+ */
+import { owningField } from './ownership.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { PUBLIC } from './scopes.ts'
+
+/** @param personScopes the default scopes of a person */
+export function promisedReach(
+  definition: ResourceDefinition,
+  personScopes: readonly string[],
+): string[] {
+  const { access, signsIn } = definition
+  const isOwned = signsIn !== undefined || owningField(definition) !== undefined
+  const readsAll = access.persons !== undefined || access.read === PUBLIC
+  const changesAll = access.persons === 'write'
+  return [
+    ...(isOwned || readsAll ? ['persons read their rows'] : []),
+    ...(isOwned || changesAll ? ['persons change their rows'] : []),
+    ...(readsAll ? ['persons read every row'] : []),
+    ...(changesAll ? ['persons change every row'] : []),
+    ...(signsIn ? personScopes.map((scope) => `persons have the scope ${scope} by default`) : []),
+    ...(signsIn?.signUp ? ['strangers sign up'] : []),
+    ...(signsIn?.passwordReset ? ['persons reset their passwords by mail'] : []),
+  ]
+}
