@@ -1,8 +1,6 @@
 /** The mailer: at least once, by one node, with retries; the transports of files and SMTP. */
 import assert from 'node:assert/strict'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { databases, freshFolder, quietLog } from '../../../../test/rig/databases.ts'
@@ -20,6 +18,7 @@ import { smtp } from '../../src/mail/smtp.ts'
 import * as store from '../../src/mail/store.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
+import { openSmtpServer } from './smtp-server.ts'
 
 const MAIL = { to: 'ada@example.com', subject: 'Hello', text: 'A text' }
 
@@ -220,36 +219,6 @@ test('files are private, and the oldest are deleted', async () => {
   assert.match(text, /^Message-ID: <mail_0001@example\.com>\r?$/m)
   assert.match(text, /^Auto-Submitted: auto-generated\r?$/m)
 })
-
-/** Starts a server that speaks as much SMTP as a mail needs; records the lines it receives. */
-async function openSmtpServer(t: TestContext, replyToRecipient = '250 ok') {
-  const received: string[] = []
-  const serve = (socket: Socket) => {
-    let isData = false
-    socket.setEncoding('utf8')
-    socket.on('error', () => undefined)
-    socket.write('220 test\r\n')
-    socket.on('data', (chunk) => {
-      for (const line of String(chunk).split('\r\n').filter(Boolean)) {
-        received.push(line)
-        if (isData) {
-          if (line !== '.') continue
-          isData = false
-          socket.write('250 queued\r\n')
-        } else if (/^EHLO/.test(line)) socket.write('250 test\r\n')
-        else if (/^RCPT/.test(line)) socket.write(`${replyToRecipient}\r\n`)
-        else if (line === 'DATA') {
-          isData = true
-          socket.write('354 go on\r\n')
-        } else socket.write('250 ok\r\n')
-      }
-    })
-  }
-  const server = createServer(serve)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, received }
-}
 
 test('SMTP: the server receives one recipient and the text', async (t) => {
   const { url, received } = await openSmtpServer(t)
