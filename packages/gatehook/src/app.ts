@@ -199,11 +199,10 @@ async function composeModules(
   const { service } = prepared
   const late = createLateCalls()
   const events = assembleEvents(foundation, prepared, late)
-  const { enqueue, eventSignal, record, catalog, types } = events
+  const { administration, enqueue, eventSignal, record, catalog, types } = events
   const documents = openApiDocuments(catalog)
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
-  const administration = { ...prepared.administration, record }
   const perform = createPerform({ db, clock, vault, recordChange: actingRecorder(administration) })
   const wake = late.wakeDeliveries
   const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })

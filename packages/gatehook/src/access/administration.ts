@@ -5,7 +5,7 @@
 import type { Actor, AuditContext } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Role } from '../kernel/principal.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Tx } from '../storage/database.ts'
 
 /** The customer of every installation. The fixed id keeps two first starts from creating two. */
 export const DEFAULT_CUSTOMER = 'cus_default'
@@ -25,6 +25,8 @@ export interface Administration extends AuditContext {
   readonly onChange: () => void
   /** Records events such as `key.created`; absent if there are no webhooks. */
   readonly record?: RecordEvent
+  /** Wakes the deliveries of a customer, by number, when its suspension begins or ends. */
+  readonly wakeDeliveriesOf?: (tx: Tx, customerNo: number) => Promise<void>
 }
 
 /** The actor of an administrative request, and the customer that applies if it names none. */

@@ -74,6 +74,7 @@ export async function updateCustomer(
     }
     await store.updateCustomer(tx, updatedRow)
     await publishCustomerChange(tx, id, admin.clock.now())
+    if (updatedRow.suspended !== row.suspended) await admin.wakeDeliveriesOf?.(tx, row.no)
     const entry = { actor, action: 'customer.update', target: id, detail: patch }
     await recordAudit(tx, entry, admin)
     tx.afterCommit(admin.onChange)

@@ -1,4 +1,5 @@
 /** Assembles events: the recorder with its sinks, the catalog that records, the endpoints. */
+import type { Administration } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { createOutbox } from '../deliveries/outbox.ts'
 import { readableTypes } from '../events/event-access.ts'
@@ -18,6 +19,7 @@ import { type Catalog, createCatalog, newestVersion } from '../resources/catalog
 import { createEventTypes, type ServiceEventTypes } from '../resources/event-types.ts'
 import { listEventHandlers } from '../resources/job-handlers.ts'
 import { externalEventTypes, listEventTypes } from '../resources/service.ts'
+import { customerWaker } from '../webhooks/registration-store.ts'
 import type { Component, Foundation } from './foundation.ts'
 import { assembleEnqueue } from './jobs.ts'
 import type { LateCalls } from './late-calls.ts'
@@ -25,6 +27,8 @@ import { assembleCredentials } from './people.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 
 interface EventModules {
+  /** Records events, and wakes deliveries. */
+  readonly administration: Administration
   readonly enqueue: EnqueueJob
   readonly eventSignal: EventSignal
   readonly record: RecordEvent
@@ -35,7 +39,7 @@ interface EventModules {
 /** Creates the recorder of events with its sinks: streams, the delivery outbox, own handlers. */
 export function assembleEvents(
   foundation: Foundation,
-  { service, publicScope, indexes }: PreparedDatabase,
+  { service, publicScope, indexes, administration }: PreparedDatabase,
   late: LateCalls,
 ): EventModules {
   const { clock, random, db, tracing, recent } = foundation
@@ -72,7 +76,18 @@ export function assembleEvents(
     enqueue,
   })
   const types = createEventTypes(catalog, clock)
-  return { enqueue, eventSignal, record, catalog, types }
+  return {
+    administration: {
+      ...administration,
+      record,
+      wakeDeliveriesOf: customerWaker(late.wakeDeliveries),
+    },
+    enqueue,
+    eventSignal,
+    record,
+    catalog,
+    types,
+  }
 }
 
 /** A sink of the recorder: notes the event with the request that caused it. */
@@ -81,7 +96,7 @@ const noteRequest: Sink = async (tx, { id }) => {
   if (call) tx.afterCommit(() => call.eventIds.push(id))
 }
 
-export interface EventRouteAssembly extends Omit<EventModules, 'enqueue'> {
+export interface EventRouteAssembly extends Omit<EventModules, 'administration' | 'enqueue'> {
   readonly identify: Identify
   readonly list: Lister
   readonly perform: Perform

@@ -1,7 +1,8 @@
 /** SQL of registrations and their secrets. */
 import { advanceDeliveries } from '../deliveries/log-store.ts'
 import { encryptSigningSecret } from '../deliveries/signing-secret.ts'
-import type { Scope } from '../kernel/principal.ts'
+import type { WakeDeliveries } from '../deliveries/wake-up.ts'
+import { type Scope, scopeOf } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
@@ -10,9 +11,16 @@ import type { Registration } from './registration.ts'
 const COLUMNS = `no, id, tag, scope, url, events, scopes, description, api_version, subject,
   client_id, active, disabled_reason, revision, created_at, updated_at, deleted_at`
 
+/** Registrations that one message names; other nodes find the deliveries of further ones. */
+const WAKE_MAX = 500
+
 const byId = prepareStatement(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND id = ?`)
 const byNo = prepareStatement(`SELECT ${COLUMNS} FROM gh_webhooks WHERE no = ?`)
 const customer = prepareStatement('SELECT no FROM gh_customers WHERE no = ?')
+const ofCustomer = prepareStatement(
+  `SELECT no FROM gh_webhooks WHERE scope IN (?, ?) AND deleted_at IS NULL
+   ORDER BY scope, no LIMIT ${WAKE_MAX}`,
+)
 const countOf = prepareStatement(
   'SELECT count(*) AS n FROM gh_webhooks WHERE scope = ? AND deleted_at IS NULL',
 )
@@ -181,6 +189,15 @@ const copyScopes = prepareStatement(
      (SELECT w.scopes FROM gh_webhooks w WHERE w.no = gh_webhook_topics.webhook_no)
    WHERE scopes IS NULL`,
 )
+
+/** Returns a function that wakes the deliveries of a customer, by number, after the commit. */
+export const customerWaker =
+  (wake: WakeDeliveries) =>
+  async (tx: Tx, customerNo: number): Promise<void> => {
+    const scopes = [scopeOf(customerNo, 'test'), scopeOf(customerNo, 'live')]
+    const rows = await tx.all<{ readonly no: number }>(ofCustomer(scopes))
+    tx.afterCommit(() => wake(rows.map(({ no }) => no)))
+  }
 
 export const registrationsOfPerson = (from: Reader, scope: Scope, subject: string) =>
   from.all<Registration>(ofPerson([scope, subject]))

@@ -1,10 +1,13 @@
 /** §9.12: due work is found by its time; endpoints that wait for later cost nothing. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { updateCustomer } from '../../src/access/customers.ts'
 import { dueStore } from '../../src/deliveries/due-store.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { listMissingEngineIndexes } from '../../src/storage/engine-indexes.ts'
 import { sql } from '../../src/storage/sql.ts'
+import { customerWaker } from '../../src/webhooks/registration-store.ts'
+import { administration, ManualClock } from '../access/test-node.ts'
 
 interface Waiting {
   readonly no: number
@@ -78,4 +81,23 @@ eachMigrated('a table in use gets the index by time while the service runs', asy
   await db.createIndexes(missing)
   for (let look = 0; look < 10; look++) await store.readDuePage(100, 200)
   assert.equal((await store.readDuePage(100, 200))?.readUntil, 200)
+})
+
+eachMigrated('the engines are woken when a suspension begins or ends', async (db) => {
+  await insertWaiting(db, [
+    { no: 1, at: 100 },
+    { no: 2, at: 100 },
+  ])
+  const wakeUps: (readonly number[])[] = []
+  const admin = {
+    ...administration(db, new ManualClock()),
+    wakeDeliveriesOf: customerWaker((nos) => wakeUps.push(nos)),
+  }
+  for (const patch of [{ suspended: true }, { name: 'V' }, { suspended: false }]) {
+    await updateCustomer(admin, 'cus_5', patch, { kind: 'cli', id: 'test' })
+  }
+  assert.deepEqual(wakeUps, [
+    [1, 2],
+    [1, 2],
+  ])
 })
