@@ -164,8 +164,23 @@ export class Field<V, W extends FieldWrite> {
 const field = <V>(kind: FieldKind, more: Partial<FieldSpec> = {}): Field<V, 'required'> =>
   new Field({ kind, write: 'required', nullable: false, ...more })
 
+/** Returns the data of a field. Throws `TypeError` for what plain JavaScript passes instead. */
+function specOf(call: string, type: unknown): FieldSpec {
+  if (type instanceof Field) return type.spec
+  throw new TypeError(`${call} requires a field, for example f.string()`)
+}
+
+function valuesOf<T extends readonly string[]>(values: T): T {
+  if (Array.isArray(values)) return values
+  throw new TypeError("f.oneOf() requires an array of texts: f.oneOf(['open', 'shut'])")
+}
+
 /** Returns the text of an expression. Flags have no equivalent in JSON Schema. */
-function sourceOf({ source, flags }: RegExp): string {
+function sourceOf(pattern: RegExp): string {
+  if (!(pattern instanceof RegExp)) {
+    throw new TypeError('f.pattern() requires a regular expression: f.pattern(/^[a-z]+$/)')
+  }
+  const { source, flags } = pattern
   if (flags.replace('u', '') === '') return source
   throw new TypeError(`f.pattern(/${source}/${flags}): write the pattern without flags`)
 }
@@ -214,7 +229,7 @@ export const f = {
   /** One of the given texts. */
   oneOf: <const T extends readonly [string, ...string[]]>(
     values: T,
-  ): Field<T[number], 'required'> => field('oneOf', { values }),
+  ): Field<T[number], 'required'> => field('oneOf', { values: valuesOf(values) }),
   /** An integer between -(2^53-1) and 2^53-1. */
   int: (): Field<number, 'required'> => field('int'),
   /**
@@ -244,13 +259,16 @@ export const f = {
    */
   object: <const M extends Fields>(members: M): Field<RowOf<M>, 'required'> =>
     field('object', {
-      members: Object.fromEntries(Object.entries(members).map(([name, { spec }]) => [name, spec])),
+      members: Object.fromEntries(
+        Object.entries(members ?? {}).map(([name, member]) => [name, specOf('f.object()', member)]),
+      ),
     }),
   /** A list of at most `max` values: `f.array(f.string(), { max: 10 })`. A patch replaces it. */
   array: <V>(
     item: Field<V, FieldWrite>,
     size: { readonly max: number; readonly min?: number },
-  ): Field<readonly V[], 'required'> => field('list', { ...size, items: item.spec }),
+  ): Field<readonly V[], 'required'> =>
+    field('list', { ...size, items: specOf('f.array()', item) }),
   /**
    * At most 50 texts of the client by key, `{}` by default. A patch adds and changes keys, and
    * removes those that are null.
@@ -271,7 +289,7 @@ export const f = {
    * `f.computed(f.int())`. It is no column unless it is `.stored()`, and clients only read it.
    */
   computed: <V>(type: Field<V, FieldWrite>): Field<V, 'never'> =>
-    new Field({ ...type.spec, write: 'never', computed: 'read' }),
+    new Field({ ...specOf('f.computed()', type), write: 'never', computed: 'read' }),
   /**
    * A value that the database derives from the other columns of the row: `f.derived(f.int(),
    * 'price * count')`, or `{ sqlite, postgres }` with a text for each database. It is no column;
@@ -282,7 +300,12 @@ export const f = {
     const site = new Error()
     Error.captureStackTrace(site, f.derived)
     if (typeof derived === 'object' && derived !== null) derivationSite.set(derived, site)
-    return new Field({ ...type.spec, write: 'never', computed: 'derived', derived })
+    return new Field({
+      ...specOf('f.derived()', type),
+      write: 'never',
+      computed: 'derived',
+      derived,
+    })
   },
   /** The instant at which the engine created the row. */
   createdAt: (): Field<number, 'never'> =>

@@ -21,9 +21,9 @@ export interface BodyForm {
 }
 
 /** Returns the members of the newest version; none for a resource, which has its own. */
-export function newestMembers(declared: DeclaredMembers | AnyResource = {}): OutputMembers {
+export function newestMembers(declared: DeclaredMembers | AnyResource | undefined): OutputMembers {
   if (declared instanceof Resource) return {}
-  return declared instanceof BodyFields ? declared.members : declared
+  return declared instanceof BodyFields ? declared.members : (declared ?? {})
 }
 
 export const bodyChanges = (declared: unknown): readonly BodyChange[] =>

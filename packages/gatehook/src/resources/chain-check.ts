@@ -45,6 +45,7 @@ interface ActionParts {
   readonly from?: unknown
   readonly to?: unknown
   readonly emits?: unknown
+  readonly input?: unknown
   readonly run?: unknown
 }
 
@@ -53,7 +54,7 @@ export function checkAction(definition: ChainTarget, name: string, options: unkn
   if (typeof options !== 'object' || options === null) {
     reject(definition, call, ['options are required, for example { scope }'])
   }
-  const { scope, from, to, emits, run } = options as ActionParts
+  const { scope, from, to, emits, input = {}, run } = options as ActionParts
   const states = [...(Array.isArray(from) ? from : []), ...(to === undefined ? [] : [to])]
   reject(definition, call, [
     ...(/^[a-z][a-z0-9_-]*$/.test(name) ? [] : ['names look like ship or mark_as_paid']),
@@ -61,6 +62,7 @@ export function checkAction(definition: ChainTarget, name: string, options: unkn
     ...(from === undefined || Array.isArray(from) ? [] : ['from is an array of states']),
     ...unknownStates(definition, states),
     ...(emits === undefined || typeof emits === 'string' ? [] : ['emits is an event type']),
+    ...(isObject(input) ? [] : ['input is an object of fields']),
     ...(run === undefined ? [] : functionMistake('run', run)),
   ])
 }
@@ -97,8 +99,12 @@ interface ChangeParts {
   readonly down?: unknown
 }
 
-export function checkChange(definition: ChainTarget, version: string, change: ChangeParts): void {
-  const { why, had, hadNot, up, down } = change
+export function checkChange(
+  definition: ChainTarget,
+  version: string,
+  change: ChangeParts | undefined,
+): void {
+  const { why, had, hadNot, up, down } = change ?? {}
   reject(definition, `.before('${version}')`, [
     ...(typeof why === 'string' && why !== '' ? [] : ['why is required, for the changelog']),
     ...(typeof had === 'object' && had !== null ? [] : ['had is an object of fields']),
@@ -141,6 +147,7 @@ interface ResourceParts {
   readonly access?: unknown
   readonly events?: unknown
   readonly unique?: unknown
+  readonly search?: unknown
 }
 
 const isObject = (value: unknown): boolean =>
@@ -150,14 +157,15 @@ const isNames = (value: unknown): boolean =>
   Array.isArray(value) && value.every((name) => typeof name === 'string')
 
 /** Throws `DeclarationError` for required members that plain JavaScript omitted. */
-export function requireMembers(options: ResourceParts): void {
-  const { fields, list, access, events, unique = [] } = options
+export function requireMembers(options: ResourceParts | undefined): void {
+  const { fields, list, access, events, unique = [], search } = options ?? {}
   const missing = [
     !isObject(fields) && 'fields is required, for example { id: f.id() }',
     !Array.isArray(list?.filter) && 'list.filter is required: an array of field names, or []',
     !Array.isArray(list?.sort) && 'list.sort is required: an array of field names, or []',
     !isNames(list?.prefix ?? []) && 'list.prefix is an array of field names',
     !isNames(list?.contains ?? []) && 'list.contains is an array of field names',
+    !isNames(search ?? []) && "search is an array of field names: ['name']",
     !isObject(access) && 'access is required: a scope or false for read, create, update, delete',
     !(Array.isArray(unique) && unique.every(Array.isArray)) &&
       "unique is an array of tuples: [['room_id', 'day']]",

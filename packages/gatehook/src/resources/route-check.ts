@@ -75,6 +75,7 @@ function fieldsMistakes(
   versions: readonly string[],
 ): string[] {
   if (declared === undefined) return []
+  if (typeof declared !== 'object' || declared === null) return [`${part} is an object of fields`]
   const forms = [newestMembers(declared), ...bodyChanges(declared).map(({ had }) => had)]
   const mistakes = forms.flatMap((members) =>
     Object.entries(members)
@@ -129,7 +130,15 @@ const isReservedHeader = (name: string): boolean =>
   RESERVED_HEADERS.has(name) || name.startsWith('access-control-')
 
 function responseMistakes(route: RouteDefinition): string[] {
+  const { status = 200, headers = {} } = route
   const mistakes: string[] = []
+  if (typeof status !== 'number' && !Array.isArray(status)) {
+    return ['status is a number, or an array of numbers']
+  }
+  if (!Array.isArray(route.failures ?? [])) return ["failures is an array of codes: ['conflict']"]
+  if (typeof headers !== 'object' || headers === null) {
+    return ["headers is an object of sentences: { 'x-total': 'The number of rows.' }"]
+  }
   for (const status of statusesOf(route)) {
     const isSuccess = Number.isInteger(status) && status >= 200 && status <= 299
     if (!isSuccess) mistakes.push(`status ${status}: is not from 200 to 299; throw a Failure`)
@@ -137,7 +146,7 @@ function responseMistakes(route: RouteDefinition): string[] {
       mistakes.push(`status ${status}: has no body, and the route has an output`)
     }
   }
-  for (const name of Object.keys(route.headers ?? {})) {
+  for (const name of Object.keys(headers)) {
     if (!HEADER_NAME.test(name)) mistakes.push(`headers: ${name} is not a header`)
     else if (isReservedHeader(name.toLowerCase())) {
       mistakes.push(`headers: the engine sets ${name}`)

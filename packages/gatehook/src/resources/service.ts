@@ -23,14 +23,14 @@ import {
   defineSchedule,
   type EventHandle,
   type HandlerOptions,
-  type Job,
+  Job,
   type JobDefinition,
   type JobHandle,
   type JobOptions,
   type ScheduleHandle,
 } from './job.ts'
 import { findJobMistakes } from './job-check.ts'
-import type { AnyResource, ResourceDefinition } from './resource.ts'
+import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
 import { actionEvents, duplicatesIn, EVENT_TYPE, findResourceMistakes } from './resource-check.ts'
 import type { RouteDefinition, RouteInput, RouteOptions, RouteOutput, RouteQuery } from './route.ts'
 import { findRouteMistakes } from './route-check.ts'
@@ -133,6 +133,9 @@ export class Service {
     P extends string = string,
     const O extends RouteOutput | undefined = undefined,
   >(options: RouteOptions<Q, I, P, O>): Service {
+    if (typeof options !== 'object' || options === null) {
+      throw new DeclarationError('.route(): options are required, for example { method, path }')
+    }
     const { query, input, output } = options
     const changes = [query, input, output].flatMap(bodyChanges)
     const route = { ...options, changes } as unknown as RouteDefinition
@@ -142,6 +145,9 @@ export class Service {
 
   /** Adds the code of a job, which `tx.enqueue(job, input)` enqueues. It runs at least once. */
   job<I extends Fields>(job: Job<I>, handle: JobHandle<I>, options?: JobOptions): Service {
+    if (!(job instanceof Job)) {
+      throw new DeclarationError('.job(): the first argument is the result of job(name, fields)')
+    }
     return this.#withJob(defineJob(job, handle, options))
   }
 
@@ -207,16 +213,30 @@ export function service(options: ServiceOptions): Service {
   return new Service(checkChanges(checkDefinition(definition, mistakes)))
 }
 
-/** Throws `DeclarationError` for required members that plain JavaScript omitted. */
-function requireMembers({ name, versions, resources }: Partial<ServiceOptions>): void {
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
+
+/** Throws `DeclarationError` for members that plain JavaScript omitted, or that have no form. */
+function requireMembers(options: Partial<ServiceOptions> | undefined): void {
+  const { name, versions, resources, externalEvents = [], migrations = [] } = options ?? {}
+  const hasResources = Array.isArray(resources)
   const missing = [
     typeof name !== 'string' && 'name is required, for example "notes"',
-    (typeof versions !== 'object' || versions === null) &&
+    (!isObject(versions) || !Object.values(versions!).every(isObject)) &&
       "versions is required, for example { v1: { released: '2026-06-01' } }",
-    !Array.isArray(resources) && 'resources is required: an array of resource(…)',
+    !hasResources && 'resources is required: an array of resource(…)',
+    hasResources &&
+      !resources.every((resource) => resource instanceof Resource) &&
+      'resources: each is the result of resource(…); modules that import each other have undefined',
+    !(Array.isArray(externalEvents) && externalEvents.every(isEvent)) &&
+      "externalEvents is an array of types: ['payment.succeeded']",
+    !(Array.isArray(migrations) && migrations.every(isObject)) &&
+      'migrations is an array: [{ number: 1, name, sql }]',
   ].filter((sentence) => sentence !== false)
   if (missing.length > 0) throw new DeclarationError(`service: ${missing.join('; ')}`)
 }
+
+const isEvent = (event: unknown): boolean =>
+  typeof event === 'string' || typeof (event as { type?: unknown } | null)?.type === 'string'
 
 /** Runs the changes between versions on sample rows: only a run shows their mistakes. */
 function checkChanges(definition: ServiceDefinition): ServiceDefinition {

@@ -60,12 +60,17 @@ const isTexts = (value: unknown): boolean =>
 
 /** Returns the mistakes in the types of `.signsIn()`, which plain JavaScript meets. */
 export function findSignInTypeMistakes(options: unknown): string[] {
-  const { signUp, passwordReset } = (options ?? {}) as Partial<SignInOptions<Fields>>
+  const {
+    signUp,
+    passwordReset,
+    scopes: personScopes,
+  } = (options ?? {}) as Partial<SignInOptions<Fields>>
   const isObject = typeof signUp === 'object' && signUp !== null
   if (signUp !== undefined && !isObject) return ["signUp is an object: { fields: ['name'] }"]
   const { fields, scopes } = signUp ?? {}
   return [
     ...(isTexts(fields) ? [] : ['signUp.fields is an array of field names']),
+    ...(isTexts(personScopes) ? [] : ['scopes is an array of scopes']),
     ...(isTexts(scopes) ? [] : ['signUp.scopes is an array of scopes']),
     ...(passwordReset === undefined || typeof passwordReset === 'boolean'
       ? []

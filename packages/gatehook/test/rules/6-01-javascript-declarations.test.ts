@@ -46,6 +46,40 @@ test('each call of the chain names its mistake', () => {
   for (const [sentence, call] of calls) assert.throws(call, sentence)
 })
 
+test('a kind of field and an option name the form of their arguments', () => {
+  const versions = { v1: { released: '2026-01-01' } }
+  const declare = (more: object) =>
+    service(plain({ name: 's', versions, resources: [doors()], ...more }))
+  const route = { method: 'GET', path: '/x', scope: 'doors:read', summary: 's', handle: () => ({}) }
+  const calls: readonly [RegExp, () => unknown][] = [
+    [/f\.object\(\) requires a field/, () => f.object(plain({ a: 'text' }))],
+    [/f\.array\(\) requires a field/, () => f.array(plain('text'), { max: 1 })],
+    [/f\.computed\(\) requires a field/, () => f.computed(plain(undefined))],
+    [/f\.derived\(\) requires a field/, () => f.derived(plain('a + b'), 'a')],
+    [/f\.oneOf\(\) requires an array/, () => f.oneOf(plain('open'))],
+    [/f\.pattern\(\) requires a regular expression/, () => f.pattern(plain('^a$'))],
+    [/fields is required/, () => resource('notes', plain(undefined))],
+    [/search is an array/, () => resource('notes', plain({ ...base, search: 'text' }))],
+    [/input is an object of fields/, () => doors().action('a', plain({ scope: 'w', input: null }))],
+    [/why is required/, () => doors().before('v2', plain(undefined))],
+    [/scopes is an array/, () => doors().signsIn(plain({ username: 'text', scopes: 'r' }))],
+    [/service: name is required/, () => service(plain(undefined))],
+    [/versions is required/, () => declare({ versions: { v1: undefined } })],
+    [/resources: each is the result of/, () => declare({ resources: [undefined] })],
+    [/externalEvents is an array/, () => declare({ externalEvents: 'payment.succeeded' })],
+    [/externalEvents is an array/, () => declare({ externalEvents: [null] })],
+    [/migrations is an array/, () => declare({ migrations: {} })],
+    [/\.route\(\): options are required/, () => declare({}).route(plain(undefined))],
+    [/query is an object/, () => declare({}).route(plain({ ...route, query: null }))],
+    [/input is an object/, () => declare({}).route(plain({ ...route, input: null }))],
+    [/status is a number/, () => declare({}).route(plain({ ...route, status: '200' }))],
+    [/failures is an array/, () => declare({}).route(plain({ ...route, failures: 1 }))],
+    [/headers is an object/, () => declare({}).route(plain({ ...route, headers: null }))],
+    [/\.job\(\): the first argument/, () => declare({}).job(plain('send'), () => {})],
+  ]
+  for (const [sentence, call] of calls) assert.throws(call, sentence)
+})
+
 test('states need the field that has them', () => {
   const fields = { id: f.id() }
   const plainDoors = resource('doors', { ...base, fields })
