@@ -50,6 +50,7 @@ interface RevocationFeedDeps {
 
 export function createRevocationFeed(deps: RevocationFeedDeps): RevocationFeed {
   const { db, clock, onEntry, onGap } = deps
+  const readEntries = store.createFeedReader(db)
   /** Entry name → epoch milliseconds until which it matters. */
   const entries = new Map<string, number>()
   let lastPositions: ReadonlySet<number> = new Set()
@@ -73,19 +74,17 @@ export function createRevocationFeed(deps: RevocationFeedDeps): RevocationFeed {
 
   const read = async () => {
     const begunMs = clock.elapsedMs()
-    // Read first: all transactions below this horizon have ended, so the list contains them.
-    const nextHorizon = await store.readHorizon(db, db.dialect.horizon)
-    const rows = await store.listFeedEntries(db, position, horizon)
+    const page = await readEntries(position, horizon)
     if (!isFresh()) {
       generation++
       onGap()
     }
-    for (const row of rows) {
+    for (const row of page.entries) {
       if (!lastPositions.has(row.position)) apply(row.kind, row.value, row.keep_until)
       position = Math.max(position, row.position)
     }
-    lastPositions = new Set(rows.map((row) => row.position))
-    horizon = nextHorizon
+    lastPositions = new Set(page.entries.map((row) => row.position))
+    horizon = page.horizon
     polledMs = begunMs
   }
 

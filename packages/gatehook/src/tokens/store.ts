@@ -225,22 +225,28 @@ const insertEntry = prepareStatement(
 export const insertFeedEntry = (tx: Tx, kind: FeedEntryKind, value: string, keepUntil: number) =>
   tx.run(insertEntry([kind, value, keepUntil]))
 
-const entriesSince = prepareStatement(
-  `SELECT position, kind, value, keep_until FROM gh_revocations
-   WHERE position > ? OR txid >= ? ORDER BY position`,
-)
+const entriesSince = (horizon: string) =>
+  prepareStatement(`SELECT 0 AS position, NULL AS kind, NULL AS value, ${horizon} AS keep_until
+    UNION ALL SELECT position, kind, value, keep_until FROM gh_revocations
+      WHERE position > ? OR txid >= ? ORDER BY position`)
+
+interface FeedRead {
+  readonly entries: readonly FeedEntryRow[]
+  /** The horizon of the snapshot that the entries are of: argument of the next read. */
+  readonly horizon: number
+}
 
 /**
- * Returns the entries after `position`. On PostgreSQL it also returns earlier entries of
- * transactions not older than `horizon`, which may have committed late; some were read before.
+ * Returns a function that reads the entries after `position`. On PostgreSQL it also reads earlier
+ * entries of transactions not older than `horizon`, which may have committed late; some were read
+ * before.
  */
-export const listFeedEntries = (from: Reader, position: number, horizon: number) =>
-  from.all<FeedEntryRow>(entriesSince([position, horizon]))
-
-/** Evaluates `dialect.horizon`. */
-export async function readHorizon(from: Reader, expression: string): Promise<number> {
-  const [row] = await from.arrays(prepareStatement(`SELECT ${expression}`)([]))
-  return Number(row![0])
+export function createFeedReader(db: Database) {
+  const statement = entriesSince(db.dialect.horizon)
+  return async (position: number, horizon: number): Promise<FeedRead> => {
+    const [head, ...entries] = await db.all<FeedEntryRow>(statement([position, horizon]))
+    return { entries, horizon: Number(head!.keep_until) }
+  }
 }
 
 const findRevocation = prepareStatement(
