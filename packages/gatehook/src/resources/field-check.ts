@@ -44,6 +44,8 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
   if (spec.pattern !== undefined) checkPattern(spec, mistake)
   if (spec.unit !== undefined) checkUnit(spec, mistake)
   if (spec.kind === 'decimal') checkDecimal(spec, mistake)
+  if (spec.kind === 'id' && spec.nullable) throw mistake('an id is never null')
+  if (spec.kind === 'oneOf' && !spec.values?.length) throw mistake('f.oneOf([…]) has no text')
   checkRights(name, spec, depth, mistake)
   checkComputed(name, spec, mistake)
   if (spec.derived !== undefined) checkDerived(spec, mistake)
@@ -202,9 +204,15 @@ const UNCHECKED: ReadonlySet<string> = new Set(
   'id ref string email url currency oneOf int number bool time'.split(' '),
 )
 
+const isInstant = (value: unknown): boolean =>
+  Number.isInteger(value) && !Number.isNaN(new Date(value as number).getTime())
+
 /** Validates the default, which has the form of a value that was read. */
 function checkDefault(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
   const { default: value, ...rest } = spec
+  if (spec.kind === 'time' && value != null && !isInstant(value)) {
+    throw mistake('the default is an instant in milliseconds: Date.parse("2026-01-31")')
+  }
   if (value === undefined || UNCHECKED.has(spec.kind)) return
   const read = createObjectReader({ members: { it: rest } })
   const { values, errors } = read({ it: toJson(spec, value) })

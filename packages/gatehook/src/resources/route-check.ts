@@ -1,5 +1,5 @@
 /** Finds mistakes in the declaration of a route, also those of plain JavaScript. Pure. */
-import { Field } from '../fields/fields.ts'
+import { Field, type Fields } from '../fields/fields.ts'
 import { failures } from '../kernel/failure.ts'
 import { findInputMistakes, findOutputMistakes } from './body-check.ts'
 import { findMemberMistakes, type OutputMembers } from './body-fields.ts'
@@ -50,12 +50,23 @@ function pathMistakes({ path }: RouteDefinition, resources: readonly ResourceDef
   return []
 }
 
-function partMistakes({ method, scope, summary, handle }: RouteDefinition): string[] {
+/** Reports routes with one method and one path, whatever the names of its parameters. */
+export function findDuplicateRoutes(routes: readonly RouteDefinition[]): string[] {
+  const keyOf = ({ method, path }: RouteDefinition) =>
+    `${method} ${String(path).replaceAll(/:[^/]+/g, ':')}`
+  const keys = routes.map(keyOf)
+  return routes
+    .filter((_, index) => keys.indexOf(keys[index]!) < index)
+    .map(({ method, path }) => `route ${method} ${path}: is declared twice`)
+}
+
+function partMistakes({ method, scope, summary, input, handle }: RouteDefinition): string[] {
   const mistakes: string[] = []
   if (!METHODS.includes(method)) mistakes.push(`method is one of ${METHODS.join(', ')}`)
   if (typeof scope !== 'string' || scope === '') mistakes.push('scope is required')
   if (typeof summary !== 'string') mistakes.push('summary is required')
   if (typeof handle !== 'function') mistakes.push('handle is a function')
+  if (method === 'GET' && input !== undefined) mistakes.push('a GET has no body: declare query')
   return mistakes
 }
 
@@ -83,6 +94,10 @@ function fieldsMistakes(
       .map(([name]) => `${name} is not a field, for example f.string()`),
   )
   if (mistakes.length > 0) return mistakes
+  const nested = Object.entries(newestMembers(declared) as Fields)
+    .filter(([, { spec }]) => part === 'query' && ['object', 'list'].includes(spec.kind))
+    .map(([name]) => `query: ${name} is an object or an array, which no parameter can be`)
+  if (nested.length > 0) return nested
   return findInputMistakes(declared, versions).map((mistake) => `${part}: ${mistake}`)
 }
 

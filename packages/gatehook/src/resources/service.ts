@@ -33,7 +33,7 @@ import { findJobMistakes } from './job-check.ts'
 import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
 import { actionEvents, duplicatesIn, EVENT_TYPE, findResourceMistakes } from './resource-check.ts'
 import type { RouteDefinition, RouteInput, RouteOptions, RouteOutput, RouteQuery } from './route.ts'
-import { findRouteMistakes } from './route-check.ts'
+import { findDuplicateRoutes, findRouteMistakes } from './route-check.ts'
 import { findScopeMistakes } from './scopes.ts'
 
 export interface ServiceOptions {
@@ -260,6 +260,7 @@ function checkDefinition(
   const mistakes = [
     ...versionMistakes,
     ...definition.routes.flatMap((route) => findRouteMistakes(route, resources, versions)),
+    ...findDuplicateRoutes(definition.routes),
     ...findScopeMistakes(definition),
     ...eventMistakes(definition),
     ...findJobMistakes(

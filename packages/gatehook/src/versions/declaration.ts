@@ -65,7 +65,7 @@ export function parseVersions(options: Readonly<Record<string, VersionOptions>>)
       mistakes.push(`version ${name}: majors are v1, v2, …, oldest first`)
     }
     previousMajor = major
-    if (!/^\d{4}-\d{2}-\d{2}$/.test(released)) {
+    if (!isDay(released)) {
       mistakes.push(`version ${name}: released is a day, for example 2026-06-01`)
     }
     const twin = versions.find((other) => other.released === released)
@@ -75,6 +75,11 @@ export function parseVersions(options: Readonly<Record<string, VersionOptions>>)
     versions.push({ name, released, ...parsed.overrides })
   }
   return { versions, mistakes }
+}
+
+function isDay(text: string): boolean {
+  const instant = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
+  return !Number.isNaN(instant) && new Date(instant).toISOString().startsWith(text)
 }
 
 function parseCalendar(

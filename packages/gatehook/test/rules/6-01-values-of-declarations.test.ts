@@ -1,0 +1,79 @@
+/**
+ * §6.1: the start rejects values of a declaration that no row and no request can have. Types
+ * prevent most of them in TypeScript.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { f, resource, service } from '../../src/gatehook.ts'
+
+/** Hides the types, as plain JavaScript does. */
+const untyped = (value: unknown) => value as never
+const access = {
+  read: 'things:read',
+  create: 'things:write',
+  update: false,
+  delete: false,
+} as const
+
+const declare = (fields: object = {}, released = '2026-01-31') =>
+  service({
+    name: 's',
+    versions: { v1: { released } },
+    resources: [
+      resource('things', {
+        fields: { id: f.id(), ...fields } as { id: ReturnType<typeof f.id> },
+        list: { filter: [], sort: [] },
+        access,
+        events: [],
+      }),
+    ],
+  })
+
+const declareRoute = (parts: object) =>
+  declare().route({
+    method: 'GET',
+    path: '/report',
+    scope: 'things:read',
+    summary: 'A report',
+    handle: () => untyped({}),
+    ...parts,
+  })
+
+test('the default of an instant is an instant', () => {
+  for (const value of ['2026-01-31', Number.NaN, 1.5, 9e15, true]) {
+    assert.throws(
+      () => declare({ at: f.time().default(untyped(value)) }),
+      /instant in milliseconds/,
+    )
+  }
+  declare({ at: f.time().default(0), ends_at: f.time().nullable().default(null) })
+})
+
+test('ids are never null, and f.oneOf() has a text', () => {
+  assert.throws(() => declare({ id: f.id().nullable() }), /field id: an id is never null/)
+  assert.throws(() => declare({ kind: f.oneOf(untyped([])) }), /field kind: f.oneOf/)
+})
+
+test('a version is released on a day that exists', () => {
+  for (const day of ['2026-13-01', '2026-02-30', '2026-00-10', '2026-1-1']) {
+    assert.throws(() => declare({}, day), /version v1: released is a day/)
+  }
+  declare({}, '2028-02-29')
+})
+
+test('a GET has no body, and a parameter is no object', () => {
+  assert.throws(() => declareRoute({ input: { n: f.int() } }), /report: a GET has no body/)
+  const nested = { place: f.object({ city: f.string() }), tags: f.array(f.string(), { max: 3 }) }
+  assert.throws(() => declareRoute({ query: nested }), /query: place is.*\n?.*query: tags is/)
+  declareRoute({ query: { n: f.int() } })
+})
+
+test('a path has one route of a method, whatever the names of its parameters', () => {
+  const route = { scope: 'things:read', summary: 'A report', handle: () => untyped({}) }
+  const first = declare().route({ ...route, method: 'GET', path: '/reports/:day' })
+  assert.throws(
+    () => first.route({ ...route, method: 'GET', path: '/reports/:month' }),
+    /route GET \/reports\/:month: is declared twice/,
+  )
+  first.route({ ...route, method: 'POST', path: '/reports/:month' })
+})
