@@ -54,7 +54,7 @@ export const orders = resource('orders', {
     buyer: f.email(),
     lines: f.array(line, { min: 1, max: 50 }),
     status: f.oneOf(['new', 'paid', 'expired']).default('new').readonly(),
-    total: f.decimal(14, 2).default('0.00').readonly(),
+    total: f.decimal(15, 2).default('0.00').readonly(),
     metadata: f.metadata(),
     created_at: f.createdAt(),
     updated_at: f.updatedAt(),

@@ -53,6 +53,15 @@ eachMarket('products are listed by words, with their sellers', async ({ get }) =
   )
 })
 
+eachMarket('the largest order that the bounds allow has a total', async ({ post, get }) => {
+  const { data } = (await get(`${API}/sellers`)).body
+  const gold = { seller_id: data[0].id, title: 'Gold', price: '99999999.99', stock: 50_000 }
+  const { id } = (await post(`${API}/products`, gold)).body
+  const lines = Array.from({ length: 50 }, () => ({ product_id: id, quantity: 1_000 }))
+  const { status, body } = await post(`${API}/orders`, { buyer: 'grace@example.com', lines })
+  assert.deepEqual([status, body.total], [201, '4999999999500.00'])
+})
+
 eachMarket('an order has the prices of its products, and takes their stock', async (market) => {
   const { status, body } = await market.order(2, 1)
   assert.deepEqual([status, body.total, body.lines[1].price], [201, '41.50', '20.50'])
