@@ -34,6 +34,7 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
   if (!hasBounds && (spec.min !== undefined || spec.max !== undefined)) {
     throw mistake(`${spec.kind} takes no min or max`)
   }
+  checkBounds(spec, mistake)
   if ((isText || spec.kind === 'json') && (spec.max ?? 0) > STRING_MAX)
     throw mistake(`max is at most ${STRING_MAX}`)
   if (spec.min !== undefined && spec.max !== undefined && spec.min > spec.max) {
@@ -103,12 +104,35 @@ function checkDerived(
 }
 
 /** Validates `.visible()`, `.writable()` and `.writeOnly()`. Their scopes are validated later. */
+/** A field without a numeric bound would accept values of any size. */
+function checkBounds(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  const isNumber = spec.kind === 'number' || spec.kind === 'decimal'
+  for (const bound of ['min', 'max'] as const) {
+    if (!Object.hasOwn(spec, bound)) continue
+    const value: unknown = spec[bound]
+    if (!Number.isFinite(value)) throw mistake(`.${bound}() is a number`)
+    if (!isNumber && !Number.isInteger(value)) throw mistake(`.${bound}() is an integer`)
+  }
+  const texts: readonly unknown[] | undefined = spec.values
+  if (texts && (texts.length === 0 || !texts.every((text) => typeof text === 'string'))) {
+    throw mistake("f.oneOf() has texts: f.oneOf(['open', 'shut'])")
+  }
+}
+
 function checkRights(
   name: string,
-  { visibleTo, writableBy, isWriteOnly, kind, write }: FieldSpec,
+  spec: FieldSpec,
   depth: number,
   mistake: (why: string) => DeclarationError,
 ): void {
+  const { visibleTo, writableBy, isWriteOnly, kind, write } = spec
+  // Without a scope the field would be open to every caller.
+  if (Object.hasOwn(spec, 'visibleTo') && typeof visibleTo !== 'string') {
+    throw mistake('.visible() requires a scope')
+  }
+  if (Object.hasOwn(spec, 'writableBy') && typeof writableBy !== 'string') {
+    throw mistake('.writable() requires a scope')
+  }
   const isHidden = visibleTo !== undefined || isWriteOnly === true
   if (!isHidden && writableBy === undefined) return
   if (depth > 1) throw mistake('a value inside another has the rights of its field')

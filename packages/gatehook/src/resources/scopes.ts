@@ -58,12 +58,15 @@ export function defaultPersonScopes({ resources }: ScopeSource): string[] {
   return [...new Set(scopes)].filter((scope) => !isAccountScope(scope) && !allScopes.has(scope))
 }
 
+const PERSON_ACCESS: readonly unknown[] = [undefined, 'read', 'write']
+
 /** Returns a sentence for the developer per scope without a valid name (§3.6). */
 export function findScopeMistakes(service: ScopeSource): string[] {
   const mistakes: string[] = []
   const checkName = (where: string, scope: string | false | undefined) => {
     if (scope === false || scope === undefined) return
-    if (scope === PUBLIC) mistakes.push(`${where}: 'public' is for access.read only`)
+    if (typeof scope !== 'string') mistakes.push(`${where}: a scope is a text`)
+    else if (scope === PUBLIC) mistakes.push(`${where}: 'public' is for access.read only`)
     else if (!isScopeName(scope)) {
       mistakes.push(`${where}: the scope "${scope}" is not of the form collection:write`)
     }
@@ -72,7 +75,12 @@ export function findScopeMistakes(service: ScopeSource): string[] {
     const { name, access, actions, softDeletion } = definition
     const where = `resource ${name}`
     if (isAccountScope(`${name}:read`)) mistakes.push(`${where}: the name is taken`)
-    if (access.read !== PUBLIC) checkName(`${where}: access.read`, access.read)
+    if (typeof access.read !== 'string') {
+      mistakes.push(`${where}: access.read is a scope, or 'public'`)
+    } else if (access.read !== PUBLIC) checkName(`${where}: access.read`, access.read)
+    if (!PERSON_ACCESS.includes(access.persons)) {
+      mistakes.push(`${where}: access.persons is 'read' or 'write'`)
+    }
     checkName(`${where}: access.create`, access.create)
     checkName(`${where}: access.update`, access.update)
     checkName(`${where}: access.delete`, access.delete)

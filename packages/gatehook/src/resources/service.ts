@@ -218,6 +218,7 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 /** Throws `DeclarationError` for members that plain JavaScript omitted, or that have no form. */
 function requireMembers(options: Partial<ServiceOptions> | undefined): void {
   const { name, versions, resources, externalEvents = [], migrations = [] } = options ?? {}
+  const { vendor = '', claims } = options ?? {}
   const hasResources = Array.isArray(resources)
   const missing = [
     typeof name !== 'string' && 'name is required, for example "notes"',
@@ -229,10 +230,19 @@ function requireMembers(options: Partial<ServiceOptions> | undefined): void {
       'resources: each is the result of resource(…); modules that import each other have undefined',
     !(Array.isArray(externalEvents) && externalEvents.every(isEvent)) &&
       "externalEvents is an array of types: ['payment.succeeded']",
-    !(Array.isArray(migrations) && migrations.every(isObject)) &&
-      'migrations is an array: [{ number: 1, name, sql }]',
+    !(Array.isArray(migrations) && migrations.every(isMigration)) &&
+      "migrations is an array: [{ number: 1, name: 'note becomes memo', sql: 'ALTER TABLE …' }]",
+    typeof vendor !== 'string' && 'vendor is a text',
+    claims !== undefined && typeof claims !== 'function' && 'claims is a function',
   ].filter((sentence) => sentence !== false)
   if (missing.length > 0) throw new DeclarationError(`service: ${missing.join('; ')}`)
+}
+
+/** The SQL is a text, or one for each database. */
+function isMigration(migration: unknown): boolean {
+  const { name, table = '', sql } = (migration ?? {}) as Partial<MigrationOptions>
+  const texts = typeof sql === 'object' && sql !== null ? [sql.sqlite, sql.postgres] : [sql]
+  return [name, table, ...texts].every((text) => typeof text === 'string')
 }
 
 const isEvent = (event: unknown): boolean =>

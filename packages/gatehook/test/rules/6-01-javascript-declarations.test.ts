@@ -80,6 +80,38 @@ test('a kind of field and an option name the form of their arguments', () => {
   for (const [sentence, call] of calls) assert.throws(call, sentence)
 })
 
+test('a bound and a right that are undefined do not open a field or a resource', () => {
+  const versions = { v1: { released: '2026-01-01' } }
+  const declare = (field: unknown) =>
+    resource('doors', plain({ ...base, fields: { id: f.id(), field } }))
+  const access = { read: 's:read', create: 's:write', update: false, delete: false }
+  const open = (more: object) =>
+    service({
+      name: 's',
+      versions,
+      resources: [resource('doors', plain({ ...base, access: { ...access, ...more } }))],
+    })
+  const serve = (more: object) => service(plain({ name: 's', versions, resources: [], ...more }))
+  const calls: readonly [RegExp, () => unknown][] = [
+    [/\.max\(\) is a number/, () => declare(f.string().max(plain(undefined)))],
+    [/\.max\(\) is a number/, () => declare(f.array(f.string(), plain({ max: '10' })))],
+    [/\.max\(\) is a number/, () => declare(f.json().max(Number.NaN))],
+    [/\.min\(\) is an integer/, () => declare(f.string().min(1.5))],
+    [/f\.oneOf\(\) has texts/, () => declare(f.oneOf(plain([])))],
+    [/f\.oneOf\(\) has texts/, () => declare(f.oneOf(plain([1])))],
+    [/\.visible\(\) requires a scope/, () => declare(f.string().visible(plain(undefined)))],
+    [/\.writable\(\) requires a scope/, () => declare(f.int().default(1).writable(plain(1)))],
+    [/access\.read is a scope/, () => open({ read: undefined })],
+    [/access\.create: a scope is a text/, () => open({ create: true })],
+    [/access\.persons is 'read' or 'write'/, () => open({ persons: 'all' })],
+    [/migrations is an array/, () => serve({ migrations: [{ number: 1, name: 'a', sql: 1 }] })],
+    [/vendor is a text/, () => serve({ vendor: 7 })],
+    [/claims is a function/, () => serve({ claims: {} })],
+  ]
+  for (const [sentence, call] of calls) assert.throws(call, sentence)
+  declare(f.number().max(1.5))
+})
+
 test('states need the field that has them', () => {
   const fields = { id: f.id() }
   const plainDoors = resource('doors', { ...base, fields })
