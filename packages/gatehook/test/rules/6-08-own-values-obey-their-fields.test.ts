@@ -46,37 +46,42 @@ const board = service({
   },
 })
 
-test('a value that its field rejects is a 500 and no row', async (t) => {
-  const lines: string[] = []
-  const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) })
-  const { post, get } = await openService(t, 'sqlite', { service: board, log })
-  const write = (values: object, id = 0) =>
-    post('/api/v1/writes', { id, values: JSON.stringify(values) })
-  assert.equal((await write({ text: 'first', at: 5, link: 'https://a.example' })).status, 200)
-  const rejects = async (sentence: string, request: Promise<{ status: number }>) => {
-    assert.equal((await request).status, 500, sentence)
-    const { err } = JSON.parse(lines.find((line) => line.includes('"bug"'))!)
-    assert.equal(err.message, sentence)
-    lines.length = 0
-  }
-  const create = 'tx.create(notes) violates the declaration:'
-  const update = 'tx.update(notes) violates the declaration:'
-  const act = 'action retitle of notes violates the declaration:'
-  await rejects(`${create} text must have at most 5 characters`, write({ text: 'too long' }))
-  await rejects(`${create} text is required`, write({ size: 1 }))
-  await rejects(`${create} status must be one of open, shut`, write({ text: 'a', status: 'lost' }))
-  await rejects(`${create} title is not a field here`, write({ text: 'a', title: 'b' }))
-  await rejects(`${create} id is set by the service`, write({ text: 'a', id: 7 }))
-  await rejects(`${update} link must be an absolute http or https URL`, write({ link: 'x' }, 1))
-  await rejects(`${update} size must be at least 0`, write({ size: -1 }, 1))
-  await rejects('tx.update(notes): the id of a row never changes', write({ id: 2 }, 1))
-  const retitle = (body: object) => post('/api/v1/notes/1/retitle', body)
-  await rejects(`${act} text must have at most 5 characters`, retitle({ text: 'too long' }))
-  const waiting = retitle({ text: 'ok', wait: true })
-  await rejects(`${act} it returns a promise; it must be synchronous`, waiting)
-  assert.equal((await retitle({ text: 'ok' })).body.link, 'https://a.example')
-  const list = (await get('/api/v1/notes?pagination=page')).body
-  assert.deepEqual([list.total, list.data[0].text, list.data[0].size], [1, 'ok', 0])
-  const events = (await get('/events')).body.data
-  assert.equal(events.length, 1)
-})
+for (const kind of ['sqlite', 'postgres'] as const) {
+  test(`a value that its field rejects is a 500 and no row [${kind}]`, async (t) => {
+    const lines: string[] = []
+    const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) })
+    const { post, get } = await openService(t, kind, { service: board, log })
+    const write = (values: object, id = 0) =>
+      post('/api/v1/writes', { id, values: JSON.stringify(values) })
+    assert.equal((await write({ text: 'first', at: 5, link: 'https://a.example' })).status, 200)
+    const rejects = async (sentence: string, request: Promise<{ status: number }>) => {
+      assert.equal((await request).status, 500, sentence)
+      const { err } = JSON.parse(lines.find((line) => line.includes('"bug"'))!)
+      assert.equal(err.message, sentence)
+      lines.length = 0
+    }
+    const create = 'tx.create(notes) violates the declaration:'
+    const update = 'tx.update(notes) violates the declaration:'
+    const act = 'action retitle of notes violates the declaration:'
+    await rejects(`${create} text must have at most 5 characters`, write({ text: 'too long' }))
+    await rejects(`${create} text is required`, write({ size: 1 }))
+    await rejects(
+      `${create} status must be one of open, shut`,
+      write({ text: 'a', status: 'lost' }),
+    )
+    await rejects(`${create} title is not a field here`, write({ text: 'a', title: 'b' }))
+    await rejects(`${create} id is set by the service`, write({ text: 'a', id: 7 }))
+    await rejects(`${update} link must be an absolute http or https URL`, write({ link: 'x' }, 1))
+    await rejects(`${update} size must be at least 0`, write({ size: -1 }, 1))
+    await rejects('tx.update(notes): the id of a row never changes', write({ id: 2 }, 1))
+    const retitle = (body: object) => post('/api/v1/notes/1/retitle', body)
+    await rejects(`${act} text must have at most 5 characters`, retitle({ text: 'too long' }))
+    const waiting = retitle({ text: 'ok', wait: true })
+    await rejects(`${act} it returns a promise; it must be synchronous`, waiting)
+    assert.equal((await retitle({ text: 'ok' })).body.link, 'https://a.example')
+    const list = (await get('/api/v1/notes?pagination=page')).body
+    assert.deepEqual([list.total, list.data[0].text, list.data[0].size], [1, 'ok', 0])
+    const events = (await get('/events')).body.data
+    assert.equal(events.length, 1)
+  })
+}
