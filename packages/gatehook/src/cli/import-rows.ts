@@ -72,6 +72,8 @@ async function* readTable(
     for await (const { line, cells } of readCsv(parts)) {
       if (!names) {
         names = cells.map(({ text }) => text.replace(/^\uFEFF/, ''))
+        const twin = names.find((name, at) => names!.indexOf(name) < at)
+        if (twin !== undefined) return yield { line, problem: `names ${twin} twice` }
       } else if (cells.length !== names.length) {
         yield { line, problem: `has ${cells.length} cells, and the first line ${names.length}` }
       } else {

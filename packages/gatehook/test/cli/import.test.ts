@@ -118,6 +118,14 @@ test('CSV has names in its first line; cells have the kinds of their fields', as
   assert.equal(JSON.parse(again.stdout).created, 0, 'the names are taken')
 })
 
+test('a first line that names a field twice creates no row', async (t) => {
+  const { place, write } = await project(t, 'sqlite')
+  write('rows.csv', 'name,size,name\na,1,b\n')
+  const { exit, stdout } = await gatehook(place, 'import', 'parts', 'rows.csv')
+  assert.deepEqual([exit, stdout.split('\n')[0]], [1, 'line 1: names name twice'], stdout)
+  assert.match(stdout, /0 rows created, 1 failed/)
+})
+
 test('an unknown resource or file is a usage error', async (t) => {
   const { place, write } = await project(t, 'sqlite')
   write('rows.ndjson', '{"name":"a"}\n')
