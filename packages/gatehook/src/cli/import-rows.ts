@@ -1,5 +1,7 @@
 /** Reads the rows of a file, NDJSON or CSV, as bodies that create them. Contains no requests. */
 import type { FieldSpec } from '../fields/fields.ts'
+import { parseJsonBody } from '../http/json-body.ts'
+import { Failure } from '../kernel/failure.ts'
 import { type CsvCell, CsvError, readCsv, unescapeFormula } from '../lists/csv-reader.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
 
@@ -47,9 +49,21 @@ async function* readObjects(
     }
     if (typeof row !== 'object' || row === null || Array.isArray(row)) {
       yield { line, problem: 'is not an object' }
+    } else if (hasDuplicateMember(text)) {
+      yield { line, problem: 'has two members of one name' }
     } else if (!('_cursor' in row)) {
       yield { line, body: writableMembers(definition, row as Record<string, unknown>) }
     }
+  }
+}
+
+/** `JSON.parse` returns the last of several members of one name; a request with them is 400. */
+function hasDuplicateMember(text: string): boolean {
+  try {
+    parseJsonBody(Buffer.from(text))
+    return false
+  } catch (error) {
+    return error instanceof Failure && error.errors?.[0]?.code === 'duplicate_member'
   }
 }
 

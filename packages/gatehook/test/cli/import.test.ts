@@ -126,6 +126,14 @@ test('a first line that names a field twice creates no row', async (t) => {
   assert.match(stdout, /0 rows created, 1 failed/)
 })
 
+test('a line of NDJSON with two members of one name is an error', async (t) => {
+  const { place, write } = await project(t, 'sqlite')
+  write('rows.ndjson', '{"name":"a","name":"b"}\n{"name":"c"}\n')
+  const { exit, stdout } = await gatehook(place, 'import', 'parts', 'rows.ndjson')
+  assert.deepEqual([exit, stdout.split('\n')[0]], [1, 'line 1: has two members of one name'])
+  assert.match(stdout, /1 rows created, 1 failed/)
+})
+
 test('an unknown resource or file is a usage error', async (t) => {
   const { place, write } = await project(t, 'sqlite')
   write('rows.ndjson', '{"name":"a"}\n')
