@@ -9,6 +9,7 @@ import { findCollectionMistakes, TEXT_KINDS } from './collection-options.ts'
 import { findComputedMistakes } from './computed.ts'
 import { findRightsMistakes } from './field-rights.ts'
 import { findIdMistakes } from './id-check.ts'
+import { findIndexMistakes } from './index-check.ts'
 import { findOwnershipMistakes } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { RESERVED_SEGMENT } from './route-check.ts'
@@ -83,6 +84,7 @@ export function findResourceMistakes(
     ...findCollectionMistakes(resource),
     ...findSoftDeletionMistakes(resource, service.resources),
     ...findOwnershipMistakes(resource, service.resources),
+    ...findIndexMistakes(resource),
     ...findRightsMistakes(resource),
     ...findComputedMistakes(resource),
     ...sampleMistakes(resource),

@@ -14,17 +14,10 @@ import type { Dialect, Value } from '../storage/database.ts'
 import { columnType, columnTypes } from './column-types.ts'
 import { columnFields, tableFields } from './computed.ts'
 import { type DatabaseName, rowSource } from './derived.ts'
-import { DeclarationError } from './field-check.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
 import { hasRelations } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_FIELD, DELETED_PARAMETER } from './soft-deletion.ts'
-
-/**
- * Maximum characters of an indexed text. A key of a PostgreSQL B-tree has at most 2,704 bytes, and
- * a character up to four.
- */
-const INDEXED_TEXT_MAX = 600
 
 export interface TableIndex {
   readonly name: string
@@ -89,9 +82,6 @@ export function indexesOf(definition: ResourceDefinition): TableIndex[] {
     if (spec.kind === 'ref') single.add(name) // the deletion of the referenced row queries it
   }
   for (const tuple of uniqueTuples(definition)) {
-    if (tuple.length > 1) {
-      for (const name of tuple) requireIndexable(definition, name, INDEXED_TEXT_MAX / tuple.length)
-    }
     const columns = tuple.map((name) => (fields[name]!.kind === 'email' ? `lower(${name})` : name))
     indexes.push({
       name: uniqueName(table, ...tuple),
@@ -101,13 +91,11 @@ export function indexesOf(definition: ResourceDefinition): TableIndex[] {
   }
   single.delete('id')
   for (const name of single) {
-    requireIndexable(definition, name)
     add(indexName(table, name), ['scope', name, 'id'])
   }
   const owner = ownerField(definition)
   if (owner !== undefined && owner !== 'id') add(indexName(table, owner), ['scope', owner, 'id'])
   for (const tuple of tuples) {
-    for (const name of tuple) requireIndexable(definition, name, INDEXED_TEXT_MAX / tuple.length)
     add(indexName(table, ...tuple), ['scope', ...tuple, 'id'])
   }
   return indexes
@@ -122,22 +110,6 @@ export function outdatedIndexes(
   if (owner === undefined) return []
   const names = definition.sort.map((name) => indexName(definition.name, owner, name))
   return names.filter((name) => !indexes.some((index) => index.name === name))
-}
-
-function requireIndexable(
-  definition: ResourceDefinition,
-  name: string,
-  maxCharacters: number = INDEXED_TEXT_MAX,
-): void {
-  const spec = definition.fields[name]!
-  if (columnType(spec) !== 'text' || spec.values) return
-  if ((spec.max ?? 3) > maxCharacters) {
-    throw new DeclarationError(
-      `resource ${definition.name}: no index can serve ${name}, whose text can have ${spec.max} ` +
-        `characters; lower .max() to ${Math.floor(maxCharacters)}, or remove it from list.sort ` +
-        'and .filter',
-    )
-  }
 }
 
 export function columnSql(name: string, spec: FieldSpec, dialect: Dialect): string {

@@ -15,7 +15,7 @@ const access = {
   delete: false,
 } as const
 
-const declare = (fields: object = {}, released = '2026-01-31') =>
+const declare = (fields: object = {}, released = '2026-01-31', options: object = {}) =>
   service({
     name: 's',
     versions: { v1: { released } },
@@ -25,6 +25,7 @@ const declare = (fields: object = {}, released = '2026-01-31') =>
         list: { filter: [], sort: [] },
         access,
         events: [],
+        ...options,
       }),
     ],
   })
@@ -76,4 +77,18 @@ test('a path has one route of a method, whatever the names of its parameters', (
     /route GET \/reports\/:month: is declared twice/,
   )
   first.route({ ...route, method: 'POST', path: '/reports/:month' })
+})
+
+test('an indexed text is short enough for the key of an index', () => {
+  const fields = { note: f.string().max(601), title: f.string().max(301), tag: f.string().max(300) }
+  const uses = [
+    [{ list: { filter: ['note'], sort: [] } }, /things: no index can serve note.* to 600/],
+    [{ list: { filter: [], sort: ['note'] } }, /no index can serve note/],
+    [{ list: { filter: [], sort: [], prefix: ['note'] } }, /no index can serve note/],
+    [{ unique: [['title', 'tag']] }, /no index can serve title.* to 300/],
+  ] as const
+  for (const [options, message] of uses) {
+    assert.throws(() => declare(fields, '2026-01-31', options), message)
+  }
+  declare(fields, '2026-01-31', { list: { filter: ['title'], sort: ['tag'] } })
 })
