@@ -7,13 +7,16 @@
  *    successor again. It audits a race: a second use within 5 s, whose successor is unused. On
  *    reuse it revokes the token family, whatever else is invalid. A request of another client, or
  *    without the authentication that the client requires, has no effect.
- * 4. In the same transaction the client and the person limit the grant of the next access token.
+ * 4. In the same transaction the client and the person limit the grant of the next access token. On
+ *    PostgreSQL the person is read in the round trip of the UPDATE if this node rotated a token of
+ *    the session before.
  * 5. The access token is signed after the commit.
  *
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  */
 import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { modeOf, type Scope } from '../kernel/principal.ts'
@@ -32,6 +35,7 @@ import {
   TOKENS_ACTOR,
   type TokenClient,
   type TokenLookup,
+  type TokenPerson,
   type Tokens,
 } from './api.ts'
 import {
@@ -57,6 +61,12 @@ export interface RefreshDeps extends DraftDeps {
   readonly record: RecordEvent
 }
 
+/** Sessions whose person this node remembers: about 5 MB. */
+const SESSION_PERSONS_MAX = 20_000
+
+/** The columns of a session that identify its person; they never change. */
+type SessionPerson = Pick<store.SessionGrant, 'scope' | 'person'>
+
 interface NextTokens {
   readonly access: AccessTokenDraft
   readonly refreshToken: string
@@ -64,6 +74,7 @@ interface NextTokens {
 
 export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
   const { db, clock, random, lifetimes, keys, tagKeys, lookup } = deps
+  const sessionPersons = new BoundedMap<string, SessionPerson>(SESSION_PERSONS_MAX)
 
   return async (token, presenter, { parseScopes, actor = TOKENS_ACTOR } = {}) => {
     const id = parseSessionId(tagKeys, token)
@@ -77,12 +88,16 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
     const key = await keys.findCurrentKey()
     const now = clock.now()
 
-    const draftFor = async (tx: Tx, session: store.SessionGrant, client?: TokenClient) => {
-      const grant = await limitGrant(tx, lookup, session, client, parseScopes?.())
+    const draftFor = async (
+      session: store.SessionGrant,
+      client: TokenClient | undefined,
+      person: Promise<TokenPerson | undefined>,
+    ) => {
+      const grant = limitGrant(session, client, await person, parseScopes?.())
       return draftAccessToken(deps, key, grant, now, { id, endsAt: session.ends_at })
     }
     const next = await db.write(async (tx): Promise<NextTokens | undefined> => {
-      const rotatedSession = await store.rotateRefreshToken(tx, {
+      const rotation = store.rotateRefreshToken(tx, {
         id,
         presentedHash: hash,
         successorHash: hashToken(successor),
@@ -91,9 +106,21 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
         expiresAt: now + lifetimes.idleMs,
         accessUntil: now + lifetimes.accessMs,
       })
+      const expected = tx.hasRoundTrips ? sessionPersons.get(id) : undefined
+      const expectedPerson = expected && findPerson(tx, lookup, expected)
+      // Without a rotation the person does not matter, nor does an exception of the claims' hook.
+      expectedPerson?.catch(() => {})
+      const rotatedSession = await rotation
       if (rotatedSession) {
+        const { scope, person } = rotatedSession
         const client = await authorizeClient(tx, lookup, rotatedSession, presenter)
-        const access = await draftFor(tx, rotatedSession, client)
+        const isExpected = expected?.scope === scope && expected.person === person
+        const access = await draftFor(
+          rotatedSession,
+          client,
+          isExpected ? expectedPerson! : findPerson(tx, lookup, rotatedSession),
+        )
+        if (tx.hasRoundTrips) tx.afterCommit(() => sessionPersons.set(id, { scope, person }))
         return { access, refreshToken: successor }
       }
       const session = await store.lockSession(tx, id)
@@ -101,7 +128,7 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
       const client = await authorizeClient(tx, lookup, session, presenter)
       const verdict = classifyRefreshToken(session, hash, now, lifetimes.graceMs)
       if (verdict === 'grace' && session.successor) {
-        const access = await draftFor(tx, session, client)
+        const access = await draftFor(session, client, findPerson(tx, lookup, session))
         await store.extendAccess(tx, id, access.expiresAt)
         return { access, refreshToken: decryptSuccessor(token, id, session.successor, random) }
       }
@@ -136,18 +163,19 @@ async function authorizeClient(
   return client
 }
 
+const findPerson = (tx: Tx, lookup: RefreshDeps['lookup'], { scope, person }: SessionPerson) =>
+  lookup.findPerson(tx, scope as Scope, String(person))
+
 /** Returns the grant of the session, without scopes that its client or person no longer has. */
-async function limitGrant(
-  tx: Tx,
-  lookup: RefreshDeps['lookup'],
+function limitGrant(
   session: store.SessionGrant,
   client: TokenClient | undefined,
+  person: TokenPerson | undefined,
   requestedScopes: readonly string[] | undefined,
-): Promise<Grant> {
+): Grant {
   const { client_id: clientId, customer } = session
   const subject = String(session.person)
   const scope = session.scope as Scope
-  const person = await lookup.findPerson(tx, scope, subject)
   if (!person) throw new Failure('invalid_grant')
   if (person.suspended) throw new Failure('customer_suspended')
 

@@ -7,7 +7,9 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { migratedUrl } from '../../../../test/rig/databases.ts'
-import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { openService } from '../../../../test/rig/service.ts'
+import { basicOf, exchange, form, obtainCode, openOauthFixture } from '../oauth/rig.ts'
+import { emailOf, openPeople } from '../people/rig.ts'
 
 const QUERY = 0x51
 const SYNC = 0x53
@@ -67,13 +69,12 @@ async function startProxy(t: TestContext, url: string): Promise<{ url: string; t
   return { url: own.href, traffic }
 }
 
-/** Opens an app without background work, and returns a function that counts a request. */
-async function openCounted(t: TestContext): Promise<{
-  service: TestApp
+/** Returns the options of an app without background work, and a function that counts a request. */
+async function createCounter(t: TestContext): Promise<{
+  options: { url: string; env: Record<string, string> }
   count: (send: () => Promise<{ status: number }>) => Promise<Traffic>
 }> {
   const { url, traffic } = await startProxy(t, await migratedUrl(t, 'postgres'))
-  const service = await openService(t, 'postgres', { url, env: { GATEHOOK_ROLE: 'api' } })
   const count = async (send: () => Promise<{ status: number }>): Promise<Traffic> => {
     // The least of several requests contains no poll of the background.
     let least: Traffic = { roundTrips: Number.POSITIVE_INFINITY, statements: 0 }
@@ -87,11 +88,12 @@ async function openCounted(t: TestContext): Promise<{
     }
     return least
   }
-  return { service, count }
+  return { options: { url, env: { GATEHOOK_ROLE: 'api' } }, count }
 }
 
 test('a request takes few round trips to PostgreSQL', async (t) => {
-  const { service, count } = await openCounted(t)
+  const { options, count } = await createCounter(t)
+  const service = await openService(t, 'postgres', options)
   const user = await service.post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
   const order = { user_id: user.body.id, amount: 1200, currency: 'EUR' }
   const post = await count(() => service.post('/api/v2/orders', order))
@@ -105,4 +107,34 @@ test('a request takes few round trips to PostgreSQL', async (t) => {
   assert.equal(post.roundTrips, 2)
   assert.equal(repeatable.roundTrips, 3)
   assert.equal(page.roundTrips, 1)
+})
+
+test('a refresh takes two round trips to PostgreSQL', async (t) => {
+  const { options, count } = await createCounter(t)
+  const service = await openService(t, 'postgres', options)
+  const { anonymous, createPerson, login } = await openPeople(service)
+  await createPerson('ada')
+  let { refresh_token } = (await login(emailOf('ada'))).body
+  const refresh = await count(async () => {
+    const { status, body } = await anonymous.post('/auth/refresh', { refresh_token })
+    refresh_token = body.refresh_token
+    return { status }
+  })
+  t.diagnostic(JSON.stringify(refresh))
+  assert.equal(refresh.roundTrips, 2)
+})
+
+test("a refresh of a client's session takes two round trips to PostgreSQL", async (t) => {
+  const { options, count } = await createCounter(t)
+  const fixture = await openOauthFixture(t, 'postgres', options)
+  const { anonymous, client } = fixture
+  let { refresh_token } = (await exchange(fixture, await obtainCode(fixture))).body
+  const refresh = await count(async () => {
+    const grant = { grant_type: 'refresh_token', refresh_token }
+    const { status, body } = await form(anonymous, '/oauth/token', grant, basicOf(client))
+    refresh_token = body.refresh_token
+    return { status }
+  })
+  t.diagnostic(JSON.stringify(refresh))
+  assert.equal(refresh.roundTrips, 2)
 })
