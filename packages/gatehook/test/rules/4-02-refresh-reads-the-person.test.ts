@@ -32,6 +32,27 @@ for (const { name } of databases) {
   })
 }
 
+for (const { name } of databases) {
+  test(`§4.2 one of parallel refreshes succeeds after an earlier one [${name}]`, async (t) => {
+    const service = await openService(t, name)
+    const people = await openPeople(service)
+    await people.createPerson('ada')
+    const refresh = (refresh_token: string) =>
+      people.anonymous.post('/auth/refresh', { refresh_token })
+    const first = (await people.login(emailOf('ada'))).body
+    const second = (await refresh(first.refresh_token)).body
+    const replies = await Promise.all(
+      Array.from({ length: 6 }, () => refresh(second.refresh_token)),
+    )
+    const [winner, ...others] = replies.filter(({ status }) => status === 200)
+    assert.deepEqual([others, replies.length], [[], 6])
+    for (const { body } of replies) {
+      if (body !== winner!.body) assert.equal(body.error, 'invalid_grant')
+    }
+    assert.equal((await refresh(winner!.body.refresh_token)).status, 200)
+  })
+}
+
 eachMigrated('§4.2 reuse is detected if the claims of the person fail', async (db, t) => {
   const { tokens, refresh, data, time } = await openTokenNode(db, t)
   const first = await tokens.openSession(login)
