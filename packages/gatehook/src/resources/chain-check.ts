@@ -5,6 +5,7 @@
 import { Field, type FieldSpec, type Fields } from '../fields/fields.ts'
 import type { Change } from '../versions/change.ts'
 import { checkField, DeclarationError, STATE_FIELD } from './field-check.ts'
+import { isListField, isSortField } from './list-options.ts'
 import { findSignInTypeMistakes } from './sign-in.ts'
 
 /** The parts of a resource that a call refers to. */
@@ -153,16 +154,22 @@ interface ResourceParts {
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const isNames = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((name) => typeof name === 'string')
+const isArrayOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(isItem)
+
+const isNames = (value: unknown): boolean => isArrayOf(value, (name) => typeof name === 'string')
+
+const UNINDEXED = '{ field, index: false }'
 
 /** Throws `DeclarationError` for required members that plain JavaScript omitted. */
 export function requireMembers(options: ResourceParts | undefined): void {
   const { fields, list, access, events, unique = [], search } = options ?? {}
   const missing = [
     !isObject(fields) && 'fields is required, for example { id: f.id() }',
-    !Array.isArray(list?.filter) && 'list.filter is required: an array of field names, or []',
-    !Array.isArray(list?.sort) && 'list.sort is required: an array of field names, or []',
+    !isArrayOf(list?.filter, isListField) &&
+      `list.filter is required: an array of field names or ${UNINDEXED}, or []`,
+    !isArrayOf(list?.sort, isSortField) &&
+      `list.sort is required: an array of field names, tuples of them or ${UNINDEXED}, or []`,
     !isNames(list?.prefix ?? []) && 'list.prefix is an array of field names',
     !isNames(list?.contains ?? []) && 'list.contains is an array of field names',
     !isNames(search ?? []) && "search is an array of field names: ['name']",

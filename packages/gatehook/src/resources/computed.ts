@@ -15,7 +15,7 @@ interface ComputedSource {
 }
 
 /** The lists of a resource that name fields. */
-type ListedFields = Readonly<
+type ListDefinition = Readonly<
   Record<'filter' | 'sort' | 'prefix' | 'contains', readonly string[]>
 > & {
   readonly unique: readonly (readonly string[])[]
@@ -103,7 +103,7 @@ export function findComputedMistakes({
   contains,
   unique,
   computations,
-}: ComputedSource & ListedFields): string[] {
+}: ComputedSource & ListDefinition): string[] {
   const mistakes: string[] = []
   const indexed = new Set([...filter, ...sort, ...prefix, ...contains, ...unique.flat()])
   for (const [name, spec] of Object.entries(fields)) {

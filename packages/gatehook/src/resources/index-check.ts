@@ -13,10 +13,10 @@ const DEFAULT_MAX = 3
 
 /** Returns a sentence per text that is too long for an index of a list or of `unique`. */
 export function findIndexMistakes(resource: ResourceDefinition): string[] {
-  const { sortIndexes, filter, prefix } = resource
+  const { sortIndexes, filterIndexes, prefix } = resource
   const tuples = [
     ...sortIndexes,
-    ...[...filter, ...prefix].map((name) => [name]),
+    ...[...filterIndexes, ...prefix].map((name) => [name]),
     ...uniqueTuples(resource).filter(({ length }) => length > 1),
   ]
   const mistakes = tuples.flatMap((tuple) =>

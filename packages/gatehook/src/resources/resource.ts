@@ -29,6 +29,7 @@ import {
 } from './collection-options.ts'
 import type { ComputeValue } from './computed.ts'
 import { DeclarationError, STATE_FIELD } from './field-check.ts'
+import { type ListDeclaration, type ListField, readListOptions } from './list-options.ts'
 import { type RetiredColumns, type RetiredOptions, readRetired } from './retired-columns.ts'
 import { createFieldCheck, createNamedCheck } from './row-rules.ts'
 import type { Rule, RuleDefinition, RuleOperation } from './rule.ts'
@@ -38,17 +39,9 @@ import { isSqlWord } from './sql-words.ts'
 
 export { type ActionDefinition, type AnyRow, STATE_FIELD }
 
-export interface ResourceDefinition extends CollectionFeatures, RetiredColumns {
+export interface ResourceDefinition extends CollectionFeatures, ListDeclaration, RetiredColumns {
   readonly name: string
   readonly fields: Readonly<Record<string, FieldSpec>>
-  readonly filter: readonly string[]
-  /** The texts that lists filter by their beginning, and by a part. */
-  readonly prefix: readonly string[]
-  readonly contains: readonly string[]
-  /** Every field by which lists are sorted, including those of tuples. */
-  readonly sort: readonly string[]
-  /** Single fields and tuples that sort; each has an index. */
-  readonly sortIndexes: readonly (readonly string[])[]
   readonly access: Access
   readonly events: readonly string[]
   readonly actions: readonly ActionDefinition[]
@@ -104,14 +97,16 @@ export interface ResourceOptions<F extends Fields>
    * The fields by which lists are filtered and sorted; each has an index (§7.7). A tuple in `sort`,
    * `['status', 'created_at']`, has one index for its fields in this order (§7.10). The index also
    * serves a filter by the first field with a sort by the rest. `prefix` and `contains` name texts
-   * for the filters `name[prefix]=` and `name[contains]=`; the first has an index.
+   * for the filters `name[prefix]=` and `name[contains]=`; the first has an index. A field listed
+   * as `{ field, index: false }` has no index of its own, so that writes are cheaper. Its lists
+   * examine at most 50,000 rows, and are otherwise 400 `query_too_expensive` (§7.10).
    */
   readonly list: {
-    readonly filter: readonly (keyof F & string)[]
+    readonly filter: readonly ListField<keyof F & string>[]
     readonly prefix?: readonly NoInfer<TextName<F>>[]
     readonly contains?: readonly NoInfer<TextName<F>>[]
     readonly sort: readonly (
-      | (keyof F & string)
+      | ListField<keyof F & string>
       | readonly [keyof F & string, keyof F & string, ...(keyof F & string)[]]
     )[]
   }
@@ -357,7 +352,6 @@ export function resource<
     requireMembers(options)
     const features = readCollectionOptions(options, options.access)
     const fields = addDeletedField(specsOf(options.fields), features.softDeletion)
-    const sortIndexes = options.list.sort.map((item) => (typeof item === 'string' ? [item] : item))
     const [first] = Object.entries(fields)
     if (first?.[0] !== 'id' || first[1].kind !== 'id') {
       throw new DeclarationError('the first field is `id: f.id()`')
@@ -365,11 +359,7 @@ export function resource<
     return new Resource({
       name,
       fields,
-      filter: options.list.filter,
-      prefix: options.list.prefix ?? [],
-      contains: options.list.contains ?? [],
-      sort: [...new Set(sortIndexes.flat())],
-      sortIndexes,
+      ...readListOptions(options.list),
       access: options.access,
       events: options.events,
       actions: [],

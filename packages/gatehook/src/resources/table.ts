@@ -53,8 +53,9 @@ export const uniqueTuples = ({ fields, unique }: ResourceDefinition): (readonly 
 
 /**
  * Returns the indexes of a table. Every index begins with the scope. Each column and tuple that
- * sorts or filters has an index that ends with the id. So a page is one seek (§7.9). A person's
- * lists use the index of the owner, and sort that person's rows in memory.
+ * sorts or filters has an index that ends with the id, unless it is listed with `index: false`. So
+ * a page is one seek (§7.9). A person's lists use the index of the owner, and sort that person's
+ * rows in memory.
  */
 export function indexesOf(definition: ResourceDefinition): TableIndex[] {
   const { name: table, fields } = definition
@@ -71,7 +72,7 @@ export function indexesOf(definition: ResourceDefinition): TableIndex[] {
   }
   const tuples = definition.sortIndexes.filter((columns) => columns.length > 1)
   const single = new Set(definition.sortIndexes.filter((columns) => columns.length === 1).flat())
-  for (const name of [...definition.filter, ...definition.prefix]) {
+  for (const name of [...definition.filterIndexes, ...definition.prefix]) {
     if (fields[name]!.kind === 'metadata') continue // reads rows within the bounds of §7.10
     // Filters compare e-mail addresses without case; an index on the column cannot serve them.
     if (fields[name]!.kind !== 'email') single.add(name)
@@ -101,14 +102,23 @@ export function indexesOf(definition: ResourceDefinition): TableIndex[] {
   return indexes
 }
 
-/** Returns unused indexes that earlier releases created for a person's lists (§7.9). */
+/**
+ * Returns unused indexes: of fields that have `index: false`, and those that earlier releases
+ * created for a person's lists (§7.9).
+ */
 export function outdatedIndexes(
   definition: ResourceDefinition,
   indexes: readonly TableIndex[],
 ): string[] {
+  const { name: table, filter, sort } = definition
   const owner = ownerField(definition)
-  if (owner === undefined) return []
-  const names = definition.sort.map((name) => indexName(definition.name, owner, name))
+  const names = [
+    ...[...filter, ...sort].flatMap((name) => [
+      indexName(table, name),
+      indexName(table, 'lower', name),
+    ]),
+    ...(owner === undefined ? [] : sort.map((name) => indexName(table, owner, name))),
+  ]
   return names.filter((name) => !indexes.some((index) => index.name === name))
 }
 
