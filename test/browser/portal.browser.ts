@@ -123,7 +123,9 @@ for (const viewport of [WIDE, NARROW]) {
     await stage.json('POST', '/api/v2/users', { name: 'Ada', email }, own)
     await page.getByText('1 webhook not delivered').waitFor({ timeout: 40_000 })
     await page.getByRole('link', { name: new URL(HOOK).host }).click()
-    await page.getByText('Failed').first().waitFor()
+    // Both parts of the page have arrived, so that nothing moves under the pointer.
+    await page.getByRole('heading', { name: HOOK }).waitFor()
+    await page.getByText('Failed', { exact: true }).first().waitFor()
     await page.getByRole('button', { name: 'user.created', exact: true }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('410 ends the delivery').waitFor()
