@@ -28,7 +28,7 @@ export async function repairPostponed(
   const now = clock.now()
   let repairedCount = 0
   for (let count = SLICE; count === SLICE; repairedCount += count) {
-    count = await db.write((tx) => tx.run(makeDue([now, now + longestMs])))
+    count = await db.write((tx) => tx.run(makeDue([now, now + longestMs])), { single: true })
   }
   return repairedCount
 }

@@ -94,7 +94,8 @@ async function purgeRegistrations(db: Database, now: number): Promise<number> {
   let purgedCount = 0
   for (const [no] of await db.arrays(deletedRegistrations([]))) {
     for (let endedCount = 0; endedCount < RUN_MAX; endedCount += SLICE) {
-      if ((await db.write((tx) => tx.run(failPending([no])))) < SLICE) break
+      const write = db.write((tx) => tx.run(failPending([no])), { single: true })
+      if ((await write) < SLICE) break
     }
     purgedCount += await db.write(async (tx) => {
       const count = await tx.run(dropRegistration([no, now - RETENTION_MS]))

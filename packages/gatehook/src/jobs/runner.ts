@@ -234,7 +234,8 @@ export class NodeJobRunner implements JobRunner {
       log.warn('the heartbeat of this node was late: its jobs end')
       for (const attempt of this.#running.values()) attempt.abort('another node may run this job')
     }
-    if (this.#running.size > 0) await db.write((tx) => store.beatJobs(tx, this.#node))
+    if (this.#running.size > 0)
+      await db.write((tx) => store.beatJobs(tx, this.#node), { single: true })
     this.#beatMs = nowMs
     const rows = await store.readRunningJobs(db)
     const others = rows.filter(({ node }) => node !== this.#node)

@@ -205,6 +205,8 @@ export function createMailer(deps: MailerDeps): Mailer {
       timer.abort()
       stopLoop = undefined
     },
-    chores: { mail: () => db.write((tx) => store.purgeFailedMail(tx, clock.now())) },
+    chores: {
+      mail: () => db.write((tx) => store.purgeFailedMail(tx, clock.now()), { single: true }),
+    },
   }
 }

@@ -1,5 +1,5 @@
 /** The monitoring store on PostgreSQL: tables of the engine's database, on own connections. */
-import type { Database } from '../storage/database.ts'
+import type { Database, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 import type { MonitoringStore } from './store.ts'
 
@@ -21,11 +21,8 @@ export function createSharedStore(open: () => Promise<Database>): MonitoringStor
     get: async (statement) => (await database()).get(statement),
     arrays: async (statement) => (await database()).arrays(statement),
     async write(statements) {
-      return (await database()).write(async (tx) => {
-        const counts: number[] = []
-        for (const statement of statements) counts.push(await tx.run(statement))
-        return counts
-      })
+      const run = (tx: Tx) => Promise.all(statements.map((statement) => tx.run(statement)))
+      return (await database()).write(run, { single: true })
     },
     async bytes() {
       const db = await database()

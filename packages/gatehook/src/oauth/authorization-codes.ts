@@ -99,7 +99,9 @@ export const deleteCodes = (tx: Tx, scope: Scope, subject: string, clientId: str
     AND client_id = ${clientId} AND used_at IS NULL`)
 
 export const purgeCodes = (db: Database, nowMs: number): Promise<number> =>
-  db.write((tx) =>
-    tx.run(sql`DELETE FROM gh_oauth_codes WHERE hash IN (SELECT hash FROM gh_oauth_codes
+  db.write(
+    (tx) =>
+      tx.run(sql`DELETE FROM gh_oauth_codes WHERE hash IN (SELECT hash FROM gh_oauth_codes
       WHERE expires_at <= ${nowMs - RETENTION_MS} LIMIT ${PURGE_ROWS})`),
+    { single: true },
   )

@@ -98,7 +98,9 @@ export const deleteSignInSessions = (tx: Tx, scope: Scope, subject: string): Pro
   tx.run(sql`DELETE FROM gh_sign_ins WHERE scope = ${scope} AND subject = ${subject}`)
 
 export const purgeSignInSessions = (db: Database, nowMs: number): Promise<number> =>
-  db.write((tx) =>
-    tx.run(sql`DELETE FROM gh_sign_ins WHERE hash IN (SELECT hash FROM gh_sign_ins
+  db.write(
+    (tx) =>
+      tx.run(sql`DELETE FROM gh_sign_ins WHERE hash IN (SELECT hash FROM gh_sign_ins
       WHERE expires_at <= ${nowMs} LIMIT ${PURGE_ROWS})`),
+    { single: true },
   )

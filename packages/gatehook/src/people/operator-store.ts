@@ -2,6 +2,7 @@
 import type { Role } from '../kernel/principal.ts'
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
+import { purgeTogether } from '../storage/purge.ts'
 import { sql } from '../storage/sql.ts'
 
 export interface OperatorRow extends Row {
@@ -196,8 +197,7 @@ export const deleteSessions = (tx: Tx, operator: string) =>
 
 /** Deletes expired links and sessions, and returns their number. */
 export const purgeConsole = (db: Database, now: number): Promise<number> =>
-  db.write(
-    async (tx) =>
-      (await tx.run(sql`DELETE FROM gh_console_links WHERE expires_at <= ${now}`)) +
-      (await tx.run(sql`DELETE FROM gh_console_sessions WHERE expires_at <= ${now}`)),
-  )
+  purgeTogether(db, [
+    sql`DELETE FROM gh_console_links WHERE expires_at <= ${now}`,
+    sql`DELETE FROM gh_console_sessions WHERE expires_at <= ${now}`,
+  ])

@@ -121,7 +121,7 @@ export function createPeople(
   const chores = {
     throttle: () => purgeThrottle(db, clock.now()),
     'recognized clients': () => recognizedClients.purge(),
-    'mail tokens': () => db.write((tx) => purgeMailTokens(tx, clock.now())),
+    'mail tokens': () => db.write((tx) => purgeMailTokens(tx, clock.now()), { single: true }),
   }
   if (!directory) return { ...withoutPeople(), chores }
   const background = createBackgroundTasks(deps.log)

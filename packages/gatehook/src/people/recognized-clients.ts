@@ -117,8 +117,12 @@ export function createRecognizedClients(
       return { ...recognition, clientKey }
     },
     purge: () =>
-      db.write((tx) =>
-        tx.run(sql`DELETE FROM gh_known_clients WHERE used_at <= ${clock.now() - CLIENT_LIFE_MS}`),
+      db.write(
+        (tx) =>
+          tx.run(
+            sql`DELETE FROM gh_known_clients WHERE used_at <= ${clock.now() - CLIENT_LIFE_MS}`,
+          ),
+        { single: true },
       ),
   }
 }

@@ -1,6 +1,7 @@
 /** SQL of the portal's one-time links and sessions. */
 import type { Mode } from '../kernel/principal.ts'
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
+import { purgeTogether } from '../storage/purge.ts'
 import { sql } from '../storage/sql.ts'
 
 /** The rights of a link, and of the session that it opens. */
@@ -102,11 +103,10 @@ export const deleteSessionOfLink = (tx: Tx, link: string): Promise<number> =>
 
 /** Deletes expired links and sessions, and returns their number. */
 export const purgePortal = (db: Database, now: number): Promise<number> =>
-  db.write(
-    async (tx) =>
-      (await tx.run(sql`DELETE FROM gh_portal_links WHERE expires_at <= ${now}`)) +
-      (await tx.run(sql`DELETE FROM gh_portal_sessions WHERE expires_at <= ${now}`)),
-  )
+  purgeTogether(db, [
+    sql`DELETE FROM gh_portal_links WHERE expires_at <= ${now}`,
+    sql`DELETE FROM gh_portal_sessions WHERE expires_at <= ${now}`,
+  ])
 
 export const findSuspension = (from: Reader, customer: string) =>
   from.get<{ readonly suspended: number }>(

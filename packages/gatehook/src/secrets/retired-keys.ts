@@ -62,4 +62,6 @@ export async function acceptRetiredKeys(from: Reader, vault: Vault, nowMs: numbe
 }
 
 export const purgeRetiredKeys = (db: Database, nowMs: number): Promise<number> =>
-  db.write((tx) => tx.run(sql`DELETE FROM gh_retired_keys WHERE expires_at <= ${nowMs}`))
+  db.write((tx) => tx.run(sql`DELETE FROM gh_retired_keys WHERE expires_at <= ${nowMs}`), {
+    single: true,
+  })

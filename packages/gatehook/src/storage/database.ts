@@ -138,6 +138,11 @@ export interface WriteOptions {
    * code, and rejects when that code waits for something other than the database (`IDLE_MS`).
    */
   readonly serializable?: boolean
+  /**
+   * `change` starts all of its statements before it waits for one: on PostgreSQL they and the
+   * commit are one round trip. A later statement is a bug, and so is an exception after one.
+   */
+  readonly single?: boolean
 }
 
 /** A standby of the database became its primary, and may lack the last commits. */

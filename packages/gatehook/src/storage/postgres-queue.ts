@@ -52,7 +52,7 @@ export class StatementQueue {
 
   /** Adds a statement. `isAwaited`: it is sent when the current code waits for its result. */
   addStatement(statement: Statement, shape: ResultShape, isAwaited: boolean) {
-    if (this.#isEnded) throw new Error('bug: this snapshot ends with its first round trip')
+    if (this.#isEnded) throw new Error('bug: this transaction ends with its first round trip')
     const text = statement.text + (shape.suffix ?? '')
     const { values } = statement
     const name = statement.planned ? undefined : this.#sessions.nameOf(text)

@@ -107,7 +107,9 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
   const admission = createSerialAdmission()
   const write: Database['write'] = async (change, options) => {
     requireUsable('write')
-    if (!options?.serializable) return begin(READ_WRITE, change)
+    // A commit that waits for a replica is a round trip of its own.
+    const isSingle = options?.single === true && sessions.commitsInBatch
+    if (!options?.serializable) return begin({ ...READ_WRITE, isSingle }, change)
     const run = () => runOnce(SERIALIZABLE, change)
     const attempt = (n: number) => (n === 1 ? admission.together(run) : admission.alone(run))
     return track(withRetries(SERIALIZABLE_ATTEMPTS_MAX, attempt))

@@ -1,5 +1,5 @@
 /** Deletes many rows in short transactions, between which those of requests run. */
-import type { Database, Statement } from './database.ts'
+import type { Database, Statement, Tx } from './database.ts'
 
 /** Rows of one transaction. */
 export const PURGE_SLICE_ROWS = 1_000
@@ -14,9 +14,19 @@ const RUN_ROWS_MAX = 1_000_000
 export async function purgeInSlices(db: Database, statement: Statement): Promise<number> {
   let purgedCount = 0
   while (purgedCount < RUN_ROWS_MAX) {
-    const count = await db.write((tx) => tx.run(statement))
+    const count = await db.write((tx) => tx.run(statement), { single: true })
     purgedCount += count
     if (count < PURGE_SLICE_ROWS) break
   }
   return purgedCount
+}
+
+/** Runs statements that delete few rows as one transaction. Returns the number of deleted rows. */
+export async function purgeTogether(
+  db: Database,
+  statements: readonly Statement[],
+): Promise<number> {
+  const run = (tx: Tx) => Promise.all(statements.map((statement) => tx.run(statement)))
+  const counts = await db.write(run, { single: true })
+  return counts.reduce((sum, count) => sum + count, 0)
 }

@@ -28,12 +28,14 @@ export function createChoreLease(db: Database, clock: Clock, node: string): Chor
   return {
     async claim() {
       const now = clock.now()
-      return (await db.write((tx) => tx.run(hold(now, now + LEASE_MS)))) > 0
+      return (await db.write((tx) => tx.run(hold(now, now + LEASE_MS)), { single: true })) > 0
     },
     async release(at) {
-      await db.write((tx) =>
-        tx.run(sql`UPDATE gh_chore_leases SET node = '', held_until = ${at}
+      await db.write(
+        (tx) =>
+          tx.run(sql`UPDATE gh_chore_leases SET node = '', held_until = ${at}
           WHERE name = 'janitor' AND node = ${node}`),
+        { single: true },
       )
     },
   }

@@ -61,7 +61,7 @@ export function writeCheck(db: Database, clock: Clock): HealthCheck {
   let lastWriteMs = Number.NEGATIVE_INFINITY
   const write = async () => {
     try {
-      await db.write((tx) => writeSetting(tx, 'last_trial', clock.now()))
+      await db.write((tx) => writeSetting(tx, 'last_trial', clock.now()), { single: true })
       return undefined
     } catch (error) {
       if (!(error instanceof Failure)) throw error

@@ -161,7 +161,10 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
       return row !== undefined
     },
     async purge() {
-      const count = await db.write((tx) => store.deleteRetiredKeys(tx, clock.now() - RETENTION_MS))
+      const count = await db.write(
+        (tx) => store.deleteRetiredKeys(tx, clock.now() - RETENTION_MS),
+        { single: true },
+      )
       if (count > 0) await cache.reload()
       return count
     },

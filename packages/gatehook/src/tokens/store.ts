@@ -179,7 +179,7 @@ async function deleteInBatches(
 ): Promise<number> {
   let total = 0
   for (let n = 0; n < MAX_BATCHES; n++) {
-    const count = await db.write(deleteBatch)
+    const count = await db.write(deleteBatch, { single: true })
     total += count
     if (count < BATCH_ROWS) break
   }

@@ -108,7 +108,9 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     chores: {
       async sessions() {
         const now = clock.now()
-        await db.write((tx) => store.purgeSuccessors(tx, now - MAX_GRACE_MS - SKEW_MS))
+        await db.write((tx) => store.purgeSuccessors(tx, now - MAX_GRACE_MS - SKEW_MS), {
+          single: true,
+        })
         return store.purgeSessions(db, now - SKEW_MS)
       },
       revocations: revocations.purge,

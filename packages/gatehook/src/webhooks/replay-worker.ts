@@ -184,7 +184,7 @@ function createScheduler(deps: ReplayWorkerDeps) {
       isFirstRun = false
       if (running.length > 0 && clock.elapsedMs() - heartbeatAtMs >= HEARTBEAT_MS) {
         heartbeatAtMs = clock.elapsedMs()
-        await db.write((tx) => store.sendHeartbeat(tx, node))
+        await db.write((tx) => store.sendHeartbeat(tx, node), { single: true })
       }
       return waitMs
     },

@@ -3,78 +3,20 @@
  * that it is ready. A proxy between the app and the server reads them.
  */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { migratedUrl } from '../../../../test/rig/databases.ts'
+import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
+import { startTrafficProxy, type Traffic } from '../../../../test/rig/postgres-traffic.ts'
 import { openService } from '../../../../test/rig/service.ts'
+import { sql } from '../../src/storage/sql.ts'
 import { basicOf, exchange, form, obtainCode, openOauthFixture } from '../oauth/rig.ts'
 import { emailOf, openPeople } from '../people/rig.ts'
-
-const QUERY = 0x51
-const SYNC = 0x53
-const BIND = 0x42
-
-interface Traffic {
-  roundTrips: number
-  statements: number
-}
-
-/** Returns a function that counts the messages of one client; the first one has no type. */
-function createMessageCounter(traffic: Traffic): (chunk: Buffer) => void {
-  let buffer: Buffer = Buffer.alloc(0)
-  let isStarted = false
-  return (chunk) => {
-    buffer = Buffer.concat([buffer, chunk])
-    for (;;) {
-      const head = isStarted ? 1 : 0
-      if (buffer.length < head + 4) return
-      const end = head + buffer.readInt32BE(head)
-      if (buffer.length < end) return
-      const type = isStarted ? buffer[0] : undefined
-      if (type === QUERY || type === SYNC) traffic.roundTrips++
-      if (type === QUERY || type === BIND) traffic.statements++
-      isStarted = true
-      buffer = buffer.subarray(end)
-    }
-  }
-}
-
-/** Starts a proxy before the server of `url`; returns its URL and the traffic through it. */
-async function startProxy(t: TestContext, url: string): Promise<{ url: string; traffic: Traffic }> {
-  const traffic: Traffic = { roundTrips: 0, statements: 0 }
-  const target = new URL(url)
-  const sockets = new Set<Socket>()
-  const server = createServer((client) => {
-    const upstream = connect(Number(target.port), target.hostname)
-    const count = createMessageCounter(traffic)
-    client.on('data', count)
-    client.pipe(upstream).pipe(client)
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-    }
-    client.on('close', () => upstream.destroy())
-    upstream.on('close', () => client.destroy())
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  const own = new URL(url)
-  own.hostname = '127.0.0.1'
-  own.port = String((server.address() as AddressInfo).port)
-  return { url: own.href, traffic }
-}
 
 /** Returns the options of an app without background work, and a function that counts a request. */
 async function createCounter(t: TestContext): Promise<{
   options: { url: string; env: Record<string, string> }
   count: (send: () => Promise<{ status: number }>) => Promise<Traffic>
 }> {
-  const { url, traffic } = await startProxy(t, await migratedUrl(t, 'postgres'))
+  const { url, traffic } = await startTrafficProxy(t, await migratedUrl(t, 'postgres'))
   const count = async (send: () => Promise<{ status: number }>): Promise<Traffic> => {
     // The least of several requests contains no poll of the background.
     let least: Traffic = { roundTrips: Number.POSITIVE_INFINITY, statements: 0 }
@@ -137,4 +79,15 @@ test("a refresh of a client's session takes two round trips to PostgreSQL", asyn
   })
   t.diagnostic(JSON.stringify(refresh))
   assert.equal(refresh.roundTrips, 2)
+})
+
+test('a write of one statement takes one round trip to PostgreSQL', async (t) => {
+  const { url, traffic } = await startTrafficProxy(t, await migratedUrl(t, 'postgres'))
+  const db = await openForTest(t, url)
+  const write = () =>
+    db.write((tx) => tx.run(sql`DELETE FROM gh_quota WHERE subject = ''`), { single: true })
+  await write() // opens the connection
+  const before = traffic.roundTrips
+  await write()
+  assert.equal(traffic.roundTrips - before, 1)
 })

@@ -44,6 +44,18 @@ eachDatabase('an exception rolls back the whole transaction and rejects the writ
   assert.deepEqual(await ids(db), [])
 })
 
+eachDatabase('a write of one statement commits, or changes nothing', async (db) => {
+  await withTable(db)
+  const add = (name: string) =>
+    db.write((tx) => tx.run(sql`INSERT INTO t (id, name) VALUES (${name.length}, ${name})`), {
+      single: true,
+    })
+  assert.equal(await add('a'), 1)
+  await assert.rejects(add('b'), { name: 'Error', kind: 'unique' })
+  assert.equal(await add('bb'), 1, 'the connection is usable')
+  assert.deepEqual(await ids(db), [1, 2])
+})
+
 eachDatabase('concurrent writes commit although others fail', async (db) => {
   await withTable(db)
   const outcomes = await Promise.allSettled(
