@@ -24,28 +24,42 @@ export interface CheckedReply {
 
 /** The mounts under which operators and customers reach public operations. */
 const MOUNT = /^\/(admin\/as\/[^/]+\/[^/]+|portal\/api)(?=\/(events|webhooks|deliveries)\b)/
-const DOCUMENTS = ['platform', 'admin']
+type ResponseCheck = (method: string, url: string, reply: CheckedReply) => void
 
-/** Creates the check of one app. It throws for a response that differs from its declaration. */
-export function createResponseCheck(app: Pick<App, 'openapi'>) {
-  let operations: readonly Operation[] | undefined
-  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+const checks = new WeakMap<object, ResponseCheck>()
+
+/** Returns the check of an app. Apps of one service have the same documents, and share a check. */
+export function responseCheckOf(app: Pick<App, 'openapi' | 'service'>): ResponseCheck {
+  const check = checks.get(app.service) ?? createResponseCheck(app)
+  checks.set(app.service, check)
+  return check
+}
+
+/** Creates a check by documents. It throws for a response that differs from its declaration. */
+export function createResponseCheck(app: Pick<App, 'openapi'>): ResponseCheck {
+  const operationsOf = new Map<string, readonly Operation[]>()
+  // The schemas of a document are not at its top: a check of the document itself finds nothing.
+  const ajv = new Ajv2020({
+    strict: false,
+    validateFormats: false,
+    validateSchema: false,
+    allErrors: true,
+  })
   const validators = new Map<string, ValidateFunction>()
 
-  const load = (): readonly Operation[] =>
-    DOCUMENTS.flatMap((document) => {
-      const content = closed(app.openapi(document)) as Json & { paths: Record<string, Json> }
-      ajv.addSchema(content, document)
-      return Object.entries(content.paths).flatMap(([template, item]) =>
-        Object.entries(item).map(([method, operation]) => ({
-          template,
-          pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),
-          method: method.toUpperCase(),
-          responses: (operation as { responses: Json }).responses,
-          document,
-        })),
-      )
-    })
+  const load = (document: string): readonly Operation[] => {
+    const content = closed(app.openapi(document)) as Json & { paths: Record<string, Json> }
+    ajv.addSchema(content, document)
+    return Object.entries(content.paths).flatMap(([template, item]) =>
+      Object.entries(item).map(([method, operation]) => ({
+        template,
+        pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),
+        method: method.toUpperCase(),
+        responses: (operation as { responses: Json }).responses,
+        document,
+      })),
+    )
+  }
 
   const validatorOf = ({ document, template, method }: Operation, status: number) => {
     const path = ['paths', template, method.toLowerCase(), 'responses', String(status)]
@@ -61,8 +75,10 @@ export function createResponseCheck(app: Pick<App, 'openapi'>) {
     const [path = '', query = ''] = url.split('?') as [string, string?]
     const isSelection = /(^|&)fields=/.test(query)
     if (status < 200 || status > 299 || isSelection) return
-    operations ??= load()
     const name = path.replace(MOUNT, '')
+    const document = documentOf(name)
+    const operations = operationsOf.get(document) ?? load(document)
+    operationsOf.set(document, operations)
     const isMatch = (operation: Operation) =>
       operation.method === method && operation.pattern.test(name)
     const matches = operations.filter(isMatch).sort((a, b) => parameters(a) - parameters(b))
@@ -76,6 +92,8 @@ export function createResponseCheck(app: Pick<App, 'openapi'>) {
     assert.ok(validate(body), `${place}: ${ajv.errorsText(validate.errors)}\n${text}`)
   }
 }
+
+const documentOf = (path: string) => (/^\/(admin|console)(\/|$)/.test(path) ? 'admin' : 'platform')
 
 const parameters = ({ template }: Operation): number => template.split('{').length
 

@@ -9,7 +9,7 @@ import type { Clock } from '../../packages/gatehook/src/kernel/clock.ts'
 import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
 import type { Service } from '../../packages/gatehook/src/resources/service.ts'
 import { type Kind, migratedUrl, quietLog } from './databases.ts'
-import { createResponseCheck } from './response-check.ts'
+import { responseCheckOf } from './response-check.ts'
 
 export interface Reply {
   readonly status: number
@@ -95,7 +95,7 @@ export async function openService(
 
 /** Returns the app with a check of its JSON responses by the OpenAPI documents. */
 function checked(app: App): App {
-  const check = createResponseCheck(app)
+  const check = responseCheckOf(app)
   return {
     ...app,
     async inject(options) {
