@@ -10,6 +10,7 @@ import { pino } from 'pino'
 import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
 import type { Database } from '../../packages/gatehook/src/storage/database.ts'
 import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
+import { folderOfDatabases } from './memory.ts'
 import { createDatabase, dropDatabase, type PostgresServer, startPostgres } from './postgres.ts'
 import { createTemplateDatabase, createTemplateFile } from './templates.ts'
 
@@ -54,8 +55,10 @@ export async function freshUrl(_t: TestContext, kind: Kind): Promise<string> {
 }
 
 /** Creates an empty folder, removed at the end of the file. */
-export async function freshFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehook-test-'))
+export const freshFolder = (): Promise<string> => folderIn(tmpdir())
+
+async function folderIn(parent: string): Promise<string> {
+  const folder = await mkdtemp(join(parent, 'gatehook-test-'))
   atEnd(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
@@ -67,7 +70,9 @@ export async function openForTest(t: TestContext, url: string): Promise<Database
   return db
 }
 
-const freshFile = async (): Promise<string> => `sqlite:${join(await freshFolder(), 'gatehook.db')}`
+/** SQLite syncs each commit, which costs nothing in memory. */
+const freshFile = async (): Promise<string> =>
+  `sqlite:${join(await folderIn(folderOfDatabases()), 'gatehook.db')}`
 
 async function freshDatabase(template?: string): Promise<string> {
   const server = await serverUrl()

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { folderOfDatabases } from './memory.ts'
 import { type PostgresServer, startPostgres } from './postgres.ts'
 import { createTemplateDatabase, createTemplateFile } from './templates.ts'
 
@@ -13,7 +14,7 @@ export async function globalSetup(): Promise<void> {
   process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'gatehook-compiled')
   server = await startPostgres()
   process.env.GATEHOOK_TEST_POSTGRES = server.url
-  folder = await mkdtemp(join(tmpdir(), 'gatehook-templates-'))
+  folder = await mkdtemp(join(folderOfDatabases(), 'gatehook-templates-'))
   process.env.GATEHOOK_TEST_TEMPLATE_DATABASE = await createTemplateDatabase(server.url)
   process.env.GATEHOOK_TEST_TEMPLATE_FILE = await createTemplateFile(folder)
 }

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { folderOfDatabases } from './memory.ts'
 
 export interface PostgresServer {
   /** URL of the database `postgres`, for the superuser. */
@@ -29,11 +30,11 @@ const NOT_DURABLE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=of
  * Starts a server on a free port. It runs as the user `postgres` if this process is root.
  *
  * @param settings - further settings of the server: `fsync=off`
- * @param parent - the folder for its data
+ * @param parent - the folder for its data; by default in memory, if the server is not durable
  */
 export async function startPostgres(
   settings = NOT_DURABLE,
-  parent = tmpdir(),
+  parent = settings === NOT_DURABLE ? folderOfDatabases() : tmpdir(),
 ): Promise<PostgresServer> {
   const folder = await mkdtemp(join(parent, 'gatehook-postgres-'))
   return openServer(folder, settings)

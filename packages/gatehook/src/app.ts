@@ -61,7 +61,7 @@ import { createOauth } from './oauth/api.ts'
 import { createClientCache } from './oauth/client-cache.ts'
 import { renderFailurePage } from './oauth/pages.ts'
 import { openApiRoute } from './openapi/routes.ts'
-import { readBuiltPages } from './pages/assets.ts'
+import { ownBuiltPages } from './pages/assets.ts'
 import { createPipeline, headStepNames } from './pipeline.ts'
 import { bindActing, bindRoutes, type Permission, permissionsOf } from './route-table.ts'
 import { checkServer } from './storage/server-check.ts'
@@ -289,7 +289,7 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
   const { administration, eventSignal, catalog, identify, list, perform, record, types } = modules
   const livingVersion = modules.versioning.servedSuccessor
   const readRefusals = modules.readKeyRefusals
-  const pages = readBuiltPages()
+  const pages = ownBuiltPages()
   return [
     { routes: [openApiRoute(modules.documents, publicUrl)] },
     assemblePages(foundation, catalog.service.name, pages),

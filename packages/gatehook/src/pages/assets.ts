@@ -1,7 +1,6 @@
 /**
  * The built pages in memory: the shells `console.html` and `portal.html`, and the files of
- * `assets/`, which include the stylesheet of the docs. Reads the folder once; `build/pages.ts`
- * writes it.
+ * `assets/`, which include the stylesheet of the docs. `build/pages.ts` writes them.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
@@ -47,8 +46,16 @@ function readAsset(path: string): Asset {
 /** The output of `build/pages.ts`, beside `src/` in the checkout and `dist/` in the package. */
 const FOLDER = join(import.meta.dirname, '..', '..', 'pages')
 
+let ownPages: BuiltPages | undefined
+
+/** Returns the pages of this package, read once per process; undefined if they were not built. */
+export function ownBuiltPages(): BuiltPages | undefined {
+  ownPages ??= readBuiltPages(FOLDER)
+  return ownPages
+}
+
 /** Returns the built pages of a folder; undefined if they were not built. */
-export function readBuiltPages(folder = FOLDER): BuiltPages | undefined {
+export function readBuiltPages(folder: string): BuiltPages | undefined {
   if (!existsSync(join(folder, 'console.html'))) return undefined
   const shells = new Map<string, string>()
   for (const name of readdirSync(folder).filter((name) => name.endsWith('.html'))) {
