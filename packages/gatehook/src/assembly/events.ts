@@ -23,6 +23,7 @@ import { customerWaker } from '../webhooks/registration-store.ts'
 import type { Component, Foundation } from './foundation.ts'
 import { assembleEnqueue } from './jobs.ts'
 import type { LateCalls } from './late-calls.ts'
+import { partitionInBackground } from './partitions.ts'
 import { assembleCredentials } from './people.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 
@@ -105,7 +106,7 @@ export interface EventRouteAssembly extends Omit<EventModules, 'administration' 
 }
 
 export function assembleEventRoutes(
-  { db, log, clock }: Foundation,
+  foundation: Foundation,
   {
     eventSignal,
     record,
@@ -117,6 +118,7 @@ export function assembleEventRoutes(
     livingVersion,
   }: EventRouteAssembly,
 ): Component {
+  const { db, log, clock } = foundation
   const { render, service } = catalog
   const operations = eventOperations({
     types: listEventTypes(service),
@@ -125,7 +127,7 @@ export function assembleEventRoutes(
   const readable = (principal: Principal) => readableTypes(types, principal)
   const stream = streamRoute({
     operations,
-    feed: createFeed(db),
+    feed: createFeed(db, clock),
     eventSignal,
     render,
     readableTypes: readable,
@@ -144,5 +146,5 @@ export function assembleEventRoutes(
     operations,
     effective: livingVersion,
   })
-  return { routes: [...lists, stream] }
+  return { routes: [...lists, stream], ...partitionInBackground(foundation) }
 }

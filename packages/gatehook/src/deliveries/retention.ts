@@ -5,6 +5,8 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Database, Tx } from '../storage/database.ts'
+import { bodyTable, eventTable, tablesOfMixedAge } from '../storage/partitions/catalog.ts'
+import { dropPartitions, extendPartitions } from '../storage/partitions/upkeep.ts'
 import { prepareStatement } from '../storage/sql.ts'
 import { RETENTION_MS } from './retry-schedule.ts'
 
@@ -22,12 +24,13 @@ const exhaust =
 const dropDeliveries = prepareStatement(`DELETE FROM gh_deliveries
   WHERE no > ? AND no <= ? AND (state <> 'pending' AND state <> 'exhausted' OR created_at <= ?)
   AND created_at <= ?`)
-const oldEvents = prepareStatement(
-  `SELECT position, created FROM gh_events ORDER BY position LIMIT ${SLICE}`,
-)
-const dropBodies = prepareStatement(`DELETE FROM gh_event_bodies WHERE (scope, event_id) IN
-  (SELECT scope, id FROM gh_events WHERE position <= ? AND created <= ?)`)
-const dropEvents = prepareStatement('DELETE FROM gh_events WHERE position <= ? AND created <= ?')
+/** Statements on events in one table: all of them, or those of a partition without a period. */
+const eventStatements = (table: string) => ({
+  old: prepareStatement(`SELECT position, created FROM ${table} ORDER BY position LIMIT ${SLICE}`),
+  dropBodies: prepareStatement(`DELETE FROM gh_event_bodies WHERE (scope, event_id) IN
+    (SELECT scope, id FROM ${table} WHERE position <= ? AND created <= ?)`),
+  dropEvents: prepareStatement(`DELETE FROM ${table} WHERE position <= ? AND created <= ?`),
+})
 
 const deletedRegistrations = prepareStatement(
   'SELECT no FROM gh_webhooks WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT 100',
@@ -72,11 +75,31 @@ async function purgeDeliveries(db: Database, now: number): Promise<number> {
   return purgedCount
 }
 
+/**
+ * On PostgreSQL, drops the partitions whose events have all expired, bodies first. Elsewhere it
+ * deletes expired events row by row.
+ */
 async function purgeEvents(db: Database, now: number): Promise<number> {
+  let purgedCount = 0
+  if (db.name === 'postgres') {
+    for (const table of [bodyTable, eventTable]) {
+      await extendPartitions(db, table, now)
+      const count = await dropPartitions(db, table, now - RETENTION_MS)
+      if (table === eventTable) purgedCount += count
+    }
+  }
+  for (const table of await tablesOfMixedAge(db, eventTable)) {
+    purgedCount += await purgeEventRows(db, table, now)
+  }
+  return purgedCount
+}
+
+async function purgeEventRows(db: Database, table: string, now: number): Promise<number> {
+  const { old, dropBodies, dropEvents } = eventStatements(table)
   const before = Math.floor((now - RETENTION_MS) / 1000)
   let purgedCount = 0
   while (purgedCount < RUN_MAX) {
-    const rows = (await db.arrays(oldEvents([]))) as [number, number][]
+    const rows = (await db.arrays(old([]))) as [number, number][]
     const last = rows.filter(([, created]) => created <= before).at(-1)?.[0]
     if (last === undefined) break
     const count = await db.write(async (tx: Tx) => {

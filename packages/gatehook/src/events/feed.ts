@@ -3,6 +3,8 @@
  * cursor. On one node that is the order of positions, which is the order of commits. On several
  * nodes it is the order of transactions, up to the oldest one of this database that is still open.
  */
+import type { Clock } from '../kernel/clock.ts'
+import { lowestIdAt, timeOfId } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Database, Statement, Value } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
@@ -12,6 +14,8 @@ import { EVENT_COLUMNS } from './view.ts'
 export interface FeedCursor {
   readonly txid: number
   readonly position: number
+  /** No later event has a lower id, so that PostgreSQL reads the newest partitions only. */
+  readonly lowestId?: string
 }
 
 interface FeedBatch {
@@ -41,13 +45,20 @@ export const BATCH_BYTES = 524_288
 const POSITIONS_PER_READ = 5_000
 const EVENT_ID = /^evt_[0-9A-Za-z]{22}$/
 
-const byId = prepareStatement('SELECT txid, position FROM gh_events WHERE scope = ? AND id = ?')
+/**
+ * The id of a later event can be lower by this much: its transaction took longer, and the clock of
+ * its node was behind.
+ */
+const DISORDER_MS = 3_600_000
+const lowestIdAfter = (ms: number): string => lowestIdAt('evt_', Math.max(0, ms - DISORDER_MS))
+
+const byId = prepareStatement('SELECT txid, position, id FROM gh_events WHERE scope = ? AND id = ?')
 const beforeId = prepareStatement(
-  'SELECT txid, position FROM gh_events WHERE scope = ? AND id < ? ORDER BY id DESC LIMIT 1',
+  'SELECT txid, position, id FROM gh_events WHERE scope = ? AND id < ? ORDER BY id DESC LIMIT 1',
 )
 
-export function createFeed(db: Database): Feed {
-  const { readPage, end } = db.dialect.shared ? transactionOrder(db) : positionOrder(db)
+export function createFeed(db: Database, clock: Pick<Clock, 'now'>): Feed {
+  const { readPage, end } = db.dialect.shared ? transactionOrder(db, clock) : positionOrder(db)
   return {
     end,
     async after(scope, cursor, includes = () => true) {
@@ -60,7 +71,7 @@ export function createFeed(db: Database): Feed {
     async cursorOf(scope, id) {
       if (!EVENT_ID.test(id)) return undefined
       const row = (await db.get(byId([scope, id]))) ?? (await db.get(beforeId([scope, id])))
-      return row ? { txid: row.txid, position: row.position } : { txid: 0, position: 0 }
+      return row ? cursorAt([row.txid, row.position, row.id]) : { txid: 0, position: 0 }
     },
   }
 }
@@ -77,7 +88,10 @@ type FeedRow = readonly [
   blocker?: number,
 ]
 
-const cursorAt = ([txid, position]: FeedRow): FeedCursor => ({ txid, position })
+const cursorAt = ([txid, position, id]: readonly [number, number, string, ...unknown[]]) => {
+  const lowestId = lowestIdAfter(timeOfId(id) ?? 0)
+  return { txid, position, lowestId } satisfies FeedCursor
+}
 
 interface FeedPage {
   readonly rows: readonly FeedRow[]
@@ -134,16 +148,16 @@ async function readEvents(db: Database, scope: Scope, ids: readonly string[]): P
  * reads, it may be long, and in another database, which has no events of this one: then the oldest
  * transaction of this database is the end, at the cost of further statements.
  */
-function transactionOrder(db: Database): FeedOrder {
+function transactionOrder(db: Database, clock: Pick<Clock, 'now'>): FeedOrder {
   const { horizon, ownHorizon } = db.dialect
   const page = prepareStatement(
     `SELECT ${FEED_COLUMNS}, CASE WHEN txid < ${horizon} THEN 0 ELSE ${horizon} END
-     FROM gh_events WHERE scope = ? AND (txid, position) > (?, ?)
+     FROM gh_events WHERE scope = ? AND (txid, position) > (?, ?) AND id >= ?
      ORDER BY txid, position LIMIT ${BATCH}`,
   )
   const pageUntil = prepareStatement(
     `SELECT ${FEED_COLUMNS} FROM gh_events
-     WHERE scope = ? AND (txid, position) > (?, ?) AND txid < ?
+     WHERE scope = ? AND (txid, position) > (?, ?) AND id >= ? AND txid < ?
      ORDER BY txid, position LIMIT ${BATCH}`,
   )
   const oldestOpenTransaction = prepareStatement(`SELECT ${ownHorizon} AS txid`)
@@ -156,11 +170,13 @@ function transactionOrder(db: Database): FeedOrder {
   }
   return {
     async end() {
-      return { txid: (await readOwnHorizon()) - 1, position: Number.MAX_SAFE_INTEGER }
+      const lowestId = lowestIdAfter(clock.now())
+      return { txid: (await readOwnHorizon()) - 1, position: Number.MAX_SAFE_INTEGER, lowestId }
     },
     async readPage(scope, cursor) {
-      const { txid, position } = cursor
-      const rows = await readRows(db, page([scope, txid, position]))
+      const { txid, position, lowestId = '' } = cursor
+      const after = [scope, txid, position, lowestId]
+      const rows = await readRows(db, page(after))
       const isBlocked = ([, , , , , blocker]: FeedRow) => blocker !== 0
       const firstBlocked = rows.findIndex(isBlocked)
       if (firstBlocked === -1) return pageOf(rows, cursor)
@@ -169,7 +185,7 @@ function transactionOrder(db: Database): FeedOrder {
       lastBlocker = blocker
       if (!isSame || firstBlocked > 0) return pageOf(rows.slice(0, firstBlocked), cursor)
       const until = await readOwnHorizon()
-      return pageOf(await readRows(db, pageUntil([scope, txid, position, until])), cursor)
+      return pageOf(await readRows(db, pageUntil([...after, until])), cursor)
     },
   }
 }

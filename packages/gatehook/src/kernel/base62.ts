@@ -16,6 +16,17 @@ export function encodeBase62(number: number, length: number): string {
   return text
 }
 
+/** Returns the number of a text; undefined for a text with other characters. */
+export function decodeBase62(text: string): number | undefined {
+  let number = 0
+  for (const character of text) {
+    const digit = DIGITS.indexOf(character)
+    if (digit < 0) return undefined
+    number = number * 62 + digit
+  }
+  return number
+}
+
 /** Returns `length` random characters, each equally likely. */
 export function randomBase62(random: Random, length: number): string {
   let text = ''

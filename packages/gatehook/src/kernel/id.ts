@@ -1,5 +1,5 @@
 /** Ids that sort by creation time: a prefix, 8 characters of time, 14 random characters. Pure. */
-import { encodeBase62, randomBase62 } from './base62.ts'
+import { decodeBase62, encodeBase62, randomBase62 } from './base62.ts'
 import type { Random } from './random.ts'
 
 const TIME_CHARACTERS = 8 // 62^8 ms is the year 8888
@@ -15,6 +15,12 @@ export function createTimeOrderedId(prefix: string, nowMs: number, random: Rando
 
 /** Returns a text that sorts after all ids created before `nowMs` and before all later ids. */
 export const lowestIdAt = (prefix: string, nowMs: number): string => prefix + timePart(nowMs)
+
+/** Returns the time of an id in epoch milliseconds; undefined for a text without one. */
+export function timeOfId(id: string): number | undefined {
+  const start = id.indexOf('_') + 1
+  return decodeBase62(id.slice(start, start + TIME_CHARACTERS).padEnd(TIME_CHARACTERS, '_'))
+}
 
 /** Returns a generator whose ids of one millisecond also sort in the order of their creation. */
 export function createIdSequence(prefix: string, random: Random): (nowMs: number) => string {

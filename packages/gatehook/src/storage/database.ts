@@ -209,12 +209,19 @@ export interface Database extends Reader {
    * Runs DDL and the statements of `change` in one transaction; one at a time on all nodes. On
    * PostgreSQL a statement waits for a table lock for at most 0.4 s, because reads and writes of
    * the table wait behind it. If the lock is not free, the transaction is rolled back and `change`
-   * runs again after a pause; `onWait` receives a sentence with the reason.
+   * runs again after a pause; `onWait` receives a sentence with the reason. It throws
+   * `StorageError` after `attemptsMax` runs, by default after half an hour.
    */
   migrate(
     change: (tx: Tx, ddl: (sql: string) => Promise<void>) => Promise<void>,
     onWait?: (line: string) => void,
+    attemptsMax?: number,
   ): Promise<void>
+  /**
+   * Validates a constraint by a scan that delays no read and no write; does nothing on SQLite.
+   * `signal` ends the wait, not the scan.
+   */
+  validateConstraint(table: string, name: string, signal?: AbortSignal): Promise<void>
   /**
    * Creates the indexes that the table does not have, each durable on its own. PostgreSQL delays no
    * read and no write meanwhile, and resumes after a crash; one node at a time does so. Returns

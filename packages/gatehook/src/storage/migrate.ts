@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../kernel/clock.ts'
 import { type Database, type Dialect, type Reader, StorageError, type Tx } from './database.ts'
 import { type Migration, migrations } from './migrations.ts'
+import { partitionEmptyTables } from './partitions/conversion.ts'
 import { storeTimeline } from './postgres-timeline.ts'
 import { sql } from './sql.ts'
 import { alignTransactionEpoch } from './transaction-epoch.ts'
@@ -62,6 +63,7 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
     }
     await addChecksums(tx, available, recordedMigrations)
     if (db.name === 'postgres' && isComplete(available)) {
+      if (applied.length > 0) await partitionEmptyTables(tx, ddl, deps.clock.now())
       await alignTransactionEpoch(tx, ddl)
       await storeTimeline(tx, ddl)
     }

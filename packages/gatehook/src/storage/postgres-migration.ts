@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, type Row, StorageError, type Tx } from './database.ts'
-import { isLockTimeout } from './postgres-errors.ts'
+import { isLockTimeout, translatePostgresError } from './postgres-errors.ts'
 import type { Sessions } from './postgres-session.ts'
 
 /** Lock id for one migration at a time on all nodes: 'gate' in ASCII. */
@@ -30,11 +30,12 @@ export interface MigrationDeps {
   readonly read: Sessions['read']
 }
 
-/** Throws `StorageError` with the transaction that holds the lock after half an hour. */
+/** Throws `StorageError` with the transaction that holds the lock after the last attempt. */
 export async function migrateWithShortWaits(
   { write, read }: MigrationDeps,
   change: MigrationChange,
   onWait: (line: string) => void = () => {},
+  attemptsMax: number = ATTEMPTS_MAX,
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     let lastStatement = ''
@@ -55,12 +56,32 @@ export async function migrateWithShortWaits(
       if (!isLockTimeout(error)) throw error
       const holder = await describeHolder(read, lastStatement)
       const line = `${describeStatement(lastStatement)} waits for a lock${holder}`
-      if (attempt === ATTEMPTS_MAX) {
+      if (attempt >= attemptsMax) {
         throw new StorageError(`${line}. End that transaction, and start again.`, { cause: error })
       }
       onWait(`${line}; attempt ${attempt}`)
     }
     await delay(Math.min(PAUSE_MS * 2 ** (attempt - 1), PAUSE_MAX_MS))
+  }
+}
+
+/** See `Database.validateConstraint`. */
+export async function validateConstraint(
+  { dedicate }: Pick<Sessions, 'dedicate'>,
+  table: string,
+  name: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  try {
+    await dedicate(async (session, hasSession) => {
+      // The lock of the scan conflicts with no read and no write, so it may wait.
+      for (const setting of hasSession ? ['statement_timeout', 'lock_timeout'] : []) {
+        await session.query(`SET ${setting} = 0`)
+      }
+      await session.query(`ALTER TABLE ${table} VALIDATE CONSTRAINT ${name}`)
+    }, signal)
+  } catch (error) {
+    throw translatePostgresError(error)
   }
 }
 

@@ -21,7 +21,11 @@ import type {
 import { isTimeout } from './postgres-errors.ts'
 import { HORIZON, OWN_HORIZON } from './postgres-horizon.ts'
 import { createIndexes, dropIndexes, readIndexBuilds } from './postgres-indexes.ts'
-import { type MigrationDeps, migrateWithShortWaits } from './postgres-migration.ts'
+import {
+  type MigrationDeps,
+  migrateWithShortWaits,
+  validateConstraint,
+} from './postgres-migration.ts'
 import type { ResultShape } from './postgres-send.ts'
 import { openSessions, type Sessions } from './postgres-session.ts'
 import {
@@ -136,8 +140,9 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     stamp: () => undefined,
     columns: (table) => columnsOf(sessions, table),
     indexes: (table) => indexesOf(sessions, table),
-    migrate: (change, onWait) =>
-      migrateWithShortWaits({ write: writeDdl(write), read: sessions.read }, change, onWait),
+    migrate: (...change) =>
+      migrateWithShortWaits({ write: writeDdl(write), read: sessions.read }, ...change),
+    validateConstraint: (...constraint) => track(validateConstraint(sessions, ...constraint)),
     createIndexes: (indexes, signal) => track(createIndexes(sessions, indexes, signal)),
     dropIndexes: (names) => track(dropIndexes(sessions, names)),
     size: (table) => sizeOf(sessions, table),

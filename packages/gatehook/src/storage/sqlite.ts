@@ -253,6 +253,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
       return indexesOf(reader, table)
     },
     migrate,
+    async validateConstraint() {},
     async createIndexes(indexes) {
       for (const { table, name, definition } of indexes) {
         if (indexesOf(reader, table).includes(name)) continue

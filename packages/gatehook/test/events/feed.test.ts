@@ -20,7 +20,7 @@ function openFeed(db: Database) {
     shape: 'v1',
     sinks: [],
   })
-  const feed = createFeed(db)
+  const feed = createFeed(db, wallClock)
   const addEvent = (tx: Tx, id: number, { of = scope, type = 't.x', text = '' } = {}) =>
     record(tx, of, {
       type,
@@ -135,7 +135,7 @@ function withObjectSizes(db: Database) {
 
 eachMigrated('a batch is bounded in bytes, and reads no object of another type', async (db) => {
   const { db: observed, sizes } = withObjectSizes(db)
-  const feed = createFeed(observed)
+  const feed = createFeed(observed, wallClock)
   const { addEvent } = openFeed(db)
   const end = await feed.end()
   const text = 'x'.repeat(200_000)

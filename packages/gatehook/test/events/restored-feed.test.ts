@@ -27,7 +27,7 @@ test('a reader resumes behind its event after transaction ids restarted', async 
     const event = { type: 't.x', collection: undefined, objectId: n, object: `{"id":${n}}` }
     return db.write((tx) => record(tx, scope, event))
   }
-  const feed = createFeed(db)
+  const feed = createFeed(db, wallClock)
   // A transaction that another test has open on the server delays the feed.
   const idsAfter = async (cursor: FeedCursor, count: number): Promise<number[]> => {
     const { rows } = await feed.after(scope, cursor)

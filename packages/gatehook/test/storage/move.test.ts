@@ -112,7 +112,7 @@ for (const [from, to] of directions) {
     const { refresh_token } = session
     assert.equal((await after.as(undefined).post('/auth/refresh', { refresh_token })).status, 200)
     const { scope } = (await after.app.db.get(sql`SELECT scope FROM orders LIMIT 1`))!
-    const feed = createFeed(after.app.db)
+    const feed = createFeed(after.app.db, wallClock)
     const resumed = events.body.data.at(-1).id
     const position = (await feed.cursorOf(scope, resumed))!
     const readOn = async (): Promise<string[]> => {

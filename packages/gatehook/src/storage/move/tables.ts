@@ -33,7 +33,9 @@ const list = (names: readonly string[]): string => names.map(quote).join(', ')
 
 const TABLES = {
   sqlite: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
-  postgres: 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
+  // A partition is part of its table.
+  postgres: `SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p')
+    AND NOT relispartition AND relnamespace = current_schema()::regnamespace`,
 } as const
 
 const PRIMARY_KEY = {

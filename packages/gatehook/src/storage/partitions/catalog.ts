@@ -1,0 +1,72 @@
+/**
+ * The tables that are partitioned by time on PostgreSQL (decision 0053), and their partitions as
+ * the database describes them. On SQLite each is one table.
+ */
+import type { Database, Reader, Tx } from '../database.ts'
+import { prepareStatement } from '../sql.ts'
+import { compareParts, hasOnePeriod, type Partition, parsePartition } from './periods.ts'
+
+/** Runs a statement of `Database.migrate`. */
+export type RunDdl = (sql: string) => Promise<void>
+
+export interface TimeTable {
+  readonly name: string
+  /** The column by whose time the rows are divided. */
+  readonly column: string
+  /** The prefix of its ids. */
+  readonly prefix: string
+  /**
+   * A table that was created with a key of numbers. A unique index of a partitioned table contains
+   * the column above, so `index` becomes the primary key.
+   */
+  readonly numbered?: { readonly column: string; readonly index: string }
+}
+
+export const eventTable: TimeTable = {
+  name: 'gh_events',
+  column: 'id',
+  prefix: 'evt_',
+  numbered: { column: 'position', index: 'gh_events_id' },
+}
+export const bodyTable: TimeTable = { name: 'gh_event_bodies', column: 'event_id', prefix: 'evt_' }
+
+export const timeTables: readonly TimeTable[] = [eventTable, bodyTable]
+
+const kind = prepareStatement(`SELECT CAST(relkind AS text) AS kind FROM pg_class
+  WHERE oid = to_regclass(quote_ident(?))`)
+const partitions = prepareStatement(`SELECT c.relname AS name,
+    pg_get_expr(c.relpartbound, c.oid) AS bound
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = to_regclass(quote_ident(?))`)
+const moving = prepareStatement(`SELECT 1 AS moving WHERE to_regclass('gh_move') IS NOT NULL`)
+
+/** Whether `gatehook move` has begun. */
+export const isMoving = async (reader: Reader): Promise<boolean> =>
+  (await reader.get(moving([]))) !== undefined
+
+export async function isPartitioned(reader: Reader, { name }: TimeTable): Promise<boolean> {
+  return (await reader.get(kind([name])))?.kind === 'p'
+}
+
+/** Returns the partitions in the order of their ids; none of a table that is not partitioned. */
+export async function readPartitions(reader: Reader, { name }: TimeTable): Promise<Partition[]> {
+  const rows = await reader.all<{ name: string; bound: string }>(partitions([name]))
+  return rows.map((row) => parsePartition(row.name, row.bound)).sort(compareParts)
+}
+
+/** Returns the names of the tables whose expired rows are purged one by one. */
+export async function tablesOfMixedAge(db: Database, table: TimeTable): Promise<string[]> {
+  if (db.name === 'sqlite') return [table.name]
+  const all = await readPartitions(db, table)
+  if (all.length === 0) return [table.name]
+  return all.filter((partition) => !hasOnePeriod(partition)).map(({ name }) => name)
+}
+
+/**
+ * Locks the partitioned table against all other statements until the transaction ends. Returns
+ * false during a move: its triggers do not record the rows of a dropped partition.
+ */
+export async function lockTable(tx: Tx, ddl: RunDdl, { name }: TimeTable): Promise<boolean> {
+  await ddl(`LOCK TABLE ONLY ${name} IN ACCESS EXCLUSIVE MODE`)
+  return !(await isMoving(tx))
+}

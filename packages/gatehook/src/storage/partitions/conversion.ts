@@ -1,0 +1,190 @@
+/**
+ * Makes a table of an earlier release the partition `past` of a partitioned table, while nodes read
+ * and write it. The steps are visible in the catalog, so that a conversion that was killed resumes:
+ *
+ * 1. Creates the index by number online, which the primary key was before.
+ * 2. Adds a CHECK that all rows precede a boundary some days ahead, without a scan.
+ * 3. Validates the CHECK by a scan that delays no read and no write.
+ * 4. Renames the table, creates the partitioned one and attaches the former, without a scan.
+ */
+
+import { lowestIdAt, timeOfId } from '../../kernel/id.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Database, Reader, Tx } from '../database.ts'
+import { prepareStatement } from '../sql.ts'
+import { isMoving, isPartitioned, type RunDdl, type TimeTable, timeTables } from './catalog.ts'
+import { nextPeriod, startOfPeriod } from './periods.ts'
+import { createPast, createPeriods } from './upkeep.ts'
+
+/**
+ * The boundary is this far ahead, so that the CHECK rejects no new row until the conversion has
+ * ended, also if it is killed and resumed days later.
+ */
+const BOUNDARY_AHEAD_MS = 7 * 86_400_000
+/** A CHECK whose boundary is nearer than this is dropped, and the conversion begins again. */
+const BOUNDARY_LEFT_MS = 2 * 86_400_000
+
+const checkName = ({ name }: TimeTable) => `${name}_before`
+const indexName = ({ name, numbered }: TimeTable) => `${name}_${numbered!.column}`
+
+const check =
+  prepareStatement(`SELECT convalidated AS valid, pg_get_constraintdef(oid) AS definition
+  FROM pg_constraint WHERE conrelid = to_regclass(quote_ident(?)) AND conname = ?`)
+
+interface BoundaryCheck {
+  readonly valid: boolean
+  readonly boundary: string
+}
+
+async function readCheck(reader: Reader, table: TimeTable): Promise<BoundaryCheck | undefined> {
+  const row = await reader.get(check([table.name, checkName(table)]))
+  return row && { valid: row.valid, boundary: /'([^']+)'/.exec(row.definition)![1]! }
+}
+
+/** Partitions the tables of a new database in the transaction of its migrations. */
+export async function partitionEmptyTables(tx: Tx, ddl: RunDdl, nowMs: number): Promise<void> {
+  for (const table of timeTables) {
+    const { name, numbered } = table
+    const first = prepareStatement(`SELECT 1 AS row FROM ${name} LIMIT 1`)
+    if ((await isPartitioned(tx, table)) || (await tx.get(first([])))) continue
+    if (numbered) {
+      await ddl(`CREATE INDEX IF NOT EXISTS ${indexName(table)} ON ${name} (${numbered.column})`)
+    }
+    const boundaryMs = startOfPeriod(nowMs)
+    const past = await replaceTable(tx, ddl, table)
+    await ddl(`DROP TABLE ${past}`)
+    await createPast(ddl, table, boundaryMs)
+    await createPeriods(ddl, table, boundaryMs, nowMs)
+  }
+}
+
+export interface ConversionOptions {
+  readonly now: () => number
+  readonly log: Log
+  readonly signal?: AbortSignal
+}
+
+/** Partitions the tables that have rows. Returns whether all are partitioned now. */
+export async function partitionTables(db: Database, options: ConversionOptions): Promise<boolean> {
+  let isComplete = true
+  for (const table of timeTables) isComplete &&= await partitionTable(db, table, options)
+  return isComplete
+}
+
+async function partitionTable(
+  db: Database,
+  table: TimeTable,
+  { now, log, signal }: ConversionOptions,
+): Promise<boolean> {
+  const { name, column, numbered } = table
+  const begins = { table: name, step: 'begins' }
+  if (await isPartitioned(db, table)) return true
+  if (await isMoving(db)) return false
+  if (numbered && !(await db.indexes(name)).includes(indexName(table))) {
+    log.info(begins, 'a table is being partitioned by time')
+    const definition = `ON ${name} (${numbered.column})`
+    if (!(await db.createIndexes([{ table: name, name: indexName(table), definition }], signal))) {
+      return false
+    }
+  }
+  let existing = await readCheck(db, table)
+  const leftMs = existing ? timeOfId(existing.boundary)! - now() : 0
+  if (existing && leftMs < BOUNDARY_LEFT_MS) {
+    await dropCheck(db, table)
+    existing = undefined
+  }
+  if (signal?.aborted) return false
+  if (!existing) await addCheck(db, table, now())
+  if (!existing?.valid) {
+    try {
+      await db.validateConstraint(name, checkName(table), signal)
+    } catch (error) {
+      // A CHECK that stays would reject rows after its boundary.
+      if (!signal?.aborted) await dropCheck(db, table)
+      throw error
+    }
+  }
+  if (signal?.aborted) return false
+  await db.migrate(async (tx, ddl) => {
+    await ddl(`LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE`)
+    const valid = await readCheck(tx, table)
+    if (!valid?.valid || (await isPartitioned(tx, table)) || (await isMoving(tx))) return
+    const past = await replaceTable(tx, ddl, table)
+    await ddl(`ALTER TABLE ${name} ATTACH PARTITION ${past}
+      FOR VALUES FROM (MINVALUE) TO ('${valid.boundary}')`)
+    await ddl(`ALTER TABLE ${past} DROP CONSTRAINT ${checkName(table)}`)
+    await createPeriods(ddl, table, timeOfId(valid.boundary)!, now())
+  })
+  const isDone = await isPartitioned(db, table)
+  if (isDone) log.info({ table: name, column }, 'a table is partitioned by time')
+  return isDone
+}
+
+const dropCheck = (db: Database, table: TimeTable): Promise<void> =>
+  db.migrate((_tx, ddl) =>
+    ddl(`ALTER TABLE ${table.name} DROP CONSTRAINT IF EXISTS ${checkName(table)}`),
+  )
+
+/** Adds the CHECK. Rows of a clock that ran ahead move the boundary. */
+async function addCheck(db: Database, table: TimeTable, nowMs: number): Promise<void> {
+  const { name, column, prefix, numbered } = table
+  const newest = numbered
+    ? `SELECT ${column} AS id FROM ${name} ORDER BY ${numbered.column} DESC LIMIT 1`
+    : `SELECT max(${column}) AS id FROM ${name}`
+  const row = await db.get<{ id: string | null }>(prepareStatement(newest)([]))
+  const newestMs = (row?.id && timeOfId(row.id)) || 0
+  const boundaryMs = nextPeriod(Math.max(nowMs, newestMs) + BOUNDARY_AHEAD_MS)
+  await db.migrate((_tx, ddl) =>
+    ddl(`ALTER TABLE ${name} ADD CONSTRAINT ${checkName(table)}
+      CHECK (${column} < '${lowestIdAt(prefix, boundaryMs)}') NOT VALID`),
+  )
+}
+
+const indexes = prepareStatement(`SELECT c.relname AS name, pg_get_indexdef(c.oid) AS definition
+  FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+  WHERE i.indrelid = to_regclass(quote_ident(?)) AND i.indisvalid AND NOT i.indisprimary`)
+const primaryKey = prepareStatement(`SELECT conname AS name, pg_get_constraintdef(oid) AS definition
+  FROM pg_constraint WHERE conrelid = to_regclass(quote_ident(?)) AND contype = 'p'`)
+const lastNumber = prepareStatement(`SELECT
+  coalesce(pg_sequence_last_value(CAST(pg_get_serial_sequence(?, ?) AS regclass)), 0) AS last`)
+const grants = prepareStatement(`SELECT a.privilege_type AS privilege,
+    CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE CAST(CAST(a.grantee AS regrole) AS text) END AS grantee
+  FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a
+  WHERE c.oid = to_regclass(quote_ident(?)) AND a.grantee <> c.relowner`)
+
+/**
+ * Renames the table, and creates a partitioned one with its name, columns, indexes, sequence and
+ * privileges, and without partitions. Returns the new name of the former table.
+ */
+async function replaceTable(tx: Tx, ddl: RunDdl, table: TimeTable): Promise<string> {
+  const { name, column, numbered } = table
+  const past = `${name}_past`
+  let last = 0
+  if (numbered) {
+    last = Number((await tx.get(lastNumber([name, numbered.column])))!.last)
+    await ddl(`ALTER TABLE ${name} DROP CONSTRAINT ${name}_pkey`)
+    await ddl(`ALTER TABLE ${name} ADD CONSTRAINT ${name}_pkey PRIMARY KEY
+      USING INDEX ${numbered.index}`)
+    await ddl(`ALTER TABLE ${name} ALTER COLUMN ${numbered.column} DROP IDENTITY`)
+  }
+  const ownIndexes = await tx.all<{ name: string; definition: string }>(indexes([name]))
+  const key = (await tx.get<{ name: string; definition: string }>(primaryKey([name])))!
+  const privileges = await tx.all<{ privilege: string; grantee: string }>(grants([name]))
+  await ddl(`ALTER TABLE ${name} RENAME TO ${past}`)
+  for (const index of [...ownIndexes, key]) {
+    await ddl(`ALTER INDEX ${index.name} RENAME TO ${index.name}_past`)
+  }
+  await ddl(`CREATE TABLE ${name} (LIKE ${past} INCLUDING DEFAULTS INCLUDING STORAGE)
+    PARTITION BY RANGE (${column})`)
+  await ddl(`ALTER TABLE ${name} ADD CONSTRAINT ${key.name} ${key.definition}`)
+  // Their texts name the table that has the name now.
+  for (const { definition } of ownIndexes) await ddl(definition)
+  if (numbered) {
+    await ddl(`ALTER TABLE ${name} ALTER COLUMN ${numbered.column}
+      ADD GENERATED BY DEFAULT AS IDENTITY (START WITH ${last + 1})`)
+  }
+  for (const { privilege, grantee } of privileges) {
+    await ddl(`GRANT ${privilege} ON ${name} TO ${grantee}`)
+  }
+  return past
+}

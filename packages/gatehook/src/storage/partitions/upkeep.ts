@@ -1,0 +1,142 @@
+/**
+ * Creates the partitions of the next days, and drops those whose rows have all expired. Each is one
+ * transaction that changes the catalog only and locks the table for milliseconds, with the short
+ * waits of `Database.migrate`.
+ */
+import { lowestIdAt, timeOfId } from '../../kernel/id.ts'
+import type { Database, Tx } from '../database.ts'
+import { prepareStatement } from '../sql.ts'
+import { lockTable, type RunDdl, readPartitions, type TimeTable } from './catalog.ts'
+import {
+  expiredPartitions,
+  nextPeriod,
+  type Partition,
+  type Period,
+  partitionName,
+  periodsFrom,
+  startOfFuture,
+} from './periods.ts'
+
+/** The janitor tries again after a minute. */
+const ATTEMPTS = 3
+/** The longest time for which rows of `future` are examined while the table is locked. */
+const ATTACH_MS = 2_000
+
+const nameOf = (table: TimeTable, part: 'past' | 'future') => `${table.name}_${part}`
+
+/** Creates the partition of all rows before an instant. */
+export const createPast = (ddl: RunDdl, table: TimeTable, toMs: number): Promise<void> =>
+  ddl(`CREATE TABLE ${nameOf(table, 'past')} PARTITION OF ${table.name}
+    FOR VALUES FROM (MINVALUE) TO ('${lowestIdAt(table.prefix, toMs)}')`)
+
+/** Creates the partitions of periods, and of all rows after them. */
+export async function createPeriods(
+  ddl: RunDdl,
+  table: TimeTable,
+  fromMs: number,
+  nowMs: number,
+): Promise<void> {
+  const at = (ms: number) => `'${lowestIdAt(table.prefix, ms)}'`
+  let endMs = fromMs
+  for (const period of periodsFrom(fromMs, nowMs)) {
+    await ddl(`CREATE TABLE ${partitionName(table.name, period)} PARTITION OF ${table.name}
+      FOR VALUES FROM (${at(period.fromMs)}) TO (${at(period.toMs)})`)
+    endMs = period.toMs
+  }
+  await ddl(`CREATE TABLE ${nameOf(table, 'future')} PARTITION OF ${table.name}
+    FOR VALUES FROM (${at(endMs)}) TO (MAXVALUE)`)
+}
+
+/** Creates the missing partitions of the next days. Returns whether there were any. */
+export async function extendPartitions(
+  db: Database,
+  table: TimeTable,
+  nowMs: number,
+): Promise<boolean> {
+  const isMissing = (partitions: readonly Partition[]) =>
+    partitions.length > 0 && periodsFrom(startOfFuture(partitions), nowMs).length > 0
+  if (!isMissing(await readPartitions(db, table))) return false
+  await db.migrate(
+    async (tx, ddl) => {
+      if (!(await lockTable(tx, ddl, table))) return
+      // Another node may have created them.
+      const partitions = await readPartitions(tx, table)
+      if (!isMissing(partitions)) return
+      const fromMs = startOfFuture(partitions)
+      const closedMs = await closeFuture(tx, ddl, table, { fromMs, toMs: nowMs })
+      if (closedMs !== undefined) await createPeriods(ddl, table, closedMs, nowMs)
+    },
+    undefined,
+    ATTEMPTS,
+  )
+  return true
+}
+
+/**
+ * Drops `future`, which is empty unless no janitor ran for days or a clock ran ahead. Then it
+ * becomes the partition of one long period. Returns the instant from which on partitions are
+ * missing; undefined if a row is so far ahead that `future` stays.
+ */
+async function closeFuture(
+  tx: Tx,
+  ddl: RunDdl,
+  table: TimeTable,
+  { fromMs, toMs }: Period,
+): Promise<number | undefined> {
+  const future = nameOf(table, 'future')
+  const newest = prepareStatement(`SELECT max(${table.column}) AS id FROM ${future}`)
+  const { id } = (await tx.get<{ id: string | null }>(newest([])))!
+  if (id === null) {
+    await ddl(`DROP TABLE ${future}`)
+    return fromMs
+  }
+  const newestMs = timeOfId(id)
+  if (newestMs === undefined || newestMs > nextPeriod(toMs)) return undefined
+  const endMs = nextPeriod(Math.max(newestMs, toMs) + 1)
+  const name = partitionName(table.name, { fromMs, toMs: endMs })
+  const [from, to] = [fromMs, endMs].map((ms) => `'${lowestIdAt(table.prefix, ms)}'`)
+  await ddl(`SET LOCAL statement_timeout = ${ATTACH_MS}`)
+  await ddl(`ALTER TABLE ${table.name} DETACH PARTITION ${future}`)
+  await ddl(`ALTER TABLE ${future} RENAME TO ${name}`)
+  await ddl(
+    `ALTER TABLE ${table.name} ATTACH PARTITION ${name} FOR VALUES FROM (${from}) TO (${to})`,
+  )
+  return endMs
+}
+
+const rowsOf = prepareStatement(`SELECT CAST(reltuples AS BIGINT) AS total FROM pg_class
+  WHERE oid = to_regclass(quote_ident(?))`)
+
+/**
+ * Drops the partitions of periods that ended before an instant. Returns the estimated number of
+ * their rows.
+ */
+export async function dropPartitions(
+  db: Database,
+  table: TimeTable,
+  beforeMs: number,
+): Promise<number> {
+  const isExpired = (partitions: readonly Partition[]) =>
+    expiredPartitions(partitions, table.prefix, beforeMs)
+  if (isExpired(await readPartitions(db, table)).length === 0) return 0
+  let droppedRows = 0
+  await db.migrate(
+    async (tx, ddl) => {
+      droppedRows = 0
+      if (!(await lockTable(tx, ddl, table))) return
+      const expired = isExpired(await readPartitions(tx, table))
+      const last = expired.at(-1)
+      if (!last) return
+      // `past` ends where the first period begins, so its rows have expired too.
+      const names = [nameOf(table, 'past'), ...expired.map(({ name }) => name)]
+      for (const name of names) {
+        droppedRows += Math.max(0, Number((await tx.get(rowsOf([name])))?.total ?? 0))
+      }
+      await ddl(`DROP TABLE ${names.join(', ')}`)
+      await createPast(ddl, table, timeOfId(last.to!)!)
+    },
+    undefined,
+    ATTEMPTS,
+  )
+  return droppedRows
+}
