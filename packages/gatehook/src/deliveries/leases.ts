@@ -92,12 +92,14 @@ function sharedLeases({ db, clock, log, node }: LeasesDeps): NodeLeases {
   let generation = 0
   let otherNodes: readonly string[] = []
   const findFailed = createFailureDetector<string>(clock, FAILED_AFTER_MS)
+  /** Customers that this node took while it read the held ones: the read may precede them. */
+  let taken = new Set<number>()
   /** Reads the held customers; those that this node has not taken come from another node. */
-  const refresh = async (taken: readonly number[] = []) => {
-    const before = held
-    held = await readHeld(db, node)
-    const isGain = (customer: number) => !before.has(customer) && !taken.includes(customer)
-    if ([...held].some(isGain)) generation++
+  const refresh = async () => {
+    taken = new Set()
+    const customers = await readHeld(db, node)
+    if ([...customers].some((customer) => !held.has(customer))) generation++
+    held = customers.union(taken)
   }
   return {
     get isAlive() {
@@ -108,16 +110,19 @@ function sharedLeases({ db, clock, log, node }: LeasesDeps): NodeLeases {
     },
     holds: (customer) => held.has(customer),
     async take(customers) {
-      const taken = await db.write(async (tx) => {
-        const inserted: number[] = []
+      const inserted = await db.write(async (tx) => {
+        const numbers: number[] = []
         for (const customer of [...customers].sort((a, b) => a - b)) {
           const count = await tx.run(sql`INSERT INTO gh_delivery_leases (customer_no, node)
             VALUES (${customer}, ${node}) ON CONFLICT (customer_no) DO NOTHING`)
-          if (count > 0) inserted.push(customer)
+          if (count > 0) numbers.push(customer)
         }
-        return inserted
+        return numbers
       })
-      await refresh(taken)
+      for (const customer of inserted) {
+        held.add(customer)
+        taken.add(customer)
+      }
     },
     async heartbeat() {
       const isRegistered = await db.write((tx) => incrementCounter(tx, node))

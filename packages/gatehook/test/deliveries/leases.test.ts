@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
 import { nodeLeases } from '../../src/deliveries/leases.ts'
+import type { Database } from '../../src/storage/database.ts'
 
 /** A monotonic clock that the test advances. */
 function createClock() {
@@ -60,9 +61,37 @@ test('a node that joins gets its share of the customers [postgres]', async (t) =
   const before = b!.generation
   await a!.heartbeat()
   await a!.take(customers)
-  await b!.take(customers)
+  await b!.heartbeat()
   assert.notEqual(b!.generation, before, 'it looks for the due work of its new customers')
   const heldBy = (node: typeof a) => customers.filter((customer) => node!.holds(customer))
   assert.equal(heldBy(a).length, 10)
   assert.equal(heldBy(b).length, 10)
+})
+
+test('a heartbeat that read before a take keeps the customer of the take [postgres]', async (t) => {
+  const db = await postgres.openMigrated(t)
+  const { clock } = createClock()
+  const read = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  /** Holds back the held customers that a heartbeat reads, until `released`. */
+  const slow: Database = {
+    ...db,
+    async arrays(statement) {
+      const rows = await db.arrays(statement)
+      if (statement.sql.startsWith('SELECT customer_no') && rows.length === 1) {
+        read.resolve()
+        await released.promise
+      }
+      return rows
+    },
+  }
+  const leases = nodeLeases({ db: slow, clock, log: quietLog, node: 'a' })
+  await leases.heartbeat()
+  await nodeLeases({ db, clock, log: quietLog, node: 'a' }).take([1])
+  const beating = leases.heartbeat()
+  await read.promise
+  await leases.take([2])
+  released.resolve()
+  await beating
+  assert.ok(leases.holds(1) && leases.holds(2))
 })
