@@ -41,6 +41,8 @@ interface DelivererDeps {
   readonly onResult: () => void
   /** Called when a delivery has its final state, if traces are exported. */
   readonly onEnd: OnDeliveryEnd | undefined
+  /** Whether this node sends the deliveries of an endpoint. */
+  readonly holds: (endpoint: EndpointState) => boolean
   /** Called when the last attempt in flight has ended. */
   readonly onQuiet: () => void
 }
@@ -83,6 +85,12 @@ export class Deliverer {
     else this.#queue.remove(endpoint)
   }
 
+  /** Removes an endpoint that another node serves. */
+  withdraw(endpoint: EndpointState): void {
+    this.#queue.remove(endpoint)
+    this.freedEndpoints.delete(endpoint)
+  }
+
   /** Starts every attempt that the gates admit; returns the endpoints whose turn came. */
   startAttempts(now: number, elapsedMs: number): ReadonlySet<EndpointState> {
     const servedEndpoints = new Set<EndpointState>()
@@ -91,7 +99,8 @@ export class Deliverer {
       const endpoint = this.#queue.next()
       if (!endpoint) break
       const { owner } = endpoint
-      if (!endpoint.canStart(now, elapsedMs) || !this.#slots.fitsNextBody(endpoint)) {
+      const canStart = this.#deps.holds(endpoint) && endpoint.canStart(now, elapsedMs)
+      if (!canStart || !this.#slots.fitsNextBody(endpoint)) {
         this.#queue.remove(endpoint)
       } else if (!this.#slots.hasSlotFor(owner, elapsedMs) || !owner.hasToken(elapsedMs)) {
         owner.isBlocked = true

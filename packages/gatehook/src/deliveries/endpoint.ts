@@ -263,6 +263,11 @@ export class EndpointTable {
     return this.#endpoints.get(no)
   }
 
+  /** Returns the endpoints of a customer that are in memory. */
+  endpointsOf(customerNo: number): Iterable<EndpointState> {
+    return this.#customers.get(customerNo)?.endpoints ?? []
+  }
+
   findOrCreate(no: number, customerNo: number): EndpointState {
     let endpoint = this.#endpoints.get(no)
     if (endpoint) return endpoint
@@ -274,12 +279,15 @@ export class EndpointTable {
     return endpoint
   }
 
+  evict(endpoint: EndpointState): void {
+    this.#endpoints.delete(endpoint.no)
+    endpoint.owner.endpoints.delete(endpoint)
+  }
+
   /** Evicts idle endpoints, except those for which `isInUse` returns true, and idle customers. */
   evictIdle(now: number, elapsedMs: number, isInUse: (endpoint: EndpointState) => boolean): void {
     for (const endpoint of this.#endpoints.values()) {
-      if (!endpoint.isIdle(now) || isInUse(endpoint)) continue
-      this.#endpoints.delete(endpoint.no)
-      endpoint.owner.endpoints.delete(endpoint)
+      if (endpoint.isIdle(now) && !isInUse(endpoint)) this.evict(endpoint)
     }
     for (const customer of this.#customers.values()) {
       if (customer.isIdle(elapsedMs)) this.#customers.delete(customer.no)

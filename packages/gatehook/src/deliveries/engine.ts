@@ -13,7 +13,7 @@ import { Deliverer } from './deliver.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
 import { type EndpointState, EndpointTable } from './endpoint.ts'
 import type { DeliveryFigures } from './metrics.ts'
-import type { EngineStore, Leases, PostDelivery } from './ports.ts'
+import type { EngineStore, Leases, NodeWork, PostDelivery } from './ports.ts'
 import { queueAgesOf } from './queue-age.ts'
 import { ResultWriter } from './result-writer.ts'
 import type { OnDeliveryEnd } from './traced-post.ts'
@@ -39,7 +39,7 @@ export interface EngineDeps {
   readonly onEnd?: OnDeliveryEnd | undefined
 }
 
-export class DeliveryEngine {
+export class DeliveryEngine implements NodeWork {
   readonly #deps: EngineDeps
   readonly #table = new EndpointTable()
   readonly #results: ResultWriter
@@ -67,6 +67,7 @@ export class DeliveryEngine {
       scheduleS,
       results,
       feed: this.#feed,
+      holds: ({ customer }) => leases.holds(customer),
       onResult: () => deps.nudge?.(),
       onEnd: deps.onEnd,
       onQuiet: () => this.#onQuiet?.(),
@@ -139,12 +140,42 @@ export class DeliveryEngine {
     for (const customer of this.#table.customers) customer.isBlocked = false
     this.#windowRows = 0
     for (const endpoint of this.#table.endpoints) {
-      if (!leases.holds(endpoint.customer)) endpoint.clearWindow(now)
+      if (!leases.holds(endpoint.customer)) {
+        this.#leaveEndpoint(endpoint, now)
+        continue
+      }
       this.#deliverer.offer(endpoint, now, elapsedMs)
       this.#windows.consider(endpoint, now)
       this.#windowRows += endpoint.windowSize
     }
     this.startAttempts()
+  }
+
+  /** Another node continues with the rows on disk; nothing of them stays in this memory. */
+  #leaveEndpoint(endpoint: EndpointState, now: number): void {
+    endpoint.clearWindow(now)
+    this.#deliverer.withdraw(endpoint)
+    if (endpoint.isFilling || !this.#hasFinished(endpoint)) return
+    this.#windows.withdraw(endpoint)
+    this.#table.evict(endpoint)
+  }
+
+  #hasFinished(endpoint: EndpointState): boolean {
+    return endpoint.inFlight === 0 && !this.#results.hasUnwritten(endpoint)
+  }
+
+  countUnfinished(customer: number): number {
+    let count = 0
+    for (const endpoint of this.#table.endpointsOf(customer)) count += endpoint.inFlight
+    return count
+  }
+
+  finish(customer: number): boolean {
+    this.#results.expediteSummaries()
+    for (const endpoint of this.#table.endpointsOf(customer)) {
+      if (!this.#hasFinished(endpoint)) return false
+    }
+    return true
   }
 
   /** Starts every attempt that may start now. */

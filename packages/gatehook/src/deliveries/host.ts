@@ -29,7 +29,7 @@ import type { DeliveryFigures } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import { signedPost } from './signature.ts'
 import { traceDeliveries, tracePost } from './traced-post.ts'
-import { decodeWakeUp, type WakeUp } from './wake-up.ts'
+import { decodeWakeUp, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
 
 /** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
@@ -125,7 +125,8 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   const enqueue = createEnqueue({ clock, random, wake: () => {} })
   const sinks = [createEventJobs(settings.eventHandlers, enqueue)]
   const record = createRecorder({ clock, random, shape: settings.shape, outbox, sinks })
-  const leases = nodeLeases({ db, clock, log, node: random.bytes(16).toString('hex') })
+  const announce = () => db.notify(CHANNEL, LEASES_CHANGED)
+  const leases = nodeLeases({ db, clock, log, node: random.bytes(16).toString('hex'), announce })
   const recent = createRecentEvents<RecentWebhook>(clock)
   const signed = signedPost(transport.send, settings.userAgent)
   const post = db.dialect.shared ? noteWebhooks(recent, signed) : signed
@@ -153,7 +154,9 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
       .wake(webhookNos, resends)
       .then(loop.nudge, (error) => log.warn({ err: error }, 'a wake-up of the engine failed'))
   }
-  const stopListening = await db.listen(CHANNEL, (message) => wake(decodeWakeUp(message)))
+  const stopListening = await db.listen(CHANNEL, (message) =>
+    message === LEASES_CHANGED ? loop.renewLeases() : wake(decodeWakeUp(message)),
+  )
   return {
     wake,
     figures: () => engine.figures(),

@@ -5,7 +5,8 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../kernel/log.ts'
 import type { DeliveryEngine } from './engine.ts'
-import { HEARTBEAT_MS, type NodeLeases } from './leases.ts'
+import { HEARTBEAT_MS } from './leases.ts'
+import type { NodeLeases } from './ports.ts'
 
 /** Time between sweeps while the engine is busy, and while it is idle. */
 const BUSY_SWEEP_MS = 20
@@ -22,6 +23,8 @@ const BUSY_RESULTS = 32
 const FAILURE_PAUSE_MS = 500
 
 interface EngineLoop {
+  /** Renews the leases of this node before their time. */
+  renewLeases(): void
   /** Wakes the loops that have work. */
   nudge(): void
   /** Resolves when every attempt in flight has its result written or was aborted. */
@@ -89,9 +92,14 @@ export async function runEngine(
     () => {
       engine.sweep()
       nudge()
+      if (leases.hasHandovers) void moveCustomers()
     },
   )
-  const renew = () => runGuarded('the heartbeat of this node failed', () => leases.heartbeat())
+  const moveCustomers = () =>
+    runGuarded('customers could not move to another node', () => leases.finishHandovers(engine))
+  const renew = oneAtATime(() =>
+    runGuarded('the heartbeat of this node failed', () => leases.heartbeat(engine)).then(nudge),
+  )
   // A read-only database does not end the process; the engine sends once the lease is renewed.
   await renew()
   const heartbeats = repeat(() => HEARTBEAT_MS, renew)
@@ -99,6 +107,7 @@ export async function runEngine(
   windows.set()
   return {
     nudge,
+    renewLeases: () => void renew(),
     async stop() {
       sweeper.stop()
       await engine.drain()
@@ -107,6 +116,7 @@ export async function runEngine(
       results.set()
       await loops
       await heartbeats.stop()
+      await renew() // waits for a heartbeat that an announcement caused
       await leases.release()
     },
   }
@@ -145,6 +155,21 @@ function createSignal(): Signal {
       isSet = false
       return wasSet
     },
+  }
+}
+
+/** Returns a function that runs `body` once at a time; requests while one waits share it. */
+function oneAtATime(body: () => Promise<void>): () => Promise<void> {
+  let last = Promise.resolve()
+  let isQueued = false
+  return () => {
+    if (isQueued) return last
+    isQueued = true
+    last = last.then(() => {
+      isQueued = false
+      return body()
+    })
+    return last
   }
 }
 

@@ -175,6 +175,29 @@ export interface Leases {
   take(customers: readonly number[]): Promise<void>
 }
 
+/** The attempts of this node by customer, for whose end a handover waits. */
+export interface NodeWork {
+  /** Returns the number of attempts whose results are not written. */
+  countUnfinished(customer: number): number
+  /** Expedites unwritten data. Returns whether all is written and no attempt runs. */
+  finish(customer: number): boolean
+}
+
+export interface NodeLeases extends Leases {
+  /** Whether customers wait for the end of their attempts, to move to another node. */
+  readonly hasHandovers: boolean
+  /**
+   * Increments this node's counter, removes failed nodes and begins to hand over customers beyond
+   * this node's share to nodes with fewer. To be called regularly, and after an
+   * announcement of another node; one call at a time.
+   */
+  heartbeat(work: NodeWork): Promise<void>
+  /** Moves the customers that have finished. To be called while `hasHandovers`. */
+  finishHandovers(work: NodeWork): Promise<void>
+  /** Releases all customers. */
+  release(): Promise<void>
+}
+
 /** POSTs a delivery once, signed. Always resolves; `aborted` when this process ended the POST. */
 export type PostDelivery = (
   registration: EngineRegistration,

@@ -66,7 +66,7 @@ export class ResultWriter {
     return isDue && this.#changedSummaries.size > 0
   }
 
-  /** Makes all summaries due, because the engine stops. */
+  /** Makes all summaries due, because the engine stops, or customers move to another node. */
   expediteSummaries(): void {
     this.#summariesAtMs = Number.NEGATIVE_INFINITY
   }
@@ -100,6 +100,16 @@ export class ResultWriter {
 
   addDisabling(disabling: Disabling): void {
     this.#disablings.push(disabling)
+  }
+
+  /** Whether something of an endpoint is not written. */
+  hasUnwritten(endpoint: EndpointState): boolean {
+    return (
+      endpoint.unwrittenResults > 0 ||
+      this.hasHealth(endpoint) ||
+      this.hasSummary(endpoint) ||
+      this.#disablings.some((disabling) => disabling.endpoint === endpoint)
+    )
   }
 
   /**

@@ -30,6 +30,9 @@ export function encodeWakeUp({ webhookNos, resends }: WakeUp): string {
   return [...webhookNos.slice(0, NUMBERS_MAX), ...pairs].join(' ')
 }
 
+/** The message of `CHANNEL` after customers moved to another node, or became free. */
+export const LEASES_CHANGED = 'leases'
+
 /** Decodes a message of `CHANNEL`; ignores other text. */
 export function decodeWakeUp(message: string): WakeUp {
   const webhookNos: number[] = []

@@ -56,7 +56,7 @@ export class WindowFiller {
 
   /** Queues an endpoint to be read if rows outside of memory may be due. */
   consider(endpoint: EndpointState, now: number): void {
-    if (endpoint.isFilling) return
+    if (endpoint.isFilling || !this.#deps.leases.holds(endpoint.customer)) return
     const { windowSize, nextDueAt, hasChanged, hasResends } = endpoint
     const isFresh = endpoint.hasFreshRegistration(this.#deps.clock.elapsedMs())
     const isBlocked = hasResends ? endpoint.isOnHold(now) : endpoint.blockedUntil(now) > 0
@@ -66,6 +66,11 @@ export class WindowFiller {
     const needsRows = nextDueAt !== undefined && nextDueAt <= now && isLow
     const isStale = windowSize > 0 && (hasChanged || !isFresh)
     if (needsRows || isStale || endpoint.resendsToRead.size > 0) this.#queue.add(endpoint)
+  }
+
+  /** Removes an endpoint from the queue, because another node serves it. */
+  withdraw(endpoint: EndpointState): void {
+    this.#queue.delete(endpoint)
   }
 
   /**

@@ -12,6 +12,7 @@ import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { ManualClock } from '../access/test-node.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
+import { idleWork } from './idle-work.ts'
 
 const YEAR_MS = 365 * 86_400_000
 const SCHEDULE_S = [5, 300, 604_800]
@@ -33,7 +34,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const { id } = (await register(service, await openHook(t))).body
     const db = await openForTest(t, url)
     const leases = nodeLeases({ db, clock, log: quietLog, node: 'test' })
-    await leases.heartbeat()
+    await leases.heartbeat(idleWork)
     let status = 500
     const sent: string[] = []
     const engine = new DeliveryEngine({
@@ -58,7 +59,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     })
     const runOnce = async () => {
       time.pass(2_000)
-      await leases.heartbeat()
+      await leases.heartbeat(idleWork)
       await engine.tick()
       await engine.writeResults()
     }

@@ -15,6 +15,7 @@ import { Vault } from '../../src/kernel/secret.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { raw, sql } from '../../src/storage/sql.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
+import { idleWork } from './idle-work.ts'
 
 const MASTER = 'a secret that only tests know, long enough'
 const EVENTS = 20
@@ -23,7 +24,7 @@ const EVENTS = 20
 async function openEngine(db: Database, sent: string[]) {
   const random = systemRandom()
   const leases = nodeLeases({ db, clock: wallClock, log: quietLog, node: 'test' })
-  await leases.heartbeat()
+  await leases.heartbeat(idleWork)
   const record = () => Promise.reject(new Error('no registration is disabled here'))
   const coveredBy = () => undefined
   let nudge = () => {}

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
+import { createLeaseStore, type LeaseStore } from '../../src/deliveries/lease-store.ts'
 import { nodeLeases } from '../../src/deliveries/leases.ts'
-import type { Database } from '../../src/storage/database.ts'
+import { SharedLeases } from '../../src/deliveries/shared-leases.ts'
+import { idleWork } from './idle-work.ts'
+import { MemoryLeases } from './memory-leases.ts'
 
 /** A monotonic clock that the test advances. */
 function createClock() {
@@ -14,35 +17,35 @@ function createClock() {
 eachMigrated('other nodes take over from a stopped node within 30 s', async (db) => {
   const { clock, pass } = createClock()
   const [a, b] = ['a', 'b'].map((node) => nodeLeases({ db, clock, log: quietLog, node }))
-  await a!.heartbeat()
+  await a!.heartbeat(idleWork)
   await a!.take([1])
   assert.ok(a!.isAlive && a!.holds(1))
   if (db.dialect.shared) {
-    await b!.heartbeat()
+    await b!.heartbeat(idleWork)
     await b!.take([1])
     assert.ok(!b!.holds(1))
     for (let s = 0; s < 30 && !b!.holds(1); s += 2) {
       pass(2_000)
-      await b!.heartbeat()
+      await b!.heartbeat(idleWork)
       await b!.take([1])
     }
-  } else await b!.heartbeat() // on SQLite the last process to start sends
+  } else await b!.heartbeat(idleWork) // on SQLite the last process to start sends
   assert.ok(b!.isAlive && b!.holds(1))
   if (db.dialect.shared) assert.ok(!a!.isAlive, 'it stops sending before another node takes over')
-  await a!.heartbeat()
+  await a!.heartbeat(idleWork)
   assert.ok(!a!.holds(1))
 })
 
 eachMigrated('a node that shuts down releases its customers at once', async (db) => {
   const { clock } = createClock()
   const [a, b] = ['a', 'b'].map((node) => nodeLeases({ db, clock, log: quietLog, node }))
-  await a!.heartbeat()
+  await a!.heartbeat(idleWork)
   await a!.take([1, 2])
-  if (db.dialect.shared) await b!.heartbeat()
+  if (db.dialect.shared) await b!.heartbeat(idleWork)
   const before = b!.generation
   await a!.release()
   assert.ok(!a!.isAlive && !a!.holds(1))
-  await b!.heartbeat()
+  await b!.heartbeat(idleWork)
   assert.notEqual(b!.generation, before, 'it looks for the due work of those customers')
   await b!.take([1, 2])
   assert.ok(b!.holds(1) && b!.holds(2))
@@ -55,43 +58,109 @@ test('a node that joins gets its share of the customers [postgres]', async (t) =
   const { clock } = createClock()
   const [a, b] = ['a', 'b'].map((node) => nodeLeases({ db, clock, log: quietLog, node }))
   const customers = Array.from({ length: 20 }, (_, n) => n + 1)
-  await a!.heartbeat()
+  await a!.heartbeat(idleWork)
   await a!.take(customers)
-  await b!.heartbeat()
+  await b!.heartbeat(idleWork)
   const before = b!.generation
-  await a!.heartbeat()
+  await a!.heartbeat(idleWork)
   await a!.take(customers)
-  await b!.heartbeat()
+  await b!.heartbeat(idleWork)
   assert.notEqual(b!.generation, before, 'it looks for the due work of its new customers')
   const heldBy = (node: typeof a) => customers.filter((customer) => node!.holds(customer))
   assert.equal(heldBy(a).length, 10)
   assert.equal(heldBy(b).length, 10)
 })
 
-test('a heartbeat that read before a take keeps the customer of the take [postgres]', async (t) => {
-  const db = await postgres.openMigrated(t)
+/** The leases of node `a`, whose heartbeats end after `gate` once they have read. */
+async function openGated() {
   const { clock } = createClock()
-  const read = Promise.withResolvers<void>()
-  const released = Promise.withResolvers<void>()
-  /** Holds back the held customers that a heartbeat reads, until `released`. */
-  const slow: Database = {
-    ...db,
-    async arrays(statement) {
-      const rows = await db.arrays(statement)
-      if (statement.sql.startsWith('SELECT customer_no') && rows.length === 1) {
-        read.resolve()
-        await released.promise
-      }
-      return rows
-    },
+  const memory = new MemoryLeases()
+  const state = { gate: Promise.resolve(), didRead: () => {} }
+  const beat: LeaseStore['beat'] = async (...args) => {
+    const result = await memory.beat(...args)
+    state.didRead()
+    await state.gate
+    return result
   }
-  const leases = nodeLeases({ db: slow, clock, log: quietLog, node: 'a' })
-  await leases.heartbeat()
-  await nodeLeases({ db, clock, log: quietLog, node: 'a' }).take([1])
-  const beating = leases.heartbeat()
-  await read.promise
-  await leases.take([2])
-  released.resolve()
-  await beating
+  const store = { ...memory, beat }
+  const announce = async () => {}
+  const leases = new SharedLeases({ store, clock, log: quietLog, node: 'a', announce })
+  await leases.heartbeat(idleWork)
+  /** Begins a heartbeat; runs `change` between its read and its end. */
+  const beatAround = async (change: () => Promise<void>) => {
+    const gate = Promise.withResolvers<void>()
+    const read = new Promise<void>((resolve) => void (state.didRead = resolve))
+    state.gate = gate.promise
+    const beating = leases.heartbeat(idleWork)
+    await read
+    await change()
+    gate.resolve()
+    await beating
+  }
+  return { memory, leases, beatAround }
+}
+
+test('a heartbeat that read before a take keeps the customer of the take', async () => {
+  const { memory, leases, beatAround } = await openGated()
+  memory.leases.set(1, 'a')
+  await beatAround(() => leases.take([2]))
   assert.ok(leases.holds(1) && leases.holds(2))
+})
+
+test('a heartbeat that read before a move does not bring the customer back', async () => {
+  const { memory, leases, beatAround } = await openGated()
+  await leases.take([1, 2])
+  memory.nodes.set('b', 1)
+  let isFinished = false
+  const work = { countUnfinished: () => 1, finish: () => isFinished }
+  await leases.heartbeat(work)
+  assert.ok(leases.hasHandovers)
+  memory.leases.set(3, 'a')
+  isFinished = true
+  await beatAround(() => leases.finishHandovers(work))
+  const [moved] = [...memory.leases].find(([, node]) => node === 'b')!
+  assert.ok(!leases.holds(moved))
+  assert.ok(leases.holds(3))
+})
+
+test('a node looks once a minute for customers that another one holds', async () => {
+  const { clock, pass } = createClock()
+  const memory = new MemoryLeases()
+  let takes = 0
+  const take: LeaseStore['take'] = (...args) => {
+    takes += 1
+    return memory.take(...args)
+  }
+  const store = { ...memory, take }
+  const announce = async () => {}
+  const leases = new SharedLeases({ store, clock, log: quietLog, node: 'a', announce })
+  memory.nodes.set('b', 1).set('c', 1)
+  memory.leases.set(1, 'b')
+  await leases.heartbeat(idleWork)
+  for (let n = 0; n < 5; n++) await leases.take([1])
+  assert.equal(takes, 1)
+  pass(60_000)
+  await leases.take([1])
+  assert.equal(takes, 2)
+  await memory.remove(['b'])
+  await leases.heartbeat(idleWork)
+  await leases.take([1])
+  assert.ok(leases.holds(1), 'the end of a node frees its customers at once')
+})
+
+test('a node that is not registered gets no customer, and its leases end [postgres]', async (t) => {
+  const store = createLeaseStore(await postgres.openMigrated(t))
+  await store.register('a')
+  assert.deepEqual(await store.take('gone', [1]), [])
+  assert.deepEqual(await store.take('a', [2, 1]), [1, 2])
+  await store.hand('a', [{ customer: 1, target: 'gone' }])
+  assert.deepEqual(await store.beat('a', 0), {
+    nodes: [{ id: 'a', beat: 1, customers: 2 }],
+    customers: [1, 2],
+  })
+  assert.equal((await store.beat('a', 2))!.customers, undefined, 'nothing has changed')
+  await store.remove(['a'])
+  assert.equal(await store.beat('a', 2), undefined)
+  await store.register('b')
+  assert.deepEqual(await store.take('b', [1, 2]), [1, 2])
 })

@@ -1,19 +1,24 @@
 /**
  * A simulated world for the engine, without sockets, threads or a database: a clock that jumps,
- * scripted receivers, rows in a map, and crashes. The seed determines everything.
+ * scripted receivers, rows in a map, and crashes of one or several nodes. The seed determines
+ * everything.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { quietLog } from '../../../../test/rig/databases.ts'
-import { FAILING_MS, FAILURES_APART_MS } from '../../src/deliveries/endpoint-health.ts'
 import { DeliveryEngine, type EngineDeps } from '../../src/deliveries/engine.ts'
+import { HEARTBEAT_MS } from '../../src/deliveries/leases.ts'
 import type {
   DeliveryResult,
   DueDelivery,
   EngineRegistration,
-  EngineStore,
+  Leases,
+  NodeLeases,
 } from '../../src/deliveries/ports.ts'
+import { SharedLeases } from '../../src/deliveries/shared-leases.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import type { Outcome } from '../../src/transport/attempt.ts'
+import { MemoryLeases } from './memory-leases.ts'
+import { createSimulatedStore } from './simulated-store.ts'
 
 /** Returns a seeded generator (mulberry32) of numbers from 0 up to 1. */
 function seeded(seed: number): () => number {
@@ -63,11 +68,35 @@ export interface Row extends DueDelivery {
   readonly arrivals: number[]
 }
 
-interface SimulatedEndpoint {
+export interface SimulatedEndpoint {
   registration: EngineRegistration
   receiver: Receiver
   inFlight: number
   mostInFlight: number
+}
+
+/** One of several nodes that share the rows. */
+export interface SimulatedNode {
+  readonly engine: DeliveryEngine
+  readonly leases: NodeLeases
+  isUp: boolean
+  heartbeatAt: number
+}
+
+interface RunningAttempt {
+  readonly at: number
+  readonly end: () => void
+  readonly webhook: number
+  /** The life of the engine that sent it. */
+  readonly life: number
+}
+
+/** One node that holds every customer. */
+const ALL_CUSTOMERS: Leases = {
+  isAlive: true,
+  generation: 0,
+  holds: () => true,
+  take: async () => {},
 }
 
 const START = Date.UTC(2026, 10, 21)
@@ -84,14 +113,56 @@ export class World {
   /** The disk is full: every write fails. */
   isFull = false
   engine: DeliveryEngine
+  /** Empty: `engine` alone sends. */
+  readonly nodes: SimulatedNode[] = []
+  readonly leases = new MemoryLeases()
   readonly #options: Partial<EngineDeps>
-  #running: { readonly at: number; readonly end: () => void }[] = []
-  #life = 0
+  #running: RunningAttempt[] = []
+  #lives = 0
+  readonly #ended = new Set<number>()
+  readonly #lifeOf = new WeakMap<DeliveryEngine, number>()
 
   constructor(seed: number, options: Partial<EngineDeps> = {}) {
     this.random = seeded(seed)
     this.#options = options
     this.engine = this.#startEngine()
+    this.leases.delay = async () => {
+      for (let turns = this.random() * 4; turns > 1; turns--) await nextTurn()
+    }
+  }
+
+  /** Starts a node; from the first one on, nodes send instead of the single engine. */
+  startNode(): SimulatedNode {
+    const clock = this.#createClock()
+    const leases: NodeLeases = new SharedLeases({
+      store: this.leases,
+      clock,
+      log: quietLog,
+      node: `node${this.#lives}`,
+      announce: async () => {
+        for (const node of this.nodes) node.heartbeatAt = this.now
+      },
+    })
+    const engine = this.#startEngine(leases)
+    const node = { engine, leases, isUp: true, heartbeatAt: this.now }
+    this.nodes.push(node)
+    return node
+  }
+
+  /** Simulates kill -9 of a node. */
+  killNode(node: SimulatedNode): void {
+    node.isUp = false
+    this.#end(this.#lifeOf.get(node.engine)!)
+  }
+
+  /** Ends a node after its attempts, as SIGTERM does. */
+  async stopNode(node: SimulatedNode): Promise<void> {
+    let hasDrained = false
+    const drain = node.engine.drain().then(() => void (hasDrained = true))
+    while (!hasDrained) await this.run(10)
+    await drain
+    node.isUp = false
+    await node.leases.release()
   }
 
   /** The time of the clock. */
@@ -142,22 +213,37 @@ export class World {
       arrivals: [],
     }
     this.rows.set(no, row)
-    if (!quiet) void this.engine.wake([webhook])
+    if (!quiet) this.#wake([webhook])
     return row
   }
 
   /** Makes a delivery due again, as a caller requests, and wakes the engine. */
   resend(row: Row): void {
     Object.assign(row, { state: 'pending', nextAt: this.time })
-    void this.engine.wake([row.webhook], [{ webhookNo: row.webhook, deliveryNo: row.no }])
+    this.#wake([row.webhook], [{ webhookNo: row.webhook, deliveryNo: row.no }])
+  }
+
+  #wake(...wakeUp: Parameters<DeliveryEngine['wake']>): void {
+    for (const engine of this.#engines) void engine.wake(...wakeUp)
+  }
+
+  get #engines(): readonly DeliveryEngine[] {
+    if (this.nodes.length === 0) return [this.engine]
+    return this.nodes.filter(({ isUp }) => isUp).map(({ engine }) => engine)
   }
 
   /** Simulates kill -9: the engine loses its memory; attempts in flight may have arrived. */
   crash(): void {
-    this.#life += 1
-    this.#running = []
-    for (const endpoint of this.endpoints.values()) endpoint.inFlight = 0
+    this.#end(this.#lifeOf.get(this.engine)!)
     this.engine = this.#startEngine()
+  }
+
+  #end(life: number): void {
+    this.#ended.add(life)
+    for (const attempt of this.#running) {
+      if (attempt.life === life) this.endpoints.get(attempt.webhook)!.inFlight -= 1
+    }
+    this.#running = this.#running.filter((attempt) => attempt.life !== life)
   }
 
   /** Lets real time pass, and ticks at every instant at which something is due. */
@@ -191,18 +277,33 @@ export class World {
 
   /** As in `loop.ts`, a failure of the store does not stop the engine. */
   async #tick(): Promise<void> {
-    try {
-      await this.engine.tick()
-    } catch (error) {
-      if (!this.isFull) throw error
-      this.engine.sweep()
+    for (const node of this.nodes) {
+      if (node.isUp) this.#renewLeases(node)
     }
+    for (const engine of this.#engines) {
+      try {
+        await engine.tick()
+      } catch (error) {
+        if (!this.isFull) throw error
+        engine.sweep()
+      }
+    }
+  }
+
+  #renewLeases({ engine, leases, ...node }: SimulatedNode): void {
+    if (leases.hasHandovers) void leases.finishHandovers(engine)
+    if (node.heartbeatAt > this.now) return
+    void leases.heartbeat(engine)
+    this.nodes.find((other) => other.engine === engine)!.heartbeatAt = this.now + HEARTBEAT_MS
   }
 
   /** Returns when the next attempt ends or row is due; 1 s from now while a due row waits. */
   #nextInstant(): number {
     let next = this.now + 3_600_000
     for (const { at } of this.#running) next = Math.min(next, at)
+    for (const { isUp, heartbeatAt } of this.nodes) {
+      if (isUp) next = Math.min(next, heartbeatAt)
+    }
     for (const { state, nextAt, webhook } of this.rows.values()) {
       if (state !== 'pending' || !this.endpoints.get(webhook)?.registration.sends) continue
       next = Math.min(next, nextAt! > this.time ? nextAt! - this.skewMs : this.now + 1000)
@@ -210,23 +311,35 @@ export class World {
     return Math.max(next, this.now + 1)
   }
 
-  #startEngine(): DeliveryEngine {
-    const clock = { now: () => this.time, elapsedMs: () => this.now - START }
-    return new DeliveryEngine({
-      store: this.#createStore(this.#life),
-      leases: { isAlive: true, generation: 0, holds: () => true, take: async () => {} },
+  #createClock() {
+    return { now: () => this.time, elapsedMs: () => this.now - START }
+  }
+
+  #startEngine(leases: Leases = ALL_CUSTOMERS): DeliveryEngine {
+    const life = this.#lives++
+    const engine = new DeliveryEngine({
+      store: createSimulatedStore(this, () => {
+        if (this.#ended.has(life)) throw new Error('a crashed engine uses the store')
+      }),
+      leases,
       post: (registration, due) =>
-        new Promise((resolve) => this.#arrive(registration.no, due, resolve)),
-      clock,
+        new Promise((resolve) => this.#arrive(registration.no, due, { life, resolve })),
+      clock: this.#createClock(),
       chance: this.random,
       log: quietLog,
       scheduleS: [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400],
       rate: undefined,
       ...this.#options,
     })
+    this.#lifeOf.set(engine, life)
+    return engine
   }
 
-  #arrive(no: number, due: DueDelivery, resolve: (outcome: Outcome) => void): void {
+  #arrive(
+    no: number,
+    due: DueDelivery,
+    { life, resolve }: { readonly life: number; readonly resolve: (outcome: Outcome) => void },
+  ): void {
     const endpoint = this.endpoints.get(no)!
     this.rows.get(due.no)!.arrivals.push(this.now)
     endpoint.inFlight += 1
@@ -236,79 +349,6 @@ export class World {
       endpoint.inFlight -= 1
       resolve(outcome(afterMs))
     }
-    this.#running.push({ at: this.now + afterMs, end })
-  }
-
-  #createStore(life: number): EngineStore {
-    const requireAlive = () => {
-      if (life !== this.#life) throw new Error('a crashed engine uses the store')
-    }
-    const pendingRows = (no: number) =>
-      [...this.rows.values()]
-        .filter((row) => row.webhook === no && row.state === 'pending')
-        .sort((a, b) => a.nextAt! - b.nextAt! || a.no - b.no)
-    /** Endpoints that send, with their first delivery that is due after an instant. */
-    const pendingEndpoints = (after: number) =>
-      [...this.endpoints.values()].flatMap(({ registration: { no, customer, sends } }) => {
-        const first = pendingRows(no).find(({ nextAt }) => nextAt! > after)
-        return sends && first ? [{ no, customer, dueAt: first.nextAt! }] : []
-      })
-    return {
-      readDuePage: async (after, until) => {
-        requireAlive()
-        const due = pendingEndpoints(after).filter(({ dueAt }) => dueAt <= until)
-        const [next] = pendingEndpoints(until).sort((a, b) => a.dueAt - b.dueAt)
-        return { endpoints: due, readUntil: until, isComplete: true, nextDueAt: next?.dueAt }
-      },
-      readEndpointSlice: async (after, limit) => {
-        requireAlive()
-        const later = pendingEndpoints(0).filter(({ no }) => no > after)
-        const endpoints = later.slice(0, limit)
-        return { endpoints, next: later.length > limit ? endpoints.at(-1)?.no : undefined }
-      },
-      readRegistration: async (no) => this.endpoints.get(no)?.registration,
-      readDueDeliveries: async (no, now, loadedNos, limit) => {
-        const others = pendingRows(no).filter((row) => !loadedNos.has(row.no))
-        const rows = others.filter((row) => row.nextAt! <= now).slice(0, limit)
-        return {
-          rows: rows.map((row) => ({ ...row })),
-          nextDueAt: others[rows.length]?.nextAt ?? undefined,
-        }
-      },
-      readResentDeliveries: async (now, nos) =>
-        [...this.rows.values()]
-          .filter(
-            ({ no, state, nextAt }) => nos.includes(no) && state === 'pending' && nextAt! <= now,
-          )
-          .map((row) => ({ ...row })),
-      readSummary: async () => undefined,
-      readLargeBody: async (no) => this.rows.get(no)?.body,
-      writeResults: async (results, health) => {
-        requireAlive()
-        if (this.isFull) throw new Error('the disk is full')
-        for (const { no, state, attempt, nextAt } of results) {
-          const row = this.rows.get(no)!
-          if (row.state === 'pending') Object.assign(row, { state, attempt, nextAt })
-        }
-        for (const { no, ...update } of health) {
-          const endpoint = this.endpoints.get(no)!
-          endpoint.registration = { ...endpoint.registration, ...update }
-        }
-      },
-      disableRegistration: async (no, reason) => {
-        if (!this.endpoints.get(no)!.registration.sends) return
-        this.disabled.push({ no, reason, at: this.now })
-        this.change(no, { sends: false })
-      },
-      listFailing: async (now) =>
-        [...this.endpoints.values()]
-          .map(({ registration }) => registration)
-          .filter(({ sends, firstFailureAt: first, lastFailureAt: last }) =>
-            first === null || last === null || !sends
-              ? false
-              : first <= now - FAILING_MS && last >= first + FAILURES_APART_MS,
-          )
-          .map(({ no }) => no),
-    }
+    this.#running.push({ at: this.now + afterMs, end, webhook: no, life })
   }
 }

@@ -1,0 +1,4 @@
+/** The work of a node without attempts: its customers move to other nodes at once. */
+import type { NodeWork } from '../../src/deliveries/ports.ts'
+
+export const idleWork: NodeWork = { countUnfinished: () => 0, finish: () => true }

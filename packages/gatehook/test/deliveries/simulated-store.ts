@@ -1,0 +1,77 @@
+/** The rows of a simulated world as the engine reads and writes them. */
+import { FAILING_MS, FAILURES_APART_MS } from '../../src/deliveries/endpoint-health.ts'
+import type { EngineStore } from '../../src/deliveries/ports.ts'
+import type { World } from './simulation.ts'
+
+type SimulatedRows = Pick<World, 'rows' | 'endpoints' | 'isFull' | 'disabled' | 'now' | 'change'>
+
+/** Returns the store of one engine; `requireAlive` throws once the engine has crashed. */
+export function createSimulatedStore(world: SimulatedRows, requireAlive: () => void): EngineStore {
+  const pendingRows = (no: number) =>
+    [...world.rows.values()]
+      .filter((row) => row.webhook === no && row.state === 'pending')
+      .sort((a, b) => a.nextAt! - b.nextAt! || a.no - b.no)
+  /** Endpoints that send, with their first delivery that is due after an instant. */
+  const pendingEndpoints = (after: number) =>
+    [...world.endpoints.values()].flatMap(({ registration: { no, customer, sends } }) => {
+      const first = pendingRows(no).find(({ nextAt }) => nextAt! > after)
+      return sends && first ? [{ no, customer, dueAt: first.nextAt! }] : []
+    })
+  return {
+    readDuePage: async (after, until) => {
+      requireAlive()
+      const due = pendingEndpoints(after).filter(({ dueAt }) => dueAt <= until)
+      const [next] = pendingEndpoints(until).sort((a, b) => a.dueAt - b.dueAt)
+      return { endpoints: due, readUntil: until, isComplete: true, nextDueAt: next?.dueAt }
+    },
+    readEndpointSlice: async (after, limit) => {
+      requireAlive()
+      const later = pendingEndpoints(0).filter(({ no }) => no > after)
+      const endpoints = later.slice(0, limit)
+      return { endpoints, next: later.length > limit ? endpoints.at(-1)?.no : undefined }
+    },
+    readRegistration: async (no) => world.endpoints.get(no)?.registration,
+    readDueDeliveries: async (no, now, loadedNos, limit) => {
+      const others = pendingRows(no).filter((row) => !loadedNos.has(row.no))
+      const rows = others.filter((row) => row.nextAt! <= now).slice(0, limit)
+      return {
+        rows: rows.map((row) => ({ ...row })),
+        nextDueAt: others[rows.length]?.nextAt ?? undefined,
+      }
+    },
+    readResentDeliveries: async (now, nos) =>
+      [...world.rows.values()]
+        .filter(
+          ({ no, state, nextAt }) => nos.includes(no) && state === 'pending' && nextAt! <= now,
+        )
+        .map((row) => ({ ...row })),
+    readSummary: async () => undefined,
+    readLargeBody: async (no) => world.rows.get(no)?.body,
+    writeResults: async (results, health) => {
+      requireAlive()
+      if (world.isFull) throw new Error('the disk is full')
+      for (const { no, state, attempt, nextAt } of results) {
+        const row = world.rows.get(no)!
+        if (row.state === 'pending') Object.assign(row, { state, attempt, nextAt })
+      }
+      for (const { no, ...update } of health) {
+        const endpoint = world.endpoints.get(no)!
+        endpoint.registration = { ...endpoint.registration, ...update }
+      }
+    },
+    disableRegistration: async (no, reason) => {
+      if (!world.endpoints.get(no)!.registration.sends) return
+      world.disabled.push({ no, reason, at: world.now })
+      world.change(no, { sends: false })
+    },
+    listFailing: async (now) =>
+      [...world.endpoints.values()]
+        .map(({ registration }) => registration)
+        .filter(({ sends, firstFailureAt: first, lastFailureAt: last }) =>
+          first === null || last === null || !sends
+            ? false
+            : first <= now - FAILING_MS && last >= first + FAILURES_APART_MS,
+        )
+        .map(({ no }) => no),
+  }
+}
