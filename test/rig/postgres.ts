@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { folderOfDatabases } from './memory.ts'
 
@@ -30,11 +30,11 @@ const NOT_DURABLE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=of
  * Starts a server on a free port. It runs as the user `postgres` if this process is root.
  *
  * @param settings - further settings of the server: `fsync=off`
- * @param parent - the folder for its data; by default in memory, if the server is not durable
+ * @param parent - the folder for its data; by default in memory, if the settings turn `fsync` off
  */
 export async function startPostgres(
   settings = NOT_DURABLE,
-  parent = settings === NOT_DURABLE ? folderOfDatabases() : tmpdir(),
+  parent = settings.includes('fsync=off') ? folderOfDatabases() : tmpdir(),
 ): Promise<PostgresServer> {
   const folder = await mkdtemp(join(parent, 'gatehook-postgres-'))
   return openServer(folder, settings)
@@ -107,7 +107,7 @@ async function openServer(
     start,
     async openStandby() {
       await halt('fast')
-      const copy = await mkdtemp(join(tmpdir(), 'gatehook-standby-'))
+      const copy = await mkdtemp(join(dirname(folder), 'gatehook-standby-'))
       execFileSync('cp', ['-a', `${folder}/.`, copy])
       const upstream = `host=127.0.0.1 port=${port} user=postgres password=postgres`
       const lines = [
