@@ -42,6 +42,49 @@ test('chores run every minute, and at once after a jump of the clock', async (t)
   assert.deepEqual([run?.name, run?.ok, run?.rows], ['chore', true, 3])
 })
 
+test('a chore that finds nothing skips rounds, until it finds something', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const time = { now: 0, elapsedMs: 0 }
+  const clock: Clock = { now: () => time.now, elapsedMs: () => time.elapsedMs }
+  let rows = 0
+  const rounds: number[] = []
+  let claims = 0
+  const stop = startJanitor({
+    log: { warn() {} } as unknown as Log,
+    chores: {
+      async chore() {
+        rounds.push(time.elapsedMs / 60_000)
+        return rows
+      },
+    },
+    lease: {
+      async claim() {
+        claims++
+        return true
+      },
+      async release() {},
+    },
+    clock,
+    jobs: new JobLog(),
+  })
+  const pass = async (minutes: number) => {
+    for (let step = 0; step < minutes * 240; step++) {
+      time.now += 250
+      time.elapsedMs += 250
+      t.mock.timers.tick(250)
+      await immediate()
+    }
+  }
+  await pass(30)
+  assert.deepEqual(rounds, [1, 3, 7, 15, 23])
+  assert.equal(claims, 5, 'a node takes the lease for due chores only')
+  time.now += 86_400_000
+  rows = 1
+  await pass(3)
+  assert.equal(rounds.length, 8, 'after a jump of the clock, and each minute while it finds rows')
+  await stop()
+})
+
 test('without the lease, a node runs only the chores of each node', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let elapsed = 0
