@@ -9,30 +9,54 @@ import type { TestContext } from 'node:test'
 const QUERY = 0x51
 const SYNC = 0x53
 const BIND = 0x42
+const READY_FOR_QUERY = 0x5a
 
 export interface Traffic {
   roundTrips: number
   statements: number
+  /** Round trips whose response has not ended. */
+  pending: number
 }
 
-/** Returns a function that counts the messages of one client; the first one has no type. */
-function createMessageCounter(traffic: Traffic): (chunk: Buffer) => void {
+/** Returns a function that passes on the type of each message; `hasHead`: also of the first one. */
+function createMessageReader(
+  onMessage: (type: number | undefined) => void,
+  hasHead: boolean,
+): (chunk: Buffer) => void {
   let buffer: Buffer = Buffer.alloc(0)
-  let isStarted = false
+  let head = hasHead ? 1 : 0
   return (chunk) => {
     buffer = Buffer.concat([buffer, chunk])
-    for (;;) {
-      const head = isStarted ? 1 : 0
-      if (buffer.length < head + 4) return
+    while (buffer.length >= head + 4) {
       const end = head + buffer.readInt32BE(head)
       if (buffer.length < end) return
-      const type = isStarted ? buffer[0] : undefined
-      if (type === QUERY || type === SYNC) traffic.roundTrips++
-      if (type === QUERY || type === BIND) traffic.statements++
-      isStarted = true
+      onMessage(head === 1 ? buffer[0] : undefined)
+      head = 1
       buffer = buffer.subarray(end)
     }
   }
+}
+
+/** Counts the messages of one connection. */
+function countMessages(client: Socket, server: Socket, traffic: Traffic): void {
+  let pending = 0
+  const countPending = (change: number) => {
+    pending += change
+    traffic.pending += change
+  }
+  const readClient = createMessageReader((type) => {
+    if (type === QUERY || type === BIND) traffic.statements++
+    if (type !== QUERY && type !== SYNC) return
+    traffic.roundTrips++
+    countPending(1)
+  }, false)
+  // The first one ends the login, which the client begins without a message that counts.
+  const readServer = createMessageReader((type) => {
+    if (type === READY_FOR_QUERY && pending > 0) countPending(-1)
+  }, true)
+  client.on('data', readClient)
+  server.on('data', readServer)
+  client.on('close', () => countPending(-pending))
 }
 
 /** Starts a proxy before the server of `url`; returns its URL and the traffic through it. */
@@ -40,13 +64,12 @@ export async function startTrafficProxy(
   t: TestContext,
   url: string,
 ): Promise<{ url: string; traffic: Traffic }> {
-  const traffic: Traffic = { roundTrips: 0, statements: 0 }
+  const traffic: Traffic = { roundTrips: 0, statements: 0, pending: 0 }
   const target = new URL(url)
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
-    const count = createMessageCounter(traffic)
-    client.on('data', count)
+    countMessages(client, upstream, traffic)
     client.pipe(upstream).pipe(client)
     for (const socket of [client, upstream]) {
       sockets.add(socket)

@@ -101,8 +101,9 @@ export async function openApp(options: AppOptions): Promise<App> {
 async function compose(base: BaseFoundation, address: NodeAddress): Promise<App> {
   const prepared = await prepareDatabase(base)
   if (base.adoptsNode) await address.adoptRunningNode(base.db)
-  const ready = { trail: prepared.trail, recent: createRecentEvents(base.clock) }
-  const foundation: Foundation = { ...base, ...ready, publicUrl: address.publicUrl }
+  const { trail, poll } = prepared
+  const recent = createRecentEvents(base.clock)
+  const foundation: Foundation = { ...base, trail, poll, recent, publicUrl: address.publicUrl }
   const { config, log, db } = foundation
   const lifecycle = { isDraining: false }
   const secrets = await assembleSecrets(foundation)
@@ -291,10 +292,9 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
   const readRefusals = modules.readKeyRefusals
   const pages = ownBuiltPages()
   return [
-    { routes: [openApiRoute(modules.documents, publicUrl)] },
+    { routes: [openApiRoute(modules.documents, publicUrl), protectedRoute] },
     assemblePages(foundation, catalog.service.name, pages),
     assembleDocumentation({ ...modules, publicUrl, pages }),
-    { routes: [protectedRoute] },
     assembleResources(foundation, { ...modules, limitItems: modules.quota.limitItems }),
     assembleEventRoutes(foundation, {
       eventSignal,
@@ -363,7 +363,7 @@ function composeServer(
 }
 
 function composePipeline(
-  { config, publicUrl }: Foundation,
+  { config, poll, publicUrl }: Foundation,
   { service, keys }: PreparedDatabase,
   { verifiers, cheapVerifiers, sessions, identify, quota, versioning }: Modules,
   { observe, shed }: { readonly observe: After; readonly shed: Step },
@@ -373,6 +373,7 @@ function composePipeline(
     requireHttps,
     requireServedHost: requireServedHost({ publicUrl: publicUrl(), host: config.host }),
     preflight: cors.preflight,
+    refreshState: poll.refresh,
     recognize: recognize(
       sessions.guard(verifyCredential({ verifiers: cheapVerifiers, publicUrl })),
       identify,

@@ -25,6 +25,7 @@ export interface StepsByName {
   readonly requireHttps: Step
   readonly requireServedHost: Step
   readonly preflight: Step
+  readonly refreshState: Step
   readonly recognize: Step
   readonly limit: Step
   readonly crossSite: Step
@@ -57,6 +58,8 @@ const table: readonly (readonly [phase: Phase, columns: Columns, step: keyof Ste
   ['head', 'x x x x x x x x x', 'requireHttps'],
   ['head', '. x x x x x x x x', 'requireServedHost'],
   ['head', '. x x x x . x . x', 'preflight'],
+  // a node that was idle reads what other nodes have changed, once for all requests that wait
+  ['head', '. . x x x x x . x', 'refreshState'],
   // the request limit precedes other work; a request without a credential counts for its address
   ['head', '. . x x x x . . x', 'recognize'],
   ['head', '. x x x x x x x x', 'limit'],

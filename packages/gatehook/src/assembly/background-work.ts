@@ -1,11 +1,11 @@
-/** The background work of all components: purges, loops, and their orderly end. */
+/** The background work of all components: polls, purges, loops, and their orderly end. */
 import { createChoreLease } from '../system/chore-lease.ts'
 import { startJanitor } from '../system/janitor.ts'
 import type { JobLog } from '../system/job-log.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 export interface BackgroundWork {
-  /** Starts the janitor and the components, once. */
+  /** Starts the janitor, the components and the poll, once. */
   start(): Promise<void>
   /** Ends work that may last as long as the requests in flight. */
   drain(): Promise<unknown>
@@ -13,7 +13,7 @@ export interface BackgroundWork {
   stop(): Promise<void>
 }
 
-interface BackgroundWorkDeps extends Pick<Foundation, 'db' | 'random' | 'clock' | 'log'> {
+interface BackgroundWorkDeps extends Pick<Foundation, 'db' | 'random' | 'clock' | 'log' | 'poll'> {
   readonly components: readonly Component[]
   readonly jobs: JobLog
 }
@@ -23,6 +23,7 @@ export function createBackgroundWork({
   random,
   clock,
   log,
+  poll,
   components,
   jobs,
 }: BackgroundWorkDeps): BackgroundWork {
@@ -36,10 +37,11 @@ export function createBackgroundWork({
       const nodeChores = components.flatMap((component) => component.nodeChores ?? [])
       stopJanitor = startJanitor({ log, chores, nodeChores, lease, clock, jobs })
       for (const component of components) await component.start?.()
+      poll.start(components.flatMap((component) => component.polled ?? []))
     },
     drain: () => Promise.all(components.map((component) => component.drain?.())),
     async stop() {
-      await stopJanitor?.()
+      await Promise.all([poll.stop(), stopJanitor?.()])
       for (const component of [...components].reverse()) await component.stop?.()
     },
   }

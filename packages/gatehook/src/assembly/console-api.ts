@@ -19,7 +19,7 @@ import type { Catalog } from '../resources/catalog.ts'
 import { resourceOverviewRoute } from '../resources/overview.ts'
 import { searchRoute } from '../search/routes.ts'
 import { sql } from '../storage/sql.ts'
-import { databaseCheck, drainCheck, listUnreadyReasons } from '../system/health.ts'
+import { drainCheck, listUnreadyReasons } from '../system/health.ts'
 import { JobLog } from '../system/job-log.ts'
 import type { Versions } from '../versions/versions.ts'
 import type { Component, Foundation } from './foundation.ts'
@@ -96,12 +96,12 @@ export function assembleConsoleApi(
 
 /** Returns the function that describes this node. */
 function nodeDescriber(
-  { db, clock, log, serves = true, delivers = true, release = 'unknown' }: Foundation,
+  { poll, clock, log, serves = true, delivers = true, release = 'unknown' }: Foundation,
   { deliveries, isDraining }: ConsoleApiAssembly,
 ): () => Promise<NodeFacts> {
   const since = clock.now()
   const role = serves && delivers ? 'all' : serves ? 'serve' : 'deliver'
-  const checks = { database: databaseCheck(db), draining: drainCheck(isDraining) }
+  const checks = { database: poll.check, draining: drainCheck(isDraining) }
   return async () => {
     const reasons = await listUnreadyReasons(checks, log)
     const { lateMs: queueAgeMs, inFlight } = deliveries.figures()

@@ -12,6 +12,7 @@ import type { Vault } from '../kernel/secret.ts'
 import type { Tracing } from '../kernel/tracing.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
+import type { PolledValue, SharedPoll } from '../storage/shared-poll.ts'
 import type { Chores } from '../system/janitor.ts'
 import type { Metric } from '../system/metrics.ts'
 
@@ -53,6 +54,8 @@ export interface Foundation extends AppOptions {
   readonly trail: AuditTrail
   /** Lets endpoints of resources read from replicas (`access/read-after.ts`). */
   readonly readAfter: (endpoint: Endpoint) => Endpoint
+  /** Reads the state that other nodes change. */
+  readonly poll: SharedPoll
   /** The events that this node has committed (`events/lost-events.ts`). */
   readonly recent: RecentItems<RecentEvent>
   /** The base of absolute links. With port 0 it is final once the server listens. */
@@ -60,7 +63,7 @@ export interface Foundation extends AppOptions {
 }
 
 /** The values that exist before the database is migrated. */
-export type BaseFoundation = Omit<Foundation, 'trail' | 'recent' | 'publicUrl'>
+export type BaseFoundation = Omit<Foundation, 'trail' | 'recent' | 'poll' | 'publicUrl'>
 
 /** A module as the app runs it: the endpoints it serves and the work it does in the background. */
 export interface Component {
@@ -74,6 +77,8 @@ export interface Component {
   readonly chores?: Chores
   /** Names of chores that every node runs, because they also purge its memory. */
   readonly nodeChores?: readonly string[]
+  /** Values of the poll of this node, once it works. */
+  readonly polled?: readonly PolledValue[]
   /** Starts background work, which `stop` ends. Commands of the CLI never start it. */
   readonly start?: () => void | Promise<void>
   /** Ends work that may last as long as the requests in flight, while these finish (§2.4). */

@@ -61,6 +61,9 @@ export function assembleJobs(
       chores: { jobs: () => purgeJobs(db, clock) },
       metrics: jobMetrics(() => runner?.figures() ?? { running: 0, attempts: [] }),
     }),
+    get polled() {
+      return runner?.polled ?? []
+    },
     async start() {
       if (!isDeclared || !delivers) return
       runner = createRunner(nudge)

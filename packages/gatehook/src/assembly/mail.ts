@@ -23,9 +23,9 @@ export function assembleMail(
   const transport = mail?.transport ?? createFileTransport(mailFolder(config))
   const from = mail?.from ?? FILE_SENDER
   const mailer = createMailer({ db, clock, log, outbox, transport, from, templates })
-  const { sendDue, chores, start, stop } = mailer
+  const { sendDue, chores, polled, start, stop } = mailer
   const metrics = mailMetrics(mailer)
-  return { outbox, sendDue, chores, metrics, stop, ...(delivers && { start }) }
+  return { outbox, sendDue, chores, metrics, stop, ...(delivers && { polled, start }) }
 }
 
 const mailMetrics = ({ figures }: Pick<Mailer, 'figures'>): readonly Metric[] => [

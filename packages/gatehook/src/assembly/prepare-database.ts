@@ -15,6 +15,7 @@ import type { Database } from '../storage/database.ts'
 import { listMissingEngineIndexes } from '../storage/engine-indexes.ts'
 import { migrateEngine } from '../storage/migrate.ts'
 import type { Migration } from '../storage/migrations.ts'
+import { createSharedPoll, type SharedPoll } from '../storage/shared-poll.ts'
 import { type ClockKeeper, clockKeeper } from '../system/clock.ts'
 import { ensureSigningKey } from '../tokens/signing-keys.ts'
 import type { BaseFoundation } from './foundation.ts'
@@ -27,6 +28,8 @@ export interface PreparedDatabase {
   readonly keys: KeyVerifier
   readonly administration: Administration
   readonly trail: AuditTrail
+  /** Reads the state that other nodes change. */
+  readonly poll: SharedPoll
   readonly firstRun: FirstRunResult
   readonly seeded: SeedCounts
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */
@@ -94,6 +97,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     keys,
     administration,
     trail,
+    poll: createSharedPoll({ db, clock, log }),
     firstRun: first,
     seeded,
     keeper,

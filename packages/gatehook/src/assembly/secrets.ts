@@ -21,7 +21,7 @@ import {
   removeStaleFile,
 } from '../secrets/state.ts'
 import { readSecretStatus, type SecretStatus } from '../secrets/status.ts'
-import { createVaultSync, startVaultSync } from '../secrets/vault-sync.ts'
+import { createVaultSync, pollSecretState } from '../secrets/vault-sync.ts'
 import type { Database } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import type { HealthCheck } from '../system/health.ts'
@@ -97,14 +97,13 @@ export async function settleSecrets({
 export interface SecretsComponent extends Component {
   rotate(rotation: RotationCallbacks): Promise<RotationResult>
   status(): Promise<SecretStatus>
-  /** Reads which secret encrypts. A started node does so each second. */
+  /** Reads which secret encrypts. A started node does so when it changes. */
   follow(): Promise<void>
   readonly check: HealthCheck
 }
 
 export async function assembleSecrets({
   db,
-  log,
   clock,
   random,
   vault,
@@ -120,9 +119,8 @@ export async function assembleSecrets({
     { purpose: CLIENTS_PURPOSE, retentionMs: CLIENT_LIFE_MS },
     { purpose: DEVICE_PURPOSE, retentionMs: CLIENT_LIFE_MS },
   ]
-  let stopFollowing = async () => {}
   return {
-    follow: syncVault,
+    follow: async () => void (await syncVault()),
     rotate: (rotation) =>
       rotateSecrets(
         {
@@ -143,9 +141,6 @@ export async function assembleSecrets({
         ? undefined
         : 'The master secret was rotated, and this node was not started with the new one.',
     chores: { retired_keys: () => purgeRetiredKeys(db, clock.now()) },
-    start() {
-      stopFollowing = startVaultSync(syncVault, log)
-    },
-    stop: () => stopFollowing(),
+    polled: [pollSecretState(syncVault)],
   }
 }

@@ -46,7 +46,6 @@ export function assembleSystem(
   const write = { ...read, writes: writeCheck(db, clock), master_secret: secrets.check }
   let stopClock = async () => {}
   let stopPromotions = async () => {}
-  let stopMeasuring = async () => {}
   return {
     routes: [
       ...probeRoutes({ read, write, warnings: { clock: clockDifference.warning } }, log),
@@ -75,6 +74,7 @@ export function assembleSystem(
       }),
     ],
     metrics: [clockDifference.metric],
+    polled: clockDifference.polled,
     chores: {
       ...trail.chores,
       answers: () => purgeRecords(db, clock.now()),
@@ -84,7 +84,6 @@ export function assembleSystem(
       trail.start()
       indexes.start()
       if (keeper) stopClock = followClock(keeper, log)
-      stopMeasuring = clockDifference.start()
       const report = reportLostEvents({ db, log, clock, random, trail, recent })
       stopPromotions = followPromotions({ db, log, report })
     },
@@ -92,7 +91,6 @@ export function assembleSystem(
       await indexes.stop()
       await stopClock()
       await stopPromotions()
-      await stopMeasuring()
       await keys.idle()
       await trail.stop()
     },

@@ -112,6 +112,7 @@ export function assembleWebhooks(
       postponed: () => repairPostponed(db, clock, longestWaitMs(config.webhookScheduleS)),
       registration_scopes: makers.fillScopes,
     },
+    polled: replays.polled,
     // An unreadable file of certificate authorities fails the start, not the first delivery.
     async start() {
       if (config.webhookCa !== null) await transport.open()

@@ -1,14 +1,14 @@
 /** `gatehook secrets …`: the master secret that encrypts stored secrets (§2.6 note 2, §13). */
 import { setTimeout as delay } from 'node:timers/promises'
 import { recordAudit } from '../audit/store.ts'
-import { SYNC_INTERVAL_MS } from '../secrets/vault-sync.ts'
+import { IDLE_POLL_MS, POLL_MS } from '../storage/shared-poll.ts'
 import type { CommandFamily } from './command.ts'
 import { EXIT } from './errors.ts'
 import { cliActor, installation } from './installation.ts'
 import { bold, dim, formatCount, table, yellow } from './output.ts'
 
-/** Nodes poll the key id every `SYNC_INTERVAL_MS`; allows for two late polls. */
-const PROPAGATION_MS = 3 * SYNC_INTERVAL_MS
+/** Nodes poll the key id at these intervals; allows for late polls. */
+const PROPAGATION_MS = { sqlite: 3 * POLL_MS, postgres: 2 * IDLE_POLL_MS + POLL_MS }
 
 export const secrets: CommandFamily = {
   name: 'secrets',
@@ -38,7 +38,7 @@ export const secrets: CommandFamily = {
             recordAudit(tx, { actor, action, target, detail }, app.administration),
           waitForNodes: async () => {
             out.progress('The new secret encrypts; waiting for nodes to use it.')
-            await delay(PROPAGATION_MS)
+            await delay(PROPAGATION_MS[app.db.name])
           },
           onProgress(done) {
             if (done - reportedCount < 1_000) return

@@ -6,7 +6,9 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../kernel/log.ts'
+import { pollSecretState } from '../secrets/vault-sync.ts'
 import type { Database } from '../storage/database.ts'
+import type { PolledValue } from '../storage/shared-poll.ts'
 import type { AttemptReport } from './attempt-feed.ts'
 import { CHANNEL, type EngineSettings } from './host.ts'
 import { type DeliveryFigures, NO_FIGURES } from './metrics.ts'
@@ -26,6 +28,8 @@ export interface Deliveries {
   /** To be called after a commit, with registrations that have new deliveries or changed. */
   readonly wake: WakeDeliveries
   figures(): DeliveryFigures
+  /** Has the engine read the state of the master secret when it has changed. */
+  readonly polled: readonly PolledValue[]
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -58,6 +62,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       pending.resends.push(...resends)
     },
     figures: () => thread?.figures() ?? NO_FIGURES,
+    polled: deps.delivers ? [pollSecretState(async () => thread?.syncSecrets() ?? false)] : [],
     async start() {
       if (deps.delivers) thread = await startEngineThread(settings, log, deps.onAttempts)
     },
@@ -73,7 +78,10 @@ interface PendingWakeUp {
   readonly resends: ResendRequest[]
 }
 
-export type ToWorker = { readonly wake: WakeUp } | { readonly stop: number }
+export type ToWorker =
+  | { readonly wake: WakeUp }
+  | { readonly syncSecrets: true }
+  | { readonly stop: number }
 export type FromWorker =
   | { readonly ready: true }
   | { readonly log: string }
@@ -82,6 +90,8 @@ export type FromWorker =
 
 interface EngineThread {
   wake(wakeUp: WakeUp): void
+  /** Returns whether the engine runs: it then reads the state of the master secret. */
+  syncSecrets(): boolean
   figures(): DeliveryFigures
   stop(limitMs: number): Promise<void>
 }
@@ -146,6 +156,10 @@ export async function startEngineThread(
   })
   return {
     wake: (wakeUp) => worker?.postMessage({ wake: wakeUp } satisfies ToWorker),
+    syncSecrets() {
+      worker?.postMessage({ syncSecrets: true } satisfies ToWorker)
+      return worker !== undefined
+    },
     figures: () => figures,
     async stop(limitMs) {
       isStopping = true

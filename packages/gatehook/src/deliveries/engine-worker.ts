@@ -35,6 +35,7 @@ const stopFigures = startInterval({
 
 port.on('message', async (message: ToWorker) => {
   if ('wake' in message) return host.wake(message.wake)
+  if ('syncSecrets' in message) return host.syncSecrets()
   await stopFigures()
   await host.stop(message.stop)
   post({ figures: host.figures() })

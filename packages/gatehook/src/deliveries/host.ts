@@ -12,7 +12,7 @@ import type { DatabaseTarget } from '../kernel/database-target.ts'
 import type { Log } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
-import { createVaultSync, startVaultSync } from '../secrets/vault-sync.ts'
+import { createRetriedSync, createVaultSync } from '../secrets/vault-sync.ts'
 import { openDatabase } from '../storage/open.ts'
 import { clockFollower, followClock } from '../system/clock.ts'
 import { followPromotions } from '../system/promotions.ts'
@@ -59,6 +59,8 @@ export interface EngineSettings {
 export interface EngineHost {
   /** Notes new deliveries, changed registrations, and deliveries that a caller resends. */
   wake(wakeUp: WakeUp): void
+  /** Reads the state of the master secret until it is applied. */
+  syncSecrets(): void
   figures(): DeliveryFigures
   /** Returns the attempts that ended since the last call; undefined if there are none. */
   takeAttempts(): AttemptReport | undefined
@@ -105,8 +107,8 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   const readSecrets = () =>
     (settings.secretFile && readSecretFiles(settings.secretFile)) || settings.masterSecrets
   const syncVault = createVaultSync({ db, clock, vault, readSecrets })
-  await syncVault()
-  const stopSecrets = startVaultSync(syncVault, log)
+  const secretSync = createRetriedSync(syncVault, log)
+  if (!(await syncVault())) secretSync.request()
   const transport = createLazyTransport({ ...settings, clock })
   if (settings.ca !== undefined) await transport.open()
   let wake = (_wakeUp: WakeUp) => {}
@@ -159,6 +161,7 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   )
   return {
     wake,
+    syncSecrets: secretSync.request,
     figures: () => engine.figures(),
     takeAttempts: () => engine.takeAttempts(),
     async stop(limitMs) {
@@ -168,7 +171,7 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
       clearTimeout(timer)
       await stopClock()
       await stopPromotions()
-      await stopSecrets()
+      await secretSync.stop()
       transport.close()
       await db.close()
       await tracing?.stop()

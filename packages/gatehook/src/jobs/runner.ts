@@ -8,6 +8,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Database, Tx } from '../storage/database.ts'
+import type { PolledValue } from '../storage/shared-poll.ts'
 import { type AttemptOutcome, type RunningAttempt, startAttempt } from './attempt.ts'
 import { type ClaimedJob, type JobHandler, retryDelayMs } from './job.ts'
 import type { EnqueueJob } from './queue.ts'
@@ -16,8 +17,6 @@ import { JobTurns } from './turns.ts'
 
 /** Jobs that a node runs at the same time. */
 const CONCURRENCY = 10
-/** Time between polls while no job of this process becomes due. */
-const POLL_MS = 1_500
 /** Time between heartbeats, and between looks at those of other nodes. */
 export const HEARTBEAT_MS = 3_000
 /** Another node takes a job over whose counter has not changed for this long. */
@@ -45,7 +44,9 @@ export interface JobFigures {
 export interface JobRunner {
   /** Has the next pass read the due jobs. */
   wake(): void
-  /** Whether `pass` has work: something ended, the clock has moved on, or `wake` was called. */
+  /** Says when the next job is due, and whether any runs, with each poll of the node. */
+  readonly polled: readonly PolledValue[]
+  /** Whether `pass` has work: something ended, a job or heartbeat is due, or `wake` was called. */
   isDue(): boolean
   pass(): Promise<void>
   /** Starts no further jobs, waits for those that run, and interrupts them after `limitMs`. */
@@ -70,7 +71,10 @@ export class NodeJobRunner implements JobRunner {
   #areSchedulesOpen = false
   #isStopping = false
   #isAwake = true
-  #last: { now: number; elapsedMs: number }
+  /** When the next job is due, as of the last poll and of the jobs that this node has stored. */
+  #nextDueAt = Number.POSITIVE_INFINITY
+  /** Whether any node runs a job, as of the last poll. */
+  #isAnyRunning = true
   #beatMs: number
 
   constructor(deps: RunnerDeps) {
@@ -78,16 +82,31 @@ export class NodeJobRunner implements JobRunner {
     this.#node = deps.random.bytes(12).toString('hex')
     this.#handlers = new Map(deps.handlers.map((handler) => [handler.name, handler]))
     this.#findFailed = createFailureDetector(deps.clock, FAILED_AFTER_MS)
-    this.#last = { now: deps.clock.now(), elapsedMs: deps.clock.elapsedMs() }
     this.#beatMs = deps.clock.elapsedMs()
   }
+
+  readonly polled: readonly PolledValue[] = [
+    {
+      select: () => store.selectNextDue([...this.#handlers.keys()]),
+      receive: (dueAt) => {
+        this.#nextDueAt = dueAt === null ? Number.POSITIVE_INFINITY : Number(dueAt)
+      },
+    },
+    {
+      select: () => store.selectIsRunning,
+      receive: (isRunning) => {
+        this.#isAnyRunning = isRunning !== 0
+      },
+    },
+  ]
 
   wake(): void {
     this.#isAwake = true
   }
 
   isDue(): boolean {
-    return this.#ended.length > 0 || this.#isAwake || this.#isPollDue() || this.#isBeatDue()
+    if (this.#ended.length > 0 || this.#isAwake || this.#isJobDue()) return true
+    return this.#isBeatDue() && (this.#isAnyRunning || this.#running.size > 0)
   }
 
   async pass(): Promise<void> {
@@ -95,7 +114,7 @@ export class NodeJobRunner implements JobRunner {
     this.#areSchedulesOpen = true
     await this.#storeEnds()
     if (this.#isBeatDue()) await this.#renew()
-    else if (this.#isAwake || this.#isPollDue()) await this.#startDueJobs()
+    else if (this.#isAwake || this.#isJobDue()) await this.#startDueJobs()
   }
 
   async drain(limitMs: number): Promise<void> {
@@ -113,13 +132,12 @@ export class NodeJobRunner implements JobRunner {
     return { running: this.#running.size, attempts: [...this.#counts.values()] }
   }
 
-  /** The test clock can jump; the poll follows it (§12.6). */
-  #isPollDue(): boolean {
-    const { clock } = this.#deps
-    return (
-      clock.elapsedMs() - this.#last.elapsedMs >= POLL_MS ||
-      Math.abs(clock.now() - this.#last.now) >= POLL_MS
-    )
+  #isJobDue(): boolean {
+    return this.#nextDueAt <= this.#deps.clock.now()
+  }
+
+  #noteDue(dueAt: number): void {
+    this.#nextDueAt = Math.min(this.#nextDueAt, dueAt)
   }
 
   #isBeatDue(): boolean {
@@ -146,7 +164,8 @@ export class NodeJobRunner implements JobRunner {
     const { db, clock } = this.#deps
     const limit = CONCURRENCY - this.#running.size
     this.#isAwake = false
-    this.#last = { now: clock.now(), elapsedMs: clock.elapsedMs() }
+    // The next poll says when the jobs are due that are not started now.
+    this.#nextDueAt = Number.POSITIVE_INFINITY
     if (this.#isStopping || limit <= 0) return
     const now = clock.now()
     const names = [...this.#handlers.keys()]
@@ -201,6 +220,7 @@ export class NodeJobRunner implements JobRunner {
       if (isMine && hasEnded && job.schedule) await this.#enqueueRun(tx, handler)
       return isMine
     })
+    if (end.state === 'waiting') this.#noteDue(end.runAt)
     const label = outcome.kind === 'failed' && end.state === 'waiting' ? 'retried' : outcome.kind
     this.#count(job.name, label)
     const line = {
@@ -241,6 +261,7 @@ export class NodeJobRunner implements JobRunner {
     const others = rows.filter(({ node }) => node !== this.#node)
     const failed = new Set(this.#findFailed(others.map(({ no, beat }) => [no, beat])))
     const mine = rows.filter(({ node }) => node === this.#node)
+    this.#isAnyRunning = rows.length > 0
     const heldNos = new Set(mine.map(({ no }) => no))
     for (const [no, attempt] of this.#running) {
       if (!heldNos.has(no)) attempt.abort('another node runs this job')
@@ -266,6 +287,7 @@ export class NodeJobRunner implements JobRunner {
     const input = inputOfRun(schedule!.expression, dueAt)
     const run = { kind: 'schedule', name, scope: undefined, schedule: name } as const
     await this.#deps.enqueue(tx, { ...run, input, runAt: dueAt })
+    tx.afterCommit(() => this.#noteDue(dueAt))
   }
 
   #count(job: string, outcome: string): void {

@@ -53,6 +53,15 @@ const selectJobs = sql`SELECT j.no, j.id, j.name, j.scope, j.input, j.attempt + 
   j.schedule, c.id AS customer
   FROM gh_jobs j LEFT JOIN gh_customers c ON c.no = j.scope / 2`
 
+/** SQL of the instant at which the next job is due; null if none waits. */
+export const selectNextDue = (names: readonly string[]) =>
+  sql`(SELECT j.run_at FROM gh_jobs j WHERE j.state = 'waiting'
+    AND COALESCE(j.name, '') IN (${join(names.map((name) => sql`${name}`))})
+    ORDER BY j.run_at, j.no LIMIT 1)`
+
+/** SQL that says whether any node runs a job. */
+export const selectIsRunning = sql`EXISTS (SELECT 1 FROM gh_jobs WHERE state = 'running')`
+
 /** Reads due jobs, the longest due first. */
 export const readDueJobs = (from: Reader, query: DueJobQuery) =>
   from.all<ClaimedJob>(sql`${selectJobs} JOIN (SELECT j.no FROM gh_jobs j

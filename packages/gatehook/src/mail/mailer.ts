@@ -8,6 +8,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Database, Tx } from '../storage/database.ts'
+import type { PolledValue } from '../storage/shared-poll.ts'
 import { checkMessage, isPermanentError, type MailContent, type MailTransport } from './message.ts'
 import type { MailOutbox } from './outbox.ts'
 import * as store from './store.ts'
@@ -43,8 +44,6 @@ const RETRY_MAX_MS = 2 * 3_600_000
 const FAILED_RETENTION_MS = 7 * 86_400_000
 const CONCURRENT_MAX = 5
 const CHECK_INTERVAL_MS = 250
-/** Mail of other nodes, and retries, wait for this time at most. */
-const POLL_MS = 10_000
 /** At a stop, the server waits for the current mail for this time. */
 const STOP_WAIT_MS = 5_000
 const ERROR_MAX = 300
@@ -70,6 +69,8 @@ export interface Mailer {
   /** Sends all mail that is due, and returns the number of mails that the transport accepted. */
   sendDue(): Promise<number>
   figures(): MailFigures
+  /** Finds mail of other nodes, and retries, with each poll of the node. */
+  readonly polled: readonly PolledValue[]
   start(): void
   stop(): Promise<void>
   readonly chores: Readonly<Record<string, () => Promise<number>>>
@@ -172,27 +173,30 @@ export function createMailer(deps: MailerDeps): Mailer {
   }
 
   let stopLoop: (() => Promise<void>) | undefined
-  let polledAtMs = Number.NEGATIVE_INFINITY
+  /** When the next mail is due, as of the last poll. The first look is at the start. */
+  let nextDueAt = Number.NEGATIVE_INFINITY
   return {
     sendDue,
     figures: () => ({ ...figures }),
+    polled: [
+      {
+        select: () => store.selectNextDue,
+        receive(dueAt) {
+          nextDueAt = dueAt === null ? Number.POSITIVE_INFINITY : Number(dueAt)
+        },
+      },
+    ],
     start() {
       isStopped = false
-      let lastMs = clock.now()
       stopLoop ??= startInterval({
         intervalMs: CHECK_INTERVAL_MS,
         log,
         failure: 'sending mail failed',
         async run() {
-          const nowMs = clock.now()
-          // A jump of the test clock makes retries due.
-          const isDue =
-            outbox.takeSignal() ||
-            nowMs - lastMs >= POLL_MS ||
-            clock.elapsedMs() - polledAtMs >= POLL_MS
-          if (!isDue) return
-          lastMs = nowMs
-          polledAtMs = clock.elapsedMs()
+          // Takes the signal also if mail is due anyway.
+          const isSignaled = outbox.takeSignal()
+          if (!isSignaled && nextDueAt > clock.now()) return
+          nextDueAt = Number.POSITIVE_INFINITY
           await sendDue()
         },
       })

@@ -30,6 +30,9 @@ const due = prepareStatement(
 export const listDueMail = (from: Reader, nowMs: number, limit: number) =>
   from.all<MailRow>(due([nowMs, limit]))
 
+/** SQL of the instant at which the next mail is due; null without mail. */
+export const selectNextDue = sql`(SELECT MIN(due_at) FROM gh_mail WHERE state = 'waiting')`
+
 /**
  * Takes a mail until `untilMs`: of several nodes one gets 1. A node that fails meanwhile leaves the
  * mail due again.

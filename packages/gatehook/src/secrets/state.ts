@@ -40,6 +40,9 @@ export function createState(
 export const readState = (from: Reader): Promise<SecretState | undefined> =>
   readSetting<SecretState>(from, SETTING)
 
+/** SQL of the state as JSON text. */
+export const selectState = sql`(SELECT value FROM gh_settings WHERE name = ${SETTING})`
+
 /** Returns the state and locks it until the transaction ends. */
 export async function lockState(tx: Tx): Promise<SecretState> {
   await tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${SETTING}`)

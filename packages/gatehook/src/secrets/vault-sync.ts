@@ -7,11 +7,10 @@ import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
 import { keyIdOf, type Vault } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
+import type { PolledValue } from '../storage/shared-poll.ts'
 import { acceptRetiredKeys } from './retired-keys.ts'
-import { readState, type SecretState } from './state.ts'
+import { readState, type SecretState, selectState } from './state.ts'
 
-/** How soon each node uses a new secret, if it reaches the database. */
-export const SYNC_INTERVAL_MS = 1_000
 /** Bounds how often forged values (form tickets) cause the secret files to be read. */
 const MIN_RELOAD_INTERVAL_MS = 1_000
 
@@ -23,8 +22,11 @@ interface VaultSyncDeps {
   readonly readSecrets: () => readonly string[]
 }
 
-/** Reads the state of the master secret and applies it to the vault. */
-type SyncVault = () => Promise<void>
+/**
+ * Reads the state of the master secret and applies it to the vault. Returns false if this node does
+ * not have the active secret.
+ */
+type SyncVault = () => Promise<boolean>
 
 export function createVaultSync({ db, clock, vault, readSecrets }: VaultSyncDeps): SyncVault {
   let appliedState = ''
@@ -51,16 +53,47 @@ export function createVaultSync({ db, clock, vault, readSecrets }: VaultSyncDeps
   return async () => {
     const state = await readState(db)
     const text = JSON.stringify(state)
-    if (!state || text === appliedState) return
-    if (await apply(state)) appliedState = text
+    if (!state || text === appliedState) return true
+    const isApplied = await apply(state)
+    if (isApplied) appliedState = text
+    return isApplied
   }
 }
 
-/** Synchronizes the vault each second. A failed read leaves the vault as it is. Returns `stop`. */
-export const startVaultSync = (syncVault: SyncVault, log: Log): (() => Promise<void>) =>
-  startInterval({
-    intervalMs: SYNC_INTERVAL_MS,
-    run: syncVault,
-    log,
-    failure: 'the state of the master secret could not be read',
-  })
+/**
+ * Returns the value that a node polls: it synchronizes when the state has changed. After a failure
+ * the vault remains as it is until the next poll.
+ */
+export function pollSecretState(syncVault: SyncVault): PolledValue {
+  let syncedState: unknown
+  return {
+    select: () => selectState,
+    async receive(state) {
+      if (state === syncedState) return
+      if (await syncVault()) syncedState = state
+    },
+  }
+}
+
+const RETRY_MS = 1_000
+
+/** Synchronizes the vault on request, and again each second until the state is applied. */
+export function createRetriedSync(syncVault: SyncVault, log: Log) {
+  const failure = 'the state of the master secret could not be read'
+  let stopRetries: (() => Promise<void>) | undefined
+  const endRetries = async () => {
+    const stopping = stopRetries?.()
+    stopRetries = undefined
+    await stopping
+  }
+  const attempt = async () => {
+    if (await syncVault()) void endRetries()
+  }
+  return {
+    request() {
+      stopRetries ??= startInterval({ intervalMs: RETRY_MS, run: attempt, log, failure })
+      attempt().catch((err: unknown) => log.warn({ err }, failure))
+    },
+    stop: endRetries,
+  }
+}

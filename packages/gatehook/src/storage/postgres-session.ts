@@ -224,6 +224,12 @@ interface ConnectionSource {
   readonly log: Log
 }
 
+/**
+ * An unused connection of the pool closes after this time. Most periodic writes of a node are more
+ * frequent, and use the same connection each time.
+ */
+const UNUSED_MS = 30_000
+
 function openPool({ hosts, guard, log }: ConnectionSource, max: number): pg.Pool {
   /** Connects to the host that is current then, which the options of a pool cannot express. */
   const Client = function createClient() {
@@ -231,7 +237,8 @@ function openPool({ hosts, guard, log }: ConnectionSource, max: number): pg.Pool
     return new pg.Client({ ...hosts.config(), types, pipeline: false })
   } as unknown as typeof pg.Client
   const onConnect = (client: Session) => guard.verify(client, hosts.requiresPrimary)
-  const pool = new pg.Pool({ ...hosts.config(), max, Client, onConnect } as pg.PoolConfig)
+  const options = { max, idleTimeoutMillis: UNUSED_MS, Client, onConnect }
+  const pool = new pg.Pool({ ...hosts.config(), ...options } as pg.PoolConfig)
   // For clients in use too: without a listener a broken connection would end the process.
   pool.on('connect', (client) => client.on('error', (error) => logBrokenConnection(log, error)))
   pool.on('error', (error) => logBrokenConnection(log, error))

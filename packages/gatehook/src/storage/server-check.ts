@@ -6,7 +6,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { DatabaseTarget } from '../kernel/database-target.ts'
 import type { Log } from '../kernel/log.ts'
 import { type Database, StorageError } from './database.ts'
-import { sql } from './sql.ts'
+import { raw, sql } from './sql.ts'
 
 /** Clock difference that is reported: comparisons between nodes tolerate as much. */
 export const CLOCK_WARN_MS = 2_000
@@ -34,7 +34,9 @@ export async function checkServer(
         "synchronous_standby_names there, such as 'ANY 1 (*)', or GATEHOOK_DURABILITY=local.",
     )
   }
-  const differenceMs = (await readClockDifference(db, clock))!
+  const sentMs = clock.now()
+  const [time] = await db.arrays(sql`SELECT ${SERVER_NOW}`)
+  const differenceMs = clockDifferenceOf(Number(time![0]), { sentMs, receivedMs: clock.now() })
   const sentence = describeClockDifference(differenceMs)
   if (Math.abs(differenceMs) > CLOCK_REFUSE_MS) throw new StorageError(sentence)
   if (Math.abs(differenceMs) > CLOCK_WARN_MS) {
@@ -42,20 +44,20 @@ export async function checkServer(
   }
 }
 
+/** SQL of the clock of a PostgreSQL server, in epoch milliseconds. */
+export const SERVER_NOW = raw(
+  'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision)',
+)
+
 /**
- * Returns how far the clock of the database is ahead of `clock`, at least: the duration of the
- * request is deducted. Undefined on SQLite.
+ * Returns how far the clock of the database is ahead of that of the node, at least: the duration of
+ * the request is deducted. All in epoch milliseconds.
  */
-export async function readClockDifference(
-  db: Pick<Database, 'name' | 'get'>,
-  clock: Clock,
-): Promise<number | undefined> {
-  if (db.name !== 'postgres') return undefined
-  const sentMs = clock.now()
-  const row = await db.get(sql`SELECT
-    CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now_ms`)
-  const receivedMs = clock.now()
-  const databaseMs = Math.round(Number(row!.now_ms))
+export function clockDifferenceOf(
+  databaseNow: number,
+  { sentMs, receivedMs }: { readonly sentMs: number; readonly receivedMs: number },
+): number {
+  const databaseMs = Math.round(databaseNow)
   if (databaseMs > receivedMs) return databaseMs - receivedMs
   return Math.min(0, databaseMs - sentMs)
 }

@@ -16,7 +16,7 @@ const CHECK_INTERVAL_MS = 250
 const ROUND_MS = 55_000
 /** Rounds that a chore skips at most, so that an idle node runs few statements. */
 const SKIPPED_ROUNDS_MAX = 7
-/** A jump of the test clock may have made rows expire, so that no chore skips the round. */
+/** After a jump of the test clock rows may have expired, so that no chore skips the round. */
 const JUMP_MS = 1_000
 
 /** Chores by name. Each returns the number of purged rows. */

@@ -8,6 +8,7 @@ import { b, type JsonOf } from '../fields/members.ts'
 import type { Route } from '../http/call.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
+import type { PolledValue } from '../storage/shared-poll.ts'
 
 /** The `client_id` of tokens that `POST /auth/login` issues (§4.1). */
 export const LOGIN_CLIENT_ID = 'gatehook'
@@ -229,10 +230,9 @@ export interface Tokens {
   readonly chores: Readonly<Record<string, () => Promise<number>>>
   /** Names of chores that every node runs. */
   readonly nodeChores: readonly string[]
-  /**
-   * Begins to poll the revocation feed and to rotate signing keys. Without it, each check queries
-   * the database.
-   */
+  /** Reads the revocation feed and rotates signing keys, with each poll of the node. */
+  readonly polled: readonly PolledValue[]
+  /** Reads the revocation feed. Without it and the poll, each check queries the database. */
   start(): Promise<void>
   stop(): Promise<void>
 }

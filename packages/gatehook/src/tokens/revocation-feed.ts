@@ -1,9 +1,11 @@
 /**
- * The revocation feed (§4.7): each node polls `gh_revocations` each second and holds the entries in
- * memory. While its feed is stale, the node queries the database instead.
+ * The revocation feed (§4.7): each node reads the new entries of `gh_revocations` with its poll
+ * (`storage/shared-poll.ts`) and holds them in memory. While its feed is stale, the node queries
+ * the database instead.
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Database, Tx } from '../storage/database.ts'
+import type { PolledValue } from '../storage/shared-poll.ts'
 import type { AccessTokenClaims } from './api.ts'
 import * as store from './store.ts'
 
@@ -14,6 +16,8 @@ const SKEW_MS = 60_000
 
 /** How long a change notice is stored. A node that starts later reads the data anyway. */
 export const NOTICE_RETENTION_MS = 3_600_000
+/** After a longer pause between two reads, entries may have been purged before the later one. */
+const GAP_MS = NOTICE_RETENTION_MS / 2
 
 /** Makes each node read a customer again, with the commit of `tx`. */
 export async function publishCustomerChange(tx: Tx, id: string, now: number): Promise<void> {
@@ -35,7 +39,10 @@ export interface RevocationFeed {
    * @param keepUntil epoch milliseconds
    */
   publish(tx: Tx, kind: store.FeedEntryKind, value: string, keepUntil: number): Promise<void>
+  /** Reads the new entries. */
   poll(): Promise<void>
+  /** Says whether there are new entries, which it then reads. */
+  readonly polled: PolledValue
   /** Deletes entries that affect no valid token. Returns their number. */
   purge(): Promise<number>
 }
@@ -44,7 +51,7 @@ interface RevocationFeedDeps {
   readonly db: Database
   readonly clock: Clock
   readonly onEntry: (kind: store.FeedEntryKind, value: string) => void
-  /** Called when the feed was stale, so entries may have been purged before this node read them. */
+  /** Called when entries may have been purged before this node read them. */
   readonly onGap: () => void
 }
 
@@ -72,20 +79,31 @@ export function createRevocationFeed(deps: RevocationFeedDeps): RevocationFeed {
     entries.has(nameOf('client', client_id)) ||
     (sid !== undefined && entries.has(nameOf('session', sid)))
 
+  const noteRead = (begunMs: number, newHorizon: number) => {
+    horizon = Math.max(horizon, newHorizon)
+    polledMs = Math.max(polledMs, begunMs)
+  }
+  const notePause = () => {
+    if (clock.elapsedMs() - polledMs <= GAP_MS) return
+    generation++
+    onGap()
+  }
   const read = async () => {
     const begunMs = clock.elapsedMs()
     const page = await readEntries(position, horizon)
-    if (!isFresh()) {
-      generation++
-      onGap()
-    }
+    notePause()
     for (const row of page.entries) {
       if (!lastPositions.has(row.position)) apply(row.kind, row.value, row.keep_until)
       position = Math.max(position, row.position)
     }
     lastPositions = new Set(page.entries.map((row) => row.position))
-    horizon = page.horizon
-    polledMs = begunMs
+    noteRead(begunMs, page.horizon)
+  }
+  const poll = () => {
+    pendingPoll ??= read().finally(() => {
+      pendingPoll = undefined
+    })
+    return pendingPoll
   }
 
   return {
@@ -103,11 +121,14 @@ export function createRevocationFeed(deps: RevocationFeedDeps): RevocationFeed {
       await store.insertFeedEntry(tx, kind, value, keepUntil)
       tx.afterCommit(() => apply(kind, value, keepUntil))
     },
-    poll() {
-      pendingPoll ??= read().finally(() => {
-        pendingPoll = undefined
-      })
-      return pendingPoll
+    poll,
+    polled: {
+      select: () => store.selectFeedHorizon(db, position, horizon),
+      receive(newHorizon, begunMs) {
+        if (newHorizon === null) return poll()
+        notePause()
+        return noteRead(begunMs, Number(newHorizon))
+      },
     },
     async purge() {
       const before = clock.now() - SKEW_MS

@@ -1,6 +1,6 @@
 /** SQL of sessions and of the revocation feed. Signing keys are `signing-key-store.ts`. */
 import type { Database, Reader, Row, Statement, Tx } from '../storage/database.ts'
-import { empty, prepareStatement, sql } from '../storage/sql.ts'
+import { empty, prepareStatement, raw, type Sql, sql } from '../storage/sql.ts'
 import type { RotationState } from './refresh-token.ts'
 
 export interface SessionRow extends Row, RotationState {
@@ -229,6 +229,16 @@ const entriesSince = (horizon: string) =>
   prepareStatement(`SELECT 0 AS position, NULL AS kind, NULL AS value, ${horizon} AS keep_until
     UNION ALL SELECT position, kind, value, keep_until FROM gh_revocations
       WHERE position > ? OR txid >= ? ORDER BY position`)
+
+/**
+ * Returns SQL of the horizon of the current snapshot if it has no entry for a read with these
+ * arguments (`createFeedReader`); else of null.
+ */
+export function selectFeedHorizon(db: Database, position: number, horizon: number): Sql {
+  const since = sql`position > ${position} OR txid >= ${horizon}`
+  return sql`CASE WHEN EXISTS (SELECT 1 FROM gh_revocations WHERE ${since}) THEN NULL
+    ELSE ${raw(db.dialect.horizon)} END`
+}
 
 interface FeedRead {
   readonly entries: readonly FeedEntryRow[]

@@ -27,6 +27,9 @@ export async function listCalendars(from: Reader): Promise<StoredCalendar[]> {
   return rows.map(parseRow)
 }
 
+/** SQL of the sum of all revisions, which changes with each calendar. */
+export const selectRevisions = sql`(SELECT COALESCE(SUM(revision), 0) FROM gh_versions)`
+
 /** Inserts the row of a version if it has none: updates lock it, lists read it. */
 export const insertVersion = (tx: Tx, version: string): Promise<number> =>
   tx.run(sql`INSERT INTO gh_versions (version) VALUES (${version})

@@ -12,6 +12,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
+import type { PolledValue } from '../storage/shared-poll.ts'
 import { SUPPORTED_MAX, type VersionDefinition } from './calendar.ts'
 import { representVersion, type VersionRepresentation } from './calendar-update.ts'
 import { type ChangelogSource, changelogOf, listChangedRoutes } from './changelog.ts'
@@ -21,7 +22,7 @@ import { negotiationSteps } from './negotiation.ts'
 import { createVersionReader, type VersionReader } from './requested-version.ts'
 import { goneResponder } from './retirement.ts'
 import { versionRoutes } from './routes.ts'
-import { insertVersion, listCalendars } from './store.ts'
+import { insertVersion, listCalendars, selectRevisions } from './store.ts'
 import { createUsageCounter, FLUSH_MS, type UsageCounter } from './usage-counter.ts'
 import {
   createVersionStatuses,
@@ -29,8 +30,8 @@ import {
   type VersionStatuses,
 } from './version-statuses.ts'
 
-/** Every node applies new calendars and clock changes within a second (§8.5, §12.6). */
-const REFRESH_INTERVAL_MS = 1000
+/** Clock changes make notices due within a second (§12.6). */
+const NOTICE_INTERVAL_MS = 1000
 
 interface VersionsDeps {
   readonly db: Database
@@ -66,6 +67,8 @@ interface VersionSteps {
 export interface Versions {
   readonly routes: readonly Route[]
   readonly steps: VersionSteps
+  /** Applies calendars that other nodes stored, with each poll of the node. */
+  readonly polled: readonly PolledValue[]
   start(): void
   /** Stops the background work and stores the remaining counts. */
   stop(): Promise<void>
@@ -75,7 +78,7 @@ export interface Versions {
   describe(): readonly VersionRepresentation[]
   /** Returns the version; if it is retired, its first successor that is served (§9.11). */
   servedSuccessor(version: string): string
-  /** Applies calendars that other nodes stored. It runs every second. */
+  /** Reads and applies the stored calendars. */
   refreshCalendars(): Promise<void>
   /** Sends due notices (§8.10) and returns their number. It runs every second. */
   sendNotices(): Promise<number>
@@ -92,10 +95,13 @@ export async function openVersions(deps: VersionsDeps): Promise<Versions> {
   const statuses = createVersionStatuses({ ...deps, changes })
   const reader = createVersionReader(deps.definitions, deps.vendor)
   const usage = createUsageCounter(deps)
+  let appliedRevisions: number | undefined
   const refreshCalendars = async () => {
-    for (const { version, overrides, revision } of await listCalendars(db)) {
+    const calendars = await listCalendars(db)
+    for (const { version, overrides, revision } of calendars) {
       statuses.applyOverrides(version, overrides, revision)
     }
+    appliedRevisions = calendars.reduce((sum, { revision }) => sum + revision, 0)
   }
   await insertMissingVersions(db, statuses.versions)
   await refreshCalendars()
@@ -105,17 +111,19 @@ export async function openVersions(deps: VersionsDeps): Promise<Versions> {
   return {
     routes: versionRoutes({ ...deps, statuses, usage, changelog }),
     steps: versionSteps(deps, statuses, reader, usage),
+    polled: [
+      {
+        select: () => selectRevisions,
+        receive: (revisions) => (revisions === appliedRevisions ? undefined : refreshCalendars()),
+      },
+    ],
     start() {
-      const refresh = async () => {
-        await refreshCalendars()
-        await sendNotices()
-      }
       const timers = [
         startInterval({
-          intervalMs: REFRESH_INTERVAL_MS,
-          run: refresh,
+          intervalMs: NOTICE_INTERVAL_MS,
+          run: sendNotices,
           log,
-          failure: 'version calendars could not be read',
+          failure: 'notices of versions could not be sent',
         }),
         startInterval({
           intervalMs: FLUSH_MS,

@@ -1,6 +1,6 @@
 /** SQL of replays: their progress, and the node that runs each. */
 import type { Reader, Tx } from '../storage/database.ts'
-import { prepareStatement } from '../storage/sql.ts'
+import { prepareStatement, sql } from '../storage/sql.ts'
 
 /** `recover` resends failed and exhausted deliveries, `replay` every event. */
 export type ReplayKind = 'replay' | 'recover'
@@ -98,6 +98,10 @@ export function saveReplay(tx: Tx, row: NewReplay): Promise<number> {
 }
 
 export const readRunningReplays = (from: Reader) => from.all<RunningReplay>(allRunning([]))
+
+/** SQL that says whether any replay runs. */
+export const selectIsRunning = sql`EXISTS (SELECT 1 FROM gh_webhook_replays
+  WHERE ended_at IS NULL)`
 
 export const advanceReplay = (tx: Tx, webhookNo: number, position: string, queued: number) =>
   tx.run(advance([position, queued, queued, queued, webhookNo]))

@@ -20,6 +20,7 @@ import { createFailureDetector } from '../kernel/failure-detector.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Database, Tx } from '../storage/database.ts'
+import type { PolledValue } from '../storage/shared-poll.ts'
 import { canReceive } from './authority.ts'
 import type { Registration } from './registration.ts'
 import { registrationOf } from './registration-store.ts'
@@ -40,6 +41,8 @@ interface ReplayWorkerDeps extends BodyRenderer {
 interface ReplayWorker {
   /** Notes that a replay was recorded. */
   readonly nudge: () => void
+  /** Finds the replays of other nodes, with each poll of the node. */
+  readonly polled: readonly PolledValue[]
   start(): void
   stop(): Promise<void>
 }
@@ -55,7 +58,7 @@ const UNLIMITED = { limit: 1_000, windowMs: 1_000 }
 /** After a batch of `t` ms the worker rests `t × REST_TIMES`, and at least `REST_MIN_MS`. */
 const REST_TIMES = 4
 const REST_MIN_MS = 5
-/** How often a node looks for replays to take over, and how often it sends a heartbeat. */
+/** While replays run: how often a node looks for those to take over, and sends a heartbeat. */
 const POLL_MS = 1_000
 const HEARTBEAT_MS = 2_000
 /** A counter that has not changed for this long means that the node has failed. */
@@ -71,7 +74,7 @@ export function createReplayWorker(deps: ReplayWorkerDeps): ReplayWorker {
   const rest = (ms: number, endsOnNudge: boolean) =>
     new Promise<void>((resolve) => {
       if (stopping.signal.aborted || (endsOnNudge && isNudged)) return resolve()
-      const timer = setTimeout(resolve, ms)
+      const timer = ms === Number.POSITIVE_INFINITY ? undefined : setTimeout(resolve, ms)
       const end = () => {
         clearTimeout(timer)
         resolve()
@@ -88,14 +91,21 @@ export function createReplayWorker(deps: ReplayWorkerDeps): ReplayWorker {
       } catch (error) {
         log.warn({ err: error }, 'a batch of a replay failed; the worker retries it')
       }
-      await rest(Math.min(waitMs, POLL_MS), waitMs >= POLL_MS)
+      await rest(waitMs, waitMs >= POLL_MS)
     }
   }
+  const nudge = () => {
+    isNudged = true
+    wake?.()
+  }
   return {
-    nudge() {
-      isNudged = true
-      wake?.()
-    },
+    nudge,
+    polled: [
+      {
+        select: () => store.selectIsRunning,
+        receive: (isRunning) => (isRunning ? nudge() : undefined),
+      },
+    ],
     start() {
       running ??= loop()
     },
@@ -156,7 +166,10 @@ function createScheduler(deps: ReplayWorkerDeps) {
       if (atMs <= nowMs && !customers.has(no)) readyAtMs.delete(no)
   }
   return {
-    /** Runs at most one batch of each customer. Returns the time to the next, in milliseconds. */
+    /**
+     * Runs at most one batch of each customer. Returns the time to the next, in milliseconds;
+     * infinity if no replay runs.
+     */
     async runBatches(): Promise<number> {
       const running = await store.readRunningReplays(db)
       evictRates(running)
@@ -186,7 +199,7 @@ function createScheduler(deps: ReplayWorkerDeps) {
         heartbeatAtMs = clock.elapsedMs()
         await db.write((tx) => store.sendHeartbeat(tx, node), { single: true })
       }
-      return waitMs
+      return running.length === 0 ? waitMs : Math.min(waitMs, POLL_MS)
     },
   }
 }

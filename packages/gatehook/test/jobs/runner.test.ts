@@ -340,23 +340,33 @@ eachMigrated('a node runs ten jobs at a time, and only those that it declares', 
   )
 })
 
-eachMigrated('an idle node runs at most one statement a second', async (db) => {
+eachMigrated('a runner runs no statement until the poll says that a job is due', async (db) => {
   let statementCount = 0
-  const counting: Database = {
-    ...db,
-    all: (statement) => {
-      statementCount += 1
-      return db.all(statement)
-    },
-    write: () => assert.fail('an idle node writes nothing'),
+  const all: Database['all'] = (statement) => {
+    statementCount += 1
+    return db.all(statement)
   }
-  const rig = rigOf(counting)
-  const { runner } = rig.nodeOf([rig.handlerOf('mail', async () => {})])
-  for (let ms = 0; ms < 60_000; ms += 250) {
-    while (runner.isDue()) await runner.pass()
-    rig.advance(250)
+  const rig = rigOf({ ...db, all })
+  const attempts: number[] = []
+  const run = async () => void attempts.push(rig.time.now - START_MS)
+  const { runner } = rig.nodeOf([rig.handlerOf('mail', run)])
+  const pollAndPass = async (ms: number) => {
+    for (const { select, receive } of runner.polled) {
+      receive((await db.arrays(sql`SELECT ${select()}`))[0]![0]!, 0)
+    }
+    for (const until = rig.time.now + ms; rig.time.now < until; rig.advance(250)) {
+      while (runner.isDue()) await runner.pass()
+    }
   }
-  assert.ok(statementCount >= 40 && statementCount <= 60, String(statementCount))
+  await pollAndPass(10_000)
+  statementCount = 0
+  await pollAndPass(60_000)
+  await rig.add('mail', { runAt: START_MS + 90_000 })
+  await rig.add('undeclared', { runAt: START_MS })
+  await pollAndPass(15_000)
+  assert.equal(statementCount, 0)
+  await pollAndPass(10_000)
+  assert.deepEqual(attempts, [90_000])
 })
 
 eachMigrated('jobs are purged a day after they are done, 30 days after they failed', async (db) => {

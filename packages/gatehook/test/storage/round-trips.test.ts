@@ -11,15 +11,17 @@ import { sql } from '../../src/storage/sql.ts'
 import { basicOf, exchange, form, obtainCode, openOauthFixture } from '../oauth/rig.ts'
 import { emailOf, openPeople } from '../people/rig.ts'
 
+type Counts = Pick<Traffic, 'roundTrips' | 'statements'>
+
 /** Returns the options of an app without background work, and a function that counts a request. */
 async function createCounter(t: TestContext): Promise<{
   options: { url: string; env: Record<string, string> }
-  count: (send: () => Promise<{ status: number }>) => Promise<Traffic>
+  count: (send: () => Promise<{ status: number }>) => Promise<Counts>
 }> {
   const { url, traffic } = await startTrafficProxy(t, await migratedUrl(t, 'postgres'))
-  const count = async (send: () => Promise<{ status: number }>): Promise<Traffic> => {
+  const count = async (send: () => Promise<{ status: number }>): Promise<Counts> => {
     // The least of several requests contains no poll of the background.
-    let least: Traffic = { roundTrips: Number.POSITIVE_INFINITY, statements: 0 }
+    let least = { roundTrips: Number.POSITIVE_INFINITY, statements: 0 }
     for (let run = 0; run < 8; run++) {
       const before = { ...traffic }
       const { status } = await send()

@@ -41,6 +41,7 @@ const GATES: Readonly<Record<string, GateWords>> = {
   requireHttps: transport,
   requireServedHost: transport,
   preflight: transport,
+  refreshState: transport,
   recognize: credential,
   authenticate: credential,
   limit: rate,
