@@ -80,11 +80,21 @@ const CONNECTIONS = 4
  */
 const SYNC_AFTER_MS = 10
 
-/** PostgreSQL: longest time between two looks for due work while none is due. */
-const IDLE_SCAN_MS = 5_000
+/**
+ * Longest time between two looks for due work while none is due, on a node that other nodes notify
+ * of new deliveries. Without notifications it looks each second.
+ */
+const IDLE_SCAN_MS = 10_000
+const isNotified = ({ pooler, directUrl }: DatabaseTarget): boolean =>
+  pooler === undefined || directUrl !== undefined
 
 /** The channel on which nodes notify each other of deliveries. */
 export const CHANNEL = 'gatehook_deliveries'
+
+const connectionsOf = ({ connections }: DatabaseTarget) => ({
+  transactions: connections?.deliveries ?? CONNECTIONS,
+  reads: Math.min(connections?.reads ?? CONNECTIONS, CONNECTIONS),
+})
 
 /** Opens the engine and starts it. Throws `StorageError` when the database cannot be opened. */
 export async function openEngineHost(settings: EngineSettings, log: Log): Promise<EngineHost> {
@@ -94,10 +104,7 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   const db = await openDatabase(settings.database, {
     log,
     clock: wallClock,
-    connections: {
-      transactions: settings.database.connections?.deliveries ?? CONNECTIONS,
-      reads: Math.min(settings.database.connections?.reads ?? CONNECTIONS, CONNECTIONS),
-    },
+    connections: connectionsOf(settings.database),
     cacheKib: CACHE_KIB,
     syncAfterMs: SYNC_AFTER_MS,
   })
@@ -145,8 +152,8 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
     log,
     scheduleS: settings.scheduleS,
     rate: settings.rate,
-    // Other nodes notify this one of new deliveries; other processes of a file do not.
-    idleScanMs: db.dialect.shared ? IDLE_SCAN_MS : undefined,
+    // Other processes of a file do not notify this one.
+    idleScanMs: db.dialect.shared && isNotified(settings.database) ? IDLE_SCAN_MS : undefined,
     nudge: () => nudge(),
   })
   const loop = await runEngine(engine, leases, log)

@@ -12,8 +12,8 @@ import { createLeaseStore } from './lease-store.ts'
 import type { NodeLeases } from './ports.ts'
 import { FAILED_AFTER_MS, SharedLeases, UNSURE_AFTER_MS } from './shared-leases.ts'
 
-/** Two heartbeats of a node may be late before it starts no attempt. */
-export const HEARTBEAT_MS = 2_000
+/** A heartbeat may fail once before this node starts no attempt (`UNSURE_AFTER_MS`). */
+export const HEARTBEAT_MS = 3_000
 
 interface LeasesDeps {
   readonly db: Database

@@ -1,7 +1,14 @@
 /** Leases: one node holds a customer, and other nodes take over from a failed node. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { databases, eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
+import {
+  databases,
+  eachMigrated,
+  migratedUrl,
+  openForTest,
+  quietLog,
+} from '../../../../test/rig/databases.ts'
+import { startTrafficProxy } from '../../../../test/rig/postgres-traffic.ts'
 import { createLeaseStore, type LeaseStore } from '../../src/deliveries/lease-store.ts'
 import { nodeLeases } from '../../src/deliveries/leases.ts'
 import { SharedLeases } from '../../src/deliveries/shared-leases.ts'
@@ -146,6 +153,19 @@ test('a node looks once a minute for customers that another one holds', async ()
   await leases.heartbeat(idleWork)
   await leases.take([1])
   assert.ok(leases.holds(1), 'the end of a node frees its customers at once')
+})
+
+test('a heartbeat is one round trip [postgres]', async (t) => {
+  const { url, traffic } = await startTrafficProxy(t, await migratedUrl(t, 'postgres'))
+  const db = await openForTest(t, url)
+  const { clock } = createClock()
+  const leases = nodeLeases({ db, clock, log: quietLog, node: 'a' })
+  await leases.heartbeat(idleWork)
+  await leases.take([1, 2])
+  await nodeLeases({ db, clock, log: quietLog, node: 'b' }).heartbeat(idleWork)
+  const before = traffic.roundTrips
+  await leases.heartbeat({ ...idleWork, finish: () => false })
+  assert.equal(traffic.roundTrips - before, 1)
 })
 
 test('a node that is not registered gets no customer, and its leases end [postgres]', async (t) => {
