@@ -15,6 +15,7 @@ import {
   definitionOf,
   indexesOf,
   outdatedIndexes,
+  storedIndex,
   type TableIndex,
 } from './table.ts'
 
@@ -49,7 +50,9 @@ export function planTable(
 ): TablePlan {
   const { name: table, fields } = definition
   const listIndexes = indexesOf(definition)
-  const indexes = listIndexes.map((index) => indexOfExpressions(index, fields, dialect.name))
+  const indexes = listIndexes
+    .map((index) => indexOfExpressions(index, fields, dialect.name))
+    .map((index) => storedIndex(index, definition, dialect))
   if (stored.columns.length === 0) {
     const indexDdl = indexes.map((index) => createIndex(table, index))
     const ddl = [createTable(definition, dialect), ...indexDdl]

@@ -156,6 +156,20 @@ export function createTable(definition: ResourceDefinition, dialect: Dialect): s
   return `CREATE TABLE ${name} (${parts.join(', ')})`
 }
 
+/**
+ * Returns the index with the columns that the database stores. An entry of SQLite ends with the
+ * row's integer id in any case, so that an index does not name the id; see decision 0054.
+ */
+export function storedIndex(
+  index: TableIndex,
+  { fields }: ResourceDefinition,
+  { name }: Pick<Dialect, 'name'>,
+): TableIndex {
+  const { columns } = index
+  const isImplied = name === 'sqlite' && fields.id!.idPrefix === undefined
+  return isImplied && columns.at(-1) === 'id' ? { ...index, columns: columns.slice(0, -1) } : index
+}
+
 export const definitionOf = (table: string, { columns, where }: TableIndex): string =>
   `ON ${table} (${columns.join(', ')})${where === undefined ? '' : ` WHERE ${where}`}`
 

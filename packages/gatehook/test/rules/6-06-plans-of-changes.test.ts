@@ -50,7 +50,7 @@ eachDatabase('a plan has the locks and estimates of additions', async (db) => {
         ]
       : [
           'writes',
-          'CREATE INDEX notes_by_size ON notes (scope, size, id)',
+          'CREATE INDEX notes_by_size ON notes (scope, size)',
           'the database file',
           'writes',
           'at start',

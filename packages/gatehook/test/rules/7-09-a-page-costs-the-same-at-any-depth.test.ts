@@ -89,7 +89,10 @@ async function onSqlite(service: TestApp): Promise<void> {
     for (const { walk, name, column, mixed } of walks(definition, scope)) {
       const statement = pageStatement(walk)
       const explained = { ...statement, sql: `EXPLAIN QUERY PLAN ${statement.sql}` }
-      const lines = (await service.app.db.all(explained)).map((line) => line.detail as string)
+      const lines = (await service.app.db.all(explained)).map((line) =>
+        // SQLite calls the id, with which its index entries end, by this name.
+        (line.detail as string).replaceAll('rowid', 'id'),
+      )
       const reads = lines.filter((line) => / USING .*INDEX /.test(line))
       const leads = walk.owner === undefined ? 'scope=\\?' : 'scope=\\? AND user_id=\\?'
       for (const line of reads) {
