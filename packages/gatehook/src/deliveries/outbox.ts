@@ -1,7 +1,7 @@
 /**
  * The outbox: inserts the deliveries of an event in the event's own transaction (§9.12), with the
  * bodies of other versions. One statement finds the registrations by topic and inserts a row for
- * each; where a scope has no registration, that statement is the whole cost.
+ * each; where a scope has no registration, that statement, on SQLite a look-up, is the whole cost.
  */
 import { EVENT_MAX_BYTES, envelope, type RenderObject, type StoredEvent } from '../events/event.ts'
 import { patternsOfType, withoutCovered } from '../events/event-pattern.ts'
@@ -79,6 +79,17 @@ function insertFor(patterns: number, scopes: number): PreparedStatement {
   return insert
 }
 
+const anyTopic = prepareStatement('SELECT 1 FROM gh_webhook_topics WHERE scope = ? LIMIT 1')
+
+/**
+ * Whether the scope has no registration. On SQLite this look-up takes a tenth of the time of an
+ * INSERT that finds no row. On PostgreSQL it would be a round trip, and the INSERT joins another.
+ */
+const hasNoTopics = async (tx: Tx, scope: Scope): Promise<boolean> =>
+  !tx.hasRoundTrips && (await tx.arrays(anyTopic([scope]))).length === 0
+
+const ignoreEvent = async (): Promise<void> => {}
+
 export interface BodyRenderer {
   readonly render: RenderObject
   /** The version served for a pinned one: its own until sunset, then its successor. */
@@ -100,6 +111,7 @@ interface OutboxDeps extends BodyRenderer {
  */
 export function createOutbox({ clock, coveredBy, wake, ...renderer }: OutboxDeps): EarlySink {
   return async (tx, { scope, id, type, collection }) => {
+    if (await hasNoTopics(tx, scope)) return ignoreEvent
     const now = clock.now()
     const patterns = patternsOfType(type)
     const scopes = (coveredBy(type, collection) ?? []).map((name) => `"${name}"`)
