@@ -1,8 +1,9 @@
-/** Global setup of `npm test`: one PostgreSQL, templates and a compile cache for the whole run. */
+/** Global setup of `npm test`: what all files of a run share. `modules.ts` loads the modules. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { folderOfDatabases } from './memory.ts'
+import { writeModuleStore } from './module-store.ts'
 import { type PostgresServer, startPostgres } from './postgres.ts'
 import { createTemplateDatabase, createTemplateFile } from './templates.ts'
 
@@ -15,6 +16,8 @@ export async function globalSetup(): Promise<void> {
   server = await startPostgres()
   process.env.GATEHOOK_TEST_POSTGRES = server.url
   folder = await mkdtemp(join(folderOfDatabases(), 'gatehook-templates-'))
+  writeModuleStore(join(import.meta.dirname, '..', '..'), folder)
+  process.env.GATEHOOK_TEST_MODULES = folder
   process.env.GATEHOOK_TEST_TEMPLATE_DATABASE = await createTemplateDatabase(server.url)
   process.env.GATEHOOK_TEST_TEMPLATE_FILE = await createTemplateFile(folder)
 }
