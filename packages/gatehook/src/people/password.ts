@@ -41,9 +41,11 @@ interface HasherOptions {
   /** Default 2, or 1 on a machine with two cores: the other core serves requests. */
   readonly concurrency?: number
   readonly maxWaiting?: number
-  /** Default: argon2 on its own threads. */
+  /** Default: argon2 on threads that all hashers of the process share. */
   readonly derive?: Derive
 }
+
+let sharedThreads: Derive | undefined
 
 export function createHasher(options: HasherOptions): Hasher {
   const { random, clock, maxWaiting } = options
@@ -55,7 +57,8 @@ export function createHasher(options: HasherOptions): Hasher {
     ...(maxWaiting !== undefined && { maxWaiting }),
   })
   const hints = createPasswordHints(random)
-  const deriveKey = options.derive ?? createHashThreads()
+  if (!options.derive) sharedThreads ??= createHashThreads()
+  const deriveKey = options.derive ?? sharedThreads!
   const derive = (message: string, nonce: Uint8Array, cost: Argon2Cost) =>
     deriveKey({ ...cost, message, nonce, tagLength: HASH_BYTES })
   const decoy = formatPhc(COST, random.bytes(SALT_BYTES), random.bytes(HASH_BYTES))
