@@ -1,6 +1,7 @@
 /**
  * `npm run build [PACKAGE…]`: compiles packages into their `dist/` as ES modules with source maps
- * and declarations, without bundling. Copies files that are not TypeScript.
+ * and declarations. Joins the modules of the engine into few files (`bundle.ts`). Copies files that
+ * are not TypeScript.
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -25,6 +26,9 @@ const PROJECTS = [
   { config: 'tsconfig.build.service.json', from: 'service', to: 'dist/service' },
 ]
 
+/** The package that is a program; the others are small libraries. */
+const BUNDLED = 'gatehook'
+
 /** Compiles a package. A package without a build project is published unchanged. */
 export function buildPackage(unit: Package): void {
   if (unit.manifest.files?.includes('pages')) {
@@ -35,15 +39,22 @@ export function buildPackage(unit: Package): void {
   const dist = join(unit.folder, 'dist')
   rmSync(dist, { recursive: true, force: true })
   for (const { config, from, to } of projects) {
-    compile(join(unit.folder, config))
+    const isBundled = unit.name === BUNDLED && to === 'dist'
+    compile(join(unit.folder, config), isBundled ? ['--emitDeclarationOnly'] : [])
+    if (isBundled) runBundler(join(unit.folder, from), dist, entryNames(unit))
     copyOtherFiles(join(unit.folder, from), join(unit.folder, to))
     if (to === 'dist') finishDeclarations(dist, entryNames(unit))
   }
 }
 
-function compile(config: string): void {
+function runBundler(source: string, dist: string, names: readonly string[]): void {
+  const script = join(import.meta.dirname, 'bundle.ts')
+  execFileSync(process.execPath, [script, source, dist, ...names], { stdio: 'inherit' })
+}
+
+function compile(config: string, options: readonly string[]): void {
   try {
-    execFileSync(process.execPath, [TSC, '-p', config], { cwd: root, stdio: 'pipe' })
+    execFileSync(process.execPath, [TSC, '-p', config, ...options], { cwd: root, stdio: 'pipe' })
   } catch (error) {
     throw new Error(String((error as { stdout?: Buffer }).stdout ?? error))
   }

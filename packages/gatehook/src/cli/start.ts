@@ -101,6 +101,8 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
   // A delivery node serves probes and metrics, but not on the default port: a node beside it may.
   const listens = serves || config.sources.port !== 'default'
   const serviceFile = findService(args[0] ?? '.')
+  // Before the service: the hook that resolves its imports would delay those of the app.
+  const { openApp } = await import('../app.ts')
   const service = await loadService(serviceFile)
   // Before the database exists: a first start that failed later would never display its test key.
   const listenError = listens ? await portError(config) : undefined
@@ -110,7 +112,6 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
   const log = createLog(isInteractive ? { level, destination: terminalStream } : { level })
   logWarnings(config, log)
   for (const warning of narrowingsOf(service.definition)) log.warn(warning)
-  const { openApp } = await import('../app.ts')
   const app = await openApp({
     config,
     service,

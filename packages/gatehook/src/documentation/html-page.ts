@@ -18,6 +18,9 @@ export interface Frame {
   readonly script: string
 }
 
+/** A bundler rewrites a template that contains the end tag. */
+const SCRIPT = 'script'
+
 const pathOf = (version: string, name: string): string =>
   name === '' ? `/docs/${version}` : `/docs/${version}/${name}`
 
@@ -44,7 +47,7 @@ export function renderPage(page: Page, frame: Frame): string {
 <link rel="icon" href="data:,">
 <link rel="alternate" type="text/markdown" href="${address}.md">
 ${frame.style !== undefined && html`<link rel="stylesheet" href="${frame.style}">`}
-<script src="${frame.script}"></script>
+<script src="${frame.script}"></${SCRIPT}>
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
