@@ -84,7 +84,10 @@ export async function openApp(options: AppOptions): Promise<App> {
   const base = options.clock ?? wallClock
   const clock = config.testClock ? new SettableClock(base) : base
   makeDataFolder(config)
-  const { database, readAfter } = await openWithReplicas(config, { log, clock: base })
+  const { database, readAfter } = await openWithReplicas(config, options.service.definition, {
+    log,
+    clock: base,
+  })
   const address = createNodeAddress({ config, log })
   try {
     if (!options.clock) await checkServer(database, wallClock, log, config.durability)
@@ -128,11 +131,20 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   })
   const portal = assemblePortal(foundation, modules, monitoring)
   const modulesInOrder = componentsOf(foundation, modules)
-  const components: Component[] = [system, ...modulesInOrder, secrets, consoleApi, portal]
+  const components: Component[] = [
+    system,
+    ...modulesInOrder,
+    secrets,
+    consoleApi,
+    portal,
+    prepared.repairs,
+  ]
   const metrics = assembleMetrics(foundation, components, identify)
   const routes = [...components, metrics].flatMap(({ routes = [] }) => routes)
   const declared = components.flatMap(({ endpoints = [] }) => endpoints)
-  const publicEndpoints = [...bindRoutes(routes), ...declared].map(foundation.readAfter)
+  const publicEndpoints = [...bindRoutes(routes), ...declared]
+    .map(foundation.readAfter)
+    .map(prepared.repairs.beforeReads)
   const act = createActing(prepared.administration, versioning.steps.actingVersion)
   const endpoints = [...publicEndpoints, ...bindActing(publicEndpoints, act)]
   const permissions = permissionsOf(endpoints)

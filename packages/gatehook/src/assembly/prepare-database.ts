@@ -8,6 +8,8 @@ import { SettableClock } from '../kernel/clock.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
 import { createIndexBuilder, type IndexBuilder } from '../resources/index-builds.ts'
 import { migrateService } from '../resources/migrate.ts'
+import { createRepairWork, type RepairWork } from '../resources/repair-work.ts'
+import { createRowRepairs } from '../resources/row-repairs.ts'
 import { listScopes } from '../resources/scopes.ts'
 import { type SeedCounts, seedService } from '../resources/seed.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
@@ -36,6 +38,8 @@ export interface PreparedDatabase {
   readonly keeper: ClockKeeper | undefined
   /** Creates indexes of tables in use while the service runs. */
   readonly indexes: IndexBuilder
+  /** Adds values to rows that nodes of another declaration write. */
+  readonly repairs: RepairWork
   /** The rows that unauthenticated callers read: live mode of the default customer (§6.10). */
   readonly publicScope: Scope
 }
@@ -91,6 +95,15 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     clock instanceof SettableClock ? clockKeeper({ db, clock, random, trail }) : undefined
   await keeper?.follow()
   const publicScope = await defaultScope(db, 'live')
+  const rowRepairs = createRowRepairs({ db, service, log })
+  // No other process writes, so the rows are complete before the first request.
+  if (!db.dialect.shared) while (((await rowRepairs?.repair()) ?? 0) > 0);
+  const repairs = createRepairWork({
+    repairs: db.dialect.shared ? rowRepairs : undefined,
+    clock,
+    log,
+    publicScope,
+  })
   return {
     service,
     versions,
@@ -103,6 +116,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     keeper,
     publicScope,
     indexes,
+    repairs,
   }
 }
 

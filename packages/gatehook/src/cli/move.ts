@@ -7,6 +7,7 @@ import { environmentMoveTarget, readConfig, secretFile } from '../config/environ
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
+import { listDerivations } from '../resources/derivation.ts'
 import { copyAdditions, migrateService } from '../resources/migrate.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { migrateEngine } from '../storage/migrate.ts'
@@ -57,7 +58,8 @@ async function runMove(input: Input): Promise<undefined> {
   const source = await openSource(config)
   try {
     const audit = await createAuditor(source, config)
-    const target = await openDatabase(to, { log, checksReferences: false })
+    const maintains = listDerivations(definition)
+    const target = await openDatabase({ url: to, maintains }, { log, checksReferences: false })
     try {
       const targetName = withoutPassword(to)
       const result = await asCommandError(() =>

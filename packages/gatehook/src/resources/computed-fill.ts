@@ -77,25 +77,38 @@ export async function fillComputedFields(
   }
 }
 
+/** Returns a function that computes the cells of stored fields from all cells of a row. */
+export function createCellComputer(
+  definition: ResourceDefinition,
+  service: ServiceDefinition,
+): (cells: readonly Value[]) => Value[] {
+  const { fields } = definition
+  const names = storedComputations(definition)
+  const writers = names.map((field) => cellWriter(fields[field]!))
+  const versions = service.versions.map((version) => version.name)
+  const newest = createShape(definition, versions, versions.at(-1)!, service.resources)
+  const decode = rowDecoder(definition)
+  const compute = createRowComputer(definition, newest)
+  return (cells) => {
+    const row = compute(decode(cells))
+    return writers.map((write, at) => write(row[names[at]!]))
+  }
+}
+
 /** Returns a function that computes the next rows. It returns undefined at the end. */
 function createBatchFill(db: Database, definition: ResourceDefinition, service: ServiceDefinition) {
   const { name, fields } = definition
   const columns = columnFields(fields)
   const names = storedComputations(definition)
-  const writers = names.map((field) => cellWriter(fields[field]!))
   const selection = `SELECT scope, id, ${selectTerms(columns, db.name)} FROM ${name}`
   // A request that changes the row meanwhile waits, or has changed it before.
   const readPage = createKeyPages(selection, ['scope', 'id'], { locks: true })
   const assignments = names.map((field) => `${field} = ?`).join(', ')
   const update = prepareStatement(`UPDATE ${name} SET ${assignments} WHERE scope = ? AND id = ?`)
-  const versions = service.versions.map((version) => version.name)
-  const newest = createShape(definition, versions, versions.at(-1)!, service.resources)
-  const decode = rowDecoder(definition)
-  const compute = createRowComputer(definition, newest)
+  const computeCells = createCellComputer(definition, service)
   const valuesOf = (id: Value, cells: readonly Value[]): Value[] => {
     try {
-      const row = compute(decode(cells))
-      return writers.map((write, at) => write(row[names[at]!]))
+      return computeCells(cells)
     } catch (error) {
       const { cause = error } = error as Error
       const reason = (cause as Error).message

@@ -14,6 +14,7 @@ import type { ResourceDefinition } from './resource.ts'
 import { columnsAddedBy } from './retired-columns.ts'
 import { fillSearchIndexes, findOutdatedIndexes, resetSearchIndexes } from './search-fill.ts'
 import { type MigrationOptions, orderByReference, type ServiceDefinition } from './service.ts'
+import { applyMarking, planMarking } from './stale-rows.ts'
 import { planTable, type TablePlan } from './table-plan.ts'
 
 /** Receives one line per change. */
@@ -29,6 +30,8 @@ interface PendingTable {
   readonly isSearchIndex?: boolean
   /** Whether the start computes fields of the rows. */
   readonly isComputedFill?: boolean
+  /** Whether the statements change the triggers that record rows without derived values. */
+  readonly isMarking?: boolean
 }
 
 /** A plan of statements that change no index. */
@@ -41,7 +44,8 @@ const planOf = (ddl: readonly string[]): TablePlan => ({
 
 /** Describes the pending changes of a table: its migrations, columns and indexes, or itself. */
 export function describePending(pending: PendingTable): readonly string[] {
-  const { table, plan, migrations, isSearchIndex, isComputedFill } = pending
+  const { table, plan, migrations, isSearchIndex, isComputedFill, isMarking } = pending
+  if (isMarking) return [`triggers of table ${table}`]
   if (isComputedFill) return [`computed fields of table ${table}`]
   if (isSearchIndex) return [`search index of table ${table}`]
   const suffix = table === '' ? '' : ` of table ${table}`
@@ -89,6 +93,9 @@ export async function planMigration(
     const { ddl, indexes, unusedIndexes, rejected } = plan
     if ([ddl, indexes, unusedIndexes, rejected].some((changes) => changes.length > 0))
       pending.push({ table: name, plan })
+  }
+  for (const { table, ddl } of await planMarking(db, db, service.resources)) {
+    if (ddl.length > 0) pending.push({ table, plan: planOf(ddl), isMarking: true })
   }
   for (const table of await listPendingFills(db)) {
     if (!service.resources.some(({ name }) => name === table)) continue
@@ -140,7 +147,8 @@ export async function migrateService(
     if (migration.table !== undefined) await applyMigration(db, service, migration, progress)
   }
   const pending = (await planMigration(db, service)).filter(
-    (change) => !change.migrations && !change.isSearchIndex && !change.isComputedFill,
+    ({ migrations, isSearchIndex, isComputedFill, isMarking }) =>
+      !migrations && !isSearchIndex && !isComputedFill && !isMarking,
   )
   const rejected = pending.flatMap(({ plan }) => plan.rejected)
   if (rejected.length > 0) {
@@ -157,6 +165,8 @@ export async function migrateService(
   for (const migration of migrations) {
     if (migration.table === undefined) await applyMigration(db, service, migration, progress)
   }
+  // Before the fills: rows that another process changes meanwhile are recorded.
+  await applyMarking(db, service.resources, progress)
   await fillComputedFields(db, service, progress)
   await fillSearchIndexes(db, service.resources, progress)
   if (!isDeferred) return NO_INDEX_CHANGES

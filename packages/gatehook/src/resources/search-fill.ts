@@ -8,11 +8,8 @@ import type { Database, Tx, Value } from '../storage/database.ts'
 import { createKeyPages } from '../storage/key-pages.ts'
 import { raw, sql } from '../storage/sql.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { createSearchIndex } from './search-index.ts'
+import { createSearchIndex, WORDS_RELEASE } from './search-index.ts'
 import { wordTable } from './table.ts'
-
-/** Increases when `wordsOf` returns other words, so that the start indexes all rows again. */
-const WORDS_RELEASE = 1
 
 /** The searched fields of each resource, and the key of the last indexed row; null: all rows. */
 const STATE_TABLE = 'gh_search_indexes'
@@ -49,11 +46,26 @@ export async function findOutdatedIndexes(
   resources: readonly ResourceDefinition[],
 ): Promise<ResourceDefinition[]> {
   const states = await readState(db)
-  return resources.filter((resource) => {
-    const state = states.get(resource.name)
-    if (resource.search.length === 0) return state !== undefined && state.fields !== ''
-    return state?.fields !== fieldsOf(resource) || !state.isComplete
-  })
+  const recorded = await listRecordedIndexes(db)
+  const outdated: ResourceDefinition[] = []
+  for (const resource of resources) {
+    const { name, search } = resource
+    const state = states.get(name)
+    if (search.length === 0) {
+      // Triggers record the rows that lack words (`stale-rows.ts`).
+      const isUnrecorded = state && state.fields !== '' && !recorded.has(`${name}?${state.fields}`)
+      if (isUnrecorded) outdated.push(resource)
+    } else if (state?.fields !== fieldsOf(resource) || !state.isComplete) outdated.push(resource)
+    else if ((await db.columns(wordTable(resource))).length === 0) outdated.push(resource)
+  }
+  return outdated
+}
+
+/** Returns the resource and the fields of each index whose missing rows triggers record. */
+async function listRecordedIndexes(db: Database): Promise<Set<string>> {
+  if ((await db.columns('gh_derivations')).length === 0) return new Set()
+  const rows = await db.arrays(sql`SELECT name FROM gh_derivations`)
+  return new Set(rows.map(([name]) => String(name).replaceAll('+', ' ')))
 }
 
 /** Lets the start index the rows of all resources again. */
@@ -91,7 +103,8 @@ async function beginIndex(db: Database, resource: ResourceDefinition): Promise<v
     if (stateColumns.length > 0 && !hasKey)
       await ddl(`ALTER TABLE ${STATE_TABLE} ADD COLUMN last_key ${text}`)
     const state = await tx.get(sql`SELECT fields FROM gh_search_indexes WHERE resource = ${name}`)
-    if (state?.fields === fields) return
+    const isPresent = search.length === 0 || (await db.columns(table)).length > 0
+    if (isPresent && state?.fields === fields) return
     await tx.run(sql`DELETE FROM gh_search_indexes WHERE resource = ${name}`)
     // Without a search the table stays: nodes of the previous declaration may still write to it.
     if (search.length > 0) {
@@ -128,7 +141,8 @@ async function fillIndex(
   const { name, search } = resource
   const index = createSearchIndex(resource)
   const select = `SELECT scope, id, ${search.join(', ')} FROM ${name}`
-  const readPage = createKeyPages(select, ['scope', 'id'])
+  // A change of the row meanwhile waits, so that its words come last.
+  const readPage = createKeyPages(select, ['scope', 'id'], { locks: true })
   let rows = 0
   for (;;) {
     const count = await db.write((tx) => fillBatch(tx, resource, index, readPage))

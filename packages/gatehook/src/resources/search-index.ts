@@ -11,6 +11,9 @@ import type { ResourceDefinition } from './resource.ts'
 import type { RowStore } from './store.ts'
 import { wordTable } from './table.ts'
 
+/** Increases when `wordsOf` returns other words, so that the start indexes all rows again. */
+export const WORDS_RELEASE = 1
+
 /** Returns the words of a row from the cells of its searched fields. */
 function wordsOfCells(cells: readonly Value[]): string[] {
   const words = new Set<string>()

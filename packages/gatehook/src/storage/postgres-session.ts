@@ -104,9 +104,13 @@ export async function openSessions(
   options: SessionsOptions,
 ): Promise<Sessions> {
   const { log, isSyncDelayed } = options
-  const { pooler, durability } = target
+  const { pooler, durability, maintains = [] } = target
   const synchronousCommit = isSyncDelayed ? 'off' : durability && COMMIT_MODES[durability]
-  const settings = synchronousCommit ? { synchronous_commit: synchronousCommit } : {}
+  const settings = {
+    ...(synchronousCommit && { synchronous_commit: synchronousCommit }),
+    // Triggers of resources read it (`resources/stale-rows.ts`).
+    ...(maintains.length > 0 && { 'gatehook.maintains': maintains.join(',') }),
+  }
   const hosts = createHosts(target.url, { pooler, settings })
   const guard = createTimelineGuard(log)
   // A pooler forwards no notifications and shares locks of sessions; the direct address does not.

@@ -140,6 +140,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     stamp: () => undefined,
     columns: (table) => columnsOf(sessions, table),
     indexes: (table) => indexesOf(sessions, table),
+    triggers: (table) => triggersOf(sessions, table),
     migrate: (...change) =>
       migrateWithShortWaits({ write: writeDdl(write), read: sessions.read }, ...change),
     validateConstraint: (...constraint) => track(validateConstraint(sessions, ...constraint)),
@@ -220,6 +221,13 @@ async function indexesOf(sessions: Sessions, table: string): Promise<string[]> {
     AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid)`
   const rows = (await sessions.read({ sql: '', text, values: [table] })) as Row[]
   return rows.map((row) => String(row.name)).sort()
+}
+
+async function triggersOf(sessions: Sessions, table: string): Promise<string[]> {
+  const text = `SELECT tgname AS name FROM pg_trigger
+    WHERE tgrelid = to_regclass(quote_ident($1)) AND NOT tgisinternal`
+  const rows = (await sessions.read({ sql: '', text, values: [table] })) as Row[]
+  return rows.map((row) => String(row.name))
 }
 
 /** Assumed for a table without statistics. */

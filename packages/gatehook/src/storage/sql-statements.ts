@@ -59,6 +59,7 @@ const KINDS: readonly (readonly [pattern: RegExp, lock: StatementLock])[] = [
   [/^CREATE INDEX CONCURRENTLY|^DROP INDEX CONCURRENTLY/i, lockOf('SHARE UPDATE EXCLUSIVE')],
   [/^CREATE (UNIQUE )?INDEX/i, lockOf('SHARE', 'writes')],
   [/^CREATE TABLE .*\bREFERENCES\b/i, lockOf('SHARE ROW EXCLUSIVE', 'writes')],
+  [/^CREATE TRIGGER/i, lockOf('SHARE ROW EXCLUSIVE', 'writes')],
   [/^CREATE\b/i, { lock: null, blocks: 'nothing' }],
   [/^(INSERT|UPDATE|DELETE)\b/i, lockOf('ROW EXCLUSIVE', 'changed rows')],
   [/^SELECT\b/i, lockOf('ACCESS SHARE')],

@@ -12,7 +12,14 @@ import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
 import { isBusy, translateSqliteError, type UniqueIndex } from './sqlite-errors.ts'
 import { closeFile, openFile } from './sqlite-file.ts'
 import { createLongReads } from './sqlite-long-reads.ts'
-import { columnsOf, dialect, indexesOf, sizeOf, uniqueIndexes } from './sqlite-schema.ts'
+import {
+  columnsOf,
+  dialect,
+  indexesOf,
+  sizeOf,
+  triggersOf,
+  uniqueIndexes,
+} from './sqlite-schema.ts'
 import { createSharedRead, type SharedRead } from './sqlite-shared-read.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
 import {
@@ -252,6 +259,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     async indexes(table) {
       return indexesOf(reader, table)
     },
+    triggers: async (table) => triggersOf(reader, table),
     migrate,
     async validateConstraint() {},
     async createIndexes(indexes) {

@@ -5,6 +5,7 @@ import { freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.
 import { openService } from '../../../../test/rig/service.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
+import { listDerivations } from '../../src/resources/derivation.ts'
 import { migrateService, planMigration } from '../../src/resources/migrate.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
 import { moveInstallation } from '../../src/storage/move/move.ts'
@@ -58,7 +59,9 @@ for (const [from, to] of [
     const url = await freshUrl(t, to)
     await origin.app.close()
     const source = await openDatabase(origin.url, { log: quietLog })
-    const target = await openDatabase(url, { log: quietLog, checksReferences: false })
+    const maintains = listDerivations(service.definition)
+    const address = { url, maintains }
+    const target = await openDatabase(address, { log: quietLog, checksReferences: false })
     try {
       await moveInstallation({
         source,

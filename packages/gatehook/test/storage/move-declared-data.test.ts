@@ -11,6 +11,7 @@ import { type Caller, openService, type TestApp } from '../../../../test/rig/ser
 import { f, job, resource, service } from '../../src/gatehook.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
+import { listDerivations } from '../../src/resources/derivation.ts'
 import { migrateService } from '../../src/resources/migrate.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
 import { moveInstallation } from '../../src/storage/move/move.ts'
@@ -72,7 +73,9 @@ const API = '/api/v1'
 async function move(_t: TestContext, { url: from }: TestApp, to: Kind): Promise<string> {
   const url = await freshUrl(_t, to)
   const source = await openDatabase(from, { log: quietLog })
-  const target = await openDatabase(url, { log: quietLog, checksReferences: false })
+  const maintains = listDerivations(shop.definition)
+  const address = { url, maintains }
+  const target = await openDatabase(address, { log: quietLog, checksReferences: false })
   try {
     await moveInstallation({
       source,

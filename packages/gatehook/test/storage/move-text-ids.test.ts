@@ -6,6 +6,7 @@ import { openService } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
+import { listDerivations } from '../../src/resources/derivation.ts'
 import { migrateService } from '../../src/resources/migrate.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
 import { moveInstallation } from '../../src/storage/move/move.ts'
@@ -33,7 +34,9 @@ const hotel = service({
 
 async function move(from: string, to: string): Promise<void> {
   const source = await openDatabase(from, { log: quietLog })
-  const target = await openDatabase(to, { log: quietLog, checksReferences: false })
+  const maintains = listDerivations(hotel.definition)
+  const address = { url: to, maintains }
+  const target = await openDatabase(address, { log: quietLog, checksReferences: false })
   try {
     await moveInstallation({
       source,

@@ -26,7 +26,7 @@ export type RowKey = readonly RowKeyValue[]
  * Tables of the move itself, the records of migrations that each database has applied, and the
  * figures of monitoring, which begin anew.
  */
-const OWN = /^gh_(move|monitoring_|migrations$|service_migrations$|service_additions$)/
+const OWN = /^gh_(move|monitoring_|migrations$|service_migrations$|service_additions$|derivations$)/
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 const list = (names: readonly string[]): string => names.map(quote).join(', ')
