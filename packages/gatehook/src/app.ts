@@ -84,16 +84,13 @@ export async function openApp(options: AppOptions): Promise<App> {
   const base = options.clock ?? wallClock
   const clock = config.testClock ? new SettableClock(base) : base
   makeDataFolder(config)
-  const { database, readAfter } = await openWithReplicas(config, options.service.definition, {
-    log,
-    clock: base,
-  })
+  const { database, ...reads } = await openWithReplicas(options, base)
   const address = createNodeAddress({ config, log })
   try {
     if (!options.clock) await checkServer(database, wallClock, log, config.durability)
     const { db, tracing } = await openTracing(config, options.release, database)
     const vault = await openVault(db, config, random)
-    const foundation = { ...options, random, clock, vault, db, tracing, readAfter }
+    const foundation = { ...options, random, clock, vault, db, tracing, ...reads }
     return await compose(foundation, address)
   } catch (error) {
     await database.close()
@@ -131,20 +128,11 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   })
   const portal = assemblePortal(foundation, modules, monitoring)
   const modulesInOrder = componentsOf(foundation, modules)
-  const components: Component[] = [
-    system,
-    ...modulesInOrder,
-    secrets,
-    consoleApi,
-    portal,
-    prepared.repairs,
-  ]
+  const components: Component[] = [system, ...modulesInOrder, secrets, consoleApi, portal]
   const metrics = assembleMetrics(foundation, components, identify)
   const routes = [...components, metrics].flatMap(({ routes = [] }) => routes)
   const declared = components.flatMap(({ endpoints = [] }) => endpoints)
-  const publicEndpoints = [...bindRoutes(routes), ...declared]
-    .map(foundation.readAfter)
-    .map(prepared.repairs.beforeReads)
+  const publicEndpoints = [...bindRoutes(routes), ...declared].map(prepared.withReads)
   const act = createActing(prepared.administration, versioning.steps.actingVersion)
   const endpoints = [...publicEndpoints, ...bindActing(publicEndpoints, act)]
   const permissions = permissionsOf(endpoints)

@@ -56,6 +56,8 @@ export interface Foundation extends AppOptions {
   readonly readAfter: (endpoint: Endpoint) => Endpoint
   /** Reads the state that other nodes change. */
   readonly poll: SharedPoll
+  /** Whether replicas serve the reads because no primary answers (decision 0057). */
+  readonly isPrimaryAway: () => boolean
   /** The events that this node has committed (`events/lost-events.ts`). */
   readonly recent: RecentItems<RecentEvent>
   /** The base of absolute links. With port 0 it is final once the server listens. */

@@ -4,6 +4,7 @@ import { type FirstRunResult, performFirstRun } from '../access/first-run.ts'
 import { createKeyVerifier, type KeyVerifier } from '../access/key-verifier.ts'
 import { findCustomer } from '../access/store.ts'
 import { type AuditTrail, openAuditTrail } from '../audit/trail.ts'
+import type { Endpoint } from '../http/call.ts'
 import { SettableClock } from '../kernel/clock.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
 import { createIndexBuilder, type IndexBuilder } from '../resources/index-builds.ts'
@@ -40,6 +41,8 @@ export interface PreparedDatabase {
   readonly indexes: IndexBuilder
   /** Adds values to rows that nodes of another declaration write. */
   readonly repairs: RepairWork
+  /** Lets an endpoint read from replicas, and repair rows first. */
+  readonly withReads: (endpoint: Endpoint) => Endpoint
   /** The rows that unauthenticated callers read: live mode of the default customer (§6.10). */
   readonly publicScope: Scope
 }
@@ -117,6 +120,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     publicScope,
     indexes,
     repairs,
+    withReads: (endpoint) => repairs.beforeReads(foundation.readAfter(endpoint)),
   }
 }
 

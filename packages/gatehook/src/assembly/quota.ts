@@ -2,7 +2,8 @@
 import { createQuota, type Quota } from '../quota/steps.ts'
 import type { Foundation } from './foundation.ts'
 
-export function assembleQuota({ config, db, clock }: Foundation): Quota {
-  const { rateLimit: rate } = config
-  return createQuota(db, clock, rate && { limit: rate.limit, windowMs: rate.windowS * 1000 })
+export function assembleQuota({ config, db, clock, isPrimaryAway }: Foundation): Quota {
+  const { rateLimit } = config
+  const rate = rateLimit && { limit: rateLimit.limit, windowMs: rateLimit.windowS * 1000 }
+  return createQuota({ db, clock, rate, isPrimaryAway })
 }

@@ -33,7 +33,7 @@ export interface SystemAssembly {
 
 export function assembleSystem(
   { db, log, clock, random, config, recent, release = 'unknown' }: Foundation,
-  { service, versions, keeper, keys, trail, indexes }: PreparedDatabase,
+  { service, versions, keeper, keys, trail, indexes, repairs }: PreparedDatabase,
   { list, perform, collections, isDraining, secrets, figures }: SystemAssembly,
 ): Component {
   const clockDifference = createClockDifference({ db, clock: wallClock, log })
@@ -83,12 +83,14 @@ export function assembleSystem(
     start() {
       trail.start()
       indexes.start()
+      repairs.start()
       if (keeper) stopClock = followClock(keeper, log)
       const report = reportLostEvents({ db, log, clock, random, trail, recent })
       stopPromotions = followPromotions({ db, log, report })
     },
     async stop() {
       await indexes.stop()
+      await repairs.stop()
       await stopClock()
       await stopPromotions()
       await keys.idle()

@@ -82,6 +82,14 @@ export const options = {
       'Standbys of PostgreSQL that serve reads of resources, if they contain all that the caller ' +
       'has written or seen.',
   }),
+  databaseReadOutageS: option({
+    env: 'GATEHOOK_DATABASE_READ_OUTAGE_S',
+    kind: kind.seconds(0, 3600),
+    fallback: '120',
+    sentence:
+      'How long the standbys of GATEHOOK_DATABASE_READ_URLS serve reads after a node has lost ' +
+      'the primary. A revocation that they lack takes effect at its end.',
+  }),
   durability: option({
     env: 'GATEHOOK_DURABILITY',
     kind: kind.oneOf(['local', 'replica']),

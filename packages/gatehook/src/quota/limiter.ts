@@ -114,6 +114,20 @@ export function createLocalLimiter(clock: Clock): Limiter {
   }
 }
 
+/** Returns a function that draws from counts in the memory of this node. */
+export function createLocalDraw(): DrawRequests {
+  const windows = new BoundedMap<string, readonly Slice[]>(MAX_KEYS)
+  return async (key, rate, nowMs, { least, most }) => {
+    const slices = currentSlices(windows.get(key) ?? NO_SLICES, nowMs)
+    const left = rate.limit - sumUsed(slices)
+    if (left < least) return { granted: 0, slices }
+    const granted = Math.min(most, left)
+    const used = addUse(rate, slices, nowMs, granted)
+    windows.set(key, used)
+    return { granted, slices: used }
+  }
+}
+
 /** Requests of a subject that this node has reserved. */
 interface Block {
   /** The use of all nodes when the block was drawn; the whole block counts as used. */

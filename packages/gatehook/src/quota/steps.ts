@@ -11,8 +11,10 @@ import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
 import {
+  createLocalDraw,
   createLocalLimiter,
   createSharedLimiter,
+  type DrawRequests,
   type RateLimit,
   type RateLimitVerdict,
 } from './limiter.ts'
@@ -47,10 +49,36 @@ interface NamedLimit extends RateLimit {
   readonly name: 'default' | 'customer'
 }
 
-/** Creates the steps. A null `rate` limits only customers with limits of their own. */
-export function createQuota(db: Database, clock: Clock, rate: QuotaRate | null): Quota {
+interface QuotaOptions {
+  readonly db: Database
+  readonly clock: Clock
+  /** Null limits only customers with limits of their own. */
+  readonly rate: QuotaRate | null
+  /** Whether the database stores nothing now. */
+  readonly isPrimaryAway: () => boolean
+}
+
+/** Draws from the database; from the memory of this node while the database stores nothing. */
+function createOutageDraw({ db, isPrimaryAway }: QuotaOptions): DrawRequests {
+  const [draw, drawLocally] = [createDraw(db), createLocalDraw()]
+  return async (...request) => {
+    if (isPrimaryAway()) return drawLocally(...request)
+    try {
+      return await draw(...request)
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== 'storage_unavailable') throw error
+      return drawLocally(...request)
+    }
+  }
+}
+
+/** Creates the steps. */
+export function createQuota(options: QuotaOptions): Quota {
+  const { db, clock, rate } = options
   const createLimiter = () =>
-    db.dialect.shared ? createSharedLimiter(clock, createDraw(db)) : createLocalLimiter(clock)
+    db.dialect.shared
+      ? createSharedLimiter(clock, createOutageDraw(options))
+      : createLocalLimiter(clock)
   // Separate, because unauthenticated callers choose addresses: they evict only each other.
   const [addresses, principals] = [createLimiter(), createLimiter()]
   const limitsByPrincipal = new WeakMap<Principal, readonly NamedLimit[]>()
