@@ -6,7 +6,7 @@ export interface Block {
   readonly text: string
 }
 
-function blocksOf(markdown: string): Block[] {
+export function blocksOf(markdown: string): Block[] {
   const blocks = markdown.matchAll(/^```([a-z]*)\n(.*?)^```$/gms)
   return [...blocks].map(([, language, text]) => ({ language: language!, text: text! }))
 }

@@ -27,7 +27,7 @@ export async function startHaproxy(nodes: readonly number[]): Promise<Haproxy> {
   const servers = nodes.map((node, n) => `  server node${n + 1} 127.0.0.1:${node}`)
   const ownText = text
     .replace(':8080', `127.0.0.1:${port}`)
-    .replace(/^ {2}server [\s\S]*/m, `${servers.join('\n')}\n`)
+    .replace(/(^ {2}server .*\n)+/gm, `${servers.join('\n')}\n`)
   await writeFile(file, ownText)
   const child: ChildProcess = spawn(PROGRAM!, ['-db', '-f', file], { stdio: 'ignore' })
   return {

@@ -182,6 +182,9 @@ const PRIMARY_POSITION = ofPostgres('SELECT pg_current_wal_insert_lsn()::text AS
 /** `flushed` contains every acknowledged commit, and a crash of the primary loses nothing of it. */
 const PRIMARY_POSITIONS = ofPostgres(`SELECT pg_current_wal_insert_lsn()::text AS position,
   pg_current_wal_flush_lsn()::text AS flushed`)
+/** Not a fault where the addresses name all hosts of a cluster. */
+const NO_STANDBY = 'the server of a replica is no standby'
+
 /** Null on a server that is no longer a standby. */
 const REPLICA_POSITION = ofPostgres(`SELECT CASE WHEN pg_is_in_recovery()
   THEN pg_last_wal_replay_lsn()::text END AS position`)
@@ -189,7 +192,7 @@ const REPLICA_POSITION = ofPostgres(`SELECT CASE WHEN pg_is_in_recovery()
 async function readPosition(reader: Reader, statement: Statement): Promise<bigint> {
   const row = await reader.get<{ position: string | null }>(statement)
   const position = parseLogPosition(row?.position ?? '')
-  if (position === undefined) throw storageUnavailable('a replica is not a standby')
+  if (position === undefined) throw storageUnavailable(NO_STANDBY)
   return position
 }
 
@@ -207,10 +210,14 @@ function createReplica(
   /** A position of the primary, and when it was current. */
   let target: { readonly position: bigint; readonly atMs: number } | undefined
   let failedUntilMs = Number.NEGATIVE_INFINITY
+  let hasFailed = false
   const fail = (error: unknown) => {
     replayed = -1n
     failedUntilMs = clock.elapsedMs() + FAILED_MS
-    log.warn({ err: error }, 'a replica cannot be read; the primary serves its reads')
+    const isExpected = error instanceof Failure && error.detail === NO_STANDBY
+    if (!hasFailed && !isExpected)
+      log.warn({ err: error }, 'a replica cannot be read; others serve its reads')
+    hasFailed = !isExpected
   }
   const ready = () =>
     (opening ??= open().then(
@@ -223,6 +230,8 @@ function createReplica(
   const position = async () => {
     const current = await readPosition(await ready(), REPLICA_POSITION)
     if (current > replayed) replayed = current
+    if (hasFailed) log.info('a replica can be read again')
+    hasFailed = false
     return current
   }
   return {
