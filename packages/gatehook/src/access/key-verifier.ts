@@ -59,7 +59,10 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
     key: string,
     before: CachedKey | undefined,
   ): Promise<CachedKey | undefined> => {
-    const row = parseApiKey(key) && (await store.findByHash(db, sha256(key)))
+    if (!parseApiKey(key)) return undefined
+    const hash = sha256(key)
+    const place = before ? placeOf(before.principal) : await store.findKeyByHash(db, hash)
+    const row = place && (await store.findVerification(db, place, hash))
     return row && toCachedKey(row, before?.lastUsedAt)
   }
   // By its text: a request with a cached key needs no hash.
@@ -94,7 +97,7 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
       if (!cachedKey || now - cachedKey.lastUsedAt < USE_INTERVAL_MS) return
       cachedKey.lastUsedAt = now
       const pendingWrite = db.write((tx) =>
-        store.updateLastUse(tx, principal.subject, now, now - USE_INTERVAL_MS),
+        store.updateLastUse(tx, placeOf(principal), now, now - USE_INTERVAL_MS),
       )
       background.add(pendingWrite, 'the last use of a key could not be stored')
     },
@@ -102,6 +105,9 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
     idle: background.idle,
   }
 }
+
+/** Returns the columns by which a statement finds the key of a principal. */
+const placeOf = ({ scope, subject }: Principal) => ({ scope, id: subject })
 
 function toCachedKey(row: store.VerificationRow, lastUsedAt = 0): CachedKey {
   const cidrs = JSON.parse(row.cidrs) as string[]

@@ -137,7 +137,7 @@ export async function writeKey(
     expires_at: input.expires_at ?? null,
   }
   await store.insertKey(tx, row)
-  await secrets.add(tx, row.id, key, now)
+  await secrets.add(tx, row, key, now)
   const detail = { name, customer, mode, scopes }
   await recordAudit(tx, { actor, action: 'key.create', target: row.id, detail }, admin)
   const newRow = { ...row, last_used_at: null }
@@ -176,7 +176,7 @@ export async function revokeKey(
     if (!row) throw new Failure('not_found')
     requireAdministratorFor(JSON.parse(row.scopes), { role })
     check?.(row)
-    await store.markRevoked(tx, id, admin.clock.now())
+    await store.markRevoked(tx, row, admin.clock.now())
     await recordAudit(tx, { actor, action: 'key.revoke', target: id }, admin)
     await recordKeyEvent(tx, admin, 'key.revoked', row)
     tx.afterCommit(admin.onChange)
@@ -205,8 +205,8 @@ export async function rollKey(
     }
     const key = generateApiKey(admin.random, row.mode)
     const hint = hintOf(key)
-    await secrets.replace(tx, id, key, now, overlapMs(overlap))
-    await store.setHint(tx, id, hint)
+    await secrets.replace(tx, row, key, now, overlapMs(overlap))
+    await store.setHint(tx, row, hint)
     const detail = { overlap_seconds: overlapMs(overlap) / 1000 }
     await recordAudit(tx, { actor, action: 'key.roll', target: id, detail }, admin)
     tx.afterCommit(admin.onChange)

@@ -28,14 +28,26 @@ export interface RotationOverlap {
 export const overlapMs = ({ overlap_seconds = DEFAULT_OVERLAP_S }: RotationOverlap): number =>
   overlap_seconds * 1000
 
+/** The key or client that has the secrets. */
+interface SecretOwner {
+  readonly id: string
+  readonly scope: number
+}
+
 interface SecretStore {
-  add(tx: Tx, owner: string, secret: string, nowMs: number): Promise<number>
+  add(tx: Tx, owner: SecretOwner, secret: string, nowMs: number): Promise<number>
   /**
    * Adds a secret; older ones expire after the overlap, at once for 0. Throws 409 `limit_reached`
    * while too many of them are still valid.
    */
-  replace(tx: Tx, owner: string, secret: string, nowMs: number, overlapMs: number): Promise<void>
-  deleteAll(tx: Tx, owner: string): Promise<number>
+  replace(
+    tx: Tx,
+    owner: SecretOwner,
+    secret: string,
+    nowMs: number,
+    overlapMs: number,
+  ): Promise<void>
+  deleteAll(tx: Tx, owner: SecretOwner): Promise<number>
 }
 
 interface SecretStoreOptions {
@@ -51,29 +63,31 @@ interface SecretStoreOptions {
 export function createSecretStore(options: SecretStoreOptions): SecretStore {
   const { table, ownerColumn, maxSecrets, limitMessage } = options
   const insert = prepareStatement(
-    `INSERT INTO ${table} (${ownerColumn}, hash, created_at) VALUES (?, ?, ?)`,
+    `INSERT INTO ${table} (${ownerColumn}, hash, scope, created_at) VALUES (?, ?, ?, ?)`,
   )
+  const owned = `scope = ? AND ${ownerColumn} = ?`
   const shorten = prepareStatement(
     `UPDATE ${table} SET expires_at = ?
-     WHERE ${ownerColumn} = ? AND (expires_at IS NULL OR expires_at > ?)`,
+     WHERE ${owned} AND (expires_at IS NULL OR expires_at > ?)`,
   )
   const deleteExpired = prepareStatement(
-    `DELETE FROM ${table} WHERE ${ownerColumn} = ? AND expires_at IS NOT NULL AND expires_at <= ?`,
+    `DELETE FROM ${table} WHERE ${owned} AND expires_at IS NOT NULL AND expires_at <= ?`,
   )
-  const count = prepareStatement(`SELECT COUNT(*) AS total FROM ${table} WHERE ${ownerColumn} = ?`)
-  const deleteAll = prepareStatement(`DELETE FROM ${table} WHERE ${ownerColumn} = ?`)
+  const count = prepareStatement(`SELECT COUNT(*) AS total FROM ${table} WHERE ${owned}`)
+  const deleteAll = prepareStatement(`DELETE FROM ${table} WHERE ${owned}`)
 
-  const add: SecretStore['add'] = (tx, owner, secret, nowMs) =>
-    tx.run(insert([owner, sha256(secret), nowMs]))
+  const add: SecretStore['add'] = (tx, { id, scope }, secret, nowMs) =>
+    tx.run(insert([id, sha256(secret), scope, nowMs]))
   return {
     add,
     async replace(tx, owner, secret, nowMs, overlapMs) {
-      await tx.run(shorten([nowMs + overlapMs, owner, nowMs + overlapMs]))
-      await tx.run(deleteExpired([owner, nowMs]))
-      const { total } = (await tx.get(count([owner])))!
+      const { id, scope } = owner
+      await tx.run(shorten([nowMs + overlapMs, scope, id, nowMs + overlapMs]))
+      await tx.run(deleteExpired([scope, id, nowMs]))
+      const { total } = (await tx.get(count([scope, id])))!
       if (Number(total) >= maxSecrets) throw new Failure('limit_reached', limitMessage)
       await add(tx, owner, secret, nowMs)
     },
-    deleteAll: (tx, owner) => tx.run(deleteAll([owner])),
+    deleteAll: (tx, { id, scope }) => tx.run(deleteAll([scope, id])),
   }
 }

@@ -53,9 +53,17 @@ export const updateCustomer = (
     contact_email = ${row.contact_email}, suspended = ${row.suspended},
     limits = ${row.limits} WHERE id = ${row.id}`)
 
-export const lockKey = (tx: Tx, id: string) =>
-  tx.lock<KeyRow>(sql`SELECT id, scope, customer, mode, name, scopes, cidrs, api_version, hint,
-    created_at, expires_at, last_used_at FROM gh_api_keys WHERE id = ${id} AND revoked_at IS NULL`)
+/** The columns by which a statement finds a key: its scope, then its id. */
+type KeyPlace = Pick<KeyRow, 'scope' | 'id'>
+
+/** Locks a key that is not revoked, by its id; `gh_api_key_secrets` leads to its scope. */
+export async function lockKey(tx: Tx, id: string): Promise<KeyRow | undefined> {
+  const place = await tx.get(sql`SELECT scope FROM gh_api_key_secrets WHERE key_id = ${id} LIMIT 1`)
+  if (!place) return undefined
+  return tx.lock<KeyRow>(sql`SELECT id, scope, customer, mode, name, scopes, cidrs, api_version,
+    hint, created_at, expires_at, last_used_at FROM gh_api_keys
+    WHERE scope = ${place.scope} AND id = ${id} AND revoked_at IS NULL`)
+}
 
 export const insertKey = (tx: Tx, row: Omit<KeyRow, 'last_used_at'>) =>
   tx.run(sql`INSERT INTO gh_api_keys (id, scope, customer, mode, name, scopes, cidrs, api_version,
@@ -63,21 +71,23 @@ export const insertKey = (tx: Tx, row: Omit<KeyRow, 'last_used_at'>) =>
     VALUES (${row.id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.name}, ${row.scopes},
             ${row.cidrs}, ${row.api_version}, ${row.hint}, ${row.created_at}, ${row.expires_at})`)
 
-export const setHint = (tx: Tx, id: string, hint: string) =>
-  tx.run(sql`UPDATE gh_api_keys SET hint = ${hint} WHERE id = ${id}`)
+export const setHint = (tx: Tx, { scope, id }: KeyPlace, hint: string) =>
+  tx.run(sql`UPDATE gh_api_keys SET hint = ${hint} WHERE scope = ${scope} AND id = ${id}`)
 
 export const updateKey = (tx: Tx, row: Omit<KeyRow, 'hint' | 'last_used_at'>) =>
   tx.run(sql`UPDATE gh_api_keys SET name = ${row.name}, scopes = ${row.scopes},
     cidrs = ${row.cidrs}, expires_at = ${row.expires_at}, api_version = ${row.api_version}
-    WHERE id = ${row.id}`)
+    WHERE scope = ${row.scope} AND id = ${row.id}`)
 
-export const markRevoked = (tx: Tx, id: string, now: number) =>
-  tx.run(sql`UPDATE gh_api_keys SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`)
+export const markRevoked = (tx: Tx, { scope, id }: KeyPlace, now: number) =>
+  tx.run(sql`UPDATE gh_api_keys SET revoked_at = ${now}
+    WHERE scope = ${scope} AND id = ${id} AND revoked_at IS NULL`)
 
 /** Stores the time of a use, unless another node has stored one after `beforeMs`. */
-export const updateLastUse = (tx: Tx, id: string, now: number, beforeMs: number) =>
+export const updateLastUse = (tx: Tx, { scope, id }: KeyPlace, now: number, beforeMs: number) =>
   tx.run(sql`UPDATE gh_api_keys SET last_used_at = ${now}
-    WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${beforeMs})`)
+    WHERE scope = ${scope} AND id = ${id}
+    AND (last_used_at IS NULL OR last_used_at <= ${beforeMs})`)
 
 export async function countKeys(from: Reader): Promise<number> {
   const row = await from.get(
@@ -123,12 +133,20 @@ export interface VerificationRow extends Row {
   readonly revoked_at: number | null
 }
 
+/** Returns the scope and id of the key with a secret of this hash; they never change. */
+export async function findKeyByHash(from: Reader, hash: Uint8Array): Promise<KeyPlace | undefined> {
+  const row = await from.get<{ scope: number; key_id: string }>(
+    sql`SELECT scope, key_id FROM gh_api_key_secrets WHERE hash = ${hash}`,
+  )
+  return row && { scope: row.scope, id: row.key_id }
+}
+
 /** Returns the columns that verify a key, also a revoked one, by the hash of its secret. */
-export const findByHash = (from: Reader, hash: Uint8Array) =>
+export const findVerification = (from: Reader, { scope, id }: KeyPlace, hash: Uint8Array) =>
   from.get<VerificationRow>(sql`SELECT k.id, k.name, k.scope, k.customer, k.mode, k.scopes, k.cidrs,
     k.api_version, k.expires_at, s.expires_at AS secret_expires_at, k.last_used_at, c.suspended,
     c.limits, k.revoked_at
-    FROM gh_api_key_secrets s
-    JOIN gh_api_keys k ON k.id = s.key_id
+    FROM gh_api_keys k
+    JOIN gh_api_key_secrets s ON s.scope = k.scope AND s.key_id = k.id
     JOIN gh_customers c ON c.id = k.customer
-    WHERE s.hash = ${hash}`)
+    WHERE k.scope = ${scope} AND k.id = ${id} AND s.hash = ${hash}`)

@@ -186,11 +186,11 @@ export function withMakerReview(tokens: Tokens, makers: Makers): Tokens {
     },
     async revokeClient(tx, scope, clientId) {
       await tokens.revokeClient(tx, scope, clientId)
-      await makers.clientChanged(tx, clientId)
+      await makers.clientChanged(tx, scope, clientId)
     },
-    async publishClientChange(tx, clientId) {
-      await tokens.publishClientChange(tx, clientId)
-      await makers.clientChanged(tx, clientId)
+    async publishClientChange(tx, scope, clientId) {
+      await tokens.publishClientChange(tx, scope, clientId)
+      await makers.clientChanged(tx, scope, clientId)
     },
   }
 }

@@ -156,7 +156,7 @@ export async function createClient(
     }
     await store.insertClient(tx, { ...row, scope })
     const secret = isPublic ? undefined : createSecret(admin.random)
-    if (secret) await secrets.add(tx, row.client_id, secret, now)
+    if (secret) await secrets.add(tx, { id: row.client_id, scope }, secret, now)
     const { name, mode } = row
     const detail = { name, customer, mode, scopes: values.scopes, public: isPublic }
     const entry = { actor: caller.actor, action: 'client.create', target: row.client_id, detail }
@@ -195,7 +195,7 @@ export async function updateClient(
     await store.updateClient(tx, updatedRow)
     const affectsTokens =
       updatedRow.scopes !== row.scopes || updatedRow.first_party !== row.first_party
-    if (affectsTokens) await admin.tokens.publishClientChange(tx, id)
+    if (affectsTokens) await admin.tokens.publishClientChange(tx, row.scope as Scope, id)
     await recordAudit(tx, { actor, action: 'client.update', target: id, detail: patch }, admin)
     tx.afterCommit(() => admin.evict(id))
     return clientTable.toJson(updatedRow)
@@ -212,7 +212,7 @@ export async function deleteClient(
     const row = await store.lockClient(tx, id)
     if (!row) throw new Failure('not_found')
     await store.markClientDeleted(tx, id, admin.clock.now())
-    await secrets.deleteAll(tx, id)
+    await secrets.deleteAll(tx, { id, scope: row.scope })
     await deleteConsentsAtClient(tx, id)
     await admin.tokens.revokeClient(tx, row.scope as Scope, id)
     await recordAudit(tx, { actor, action: 'client.delete', target: id }, admin)
@@ -236,7 +236,7 @@ export async function rotateSecret(
     if (!row) throw new Failure('not_found')
     if (row.public) throw new Failure('invalid_state', 'A public client has no secret.')
     const secret = createSecret(admin.random)
-    await secrets.replace(tx, id, secret, now, overlapMs(overlap))
+    await secrets.replace(tx, { id, scope: row.scope }, secret, now, overlapMs(overlap))
     const detail = { overlap_seconds: overlapMs(overlap) / 1000 }
     await recordAudit(tx, { actor, action: 'client.rotate_secret', target: id, detail }, admin)
     tx.afterCommit(() => admin.evict(id))

@@ -8,6 +8,7 @@ import { type Database, type Dialect, type Reader, StorageError, type Tx } from 
 import { type Migration, migrations } from './migrations.ts'
 import { partitionEmptyTables } from './partitions/conversion.ts'
 import { storeTimeline } from './postgres-timeline.ts'
+import { fillScopes } from './scopes-of-rows.ts'
 import { sql } from './sql.ts'
 import { alignTransactionEpoch } from './transaction-epoch.ts'
 
@@ -68,6 +69,7 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
       await storeTimeline(tx, ddl)
     }
   }, deps.onWait)
+  if (isComplete(available)) await fillScopes(db)
   return { applied, version: available.at(-1)?.number ?? 0 }
 }
 

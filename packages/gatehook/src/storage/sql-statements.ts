@@ -1,7 +1,4 @@
-/**
- * Splits SQL into statements, and classifies the locks that they take. Pure and linear. Contains no
- * parser: a statement with `BEGIN … END` inside, such as a trigger of SQLite, is split too early.
- */
+/** Splits SQL into statements, and classifies the locks that they take. Pure. */
 import type { Database } from './database.ts'
 
 const QUOTES = new Set(["'", '"'])
@@ -18,7 +15,8 @@ export function splitStatements(text: string): string[] {
   for (let at = 0; at < text.length; ) {
     const char = text[at]!
     if (char === ';') {
-      end()
+      if (isInsideTrigger(statement)) statement += char
+      else end()
       at++
       continue
     }
@@ -30,6 +28,12 @@ export function splitStatements(text: string): string[] {
   end()
   return statements
 }
+
+/** Whether a semicolon ends a statement in the body of a trigger of SQLite: `BEGIN …; END`. */
+const isInsideTrigger = (statement: string): boolean =>
+  /^\s*CREATE TRIGGER\b/i.test(statement) &&
+  /\sBEGIN\s/i.test(statement) &&
+  !/\sEND\s*$/i.test(statement)
 
 /** Returns the position after the quoted text, the comment or the character at `at`. */
 function endOfPart(text: string, at: number): number {

@@ -19,6 +19,13 @@ export function prepareStatement(text: string, sqlite = text): PreparedStatement
 }
 
 /**
+ * Prepares an upsert into a table whose primary key is `webhook_no`. PostgreSQL finds the row by
+ * the unique index that begins with the scope; SQLite's ON CONFLICT accepts no index with its key.
+ */
+export const prepareUpsert = (text: string): PreparedStatement =>
+  prepareStatement(text, text.replace('(scope, webhook_no) DO', '(webhook_no) DO'))
+
+/**
  * Returns the text for SQLite of a statement by scope and ids, which finds the rows by their ids:
  * `+` hides the scope from the planner. With the index of scope and id, each row takes two seeks.
  */

@@ -222,7 +222,7 @@ export interface Tokens {
   /** Revokes all tokens of a client, for good: its id must never be reused. */
   revokeClient(tx: Tx, scope: Scope, clientId: string): Promise<void>
   /** Applies changed permissions of a client to its access tokens, on each node within 2 s. */
-  publishClientChange(tx: Tx, clientId: string): Promise<void>
+  publishClientChange(tx: Tx, scope: Scope, clientId: string): Promise<void>
   /** Publishes a new signing key, which signs from the instant `signs_from` (ISO 8601, §4.6). */
   rotateSigningKey(actor: Actor): Promise<{ readonly kid: string; readonly signs_from: string }>
   /** `/auth/refresh`, `/auth/logout`, `/auth/logout-all`, `/auth/sessions` and the key set. */

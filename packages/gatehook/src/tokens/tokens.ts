@@ -89,7 +89,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     verifyAccessToken,
     isActive,
     resolveScopes,
-    publishClientChange: (tx, id) => publishNotice(tx, 'client_changed', id),
+    publishClientChange: (tx, _scope, id) => publishNotice(tx, 'client_changed', id),
     rotateSigningKey: keys.rotate,
     routes: tokenRoutes({
       db,

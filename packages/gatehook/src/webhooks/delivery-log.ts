@@ -167,8 +167,9 @@ export async function deliveryAt(
   call: Call,
   from: Reader,
 ): Promise<LoggedDelivery> {
-  const row = await findDelivery(from, call.principal!.scope, call.params.id!)
-  const registration = row && (await registrationOf(from, row.webhook_no))
+  const { scope } = call.principal!
+  const row = await findDelivery(from, scope, call.params.id!)
+  const registration = row && (await registrationOf(from, { scope, no: row.webhook_no }))
   if (!row || !registration) throw new Failure('not_found')
   const readable = readableTypes(types, call.principal!)
   if (readable?.includes(row.event_type) === false) throw new Failure('not_found')

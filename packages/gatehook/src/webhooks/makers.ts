@@ -34,7 +34,7 @@ export interface Makers {
   personChanged(tx: Tx, scope: Scope, subject: string): Promise<void>
   /** To be called when a person revoked the consent to a client. */
   consentEnded(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<void>
-  clientChanged(tx: Tx, clientId: string): Promise<void>
+  clientChanged(tx: Tx, scope: Scope, clientId: string): Promise<void>
   /** Stores the scopes of registrations from releases that stored none; returns how many. */
   fillScopes(): Promise<number>
 }
@@ -62,8 +62,8 @@ export function createMakers(deps: MakerDeps): Makers {
       const rows = await store.registrationsOfPerson(tx, scope, subject)
       for (const row of rows) if (row.client_id === clientId) await disable(deps, tx, row)
     },
-    async clientChanged(tx, clientId) {
-      const rows = await store.registrationsOfClient(tx, clientId)
+    async clientChanged(tx, scope, clientId) {
+      const rows = await store.registrationsOfClient(tx, scope, clientId)
       if (rows.length === 0) return
       const scopes = await clientScopes(tx, clientId)
       const ofPersons = rows.filter(({ subject }) => subject !== null)

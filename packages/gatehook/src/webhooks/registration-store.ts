@@ -15,7 +15,7 @@ const COLUMNS = `no, id, tag, scope, url, events, scopes, description, api_versi
 const WAKE_MAX = 500
 
 const byId = prepareStatement(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND id = ?`)
-const byNo = prepareStatement(`SELECT ${COLUMNS} FROM gh_webhooks WHERE no = ?`)
+const byNo = prepareStatement(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND no = ?`)
 const customer = prepareStatement('SELECT no FROM gh_customers WHERE no = ?')
 const ofCustomer = prepareStatement(
   `SELECT no FROM gh_webhooks WHERE scope IN (?, ?) AND deleted_at IS NULL
@@ -35,27 +35,31 @@ const update = prepareStatement(
      disabled_reason = ?, scopes = ?, subject = ?, client_id = ?, updated_at = ?,
      revision = revision + 1,
      health = CASE WHEN CAST(? AS BIGINT) = 0 THEN 0 WHEN health = 0 THEN 1 ELSE health END
-   WHERE no = ? RETURNING ${COLUMNS}`,
+   WHERE scope = ? AND no = ? RETURNING ${COLUMNS}`,
 )
 const clearHealth = prepareStatement(
   `UPDATE gh_webhooks SET first_failure_at = NULL, last_failure_at = NULL, parked_until = NULL
-   WHERE no = ?`,
+   WHERE scope = ? AND no = ?`,
 )
 const advanceRevision = prepareStatement(
-  'UPDATE gh_webhooks SET revision = revision + 1 WHERE no = ?',
+  'UPDATE gh_webhooks SET revision = revision + 1 WHERE scope = ? AND no = ?',
 )
 const markAsDeleted = prepareStatement(
   `UPDATE gh_webhooks SET deleted_at = ?, updated_at = ?, active = 0, revision = revision + 1
-   WHERE no = ?`,
+   WHERE scope = ? AND no = ?`,
 )
 const incrementRevision = prepareStatement(
-  'UPDATE gh_webhooks SET updated_at = ?, revision = revision + 1 WHERE no = ?',
+  'UPDATE gh_webhooks SET updated_at = ?, revision = revision + 1 WHERE scope = ? AND no = ?',
 )
 
 export const findRegistration = (from: Reader, scope: Scope, id: string) =>
   from.get<Registration>(byId([scope, id]))
 
-export const registrationOf = (from: Reader, no: number) => from.get<Registration>(byNo([no]))
+/** The columns by which a statement finds a registration. */
+export type RegistrationPlace = Pick<Registration, 'scope' | 'no'>
+
+export const registrationOf = (from: Reader, { scope, no }: RegistrationPlace) =>
+  from.get<Registration>(byNo([scope, no]))
 
 export const lockRegistration = (tx: Tx, scope: Scope, id: string) =>
   tx.lock<Registration>(byId([scope, id]))
@@ -99,48 +103,62 @@ export async function updateRegistration(
   row: Registration,
   now: number,
 ): Promise<Registration> {
-  const { url, events, description, api_version, active, disabled_reason, no } = row
+  const { url, events, description, api_version, active, disabled_reason } = row
   const maker = [row.scopes, row.subject, row.client_id]
   const settings = [url, events, description, api_version, active, disabled_reason]
-  const values = [...settings, ...maker, now, active, no]
+  const values = [...settings, ...maker, now, active, row.scope, row.no]
   return (await tx.get<Registration>(update(values)))!
 }
 
 /** Clears the health of a registration whose receiver is verified, and makes its deliveries due. */
-export async function clearFailures(tx: Tx, no: number, now: number): Promise<void> {
-  await tx.run(clearHealth([no]))
+export async function clearFailures(
+  tx: Tx,
+  { scope, no }: RegistrationPlace,
+  now: number,
+): Promise<void> {
+  await tx.run(clearHealth([scope, no]))
   await advanceDeliveries(tx, no, now)
 }
 
 /** Clears the health of an active registration; engines then close its circuit breaker. */
-export async function resumeRegistration(tx: Tx, no: number, now: number): Promise<void> {
-  await tx.run(advanceRevision([no]))
-  await clearFailures(tx, no, now)
+export async function resumeRegistration(
+  tx: Tx,
+  place: RegistrationPlace,
+  now: number,
+): Promise<void> {
+  await tx.run(advanceRevision([place.scope, place.no]))
+  await clearFailures(tx, place, now)
 }
 
-export const markDeleted = (tx: Tx, no: number, now: number) =>
-  tx.run(markAsDeleted([now, now, no]))
+export const markDeleted = (tx: Tx, { scope, no }: RegistrationPlace, now: number) =>
+  tx.run(markAsDeleted([now, now, scope, no]))
 
 /** Increments the revision, so that engines read the registration's secrets again. */
-export const markChanged = (tx: Tx, no: number, now: number) => tx.run(incrementRevision([now, no]))
+export const markChanged = (tx: Tx, { scope, no }: RegistrationPlace, now: number) =>
+  tx.run(incrementRevision([now, scope, no]))
 
 const liveOf = prepareStatement(
   `SELECT no, sealed, expires_at FROM gh_webhook_secrets
-   WHERE webhook_no = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY no`,
+   WHERE scope = ? AND webhook_no = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY no`,
 )
 const insertSecret = prepareStatement(
-  'INSERT INTO gh_webhook_secrets (webhook_no, sealed, created_at) VALUES (?, ?, ?) RETURNING no',
+  `INSERT INTO gh_webhook_secrets (scope, webhook_no, sealed, created_at) VALUES (?, ?, ?, ?)
+   RETURNING no`,
 )
-const fillSecret = prepareStatement('UPDATE gh_webhook_secrets SET sealed = ? WHERE no = ?')
+const fillSecret = prepareStatement(
+  'UPDATE gh_webhook_secrets SET sealed = ? WHERE scope = ? AND no = ?',
+)
 const expire = prepareStatement(
   `UPDATE gh_webhook_secrets SET expires_at = ?
-   WHERE webhook_no = ? AND (expires_at IS NULL OR expires_at > ?)`,
+   WHERE scope = ? AND webhook_no = ? AND (expires_at IS NULL OR expires_at > ?)`,
 )
 const dropExpired = prepareStatement(
-  'DELETE FROM gh_webhook_secrets WHERE webhook_no = ? AND expires_at <= ?',
+  'DELETE FROM gh_webhook_secrets WHERE scope = ? AND webhook_no = ? AND expires_at <= ?',
 )
-const dropOne = prepareStatement('DELETE FROM gh_webhook_secrets WHERE no = ?')
-const dropAll = prepareStatement('DELETE FROM gh_webhook_secrets WHERE webhook_no = ?')
+const dropOne = prepareStatement('DELETE FROM gh_webhook_secrets WHERE scope = ? AND no = ?')
+const dropAll = prepareStatement(
+  'DELETE FROM gh_webhook_secrets WHERE scope = ? AND webhook_no = ?',
+)
 
 const EMPTY = new Uint8Array()
 
@@ -151,42 +169,52 @@ interface StoredSecret {
 }
 
 /** Reads the secrets that have not expired, oldest first. */
-export const liveSecrets = (from: Reader, webhookNo: number, now: number) =>
-  from.all<StoredSecret>(liveOf([webhookNo, now]))
+export const liveSecrets = (from: Reader, { scope, no }: RegistrationPlace, now: number) =>
+  from.all<StoredSecret>(liveOf([scope, no, now]))
 
 /** Stores a secret. The encryption binds it to its row, so the row is inserted first. */
 export async function addSecret(
   tx: Tx,
   vault: Vault,
-  webhookNo: number,
+  { scope, no: webhookNo }: RegistrationPlace,
   secret: string,
   now: number,
 ): Promise<void> {
-  const { no } = (await tx.get<{ readonly no: number }>(insertSecret([webhookNo, EMPTY, now])))!
-  await tx.run(fillSecret([encryptSigningSecret(vault, no, secret), no]))
+  const values = [scope, webhookNo, EMPTY, now]
+  const { no } = (await tx.get<{ readonly no: number }>(insertSecret(values)))!
+  await tx.run(fillSecret([encryptSigningSecret(vault, no, secret), scope, no]))
 }
 
 /** Makes every secret expire at `until` at the latest; deletes expired ones. */
-export async function expireSecrets(tx: Tx, webhookNo: number, until: number, now: number) {
-  await tx.run(expire([until, webhookNo, until]))
-  await tx.run(dropExpired([webhookNo, now]))
+export async function expireSecrets(
+  tx: Tx,
+  { scope, no }: RegistrationPlace,
+  until: number,
+  now: number,
+): Promise<void> {
+  await tx.run(expire([until, scope, no, until]))
+  await tx.run(dropExpired([scope, no, now]))
 }
 
-export const dropSecret = (tx: Tx, no: number) => tx.run(dropOne([no]))
-export const dropSecrets = (tx: Tx, webhookNo: number) => tx.run(dropAll([webhookNo]))
+/** Deletes one secret by its own number. */
+export const dropSecret = (tx: Tx, scope: Scope, no: number) => tx.run(dropOne([scope, no]))
+export const dropSecrets = (tx: Tx, { scope, no }: RegistrationPlace) =>
+  tx.run(dropAll([scope, no]))
 
 const ofPerson = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND subject = ? AND deleted_at IS NULL`,
 )
 const ofClient = prepareStatement(
-  `SELECT ${COLUMNS} FROM gh_webhooks WHERE client_id = ? AND deleted_at IS NULL`,
+  `SELECT ${COLUMNS} FROM gh_webhooks
+   WHERE scope = ? AND client_id = ? AND deleted_at IS NULL`,
 )
 const withoutScopes = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_webhooks WHERE scopes IS NULL AND deleted_at IS NULL LIMIT 100`,
 )
 const copyScopes = prepareStatement(
   `UPDATE gh_webhook_topics SET scopes =
-     (SELECT w.scopes FROM gh_webhooks w WHERE w.no = gh_webhook_topics.webhook_no)
+     (SELECT w.scopes FROM gh_webhooks w
+      WHERE w.scope = gh_webhook_topics.scope AND w.no = gh_webhook_topics.webhook_no)
    WHERE scopes IS NULL`,
 )
 
@@ -202,8 +230,8 @@ export const customerWaker =
 export const registrationsOfPerson = (from: Reader, scope: Scope, subject: string) =>
   from.all<Registration>(ofPerson([scope, subject]))
 
-export const registrationsOfClient = (from: Reader, clientId: string) =>
-  from.all<Registration>(ofClient([clientId]))
+export const registrationsOfClient = (from: Reader, scope: Scope, clientId: string) =>
+  from.all<Registration>(ofClient([scope, clientId]))
 
 /** Reads registrations from releases that stored no scopes. */
 export const registrationsWithoutScopes = (from: Reader) =>

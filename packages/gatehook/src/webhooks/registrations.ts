@@ -100,7 +100,7 @@ export const lockRegistrationAt = (
 
 /** Returns the JSON text of a registration with the progress of its newest replay (§9.14). */
 export async function registrationText(from: Reader, row: Registration): Promise<string> {
-  const replay = await findReplay(from, row.no)
+  const replay = await findReplay(from, { scope: row.scope, webhook_no: row.no })
   const progress = replay && {
     kind: replay.kind,
     state: replay.outcome ?? 'running',
@@ -138,9 +138,9 @@ async function requireMatchingTag(call: Call, from: Reader, row: Registration): 
 export async function readLiveSecrets(
   { clock, vault }: Pick<WebhookContext, 'clock' | 'vault'>,
   from: Reader,
-  webhookNo: number,
+  place: store.RegistrationPlace,
 ): Promise<SigningSecret[]> {
-  const rows = await store.liveSecrets(from, webhookNo, clock.now())
+  const rows = await store.liveSecrets(from, place, clock.now())
   try {
     return rows.map(({ no, sealed }) => decryptSigningSecret(vault, no, sealed))
   } catch (error) {
@@ -194,7 +194,7 @@ export function createRegistration(
       ...maker,
     }
     const row = await store.insertRegistration(tx, newRow, now)
-    await store.addSecret(tx, vault, row.no, secret, now)
+    await store.addSecret(tx, vault, row, secret, now)
     await saveTopicsOf(tx, row)
     const detail = { host: hostOf(row.url), events: input.events }
     await recordOperation(context, tx, call, { action: 'create', id, detail })
@@ -233,7 +233,7 @@ export function changeRegistration(
     requireAuthority(context, call, row, patch)
     const url = patch.url ?? row.url
     if (url === row.url && !(patch.active && row.active === 0)) return
-    const secrets = await readLiveSecrets(context, context.db, row.no)
+    const secrets = await readLiveSecrets(context, context.db, row)
     const receiver = { scope: row.scope, url, secrets }
     const count = () => context.limits.countVerification(principal)
     await verifyReceiver(context, receiver, row.id, count)
@@ -255,7 +255,7 @@ export function changeRegistration(
     const now = clock.now()
     const patchedRow = applyPatch(context, row, patch, maker)
     const updatedRow = await store.updateRegistration(tx, patchedRow, now)
-    if (needsVerification) await store.clearFailures(tx, row.no, now)
+    if (needsVerification) await store.clearFailures(tx, row, now)
     await saveTopicsOf(tx, updatedRow)
     const { url: newUrl, ...others } = patch
     const detail = { ...(newUrl !== undefined && { host: hostOf(newUrl) }), ...others }
@@ -317,8 +317,8 @@ export function deleteRegistration(context: WebhookContext, call: Call): Promise
   return context.perform(call, async (tx) => {
     const row = await lockRegistrationAt(context, call, tx)
     await requireMatchingTag(call, tx, row)
-    await store.markDeleted(tx, row.no, context.clock.now())
-    await store.dropSecrets(tx, row.no)
+    await store.markDeleted(tx, row, context.clock.now())
+    await store.dropSecrets(tx, row)
     await saveTopicsOf(tx, { ...row, events: '[]' })
     const detail = { host: hostOf(row.url) }
     await recordOperation(context, tx, call, { action: 'delete', id: row.id, detail })
@@ -344,14 +344,14 @@ export function rotateSecret(
     const now = clock.now()
     const row = await lockRegistrationAt(context, call, tx)
     requireReadableRegistration(context, call.principal!, row)
-    await store.expireSecrets(tx, row.no, now + overlapMs(input), now)
-    const [oldest, ...others] = await store.liveSecrets(tx, row.no, now)
+    await store.expireSecrets(tx, row, now + overlapMs(input), now)
+    const [oldest, ...others] = await store.liveSecrets(tx, row, now)
     if (oldest && others.length >= OLD_SECRETS_MAX) {
       if (!input.force) throw new Failure('rotation_in_progress')
-      await store.dropSecret(tx, oldest.no)
+      await store.dropSecret(tx, row.scope, oldest.no)
     }
-    await store.addSecret(tx, vault, row.no, secret, now)
-    await store.markChanged(tx, row.no, now)
+    await store.addSecret(tx, vault, row, secret, now)
+    await store.markChanged(tx, row, now)
     const detail = { overlap_seconds: overlapMs(input) / 1000, force: input.force ?? false }
     await recordOperation(context, tx, call, { action: 'rotate_secret', id: row.id, detail })
     tx.afterCommit(() => context.wake([row.no]))

@@ -1,13 +1,19 @@
 /** SQL of replays: their progress, and the node that runs each. */
+import type { Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
-import { prepareStatement, sql } from '../storage/sql.ts'
+import { prepareStatement, prepareUpsert, sql } from '../storage/sql.ts'
 
 /** `recover` resends failed and exhausted deliveries, `replay` every event. */
 export type ReplayKind = 'replay' | 'recover'
 type ReplayOutcome = 'finished' | 'stopped'
 
-interface Replay {
+/** The columns by which a statement finds a replay. */
+interface ReplayPlace {
+  readonly scope: Scope
   readonly webhook_no: number
+}
+
+interface Replay extends ReplayPlace {
   readonly kind: ReplayKind
   readonly since: number
   /** JSON array of the event types to send: its caller may read them. */
@@ -31,59 +37,71 @@ export interface RunningReplay extends Replay {
   readonly limits: string
 }
 
-const COLUMNS = `r.webhook_no, r.kind, r.since, r.types, r.position, r.until_id, r.count, r.done,
-  r.started_at, r.ended_at, r.outcome, r.owner, r.beat`
+const COLUMNS = `r.scope, r.webhook_no, r.kind, r.since, r.types, r.position, r.until_id, r.count,
+  r.done, r.started_at, r.ended_at, r.outcome, r.owner, r.beat`
 const RUNNING_MAX = 1_000
 
 const byWebhook = prepareStatement(
-  `SELECT ${COLUMNS} FROM gh_webhook_replays r WHERE r.webhook_no = ?`,
+  `SELECT ${COLUMNS} FROM gh_webhook_replays r WHERE r.scope = ? AND r.webhook_no = ?`,
 )
-const upsert = prepareStatement(
+const upsert = prepareUpsert(
   `INSERT INTO gh_webhook_replays
-     (webhook_no, kind, since, types, position, until_id, count, started_at, ended_at, outcome)
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-   ON CONFLICT (webhook_no) DO UPDATE SET kind = excluded.kind, since = excluded.since,
+     (scope, webhook_no, kind, since, types, position, until_id, count, started_at, ended_at,
+      outcome)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+   ON CONFLICT (scope, webhook_no) DO UPDATE SET kind = excluded.kind, since = excluded.since,
      types = excluded.types, position = excluded.position, until_id = excluded.until_id,
      count = excluded.count, done = 0, started_at = excluded.started_at,
      ended_at = excluded.ended_at, outcome = excluded.outcome, owner = NULL, beat = 0`,
 )
 const allRunning = prepareStatement(
   `SELECT ${COLUMNS}, c.no AS customer_no, c.limits
-   FROM gh_webhook_replays r JOIN gh_webhooks w ON w.no = r.webhook_no
-   JOIN gh_customers c ON c.no = w.scope / 2
+   FROM gh_webhook_replays r JOIN gh_customers c ON c.no = r.scope / 2
    WHERE r.ended_at IS NULL ORDER BY r.webhook_no LIMIT ${RUNNING_MAX}`,
 )
 const advance = prepareStatement(
   `UPDATE gh_webhook_replays SET position = ?, done = done + ?,
      count = CASE WHEN done + ? > count THEN done + ? ELSE count END, beat = beat + 1
-   WHERE webhook_no = ?`,
+   WHERE scope = ? AND webhook_no = ?`,
 )
 const end = prepareStatement(
   `UPDATE gh_webhook_replays SET ended_at = ?, outcome = ?
-   WHERE webhook_no = ? AND ended_at IS NULL`,
+   WHERE scope = ? AND webhook_no = ? AND ended_at IS NULL`,
 )
 const setOwner = prepareStatement(
-  'UPDATE gh_webhook_replays SET owner = ?, beat = beat + 1 WHERE webhook_no = ?',
+  `UPDATE gh_webhook_replays SET owner = ?, beat = beat + 1
+   WHERE scope = ? AND webhook_no = ?`,
 )
 const incrementBeats = prepareStatement(
   'UPDATE gh_webhook_replays SET beat = beat + 1 WHERE owner = ? AND ended_at IS NULL',
 )
 const customer = prepareStatement('SELECT no FROM gh_customers WHERE no = ?')
 
-export const findReplay = (from: Reader, webhookNo: number) =>
-  from.get<Replay>(byWebhook([webhookNo]))
-export const lockReplay = (tx: Tx, webhookNo: number) => tx.lock<Replay>(byWebhook([webhookNo]))
+const placeOf = ({ scope, webhook_no }: ReplayPlace) => [scope, webhook_no]
+
+export const findReplay = (from: Reader, place: ReplayPlace) =>
+  from.get<Replay>(byWebhook(placeOf(place)))
+export const lockReplay = (tx: Tx, place: ReplayPlace) => tx.lock<Replay>(byWebhook(placeOf(place)))
 
 export type NewReplay = Pick<
   Replay,
-  'webhook_no' | 'kind' | 'since' | 'types' | 'position' | 'until_id' | 'count' | 'started_at'
+  | 'scope'
+  | 'webhook_no'
+  | 'kind'
+  | 'since'
+  | 'types'
+  | 'position'
+  | 'until_id'
+  | 'count'
+  | 'started_at'
 >
 
 /** Records a replay in place of the former one. A replay with nothing to send has finished. */
 export function saveReplay(tx: Tx, row: NewReplay): Promise<number> {
-  const { webhook_no, kind, since, types, position, until_id, count, started_at } = row
+  const { scope, webhook_no, kind, since, types, position, until_id, count, started_at } = row
   const endColumns = count === 0 ? [started_at, 'finished'] : [null, null]
   const values = [
+    scope,
     webhook_no,
     kind,
     since,
@@ -103,15 +121,15 @@ export const readRunningReplays = (from: Reader) => from.all<RunningReplay>(allR
 export const selectIsRunning = sql`EXISTS (SELECT 1 FROM gh_webhook_replays
   WHERE ended_at IS NULL)`
 
-export const advanceReplay = (tx: Tx, webhookNo: number, position: string, queued: number) =>
-  tx.run(advance([position, queued, queued, queued, webhookNo]))
+export const advanceReplay = (tx: Tx, place: ReplayPlace, position: string, queued: number) =>
+  tx.run(advance([position, queued, queued, queued, ...placeOf(place)]))
 
 /** Ends the replay of a registration. Returns 1 if it was running, otherwise 0. */
-export const endReplay = (tx: Tx, webhookNo: number, now: number, outcome: ReplayOutcome) =>
-  tx.run(end([now, outcome, webhookNo]))
+export const endReplay = (tx: Tx, place: ReplayPlace, now: number, outcome: ReplayOutcome) =>
+  tx.run(end([now, outcome, ...placeOf(place)]))
 
-export const takeReplay = (tx: Tx, webhookNo: number, node: string) =>
-  tx.run(setOwner([node, webhookNo]))
+export const takeReplay = (tx: Tx, place: ReplayPlace, node: string) =>
+  tx.run(setOwner([node, ...placeOf(place)]))
 /** Increments the counters of the replays that a node runs. */
 export const sendHeartbeat = (tx: Tx, node: string) => tx.run(incrementBeats([node]))
 /** Locks a customer, so that one node at a time claims its replays. */

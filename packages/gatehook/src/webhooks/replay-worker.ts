@@ -147,8 +147,8 @@ function createScheduler(deps: ReplayWorkerDeps) {
       const isAlive = ({ owner, webhook_no, beat }: store.RunningReplay) =>
         owner !== null && owner !== node && beats.get(webhook_no) !== beat
       if (ofCustomer.some(isAlive)) return
-      for (const { webhook_no, owner } of ofCustomer) {
-        if (owner !== node) await store.takeReplay(tx, webhook_no, node)
+      for (const replay of ofCustomer) {
+        if (replay.owner !== node) await store.takeReplay(tx, replay, node)
       }
     })
   const runBatch = async (replay: store.RunningReplay): Promise<void> => {
@@ -220,22 +220,22 @@ async function queueBatch(
   size: number,
 ): Promise<number> {
   const { db, clock, wake } = deps
-  const { webhook_no: no } = replay
-  const row = await registrationOf(db, no)
+  const { scope, webhook_no: no } = replay
+  const row = await registrationOf(db, { scope, no })
   const batch =
     row && row.deleted_at === null ? await readBatch(deps, replay, row, size) : undefined
   const queuedCount = await db.write(async (tx) => {
-    const current = await store.lockReplay(tx, no)
+    const current = await store.lockReplay(tx, replay)
     const isOwner = current?.owner === node && current.position === replay.position
     if (!isOwner || current.ended_at !== null || current.started_at !== replay.started_at) return 0
-    const currentRow = await registrationOf(tx, no)
+    const currentRow = await registrationOf(tx, { scope, no })
     if (!batch || !currentRow || currentRow.deleted_at !== null) {
-      await store.endReplay(tx, no, clock.now(), 'stopped')
+      await store.endReplay(tx, replay, clock.now(), 'stopped')
       return 0
     }
     const count = await batch.queue(tx, currentRow)
-    await store.advanceReplay(tx, no, batch.position, count)
-    if (batch.isLast) await store.endReplay(tx, no, clock.now(), 'finished')
+    await store.advanceReplay(tx, replay, batch.position, count)
+    if (batch.isLast) await store.endReplay(tx, replay, clock.now(), 'finished')
     return count
   })
   if (queuedCount > 0) wake([no])

@@ -76,8 +76,9 @@ export function startRecovery(
 /** Stops the replay or recovery. Deliveries that are queued stay queued. */
 export function stopReplay(context: ReplayContext, call: Call): Promise<Answer> {
   return context.perform(call, async (tx) => {
-    const { no, id } = await lockRegistrationAt(context, call, tx)
-    const stoppedCount = await endReplay(tx, no, context.clock.now(), 'stopped')
+    const { scope, no, id } = await lockRegistrationAt(context, call, tx)
+    const place = { scope, webhook_no: no }
+    const stoppedCount = await endReplay(tx, place, context.clock.now(), 'stopped')
     if (stoppedCount > 0) await recordOperation(context, tx, call, { action: 'stop_replay', id })
     return noContent()
   })
@@ -93,12 +94,12 @@ function start(context: ReplayContext, call: Call, request: ReplayRequest): Prom
   let replay: NewReplay | undefined
   const plan = async () => {
     const row = await registrationAt(context, call)
-    requireNoneRunning(await findReplay(db, row.no))
+    requireNoneRunning(await findReplay(db, { scope: row.scope, webhook_no: row.no }))
     replay = await planReplay(context, call, row, request)
   }
   const record = async (tx: Tx) => {
-    const { no, id } = await lockRegistrationAt(context, call, tx)
-    requireNoneRunning(await lockReplay(tx, no))
+    const { scope, no, id } = await lockRegistrationAt(context, call, tx)
+    requireNoneRunning(await lockReplay(tx, { scope, webhook_no: no }))
     const { count } = replay!
     await saveReplay(tx, { ...replay!, started_at: clock.now() })
     const detail = { since, count, ...(eventTypes && { event_types: eventTypes }) }
@@ -131,6 +132,7 @@ async function planReplay(
   const range = { row, types: new Set(types), position, until }
   const count = await (isReplay ? countEvents(context, range) : countFailed(context, range))
   return {
+    scope: row.scope,
     webhook_no: row.no,
     kind,
     since,

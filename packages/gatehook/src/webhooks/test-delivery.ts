@@ -41,8 +41,8 @@ export function sendTestDelivery(
   const send = async () => {
     const stored = await registrationAt(context, call)
     registration = { ...stored, api_version: api_version ?? stored.api_version }
-    const { no, tag, scope, url, api_version: version } = registration
-    const secrets = await readLiveSecrets(context, db, no)
+    const { tag, scope, url, api_version: version } = registration
+    const secrets = await readLiveSecrets(context, db, registration)
     await limits.countTest(call.principal!, registration.id)
     const collection = types.collections.get(type)
     const object = render(collection, types.sample(type), newest, effective(version))
@@ -87,7 +87,7 @@ async function resumeDeliveries(
 ): Promise<void> {
   const row = await lockRegistrationAt(context, call, tx)
   if (row.url !== url || row.active === 0) return
-  await store.resumeRegistration(tx, row.no, context.clock.now())
+  await store.resumeRegistration(tx, row, context.clock.now())
   const detail = { resume_deliveries: true }
   await recordOperation(context, tx, call, { action: 'update', id: row.id, detail })
   tx.afterCommit(() => context.wake([row.no]))

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
+import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { DecryptionError, Vault } from '../../src/kernel/secret.ts'
 import { sql } from '../../src/storage/sql.ts'
@@ -10,19 +11,26 @@ import { addSecret, liveSecrets } from '../../src/webhooks/registration-store.ts
 import { readLiveSecrets } from '../../src/webhooks/registrations.ts'
 import { openTokenNode } from '../tokens/token-node.ts'
 
+/** A registration of some customer. */
+const placeOf = (no: number) => ({ scope: 3 as Scope, no })
+
 const vault = new Vault('a secret that only tests know, long enough', systemRandom())
 const clock = { now: () => 1, elapsedMs: () => 1 }
 
 eachMigrated('the secret of one registration cannot sign for another', async (db) => {
-  await db.write((tx) => addSecret(tx, vault, 1, 'whsec_own', 1))
-  await db.write((tx) => addSecret(tx, vault, 2, 'whsec_foreign', 1))
-  assert.deepEqual(await readLiveSecrets({ clock, vault }, db, 1), [{ value: 'whsec_own' }])
-  const [foreign] = await liveSecrets(db, 2, 1)
+  await db.write((tx) => addSecret(tx, vault, placeOf(1), 'whsec_own', 1))
+  await db.write((tx) => addSecret(tx, vault, placeOf(2), 'whsec_foreign', 1))
+  assert.deepEqual(await readLiveSecrets({ clock, vault }, db, placeOf(1)), [
+    { value: 'whsec_own' },
+  ])
+  const [foreign] = await liveSecrets(db, placeOf(2), 1)
   await db.write((tx) =>
     tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${foreign!.sealed} WHERE webhook_no = 1`),
   )
-  await assert.rejects(readLiveSecrets({ clock, vault }, db, 1), { code: 'invalid_state' })
-  assert.deepEqual(await readLiveSecrets({ clock, vault }, db, 2), [{ value: 'whsec_foreign' }])
+  await assert.rejects(readLiveSecrets({ clock, vault }, db, placeOf(1)), { code: 'invalid_state' })
+  assert.deepEqual(await readLiveSecrets({ clock, vault }, db, placeOf(2)), [
+    { value: 'whsec_foreign' },
+  ])
 })
 
 eachMigrated('a signing key opens for its own id', async (db, t) => {

@@ -6,6 +6,7 @@ import type { TestApp } from '../../../../test/rig/service.ts'
 import { sealedColumns } from '../../src/assembly/secrets.ts'
 import { ConfigError } from '../../src/config/config.ts'
 import { claimRecord, encryptedResponses, storeResponse } from '../../src/idempotency/store.ts'
+import type { Scope } from '../../src/kernel/principal.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { addSecret } from '../../src/webhooks/registration-store.ts'
@@ -22,6 +23,9 @@ import {
   random,
   rotate,
 } from '../secrets/rotation.ts'
+
+/** A registration of some customer. */
+const placeOf = (no: number) => ({ scope: 3 as Scope, no })
 
 const clock = { now: () => 1, elapsedMs: () => 1 }
 
@@ -55,7 +59,7 @@ each('callers notice nothing, and old cursors end with the rotation', async (t, 
   const open = await nodesOn(t, kind)
   const before = await open(OLD)
   const held = await holdings(before)
-  await before.app.db.write((tx) => addSecret(tx, new Vault(OLD, random), 7, 'whsec_x', 1))
+  await before.app.db.write((tx) => addSecret(tx, new Vault(OLD, random), placeOf(7), 'whsec_x', 1))
   // The nodes restart with both secrets, in turn; the old secret encrypts meanwhile.
   const [first, second] = [await open(NEW, OLD), await open(NEW, OLD)]
   assert.equal(await countUnder(first.app, NEW_ID), 0)
@@ -98,7 +102,9 @@ each('callers notice nothing, and old cursors end with the rotation', async (t, 
     assert.deepEqual([other.status, other.body.error], [422, 'idempotency_key_reused'])
   }
   const vault = new Vault(NEW, random)
-  assert.deepEqual(await readLiveSecrets({ clock, vault }, after.app.db, 7), [{ value: 'whsec_x' }])
+  assert.deepEqual(await readLiveSecrets({ clock, vault }, after.app.db, placeOf(7)), [
+    { value: 'whsec_x' },
+  ])
   assert.deepEqual([await countUnder(after.app, OLD_ID), await countUnder(after.app, null)], [0, 0])
 })
 
@@ -191,8 +197,8 @@ each('values of earlier releases are rewritten, damaged ones are counted', async
   const { app } = await open(OLD)
   const vault = new Vault(OLD, random)
   await app.db.write(async (tx) => {
-    await addSecret(tx, vault, 7, 'whsec_x', 1)
-    await addSecret(tx, vault, 8, 'whsec_y', 1)
+    await addSecret(tx, vault, placeOf(7), 'whsec_x', 1)
+    await addSecret(tx, vault, placeOf(8), 'whsec_y', 1)
   })
   await asBefore(app.db, OLD)
   const both = await open(NEW, OLD)
@@ -204,7 +210,7 @@ each('values of earlier releases are rewritten, damaged ones are counted', async
   const done = await rotate(both.app)
   assert.deepEqual([done.values, done.unreadable], [named + 2, 1])
   const fresh = new Vault(NEW, random)
-  assert.deepEqual(await readLiveSecrets({ clock, vault: fresh }, app.db, 7), [
+  assert.deepEqual(await readLiveSecrets({ clock, vault: fresh }, app.db, placeOf(7)), [
     { value: 'whsec_x' },
   ])
   assert.equal(await countUnder(both.app, null), 1)
@@ -223,10 +229,16 @@ each('a rotation without the new secret, or after its end, changes nothing', asy
   const again = await rotate((await open(NEW, OLD)).app)
   assert.deepEqual([again.key_id, again.previous_key_id, again.values], [NEW_ID, null, 0])
   // A process that was suspended during the rotation commits a value of the old secret.
-  await only.app.db.write((tx) => addSecret(tx, new Vault(OLD, random), 7, 'whsec_late', 1))
+  await only.app.db.write((tx) =>
+    addSecret(tx, new Vault(OLD, random), placeOf(7), 'whsec_late', 1),
+  )
   const late = await rotate((await open(NEW, OLD)).app)
   assert.deepEqual([late.previous_key_id, late.values, late.unreadable], [null, 1, 0])
-  const secrets = await readLiveSecrets({ clock, vault: new Vault(NEW, random) }, only.app.db, 7)
+  const secrets = await readLiveSecrets(
+    { clock, vault: new Vault(NEW, random) },
+    only.app.db,
+    placeOf(7),
+  )
   assert.deepEqual(secrets, [{ value: 'whsec_late' }])
 })
 

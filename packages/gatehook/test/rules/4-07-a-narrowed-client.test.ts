@@ -12,7 +12,8 @@ const scopesOf = async ({ tokens }: TokenNode, jwt: string) => [
 eachNode('§4.7 tokens have at most the scopes of their client', async ([a, b]) => {
   const both = ['things:read', 'things:write']
   const setScopes = (scopes: string[]) => a.data.clients.set('cli_1', { ...clientData, scopes })
-  const publishChange = () => a.db.write((tx) => a.tokens.publishClientChange(tx, 'cli_1'))
+  const publishChange = () =>
+    a.db.write((tx) => a.tokens.publishClientChange(tx, login.scope, 'cli_1'))
   setScopes(both)
   await Promise.all([a.tokens.tick(), b.tokens.tick()])
   const { access_token: code } = await a.tokens.openSession({ ...login, clientId: 'cli_1' })
@@ -43,7 +44,7 @@ eachNode(
     const { access_token } = await a.tokens.openSession({ ...login, clientId: 'cli_1' })
     assert.equal((await scopesOf(b, access_token)).length, 2)
     a.data.clients.set('cli_1', { ...clientData, scopes: ['things:read'] })
-    await a.db.write((tx) => a.tokens.publishClientChange(tx, 'cli_1'))
+    await a.db.write((tx) => a.tokens.publishClientChange(tx, login.scope, 'cli_1'))
     b.time.pass(2_001)
     assert.deepEqual(await scopesOf(b, access_token), ['things:read'])
   },

@@ -1,7 +1,8 @@
 /**
- * Every statement of the request and delivery paths on PostgreSQL is bound to one scope, as
- * PostgreSQL's parser reads it. Requests go through the whole app, deliveries through the engine;
- * the test reads what the driver sends. Below are the tables in which statements find a scope.
+ * Every statement of the request and delivery paths on PostgreSQL that uses a table distributed by
+ * scope is bound to one scope, as PostgreSQL's parser reads it. Requests go through the whole app,
+ * deliveries through the engine; the test reads what the driver sends. Below are the tables in
+ * which statements find a scope.
  */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -17,6 +18,7 @@ import { DeliveryEngine } from '../../src/deliveries/engine.ts'
 import { engineStore } from '../../src/deliveries/engine-store.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
+import { tableKinds } from '../../src/storage/table-kinds.ts'
 import { type Hook, LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 type Path = 'request' | 'delivery'
@@ -27,12 +29,12 @@ type Path = 'request' | 'delivery'
  */
 const ROOTS: Readonly<Record<Path, Readonly<Record<string, string>>>> = {
   request: {
-    gh_api_keys: 'the hash of a key leads to its scope; its last use is stored by its id',
-    gh_audit: 'entries of the installation have no scope',
     gh_deliveries: 'the log of a registration, which the request has found by its scope',
   },
   delivery: {
     gh_deliveries: 'due deliveries of all customers by time, then by their number',
+    gh_webhook_outcomes: 'the summary of a registration by its number',
+    gh_webhook_secrets: 'the secrets of a registration by its number',
     gh_webhooks: 'the registration of a delivery by its number, and those that fail for days',
   },
 }
@@ -60,8 +62,33 @@ after(() => {
   pg.Client.prototype.query = query
 })
 
-const SCOPED = `SELECT DISTINCT table_name AS name FROM information_schema.columns
-  WHERE column_name = 'scope' AND table_schema = current_schema()`
+const TABLES = `SELECT c.relname AS name, EXISTS (SELECT 1 FROM pg_attribute
+    WHERE attrelid = c.oid AND attname = 'scope') AS "hasScope"
+  FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+    AND c.relkind IN ('r', 'p') AND NOT c.relispartition`
+
+interface StoredTable {
+  readonly name: string
+  readonly hasScope: boolean
+}
+
+const readTables = async ({ url }: TestApp): Promise<StoredTable[]> =>
+  (await queryAsAdmin(url, TABLES)).map(({ name, hasScope }) => ({ name, hasScope }))
+
+/** The tables of resources, and the indexes of their words. */
+const isOfResource = (name: string): boolean => !/^gh_(?!words_)/.test(name)
+
+test('every table of the engine has a kind, and a scope if it is distributed', async (t) => {
+  const tables = await readTables(await openService(t, 'postgres', { service: marketplace }))
+  const own = tables.filter(({ name }) => !isOfResource(name))
+  assert.deepEqual(
+    own.filter(({ name }) => !tableKinds[name]).map(({ name }) => name),
+    [],
+    'tables that storage/table-kinds.ts lacks',
+  )
+  const scopes = own.filter(({ name, hasScope }) => tableKinds[name] === 'scope' && !hasScope)
+  assert.deepEqual(scopes, [])
+})
 
 test('statements of requests and deliveries are bound to one scope', async (t) => {
   const service = await openService(t, 'postgres', { service: marketplace, ...LOCAL })
@@ -70,8 +97,10 @@ test('statements of requests and deliveries are bound to one scope', async (t) =
   await deliver(service)
   assert.ok(sent.request.size > 50, `${sent.request.size} statements of requests`)
   assert.ok(sent.delivery.size > 3, `${sent.delivery.size} statements of deliveries`)
-  const rows = await queryAsAdmin(service.url, SCOPED)
-  const scoped = new Set(rows.map(({ name }) => String(name)))
+  const tables = await readTables(service)
+  const isDistributed = ({ name, hasScope }: StoredTable) =>
+    isOfResource(name) ? hasScope : tableKinds[name] === 'scope'
+  const scoped = new Set(tables.filter(isDistributed).map(({ name }) => name))
   const unbound: string[] = []
   const unscoped = new Set<string>()
   for (const path of ['request', 'delivery'] as const) {
@@ -81,7 +110,7 @@ test('statements of requests and deliveries are bound to one scope', async (t) =
       if (binding.unbound.length > 0) unbound.push(`${path}, ${binding.unbound}: ${text}`)
     }
   }
-  t.diagnostic(`tables without a scope: ${[...unscoped].sort().join(', ')}`)
+  t.diagnostic(`tables that are not distributed: ${[...unscoped].sort().join(', ')}`)
   assert.deepEqual(unbound, [])
 })
 
