@@ -211,7 +211,9 @@ function createReplica(
   let target: { readonly position: bigint; readonly atMs: number } | undefined
   let failedUntilMs = Number.NEGATIVE_INFINITY
   let hasFailed = false
+  let isClosing = false
   const fail = (error: unknown) => {
+    if (isClosing) return
     replayed = -1n
     failedUntilMs = clock.elapsedMs() + FAILED_MS
     const isExpected = error instanceof Failure && error.detail === NO_STANDBY
@@ -257,6 +259,7 @@ function createReplica(
       }
     },
     async close() {
+      isClosing = true
       await opening?.then((db) => db.close()).catch(() => undefined)
     },
   }
