@@ -10,9 +10,15 @@ import { pollSecretState } from '../secrets/vault-sync.ts'
 import type { Database } from '../storage/database.ts'
 import type { PolledValue } from '../storage/shared-poll.ts'
 import type { AttemptReport } from './attempt-feed.ts'
-import { CHANNEL, type EngineSettings } from './host.ts'
+import type { EngineSettings } from './host.ts'
 import { type DeliveryFigures, NO_FIGURES } from './metrics.ts'
-import { encodeWakeUp, type ResendRequest, type WakeDeliveries, type WakeUp } from './wake-up.ts'
+import {
+  CHANNEL,
+  encodeWakeUp,
+  type ResendRequest,
+  type WakeDeliveries,
+  type WakeUp,
+} from './wake-up.ts'
 
 interface DeliveriesDeps {
   readonly db: Database

@@ -29,7 +29,7 @@ import type { DeliveryFigures } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import { signedPost } from './signature.ts'
 import { traceDeliveries, tracePost } from './traced-post.ts'
-import { decodeWakeUp, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
+import { CHANNEL, decodeWakeUp, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
 
 /** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
@@ -87,9 +87,6 @@ const SYNC_AFTER_MS = 10
 const IDLE_SCAN_MS = 10_000
 const isNotified = ({ pooler, directUrl }: DatabaseTarget): boolean =>
   pooler === undefined || directUrl !== undefined
-
-/** The channel on which nodes notify each other of deliveries. */
-export const CHANNEL = 'gatehook_deliveries'
 
 const connectionsOf = ({ connections }: DatabaseTarget) => ({
   transactions: connections?.deliveries ?? CONNECTIONS,

@@ -1,5 +1,8 @@
 /** The messages that wake the engines of this node and of the others. Pure. */
 
+/** The channel on which nodes notify each other of deliveries. */
+export const CHANNEL = 'gatehook_deliveries'
+
 /** A delivery that a caller resends: an open circuit breaker does not delay its next attempt. */
 export interface ResendRequest {
   readonly webhookNo: number
