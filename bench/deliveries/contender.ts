@@ -49,7 +49,9 @@ async function runEngine(): Promise<Measured> {
   const args = [databaseUrl, url, registrations!, events]
   const filler = fork(new URL('fill.ts', import.meta.url), args, { execArgv: [] })
   await new Promise((resolve) => filler.once('exit', resolve))
-  const host = await openEngineHost(engineSettings(databaseUrl), createLog({ level: 'warn' }))
+  const host = await openEngineHost(engineSettings(databaseUrl), {
+    log: createLog({ level: 'warn' }),
+  })
   const result = await whenWarm(Promise.resolve())
   await host.stop(1_000)
   await rm(folder, { recursive: true, force: true })

@@ -50,7 +50,10 @@ if (noisy) {
   await recordMany(db, [await addCustomer(db, 'flooded', flooded!.url)], FLOOD)
 }
 const [clock, random] = [wallClock, systemRandom()]
-const engine = await startEngineThread({ ...engineSettings(databaseUrl), rate }, log)
+const engine = await startEngineThread({ ...engineSettings(databaseUrl), rate }, log, {
+  onAttempts: () => {},
+  onJobsDue: () => {},
+})
 const render = (_: unknown, object: string) => object
 const effective = (version: string) => version
 const coveredBy = () => undefined

@@ -17,7 +17,7 @@ export async function openEngine(databaseUrl: string, count: number, receiver: s
   let host: EngineHost | undefined
   return {
     async start() {
-      host = await openEngineHost(engineSettings(databaseUrl), log)
+      host = await openEngineHost(engineSettings(databaseUrl), { log })
     },
     async stop() {
       await host?.stop(1_000)

@@ -228,7 +228,7 @@ async function composeModules(
     lifetimes: { idleS: config.refreshTokenTtlS, absoluteS: config.refreshTokenMaxS },
     issuer: publicUrl,
   })
-  const deliveries = assembleDeliveries(foundation, { catalog, types, onAttempts })
+  const deliveries = assembleDeliveries(foundation, { catalog, types, onAttempts, late })
   const jobs = assembleJobs(foundation, { catalog, record, enqueue, list, perform })
   const versioning = await openVersions({
     db,

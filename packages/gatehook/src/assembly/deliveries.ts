@@ -9,6 +9,7 @@ import type { EventAccess } from '../events/event-access.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { listEventHandlers } from '../resources/job-handlers.ts'
 import type { Component, Foundation } from './foundation.ts'
+import type { LateCalls } from './late-calls.ts'
 import { tracingSettings } from './tracing.ts'
 
 export interface DeliveryAssembly {
@@ -16,19 +17,20 @@ export interface DeliveryAssembly {
   readonly types: EventAccess
   /** Receives the attempts of this node. */
   readonly onAttempts: (report: AttemptReport) => void
+  readonly late: Pick<LateCalls, 'wakeJobs'>
 }
 
 /** Throws when the file of `GATEHOOK_WEBHOOK_CA` cannot be read. */
 export function assembleDeliveries(
   { config, db, log, vault, delivers = true, release = '0' }: Foundation,
-  { catalog, types, onAttempts }: DeliveryAssembly,
+  { catalog, types, onAttempts, late }: DeliveryAssembly,
 ): Deliveries & Component {
   const { deliveryRate: rate, webhookCa } = config
   const deliveries = createDeliveries({
     db,
     log,
     delivers,
-    onAttempts,
+    listeners: { onAttempts, onJobsDue: late.wakeJobs },
     settings: {
       database: databaseTarget(config),
       masterSecrets: readMasterSecrets(config) ?? vault.masterSecrets(),

@@ -1,4 +1,5 @@
 /** Assembles background work of the service: the runner of this node, its routes and figures. */
+import { CHANNEL, JOBS_DUE } from '../deliveries/wake-up.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { runDueJobs } from '../jobs/due-jobs.ts'
@@ -49,7 +50,21 @@ export function assembleJobs(
   const createRunner = (nudge: () => void) =>
     new NodeJobRunner({ db, clock, random, log, enqueue, handlers, nudge })
   const nudge = () => loop?.nudge()
+  let isNotifying = false
+  const notifyRunners = () => {
+    if (isNotifying) return
+    isNotifying = true
+    // One message serves all transactions that commit in this turn of the event loop.
+    setImmediate(() => {
+      isNotifying = false
+      db.notify(CHANNEL, JOBS_DUE).catch((error: unknown) =>
+        log.debug({ err: error }, 'other nodes were not notified; their polls find the jobs'),
+      )
+    })
+  }
   const wake = () => {
+    if (!isDeclared) return
+    if (!delivers) return notifyRunners()
     runner?.wake()
     setImmediate(nudge)
   }

@@ -18,7 +18,7 @@ export interface LateCalls {
   livingVersion(version: string): string
   /** Wakes the delivery engine for registrations, by number, on this node or another. */
   readonly wakeDeliveries: WakeDeliveries
-  /** Wakes the runner of jobs of this node. */
+  /** Wakes the runner of jobs of this node; a node that runs none notifies the others. */
   readonly wakeJobs: () => void
   readonly revokeSessionsOfPerson: Tokens['revokeSessionsOfPerson']
   /** Evicts a person whose row has changed from this node's cache. */

@@ -26,8 +26,15 @@ interface DeliveriesDeps {
   /** Whether this node sends. */
   readonly delivers: boolean
   readonly settings: EngineSettings
+  readonly listeners: EngineListeners
+}
+
+/** Receives what the engine reports to the main thread. */
+export interface EngineListeners {
   /** Receives the attempts of this node, each second. */
-  readonly onAttempts?: (report: AttemptReport) => void
+  readonly onAttempts: (report: AttemptReport) => void
+  /** Called when another node has stored a job that is due. */
+  readonly onJobsDue: () => void
 }
 
 export interface Deliveries {
@@ -70,7 +77,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     figures: () => thread?.figures() ?? NO_FIGURES,
     polled: deps.delivers ? [pollSecretState(async () => thread?.syncSecrets() ?? false)] : [],
     async start() {
-      if (deps.delivers) thread = await startEngineThread(settings, log, deps.onAttempts)
+      if (deps.delivers) thread = await startEngineThread(settings, log, deps.listeners)
     },
     async stop() {
       await thread?.stop(DRAIN_LIMIT_MS)
@@ -93,6 +100,7 @@ export type FromWorker =
   | { readonly log: string }
   | { readonly figures: DeliveryFigures }
   | { readonly attempts: AttemptReport }
+  | { readonly jobsDue: true }
 
 interface EngineThread {
   wake(wakeUp: WakeUp): void
@@ -112,7 +120,7 @@ const RESTART_MAX_MS = 30_000
 export async function startEngineThread(
   settings: EngineSettings,
   log: Log,
-  onAttempts: (report: AttemptReport) => void = () => {},
+  { onAttempts, onJobsDue }: EngineListeners,
 ): Promise<EngineThread> {
   let figures = NO_FIGURES
   let worker: Worker | undefined
@@ -129,6 +137,7 @@ export async function startEngineThread(
       thread.on('message', (message: FromWorker) => {
         if ('log' in message) return relayLog(log, message.log)
         if ('attempts' in message) return onAttempts(message.attempts)
+        if ('jobsDue' in message) return onJobsDue()
         if ('figures' in message) figures = message.figures
         else resolve()
       })

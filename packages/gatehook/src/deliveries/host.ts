@@ -29,7 +29,7 @@ import type { DeliveryFigures } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import { signedPost } from './signature.ts'
 import { traceDeliveries, tracePost } from './traced-post.ts'
-import { CHANNEL, decodeWakeUp, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
+import { CHANNEL, decodeWakeUp, JOBS_DUE, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
 
 /** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
@@ -93,8 +93,23 @@ const connectionsOf = ({ connections }: DatabaseTarget) => ({
   reads: Math.min(connections?.reads ?? CONNECTIONS, CONNECTIONS),
 })
 
+/** The outbox checked the scopes of a type that is no longer declared. */
+const coverageOf =
+  ({ coverage }: EngineSettings) =>
+  (type: string): readonly string[] | undefined =>
+    Object.hasOwn(coverage, type) ? coverage[type] : undefined
+
+interface EngineHostDeps {
+  readonly log: Log
+  /** Called when another node has stored a job that is due. */
+  readonly onJobsDue?: () => void
+}
+
 /** Opens the engine and starts it. Throws `StorageError` when the database cannot be opened. */
-export async function openEngineHost(settings: EngineSettings, log: Log): Promise<EngineHost> {
+export async function openEngineHost(
+  settings: EngineSettings,
+  { log, onJobsDue = () => {} }: EngineHostDeps,
+): Promise<EngineHost> {
   const random = systemRandom()
   const clock = settings.testClock ? new SettableClock(wallClock) : wallClock
   const vault = new Vault(settings.masterSecrets, random)
@@ -117,9 +132,7 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   if (settings.ca !== undefined) await transport.open()
   let wake = (_wakeUp: WakeUp) => {}
   let nudge = () => {}
-  // The outbox checked the scopes of a type that is no longer declared.
-  const coveredBy = (type: string) =>
-    Object.hasOwn(settings.coverage, type) ? settings.coverage[type] : undefined
+  const coveredBy = coverageOf(settings)
   const outbox = createOutbox({
     clock,
     render: (_, object) => object, // the engine's own events have one shape
@@ -160,9 +173,11 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
       .wake(webhookNos, resends)
       .then(loop.nudge, (error) => log.warn({ err: error }, 'a wake-up of the engine failed'))
   }
-  const stopListening = await db.listen(CHANNEL, (message) =>
-    message === LEASES_CHANGED ? loop.renewLeases() : wake(decodeWakeUp(message)),
-  )
+  const stopListening = await db.listen(CHANNEL, (message) => {
+    if (message === LEASES_CHANGED) loop.renewLeases()
+    else if (message === JOBS_DUE) onJobsDue()
+    else wake(decodeWakeUp(message))
+  })
   return {
     wake,
     syncSecrets: secretSync.request,

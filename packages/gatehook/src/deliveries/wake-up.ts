@@ -36,6 +36,9 @@ export function encodeWakeUp({ webhookNos, resends }: WakeUp): string {
 /** The message of `CHANNEL` after customers moved to another node, or became free. */
 export const LEASES_CHANGED = 'leases'
 
+/** The message of `CHANNEL` after a node that runs no jobs has stored one. */
+export const JOBS_DUE = 'jobs'
+
 /** Decodes a message of `CHANNEL`; ignores other text. */
 export function decodeWakeUp(message: string): WakeUp {
   const webhookNos: number[] = []
