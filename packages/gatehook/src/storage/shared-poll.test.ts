@@ -13,13 +13,16 @@ const log = { warn() {} } as unknown as Log
 function openPoll(t: TestContext, { shared = true } = {}) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const time = { now: 0, elapsedMs: 0 }
-  const answers: { value: Value; error?: Error } = { value: 1 }
+  const answers: { value: Value; error?: Error; pending?: PromiseWithResolvers<void> } = {
+    value: 1,
+  }
   const counts = { polls: 0 }
   const received: Value[] = []
   const db = {
     dialect: { shared },
     async arrays() {
       counts.polls++
+      await answers.pending?.promise
       if (answers.error) throw answers.error
       return [[answers.value]]
     },
@@ -78,11 +81,23 @@ test('a request continues when the poll fails, and the node says so', async (t) 
   assert.equal(poll.check(), undefined)
   answers.error = new Error('no connection')
   await pass(5_000)
-  await poll.refresh()
   assert.match(poll.check()!, /does not respond/)
+  assert.equal(poll.refresh(), undefined, 'no request waits')
   delete answers.error
-  await poll.refresh()
+  await pass(1_000)
   assert.equal(poll.check(), undefined)
+})
+
+test('no request waits for a poll that has lasted for a second', async (t) => {
+  const { poll, answers, time, pass } = openPoll(t)
+  await pass(1_000)
+  time.elapsedMs += 3_000
+  answers.pending = Promise.withResolvers<void>()
+  const first = poll.refresh()
+  time.elapsedMs += 1_000
+  assert.equal(poll.refresh(), undefined)
+  answers.pending.resolve()
+  await first
 })
 
 test('a jump of the test clock makes a poll due at once', async (t) => {

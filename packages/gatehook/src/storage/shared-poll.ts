@@ -19,6 +19,8 @@ const IDLE_AFTER_MS = 10_000
 const STALE_MS = 1_500
 /** A jump of the test clock that makes a poll due: work follows it within a second (§12.6). */
 const JUMP_MS = 1_000
+/** A request waits for a poll for at most this time, and for none while polls fail. */
+const WAIT_MAX_MS = 1_000
 const CHECK_MS = 250
 const FAILURE = 'the state that other nodes change could not be read'
 
@@ -38,7 +40,10 @@ export interface PolledValue {
 export interface SharedPoll {
   /** Polls. Concurrent callers share a poll. Rejects if the database does. */
   poll(): Promise<void>
-  /** Polls if the last poll is too old for a request; undefined if it is recent. Never rejects. */
+  /**
+   * Polls if the last poll is too old for a request. Undefined: the request need not wait, or
+   * should not, because the database does not respond. Never rejects.
+   */
   refresh(): Promise<void> | undefined
   /** Says that the last poll failed. */
   check(): string | undefined
@@ -102,7 +107,9 @@ export function createSharedPoll({ db, clock, log }: SharedPollDeps): SharedPoll
     refresh() {
       if (!stopInterval) return undefined
       usedMs = clock.elapsedMs()
-      return usedMs - readMs < STALE_MS ? undefined : poll().catch(() => undefined)
+      const isHanging = current !== undefined && usedMs - lastPoll.elapsedMs >= WAIT_MAX_MS
+      if (usedMs - readMs < STALE_MS || isFailing || isHanging) return undefined
+      return resolveWithin(WAIT_MAX_MS, poll())
     },
     check: () => (isFailing ? 'The database does not respond.' : undefined),
     start(polledValues) {
@@ -120,3 +127,14 @@ export function createSharedPoll({ db, clock, log }: SharedPollDeps): SharedPoll
     },
   }
 }
+
+/** Resolves when the work has ended, or failed, or after `limitMs`. */
+const resolveWithin = (limitMs: number, work: Promise<void>): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, limitMs)
+    const end = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    work.then(end, end)
+  })
