@@ -1,4 +1,4 @@
-/** Global setup of `npm test`: what all files of a run share. `modules.ts` loads the modules. */
+/** Global setup of `npm test`: server, templates and modules of all files (`modules.ts`). */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
