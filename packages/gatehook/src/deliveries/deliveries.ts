@@ -55,8 +55,8 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   let thread: EngineThread | undefined
   let pending: PendingWakeUp | undefined
   const wakeEngines = (wakeUp: WakeUp) => {
-    thread?.wake(wakeUp)
-    if (!db.dialect.shared) return
+    // The engine of this node notifies the others, unless this node sends the deliveries.
+    if (thread?.wake(wakeUp) || !db.dialect.shared) return
     db.notify(CHANNEL, encodeWakeUp(wakeUp)).catch((error: unknown) =>
       log.debug({ err: error }, 'other nodes were not notified; their scan finds the deliveries'),
     )
@@ -103,7 +103,8 @@ export type FromWorker =
   | { readonly jobsDue: true }
 
 interface EngineThread {
-  wake(wakeUp: WakeUp): void
+  /** Returns false while the engine does not run. */
+  wake(wakeUp: WakeUp): boolean
   /** Returns whether the engine runs: it then reads the state of the master secret. */
   syncSecrets(): boolean
   figures(): DeliveryFigures
@@ -170,7 +171,10 @@ export async function startEngineThread(
     throw error
   })
   return {
-    wake: (wakeUp) => worker?.postMessage({ wake: wakeUp } satisfies ToWorker),
+    wake(wakeUp) {
+      worker?.postMessage({ wake: wakeUp } satisfies ToWorker)
+      return worker !== undefined
+    },
     syncSecrets() {
       worker?.postMessage({ syncSecrets: true } satisfies ToWorker)
       return worker !== undefined

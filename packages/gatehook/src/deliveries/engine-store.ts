@@ -11,7 +11,8 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { DecryptionError, type Vault } from '../kernel/secret.ts'
-import type { Database, Row, Tx, Value } from '../storage/database.ts'
+import type { Database, Reader, Row, Statement, Tx, Value } from '../storage/database.ts'
+import { createSharedReads } from '../storage/shared-reads.ts'
 import { prepareStatement, type Sql, sql } from '../storage/sql.ts'
 import { parseDeliveryRate } from './delivery-rate.ts'
 import { dueStore } from './due-store.ts'
@@ -59,20 +60,35 @@ const pendingNos = prepareStatement(`SELECT no, next_attempt_at FROM gh_deliveri
 const ROWS = 32
 /** The engine reads longer bodies when it sends them, instead of holding them in windows. */
 const SMALL_BYTES = 4_096
-/** Checks again that a row is due: a result may have postponed it since the index was read. */
-const dueRows =
-  prepareStatement(`SELECT d.no, d.id, d.event_id, d.event_type, d.attempt, d.created_at,
+const DUE_COLUMNS = `d.no, d.id, d.event_id, d.event_type, d.attempt, d.created_at,
     d.scope, e.created, octet_length(COALESCE(b.body, e.object)),
     CASE WHEN octet_length(COALESCE(b.body, e.object)) <= ${SMALL_BYTES}
       THEN COALESCE(b.body, e.object) END,
-    CASE WHEN b.body IS NULL THEN 0 ELSE 1 END, e.trace
-  FROM gh_deliveries d
-  LEFT JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
+    CASE WHEN b.body IS NULL THEN 0 ELSE 1 END, e.trace`
+const JOIN_BODIES = `LEFT JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
   LEFT JOIN gh_event_bodies b
-    ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version
+    ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version`
+/** Checks again that a row is due: a result may have postponed it since the index was read. */
+const dueRows = prepareStatement(`SELECT ${DUE_COLUMNS} FROM gh_deliveries d ${JOIN_BODIES}
   WHERE d.state = 'pending' AND d.next_attempt_at <= ?
     AND d.no IN (${Array.from({ length: ROWS }, () => '?').join(', ')})
   ORDER BY d.next_attempt_at, d.no`)
+
+/**
+ * The first rows of an endpoint that has none in memory. The numbers of rows are literals:
+ * PostgreSQL would plan for a tenth of the rows if it did not know the limit.
+ */
+const FIRST_ROWS = [ROWS, 4] as const
+const firstRows = FIRST_ROWS.map((count) => ({
+  count,
+  read: prepareStatement(`SELECT ${DUE_COLUMNS} FROM (SELECT no AS first FROM gh_deliveries
+      WHERE webhook_no = ? AND state = 'pending' AND next_attempt_at <= ?
+      ORDER BY next_attempt_at, no LIMIT ${count}) AS due
+    JOIN gh_deliveries d ON d.no = due.first ${JOIN_BODIES}
+    ORDER BY d.next_attempt_at, d.no`),
+}))
+const nextDue = prepareStatement(`SELECT MIN(next_attempt_at) FROM gh_deliveries
+  WHERE webhook_no = ? AND state = 'pending' AND next_attempt_at > ?`)
 
 /** Results written by one statement; unused parameters name row 0. */
 const RESULTS_AT_ONCE = 20
@@ -116,21 +132,22 @@ const failingNos = prepareStatement(`SELECT no FROM gh_webhooks
 
 export function engineStore(deps: EngineStoreDeps): EngineStore {
   const { db } = deps
+  // The reads of one window, and of windows that are filled together, are one round trip.
+  const reads = createSharedReads(db)
   return {
     ...dueStore(db),
-    readRegistration: createRegistrationReader(deps),
+    readRegistration: createRegistrationReader(deps, reads),
     readDueDeliveries: (no, now, loadedNos, limit) =>
-      readDueDeliveries(db, { no, now, loadedNos, limit }),
-    readResentDeliveries: (now, nos) => readRows(db, now, nos),
+      readDueDeliveries(reads, { no, now, loadedNos, limit }),
+    readResentDeliveries: (now, nos) => readRows(reads, now, nos),
     readLargeBody: (no) => readBody(db, no),
-    readSummary: (no) => db.get<Row & StoredSummary>(summaryOf([no])),
+    readSummary: (no) => reads.get<Row & StoredSummary>(summaryOf([no])),
     async writeResults(results, health, summaries) {
+      // All of it is one round trip, with the commit.
       await db.write(async (tx) => {
-        await Promise.all([
-          ...valuesOf(results).map((values) => tx.run(updateResults(values))),
-          ...health.map((update) => writeHealth(tx, update)),
-          ...writeSummaries(tx, summaries),
-        ])
+        for (const values of valuesOf(results)) tx.runLater(updateResults(values))
+        for (const update of health) tx.runLater(healthStatement(update))
+        for (const statement of summaryStatements(summaries)) tx.runLater(statement)
       })
     },
     async disableRegistration(no, reason, url) {
@@ -159,19 +176,17 @@ function valuesOf(results: readonly DeliveryResult[]): Value[][] {
   return statements
 }
 
-function writeSummaries(tx: Tx, summaries: readonly SummaryUpdate[]): Promise<number>[] {
-  const statements: Promise<number>[] = []
+function summaryStatements(summaries: readonly SummaryUpdate[]): Statement[] {
+  const statements: Statement[] = []
   for (const { no, health } of summaries) {
-    if (health !== undefined) statements.push(tx.run(updateState([healthRank(health), no])))
+    if (health !== undefined) statements.push(updateState([healthRank(health), no]))
   }
   const many = summaries.length - (summaries.length % SUMMARIES_AT_ONCE)
   for (let from = 0; from < many; from += SUMMARIES_AT_ONCE) {
     const values = summaries.slice(from, from + SUMMARIES_AT_ONCE).flatMap(summaryValues)
-    statements.push(tx.run(upsertManySummaries(values)))
+    statements.push(upsertManySummaries(values))
   }
-  for (const update of summaries.slice(many)) {
-    statements.push(tx.run(upsertSummary(summaryValues(update))))
-  }
+  for (const update of summaries.slice(many)) statements.push(upsertSummary(summaryValues(update)))
   return statements
 }
 
@@ -180,9 +195,9 @@ const summaryValues = (update: SummaryUpdate): Value[] => {
   return [no, marks, hours, breaker, breakerUntil, inFlight, newestId, updatedAt]
 }
 
-function writeHealth(tx: Tx, { no, url, holdUntil, ...health }: HealthUpdate): Promise<number> {
+function healthStatement({ no, url, holdUntil, ...health }: HealthUpdate): Statement {
   const { firstFailureAt, lastFailureAt, lastSuccessAt } = health
-  return tx.run(updateHealth([firstFailureAt, lastFailureAt, lastSuccessAt, holdUntil, no, url]))
+  return updateHealth([firstFailureAt, lastFailureAt, lastSuccessAt, holdUntil, no, url])
 }
 
 interface DueQuery {
@@ -192,13 +207,33 @@ interface DueQuery {
   readonly limit: number
 }
 
-async function readDueDeliveries(
-  db: Database,
+async function readDueDeliveries(reads: Reader, query: DueQuery): Promise<DueBatch> {
+  const { no, now, loadedNos, limit } = query
+  const first = loadedNos.size === 0 && firstRows.find(({ count }) => count <= limit)
+  if (!first) return readFurtherRows(reads, query)
+  const [rows, [next]] = await Promise.all([
+    reads.arrays(first.read([no, now])).then((cells) => cells.map(dueDeliveryOf)),
+    reads.arrays(nextDue([no, now])),
+  ])
+  if (rows.length < first.count) {
+    return { rows, nextDueAt: (next?.[0] as number | null) ?? undefined }
+  }
+  const further = { ...query, loadedNos: new Set(rows.map((row) => row.no)) }
+  const { rows: furtherRows, nextDueAt } = await readFurtherRows(reads, {
+    ...further,
+    limit: limit - rows.length,
+  })
+  return { rows: [...rows, ...furtherRows], nextDueAt }
+}
+
+/** Reads the index, then the rows that are not in memory. */
+async function readFurtherRows(
+  reads: Reader,
   { no, now, loadedNos, limit }: DueQuery,
 ): Promise<DueBatch> {
   // The oldest rows may be in memory already; one row beyond the limit shows when the next is due.
   const most = loadedNos.size + limit + 1
-  const pendingRows = (await db.arrays(pendingNos([no, most]))) as [number, number][]
+  const pendingRows = (await reads.arrays(pendingNos([no, most]))) as [number, number][]
   const nos: number[] = []
   let nextDueAt: number | undefined
   for (const [row, dueAt] of pendingRows) {
@@ -209,15 +244,19 @@ async function readDueDeliveries(
     }
     nos.push(row)
   }
-  return { rows: await readRows(db, now, nos), nextDueAt }
+  return { rows: await readRows(reads, now, nos), nextDueAt }
 }
 
-async function readRows(db: Database, now: number, nos: readonly number[]): Promise<DueDelivery[]> {
+async function readRows(
+  reads: Reader,
+  now: number,
+  nos: readonly number[],
+): Promise<DueDelivery[]> {
   const parts: Promise<Value[][]>[] = []
   for (let from = 0; from < nos.length; from += ROWS) {
     const numbers = nos.slice(from, from + ROWS)
     while (numbers.length < ROWS) numbers.push(0)
-    parts.push(db.arrays(dueRows([now, ...numbers])))
+    parts.push(reads.arrays(dueRows([now, ...numbers])))
   }
   return (await Promise.all(parts)).flat().map(dueDeliveryOf)
 }
@@ -258,19 +297,17 @@ const CACHED_SECRETS_MAX = 10_000
  * with a secret that cannot be decrypted reads as undefined: its deliveries wait, those of others
  * do not.
  */
-function createRegistrationReader({
-  db,
-  vault,
-  log,
-  coveredBy,
-}: EngineStoreDeps): EngineStore['readRegistration'] {
+function createRegistrationReader(
+  { vault, log, coveredBy }: EngineStoreDeps,
+  reads: Reader,
+): EngineStore['readRegistration'] {
   const cache = new BoundedMap<number, { revision: number; secrets: readonly LiveSecret[] }>(
     CACHED_SECRETS_MAX,
   )
   const readSecrets = async (no: number, revision: number) => {
     const cachedSecrets = cache.get(no)
     if (cachedSecrets?.revision === revision) return cachedSecrets.secrets
-    const rows = await db.arrays(secretsOf([no]))
+    const rows = await reads.arrays(secretsOf([no]))
     const secrets = rows.map(([secretNo, sealed, expiresAt]) => ({
       ...decryptSigningSecret(vault, secretNo as number, sealed as Uint8Array),
       expiresAt: expiresAt as number | null,
@@ -281,7 +318,7 @@ function createRegistrationReader({
   /** Revisions whose failure was logged, by number. */
   const loggedFailures = new BoundedMap<number, number>(CACHED_SECRETS_MAX)
   return async (no): Promise<EngineRegistration | undefined> => {
-    const row = await db.get(registrationByNo([no]))
+    const row = await reads.get(registrationByNo([no]))
     if (!row) return undefined
     const sends = row.active === 1 && row.deleted_at === null && row.suspended === 0
     let secrets: readonly LiveSecret[] = []

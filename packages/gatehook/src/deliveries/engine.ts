@@ -116,11 +116,17 @@ export class DeliveryEngine implements NodeWork {
 
   /**
    * Notes that these registrations have new deliveries or changed, and which deliveries a caller
-   * resends.
+   * resends. Returns the registrations whose deliveries this node does not send.
    */
-  async wake(webhookNos: readonly number[], resends: readonly ResendRequest[] = []): Promise<void> {
+  async wake(
+    webhookNos: readonly number[],
+    resends: readonly ResendRequest[] = [],
+  ): Promise<readonly number[]> {
+    const { leases } = this.#deps
+    const otherNos: number[] = []
     for (const no of new Set([...webhookNos, ...resends.map(({ webhookNo }) => webhookNo)])) {
       const endpoint = await this.#windows.findAwakened(no)
+      if (!endpoint || !leases.isAlive || !leases.holds(endpoint.customer)) otherNos.push(no)
       if (!endpoint) continue
       const now = this.#deps.clock.now()
       endpoint.expectDueAt(now)
@@ -130,6 +136,7 @@ export class DeliveryEngine implements NodeWork {
       }
       this.#windows.consider(endpoint, now)
     }
+    return otherNos
   }
 
   /** Applies the passage of time to every endpoint, then starts attempts. */

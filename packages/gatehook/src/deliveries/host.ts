@@ -29,7 +29,8 @@ import type { DeliveryFigures } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import { signedPost } from './signature.ts'
 import { traceDeliveries, tracePost } from './traced-post.ts'
-import { CHANNEL, decodeWakeUp, JOBS_DUE, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
+import { createWakeRelay } from './wake-relay.ts'
+import { CHANNEL, JOBS_DUE, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
 
 /** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
@@ -130,7 +131,7 @@ export async function openEngineHost(
   if (!(await syncVault())) secretSync.request()
   const transport = createLazyTransport({ ...settings, clock })
   if (settings.ca !== undefined) await transport.open()
-  let wake = (_wakeUp: WakeUp) => {}
+  let wake = async (_wakeUp: WakeUp) => {}
   let nudge = () => {}
   const coveredBy = coverageOf(settings)
   const outbox = createOutbox({
@@ -138,14 +139,15 @@ export async function openEngineHost(
     render: (_, object) => object, // the engine's own events have one shape
     effective: (version) => version,
     coveredBy,
-    wake: (webhookNos) => wake({ webhookNos, resends: [] }),
+    wake: (webhookNos) => void wake({ webhookNos, resends: [] }),
   })
   // The runner of jobs finds those of the engine's events at its next poll.
   const enqueue = createEnqueue({ clock, random, wake: () => {} })
   const sinks = [createEventJobs(settings.eventHandlers, enqueue)]
   const record = createRecorder({ clock, random, shape: settings.shape, outbox, sinks })
+  const node = random.bytes(16).toString('hex')
   const announce = () => db.notify(CHANNEL, LEASES_CHANGED)
-  const leases = nodeLeases({ db, clock, log, node: random.bytes(16).toString('hex'), announce })
+  const leases = nodeLeases({ db, clock, log, node, announce })
   const recent = createRecentEvents<RecentWebhook>(clock)
   const signed = signedPost(transport.send, settings.userAgent)
   const post = db.dialect.shared ? noteWebhooks(recent, signed) : signed
@@ -168,18 +170,15 @@ export async function openEngineHost(
   })
   const loop = await runEngine(engine, leases, log)
   nudge = loop.nudge
-  wake = ({ webhookNos, resends }) => {
-    engine
-      .wake(webhookNos, resends)
-      .then(loop.nudge, (error) => log.warn({ err: error }, 'a wake-up of the engine failed'))
-  }
+  const relay = createWakeRelay({ db, log, node, engine, nudge })
+  wake = relay.wake
   const stopListening = await db.listen(CHANNEL, (message) => {
     if (message === LEASES_CHANGED) loop.renewLeases()
     else if (message === JOBS_DUE) onJobsDue()
-    else wake(decodeWakeUp(message))
+    else void relay.receive(message)
   })
   return {
-    wake,
+    wake: (wakeUp) => void relay.wake(wakeUp),
     syncSecrets: secretSync.request,
     figures: () => engine.figures(),
     takeAttempts: () => engine.takeAttempts(),

@@ -18,6 +18,8 @@ export type WakeDeliveries = (
 export interface WakeUp {
   readonly webhookNos: readonly number[]
   readonly resends: readonly ResendRequest[]
+  /** The engine that sent the message, in letters and digits; undefined: the sender has none. */
+  readonly from?: string | undefined
 }
 
 /** Numbers in one message to other nodes; those nodes find further ones by their scan. */
@@ -25,12 +27,13 @@ const NUMBERS_MAX = 500
 /** Resends in one message; further ones wait for the breaker. */
 const RESENDS_MAX = 50
 
-/** Encodes a wake-up for `CHANNEL`; a former release reads the numbers, which come first. */
-export function encodeWakeUp({ webhookNos, resends }: WakeUp): string {
+/** Encodes a wake-up for `CHANNEL`; a former release ignores words that it does not know. */
+export function encodeWakeUp({ webhookNos, resends, from }: WakeUp): string {
   const pairs = resends
     .slice(0, RESENDS_MAX)
     .map(({ webhookNo, deliveryNo }) => `${webhookNo}:${deliveryNo}`)
-  return [...webhookNos.slice(0, NUMBERS_MAX), ...pairs].join(' ')
+  const sender = from === undefined ? [] : [`@${from}`]
+  return [...webhookNos.slice(0, NUMBERS_MAX), ...pairs, ...sender].join(' ')
 }
 
 /** The message of `CHANNEL` after customers moved to another node, or became free. */
@@ -43,11 +46,13 @@ export const JOBS_DUE = 'jobs'
 export function decodeWakeUp(message: string): WakeUp {
   const webhookNos: number[] = []
   const resends: ResendRequest[] = []
+  let from: string | undefined
   for (const word of message.split(' ')) {
+    if (word.startsWith('@')) from = word.slice(1)
     const [webhookNo, deliveryNo] = word.split(':').map(Number)
     if (!webhookNo) continue
     if (deliveryNo === undefined) webhookNos.push(webhookNo)
     else if (deliveryNo) resends.push({ webhookNo, deliveryNo })
   }
-  return { webhookNos, resends }
+  return { webhookNos, resends, ...(from !== undefined && { from }) }
 }

@@ -102,3 +102,40 @@ test('endpoints whose customers could not be taken are found again', async () =>
   await filler.fill()
   assert.ok(table.find(2))
 })
+
+test('rows that were read beside a changed registration replace those of its window', async () => {
+  let revision = 1
+  const reads: number[][] = []
+  const store = {
+    readRegistration: async () => ({ ...registration, revision }),
+    readSummary: async () => undefined,
+    async readDueDeliveries(_: number, __: number, loadedNos: ReadonlySet<number>) {
+      reads.push([...loadedNos])
+      const rows = [1, 2].filter((no) => !loadedNos.has(no)).map((no) => ({ ...row, no }))
+      return { rows, nextDueAt: undefined }
+    },
+    readDuePage: async () => ({ endpoints: [], readUntil: 1, isComplete: true }),
+    readEndpointSlice: async () => ({ endpoints: [], next: undefined }),
+    listFailing: async () => [],
+  } as unknown as EngineStore
+  const leases = { isAlive: true, generation: 0, holds: () => true, take: async () => {} }
+  const table = new EndpointTable()
+  const clock = { now: () => 1, elapsedMs: () => 1 }
+  const results = new ResultWriter(store, clock)
+  const filler = new WindowFiller({ store, leases, clock, rate: undefined, table, results })
+  const endpoint = (await filler.findAwakened(2))!
+  const fill = async () => {
+    endpoint.expectDueAt(0)
+    endpoint.hasChanged = true
+    filler.consider(endpoint, 1)
+    await filler.fill()
+  }
+  await fill()
+  assert.equal(endpoint.windowSize, 2)
+  await fill()
+  assert.deepEqual([endpoint.windowSize, reads.length], [2, 2])
+  revision = 2
+  await fill()
+  assert.deepEqual([endpoint.windowSize, endpoint.loadedNos.size], [2, 2])
+  assert.deepEqual(reads, [[], [1, 2], [1, 2], []])
+})

@@ -2,6 +2,7 @@
  * Fills the windows of endpoints: decides which endpoints to read and how many rows of each, and
  * applies the registration that the store returns. Sends nothing.
  */
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
 import { DueScan } from './due-scan.ts'
@@ -19,6 +20,8 @@ const WINDOWS_MAX = 16_384
 const WINDOWS_CHARACTERS = 8_388_608
 /** Endpoints read at a time. */
 const READ_MAX = 32
+/** Endpoints whose customer is remembered. */
+const KNOWN_ENDPOINTS = 100_000
 /** Time between two checks for failing registrations, by either clock. */
 const FAILING_CHECK_MS = 15_000
 /** Time between two evictions of idle state, monotonic. */
@@ -40,6 +43,8 @@ export class WindowFiller {
   readonly #deps: WindowFillerDeps
   readonly #queue = new Set<EndpointState>()
   readonly #scan: DueScan
+  /** The customers of endpoints that a wake-up named, by the number of the endpoint. */
+  readonly #customers = new BoundedMap<number, number>(KNOWN_ENDPOINTS)
   #checked = { at: Number.NEGATIVE_INFINITY, atMs: Number.NEGATIVE_INFINITY }
   #evictedAtMs = Number.NEGATIVE_INFINITY
 
@@ -99,9 +104,14 @@ export class WindowFiller {
     const { store, leases, table } = this.#deps
     const endpoint = table.find(no)
     if (endpoint) return endpoint
+    const knownCustomer = this.#customers.get(no)
+    if (knownCustomer !== undefined && leases.holds(knownCustomer)) {
+      return table.findOrCreate(no, knownCustomer)
+    }
     const registration = await store.readRegistration(no)
     if (!registration?.sends) return undefined
     const { customer } = registration
+    this.#customers.set(no, customer)
     if (!leases.holds(customer)) await leases.take([customer])
     return leases.holds(customer) ? table.findOrCreate(no, customer) : undefined
   }
@@ -109,31 +119,52 @@ export class WindowFiller {
   async #fillWindow(endpoint: EndpointState): Promise<void> {
     const { store, clock } = this.#deps
     const now = clock.now()
-    const expectedAt = endpoint.nextDueAt
+    const { no, loadedNos, nextDueAt: expectedAt } = endpoint
     endpoint.nextDueAt = undefined
     endpoint.hasChanged = false
     try {
-      const registration = await store.readRegistration(endpoint.no)
-      if (!this.#applyRegistration(endpoint, registration, now)) {
+      const reading = await this.#readEndpoint(endpoint, now)
+      if (!this.#applyRegistration(endpoint, reading.registration, now)) {
         return endpoint.resendsToRead.clear()
       }
       const isBlocked = endpoint.blockedUntil(now) > 0
       // The look for due work does not return to rows that it has passed.
       if (isBlocked) endpoint.expectDueAt(expectedAt ?? now)
       if (isBlocked && !endpoint.hasResends) return
-      endpoint.summary ??= new OutcomeSummary(await store.readSummary(endpoint.no))
+      endpoint.summary ??= reading.summary
       await this.#readResends(endpoint, now)
       if (isBlocked) return
       const limit = this.#windowLimitOf(endpoint) - endpoint.windowSize
-      if (limit <= 0) return expectedAt === undefined ? undefined : endpoint.expectDueAt(expectedAt)
-      const { no, loadedNos } = endpoint
-      const { rows, nextDueAt } = await store.readDueDeliveries(no, now, loadedNos, limit)
-      endpoint.appendRows(rows)
-      if (nextDueAt !== undefined) endpoint.expectDueAt(nextDueAt)
+      if (!reading.due && limit <= 0) {
+        return expectedAt === undefined ? undefined : endpoint.expectDueAt(expectedAt)
+      }
+      const due = reading.due ?? (await store.readDueDeliveries(no, now, loadedNos, limit))
+      endpoint.appendRows(due.rows.filter((row) => !loadedNos.has(row.no)))
+      if (due.nextDueAt !== undefined) endpoint.expectDueAt(due.nextDueAt)
     } catch (error) {
       endpoint.expectDueAt(expectedAt ?? now)
       throw error
     }
+  }
+
+  /**
+   * Reads the registration and, in the same round trip, what the endpoint needs if the registration
+   * is as before. `due` is undefined if the rows have to be read after it.
+   */
+  async #readEndpoint(endpoint: EndpointState, now: number) {
+    const { store } = this.#deps
+    const { no, loadedNos, windowSize } = endpoint
+    const before = endpoint.registration
+    const limit = this.#windowLimitOf(endpoint) - windowSize
+    const isRead = limit > 0 && endpoint.blockedUntil(now) === 0
+    const [registration, summary, due] = await Promise.all([
+      store.readRegistration(no),
+      endpoint.summary ?? store.readSummary(no).then((stored) => new OutcomeSummary(stored)),
+      isRead ? store.readDueDeliveries(no, now, loadedNos, limit) : undefined,
+    ])
+    // The change of a registration evicts its window, whose rows were not read.
+    const isEvicted = windowSize > 0 && registration?.revision !== before?.revision
+    return { registration, summary, due: isEvicted ? undefined : due }
   }
 
   /** Reads the deliveries that callers resend. Those that are no longer due are ignored. */
