@@ -25,10 +25,10 @@ export function readIdempotencyKey({ rawHeaders }: Call): string | undefined {
 }
 
 /**
- * Derives the id of the record of a request: SHA-256 over caller, method, path, version and key.
- * The record's scope covers customer and mode.
+ * Derives the hash that the ids of a request's record contain: SHA-256 over caller, method, path,
+ * version and key. The record's scope covers customer and mode.
  */
-export function deriveRecordId(call: Call, key: string): Buffer {
+export function deriveRecordHash(call: Call, key: string): Buffer {
   const { kind, subject } = call.principal!
   const parts = [kind, subject, call.method, call.path, call.version ?? null, key]
   return hash('sha256', JSON.stringify(parts), 'buffer')

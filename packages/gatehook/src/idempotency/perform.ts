@@ -10,12 +10,14 @@ import { Failure, type FailureCode, type FailureOptions } from '../kernel/failur
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Tx, WriteOptions } from '../storage/database.ts'
 import { rehearse } from './dry-run.ts'
-import { deriveRecordId, fingerprintBody, readIdempotencyKey } from './key.ts'
+import { deriveRecordHash, fingerprintBody, readIdempotencyKey } from './key.ts'
+import { createRecordIds, type RecordIds } from './record-ids.ts'
 import {
   claimRecord,
   findRecord,
   type IdempotencyRecord,
   RESPONSE_PURPOSE,
+  type RecordClaim,
   responseRow,
   storeResponse,
 } from './store.ts'
@@ -83,17 +85,17 @@ type ClaimResult = { readonly outcome: RequestOutcome } | { readonly record: Ide
 export function createPerform({ db, clock, vault, recordChange }: PerformDeps): Perform {
   const running = new Set<string>()
   const fingerprintKeys = vault.macKeys(FINGERPRINT_PURPOSE)
+  const idsOf = createRecordIds(db)
 
   const replay = async (
     call: Call,
-    id: Buffer,
     record: IdempotencyRecord,
     narrowReplay: NarrowReplay = rejectNarrowed,
   ): Promise<Answer> => {
     const matches = (key: KeyObject) => fingerprintBody(key, call.body).equals(record.fingerprint)
     if (!fingerprintKeys.accepted.some(matches)) throw new Failure('idempotency_key_reused')
     if (!record.answer) throw inProgress()
-    const row = responseRow(call.principal!.scope, id)
+    const row = responseRow(call.principal!.scope, record.id)
     const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer).toString()
     const outcome = JSON.parse(text) as StoredOutcome
     const replayHeaders = { 'idempotent-replayed': 'true' }
@@ -108,7 +110,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
 
   const claimAndRun = (
     call: Call,
-    id: Buffer,
+    idsAt: (now: number) => RecordIds,
     change: (tx: Tx) => Promise<Answer>,
     options: PerformOptions,
   ) => {
@@ -117,16 +119,17 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     return db.write(async (tx): Promise<ClaimResult> => {
       setRequestOf(tx, call)
       const now = clock.now()
-      if (!(await claimRecord(tx, scope, id, fingerprint, now + RETENTION_MS, now))) {
-        return { record: (await findRecord(tx, scope, id))! }
-      }
+      const claim = { scope, ids: idsAt(now), fingerprint, expiresAt: now + RETENTION_MS, now }
+      const isClaimed = await claimRecord(tx, db.name, claim)
+      if (!isClaimed) return { record: await requireRecord(tx, claim) }
       const outcome = await runChange(tx, change)
-      const isSecret = 'answer' in outcome && outcome.answer.secret
-      const expiresAt = now + (isSecret ? SECRET_RETENTION_MS : RETENTION_MS)
-      const row = responseRow(scope, id)
+      const isSecret = 'answer' in outcome && outcome.answer.secret === true
+      const expiresAt = isSecret ? now + SECRET_RETENTION_MS : claim.expiresAt
       const stored: StoredOutcome = { ...outcome, scopes: [...call.principal!.scopes] }
-      const response = vault.encrypt(RESPONSE_PURPOSE, row, JSON.stringify(stored))
-      storeResponse(tx, scope, id, response, expiresAt)
+      const id = claim.ids.current
+      const text = JSON.stringify(stored)
+      const response = vault.encrypt(RESPONSE_PURPOSE, responseRow(scope, id), text)
+      storeResponse(tx, scope, id, { response, expiresAt, isSecret })
       return { outcome }
     }, options)
   }
@@ -148,24 +151,33 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
         return change(tx)
       }, options)
     }
-    const id = deriveRecordId(call, key)
-    const name = `${call.principal!.scope} ${id.toString('latin1')}`
+    const hash = deriveRecordHash(call, key)
+    const name = `${call.principal!.scope} ${hash.toString('latin1')}`
     if (running.has(name)) throw inProgress()
     running.add(name)
     try {
+      const idsAt = await idsOf(hash)
       if (prepare) {
-        const record = await findRecord(db, call.principal!.scope, id)
-        if (record && record.expires_at > clock.now()) return replay(call, id, record, narrowReplay)
+        const now = clock.now()
+        const record = await findRecord(db, call.principal!.scope, idsAt(now), now)
+        if (record) return await replay(call, record, narrowReplay)
         await prepare()
       }
-      const result = await claimAndRun(call, id, change, options)
-      if ('record' in result) return await replay(call, id, result.record, narrowReplay)
+      const result = await claimAndRun(call, idsAt, change, options)
+      if ('record' in result) return await replay(call, result.record, narrowReplay)
       if ('answer' in result.outcome) return result.outcome.answer
       throw new Failure(result.outcome.code, result.outcome.message, result.outcome.options)
     } finally {
       running.delete(name)
     }
   }
+}
+
+/** Returns the record of another request. Throws if it expired since the claim. */
+async function requireRecord(tx: Tx, { scope, ids, now }: RecordClaim): Promise<IdempotencyRecord> {
+  const record = await findRecord(tx, scope, ids, now)
+  if (!record) throw inProgress()
+  return record
 }
 
 /** Rejects a replay: the caller might not have got this response with its present scopes. */

@@ -5,6 +5,7 @@ import type { Kind } from '../../../../test/rig/databases.ts'
 import type { TestApp } from '../../../../test/rig/service.ts'
 import { sealedColumns } from '../../src/assembly/secrets.ts'
 import { ConfigError } from '../../src/config/config.ts'
+import { recordIdsAt } from '../../src/idempotency/record-ids.ts'
 import { claimRecord, encryptedResponses, storeResponse } from '../../src/idempotency/store.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { Vault } from '../../src/kernel/secret.ts'
@@ -130,9 +131,12 @@ each('an interrupted rotation goes on where it was', async (t, kind) => {
   await app.db.write(async (tx) => {
     for (let n = 0; n < rows; n++) {
       const [scope, id] = [10 + (n % scopes), Buffer.from(`row ${n}`)]
-      await claimRecord(tx, scope, id, Buffer.from('print'), 9e15, 0)
+      const ids = recordIdsAt(id, 0, undefined)
+      const fingerprint = Buffer.from('print')
+      await claimRecord(tx, kind, { scope, ids, fingerprint, expiresAt: 9e15, now: 0 })
       const row = encryptedResponses.rowOf([scope, id])
-      await storeResponse(tx, scope, id, vault.encrypt('idempotency', row, `plain ${n}`), 9e15)
+      const response = vault.encrypt('idempotency', row, `plain ${n}`)
+      storeResponse(tx, scope, id, { response, expiresAt: 9e15, isSecret: false })
     }
   })
   const total = await countUnder(app, OLD_ID)

@@ -20,7 +20,8 @@ import { sql } from '../../src/storage/sql.ts'
 const postgres = databases.find(({ name }) => name === 'postgres')!
 const DAY_MS = 86_400_000
 const PERIOD_MS = 3 * DAY_MS
-const START_MS = startOfPeriod(Date.UTC(2026, 5, 1)) + DAY_MS
+const startOf = (ms: number) => startOfPeriod(eventTable, ms)
+const START_MS = startOf(Date.UTC(2026, 5, 1)) + DAY_MS
 const scope = scopeOf(1, 'live')
 const random = systemRandom()
 
@@ -110,7 +111,7 @@ test('a new database has partitions for the next days only', async (t) => {
 
 test('a row belongs to the period of its first millisecond, before and after all', async (t) => {
   const db = await openAtStart(t)
-  const boundaryMs = startOfPeriod(START_MS) + PERIOD_MS
+  const boundaryMs = startOf(START_MS) + PERIOD_MS
   const names: string[] = []
   for (const ms of [0, boundaryMs - 1, boundaryMs, START_MS + 400 * DAY_MS]) {
     names.push(await partitionOf(db, await addEvent(db, ms)))
@@ -121,12 +122,12 @@ test('a row belongs to the period of its first millisecond, before and after all
 
 test('retention drops a partition whose rows have all expired, and deletes none', async (t) => {
   const db = await openAtStart(t)
-  const first = await addEvent(db, startOfPeriod(START_MS))
-  const last = await addEvent(db, startOfPeriod(START_MS) + PERIOD_MS - 1)
-  await addEvent(db, startOfPeriod(START_MS) + PERIOD_MS)
+  const first = await addEvent(db, startOf(START_MS))
+  const last = await addEvent(db, startOf(START_MS) + PERIOD_MS - 1)
+  await addEvent(db, startOf(START_MS) + PERIOD_MS)
   for (let day = 0; day < 32; day++) await purgeAt(db, START_MS + day * DAY_MS)
   assert.ok(await findEvent(db, scope, last), 'an event is retained for 30 days')
-  const endMs = startOfPeriod(START_MS) + PERIOD_MS + 30 * DAY_MS
+  const endMs = startOf(START_MS) + PERIOD_MS + 30 * DAY_MS
   await purgeAt(db, endMs - 1)
   assert.ok(await findEvent(db, scope, first))
   const { db: recorded, statements } = record(db)

@@ -4,17 +4,31 @@
  */
 import type { Database, Reader, Tx } from '../database.ts'
 import { prepareStatement } from '../sql.ts'
-import { compareParts, hasOnePeriod, type Partition, parsePartition } from './periods.ts'
+import {
+  byTextId,
+  compareParts,
+  DAY_MS,
+  type Division,
+  hasOnePeriod,
+  type Partition,
+  parsePartition,
+} from './periods.ts'
 
 /** Runs a statement of `Database.migrate`. */
 export type RunDdl = (sql: string) => Promise<void>
 
-export interface TimeTable {
+export interface TimeTable extends Division {
   readonly name: string
   /** The column by whose time the rows are divided. */
   readonly column: string
-  /** The prefix of its ids. */
-  readonly prefix: string
+  /** A statement for the id of the newest row; undefined if former ids have no time. */
+  readonly newest?: string
+  /** Indexes that a table of an earlier release lacks, as definitions by name. */
+  readonly added: Readonly<Record<string, string>>
+  /**
+   * An index of rows that are purged one by one: only the partitions without a period have it.
+   */
+  readonly loose?: { readonly index: string; readonly column: string }
   /**
    * A table that was created with a key of numbers. A unique index of a partitioned table contains
    * the column above, so `index` becomes the primary key.
@@ -22,15 +36,53 @@ export interface TimeTable {
   readonly numbered?: { readonly column: string; readonly index: string }
 }
 
+const ofEvents = {
+  ...byTextId('evt_', 3 * DAY_MS),
+  newest: 'SELECT id FROM gh_events ORDER BY position DESC LIMIT 1',
+}
+
 export const eventTable: TimeTable = {
+  ...ofEvents,
   name: 'gh_events',
   column: 'id',
-  prefix: 'evt_',
+  added: { gh_events_position: 'ON gh_events (position)' },
   numbered: { column: 'position', index: 'gh_events_id' },
 }
-export const bodyTable: TimeTable = { name: 'gh_event_bodies', column: 'event_id', prefix: 'evt_' }
+export const bodyTable: TimeTable = {
+  ...ofEvents,
+  name: 'gh_event_bodies',
+  column: 'event_id',
+  added: {},
+}
 
-export const timeTables: readonly TimeTable[] = [eventTable, bodyTable]
+/** Ids that are hashes: four bytes, the start of the day, the hash. Former ids are hashes alone. */
+const DAY_ID_MARK = 'ffffffff'
+const TIME_DIGITS = 12
+
+const dayStart = (ms: number): string =>
+  DAY_ID_MARK + Math.max(0, ms).toString(16).padStart(TIME_DIGITS, '0')
+
+/** Returns the id of a hash in the day of an instant; it is as long as the hash. */
+export function dayIdAt(hash: Uint8Array, ms: number): Buffer {
+  const start = Buffer.from(dayStart(Math.floor(ms / DAY_MS) * DAY_MS), 'hex')
+  return Buffer.concat([start, hash.subarray(0, hash.length - start.length)])
+}
+
+export const recordTable: TimeTable = {
+  name: 'gh_idempotency',
+  column: 'id',
+  periodMs: DAY_MS,
+  boundAt: (ms) => `\\x${dayStart(ms)}`,
+  timeOf(id) {
+    const digits = typeof id === 'string' ? id.slice(2) : Buffer.from(id).toString('hex')
+    if (!digits.startsWith(DAY_ID_MARK)) return 0
+    return Number.parseInt(digits.slice(DAY_ID_MARK.length).slice(0, TIME_DIGITS), 16)
+  },
+  added: { gh_idempotency_secret: 'ON gh_idempotency (expires_at) WHERE secret = 1' },
+  loose: { index: 'gh_idempotency_expiry', column: 'expires_at' },
+}
+
+export const timeTables: readonly TimeTable[] = [eventTable, bodyTable, recordTable]
 
 const kind = prepareStatement(`SELECT CAST(relkind AS text) AS kind FROM pg_class
   WHERE oid = to_regclass(quote_ident(?))`)
@@ -59,7 +111,7 @@ export async function tablesOfMixedAge(db: Database, table: TimeTable): Promise<
   if (db.name === 'sqlite') return [table.name]
   const all = await readPartitions(db, table)
   if (all.length === 0) return [table.name]
-  return all.filter((partition) => !hasOnePeriod(partition)).map(({ name }) => name)
+  return all.filter((partition) => !hasOnePeriod(table, partition)).map(({ name }) => name)
 }
 
 /**

@@ -2,13 +2,12 @@
  * Makes a table of an earlier release the partition `past` of a partitioned table, while nodes read
  * and write it. The steps are visible in the catalog, so that a conversion that was killed resumes:
  *
- * 1. Creates the index by number online, which the primary key was before.
+ * 1. Creates the indexes online that the table lacks.
  * 2. Adds a CHECK that all rows precede a boundary some days ahead, without a scan.
  * 3. Validates the CHECK by a scan that delays no read and no write.
  * 4. Renames the table, creates the partitioned one and attaches the former, without a scan.
  */
 
-import { lowestIdAt, timeOfId } from '../../kernel/id.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Database, Reader, Tx } from '../database.ts'
 import { prepareStatement } from '../sql.ts'
@@ -25,7 +24,6 @@ const BOUNDARY_AHEAD_MS = 7 * 86_400_000
 const BOUNDARY_LEFT_MS = 2 * 86_400_000
 
 const checkName = ({ name }: TimeTable) => `${name}_before`
-const indexName = ({ name, numbered }: TimeTable) => `${name}_${numbered!.column}`
 
 const check =
   prepareStatement(`SELECT convalidated AS valid, pg_get_constraintdef(oid) AS definition
@@ -41,16 +39,16 @@ async function readCheck(reader: Reader, table: TimeTable): Promise<BoundaryChec
   return row && { valid: row.valid, boundary: /'([^']+)'/.exec(row.definition)![1]! }
 }
 
-/** Partitions the tables of a new database in the transaction of its migrations. */
+/** Partitions the tables without rows in the transaction of the migrations. */
 export async function partitionEmptyTables(tx: Tx, ddl: RunDdl, nowMs: number): Promise<void> {
   for (const table of timeTables) {
-    const { name, numbered } = table
+    const { name, added } = table
     const first = prepareStatement(`SELECT 1 AS row FROM ${name} LIMIT 1`)
     if ((await isPartitioned(tx, table)) || (await tx.get(first([])))) continue
-    if (numbered) {
-      await ddl(`CREATE INDEX IF NOT EXISTS ${indexName(table)} ON ${name} (${numbered.column})`)
+    for (const [index, definition] of Object.entries(added)) {
+      await ddl(`CREATE INDEX IF NOT EXISTS ${index} ${definition}`)
     }
-    const boundaryMs = startOfPeriod(nowMs)
+    const boundaryMs = startOfPeriod(table, nowMs)
     const past = await replaceTable(tx, ddl, table)
     await ddl(`DROP TABLE ${past}`)
     await createPast(ddl, table, boundaryMs)
@@ -76,19 +74,16 @@ async function partitionTable(
   table: TimeTable,
   { now, log, signal }: ConversionOptions,
 ): Promise<boolean> {
-  const { name, column, numbered } = table
-  const begins = { table: name, step: 'begins' }
+  const { name, added } = table
   if (await isPartitioned(db, table)) return true
   if (await isMoving(db)) return false
-  if (numbered && !(await db.indexes(name)).includes(indexName(table))) {
-    log.info(begins, 'a table is being partitioned by time')
-    const definition = `ON ${name} (${numbered.column})`
-    if (!(await db.createIndexes([{ table: name, name: indexName(table), definition }], signal))) {
-      return false
-    }
-  }
+  const indexNames = await db.indexes(name)
+  const missing = Object.entries(added)
+    .filter(([index]) => !indexNames.includes(index))
+    .map(([index, definition]) => ({ table: name, name: index, definition }))
+  if (missing.length > 0 && !(await db.createIndexes(missing, signal))) return false
   let existing = await readCheck(db, table)
-  const leftMs = existing ? timeOfId(existing.boundary)! - now() : 0
+  const leftMs = existing ? table.timeOf(existing.boundary) - now() : 0
   if (existing && leftMs < BOUNDARY_LEFT_MS) {
     await dropCheck(db, table)
     existing = undefined
@@ -113,10 +108,10 @@ async function partitionTable(
     await ddl(`ALTER TABLE ${name} ATTACH PARTITION ${past}
       FOR VALUES FROM (MINVALUE) TO ('${valid.boundary}')`)
     await ddl(`ALTER TABLE ${past} DROP CONSTRAINT ${checkName(table)}`)
-    await createPeriods(ddl, table, timeOfId(valid.boundary)!, now())
+    await createPeriods(ddl, table, table.timeOf(valid.boundary), now())
   })
   const isDone = await isPartitioned(db, table)
-  if (isDone) log.info({ table: name, column }, 'a table is partitioned by time')
+  if (isDone) log.info({ table: name }, 'a table is partitioned by time')
   return isDone
 }
 
@@ -127,16 +122,13 @@ const dropCheck = (db: Database, table: TimeTable): Promise<void> =>
 
 /** Adds the CHECK. Rows of a clock that ran ahead move the boundary. */
 async function addCheck(db: Database, table: TimeTable, nowMs: number): Promise<void> {
-  const { name, column, prefix, numbered } = table
-  const newest = numbered
-    ? `SELECT ${column} AS id FROM ${name} ORDER BY ${numbered.column} DESC LIMIT 1`
-    : `SELECT max(${column}) AS id FROM ${name}`
-  const row = await db.get<{ id: string | null }>(prepareStatement(newest)([]))
-  const newestMs = (row?.id && timeOfId(row.id)) || 0
-  const boundaryMs = nextPeriod(Math.max(nowMs, newestMs) + BOUNDARY_AHEAD_MS)
+  const { name, column, newest } = table
+  const row = newest && (await db.get<{ id: string }>(prepareStatement(newest)([])))
+  const newestMs = row ? table.timeOf(row.id) : 0
+  const boundaryMs = nextPeriod(table, Math.max(nowMs, newestMs) + BOUNDARY_AHEAD_MS)
   await db.migrate((_tx, ddl) =>
     ddl(`ALTER TABLE ${name} ADD CONSTRAINT ${checkName(table)}
-      CHECK (${column} < '${lowestIdAt(prefix, boundaryMs)}') NOT VALID`),
+      CHECK (${column} < '${table.boundAt(boundaryMs)}') NOT VALID`),
   )
 }
 
@@ -157,7 +149,7 @@ const grants = prepareStatement(`SELECT a.privilege_type AS privilege,
  * privileges, and without partitions. Returns the new name of the former table.
  */
 async function replaceTable(tx: Tx, ddl: RunDdl, table: TimeTable): Promise<string> {
-  const { name, column, numbered } = table
+  const { name, column, numbered, loose } = table
   const past = `${name}_past`
   let last = 0
   if (numbered) {
@@ -178,7 +170,9 @@ async function replaceTable(tx: Tx, ddl: RunDdl, table: TimeTable): Promise<stri
     PARTITION BY RANGE (${column})`)
   await ddl(`ALTER TABLE ${name} ADD CONSTRAINT ${key.name} ${key.definition}`)
   // Their texts name the table that has the name now.
-  for (const { definition } of ownIndexes) await ddl(definition)
+  for (const index of ownIndexes) {
+    if (index.name !== loose?.index) await ddl(index.definition)
+  }
   if (numbered) {
     await ddl(`ALTER TABLE ${name} ALTER COLUMN ${numbered.column}
       ADD GENERATED BY DEFAULT AS IDENTITY (START WITH ${last + 1})`)

@@ -1,19 +1,34 @@
 /**
- * The partitions of a table whose ids begin with their time. A period of three days is a partition;
- * the partition `past` has all rows before the first period, `future` all rows after the last.
+ * The partitions of a table whose ids begin with their time. A period of days is a partition; the
+ * partition `past` has all rows before the first period, `future` all rows after the last.
  * There is no DEFAULT partition: with one, PostgreSQL reads no list in the order of partitions.
  * Pure.
  */
 import { lowestIdAt, timeOfId } from '../../kernel/id.ts'
 
-const DAY_MS = 86_400_000
-/**
- * Expired rows stay for up to one period more. Shorter periods are more partitions, each of which
- * costs a statement that reads all of them 2 to 20 µs.
- */
-const PERIOD_MS = 3 * DAY_MS
+export const DAY_MS = 86_400_000
 /** Partitions exist this long before their first row. */
 const AHEAD_MS = 3 * DAY_MS
+
+/** How the rows of a table are divided. */
+export interface Division {
+  /**
+   * Expired rows stay for up to one period more. Shorter periods are more partitions, each of which
+   * costs a statement that reads all of them 2 to 20 µs.
+   */
+  readonly periodMs: number
+  /** Returns the lowest id of an instant as the text of a literal. */
+  readonly boundAt: (ms: number) => string
+  /** Returns the instant of an id; 0 for one without a time. */
+  readonly timeOf: (id: string | Uint8Array) => number
+}
+
+/** Divides by ids with a prefix, such as `evt_`. */
+export const byTextId = (prefix: string, periodMs: number): Division => ({
+  periodMs,
+  boundAt: (ms) => lowestIdAt(prefix, Math.max(0, ms)),
+  timeOf: (id) => timeOfId(String(id)) ?? 0,
+})
 
 export interface Partition {
   readonly name: string
@@ -29,19 +44,22 @@ export interface Period {
   readonly toMs: number
 }
 
-export const startOfPeriod = (ms: number): number => Math.floor(ms / PERIOD_MS) * PERIOD_MS
+export const startOfPeriod = ({ periodMs }: Division, ms: number): number =>
+  Math.floor(ms / periodMs) * periodMs
 
 /** Returns the start of the first period that begins at or after an instant. */
-export const nextPeriod = (ms: number): number => Math.ceil(ms / PERIOD_MS) * PERIOD_MS
+export const nextPeriod = ({ periodMs }: Division, ms: number): number =>
+  Math.ceil(ms / periodMs) * periodMs
 
 /**
  * Returns the periods from `fromMs` on that must exist now. After a long pause the first one
  * contains all periods that are over.
  */
-export function periodsFrom(fromMs: number, nowMs: number): readonly Period[] {
+export function periodsFrom(division: Division, fromMs: number, nowMs: number): readonly Period[] {
   const periods: Period[] = []
   for (let start = fromMs; start < nowMs + AHEAD_MS; ) {
-    const toMs = Math.max(startOfPeriod(start) + PERIOD_MS, startOfPeriod(nowMs))
+    const endMs = startOfPeriod(division, start) + division.periodMs
+    const toMs = Math.max(endMs, startOfPeriod(division, nowMs))
     periods.push({ fromMs: start, toMs })
     start = toMs
   }
@@ -59,9 +77,8 @@ export function parsePartition(name: string, bound: string): Partition {
 }
 
 /** Whether a partition has one period, so that its rows expire together. */
-export function hasOnePeriod({ from, to }: Partition): boolean {
-  if (from === undefined || to === undefined) return false
-  return timeOfId(to)! - timeOfId(from)! <= PERIOD_MS
+export function hasOnePeriod({ periodMs, timeOf }: Division, { from, to }: Partition): boolean {
+  return from !== undefined && to !== undefined && timeOf(to) - timeOf(from) <= periodMs
 }
 
 /** Orders partitions by their ids. */
@@ -72,14 +89,14 @@ export const compareParts = (a: Partition, b: Partition): number => {
 
 /** Returns the partitions of periods that end before an instant, oldest first. */
 export const expiredPartitions = (
+  { timeOf }: Division,
   partitions: readonly Partition[],
-  prefix: string,
   beforeMs: number,
-): readonly Partition[] => {
-  const bound = lowestIdAt(prefix, Math.max(0, beforeMs))
-  return partitions.filter(({ from, to }) => from !== undefined && to !== undefined && to <= bound)
-}
+): readonly Partition[] =>
+  partitions.filter(
+    ({ from, to }) => from !== undefined && to !== undefined && timeOf(to) <= beforeMs,
+  )
 
 /** Returns the instant at which the partition `future` begins. */
-export const startOfFuture = (partitions: readonly Partition[]): number =>
-  timeOfId(partitions.find(({ to }) => to === undefined)!.from!)!
+export const startOfFuture = ({ timeOf }: Division, partitions: readonly Partition[]): number =>
+  timeOf(partitions.find(({ to }) => to === undefined)!.from!)

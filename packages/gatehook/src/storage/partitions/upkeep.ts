@@ -3,7 +3,6 @@
  * transaction that changes the catalog only and locks the table for milliseconds, with the short
  * waits of `Database.migrate`.
  */
-import { lowestIdAt, timeOfId } from '../../kernel/id.ts'
 import type { Database, Tx } from '../database.ts'
 import { prepareStatement } from '../sql.ts'
 import { lockTable, type RunDdl, readPartitions, type TimeTable } from './catalog.ts'
@@ -25,9 +24,12 @@ const ATTACH_MS = 2_000
 const nameOf = (table: TimeTable, part: 'past' | 'future') => `${table.name}_${part}`
 
 /** Creates the partition of all rows before an instant. */
-export const createPast = (ddl: RunDdl, table: TimeTable, toMs: number): Promise<void> =>
-  ddl(`CREATE TABLE ${nameOf(table, 'past')} PARTITION OF ${table.name}
-    FOR VALUES FROM (MINVALUE) TO ('${lowestIdAt(table.prefix, toMs)}')`)
+export async function createPast(ddl: RunDdl, table: TimeTable, toMs: number): Promise<void> {
+  const name = nameOf(table, 'past')
+  await ddl(`CREATE TABLE ${name} PARTITION OF ${table.name}
+    FOR VALUES FROM (MINVALUE) TO ('${table.boundAt(toMs)}')`)
+  if (table.loose) await ddl(`CREATE INDEX ON ${name} (${table.loose.column})`)
+}
 
 /** Creates the partitions of periods, and of all rows after them. */
 export async function createPeriods(
@@ -36,15 +38,17 @@ export async function createPeriods(
   fromMs: number,
   nowMs: number,
 ): Promise<void> {
-  const at = (ms: number) => `'${lowestIdAt(table.prefix, ms)}'`
+  const at = (ms: number) => `'${table.boundAt(ms)}'`
   let endMs = fromMs
-  for (const period of periodsFrom(fromMs, nowMs)) {
+  for (const period of periodsFrom(table, fromMs, nowMs)) {
     await ddl(`CREATE TABLE ${partitionName(table.name, period)} PARTITION OF ${table.name}
       FOR VALUES FROM (${at(period.fromMs)}) TO (${at(period.toMs)})`)
     endMs = period.toMs
   }
-  await ddl(`CREATE TABLE ${nameOf(table, 'future')} PARTITION OF ${table.name}
+  const future = nameOf(table, 'future')
+  await ddl(`CREATE TABLE ${future} PARTITION OF ${table.name}
     FOR VALUES FROM (${at(endMs)}) TO (MAXVALUE)`)
+  if (table.loose) await ddl(`CREATE INDEX ON ${future} (${table.loose.column})`)
 }
 
 /** Creates the missing partitions of the next days. Returns whether there were any. */
@@ -54,7 +58,7 @@ export async function extendPartitions(
   nowMs: number,
 ): Promise<boolean> {
   const isMissing = (partitions: readonly Partition[]) =>
-    partitions.length > 0 && periodsFrom(startOfFuture(partitions), nowMs).length > 0
+    partitions.length > 0 && periodsFrom(table, startOfFuture(table, partitions), nowMs).length > 0
   if (!isMissing(await readPartitions(db, table))) return false
   await db.migrate(
     async (tx, ddl) => {
@@ -62,7 +66,7 @@ export async function extendPartitions(
       // Another node may have created them.
       const partitions = await readPartitions(tx, table)
       if (!isMissing(partitions)) return
-      const fromMs = startOfFuture(partitions)
+      const fromMs = startOfFuture(table, partitions)
       const closedMs = await closeFuture(tx, ddl, table, { fromMs, toMs: nowMs })
       if (closedMs !== undefined) await createPeriods(ddl, table, closedMs, nowMs)
     },
@@ -84,17 +88,19 @@ async function closeFuture(
   { fromMs, toMs }: Period,
 ): Promise<number | undefined> {
   const future = nameOf(table, 'future')
-  const newest = prepareStatement(`SELECT max(${table.column}) AS id FROM ${future}`)
-  const { id } = (await tx.get<{ id: string | null }>(newest([])))!
-  if (id === null) {
+  const newest = prepareStatement(
+    `SELECT ${table.column} AS id FROM ${future} ORDER BY ${table.column} DESC LIMIT 1`,
+  )
+  const row = await tx.get<{ id: string | Uint8Array }>(newest([]))
+  if (!row) {
     await ddl(`DROP TABLE ${future}`)
     return fromMs
   }
-  const newestMs = timeOfId(id)
-  if (newestMs === undefined || newestMs > nextPeriod(toMs)) return undefined
-  const endMs = nextPeriod(Math.max(newestMs, toMs) + 1)
+  const newestMs = table.timeOf(row.id)
+  if (newestMs > nextPeriod(table, toMs)) return undefined
+  const endMs = nextPeriod(table, Math.max(newestMs, toMs) + 1)
   const name = partitionName(table.name, { fromMs, toMs: endMs })
-  const [from, to] = [fromMs, endMs].map((ms) => `'${lowestIdAt(table.prefix, ms)}'`)
+  const [from, to] = [fromMs, endMs].map((ms) => `'${table.boundAt(ms)}'`)
   await ddl(`SET LOCAL statement_timeout = ${ATTACH_MS}`)
   await ddl(`ALTER TABLE ${table.name} DETACH PARTITION ${future}`)
   await ddl(`ALTER TABLE ${future} RENAME TO ${name}`)
@@ -117,7 +123,7 @@ export async function dropPartitions(
   beforeMs: number,
 ): Promise<number> {
   const isExpired = (partitions: readonly Partition[]) =>
-    expiredPartitions(partitions, table.prefix, beforeMs)
+    expiredPartitions(table, partitions, beforeMs)
   if (isExpired(await readPartitions(db, table)).length === 0) return 0
   let droppedRows = 0
   await db.migrate(
@@ -133,7 +139,7 @@ export async function dropPartitions(
         droppedRows += Math.max(0, Number((await tx.get(rowsOf([name])))?.total ?? 0))
       }
       await ddl(`DROP TABLE ${names.join(', ')}`)
-      await createPast(ddl, table, timeOfId(last.to!)!)
+      await createPast(ddl, table, table.timeOf(last.to!))
     },
     undefined,
     ATTEMPTS,
