@@ -123,13 +123,14 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
         if (tx.hasRoundTrips) tx.afterCommit(() => sessionPersons.set(id, { scope, person }))
         return { access, refreshToken: successor }
       }
-      const session = await store.lockSession(tx, id)
+      const unlockedSession = await store.findSession(tx, id)
+      const session = unlockedSession && (await store.lockSession(tx, unlockedSession))
       if (!session) return undefined
       const client = await authorizeClient(tx, lookup, session, presenter)
       const verdict = classifyRefreshToken(session, hash, now, lifetimes.graceMs)
       if (verdict === 'grace' && session.successor) {
         const access = await draftFor(session, client, findPerson(tx, lookup, session))
-        await store.extendAccess(tx, id, access.expiresAt)
+        await store.extendAccess(tx, session, access.expiresAt)
         return { access, refreshToken: decryptSuccessor(token, id, session.successor, random) }
       }
       if (verdict === 'reuse') await revokeFamily(tx, deps, session, actor)

@@ -31,8 +31,15 @@ const COLUMNS = `id, scope, customer, person, client_id, scopes, token_hash, pre
 
 const byId = prepareStatement(`SELECT ${COLUMNS} FROM gh_sessions WHERE id = ?`)
 
+const byPlace = prepareStatement(`SELECT ${COLUMNS} FROM gh_sessions WHERE scope = ? AND id = ?`)
+
+/** The columns by which a statement finds a session. */
+type SessionPlace = Pick<SessionRow, 'scope' | 'id'>
+
+/** Finds a session by its id, which refresh tokens contain. */
 export const findSession = (from: Reader, id: string) => from.get<SessionRow>(byId([id]))
-export const lockSession = (tx: Tx, id: string) => tx.lock<SessionRow>(byId([id]))
+export const lockSession = (tx: Tx, { scope, id }: SessionPlace) =>
+  tx.lock<SessionRow>(byPlace([scope, id]))
 
 const ownSession = prepareStatement(
   `SELECT id, client_id, scopes, created_at, last_used_at, expires_at FROM gh_sessions
@@ -122,9 +129,9 @@ export function rotateRefreshToken(tx: Tx, rotation: RefreshTokenRotation) {
   )
 }
 
-export const extendAccess = (tx: Tx, id: string, until: number) =>
+export const extendAccess = (tx: Tx, { scope, id }: SessionPlace, until: number) =>
   tx.run(sql`UPDATE gh_sessions SET access_until = ${until}
-    WHERE id = ${id} AND access_until < ${until}`)
+    WHERE scope = ${scope} AND id = ${id} AND access_until < ${until}`)
 
 /** A session whose access tokens are valid until `access_until`. */
 export interface DeletedSession extends Row {
