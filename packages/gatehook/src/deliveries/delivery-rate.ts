@@ -16,15 +16,25 @@ export function parseDeliveryRate(limits: string): DeliveryRate | undefined {
   return own && { limit: own.limit, windowMs: own.window_s * 1000, burst: own.limit * 2 }
 }
 
+/** Returns the part of a rate that one of several nodes may use. */
+export const partOfRate = (
+  { limit, windowMs, burst }: DeliveryRate,
+  part: number,
+): DeliveryRate => ({
+  limit: limit * part,
+  windowMs,
+  burst: Math.max(1, burst * part),
+})
+
 /** A token bucket. It uses monotonic time: a stopped wall clock must not stop deliveries. */
 export class TokenBucket {
   #rate: DeliveryRate
   #tokens: number
   #filledAtMs: number
 
-  constructor(rate: DeliveryRate, elapsedMs: number) {
+  constructor(rate: DeliveryRate, elapsedMs: number, tokens = rate.burst) {
     this.#rate = rate
-    this.#tokens = rate.burst
+    this.#tokens = tokens
     this.#filledAtMs = elapsedMs
   }
 

@@ -3,7 +3,7 @@
  * deliveries, the registration, its health, the customer's rate. The process may lose all of it:
  * the rows on disk say which work is left.
  */
-import { type DeliveryRate, TokenBucket } from './delivery-rate.ts'
+import { type DeliveryRate, partOfRate, TokenBucket } from './delivery-rate.ts'
 import { CircuitBreaker, type EndpointHealth } from './endpoint-health.ts'
 import type { Queued } from './fair-queue.ts'
 import type { HealthState, OutcomeSummary } from './outcome-summary.ts'
@@ -39,6 +39,8 @@ export class EndpointState implements Queued {
   holdUntil = 0
   /** Results that are not committed. */
   unwrittenResults = 0
+  /** Attempts that began since the last heartbeat. */
+  starts = 0
   /** The window filler is reading its rows. */
   isFilling = false
   /** A wake-up arrived since its registration was read. */
@@ -211,13 +213,21 @@ export class CustomerState {
   isBlocked = false
   #bucket: TokenBucket | undefined
   #rate: DeliveryRate | undefined
+  #wholeRate: DeliveryRate | undefined
 
   constructor(no: number) {
     this.no = no
   }
 
-  /** Sets the delivery rate; undefined: unlimited. */
-  setRate(rate: DeliveryRate | undefined, elapsedMs: number): void {
+  /** Deliveries a second on all nodes; undefined: unlimited. */
+  get ratePerS(): number | undefined {
+    return this.#wholeRate && (this.#wholeRate.limit / this.#wholeRate.windowMs) * 1_000
+  }
+
+  /** Sets the delivery rate; undefined: unlimited. `share`: the part of it for this node. */
+  setRate(wholeRate: DeliveryRate | undefined, share: number, elapsedMs: number): void {
+    this.#wholeRate = wholeRate
+    const rate = wholeRate && share < 1 ? partOfRate(wholeRate, share) : wholeRate
     const isSame =
       rate?.limit === this.#rate?.limit &&
       rate?.windowMs === this.#rate?.windowMs &&
@@ -226,7 +236,13 @@ export class CustomerState {
     this.#rate = rate
     if (!rate) this.#bucket = undefined
     else if (this.#bucket) this.#bucket.setRate(rate)
-    else this.#bucket = new TokenBucket(rate, elapsedMs)
+    // The node that had the part before may have used its tokens.
+    else this.#bucket = new TokenBucket(rate, elapsedMs, share < 1 ? 0 : rate.burst)
+  }
+
+  /** Applies a changed share of the same rate. */
+  setShare(share: number, elapsedMs: number): void {
+    this.setRate(this.#wholeRate, share, elapsedMs)
   }
 
   hasToken(elapsedMs: number): boolean {

@@ -77,6 +77,10 @@ export class FairQueue<E extends Queued> {
   readonly #customers = new RoundRobin<number>()
   readonly #endpoints = new Map<number, RoundRobin<E>>()
 
+  get isEmpty(): boolean {
+    return this.#customers.size === 0
+  }
+
   /** Adds an endpoint that has a delivery to send and may send it. */
   add(endpoint: E): void {
     let endpoints = this.#endpoints.get(endpoint.customer)

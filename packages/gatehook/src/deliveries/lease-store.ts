@@ -5,6 +5,7 @@
  */
 import type { Database, Tx } from '../storage/database.ts'
 import { prepareStatement, sql } from '../storage/sql.ts'
+import type { CustomerPart, PartLease } from './customer-parts.ts'
 
 export interface DeliveryNode {
   readonly id: string
@@ -12,6 +13,10 @@ export interface DeliveryNode {
   readonly beat: number
   /** Customers that it holds. */
   readonly customers: number
+  /** The percentage of time in which deliveries waited for it. */
+  readonly load: number
+  /** Whether its release serves parts of customers. */
+  readonly servesParts: boolean
 }
 
 /** The leases as of one instant. */
@@ -20,6 +25,8 @@ interface LeaseState {
   readonly nodes: readonly DeliveryNode[]
   /** The customers of this node; undefined: as many as before, and so the same ones. */
   readonly customers: readonly number[] | undefined
+  /** All parts of all customers. */
+  readonly parts: readonly PartLease[]
 }
 
 export interface Handover {
@@ -31,39 +38,57 @@ export interface Handover {
 export interface LeaseStore {
   /**
    * Increments the counter of this node and reads the leases, in one round trip. `count`: customers
-   * that this node knows to hold. Undefined: the node is not registered.
+   * that this node knows to hold; `load`: its percentage. Undefined: the node is not registered.
    */
-  beat(node: string, count: number): Promise<LeaseState | undefined>
+  beat(node: string, count: number, load: number): Promise<LeaseState | undefined>
   register(node: string): Promise<void>
   /** Takes those of the customers that no node holds, and returns them. */
   take(node: string, customers: readonly number[]): Promise<number[]>
   /** Assigns customers of this node to others; leaves those whose target is not registered. */
   hand(node: string, handovers: readonly Handover[]): Promise<void>
-  /** Removes nodes, and frees their customers. */
+  /**
+   * Moves a part of a customer: from this node to the target, or without one, back to the node that
+   * holds the customer.
+   */
+  movePart(
+    node: string,
+    part: CustomerPart & { readonly target: string | undefined },
+  ): Promise<void>
+  /** Removes nodes, and frees their customers and parts. */
   remove(nodes: readonly string[]): Promise<void>
 }
 
 /** Texts instead of rows, so that the increment and all reads are one statement on one snapshot. */
-const beatOf = prepareStatement(`UPDATE gh_delivery_nodes SET beat = beat + 1 WHERE id = ?
+const beatOf = prepareStatement(`UPDATE gh_delivery_nodes
+  SET beat = beat + 1, load = ?, parts = 1 WHERE id = ?
   RETURNING
     (SELECT string_agg(n.id || ' ' || n.beat || ' ' ||
-        (SELECT COUNT(*) FROM gh_delivery_leases l WHERE l.node = n.id), ',')
+        (SELECT COUNT(*) FROM gh_delivery_leases l WHERE l.node = n.id) || ' ' || n.load
+        || ' ' || n.parts, ',')
       FROM gh_delivery_nodes n),
     (SELECT CASE WHEN COUNT(*) <> ? THEN COALESCE(string_agg(CAST(customer_no AS TEXT), ','), '')
-      END FROM gh_delivery_leases WHERE node = ?)`)
+      END FROM gh_delivery_leases WHERE node = ?),
+    (SELECT string_agg(p.customer_no || ' ' || p.modulus || ' ' || p.residue || ' ' || p.node
+        || ' ' || COALESCE(l.node, ''), ',')
+      FROM gh_delivery_parts p LEFT JOIN gh_delivery_leases l ON l.customer_no = p.customer_no)`)
 
 export function createLeaseStore(db: Database): LeaseStore {
   return {
-    async beat(node, count) {
-      const beat = beatOf([node, count, node])
+    async beat(node, count, load) {
+      const beat = beatOf([load, node, count, node])
       const [row] = await db.write((tx) => tx.arrays(beat), { single: true })
       if (!row) return undefined
-      const [nodes, customers] = row as [string, string | null]
-      return { nodes: parseNodes(nodes), customers: parseNumbers(customers) }
+      const [nodes, customers, parts] = row as [string, string | null, string | null]
+      return {
+        nodes: parseNodes(nodes),
+        customers: parseNumbers(customers),
+        parts: parseParts(parts),
+      }
     },
     async register(node) {
       await db.write(async (tx) => {
-        await tx.run(sql`INSERT INTO gh_delivery_nodes (id, beat) VALUES (${node}, 1)`)
+        await tx.run(sql`DELETE FROM gh_delivery_parts WHERE node = ${node}`)
+        await tx.run(sql`INSERT INTO gh_delivery_nodes (id, beat, parts) VALUES (${node}, 1, 1)`)
         await freeOrphans(tx)
       })
     },
@@ -92,6 +117,27 @@ export function createLeaseStore(db: Database): LeaseStore {
       ]
       await db.write((tx) => Promise.all(move(tx)), { single: true })
     },
+    async movePart(node, { customer, modulus, residue, target }) {
+      const row = sql`customer_no = ${customer} AND modulus = ${modulus} AND residue = ${residue}`
+      // The target may have the part already, and then keeps it.
+      const move = (tx: Tx) =>
+        target === undefined
+          ? [tx.run(sql`DELETE FROM gh_delivery_parts WHERE ${row} AND node = ${node}`)]
+          : [
+              tx.hold(sql`SELECT id FROM gh_delivery_nodes WHERE id = ${node}`),
+              tx.hold(sql`SELECT id FROM gh_delivery_nodes WHERE id = ${target}`),
+              tx.run(sql`INSERT INTO gh_delivery_parts (customer_no, modulus, residue, node)
+                SELECT CAST(${customer} AS BIGINT), CAST(${modulus} AS BIGINT),
+                  CAST(${residue} AS BIGINT), id
+                FROM gh_delivery_nodes WHERE id = ${target}
+                AND (EXISTS (SELECT 1 FROM gh_delivery_leases
+                    WHERE customer_no = ${customer} AND node = ${node})
+                  OR EXISTS (SELECT 1 FROM gh_delivery_parts
+                    WHERE customer_no = ${customer} AND node = ${node}))
+                ON CONFLICT (customer_no, modulus, residue) DO NOTHING`),
+            ]
+      await db.write((tx) => Promise.all<unknown>(move(tx)), { single: true })
+    },
     async remove(nodes) {
       await db.write(async (tx) => {
         for (const node of [...nodes].sort()) {
@@ -103,15 +149,26 @@ export function createLeaseStore(db: Database): LeaseStore {
   }
 }
 
-/** Frees the customers of nodes that are not registered; also those that a former release left. */
-const freeOrphans = (tx: Tx): Promise<number> =>
-  tx.run(sql`DELETE FROM gh_delivery_leases
+/** Frees what nodes that are not registered hold; also what a former release left. */
+async function freeOrphans(tx: Tx): Promise<void> {
+  await tx.run(sql`DELETE FROM gh_delivery_leases
     WHERE node NOT IN (SELECT id FROM gh_delivery_nodes)`)
+  await tx.run(sql`DELETE FROM gh_delivery_parts
+    WHERE node NOT IN (SELECT id FROM gh_delivery_nodes)`)
+}
 
 const parseNodes = (text: string): DeliveryNode[] =>
   text.split(',').map((words) => {
-    const [id = '', beat, customers] = words.split(' ')
-    return { id, beat: Number(beat), customers: Number(customers) }
+    const [id = '', ...numbers] = words.split(' ')
+    const [beat = 0, customers = 0, load = 0, parts] = numbers.map(Number)
+    return { id, beat, customers, load, servesParts: parts === 1 }
+  })
+
+const parseParts = (text: string | null): PartLease[] =>
+  (text?.split(',') ?? []).map((words) => {
+    const [customer, modulus, residue, node = '', holder = ''] = words.split(' ')
+    const part = { customer: Number(customer), modulus: Number(modulus), residue: Number(residue) }
+    return { ...part, node, holder: holder === '' ? undefined : holder }
   })
 
 function parseNumbers(text: string | null): number[] | undefined {

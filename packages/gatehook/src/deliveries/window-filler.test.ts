@@ -49,7 +49,13 @@ test('a failed read of one endpoint leaves the reads of others to complete', asy
   const clock = { now: () => 1, elapsedMs: () => 1 }
   const filler = new WindowFiller({
     store,
-    leases: { isAlive: true, generation: 0, holds: () => true, take: async () => {} },
+    leases: {
+      isAlive: true,
+      generation: 0,
+      holds: () => true,
+      shareOf: () => 1,
+      take: async () => {},
+    },
     clock,
     rate: undefined,
     table,
@@ -88,6 +94,7 @@ test('endpoints whose customers could not be taken are found again', async () =>
     isAlive: true,
     generation: 0,
     holds: () => takes > 1,
+    shareOf: () => 1,
     async take() {
       takes += 1
       if (takes === 1) throw new Error('the connection was lost')
@@ -118,7 +125,13 @@ test('rows that were read beside a changed registration replace those of its win
     readEndpointSlice: async () => ({ endpoints: [], next: undefined }),
     listFailing: async () => [],
   } as unknown as EngineStore
-  const leases = { isAlive: true, generation: 0, holds: () => true, take: async () => {} }
+  const leases = {
+    isAlive: true,
+    generation: 0,
+    holds: () => true,
+    shareOf: () => 1,
+    take: async () => {},
+  }
   const table = new EndpointTable()
   const clock = { now: () => 1, elapsedMs: () => 1 }
   const results = new ResultWriter(store, clock)

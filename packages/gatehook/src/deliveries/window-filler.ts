@@ -61,7 +61,7 @@ export class WindowFiller {
 
   /** Queues an endpoint to be read if rows outside of memory may be due. */
   consider(endpoint: EndpointState, now: number): void {
-    if (endpoint.isFilling || !this.#deps.leases.holds(endpoint.customer)) return
+    if (endpoint.isFilling || !this.#isHeld(endpoint)) return
     const { windowSize, nextDueAt, hasChanged, hasResends } = endpoint
     const isFresh = endpoint.hasFreshRegistration(this.#deps.clock.elapsedMs())
     const isBlocked = hasResends ? endpoint.isOnHold(now) : endpoint.blockedUntil(now) > 0
@@ -105,15 +105,15 @@ export class WindowFiller {
     const endpoint = table.find(no)
     if (endpoint) return endpoint
     const knownCustomer = this.#customers.get(no)
-    if (knownCustomer !== undefined && leases.holds(knownCustomer)) {
+    if (knownCustomer !== undefined && leases.holds(knownCustomer, no)) {
       return table.findOrCreate(no, knownCustomer)
     }
     const registration = await store.readRegistration(no)
     if (!registration?.sends) return undefined
     const { customer } = registration
     this.#customers.set(no, customer)
-    if (!leases.holds(customer)) await leases.take([customer])
-    return leases.holds(customer) ? table.findOrCreate(no, customer) : undefined
+    if (!leases.holds(customer, no)) await leases.take([customer])
+    return leases.holds(customer, no) ? table.findOrCreate(no, customer) : undefined
   }
 
   async #fillWindow(endpoint: EndpointState): Promise<void> {
@@ -184,7 +184,7 @@ export class WindowFiller {
     const { clock, leases, results, rate } = this.#deps
     const before = endpoint.registration
     endpoint.registration = registration
-    if (!registration?.sends || !leases.holds(endpoint.customer)) {
+    if (!registration?.sends || !this.#isHeld(endpoint)) {
       endpoint.clearWindow(now)
       endpoint.nextDueAt = undefined // a wake-up, or a walk, finds it once it may send
       // Another node may continue it.
@@ -208,8 +208,13 @@ export class WindowFiller {
     }
     if (!endpoint.isOnHold(now)) endpoint.holdUntil = 0
     endpoint.readAtMs = clock.elapsedMs()
-    endpoint.owner.setRate(registration.rate ?? rate, clock.elapsedMs())
+    const share = leases.shareOf(endpoint.customer)
+    endpoint.owner.setRate(registration.rate ?? rate, share, clock.elapsedMs())
     return true
+  }
+
+  #isHeld({ customer, no }: EndpointState): boolean {
+    return this.#deps.leases.holds(customer, no)
   }
 
   #windowLimitOf(endpoint: EndpointState): number {
@@ -229,7 +234,7 @@ export class WindowFiller {
       throw error
     })
     for (const { no, customer, dueAt } of dueEndpoints) {
-      if (!leases.holds(customer)) continue
+      if (!leases.holds(customer, no)) continue
       const endpoint = table.findOrCreate(no, customer)
       endpoint.expectDueAt(dueAt)
       this.consider(endpoint, now)
@@ -240,7 +245,7 @@ export class WindowFiller {
   async #readDueEndpoints(now: number): Promise<PendingEndpoint[]> {
     const { leases } = this.#deps
     const dueEndpoints = (await this.#scan.read()).filter(({ dueAt }) => dueAt <= now)
-    const free = dueEndpoints.filter(({ customer }) => !leases.holds(customer))
+    const free = dueEndpoints.filter(({ customer, no }) => !leases.holds(customer, no))
     if (free.length > 0) await leases.take([...new Set(free.map(({ customer }) => customer))])
     return dueEndpoints
   }

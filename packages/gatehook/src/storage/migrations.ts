@@ -31,6 +31,7 @@ import { jobTurns } from './migrations/0031-job-turns.ts'
 import { textIds } from './migrations/0036-text-ids.ts'
 import { dueTime } from './migrations/0040-due-time.ts'
 import { choreLeases } from './migrations/0041-chore-leases.ts'
+import { customerParts } from './migrations/0050-customer-parts.ts'
 import { secretResponses } from './migrations/0053-secret-responses.ts'
 import { scopesOfRows } from './migrations/0055-scopes-of-rows.ts'
 import { staleRows } from './migrations/0060-stale-rows.ts'
@@ -76,6 +77,7 @@ export const migrations: readonly Migration[] = [
   { number: 36, name: 'text ids', sql: textIds, additive: true },
   { number: 40, name: 'due time', sql: dueTime, additive: true },
   { number: 41, name: 'chore leases', sql: choreLeases, additive: true },
+  { number: 50, name: 'customer parts', sql: customerParts, additive: true },
   { number: 53, name: 'secret responses', sql: secretResponses, additive: true },
   { number: 55, name: 'scopes of rows', sql: scopesOfRows, additive: true },
   { number: 60, name: 'stale rows', sql: staleRows, additive: true },

@@ -1,4 +1,8 @@
 /** The work of a node without attempts: its customers move to other nodes at once. */
 import type { NodeWork } from '../../src/deliveries/ports.ts'
 
-export const idleWork: NodeWork = { countUnfinished: () => 0, finish: () => true }
+export const idleWork: NodeWork = {
+  countUnfinished: () => 0,
+  finish: () => true,
+  takeLoad: () => ({ busyPart: 0, customers: [] }),
+}

@@ -26,21 +26,21 @@ eachMigrated('other nodes take over from a stopped node within 30 s', async (db)
   const [a, b] = ['a', 'b'].map((node) => nodeLeases({ db, clock, log: quietLog, node }))
   await a!.heartbeat(idleWork)
   await a!.take([1])
-  assert.ok(a!.isAlive && a!.holds(1))
+  assert.ok(a!.isAlive && a!.holds(1, 0))
   if (db.dialect.shared) {
     await b!.heartbeat(idleWork)
     await b!.take([1])
-    assert.ok(!b!.holds(1))
-    for (let s = 0; s < 30 && !b!.holds(1); s += 2) {
+    assert.ok(!b!.holds(1, 0))
+    for (let s = 0; s < 30 && !b!.holds(1, 0); s += 2) {
       pass(2_000)
       await b!.heartbeat(idleWork)
       await b!.take([1])
     }
   } else await b!.heartbeat(idleWork) // on SQLite the last process to start sends
-  assert.ok(b!.isAlive && b!.holds(1))
+  assert.ok(b!.isAlive && b!.holds(1, 0))
   if (db.dialect.shared) assert.ok(!a!.isAlive, 'it stops sending before another node takes over')
   await a!.heartbeat(idleWork)
-  assert.ok(!a!.holds(1))
+  assert.ok(!a!.holds(1, 0))
 })
 
 eachMigrated('a node that shuts down releases its customers at once', async (db) => {
@@ -51,11 +51,11 @@ eachMigrated('a node that shuts down releases its customers at once', async (db)
   if (db.dialect.shared) await b!.heartbeat(idleWork)
   const before = b!.generation
   await a!.release()
-  assert.ok(!a!.isAlive && !a!.holds(1))
+  assert.ok(!a!.isAlive && !a!.holds(1, 0))
   await b!.heartbeat(idleWork)
   assert.notEqual(b!.generation, before, 'it looks for the due work of those customers')
   await b!.take([1, 2])
-  assert.ok(b!.holds(1) && b!.holds(2))
+  assert.ok(b!.holds(1, 0) && b!.holds(2, 0))
 })
 
 const postgres = databases.find(({ name }) => name === 'postgres')!
@@ -73,7 +73,7 @@ test('a node that joins gets its share of the customers [postgres]', async (t) =
   await a!.take(customers)
   await b!.heartbeat(idleWork)
   assert.notEqual(b!.generation, before, 'it looks for the due work of its new customers')
-  const heldBy = (node: typeof a) => customers.filter((customer) => node!.holds(customer))
+  const heldBy = (node: typeof a) => customers.filter((customer) => node!.holds(customer, 0))
   assert.equal(heldBy(a).length, 10)
   assert.equal(heldBy(b).length, 10)
 })
@@ -111,7 +111,7 @@ test('a heartbeat that read before a take keeps the customer of the take', async
   const { memory, leases, beatAround } = await openGated()
   memory.leases.set(1, 'a')
   await beatAround(() => leases.take([2]))
-  assert.ok(leases.holds(1) && leases.holds(2))
+  assert.ok(leases.holds(1, 0) && leases.holds(2, 0))
 })
 
 test('a heartbeat that read before a move does not bring the customer back', async () => {
@@ -119,15 +119,15 @@ test('a heartbeat that read before a move does not bring the customer back', asy
   await leases.take([1, 2])
   memory.nodes.set('b', 1)
   let isFinished = false
-  const work = { countUnfinished: () => 1, finish: () => isFinished }
+  const work = { ...idleWork, finish: () => isFinished }
   await leases.heartbeat(work)
   assert.ok(leases.hasHandovers)
   memory.leases.set(3, 'a')
   isFinished = true
   await beatAround(() => leases.finishHandovers(work))
   const [moved] = [...memory.leases].find(([, node]) => node === 'b')!
-  assert.ok(!leases.holds(moved))
-  assert.ok(leases.holds(3))
+  assert.ok(!leases.holds(moved, 0))
+  assert.ok(leases.holds(3, 0))
 })
 
 test('a node looks once a minute for customers that another one holds', async () => {
@@ -152,7 +152,7 @@ test('a node looks once a minute for customers that another one holds', async ()
   await memory.remove(['b'])
   await leases.heartbeat(idleWork)
   await leases.take([1])
-  assert.ok(leases.holds(1), 'the end of a node frees its customers at once')
+  assert.ok(leases.holds(1, 0), 'the end of a node frees its customers at once')
 })
 
 test('a heartbeat is one round trip [postgres]', async (t) => {
@@ -174,13 +174,35 @@ test('a node that is not registered gets no customer, and its leases end [postgr
   assert.deepEqual(await store.take('gone', [1]), [])
   assert.deepEqual(await store.take('a', [2, 1]), [1, 2])
   await store.hand('a', [{ customer: 1, target: 'gone' }])
-  assert.deepEqual(await store.beat('a', 0), {
-    nodes: [{ id: 'a', beat: 1, customers: 2 }],
+  assert.deepEqual(await store.beat('a', 0, 40), {
+    nodes: [{ id: 'a', beat: 1, customers: 2, load: 0, servesParts: true }],
     customers: [1, 2],
+    parts: [],
   })
-  assert.equal((await store.beat('a', 2))!.customers, undefined, 'nothing has changed')
+  assert.equal((await store.beat('a', 2, 0))!.customers, undefined, 'nothing has changed')
   await store.remove(['a'])
-  assert.equal(await store.beat('a', 2), undefined)
+  assert.equal(await store.beat('a', 2, 0), undefined)
   await store.register('b')
   assert.deepEqual(await store.take('b', [1, 2]), [1, 2])
+})
+
+test('a part belongs to a registered node, and ends with it [postgres]', async (t) => {
+  const store = createLeaseStore(await postgres.openMigrated(t))
+  const part = { customer: 1, modulus: 2, residue: 1 }
+  const partsSeenBy = async (node: string) => (await store.beat(node, 0, 0))!.parts
+  for (const node of ['a', 'b']) await store.register(node)
+  await store.movePart('a', { ...part, target: 'b' })
+  assert.deepEqual(await partsSeenBy('a'), [], 'the customer is not of this node')
+  await store.take('a', [1])
+  await store.movePart('a', { ...part, target: 'gone' })
+  assert.deepEqual(await partsSeenBy('a'), [])
+  await store.movePart('a', { ...part, target: 'b' })
+  assert.deepEqual(await partsSeenBy('b'), [{ ...part, node: 'b', holder: 'a' }])
+  await store.movePart('a', { ...part, target: undefined })
+  assert.equal((await partsSeenBy('a')).length, 1, 'only its own node returns it')
+  await store.remove(['a'])
+  assert.deepEqual(await partsSeenBy('b'), [{ ...part, node: 'b', holder: undefined }])
+  await store.remove(['b'])
+  await store.register('a')
+  assert.deepEqual(await partsSeenBy('a'), [])
 })

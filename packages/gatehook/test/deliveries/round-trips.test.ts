@@ -23,7 +23,13 @@ function createEngine({ app }: TestApp): DeliveryEngine {
   return new DeliveryEngine({
     ...deps,
     store: engineStore({ ...deps, db: app.db, vault, record, coveredBy: () => undefined }),
-    leases: { isAlive: true, generation: 0, holds: () => true, take: async () => {} },
+    leases: {
+      isAlive: true,
+      generation: 0,
+      holds: () => true,
+      shareOf: () => 1,
+      take: async () => {},
+    },
     post: async () => ({ kind: 'answered', status: 200, headers: {}, body: '', durationMs: 1 }),
     chance: () => 0,
     scheduleS: [60],

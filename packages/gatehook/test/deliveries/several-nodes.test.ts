@@ -1,6 +1,7 @@
 /** Several nodes in a simulated world (§9.7, §9.8, §9.12); a failing test prints its seed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { EngineDeps } from '../../src/deliveries/engine.ts'
 import { hang, type Receiver, type Row, respond, World } from './simulation.ts'
 
 const SECOND = 1_000
@@ -26,7 +27,7 @@ test('a customer moves when its attempts have ended and are recorded', async () 
   await world.run(SECOND)
   const second = world.startNode()
   await world.run(10 * SECOND)
-  const heldBy = ({ leases }: typeof first) => [1, 2, 3, 4].filter((no) => leases.holds(no))
+  const heldBy = ({ leases }: typeof first) => [1, 2, 3, 4].filter((no) => leases.holds(no, 0))
   assert.deepEqual([heldBy(first).length, heldBy(second).length], [2, 2])
   await world.run(MINUTE)
   assert.equal(world.count('delivered'), 200)
@@ -36,7 +37,8 @@ test('a customer moves when its attempts have ended and are recorded', async () 
 test('an endpoint of a customer that leaves starts no attempt before the next sweep', async () => {
   let isHeld = true
   const holds = () => isHeld
-  const leases = { isAlive: true, generation: 0, holds, take: async () => {} }
+  const shareOf = () => 1
+  const leases = { isAlive: true, generation: 0, holds, shareOf, take: async () => {} }
   const world = new World(63, { leases })
   world.register(1, 1, () => respond(200))
   const row = world.add(1, { quiet: true })
@@ -97,6 +99,128 @@ for (const seed of [71, 72, 73, 74]) {
     await world.run(5 * MINUTE)
     assert.equal(world.count('pending'), 0)
     assertNoRepetition(world.rows.values())
+    for (const { mostInFlight } of world.endpoints.values()) assert.ok(mostInFlight <= 20)
+  })
+}
+
+/** Fills the queues of endpoints with more than one node sends in some seconds. */
+function addBacklog(world: World, endpoints: readonly number[], each: number): void {
+  for (let n = 0; n < each; n++) for (const no of endpoints) world.add(no)
+}
+
+const quick: Receiver = () => ({ ...respond(200), afterMs: 40 })
+const eight = [1, 2, 3, 4, 5, 6, 7, 8]
+
+/** Two nodes, of which the first holds customer 1 with eight endpoints. */
+async function openPair(seed: number, options: Partial<EngineDeps> = {}) {
+  const world = new World(seed, options)
+  for (const no of eight) world.register(no, 1, quick)
+  const nodes = [world.startNode()]
+  await world.run(SECOND)
+  world.add(1)
+  await world.run(SECOND)
+  nodes.push(world.startNode())
+  await world.run(5 * SECOND)
+  return { world, nodes }
+}
+
+test('a customer that saturates its node is split, and whole again when it is calm', async () => {
+  const { world, nodes } = await openPair(81)
+  addBacklog(world, eight, 1_500)
+  await world.run(12 * SECOND)
+  assert.equal(world.leases.parts.length, 1)
+  const servedBy = ({ leases }: (typeof nodes)[number]) => eight.filter((no) => leases.holds(1, no))
+  const [a, b] = nodes.map((node) => servedBy(node))
+  assert.deepEqual([...a!, ...b!].sort(), eight, 'each endpoint is served by one node')
+  assert.ok(b!.length >= 2)
+  await world.run(MINUTE)
+  assert.equal(world.count('pending'), 0)
+  await world.run(2 * MINUTE)
+  assert.equal(world.leases.parts.length, 0)
+  world.add(2)
+  world.add(3)
+  await world.run(SECOND)
+  assert.equal(world.count('pending'), 0)
+  assertNoRepetition(world.rows.values())
+  for (const { mostInFlight } of world.endpoints.values()) assert.ok(mostInFlight <= 20)
+})
+
+test('a customer with the default rate is never split', async () => {
+  const { world } = await openPair(82, { rate: { limit: 100, windowMs: SECOND, burst: 200 } })
+  addBacklog(world, eight, 500)
+  await world.run(20 * SECOND)
+  assert.equal(world.leases.parts.length, 0)
+})
+
+test('the nodes that share a customer send at its rate in sum', async () => {
+  const rate = { limit: 4_000, windowMs: SECOND, burst: 4_000 }
+  const { world, nodes } = await openPair(83, { rate })
+  world.leases.parts = [{ customer: 1, modulus: 2, residue: 1, node: 'node2', holder: undefined }]
+  await world.run(5 * SECOND)
+  assert.deepEqual(
+    nodes.map(({ leases }) => leases.shareOf(1)),
+    [0.5, 0.5],
+  )
+  for (const no of eight) world.change(no, { rate: { limit: 40, windowMs: SECOND, burst: 40 } })
+  await world.run(5 * SECOND)
+  const from = world.now
+  addBacklog(world, eight, 200)
+  await world.run(20 * SECOND)
+  const arrivals = [...world.rows.values()].filter((row) => (row.arrivals[0] ?? 0) > from).length
+  assert.ok(arrivals > 760 && arrivals <= 20 * 40 + 40 + 2, `${arrivals} in 20 s`)
+})
+
+test('beside a node of the former release a customer is whole', async () => {
+  const { world, nodes } = await openPair(84)
+  addBacklog(world, eight, 1_500)
+  world.leases.former.add('node2')
+  await world.run(15 * SECOND)
+  assert.equal(world.leases.parts.length, 0)
+  world.leases.former.clear()
+  addBacklog(world, eight, 1_500)
+  await world.run(9 * SECOND)
+  assert.equal(world.leases.parts.length, 1)
+  world.leases.nodes.set('old', 1)
+  world.leases.former.add('old')
+  await world.run(7 * SECOND)
+  assert.equal(world.leases.parts.length, 0)
+  assert.ok(eight.every((no) => nodes[0]!.leases.holds(1, no)))
+  assertNoRepetition([...world.rows.values()].filter(({ state }) => state === 'delivered'))
+})
+
+for (const seed of [91, 93]) {
+  test(`nodes that share a customer join and end without a loss [seed ${seed}]`, async () => {
+    const world = new World(seed, { scheduleS: SCHEDULE_S })
+    const { random } = world
+    for (const no of eight) world.register(no, 1, quick)
+    for (const no of [9, 10]) world.register(no, no, quick)
+    for (let n = 0; n < 2; n++) world.startNode()
+    await world.run(4 * SECOND)
+    addBacklog(world, eight, 1_000)
+    await world.run(9 * SECOND)
+    const endpoints = [...eight, 9, 10]
+    let killed = 0
+    let parts = world.leases.parts.length
+    for (let step = 0; step < 6; step++) {
+      addBacklog(world, endpoints, Math.floor(random() * 150))
+      const up = world.nodes.filter(({ isUp }) => isUp)
+      const some = up[Math.floor(random() * up.length)]!
+      const choice = random()
+      if (choice < 0.5 && up.length < 4) world.startNode()
+      else if (choice < 0.7 && up.length > 1) await world.stopNode(some)
+      else if (choice < 0.9 && seed === 93 && up.length > 1) {
+        for (const endpoint of world.endpoints.values()) killed += endpoint.inFlight
+        world.killNode(some)
+      }
+      await world.run(random() * 8 * SECOND)
+      parts = Math.max(parts, world.leases.parts.length)
+    }
+    await world.run(90 * SECOND)
+    assert.equal(world.count('pending'), 0)
+    assert.ok(parts > 0, 'no customer was split')
+    let repeated = 0
+    for (const { attempt, arrivals } of world.rows.values()) repeated += arrivals.length - attempt
+    assert.ok(repeated <= killed, `${repeated} repeated, ${killed} in flight at a kill`)
     for (const { mostInFlight } of world.endpoints.values()) assert.ok(mostInFlight <= 20)
   })
 }

@@ -81,6 +81,7 @@ export interface SimulatedNode {
   readonly leases: NodeLeases
   isUp: boolean
   heartbeatAt: number
+  isBeating: boolean
 }
 
 interface RunningAttempt {
@@ -96,6 +97,7 @@ const ALL_CUSTOMERS: Leases = {
   isAlive: true,
   generation: 0,
   holds: () => true,
+  shareOf: () => 1,
   take: async () => {},
 }
 
@@ -144,7 +146,7 @@ export class World {
       },
     })
     const engine = this.#startEngine(leases)
-    const node = { engine, leases, isUp: true, heartbeatAt: this.now }
+    const node = { engine, leases, isUp: true, heartbeatAt: this.now, isBeating: false }
     this.nodes.push(node)
     return node
   }
@@ -272,6 +274,8 @@ export class World {
   async #tickTwice(): Promise<void> {
     await this.#tick()
     await nextTurn()
+    // Statements of the leases take several turns, and little simulated time.
+    for (let n = 0; n < 5 && this.nodes.length > 0; n++) await nextTurn()
     await this.#tick()
   }
 
@@ -290,11 +294,17 @@ export class World {
     }
   }
 
-  #renewLeases({ engine, leases, ...node }: SimulatedNode): void {
+  #renewLeases(node: SimulatedNode): void {
+    const { engine, leases } = node
     if (leases.hasHandovers) void leases.finishHandovers(engine)
     if (node.heartbeatAt > this.now) return
-    void leases.heartbeat(engine)
-    this.nodes.find((other) => other.engine === engine)!.heartbeatAt = this.now + HEARTBEAT_MS
+    node.heartbeatAt = this.now + HEARTBEAT_MS
+    // As in `loop.ts`, one heartbeat at a time.
+    if (node.isBeating) return
+    node.isBeating = true
+    void leases.heartbeat(engine).finally(() => {
+      node.isBeating = false
+    })
   }
 
   /** Returns when the next attempt ends or row is due; 1 s from now while a due row waits. */

@@ -42,7 +42,13 @@ eachService(
         record: () => Promise.reject(new Error('no registration is disabled here')),
         coveredBy: () => undefined,
       }),
-      leases: { isAlive: true, generation: 0, holds: () => true, take: async () => {} },
+      leases: {
+        isAlive: true,
+        generation: 0,
+        holds: () => true,
+        shareOf: () => 1,
+        take: async () => {},
+      },
       async post({ url }) {
         sentTo.push(url)
         return { kind: 'answered', status: 200, headers: {}, body: '', durationMs: 1 }
