@@ -270,6 +270,33 @@ test('a table of an earlier release becomes the first partition', async (t) => {
   assert.equal(await partitionTables(db, optionsAt(START_MS)), true)
 })
 
+test('an event that commits while its empty table is replaced is retained', async (t) => {
+  const db = await postgres.open(t)
+  await migrateEngine(db, { clock: clockAt(START_MS), migrations: migrations.slice(0, -1) })
+  const empty = Promise.withResolvers<void>()
+  const added = empty.promise.then(() => addEvent(db, START_MS))
+  const meanwhile: Database = {
+    ...db,
+    migrate: (change, ...rest) =>
+      db.migrate(
+        (tx, ddl) => {
+          const addFirst = async (text: string) => {
+            if (/^(LOCK TABLE|CREATE INDEX).* gh_events /.test(text)) {
+              empty.resolve()
+              await added
+            }
+            await ddl(text)
+          }
+          return change(tx, addFirst)
+        },
+        ...rest,
+      ),
+  }
+  await migrateEngine(meanwhile, { clock: clockAt(START_MS) })
+  assert.ok(await findEvent(db, scope, await added))
+  assert.deepEqual(await countRows(db), { events: 1, bodies: 1 })
+})
+
 test('a conversion that was killed resumes', async (t) => {
   const { db } = await openOld(t)
   const before = await positionsOf(db)

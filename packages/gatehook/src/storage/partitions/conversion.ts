@@ -45,6 +45,9 @@ export async function partitionEmptyTables(tx: Tx, ddl: RunDdl, nowMs: number): 
     const { name, added } = table
     const first = prepareStatement(`SELECT 1 AS row FROM ${name} LIMIT 1`)
     if ((await isPartitioned(tx, table)) || (await tx.get(first([])))) continue
+    // A transaction of an earlier release may have inserted rows that were not committed then.
+    await ddl(`LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE`)
+    if (await tx.get(first([]))) continue
     for (const [index, definition] of Object.entries(added)) {
       await ddl(`CREATE INDEX IF NOT EXISTS ${index} ${definition}`)
     }
