@@ -152,6 +152,8 @@ export class SharedLeases implements NodeLeases {
       else if (clock.elapsedMs() - sinceMs >= HANDOVER_WAIT_MS) {
         this.#leaving.delete(customer)
         this.#stayUntilMs.set(customer, clock.elapsedMs() + HANDOVER_PAUSE_MS)
+        // The engine has ignored what became due meanwhile.
+        this.generation++
       }
     }
     if (ready.length === 0) return
@@ -180,7 +182,10 @@ export class SharedLeases implements NodeLeases {
           this.#parts.leave(part)
         }
         await this.#announce()
-      } else if (clock.elapsedMs() - part.sinceMs >= HANDOVER_WAIT_MS) this.#parts.stay(part)
+      } else if (clock.elapsedMs() - part.sinceMs >= HANDOVER_WAIT_MS) {
+        this.#parts.stay(part)
+        this.generation++
+      }
     }
   }
 

@@ -130,6 +130,37 @@ test('a heartbeat that read before a move does not bring the customer back', asy
   assert.ok(leases.holds(3, 0))
 })
 
+test('the engine looks for the due work of a customer that stays after all', async () => {
+  const { clock, pass } = createClock()
+  const memory = new MemoryLeases()
+  const announce = async () => {}
+  const leases = new SharedLeases({ store: memory, clock, log: quietLog, node: 'a', announce })
+  await leases.heartbeat(idleWork)
+  const work = { ...idleWork, finish: () => false }
+  /** Lets the handover of an endpoint take too long. */
+  const stay = async () => {
+    const places = [1, 2].flatMap((customer) => [1, 2].map((no) => [customer, no] as const))
+    const place = places.find(([customer, no]) => !leases.holds(customer, no))
+    assert.ok(place, 'this node sends nothing of it meanwhile, and ignores wake-ups')
+    const before = leases.generation
+    pass(5_000)
+    await leases.finishHandovers(work)
+    assert.ok(leases.holds(...place))
+    assert.notEqual(leases.generation, before)
+  }
+  await leases.take([1, 2])
+  memory.nodes.set('b', 1)
+  await leases.heartbeat(work)
+  await stay()
+  memory.leases.set(3, 'b')
+  memory.leases.set(4, 'b')
+  const starts = new Map([1, 2].map((endpoint) => [endpoint, 1_000]))
+  const customers = [{ customer: 1, ratePerS: undefined, starts }]
+  const busy = { ...work, takeLoad: () => ({ busyPart: 1, customers }) }
+  for (let beat = 0; beat < 2; beat++) await leases.heartbeat(busy)
+  await stay()
+})
+
 test('a node looks once a minute for customers that another one holds', async () => {
   const { clock, pass } = createClock()
   const memory = new MemoryLeases()
