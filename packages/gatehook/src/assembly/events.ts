@@ -3,7 +3,7 @@ import type { Administration } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { createOutbox } from '../deliveries/outbox.ts'
 import { readableTypes } from '../events/event-access.ts'
-import { createFeed } from '../events/feed.ts'
+import { createFeed, unorderedClock } from '../events/feed.ts'
 import { noteRecentEvents } from '../events/lost-events.ts'
 import { eventOperations } from '../events/operations.ts'
 import { eventRoutes } from '../events/routes.ts'
@@ -118,7 +118,7 @@ export function assembleEventRoutes(
     livingVersion,
   }: EventRouteAssembly,
 ): Component {
-  const { db, log, clock } = foundation
+  const { config, db, log, clock } = foundation
   const { render, service } = catalog
   const operations = eventOperations({
     types: listEventTypes(service),
@@ -127,7 +127,7 @@ export function assembleEventRoutes(
   const readable = (principal: Principal) => readableTypes(types, principal)
   const stream = streamRoute({
     operations,
-    feed: createFeed(db, clock),
+    feed: createFeed(db, config.testClock ? unorderedClock : clock),
     eventSignal,
     render,
     readableTypes: readable,

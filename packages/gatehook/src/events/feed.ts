@@ -14,7 +14,10 @@ import { EVENT_COLUMNS } from './view.ts'
 export interface FeedCursor {
   readonly txid: number
   readonly position: number
-  /** No later event has a lower id, so that PostgreSQL reads the newest partitions only. */
+  /**
+   * No later event has a lower id unless a clock is set back, so that PostgreSQL reads the newest
+   * partitions only.
+   */
   readonly lowestId?: string
 }
 
@@ -51,6 +54,8 @@ const EVENT_ID = /^evt_[0-9A-Za-z]{22}$/
  */
 const DISORDER_MS = 3_600_000
 const lowestIdAfter = (ms: number): string => lowestIdAt('evt_', Math.max(0, ms - DISORDER_MS))
+/** Where a test clock jumps, nodes follow it at different times: any later event may be lower. */
+export const unorderedClock: Pick<Clock, 'now'> = { now: () => 0 }
 
 const byId = prepareStatement('SELECT txid, position, id FROM gh_events WHERE scope = ? AND id = ?')
 const beforeId = prepareStatement(
@@ -175,7 +180,9 @@ function transactionOrder(db: Database, clock: Pick<Clock, 'now'>): FeedOrder {
     },
     async readPage(scope, cursor) {
       const { txid, position, lowestId = '' } = cursor
-      const after = [scope, txid, position, lowestId]
+      // The id of the cursor may be of a clock that was set back since then.
+      const lowestNow = lowestIdAfter(clock.now())
+      const after = [scope, txid, position, lowestId < lowestNow ? lowestId : lowestNow]
       const rows = await readRows(db, page(after))
       const isBlocked = ([, , , , , blocker]: FeedRow) => blocker !== 0
       const firstBlocked = rows.findIndex(isBlocked)

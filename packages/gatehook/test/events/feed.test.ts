@@ -2,9 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
-import { BATCH_BYTES, createFeed, type FeedCursor } from '../../src/events/feed.ts'
+import {
+  BATCH_BYTES,
+  createFeed,
+  type Feed,
+  type FeedCursor,
+  unorderedClock,
+} from '../../src/events/feed.ts'
 import { createRecorder } from '../../src/events/store.ts'
-import { wallClock } from '../../src/kernel/clock.ts'
+import { type Clock, wallClock } from '../../src/kernel/clock.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import type { Database, Tx } from '../../src/storage/database.ts'
@@ -13,14 +19,14 @@ import { sql } from '../../src/storage/sql.ts'
 const scope = scopeOf(1, 'test')
 const other = scopeOf(2, 'live')
 
-function openFeed(db: Database) {
+function openFeed(db: Database, clock: Clock = wallClock) {
   const record = createRecorder({
-    clock: wallClock,
+    clock,
     random: systemRandom(),
     shape: 'v1',
     sinks: [],
   })
-  const feed = createFeed(db, wallClock)
+  const feed = createFeed(db, clock)
   const addEvent = (tx: Tx, id: number, { of = scope, type = 't.x', text = '' } = {}) =>
     record(tx, of, {
       type,
@@ -89,6 +95,39 @@ test('the feed includes the events of a late commit [postgres]', async (t) => {
   goOn.resolve()
   await late
   assert.deepEqual((await read(before.cursor, 3)).ids, [1, 2, 3])
+})
+
+/** Returns the number of the next event, within the reads that other tests can delay. */
+async function readNext(feed: Feed, cursor: FeedCursor): Promise<number | undefined> {
+  for (let read = 0; read < READS_MAX; read++) {
+    const [row] = (await feed.after(scope, cursor)).rows
+    if (row) return JSON.parse(row[6] as string).id
+  }
+  return undefined
+}
+
+test('the feed includes the events of a clock that was set back [postgres]', async (t) => {
+  const db = await postgres.openMigrated(t)
+  let now = Date.now() + 86_400_000
+  const { feed, addEvent } = openFeed(db, { now: () => now, elapsedMs: () => 0 })
+  const ahead = await db.write((tx) => addEvent(tx, 1))
+  const [end, cursor] = [await feed.end(), await feed.cursorOf(scope, ahead.id)]
+  now = Date.now()
+  await db.write((tx) => addEvent(tx, 2))
+  assert.equal(await readNext(feed, end), 2)
+  assert.equal(await readNext(feed, cursor!), 2)
+})
+
+test('the feed of a test clock includes events before its jump [postgres]', async (t) => {
+  const db = await postgres.openMigrated(t)
+  let now = Date.now() + 60 * 86_400_000
+  const { addEvent } = openFeed(db, { now: () => now, elapsedMs: () => 0 })
+  const feed = createFeed(db, unorderedClock)
+  const jumped = await db.write((tx) => addEvent(tx, 1))
+  const cursor = await feed.cursorOf(scope, jumped.id)
+  now = Date.now()
+  await db.write((tx) => addEvent(tx, 2))
+  assert.equal(await readNext(feed, cursor!), 2)
 })
 
 test('a transaction in another database does not stop the feed [postgres]', async (t) => {
