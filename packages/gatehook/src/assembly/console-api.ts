@@ -24,6 +24,7 @@ import { JobLog } from '../system/job-log.ts'
 import type { Versions } from '../versions/versions.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { MailComponent } from './mail.ts'
+import { identifyStream } from './stream-identity.ts'
 
 export interface ConsoleApiAssembly {
   readonly monitoring: Monitoring
@@ -60,7 +61,7 @@ export function assembleConsoleApi(
     maxRows: config.requestLogMaxRows,
     versions: () => catalog.service.versions.flatMap(({ name }) => versioning.statusOf(name) ?? []),
     flushUsage: versioning.flush,
-    identify: assembly.identify,
+    identify: identifyStream(foundation, assembly.identify),
     describeNode: nodeDescriber(foundation, assembly),
   })
   const figures = installationFigures({

@@ -26,6 +26,7 @@ import type { LateCalls } from './late-calls.ts'
 import { partitionInBackground } from './partitions.ts'
 import { assembleCredentials } from './people.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
+import { identifyStream } from './stream-identity.ts'
 
 interface EventModules {
   /** Records events, and wakes deliveries. */
@@ -132,7 +133,7 @@ export function assembleEventRoutes(
     render,
     readableTypes: readable,
     effective: livingVersion,
-    identify,
+    identify: identifyStream(foundation, identify),
     elapsedMs: () => clock.elapsedMs(),
     log,
   })

@@ -23,7 +23,7 @@ export interface DeliveryNode {
 interface LeaseState {
   /** All registered nodes, this one included. */
   readonly nodes: readonly DeliveryNode[]
-  /** The customers of this node; undefined: as many as before, and so the same ones. */
+  /** The customers of this node; undefined: those that it knows to hold. */
   readonly customers: readonly number[] | undefined
   /** All parts of all customers. */
   readonly parts: readonly PartLease[]
@@ -37,10 +37,10 @@ export interface Handover {
 
 export interface LeaseStore {
   /**
-   * Increments the counter of this node and reads the leases, in one round trip. `count`: customers
+   * Increments the counter of this node and reads the leases, in one round trip. `held`: customers
    * that this node knows to hold; `load`: its percentage. Undefined: the node is not registered.
    */
-  beat(node: string, count: number, load: number): Promise<LeaseState | undefined>
+  beat(node: string, held: ReadonlySet<number>, load: number): Promise<LeaseState | undefined>
   register(node: string): Promise<void>
   /** Takes those of the customers that no node holds, and returns them. */
   take(node: string, customers: readonly number[]): Promise<number[]>
@@ -58,7 +58,11 @@ export interface LeaseStore {
   remove(nodes: readonly string[]): Promise<void>
 }
 
-/** Texts instead of rows, so that the increment and all reads are one statement on one snapshot. */
+/**
+ * Number and sum distinguish the held customers from others, so that a node with many does not read
+ * them each time. Texts instead of rows: the increment and all reads are one statement on one
+ * snapshot.
+ */
 const beatOf = prepareStatement(`UPDATE gh_delivery_nodes
   SET beat = beat + 1, load = ?, parts = 1 WHERE id = ?
   RETURNING
@@ -66,7 +70,8 @@ const beatOf = prepareStatement(`UPDATE gh_delivery_nodes
         (SELECT COUNT(*) FROM gh_delivery_leases l WHERE l.node = n.id) || ' ' || n.load
         || ' ' || n.parts, ',')
       FROM gh_delivery_nodes n),
-    (SELECT CASE WHEN COUNT(*) <> ? THEN COALESCE(string_agg(CAST(customer_no AS TEXT), ','), '')
+    (SELECT CASE WHEN COUNT(*) <> ? OR COALESCE(SUM(customer_no), 0) <> CAST(? AS BIGINT)
+      THEN COALESCE(string_agg(CAST(customer_no AS TEXT), ','), '')
       END FROM gh_delivery_leases WHERE node = ?),
     (SELECT string_agg(p.customer_no || ' ' || p.modulus || ' ' || p.residue || ' ' || p.node
         || ' ' || COALESCE(l.node, ''), ',')
@@ -74,8 +79,9 @@ const beatOf = prepareStatement(`UPDATE gh_delivery_nodes
 
 export function createLeaseStore(db: Database): LeaseStore {
   return {
-    async beat(node, count, load) {
-      const beat = beatOf([load, node, count, node])
+    async beat(node, held, load) {
+      const sum = [...held].reduce((total, customer) => total + customer, 0)
+      const beat = beatOf([load, node, held.size, sum, node])
       const [row] = await db.write((tx) => tx.arrays(beat), { single: true })
       if (!row) return undefined
       const [nodes, customers, parts] = row as [string, string | null, string | null]

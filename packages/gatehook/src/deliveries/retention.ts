@@ -6,7 +6,7 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { bodyTable, eventTable, tablesOfMixedAge } from '../storage/partitions/catalog.ts'
-import { dropPartitions, extendPartitions } from '../storage/partitions/upkeep.ts'
+import { renewPartitions } from '../storage/partitions/upkeep.ts'
 import { prepareStatement } from '../storage/sql.ts'
 import { RETENTION_MS } from './retry-schedule.ts'
 
@@ -81,16 +81,19 @@ async function purgeDeliveries(db: Database, now: number): Promise<number> {
  */
 async function purgeEvents(db: Database, now: number): Promise<number> {
   let purgedCount = 0
+  let failed: unknown
   if (db.name === 'postgres') {
     for (const table of [bodyTable, eventTable]) {
-      await extendPartitions(db, table, now)
-      const count = await dropPartitions(db, table, now - RETENTION_MS)
-      if (table === eventTable) purgedCount += count
+      const periods = { nowMs: now, beforeMs: now - RETENTION_MS }
+      const { dropped, failure } = await renewPartitions(db, table, periods)
+      if (table === eventTable) purgedCount += dropped
+      failed ??= failure
     }
   }
   for (const table of await tablesOfMixedAge(db, eventTable)) {
     purgedCount += await purgeEventRows(db, table, now)
   }
+  if (failed !== undefined) throw failed
   return purgedCount
 }
 

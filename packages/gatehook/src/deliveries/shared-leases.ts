@@ -201,7 +201,7 @@ export class SharedLeases implements NodeLeases {
   #read() {
     this.#changes = new Map()
     this.#parts.beginRead()
-    return this.#deps.store.beat(this.#deps.node, this.#held.size, this.#loadPercent)
+    return this.#deps.store.beat(this.#deps.node, this.#held, this.#loadPercent)
   }
 
   /** Applies the customers that a heartbeat read. Those that are new come from another node. */

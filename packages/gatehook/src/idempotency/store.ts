@@ -5,7 +5,7 @@
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import { recordTable, tablesOfMixedAge } from '../storage/partitions/catalog.ts'
-import { dropPartitions, extendPartitions } from '../storage/partitions/upkeep.ts'
+import { renewPartitions } from '../storage/partitions/upkeep.ts'
 import { PURGE_SLICE_ROWS, purgeInSlices } from '../storage/purge.ts'
 import { prepareStatement } from '../storage/sql.ts'
 import type { RecordIds } from './record-ids.ts'
@@ -114,12 +114,18 @@ const DROP_AFTER_MS = 25 * 3_600_000
 /** Returns the number of purged records; that of dropped partitions is an estimate. */
 export async function purgeRecords(db: Database, now: number): Promise<number> {
   let purgedCount = 0
+  let failed: unknown
   if (db.name === 'postgres') {
-    await extendPartitions(db, recordTable, now)
-    purgedCount += await dropPartitions(db, recordTable, now - DROP_AFTER_MS)
+    const periods = { nowMs: now, beforeMs: now - DROP_AFTER_MS }
+    const { dropped, failure } = await renewPartitions(db, recordTable, periods)
+    purgedCount += dropped
+    failed = failure
   }
   const tables = await tablesOfMixedAge(db, recordTable)
   for (const table of tables) purgedCount += await purgeInSlices(db, purgeTable(table)([now]))
-  if (tables.includes(recordTable.name)) return purgedCount
-  return purgedCount + (await purgeInSlices(db, purgeSecrets([now])))
+  if (!tables.includes(recordTable.name)) {
+    purgedCount += await purgeInSlices(db, purgeSecrets([now]))
+  }
+  if (failed !== undefined) throw failed
+  return purgedCount
 }

@@ -27,4 +27,4 @@ export const listDerivations = ({
 
 /** Returns the column of a derivation; undefined for words. */
 export const columnOfDerivation = (derivation: string): string | undefined =>
-  /^\w+\.(\w+)$/.exec(derivation)?.[1]
+  derivation.includes('?') ? undefined : derivation.slice(derivation.indexOf('.') + 1)

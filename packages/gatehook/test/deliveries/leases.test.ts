@@ -78,6 +78,18 @@ test('a node that joins gets its share of the customers [postgres]', async (t) =
   assert.equal(heldBy(b).length, 10)
 })
 
+test('a heartbeat reads other customers of the same number [postgres]', async (t) => {
+  const db = await postgres.openMigrated(t)
+  const store = createLeaseStore(db)
+  await store.register('a')
+  await store.take('a', [1, 3])
+  const customersOf = async (held: readonly number[]) =>
+    (await store.beat('a', new Set(held), 0))?.customers
+  assert.equal(await customersOf([1, 3]), undefined)
+  assert.deepEqual(await customersOf([1, 2]), [1, 3])
+  assert.deepEqual(await customersOf([]), [1, 3])
+})
+
 /** The leases of node `a`, whose heartbeats end after `gate` once they have read. */
 async function openGated() {
   const { clock } = createClock()
@@ -205,14 +217,14 @@ test('a node that is not registered gets no customer, and its leases end [postgr
   assert.deepEqual(await store.take('gone', [1]), [])
   assert.deepEqual(await store.take('a', [2, 1]), [1, 2])
   await store.hand('a', [{ customer: 1, target: 'gone' }])
-  assert.deepEqual(await store.beat('a', 0, 40), {
+  assert.deepEqual(await store.beat('a', new Set(), 40), {
     nodes: [{ id: 'a', beat: 1, customers: 2, load: 0, servesParts: true }],
     customers: [1, 2],
     parts: [],
   })
-  assert.equal((await store.beat('a', 2, 0))!.customers, undefined, 'nothing has changed')
+  assert.equal((await store.beat('a', new Set([1, 2]), 0))!.customers, undefined)
   await store.remove(['a'])
-  assert.equal(await store.beat('a', 2, 0), undefined)
+  assert.equal(await store.beat('a', new Set([1, 2]), 0), undefined)
   await store.register('b')
   assert.deepEqual(await store.take('b', [1, 2]), [1, 2])
 })
@@ -220,7 +232,7 @@ test('a node that is not registered gets no customer, and its leases end [postgr
 test('a part belongs to a registered node, and ends with it [postgres]', async (t) => {
   const store = createLeaseStore(await postgres.openMigrated(t))
   const part = { customer: 1, modulus: 2, residue: 1 }
-  const partsSeenBy = async (node: string) => (await store.beat(node, 0, 0))!.parts
+  const partsSeenBy = async (node: string) => (await store.beat(node, new Set(), 0))!.parts
   for (const node of ['a', 'b']) await store.register(node)
   await store.movePart('a', { ...part, target: 'b' })
   assert.deepEqual(await partsSeenBy('a'), [], 'the customer is not of this node')

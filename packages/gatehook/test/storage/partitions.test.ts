@@ -102,6 +102,23 @@ async function readPlan(db: Database, { text, values }: Statement) {
   return { examined, nonEmpty }
 }
 
+test('expired partitions are dropped also when the next ones cannot be created', async (t) => {
+  const db = await openAtStart(t)
+  const id = await addEvent(db, START_MS)
+  let calls = 0
+  // Bodies are first: their missing partitions, their expired ones, then those of events.
+  const migrate: Database['migrate'] = async (...args) => {
+    calls += 1
+    if (calls === 1 || calls === 3) throw new Error('the table is locked')
+    return db.migrate(...args)
+  }
+  const failing = { ...db, migrate }
+  const purge = retention(failing, clockAt(START_MS + 40 * DAY_MS)).events!
+  await assert.rejects(purge, /the table is locked/)
+  assert.equal(calls, 4)
+  assert.equal(await partitionOf(db, id), undefined)
+})
+
 test('a new database has partitions for the next days only', async (t) => {
   const db = await openAtStart(t)
   const expected = ['past', '20260531', '20260603', 'future'].map((end) => `gh_events_${end}`)

@@ -114,6 +114,22 @@ const rowsOf = prepareStatement(`SELECT CAST(reltuples AS BIGINT) AS total FROM 
   WHERE oid = to_regclass(quote_ident(?))`)
 
 /**
+ * Creates the missing partitions and drops those that ended before an instant. Returns the number
+ * of dropped rows, an estimate, and the failure to create one: expired rows must not stay for it.
+ */
+export async function renewPartitions(
+  db: Database,
+  table: TimeTable,
+  { nowMs, beforeMs }: { readonly nowMs: number; readonly beforeMs: number },
+): Promise<{ readonly dropped: number; readonly failure: unknown }> {
+  let failure: unknown
+  await extendPartitions(db, table, nowMs).catch((error: unknown) => {
+    failure = error
+  })
+  return { dropped: await dropPartitions(db, table, beforeMs), failure }
+}
+
+/**
  * Drops the partitions of periods that ended before an instant. Returns the estimated number of
  * their rows.
  */

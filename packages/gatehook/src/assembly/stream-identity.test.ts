@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Call } from '../http/call.ts'
+import type { SharedPoll } from '../storage/shared-poll.ts'
+import { identifyStream } from './stream-identity.ts'
+
+test('an open stream identifies its caller after the state of other nodes was read', async () => {
+  const steps: string[] = []
+  const refresh = async () => void steps.push('poll')
+  const identify = identifyStream({ poll: { refresh } as SharedPoll }, () => {
+    steps.push('identify')
+    return undefined
+  })
+  assert.equal(await identify({} as Call), undefined)
+  assert.deepEqual(steps, ['poll', 'identify'])
+})
