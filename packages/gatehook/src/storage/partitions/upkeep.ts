@@ -133,11 +133,7 @@ export async function renewPartitions(
  * Drops the partitions of periods that ended before an instant. Returns the estimated number of
  * their rows.
  */
-export async function dropPartitions(
-  db: Database,
-  table: TimeTable,
-  beforeMs: number,
-): Promise<number> {
+async function dropPartitions(db: Database, table: TimeTable, beforeMs: number): Promise<number> {
   const isExpired = (partitions: readonly Partition[]) =>
     expiredPartitions(table, partitions, beforeMs)
   if (isExpired(await readPartitions(db, table)).length === 0) return 0
