@@ -24,7 +24,7 @@ export class MemoryLeases implements LeaseStore {
     return result
   }
 
-  beat: LeaseStore['beat'] = (node, known, load) =>
+  beat: LeaseStore['beat'] = (node, cached, load) =>
     this.#run(() => {
       const beat = this.nodes.get(node)
       if (beat === undefined) return undefined
@@ -41,7 +41,7 @@ export class MemoryLeases implements LeaseStore {
           load: this.#loads.get(id) ?? 0,
           servesParts: !this.former.has(id),
         })),
-        customers: known.symmetricDifference(new Set(held)).size === 0 ? undefined : held,
+        customers: cached.symmetricDifference(new Set(held)).size === 0 ? undefined : held,
         parts: this.parts.map((part) => ({ ...part, holder: this.leases.get(part.customer) })),
       }
     })
