@@ -17,6 +17,16 @@ async function logAfterAttempts({ get }: TestApp, id: string, count: number, sor
   }
 }
 
+/** Waits until this many deliveries have an attempt: none is in flight, whose result comes late. */
+async function logAfterEachHasAttempts({ get }: TestApp, id: string, count: number) {
+  for (;;) {
+    const { data } = (await get(`/webhooks/${id}/deliveries`)).body
+    const attempted = data.filter(({ attempts }: { attempts: unknown[] }) => attempts.length > 0)
+    if (attempted.length === count) return
+    await breath()
+  }
+}
+
 const actor = { kind: 'test', id: 'test' } as never
 
 eachService(
@@ -79,9 +89,14 @@ eachService(
     const [broken, repaired] = [await openHook(t), await openHook(t)]
     const { id } = (await register(service, broken)).body
     broken.answers = () => 503 // a hold of 60 s
+    let respond = () => {}
+    broken.holds = new Promise<void>((resolve) => void (respond = resolve))
     await service.app.work()
-    for (let n = 1; n <= 10; n++) await pay(service, n)
-    await logAfterAttempts(service, id, 1)
+    for (let n = 1; n <= 5; n++) await pay(service, n)
+    await broken.until(1 + 5)
+    respond()
+    await logAfterEachHasAttempts(service, id, 5)
+    for (let n = 6; n <= 10; n++) await pay(service, n)
     assert.equal((await service.patch(`/webhooks/${id}`, { url: repaired.url })).status, 200)
     await repaired.until(1 + 10)
     repaired.answers = () => 503
