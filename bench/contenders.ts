@@ -1,21 +1,10 @@
 /** Contenders: how each is started, and its data. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { BENCH_KEY } from './data.ts'
+import type { Contender } from './contender.ts'
+import { gatehookOnPostgres } from './contenders-postgres.ts'
+import { selectedDatabase } from './database.ts'
 import { fillGatehook, fillHandmade } from './fill.ts'
-import { type Command, startServer } from './server.ts'
-
-export interface Contender {
-  /** Contenders with an equal key share a process. */
-  readonly key: string
-  /** Name of its data folder; contenders that only read may share one. */
-  readonly folder: string
-  /** Fills an empty folder. */
-  prepare(folder: string): Promise<void>
-  command(folder: string): Command
-  /** Returns why the contender is not available; undefined if it is. */
-  absent?(): string | undefined
-}
+import { dataName, type GatehookOptions, gatehookCommand, startOnce } from './gatehook-process.ts'
 
 const file = (path: string) => new URL(path, import.meta.url).pathname
 
@@ -58,37 +47,19 @@ export function handmade(options: HandmadeOptions): Contender {
   }
 }
 
-export interface GatehookOptions {
-  /** 0 to prepare no data: the first start creates the database. */
-  readonly users: number
-  readonly tied?: boolean
-  /** Name of a separate database, for rows that write. */
-  readonly own?: string
-  /** A folder of `contenders/` that declares another service. */
-  readonly service?: string
-  /** Orders of the service `collections`. Default 0. */
-  readonly orders?: number
-  /** `GATEHOOK_REQUEST_LOG`; default `all`. */
-  readonly requestLog?: 'off'
-}
-
 export const GATEHOOK_DATABASE = 'gatehook.db'
 
-/** `gatehook start` with default settings, except for the request limit. */
+/** Gatehook on the database of this run. */
 export function gatehook(options: GatehookOptions): Contender {
-  const { users, tied = false, own, service, orders = 0, requestLog } = options
-  const words = [
-    users,
-    tied ? 'tied' : '',
-    own ?? '',
-    service ?? '',
-    orders || '',
-    requestLog ?? '',
-  ]
-  const parts = words.filter((part) => part !== '')
-  const data = `gatehook-${parts.join('-')}`
+  const isShared = selectedDatabase() === 'postgres'
+  return isShared ? gatehookOnPostgres(options) : gatehookOnSqlite(options)
+}
+
+function gatehookOnSqlite(options: GatehookOptions): Contender {
+  const { users, tied = false, orders = 0 } = options
+  const data = `gatehook-${dataName(options)}`
   const command = (folder: string) =>
-    gatehookCommand(`sqlite:${join(folder, GATEHOOK_DATABASE)}`, service, requestLog)
+    gatehookCommand(`sqlite:${join(folder, GATEHOOK_DATABASE)}`, options)
   return {
     key: data,
     folder: data,
@@ -98,35 +69,5 @@ export function gatehook(options: GatehookOptions): Contender {
       fillGatehook(join(folder, GATEHOOK_DATABASE), { users, tied, orders })
     },
     command,
-  }
-}
-
-/** Starts and stops a contender, so that it creates its database. */
-export async function startOnce(command: Command, folder: string): Promise<void> {
-  const server = await startServer(command, join(folder, 'first.log'), undefined)
-  // After its first response it handles SIGTERM.
-  await (await fetch(server.url)).arrayBuffer()
-  const code = await server.end('SIGTERM')
-  if (code !== 0) throw new Error(`gatehook's first start ended with ${code} on SIGTERM`)
-}
-
-const CLI = file('../packages/gatehook/bin/gatehook.cjs')
-
-export function gatehookCommand(
-  databaseUrl: string,
-  service?: string,
-  requestLog = 'all',
-): Command {
-  if (!existsSync(CLI)) throw new Error('packages/gatehook/bin/gatehook.cjs is not there')
-  return {
-    args: [CLI, 'start', ...(service ? [file(`contenders/${service}`)] : [])],
-    env: {
-      GATEHOOK_PORT: '0',
-      GATEHOOK_DATABASE_URL: databaseUrl,
-      GATEHOOK_BOOTSTRAP_KEY: BENCH_KEY,
-      GATEHOOK_RATE_LIMIT: '0',
-      GATEHOOK_LOG_LEVEL: 'info',
-      GATEHOOK_REQUEST_LOG: requestLog,
-    },
   }
 }

@@ -1,12 +1,15 @@
 /**
- * `npm run bench [-- row names] [--rounds 5] [--seconds 2] [--json FILE] [--without gatehook]`.
+ * `npm run bench [-- row names] [--rounds 5] [--seconds 2] [--database postgres] [--json FILE]
+ * [--figures FILE] [--without gatehook]`.
  * Exit codes: 1 for a failure or a wrong response, 2 for usage. A missed target is not a failure.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { type DatabaseName, selectDatabase } from './database.ts'
 import { runExportRow } from './export.ts'
+import { figuresOf, writeFigures } from './figures.ts'
 import { startGenerator } from './load.ts'
 import { runMemory } from './memory.ts'
 import { stopPostgres } from './postgres.ts'
@@ -15,12 +18,16 @@ import type { Row } from './row.ts'
 import { type RunContext, runLoadRow } from './run.ts'
 import { runStartRow } from './start.ts'
 
+const POSTGRES_ROWS = ['16', '19', '27']
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
+    database: { type: 'string', default: 'sqlite' },
     json: { type: 'string' },
+    figures: { type: 'string' },
     without: { type: 'string', multiple: true, default: [] },
     list: { type: 'boolean', default: false },
     requests: { type: 'string', default: '1000000' },
@@ -28,9 +35,12 @@ const { values, positionals } = parseArgs({
   },
 })
 
+const database: DatabaseName = values.database === 'postgres' ? 'postgres' : 'sqlite'
+selectDatabase(database)
 const rows = await allRows()
 const selected = positionals.filter((name) => name !== 'memory')
 const unknown = selected.filter((name) => !rows.some((row) => isSelectedBy(row, name)))
+if (database !== values.database) unknown.push(values.database)
 if (unknown.length > 0 || !(Number(values.rounds) >= 1) || !(Number(values.seconds) > 0)) {
   console.error(`unknown: ${unknown.join(' ') || 'rounds or seconds'}\n${catalogue()}`)
   process.exit(2)
@@ -92,7 +102,14 @@ async function runRows(context: RunContext): Promise<boolean> {
     results.push(result)
   }
   write(results)
+  const figures = results.flatMap((result) => figuresOf(result, databaseOf(result.row.name)))
+  writeFigures(values.figures, figures)
   return results.every(({ faults }) => faults.length === 0)
+}
+
+/** Some rows use PostgreSQL in every run. */
+function databaseOf(row: string): DatabaseName {
+  return POSTGRES_ROWS.includes(row) ? 'postgres' : database
 }
 
 function runRow(row: Row, context: RunContext): Promise<Result> {

@@ -3,7 +3,8 @@
  * 50,000. Flat means: the median of the last fifth is at most 10 % above that of the second fifth.
  */
 import { join } from 'node:path'
-import { type Contender, gatehook, handmade } from './contenders.ts'
+import type { Contender } from './contender.ts'
+import { gatehook, handmade } from './contenders.ts'
 import type { BenchRequest } from './load.ts'
 import { firstUserId, get, pagesOf, post, shuffled, USERS } from './requests.ts'
 import { prepareData, type RunContext } from './run.ts'

@@ -8,12 +8,18 @@ const TICK_MICROS = 10_000
 let running: Promise<PostgresServer> | undefined
 let replica: Promise<PostgresServer> | undefined
 
+/** With fsync, and without checkpoints within a row. */
+const SETTINGS = ['shared_buffers=512MB', 'max_wal_size=8GB']
+
 /**
  * Creates an empty database and returns its URL.
  *
  * @param settings - of the server, which the first call starts
  */
-export async function newDatabase(cores: string | undefined, settings?: string[]): Promise<string> {
+export async function newDatabase(
+  cores: string | undefined,
+  settings: readonly string[] = SETTINGS,
+): Promise<string> {
   running ??= start(cores, settings)
   return createDatabase((await running).url)
 }
@@ -56,8 +62,11 @@ function statOf(pid: string): string[] {
 }
 
 /** Starts the server. Its later processes inherit its cores. */
-async function start(cores: string | undefined, settings?: string[]): Promise<PostgresServer> {
-  const server = await startPostgres(settings)
+async function start(
+  cores: string | undefined,
+  settings: readonly string[],
+): Promise<PostgresServer> {
+  const server = await startPostgres([...settings])
   const pid = String(await server.pid())
   if (cores !== undefined) spawnSync('taskset', ['-a', '-c', '-p', cores, pid])
   return server

@@ -25,11 +25,11 @@ const factsOf = ({ durability, connections, users }: Facts) =>
   `durability: ${durability} · TLS: none · connections: ${connections} · rows: ${whole(users)}`
 
 function loadLines({ sides, ratios }: LoadResult): string[] {
-  const shared = sides.some(({ sharedMicros }) => sharedMicros !== undefined)
+  const shared = sides.some(({ databaseMicros }) => databaseMicros !== undefined)
   const head = ['', 'per second', 'min–max', 'CPU µs', 'p50 ms', 'p99 ms', 'RSS MB', 'generator %']
   if (shared) head.push('database CPU µs')
   const table = sides.map(
-    ({ name, rate, cpuMicros, sharedMicros, p50, p99, rssMb, generatorBusy }) => [
+    ({ name, rate, cpuMicros, databaseMicros, p50, p99, rssMb, generatorBusy }) => [
       name,
       whole(rate.median),
       `${whole(rate.min)}–${whole(rate.max)}`,
@@ -38,7 +38,7 @@ function loadLines({ sides, ratios }: LoadResult): string[] {
       (p99 / 1000).toFixed(2),
       figureText(rssMb, whole),
       whole(generatorBusy * 100),
-      ...(shared ? [figureText(sharedMicros, (value) => value.toFixed(1))] : []),
+      ...(shared ? [figureText(databaseMicros, (value) => value.toFixed(1))] : []),
     ],
   )
   return [...columns([head, ...table]), ...ratios.map(ratioLine)]

@@ -1,5 +1,5 @@
 /** A row of the bench: contenders, their requests, the checks of responses, the targets. */
-import type { Contender } from './contenders.ts'
+import type { Contender } from './contender.ts'
 import type { Sample } from './drive.ts'
 import type { BenchRequest } from './load.ts'
 
@@ -9,8 +9,6 @@ export interface Side {
   readonly contender: Contender
   /** Further processes of this side; the n-th runs on core 2 n, if it exists, else on the last. */
   readonly others?: readonly Contender[]
-  /** CPU time of a process that all sides share (a database server), microseconds. */
-  sharedMicros?(): Promise<number>
   /** Returns the requests, sent cyclically. Called once; with `each`, before each round. */
   requests(url: string): Promise<readonly BenchRequest[]> | readonly BenchRequest[]
   /** Header with the credential. A request without it or with a wrong one must get 401 or 403. */
@@ -22,7 +20,7 @@ export interface Side {
   /** Sends further requests until `signal`; their responses do not count. */
   beside?(url: string, signal: AbortSignal): Promise<void>
   /** After the rounds and a SIGKILL: compares the data with the acknowledged requests. */
-  audit?(folder: string, acknowledged: number): string | undefined
+  audit?(folder: string, acknowledged: number): Promise<string | undefined>
 }
 
 export interface Target {

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import type { Contender } from './contenders.ts'
+import type { Contender } from './contender.ts'
 import { assertCredentialRequired } from './credential.ts'
 import type { Outcome } from './drive.ts'
 import type { BenchRequest, Generator } from './load.ts'
@@ -31,8 +31,8 @@ interface SideResult {
   readonly rate: Spread
   /** User and system time of the server per response, microseconds. */
   readonly cpuMicros: number | undefined
-  /** `Side.sharedMicros` per response. */
-  readonly sharedMicros: number | undefined
+  /** `Contender.databaseMicros` per response. */
+  readonly databaseMicros: number | undefined
   /** Microseconds, medians over the rounds. */
   readonly p50: number
   readonly p99: number
@@ -45,7 +45,7 @@ interface SideResult {
 
 export interface RatioResult extends Target {
   readonly ratio: Spread
-  /** The ratio of CPU time per response: more stable on a shared machine. No target applies. */
+  /** The ratio of CPU time per response, of the database too: more stable on a shared machine. */
   readonly byCpu: number | undefined
   readonly met: boolean
 }
@@ -75,7 +75,7 @@ interface Contestant {
 interface Round {
   readonly outcome: Outcome
   readonly cpuMicros: number | undefined
-  readonly sharedMicros: number | undefined
+  readonly databaseMicros: number | undefined
 }
 
 export async function runLoadRow(row: LoadRow, context: RunContext): Promise<LoadResult> {
@@ -188,20 +188,20 @@ async function runRound(
   const length = row.each === undefined ? { seconds: context.seconds } : { count: row.each }
   const stop = new AbortController()
   const beside = side.beside?.(server.url, stop.signal)
-  const before = [cpuOf([server, ...others]), await side.sharedMicros?.()]
+  const before = [cpuOf([server, ...others]), await side.contender.databaseMicros?.()]
   const also = others.map(({ port }) => port)
   const options = { connections, ...length, also, samples: SAMPLES }
   const outcome = await context.generator.run(contestant.list, server.port, options)
-  const after = [cpuOf([server, ...others]), await side.sharedMicros?.()]
+  const after = [cpuOf([server, ...others]), await side.contender.databaseMicros?.()]
   stop.abort()
   await beside
   for (const each of [server, ...others]) each.trimLog()
-  const [cpuMicros, sharedMicros] = before.map((from, n) => {
+  const [cpuMicros, databaseMicros] = before.map((from, n) => {
     const to = after[n]
     const isMeasured = from !== undefined && to !== undefined && outcome.answers > 0
     return isMeasured ? (to - from) / outcome.answers : undefined
   })
-  contestant.rounds.push({ outcome, cpuMicros, sharedMicros })
+  contestant.rounds.push({ outcome, cpuMicros, databaseMicros })
   const expectedStatus = side.status ?? 200
   contestant.acknowledged += outcome.statuses[expectedStatus] ?? 0
   for (const problem of problems(contestant, outcome, expectedStatus))
@@ -246,7 +246,7 @@ function summary({ side, server, rounds }: Contestant): SideResult {
     rates,
     rate: spread(rates),
     cpuMicros: medianOf(rounds.map(({ cpuMicros }) => cpuMicros)),
-    sharedMicros: medianOf(rounds.map(({ sharedMicros }) => sharedMicros)),
+    databaseMicros: medianOf(rounds.map(({ databaseMicros }) => databaseMicros)),
     p50: median(rounds.map(({ outcome }) => outcome.latency.p50)),
     p99: median(p99s),
     p99s,
@@ -260,6 +260,10 @@ function medianOf(figures: readonly (number | undefined)[]): number | undefined 
   return figuresOfRounds.length === 0 ? undefined : median(figuresOfRounds)
 }
 
+/** CPU time of server and database per response. */
+const totalMicros = ({ cpuMicros, databaseMicros = 0 }: SideResult) =>
+  cpuMicros && cpuMicros + databaseMicros
+
 /** Pairs rounds: a disturbance of some seconds affects both sides of a ratio. */
 function ratioOf(target: Target, sides: readonly SideResult[]): RatioResult[] {
   const of = sides.find(({ name }) => name === target.of)
@@ -269,8 +273,8 @@ function ratioOf(target: Target, sides: readonly SideResult[]): RatioResult[] {
   const ratio = spread(figures(of).map((figure, round) => figure / figures(to)[round]!))
   const met =
     ratio.median >= (target.least ?? 0) && ratio.median <= (target.most ?? Number.POSITIVE_INFINITY)
-  const byCpu =
-    target.figure !== 'p99' && of.cpuMicros && to.cpuMicros && to.cpuMicros / of.cpuMicros
+  const [ofMicros, toMicros] = [totalMicros(of), totalMicros(to)]
+  const byCpu = target.figure !== 'p99' && ofMicros && toMicros && toMicros / ofMicros
   return [{ ...target, ratio, byCpu: byCpu || undefined, met }]
 }
 
@@ -283,7 +287,7 @@ async function auditData(
   for (const { side, acknowledged } of contestants) {
     if (!side.audit) continue
     await servers.get(side.contender.key)?.end('SIGKILL')
-    const wrong = side.audit(join(context.folder, side.contender.folder), acknowledged)
+    const wrong = await side.audit(join(context.folder, side.contender.folder), acknowledged)
     if (wrong) faults.push(`${side.name}: ${wrong}`)
   }
 }

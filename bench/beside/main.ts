@@ -6,12 +6,15 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { DatabaseName } from '../database.ts'
+import type { Figure } from '../figures.ts'
 import { stopPostgres } from '../postgres.ts'
 import type { Server } from '../server.ts'
+import { spread } from '../statistics.ts'
 import type { Order } from './attacker.ts'
 import { attacks } from './attacks.ts'
 import { warmUp } from './warm-up.ts'
-import { type DatabaseName, HTTPS, openWorld, type World } from './world.ts'
+import { HTTPS, openWorld, type World } from './world.ts'
 
 const REQUESTS_PER_SECOND = 60
 const LOGIN_EVERY_MS = 500
@@ -179,5 +182,17 @@ export function printAttacks(results: readonly AttackResult[]): void {
   console.log('row 21, a neighbour beside each attack; targets: p95 ratio 2, memory +64 MB')
   console.table(results.map(rowOf))
 }
+
+/** Returns the figures of row 21. */
+export const attackFigures = (results: readonly AttackResult[]): Figure[] =>
+  results.flatMap(({ database, attack, quiet, beside }) => {
+    const common = { row: '21', title: 'a neighbour beside an attack', subject: attack, database }
+    const ratio = beside.p95Ms / quiet.p95Ms
+    const growth = beside.allocatedMb - quiet.allocatedMb
+    return [
+      { ...common, unit: 'ratio of p95', value: spread([ratio]), most: 2 },
+      { ...common, unit: 'MB', value: spread([growth]), most: 64 },
+    ]
+  })
 
 export const attackNames = Object.keys(attacks)

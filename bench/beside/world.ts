@@ -7,12 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { gatehookCommand, startOnce } from '../contenders.ts'
 import { BENCH_KEY } from '../data.ts'
+import type { DatabaseName } from '../database.ts'
+import { gatehookCommand, startOnce } from '../gatehook-process.ts'
 import { newDatabase } from '../postgres.ts'
 import { type Server, startServer } from '../server.ts'
-
-export type DatabaseName = 'sqlite' | 'postgres'
 
 export interface World {
   /** Starts the service on the prepared database. */

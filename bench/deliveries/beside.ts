@@ -1,7 +1,8 @@
 /**
- * Rows 13 and 14: the API during deliveries. Services have default settings and run in turn. In row
- * 13 a service has one core, the load generator and receivers have the other. In row 14 all share
- * both, because the engine's thread needs a second core.
+ * Rows 13, 14 and 20: the API during deliveries. Services have default settings and run in turn. In
+ * row 13 a service has one core, the load generator and receivers have the other. In row 14 all
+ * share both, because the engine's thread needs a second core. In row 20 PostgreSQL shares the core
+ * of the service.
  */
 import { fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -9,9 +10,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { gatehook } from '../contenders.ts'
+import { gatehookOnPostgres } from '../contenders-postgres.ts'
 import { BENCH_KEY } from '../data.ts'
 import type { Outcome } from '../drive.ts'
-import { type Generator, startGenerator } from '../load.ts'
+import { type Figure, ratioFigure } from '../figures.ts'
+import { type BenchRequest, type Generator, startGenerator } from '../load.ts'
+import { newDatabase, stopPostgres } from '../postgres.ts'
 import { firstUserId, get, post } from '../requests.ts'
 import { type Server, startServer } from '../server.ts'
 import { median, ratioText } from '../statistics.ts'
@@ -35,9 +39,16 @@ interface Measure {
 
 type Receives = 'no' | 'hangs' | 'counts'
 
-async function open(name: string, receives: Receives, core: number | undefined): Promise<Side> {
+interface OpenOptions {
+  readonly receives: Receives
+  readonly core: number | undefined
+  readonly contender?: typeof gatehook
+}
+
+async function open(name: string, options: OpenOptions): Promise<Side> {
+  const { receives, core, contender: contenderOf = gatehook } = options
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-bench-'))
-  const contender = gatehook({ users: USERS, own: name })
+  const contender = contenderOf({ users: USERS, own: name })
   await contender.prepare(folder)
   const { args, env } = contender.command(folder)
   const more = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', GATEHOOK_DELIVERY_RATE: '0' }
@@ -100,27 +111,30 @@ async function measure(
   return { perSecond: rate, cpuUs: cpu / answers, p99: latency.p99, outcome }
 }
 
+async function ordersAt(server: Server): Promise<BenchRequest[]> {
+  const first = await firstUserId(server.url)
+  return Array.from({ length: 5_000 }, (_, n) =>
+    post('/api/v2/orders', {
+      user_id: first + (n % USERS),
+      amount: n + 1,
+      currency: 'EUR',
+      note: `order ${n}`,
+    }),
+  )
+}
+
 /** Row 13: no registration, a receiver that hangs, a receiver that responds. */
-async function orders(generator: Generator, rounds: number, seconds: number): Promise<void> {
+async function orders(generator: Generator, rounds: number, seconds: number): Promise<Figure[]> {
   const sides = {
-    none: await open('none', 'no', 0),
-    held: await open('held', 'hangs', 0),
-    drains: await open('drains', 'counts', 0),
+    none: await open('none', { receives: 'no', core: 0 }),
+    held: await open('held', { receives: 'hangs', core: 0 }),
+    drains: await open('drains', { receives: 'counts', core: 0 }),
   }
   const results: Record<string, Measure[]> = { none: [], held: [], drains: [] }
   let acknowledged = 0
   try {
     for (const [name, { server }] of Object.entries(sides)) {
-      const first = await firstUserId(server.url)
-      const requests = Array.from({ length: 5_000 }, (_, n) =>
-        post('/api/v2/orders', {
-          user_id: first + (n % USERS),
-          amount: n + 1,
-          currency: 'EUR',
-          note: `order ${n}`,
-        }),
-      )
-      await generator.list(name, requests)
+      await generator.list(name, await ordersAt(server))
     }
     for (let round = 0; round <= rounds; round++) {
       for (const [name, side] of Object.entries(sides)) {
@@ -135,13 +149,24 @@ async function orders(generator: Generator, rounds: number, seconds: number): Pr
     for (const side of Object.values(sides)) await side.end()
   }
   print('row 13, POST /orders', results)
-  printRatio('held ÷ none', results.held!, results.none!, 'at least 0.7')
-  printRatio('drains ÷ none', results.drains!, results.none!, 'at least 0.4')
+  const common = { row: '13', title: 'POST /orders with a webhook', database: 'sqlite' } as const
+  return [
+    compare(
+      { ...common, subject: 'deliveries on hold ÷ no webhook', least: 0.7 },
+      results.held!,
+      results.none!,
+    ),
+    compare(
+      { ...common, subject: 'deliveries drain ÷ no webhook', least: 0.4 },
+      results.drains!,
+      results.none!,
+    ),
+  ]
 }
 
 /** Row 14: reads while 25,000 deliveries drain, and without deliveries. */
-async function reads(generator: Generator, rounds: number, seconds: number): Promise<void> {
-  const side = await open('reads', 'counts', undefined)
+async function reads(generator: Generator, rounds: number, seconds: number): Promise<Figure[]> {
+  const side = await open('reads', { receives: 'counts', core: undefined })
   const { server } = side
   const results: Record<string, Measure[]> = { quiet: [], drains: [] }
   try {
@@ -171,9 +196,58 @@ async function reads(generator: Generator, rounds: number, seconds: number): Pro
     await side.end()
   }
   print('row 14, one user by id', results)
-  printRatio('drains ÷ quiet', results.drains!, results.quiet!, 'at least 0.7')
-  const p99 = results.drains!.map((result, at) => result.p99 / results.quiet![at]!.p99)
-  console.log(`p99, drains ÷ quiet: ${ratioText(p99)}; target at most 3`)
+  const common = { row: '14', title: 'one user by id', database: 'sqlite' } as const
+  const subject = 'while deliveries drain ÷ quiet'
+  const p99 = ratioFigure(
+    { ...common, subject, unit: 'ratio of p99', most: 3 },
+    results.drains!.map((result) => result.p99),
+    results.quiet!.map((result) => result.p99),
+  )
+  print14(p99)
+  return [compare({ ...common, subject, least: 0.7 }, results.drains!, results.quiet!), p99]
+}
+
+/** Row 20: deliveries while orders are posted; service, database and receiver share a core. */
+async function bothOnOneCore(
+  generator: Generator,
+  rounds: number,
+  seconds: number,
+): Promise<Figure[]> {
+  // The server keeps the core of the first database.
+  await newDatabase('0')
+  const sides = {
+    sqlite: await open('one-core', { receives: 'counts', core: 0 }),
+    postgres: await open('one-core', {
+      receives: 'counts',
+      core: 0,
+      contender: gatehookOnPostgres,
+    }),
+  }
+  const rates: Record<keyof typeof sides, number[]> = { sqlite: [], postgres: [] }
+  try {
+    for (const [name, { server }] of Object.entries(sides)) {
+      await generator.list(name, await ordersAt(server))
+    }
+    for (let round = 0; round <= rounds; round++) {
+      for (const name of ['sqlite', 'postgres'] as const) {
+        const side = sides[name]
+        const before = await side.received()
+        const { outcome } = await measure(generator, side, name, { status: 201, seconds })
+        const sent = (await side.received()) - before
+        console.error(`row 20, ${name}: ${outcome.answers} orders, ${sent} deliveries`)
+        if (round > 0) rates[name].push(sent / seconds)
+        await drained(side, before + outcome.answers)
+      }
+    }
+  } finally {
+    for (const side of Object.values(sides)) await side.end()
+    await stopPostgres()
+  }
+  const title = 'deliveries while orders are posted, all on one core'
+  const row = { row: '20', title, subject: 'PostgreSQL ÷ SQLite', database: 'postgres' } as const
+  const figure = ratioFigure({ ...row, least: 0.75 }, rates.postgres, rates.sqlite)
+  console.log(`row 20, ${title}: ${valueText(figure)}; target at least 0.75`)
+  return [figure]
 }
 
 async function registrations(server: Server): Promise<readonly { readonly id: string }[]> {
@@ -192,23 +266,36 @@ function print(title: string, results: Readonly<Record<string, readonly Measure[
   console.table(Object.fromEntries(Object.entries(results).map(([name, all]) => [name, line(all)])))
 }
 
-function printRatio(
-  label: string,
+const valueText = ({ value }: Figure) =>
+  `${value.median.toFixed(2)} (${value.min.toFixed(2)}–${value.max.toFixed(2)})`
+
+const print14 = (figure: Figure) =>
+  console.log(`p99, drains ÷ quiet: ${valueText(figure)}; target at most 3`)
+
+/** Prints and returns a ratio of rates. */
+function compare(
+  row: Omit<Figure, 'unit' | 'value'>,
   of: readonly Measure[],
   to: readonly Measure[],
-  target: string,
-): void {
-  const rates = of.map((result, at) => result.perSecond / to[at]!.perSecond)
-  const cpu = of.map((result, at) => to[at]!.cpuUs / result.cpuUs)
-  console.log(`${label}: ${ratioText(rates)}, by CPU ${ratioText(cpu)}; target ${target}`)
+): Figure {
+  const byCpu = of.map((result, at) => to[at]!.cpuUs / result.cpuUs)
+  const perSecond = (all: readonly Measure[]) => all.map((result) => result.perSecond)
+  const figure = ratioFigure({ ...row, byCpu: median(byCpu) }, perSecond(of), perSecond(to))
+  const text = `${row.subject}: ${valueText(figure)}, by CPU ${ratioText(byCpu)}`
+  console.log(`${text}; target at least ${row.least}`)
+  return figure
 }
 
-export async function besideRows(rounds: number, seconds: number): Promise<void> {
-  for (const [row, core] of [
-    [orders, 1],
-    [reads, undefined],
-  ] as const) {
-    const generator = startGenerator(core)
-    await row(generator, rounds, seconds).finally(() => generator.end())
-  }
+const BESIDE_ROWS = {
+  13: { run: orders, generatorCore: 1 },
+  14: { run: reads, generatorCore: undefined },
+  20: { run: bothOnOneCore, generatorCore: 1 },
+}
+
+export const besideNames = Object.keys(BESIDE_ROWS)
+
+export async function besideRow(name: string, rounds: number, seconds: number): Promise<Figure[]> {
+  const { run, generatorCore } = BESIDE_ROWS[Number(name) as keyof typeof BESIDE_ROWS]
+  const generator = startGenerator(generatorCore)
+  return run(generator, rounds, seconds).finally(() => generator.end())
 }

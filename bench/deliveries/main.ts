@@ -1,11 +1,13 @@
 /**
- * `npm run bench:deliveries [-- --rounds N --count N]`: rows 10, 11 and 18 (pending). Contenders
- * are separate processes that run in turn. Ratios compare results of one round.
+ * `npm run bench:deliveries [-- --rounds N --count N --figures FILE]`: rows 10, 11 and 18
+ * (pending). Contenders are separate processes that run in turn. Ratios compare results of one
+ * round.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
-import { median, ratioText } from '../statistics.ts'
+import { type Figure, ratioFigure, writeFigures } from '../figures.ts'
+import { median, ratioText, spread } from '../statistics.ts'
 import type { Measured } from './common.ts'
 
 const { values } = parseArgs({
@@ -13,6 +15,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     count: { type: 'string', default: '40000' },
     pending: { type: 'string', default: '1000000' },
+    figures: { type: 'string' },
   },
 })
 const contender = fileURLToPath(new URL('contender.ts', import.meta.url))
@@ -62,3 +65,33 @@ const more =
 console.log(`row 10, engine ÷ bare: ${ratio(1, 0)}; target 0.75`)
 console.log(`row 11, 100 customers ÷ one: ${ratio(2, 1)}; target 0.85`)
 console.log(`row 18, pending ÷ few: ${ratio(3, 1)}, ${more} MB more; targets 0.8, 60 MB`)
+
+const common = { title: 'deliveries, durable', database: 'sqlite' } as const
+const rates = (side: number) => of(side).map((result) => result.perSecond)
+const memory = of(3).map((result, round) => result.rssMb - of(1)[round]!.rssMb)
+const figures: Figure[] = [
+  ratioFigure(
+    { ...common, row: '10', subject: 'gatehook ÷ bare undici, same bytes', least: 0.75 },
+    rates(1),
+    rates(0),
+  ),
+  ratioFigure(
+    { ...common, row: '11', subject: '100 endpoints of 100 customers ÷ one', least: 0.85 },
+    rates(2),
+    rates(1),
+  ),
+  ratioFigure(
+    { ...common, row: '18', subject: `${values.pending} pending ÷ few`, least: 0.8 },
+    rates(3),
+    rates(1),
+  ),
+  {
+    ...common,
+    row: '18',
+    subject: `more memory with ${values.pending} pending`,
+    unit: 'MB',
+    value: spread(memory),
+    most: 60,
+  },
+]
+writeFigures(values.figures, figures)

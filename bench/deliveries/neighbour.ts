@@ -5,7 +5,8 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { median, ratioText } from '../statistics.ts'
+import type { Figure } from '../figures.ts'
+import { median, ratioText, spread } from '../statistics.ts'
 
 /** Time from the event to its arrival, milliseconds. */
 interface Latency {
@@ -23,12 +24,11 @@ async function run(neighbours: 'quiet' | 'noisy', rates: Rates): Promise<Latency
 /** Delivery rates: the default, or off, so that the flood takes all available CPU. */
 type Rates = 'default' | 'unlimited'
 
-export async function neighbourRow(rounds: number): Promise<void> {
-  await compare('default', rounds)
-  await compare('unlimited', rounds)
+export async function neighbourRow(rounds: number): Promise<Figure[]> {
+  return [await compare('default', rounds), await compare('unlimited', rounds)]
 }
 
-async function compare(rates: Rates, rounds: number): Promise<void> {
+async function compare(rates: Rates, rounds: number): Promise<Figure> {
   const [quiet, noisy]: [Latency[], Latency[]] = [[], []]
   for (let round = 0; round < rounds; round++) {
     quiet.push(await run('quiet', rates))
@@ -43,4 +43,13 @@ async function compare(rates: Rates, rounds: number): Promise<void> {
   const ratios = noisy.map((latency, at) => latency.p95 / quiet[at]!.p95)
   const target = rates === 'default' ? '; target at most 2' : ', for comparison'
   console.log(`p95, noisy ÷ quiet: ${ratioText(ratios)}${target}`)
+  return {
+    row: '15',
+    title: 'event to arrival beside a hanging and a flooding customer',
+    subject: `noisy ÷ quiet, ${rates === 'default' ? 'default rates' : 'rates off'}`,
+    database: 'sqlite',
+    unit: 'ratio of p95',
+    value: spread(ratios),
+    most: rates === 'default' ? 2 : undefined,
+  }
 }

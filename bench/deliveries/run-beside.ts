@@ -1,32 +1,40 @@
 /**
- * `npm run bench:beside [-- --rounds N --seconds N --row 13|15|21 --attack NAME --database NAME
- * --json]`: rows 13 to 15, the API during deliveries, and row 21, a neighbour during attacks.
+ * `npm run bench:beside [-- --rounds N --seconds N --row 13|14|15|20|21 --attack NAME
+ * --database NAME --json --figures FILE]`: rows 13, 14 and 20, the API during deliveries; row 15, a
+ * noisy neighbour; row 21, a neighbour during attacks.
  */
 import { parseArgs } from 'node:util'
-import { attackNames, attackRows, printAttacks } from '../beside/main.ts'
-import type { DatabaseName } from '../beside/world.ts'
-import { besideRows } from './beside.ts'
+import { attackFigures, attackNames, attackRows, printAttacks } from '../beside/main.ts'
+import type { DatabaseName } from '../database.ts'
+import { type Figure, writeFigures } from '../figures.ts'
+import { besideNames, besideRow } from './beside.ts'
 import { neighbourRow } from './neighbour.ts'
 
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
-    row: { type: 'string', multiple: true, default: ['13', '15', '21'] },
+    row: { type: 'string', multiple: true, default: [...besideNames, '15', '21'] },
     attack: { type: 'string', multiple: true, default: attackNames },
     database: { type: 'string', multiple: true, default: ['sqlite', 'postgres'] },
     json: { type: 'boolean', default: false },
+    figures: { type: 'string' },
   },
 })
 const unknown = values.attack.find((name) => !attackNames.includes(name))
 if (unknown !== undefined) throw new Error(`${unknown} is none of: ${attackNames.join(', ')}`)
 const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
-if (values.row.includes('13')) await besideRows(rounds, seconds)
-if (values.row.includes('15')) await neighbourRow(rounds)
+const figures: Figure[] = []
+for (const name of besideNames) {
+  if (values.row.includes(name)) figures.push(...(await besideRow(name, rounds, seconds)))
+}
+if (values.row.includes('15')) figures.push(...(await neighbourRow(rounds)))
 if (values.row.includes('21')) {
   const databases = values.database as DatabaseName[]
   const results = await attackRows(databases, values.attack, 3 * seconds, console.error)
+  figures.push(...attackFigures(results))
   if (values.json) console.log(JSON.stringify(results, null, 2))
   else printAttacks(results)
 }
+writeFigures(values.figures, figures)

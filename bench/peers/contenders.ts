@@ -2,8 +2,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Contender, startOnce } from '../contenders.ts'
+import type { Contender } from '../contender.ts'
 import { BENCH_KEY } from '../data.ts'
+import { startOnce } from '../gatehook-process.ts'
 import type { Command } from '../server.ts'
 import { fillDirectus, fillPeer, fillStrapi } from './fill.ts'
 

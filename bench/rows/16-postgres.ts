@@ -1,7 +1,6 @@
 /** Row 16: row 1 on PostgreSQL, which shares a core with the load generator. */
 
 import { gatehookOnPostgres, handmadeOnPostgres } from '../contenders-postgres.ts'
-import { postgresMicros } from '../postgres.ts'
 import { checkPage, pagesOf } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
@@ -10,7 +9,6 @@ const USERS = 100_000
 const side = (name: string, contender: Side['contender']): Side => ({
   name,
   contender,
-  sharedMicros: postgresMicros,
   requests: (url) => pagesOf(url, { from: 0, to: USERS, step: USERS / 10_000 }),
   check: checkPage,
 })
@@ -23,7 +21,7 @@ export const rows: LoadRow[] = [
       'row 1 on PostgreSQL beside handwritten servers with the same features, one with pipelines',
     facts: { durability: 'reads only', connections: 32, users: USERS },
     sides: [
-      side('gatehook', gatehookOnPostgres(USERS)),
+      side('gatehook', gatehookOnPostgres({ users: USERS })),
       side('handmade, pool', handmadeOnPostgres(USERS, false)),
       side('handmade, pipelines', handmadeOnPostgres(USERS, true)),
     ],

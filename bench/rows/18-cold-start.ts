@@ -19,7 +19,7 @@ export const rows: StartRow[] = [
         contender: gatehook({ users, own: 'start' }),
         fresh: false,
         request: list,
-        atMost: { seconds: 0.6, restMb: 120 },
+        atMost: { seconds: 0.3, restMb: 100 },
       },
       {
         name: 'gatehook, first start',

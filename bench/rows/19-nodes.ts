@@ -4,7 +4,6 @@
  */
 import { availableParallelism } from 'node:os'
 import { gatehookOnPostgres } from '../contenders-postgres.ts'
-import { postgresMicros } from '../postgres.ts'
 import { checkPage, pagesOf } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
@@ -14,9 +13,8 @@ const limit = cores < 4 ? ', the limit' : ''
 
 const side = (name: string, others: Side['contender'][]): Side => ({
   name,
-  contender: gatehookOnPostgres(USERS),
+  contender: gatehookOnPostgres({ users: USERS }),
   others,
-  sharedMicros: postgresMicros,
   requests: (url) => pagesOf(url, { from: 0, to: USERS, step: USERS / 10_000 }),
   check: checkPage,
 })
@@ -27,7 +25,10 @@ export const rows: LoadRow[] = [
     name: '19',
     title: `row 1 from two nodes on one PostgreSQL, ${cores} cores${limit}`,
     facts: { durability: 'reads only', connections: 32, users: USERS },
-    sides: [side('one node', []), side('two nodes', [gatehookOnPostgres(USERS, 2)])],
+    sides: [
+      side('one node', []),
+      side('two nodes', [gatehookOnPostgres({ users: USERS, node: 2 })]),
+    ],
     targets: [{ of: 'two nodes', to: 'one node', least: 1.7 }],
   },
 ]

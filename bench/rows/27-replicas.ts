@@ -1,7 +1,6 @@
 /** Row 27: the same pages with and without a replica for reads; the CPU is that of the primary. */
 
 import { gatehookOnPostgres, gatehookWithReplica } from '../contenders-postgres.ts'
-import { postgresMicros } from '../postgres.ts'
 import { checkPage, pagesOf } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
@@ -10,7 +9,6 @@ const USERS = 10_000
 const side = (name: string, contender: Side['contender']): Side => ({
   name,
   contender,
-  sharedMicros: postgresMicros,
   requests: (url) => pagesOf(url, { from: 0, to: USERS, step: USERS / 1_000 }),
   check: checkPage,
 })
@@ -22,7 +20,7 @@ export const rows: LoadRow[] = [
     title: 'pages on PostgreSQL, read from the primary and from a replica',
     facts: { durability: 'reads only', connections: 32, users: USERS },
     sides: [
-      side('gatehook', gatehookOnPostgres(USERS)),
+      side('gatehook', gatehookOnPostgres({ users: USERS })),
       side('gatehook, a replica', gatehookWithReplica(USERS)),
     ],
     targets: [],

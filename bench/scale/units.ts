@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { gatehookCommand, startOnce } from '../contenders.ts'
 import { fillGatehook } from '../contenders-postgres.ts'
 import { BENCH_KEY } from '../data.ts'
+import { gatehookCommand, startOnce } from '../gatehook-process.ts'
 import { type BenchRequest, type Generator, startGenerator } from '../load.ts'
 import { newDatabase, postgresMicros } from '../postgres.ts'
 import { firstUserId, get, PAGE_SIZE, pagesOf, seeded, shuffled, USERS } from '../requests.ts'
@@ -63,7 +63,7 @@ export async function measureUnits(
   let server: Server | undefined
   try {
     await startOnce(command, folder)
-    await fillGatehook(client, USER_COUNT)
+    await fillGatehook(client, { users: USER_COUNT, tied: false })
     await client.query('CREATE EXTENSION pg_stat_statements')
     server = await startServer(command, join(folder, 'node.log'), undefined)
     return await measureAll({ server, client, generator, countRequests, progress })

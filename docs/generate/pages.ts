@@ -6,6 +6,8 @@ import { declarationPage } from './declaration.ts'
 import { errorsPage } from './errors.ts'
 import { limitsTable } from './limits.ts'
 import { typesModules, typesOf } from './page-types.ts'
+import { figuresIn, performancePage, readPerformance, valueText } from './performance.ts'
+import { performanceSvg } from './performance-svg.ts'
 import { permissionsPage } from './permissions.ts'
 import { rulesPage } from './rules-page.ts'
 
@@ -26,8 +28,20 @@ export function pages(): Page[] {
     { file: reference('errors.md'), text: errorsPage() },
     { file: reference('permissions.md'), text: permissionsPage() },
     { file: reference('rules.md'), text: rulesPage() },
+    ...performancePages(),
     ...typesModules.map((module) => ({ file: module.file, text: typesOf(module) })),
     { file: http, text: withBlock(readFileSync(http, 'utf8'), 'limits', limitsTable()) },
+  ]
+}
+
+/** The page of performance and its plot, once a run is stored. */
+function performancePages(): Page[] {
+  const performance = readPerformance()
+  if (!performance) return []
+  const plot = performanceSvg(figuresIn(performance), valueText)
+  return [
+    { file: reference('performance.md'), text: performancePage(performance) },
+    { file: new URL('../images/performance.svg', import.meta.url), text: plot },
   ]
 }
 

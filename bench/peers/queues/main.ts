@@ -9,6 +9,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import type { Measured } from '../../deliveries/common.ts'
+import { type Figure, ratioFigure, writeFigures } from '../../figures.ts'
 import { median, ratioText } from '../../statistics.ts'
 
 /** The result of `side.ts`. */
@@ -45,6 +46,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     count: { type: 'string', default: '40000' },
+    figures: { type: 'string' },
   },
 })
 const names = [ENGINE, SHARED, 'graphile-worker', 'pg-boss', ...(hasRedis ? ['BullMQ'] : [])]
@@ -83,11 +85,23 @@ console.log(`row 12, ${values.count} deliveries by the same transport`)
 for (const fact of FACTS) console.log(`  ${fact}`)
 if (!hasRedis) console.log('BullMQ was left out: there is no redis-server on the PATH')
 console.table(Object.fromEntries([...results].map(([name, all]) => [name, line(all)])))
+const figures: Figure[] = []
 for (const { of, to, least } of TARGETS) {
   const [ours, theirs] = [results.get(of)!, results.get(to)]
   if (!theirs) continue
   const rates = ours.map((result, round) => result.perSecond / theirs[round]!.perSecond)
   const cpu = ours.map((result, round) => cpuOf(theirs[round]!) / cpuOf(result))
+  const figure = {
+    row: '12',
+    title: 'deliveries by the same transport',
+    subject: `${of} ÷ ${to}`,
+    database: of === SHARED ? 'postgres' : 'sqlite',
+    least,
+    byCpu: median(cpu),
+  } as const
+  const perSecond = (all: readonly QueueMeasured[]) => all.map((result) => result.perSecond)
+  figures.push(ratioFigure(figure, perSecond(ours), perSecond(theirs)))
   const target = least === undefined ? 'for comparison' : `target at least ${least}`
   console.log(`${of} ÷ ${to}: ${ratioText(rates)}, by CPU ${ratioText(cpu)}; ${target}`)
 }
+writeFigures(values.figures, figures)
