@@ -109,6 +109,8 @@ for (const viewport of [WIDE, NARROW]) {
 
   test(`a failed delivery is found and sent again [${at}]`, async (t) => {
     const shop = await customer('Shop')
+    // Before the endpoint exists: its event would get the 410, and disable the endpoint.
+    const own = await key(shop)
     const page = await stage.open(t, { viewport })
     await openPortal(page, await link(shop))
     status = 200
@@ -118,7 +120,6 @@ for (const viewport of [WIDE, NARROW]) {
     await page.locator('.secret code').waitFor()
     await page.getByRole('button', { name: 'I have stored it' }).click()
     status = 410 // ends the delivery, and disables the endpoint
-    const own = await key(shop)
     const email = `ada-${viewport.width}@example.com`
     await stage.json('POST', '/api/v2/users', { name: 'Ada', email }, own)
     await page.getByText('1 webhook not delivered').waitFor({ timeout: 40_000 })
