@@ -56,6 +56,12 @@ export interface Walk {
   readonly step: number
 }
 
+/** The requests of pages spread over a whole list of users, and their check. */
+export const wholeList = (users: number) => ({
+  requests: (url: string) => pagesOf(url, { from: 0, to: users, step: 100 }),
+  check: checkPage,
+})
+
 /**
  * Walks the list to collect cursors, which are opaque and signed. Returns requests of pages,
  * shuffled, in the same order in every run.

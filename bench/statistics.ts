@@ -18,7 +18,7 @@ export const spread = (values: readonly number[]): Spread => ({
 })
 
 /** Returns the median and the range as text. */
-export function ratioText(ratios: readonly number[]): string {
-  const { median, min, max } = spread(ratios)
-  return `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`
-}
+export const spreadText = ({ median, min, max }: Spread): string =>
+  `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`
+
+export const ratioText = (ratios: readonly number[]): string => spreadText(spread(ratios))

@@ -18,7 +18,7 @@ import { type BenchRequest, type Generator, startGenerator } from '../load.ts'
 import { newDatabase, stopPostgres } from '../postgres.ts'
 import { firstUserId, get, post } from '../requests.ts'
 import { type Server, startServer } from '../server.ts'
-import { median, ratioText } from '../statistics.ts'
+import { median, ratioText, spreadText } from '../statistics.ts'
 
 const USERS = 10_000
 const CONNECTIONS = 32
@@ -203,7 +203,7 @@ async function reads(generator: Generator, rounds: number, seconds: number): Pro
     results.drains!.map((result) => result.p99),
     results.quiet!.map((result) => result.p99),
   )
-  print14(p99)
+  console.log(`p99, drains ÷ quiet: ${spreadText(p99.value)}; target at most 3`)
   return [compare({ ...common, subject, least: 0.7 }, results.drains!, results.quiet!), p99]
 }
 
@@ -246,7 +246,7 @@ async function bothOnOneCore(
   const title = 'deliveries while orders are posted, all on one core'
   const row = { row: '20', title, subject: 'PostgreSQL ÷ SQLite', database: 'postgres' } as const
   const figure = ratioFigure({ ...row, least: 0.75 }, rates.postgres, rates.sqlite)
-  console.log(`row 20, ${title}: ${valueText(figure)}; target at least 0.75`)
+  console.log(`row 20, ${title}: ${spreadText(figure.value)}; target at least 0.75`)
   return [figure]
 }
 
@@ -266,12 +266,6 @@ function print(title: string, results: Readonly<Record<string, readonly Measure[
   console.table(Object.fromEntries(Object.entries(results).map(([name, all]) => [name, line(all)])))
 }
 
-const valueText = ({ value }: Figure) =>
-  `${value.median.toFixed(2)} (${value.min.toFixed(2)}–${value.max.toFixed(2)})`
-
-const print14 = (figure: Figure) =>
-  console.log(`p99, drains ÷ quiet: ${valueText(figure)}; target at most 3`)
-
 /** Prints and returns a ratio of rates. */
 function compare(
   row: Omit<Figure, 'unit' | 'value'>,
@@ -281,7 +275,7 @@ function compare(
   const byCpu = of.map((result, at) => to[at]!.cpuUs / result.cpuUs)
   const perSecond = (all: readonly Measure[]) => all.map((result) => result.perSecond)
   const figure = ratioFigure({ ...row, byCpu: median(byCpu) }, perSecond(of), perSecond(to))
-  const text = `${row.subject}: ${valueText(figure)}, by CPU ${ratioText(byCpu)}`
+  const text = `${row.subject}: ${spreadText(figure.value)}, by CPU ${ratioText(byCpu)}`
   console.log(`${text}; target at least ${row.least}`)
   return figure
 }

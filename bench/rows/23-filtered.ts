@@ -2,7 +2,7 @@
 import { gatehook } from '../contenders.ts'
 import type { Sample } from '../drive.ts'
 import type { BenchRequest } from '../load.ts'
-import { checkPage, get, PAGE_SIZE, pagesOf, USERS } from '../requests.ts'
+import { get, PAGE_SIZE, pagesOf, USERS, wholeList } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
 const users = 1_000_000
@@ -80,15 +80,7 @@ export const rows: LoadRow[] = [
     name: '23',
     title: 'cursor page of 20 by one filter and one sort, against pages of the whole list',
     facts: { durability: 'reads only', connections: 32, users },
-    sides: [
-      {
-        name: 'unfiltered',
-        contender,
-        requests: (url) => pagesOf(url, { from: 0, to: users, step: 100 }),
-        check: checkPage,
-      },
-      ...sides,
-    ],
+    sides: [{ name: 'unfiltered', contender, ...wholeList(users) }, ...sides],
     targets: sides.map(({ name }) => ({ of: 'unfiltered', to: name, most: 20 })),
   },
 ]

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { soleLeases } from '../../test/deliveries/sole-leases.ts'
 import { scopeOf } from '../kernel/principal.ts'
 import { EndpointTable } from './endpoint.ts'
 import type { DueBatch, EngineRegistration, EngineStore } from './ports.ts'
@@ -49,13 +50,7 @@ test('a failed read of one endpoint leaves the reads of others to complete', asy
   const clock = { now: () => 1, elapsedMs: () => 1 }
   const filler = new WindowFiller({
     store,
-    leases: {
-      isAlive: true,
-      generation: 0,
-      holds: () => true,
-      shareOf: () => 1,
-      take: async () => {},
-    },
+    leases: soleLeases,
     clock,
     rate: undefined,
     table,

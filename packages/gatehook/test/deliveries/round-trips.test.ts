@@ -11,6 +11,7 @@ import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
+import { soleLeases } from './sole-leases.ts'
 
 const REQUEST_ROUND_TRIPS = 2
 
@@ -23,13 +24,7 @@ function createEngine({ app }: TestApp): DeliveryEngine {
   return new DeliveryEngine({
     ...deps,
     store: engineStore({ ...deps, db: app.db, vault, record, coveredBy: () => undefined }),
-    leases: {
-      isAlive: true,
-      generation: 0,
-      holds: () => true,
-      shareOf: () => 1,
-      take: async () => {},
-    },
+    leases: soleLeases,
     post: async () => ({ kind: 'answered', status: 200, headers: {}, body: '', durationMs: 1 }),
     chance: () => 0,
     scheduleS: [60],

@@ -9,6 +9,7 @@ import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
+import { soleLeases } from './sole-leases.ts'
 
 const vault = new Vault('a secret that only tests know, long enough', systemRandom())
 
@@ -42,13 +43,7 @@ eachService(
         record: () => Promise.reject(new Error('no registration is disabled here')),
         coveredBy: () => undefined,
       }),
-      leases: {
-        isAlive: true,
-        generation: 0,
-        holds: () => true,
-        shareOf: () => 1,
-        take: async () => {},
-      },
+      leases: soleLeases,
       async post({ url }) {
         sentTo.push(url)
         return { kind: 'answered', status: 200, headers: {}, body: '', durationMs: 1 }

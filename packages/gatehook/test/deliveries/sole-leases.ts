@@ -1,0 +1,10 @@
+/** The leases of a node that serves every customer alone. */
+import type { Leases } from '../../src/deliveries/ports.ts'
+
+export const soleLeases: Leases = {
+  isAlive: true,
+  generation: 0,
+  holds: () => true,
+  shareOf: () => 1,
+  take: async () => {},
+}
