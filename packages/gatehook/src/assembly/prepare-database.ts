@@ -15,7 +15,7 @@ import { listScopes } from '../resources/scopes.ts'
 import { type SeedCounts, seedService } from '../resources/seed.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
-import { listMissingEngineIndexes } from '../storage/engine-indexes.ts'
+import { listMissingEngineIndexes, listUnusedEngineIndexes } from '../storage/engine-indexes.ts'
 import { migrateEngine } from '../storage/migrate.ts'
 import type { Migration } from '../storage/migrations.ts'
 import { createSharedPoll, type SharedPoll } from '../storage/shared-poll.ts'
@@ -69,7 +69,8 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   await settleSecrets({ db, config, vault, random })
   const changes = await migrateService(db, service, onProgress, { defersIndexes: true })
   const missing = [...(await listMissingEngineIndexes(db)), ...changes.missing]
-  const indexes = createIndexBuilder({ db, log, changes: { ...changes, missing } })
+  const unused = [...(await listUnusedEngineIndexes(db)), ...changes.unused]
+  const indexes = createIndexBuilder({ db, log, changes: { missing, unused } })
   const retentionDays = config.auditRetentionDays
   const trail = await openAuditTrail({ db, clock, random, vault, log, retentionDays })
   await ensureSigningKey(db, { clock, vault })

@@ -6,14 +6,15 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Database } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
+import { TIME } from './due-store.ts'
 
 /** Rows of one transaction. */
 const SLICE = 500
 
-/** The index by time finds these rows: without any, it reads one entry. */
-const makeDue = prepareStatement(`UPDATE gh_deliveries SET next_attempt_at = ? WHERE no IN
-  (SELECT no FROM gh_deliveries WHERE state = 'pending' AND next_attempt_at > ?
-   ORDER BY next_attempt_at LIMIT ${SLICE})`)
+/** The queue by time finds these rows: without any, it reads one entry. */
+const makeDue = prepareStatement(`UPDATE gh_deliveries SET next_attempt_at = ?
+  WHERE state = 'pending' AND (scope, id) IN
+    (SELECT scope, id FROM gh_delivery_queue WHERE ${TIME} > ? ORDER BY ${TIME} LIMIT ${SLICE})`)
 
 /**
  * Makes over-postponed deliveries due; returns how many.

@@ -127,8 +127,9 @@ export class Deliverer {
     const isUncovered = registration.covers?.(due.eventType) === false
     if (isEventPurged(due) || isExpired(due.createdAt, now) || isUncovered) {
       const state = isUncovered ? 'failed' : 'exhausted'
-      const { no, attempt } = due
-      results.addResult(endpoint, { no, state, attempt, nextAt: null, record: '' })
+      const { id, attempt } = due
+      const { scope } = endpoint
+      results.addResult(endpoint, { scope, id, state, attempt, nextAt: null, record: '' })
       onResult()
       return
     }
@@ -153,7 +154,7 @@ export class Deliverer {
     const { post, store, log } = this.#deps
     if (hasBody(due)) return post(registration, due, attempt)
     try {
-      const body = await store.readLargeBody(due.no)
+      const body = await store.readLargeBody(registration.scope, due.id)
       if (body !== undefined) return post(registration, { ...due, body }, attempt)
     } catch (error) {
       log.warn({ err: error }, 'the body of a delivery could not be read')
@@ -168,7 +169,7 @@ export class Deliverer {
     if (outcome.kind === 'failed' && outcome.reason === 'aborted') {
       // This process ended the attempt, not the receiver: the row stays pending as it was.
       if (attempt.isProbe) endpoint.breaker.recordAbort()
-      endpoint.loadedNos.delete(due.no)
+      endpoint.loadedIds.delete(due.id)
       endpoint.expectDueAt(now)
       return
     }
@@ -197,7 +198,9 @@ export class Deliverer {
       if (state !== 'pending') this.#deps.onEnd?.(due, registration, state)
     }
     const record = encodeAttempt(attempt.n, attempt.startedAt, outcome)
-    results.addResult(endpoint, { no: due.no, state, attempt: due.attempt + 1, nextAt, record })
+    const { scope } = endpoint
+    const { id } = due
+    results.addResult(endpoint, { scope, id, state, attempt: due.attempt + 1, nextAt, record })
     if (endpoint.summary) {
       endpoint.summary.add(markOf(isSuccess, inRound, outcome.durationMs), now)
       if (due.id > endpoint.newestId) endpoint.newestId = due.id

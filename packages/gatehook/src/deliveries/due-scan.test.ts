@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { scopeOf } from '../kernel/principal.ts'
 import { DueScan } from './due-scan.ts'
 import type { DuePage, PendingEndpoint } from './ports.ts'
 
@@ -34,20 +35,22 @@ function createScan(endpoints: PendingEndpoint[], { idleMs = 1_000, page = {} } 
 }
 
 test('after a walk at the start, each look reads what became due since the last one', async () => {
-  const { scan, reads, pass } = createScan([{ no: 1, customer: 1, dueAt: 10_500 }])
+  const { scan, reads, pass } = createScan([{ no: 1, scope: scopeOf(1, 'live'), dueAt: 10_500 }])
   await scan.read()
   await scan.read()
   pass(999)
   assert.ok(!scan.isDue)
   pass(1)
   assert.ok(scan.isDue)
-  assert.deepEqual((await scan.read())[0], { no: 1, customer: 1, dueAt: 10_500 })
+  assert.deepEqual((await scan.read())[0], { no: 1, scope: scopeOf(1, 'live'), dueAt: 10_500 })
   const [walk, first, , second] = reads
   assert.deepEqual([walk, first, second], ['slice 0 500', 'due 8000–10000', 'due 8000–11000'])
 })
 
 test('an idle engine looks rarely, and once the next delivery is due', async () => {
-  const { scan, pass } = createScan([{ no: 1, customer: 1, dueAt: 12_500 }], { idleMs: 5_000 })
+  const { scan, pass } = createScan([{ no: 1, scope: scopeOf(1, 'live'), dueAt: 12_500 }], {
+    idleMs: 5_000,
+  })
   await scan.read()
   await scan.read()
   pass(2_000)

@@ -77,15 +77,15 @@ export class DueScan {
     const readUntil = Math.min(this.#readUntil, now)
     const after = this.#hasMore ? readUntil : readUntil - OVERLAP_MS
     const page = await store.readDuePage(after, now)
-    this.#hasMore = page?.isComplete === false
+    this.#hasMore = !page.isComplete
     if (!this.#hasMore) this.#scannedAtMs = clock.elapsedMs()
-    // Without the index, and when one instant has too many deliveries, the walk finds them.
-    if (!page || (this.#hasMore && page.readUntil <= after)) this.#startWalk(now)
+    // When one instant has too many deliveries, the walk finds them.
+    if (this.#hasMore && page.readUntil <= after) this.#startWalk(now)
     else {
       this.#readUntil = page.readUntil
       this.#nextDueAt = page.nextDueAt
     }
-    return page?.endpoints ?? []
+    return page.endpoints
   }
 
   /** The walk finds rows that are due now, and the looks those that become due later. */

@@ -3,60 +3,52 @@
  * have pending deliveries at all. `due-scan.ts` decides when each is read; the rows themselves are
  * read by `engine-store.ts`.
  */
+import type { Scope } from '../kernel/principal.ts'
 import type { Database, Value } from '../storage/database.ts'
-import { DUE_INDEX } from '../storage/engine-indexes.ts'
 import { prepareStatement } from '../storage/sql.ts'
 import type { DuePage, EndpointSlice, EngineStore, PendingEndpoint } from './ports.ts'
 
+/** The expression of the index by time. */
+export const TIME = '(next_attempt_at + 0)'
 /** Deliveries that one read of a span passes. */
 const PAGE_DELIVERIES = 2_000
-/** Looks for the index by time while it is being created, in reads of due work. */
-const LOOK_EVERY = 10
 
 /** Whether a registration may send: columns of `gh_webhooks w` and `gh_customers c`. */
 const SENDS = `CASE WHEN w.active = 1 AND w.deleted_at IS NULL AND c.suspended = 0
-  THEN w.scope / 2 END`
+  THEN w.scope END`
 const JOIN_REGISTRATION = `LEFT JOIN gh_webhooks w ON w.no = e.no
   LEFT JOIN gh_customers c ON c.no = w.scope / 2`
 
 /**
- * Reads the index by time only where rows became due, beside the entries of rows that were
+ * Reads the queue by time only where deliveries became due, beside the entries of those that were
  * delivered since the last vacuum. The last row of the result has the time after the span.
  */
 const dueEndpoints = prepareStatement(`SELECT e.no, ${SENDS}, e.first_at, e.last_at, e.deliveries
   FROM (SELECT webhook_no AS no, MIN(next_attempt_at) AS first_at, MAX(next_attempt_at) AS last_at,
       COUNT(*) AS deliveries
-    FROM (SELECT webhook_no, next_attempt_at FROM gh_deliveries
-      WHERE state = 'pending' AND next_attempt_at > ? AND next_attempt_at <= ?
-      ORDER BY next_attempt_at, webhook_no LIMIT ${PAGE_DELIVERIES}) AS due
+    FROM (SELECT webhook_no, next_attempt_at FROM gh_delivery_queue
+      WHERE ${TIME} > ? AND ${TIME} <= ? ORDER BY ${TIME} LIMIT ${PAGE_DELIVERIES}) AS due
     GROUP BY webhook_no) AS e ${JOIN_REGISTRATION}
-  UNION ALL SELECT 0, NULL, (SELECT MIN(next_attempt_at) FROM gh_deliveries
-    WHERE state = 'pending' AND next_attempt_at > ?), NULL, 0`)
+  UNION ALL SELECT 0, NULL, (SELECT MIN(${TIME}) FROM gh_delivery_queue
+    WHERE ${TIME} > ?), NULL, 0`)
 
 /** Seeks from one endpoint to the next: a million deliveries of one cost as much as two. */
 const endpointsAfter = prepareStatement(`WITH RECURSIVE e(no, n) AS (
-    SELECT MIN(webhook_no), 1 FROM gh_deliveries WHERE state = 'pending' AND webhook_no > ?
+    SELECT MIN(webhook_no), 1 FROM gh_delivery_queue WHERE webhook_no > ?
     UNION ALL
-    SELECT (SELECT MIN(webhook_no) FROM gh_deliveries
-            WHERE state = 'pending' AND webhook_no > e.no), n + 1
+    SELECT (SELECT MIN(webhook_no) FROM gh_delivery_queue WHERE webhook_no > e.no), n + 1
     FROM e WHERE e.no IS NOT NULL AND n < ?)
-  SELECT e.no, ${SENDS}, (SELECT MIN(next_attempt_at) FROM gh_deliveries d
-    WHERE d.state = 'pending' AND d.webhook_no = e.no)
+  SELECT e.no, ${SENDS}, (SELECT MIN(next_attempt_at) FROM gh_delivery_queue q
+    WHERE q.webhook_no = e.no)
   FROM e ${JOIN_REGISTRATION} WHERE e.no IS NOT NULL ORDER BY e.no`)
 
-/** A customer that is null marks an endpoint that does not send. */
-type EndpointCells = readonly [no: number, customer: number | null, dueAt: number]
+/** A scope that is null marks an endpoint that does not send. */
+type EndpointCells = readonly [no: number, scope: Scope | null, dueAt: number]
 type DueCells = readonly [...EndpointCells, lastAt: number, deliveries: number]
 
 export function dueStore(db: Database): Pick<EngineStore, 'readDuePage' | 'readEndpointSlice'> {
-  let hasIndex = !db.dialect.onlineIndexes
-  let reads = 0
   return {
     async readDuePage(after, until) {
-      if (!hasIndex && reads++ % LOOK_EVERY === 0) {
-        hasIndex = (await db.indexes('gh_deliveries')).includes(DUE_INDEX)
-      }
-      if (!hasIndex) return undefined
       return duePageOf(await db.arrays(dueEndpoints([after, until, until])), { after, until })
     },
     async readEndpointSlice(after, limit): Promise<EndpointSlice> {
@@ -85,4 +77,4 @@ function duePageOf(
 const sendingEndpoints = (
   rows: readonly (EndpointCells | DueCells)[],
 ): readonly PendingEndpoint[] =>
-  rows.flatMap(([no, customer, dueAt]) => (customer === null ? [] : [{ no, customer, dueAt }]))
+  rows.flatMap(([no, scope, dueAt]) => (scope === null ? [] : [{ no, scope, dueAt }]))

@@ -3,11 +3,12 @@
  * deliveries, the registration, its health, the customer's rate. The process may lose all of it:
  * the rows on disk say which work is left.
  */
+import { customerNoOf, type Scope } from '../kernel/principal.ts'
 import { type DeliveryRate, partOfRate, TokenBucket } from './delivery-rate.ts'
 import { CircuitBreaker, type EndpointHealth } from './endpoint-health.ts'
 import type { Queued } from './fair-queue.ts'
 import type { HealthState, OutcomeSummary } from './outcome-summary.ts'
-import type { DueDelivery, EngineRegistration } from './ports.ts'
+import type { DueDelivery, EndpointKey, EngineRegistration } from './ports.ts'
 import { RETRY_AFTER_MAX_MS } from './retry-schedule.ts'
 
 /**
@@ -26,11 +27,12 @@ const COST_CHARACTERS = 16_384
 
 export class EndpointState implements Queued {
   readonly no: number
+  readonly scope: Scope
   readonly customer: number
   readonly owner: CustomerState
   breaker = new CircuitBreaker()
   /** Rows in memory: in the window, in flight, or with a result that is not committed. */
-  readonly loadedNos = new Set<number>()
+  readonly loadedIds = new Set<string>()
   registration: EngineRegistration | undefined
   /** When the registration was read, in monotonic milliseconds. */
   readAtMs = Number.NEGATIVE_INFINITY
@@ -55,14 +57,15 @@ export class EndpointState implements Queued {
   newestId = ''
   health: EndpointHealth = { firstFailureAt: null, lastFailureAt: null, lastSuccessAt: null }
   /** Deliveries that callers resend, outside of the window. */
-  readonly resendsToRead = new Set<number>()
+  readonly resendsToRead = new Set<string>()
   /** The same, in the window. */
-  readonly #resends = new Set<number>()
+  readonly #resends = new Set<string>()
   #window: readonly DueDelivery[] = []
   #next = 0
 
-  constructor(no: number, owner: CustomerState) {
+  constructor({ no, scope }: EndpointKey, owner: CustomerState) {
     this.no = no
+    this.scope = scope
     this.customer = owner.no
     this.owner = owner
   }
@@ -74,7 +77,7 @@ export class EndpointState implements Queued {
 
   /** POSTs whose result is not committed. */
   get inFlight(): number {
-    return this.loadedNos.size - this.windowSize
+    return this.loadedIds.size - this.windowSize
   }
 
   /** Whether it can send more only after its results are written. */
@@ -99,7 +102,7 @@ export class EndpointState implements Queued {
     this.#next = 0
     let characters = 0
     for (const row of rows) {
-      this.loadedNos.add(row.no)
+      this.loadedIds.add(row.id)
       characters += row.body?.length ?? 0
     }
     this.bodyCharacters = Math.max(256, characters / rows.length)
@@ -110,20 +113,20 @@ export class EndpointState implements Queued {
     return this.resendsToRead.size > 0 || this.#resends.size > 0
   }
 
-  requestResend(no: number): void {
-    if (this.resendsToRead.size + this.#resends.size < RESENDS_MAX) this.resendsToRead.add(no)
+  requestResend(id: string): void {
+    if (this.resendsToRead.size + this.#resends.size < RESENDS_MAX) this.resendsToRead.add(id)
   }
 
   /** Puts the rows that callers resend before the others; ignores those in flight. */
   prependResends(rows: readonly DueDelivery[]): void {
     const others = this.#window.slice(this.#next)
-    const waitingNos = new Set(others.map(({ no }) => no))
-    const resends = rows.filter(({ no }) => waitingNos.has(no) || !this.loadedNos.has(no))
-    for (const { no } of resends) {
-      this.loadedNos.add(no)
-      this.#resends.add(no)
+    const waitingIds = new Set(others.map(({ id }) => id))
+    const resends = rows.filter(({ id }) => waitingIds.has(id) || !this.loadedIds.has(id))
+    for (const { id } of resends) {
+      this.loadedIds.add(id)
+      this.#resends.add(id)
     }
-    const isOther = ({ no }: DueDelivery) => !resends.some((row) => row.no === no)
+    const isOther = ({ id }: DueDelivery) => !resends.some((row) => row.id === id)
     this.#window = [...resends, ...others.filter(isOther)]
     this.#next = 0
   }
@@ -131,7 +134,7 @@ export class EndpointState implements Queued {
   /** Removes the first row from the window. */
   takeRow(): DueDelivery {
     const row = this.#window[this.#next++]!
-    this.#resends.delete(row.no)
+    this.#resends.delete(row.id)
     if (this.windowSize === 0) {
       this.#window = []
       this.#next = 0
@@ -142,8 +145,8 @@ export class EndpointState implements Queued {
   /** Evicts the window: its rows stay pending on disk, and are read again. */
   clearWindow(now: number): void {
     if (this.windowSize === 0) return
-    for (const row of this.#window.slice(this.#next)) this.loadedNos.delete(row.no)
-    for (const no of this.#resends) this.resendsToRead.add(no)
+    for (const row of this.#window.slice(this.#next)) this.loadedIds.delete(row.id)
+    for (const id of this.#resends) this.resendsToRead.add(id)
     this.#resends.clear()
     this.#window = []
     this.#next = 0
@@ -186,7 +189,7 @@ export class EndpointState implements Queued {
   }
 
   get #canStartResend(): boolean {
-    return this.breaker.admitsResend && this.#resends.has(this.#window[this.#next]!.no)
+    return this.breaker.admitsResend && this.#resends.has(this.#window[this.#next]!.id)
   }
 
   /**
@@ -196,7 +199,7 @@ export class EndpointState implements Queued {
   isIdle(now: number): boolean {
     return (
       (this.nextDueAt ?? Number.POSITIVE_INFINITY) > now + FAR_MS &&
-      this.loadedNos.size === 0 &&
+      this.loadedIds.size === 0 &&
       this.holdUntil <= now &&
       this.breaker.isIdle(now)
     )
@@ -284,12 +287,14 @@ export class EndpointTable {
     return this.#customers.get(customerNo)?.endpoints ?? []
   }
 
-  findOrCreate(no: number, customerNo: number): EndpointState {
+  findOrCreate(key: EndpointKey): EndpointState {
+    const { no, scope } = key
     let endpoint = this.#endpoints.get(no)
     if (endpoint) return endpoint
+    const customerNo = customerNoOf(scope)
     let customer = this.#customers.get(customerNo)
     if (!customer) this.#customers.set(customerNo, (customer = new CustomerState(customerNo)))
-    endpoint = new EndpointState(no, customer)
+    endpoint = new EndpointState(key, customer)
     this.#endpoints.set(no, endpoint)
     customer.endpoints.add(endpoint)
     return endpoint

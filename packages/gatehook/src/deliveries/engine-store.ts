@@ -13,7 +13,7 @@ import type { Scope } from '../kernel/principal.ts'
 import { DecryptionError, type Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Row, Statement, Tx, Value } from '../storage/database.ts'
 import { createSharedReads } from '../storage/shared-reads.ts'
-import { prepareStatement, type Sql, sql } from '../storage/sql.ts'
+import { type PreparedStatement, prepareStatement, type Sql, sql } from '../storage/sql.ts'
 import { parseDeliveryRate } from './delivery-rate.ts'
 import { dueStore } from './due-store.ts'
 import { FAILING_MS, FAILURES_APART_MS } from './endpoint-health.ts'
@@ -24,6 +24,7 @@ import type {
   DisabledReason,
   DueBatch,
   DueDelivery,
+  EndpointKey,
   EngineRegistration,
   EngineStore,
   HealthUpdate,
@@ -52,15 +53,15 @@ const registrationByNo =
 const secretsOf = prepareStatement(`SELECT no, sealed, expires_at FROM gh_webhook_secrets
   WHERE webhook_no = ? ORDER BY no`)
 
-/** Reads the index alone; `dueRows` then reads the rows that are not in memory. */
-const pendingNos = prepareStatement(`SELECT no, next_attempt_at FROM gh_deliveries
-  WHERE webhook_no = ? AND state = 'pending' ORDER BY next_attempt_at, no LIMIT ?`)
+/** Reads the queue alone; `dueRows` then reads the rows that are not in memory. */
+const pendingIds = prepareStatement(`SELECT id, next_attempt_at FROM gh_delivery_queue
+  WHERE scope = ? AND webhook_no = ? ORDER BY next_attempt_at, id LIMIT ?`)
 
-/** Rows read by one statement; unused parameters are 0, which is the number of no row. */
+/** Rows read by one statement; unused parameters name no row. */
 const ROWS = 32
 /** The engine reads longer bodies when it sends them, instead of holding them in windows. */
 const SMALL_BYTES = 4_096
-const DUE_COLUMNS = `d.no, d.id, d.event_id, d.event_type, d.attempt, d.created_at,
+const DUE_COLUMNS = `d.id, d.event_id, d.event_type, d.attempt, d.created_at,
     d.scope, e.created, octet_length(COALESCE(b.body, e.object)),
     CASE WHEN octet_length(COALESCE(b.body, e.object)) <= ${SMALL_BYTES}
       THEN COALESCE(b.body, e.object) END,
@@ -68,11 +69,26 @@ const DUE_COLUMNS = `d.no, d.id, d.event_id, d.event_type, d.attempt, d.created_
 const JOIN_BODIES = `LEFT JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
   LEFT JOIN gh_event_bodies b
     ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version`
-/** Checks again that a row is due: a result may have postponed it since the index was read. */
-const dueRows = prepareStatement(`SELECT ${DUE_COLUMNS} FROM gh_deliveries d ${JOIN_BODIES}
-  WHERE d.state = 'pending' AND d.next_attempt_at <= ?
-    AND d.no IN (${Array.from({ length: ROWS }, () => '?').join(', ')})
-  ORDER BY d.next_attempt_at, d.no`)
+/**
+ * Reads the rows of ids that a query returns as `due (first)`. PostgreSQL plans these statements
+ * once, perhaps while the tables are empty: LATERAL makes it look up each row by scope and id.
+ */
+const rowsOf = (due: string, condition: string): PreparedStatement => {
+  const isRow = 'd.scope = ? AND d.id = due.first'
+  const rows = (from: string) => `SELECT ${DUE_COLUMNS} FROM ${from} ${JOIN_BODIES}
+    WHERE ${condition} ORDER BY d.next_attempt_at, d.id`
+  return prepareStatement(
+    rows(`${due} CROSS JOIN LATERAL (SELECT * FROM gh_deliveries d WHERE ${isRow} LIMIT 1) AS d`),
+    rows(`${due} CROSS JOIN gh_deliveries d ON ${isRow}`),
+  )
+}
+
+/** Checks that a row is due: a result may have postponed it since the queue was read. */
+const dueRows = rowsOf(
+  `(SELECT column1 AS first FROM (VALUES ${Array.from({ length: ROWS }, () => '(CAST(? AS TEXT))')})
+    AS ids) AS due`,
+  `d.state = 'pending' AND d.next_attempt_at <= ?`,
+)
 
 /**
  * The first rows of an endpoint that has none in memory. The numbers of rows are literals:
@@ -81,26 +97,34 @@ const dueRows = prepareStatement(`SELECT ${DUE_COLUMNS} FROM gh_deliveries d ${J
 const FIRST_ROWS = [ROWS, 4] as const
 const firstRows = FIRST_ROWS.map((count) => ({
   count,
-  read: prepareStatement(`SELECT ${DUE_COLUMNS} FROM (SELECT no AS first FROM gh_deliveries
-      WHERE webhook_no = ? AND state = 'pending' AND next_attempt_at <= ?
-      ORDER BY next_attempt_at, no LIMIT ${count}) AS due
-    JOIN gh_deliveries d ON d.no = due.first ${JOIN_BODIES}
-    ORDER BY d.next_attempt_at, d.no`),
+  read: rowsOf(
+    `(SELECT id AS first FROM gh_delivery_queue
+      WHERE scope = ? AND webhook_no = ? AND next_attempt_at <= ?
+      ORDER BY next_attempt_at, id LIMIT ${count}) AS due`,
+    '1 = 1',
+  ),
 }))
-const nextDue = prepareStatement(`SELECT MIN(next_attempt_at) FROM gh_deliveries
-  WHERE webhook_no = ? AND state = 'pending' AND next_attempt_at > ?`)
+const nextDue = prepareStatement(`SELECT MIN(next_attempt_at) FROM gh_delivery_queue
+  WHERE scope = ? AND webhook_no = ? AND next_attempt_at > ?`)
 
-/** Results written by one statement; unused parameters name row 0. */
+/** Results written by one statement on SQLite; unused parameters name no row. */
 const RESULTS_AT_ONCE = 20
-const RESULT = ['BIGINT', 'TEXT', 'BIGINT', 'BIGINT', 'TEXT'].map((type) => `CAST(? AS ${type})`)
-const NO_RESULT = [0, 'pending', 0, null, '']
-/** An empty record means that there was no attempt (§9.12, expiry). */
-const updateResults = prepareStatement(`UPDATE gh_deliveries SET state = result.column2,
-    attempt = result.column3, next_attempt_at = result.column4,
-    attempts = CASE result.column5 WHEN '' THEN attempts
-      ELSE COALESCE(attempts || ',', '') || result.column5 END
-  FROM (VALUES ${Array.from({ length: RESULTS_AT_ONCE }, () => `(${RESULT})`)}) AS result
-  WHERE no = result.column1 AND gh_deliveries.state = 'pending'`)
+const NO_RESULT = ['', 0, null, null, null, 0, '']
+/** SQL: the attempts with another one; null: there was no attempt. */
+const appended = (record: string) =>
+  `COALESCE(COALESCE(attempts || ',', '') || ${record}, attempts)`
+const updateResults = prepareStatement(`UPDATE gh_deliveries SET state = result.column1,
+    attempt = result.column2, next_attempt_at = result.column3, failed = result.column4,
+    attempts = ${appended('result.column5')}
+  FROM (VALUES ${Array.from({ length: RESULTS_AT_ONCE }, () => '(?, ?, ?, ?, ?, ?, ?)')}) AS result
+  WHERE scope = result.column6 AND id = result.column7 AND gh_deliveries.state = 'pending'`)
+/**
+ * PostgreSQL sends all statements in one round trip. It would plan a join once, perhaps while the
+ * table is empty, and then scan the table.
+ */
+const updateResult = prepareStatement(`UPDATE gh_deliveries SET state = ?, attempt = ?,
+    next_attempt_at = ?, failed = ?, attempts = ${appended('CAST(? AS TEXT)')}
+  WHERE scope = ? AND id = ? AND state = 'pending'`)
 const updateHealth =
   prepareStatement(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
     last_success_at = ?, parked_until = ? WHERE no = ? AND url = ?`)
@@ -137,15 +161,16 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
   return {
     ...dueStore(db),
     readRegistration: createRegistrationReader(deps, reads),
-    readDueDeliveries: (no, now, loadedNos, limit) =>
-      readDueDeliveries(reads, { no, now, loadedNos, limit }),
-    readResentDeliveries: (now, nos) => readRows(reads, now, nos),
-    readLargeBody: (no) => readBody(db, no),
+    readDueDeliveries: ({ no, scope }, now, loadedIds, limit) =>
+      readDueDeliveries(reads, { no, scope, now, loadedIds, limit }),
+    readResentDeliveries: (scope, now, ids) => readRows(reads, { scope, now, ids }),
+    readLargeBody: (scope, id) => readBody(db, scope, id),
     readSummary: (no) => reads.get<Row & StoredSummary>(summaryOf([no])),
     async writeResults(results, health, summaries) {
       // All of it is one round trip, with the commit.
       await db.write(async (tx) => {
-        for (const values of valuesOf(results)) tx.runLater(updateResults(values))
+        for (const statement of resultStatements(results, tx.hasRoundTrips === true))
+          tx.runLater(statement)
         for (const update of health) tx.runLater(healthStatement(update))
         for (const statement of summaryStatements(summaries)) tx.runLater(statement)
       })
@@ -161,19 +186,21 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
   }
 }
 
-/** Returns the parameters of each statement that writes results. */
-function valuesOf(results: readonly DeliveryResult[]): Value[][] {
-  const statements: Value[][] = []
-  for (let from = 0; from < results.length; from += RESULTS_AT_ONCE) {
-    const values: Value[] = []
-    for (let index = from; index < from + RESULTS_AT_ONCE; index++) {
-      const result = results[index]
-      if (!result) values.push(...NO_RESULT)
-      else values.push(result.no, result.state, result.attempt, result.nextAt, result.record)
-    }
-    statements.push(values)
+function resultStatements(results: readonly DeliveryResult[], hasRoundTrips: boolean): Statement[] {
+  const rows = results.map(resultValues)
+  if (hasRoundTrips) return rows.map(updateResult)
+  const statements: Statement[] = []
+  for (let from = 0; from < rows.length; from += RESULTS_AT_ONCE) {
+    const part = rows.slice(from, from + RESULTS_AT_ONCE)
+    while (part.length < RESULTS_AT_ONCE) part.push(NO_RESULT)
+    statements.push(updateResults(part.flat()))
   }
   return statements
+}
+
+const resultValues = ({ scope, id, state, attempt, nextAt, record }: DeliveryResult): Value[] => {
+  const failed = state === 'failed' || state === 'exhausted' ? 1 : null
+  return [state, attempt, nextAt, failed, record || null, scope, id]
 }
 
 function summaryStatements(summaries: readonly SummaryUpdate[]): Statement[] {
@@ -200,25 +227,24 @@ function healthStatement({ no, url, holdUntil, ...health }: HealthUpdate): State
   return updateHealth([firstFailureAt, lastFailureAt, lastSuccessAt, holdUntil, no, url])
 }
 
-interface DueQuery {
-  readonly no: number
+interface DueQuery extends EndpointKey {
   readonly now: number
-  readonly loadedNos: ReadonlySet<number>
+  readonly loadedIds: ReadonlySet<string>
   readonly limit: number
 }
 
 async function readDueDeliveries(reads: Reader, query: DueQuery): Promise<DueBatch> {
-  const { no, now, loadedNos, limit } = query
-  const first = loadedNos.size === 0 && firstRows.find(({ count }) => count <= limit)
+  const { no, scope, now, loadedIds, limit } = query
+  const first = loadedIds.size === 0 && firstRows.find(({ count }) => count <= limit)
   if (!first) return readFurtherRows(reads, query)
   const [rows, [next]] = await Promise.all([
-    reads.arrays(first.read([no, now])).then((cells) => cells.map(dueDeliveryOf)),
-    reads.arrays(nextDue([no, now])),
+    reads.arrays(first.read([scope, no, now, scope])).then((cells) => cells.map(dueDeliveryOf)),
+    reads.arrays(nextDue([scope, no, now])),
   ])
   if (rows.length < first.count) {
     return { rows, nextDueAt: (next?.[0] as number | null) ?? undefined }
   }
-  const further = { ...query, loadedNos: new Set(rows.map((row) => row.no)) }
+  const further = { ...query, loadedIds: new Set(rows.map((row) => row.id)) }
   const { rows: furtherRows, nextDueAt } = await readFurtherRows(reads, {
     ...further,
     limit: limit - rows.length,
@@ -226,45 +252,47 @@ async function readDueDeliveries(reads: Reader, query: DueQuery): Promise<DueBat
   return { rows: [...rows, ...furtherRows], nextDueAt }
 }
 
-/** Reads the index, then the rows that are not in memory. */
+/** Reads the queue, then the rows that are not in memory. */
 async function readFurtherRows(
   reads: Reader,
-  { no, now, loadedNos, limit }: DueQuery,
+  { no, scope, now, loadedIds, limit }: DueQuery,
 ): Promise<DueBatch> {
   // The oldest rows may be in memory already; one row beyond the limit shows when the next is due.
-  const most = loadedNos.size + limit + 1
-  const pendingRows = (await reads.arrays(pendingNos([no, most]))) as [number, number][]
-  const nos: number[] = []
+  const most = loadedIds.size + limit + 1
+  const pendingRows = (await reads.arrays(pendingIds([scope, no, most]))) as [string, number][]
+  const ids: string[] = []
   let nextDueAt: number | undefined
-  for (const [row, dueAt] of pendingRows) {
-    if (loadedNos.has(row)) continue
-    if (dueAt > now || nos.length === limit) {
+  for (const [id, dueAt] of pendingRows) {
+    if (loadedIds.has(id)) continue
+    if (dueAt > now || ids.length === limit) {
       nextDueAt = dueAt
       break
     }
-    nos.push(row)
+    ids.push(id)
   }
-  return { rows: await readRows(reads, now, nos), nextDueAt }
+  return { rows: await readRows(reads, { scope, now, ids }), nextDueAt }
 }
 
-async function readRows(
-  reads: Reader,
-  now: number,
-  nos: readonly number[],
-): Promise<DueDelivery[]> {
+interface RowQuery {
+  readonly scope: Scope
+  readonly now: number
+  readonly ids: readonly string[]
+}
+
+async function readRows(reads: Reader, { scope, now, ids }: RowQuery): Promise<DueDelivery[]> {
   const parts: Promise<Value[][]>[] = []
-  for (let from = 0; from < nos.length; from += ROWS) {
-    const numbers = nos.slice(from, from + ROWS)
-    while (numbers.length < ROWS) numbers.push(0)
-    parts.push(reads.arrays(dueRows([now, ...numbers])))
+  for (let from = 0; from < ids.length; from += ROWS) {
+    const part = ids.slice(from, from + ROWS)
+    while (part.length < ROWS) part.push('')
+    parts.push(reads.arrays(dueRows([...part, scope, now])))
   }
   return (await Promise.all(parts)).flat().map(dueDeliveryOf)
 }
 
 function dueDeliveryOf(row: readonly Value[]): DueDelivery {
-  const [no, id, eventId, eventType, attempt, createdAt, scope] = row as unknown as DeliveryCells
-  const [created, bytes, text, isWhole, trace] = row.slice(7) as unknown as BodyCells
-  const due = { no, id, eventId, eventType, attempt, createdAt, trace: trace ?? undefined }
+  const [id, eventId, eventType, attempt, createdAt, scope] = row as unknown as DeliveryCells
+  const [created, bytes, text, isWhole, trace] = row.slice(6) as unknown as BodyCells
+  const due = { id, eventId, eventType, attempt, createdAt, trace: trace ?? undefined }
   if (created === null || bytes === null) return { ...due, body: undefined }
   if (text === null) return { ...due, body: undefined, largeBytes: bytes }
   if (isWhole === 1) return { ...due, body: text }
@@ -272,7 +300,6 @@ function dueDeliveryOf(row: readonly Value[]): DueDelivery {
 }
 
 type DeliveryCells = readonly [
-  no: number,
   id: string,
   eventId: string,
   eventType: string,

@@ -135,8 +135,8 @@ export class DeliveryEngine implements NodeWork {
       const now = this.#deps.clock.now()
       endpoint.expectDueAt(now)
       endpoint.hasChanged = true
-      for (const { webhookNo, deliveryNo } of resends) {
-        if (webhookNo === no) endpoint.requestResend(deliveryNo)
+      for (const { webhookNo, delivery } of resends) {
+        if (webhookNo === no) endpoint.requestResend(delivery)
       }
       this.#windows.consider(endpoint, now)
     }

@@ -4,6 +4,7 @@
  * node, and the row of a node is deleted before its leases.
  */
 import type { Database, Tx } from '../storage/database.ts'
+import { QUEUE_RELEASE } from '../storage/engine-indexes.ts'
 import { prepareStatement, sql } from '../storage/sql.ts'
 import type { CustomerPart, PartLease } from './customer-parts.ts'
 
@@ -94,7 +95,8 @@ export function createLeaseStore(db: Database): LeaseStore {
     async register(node) {
       await db.write(async (tx) => {
         await tx.run(sql`DELETE FROM gh_delivery_parts WHERE node = ${node}`)
-        await tx.run(sql`INSERT INTO gh_delivery_nodes (id, beat, parts) VALUES (${node}, 1, 1)`)
+        await tx.run(sql`INSERT INTO gh_delivery_nodes (id, beat, parts, release)
+          VALUES (${node}, 1, 1, ${QUEUE_RELEASE})`)
         await freeOrphans(tx)
       })
     },

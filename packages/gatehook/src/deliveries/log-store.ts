@@ -12,7 +12,7 @@ import { NEXT_ROUND, type StoredState } from './delivery.ts'
 import { deliveryIdOf } from './outbox.ts'
 
 export interface DeliveryRow {
-  readonly no: number
+  readonly scope: Scope
   readonly webhook_no: number
   readonly id: string
   readonly event_id: string
@@ -24,27 +24,30 @@ export interface DeliveryRow {
 }
 
 const byId =
-  prepareStatement(`SELECT no, webhook_no, id, event_id, event_type, state, next_attempt_at,
+  prepareStatement(`SELECT scope, webhook_no, id, event_id, event_type, state, next_attempt_at,
     created_at, attempts
   FROM gh_deliveries WHERE scope = ? AND id = ?`)
 
 export const findDelivery = (from: Reader, scope: Scope, id: string) =>
   from.get<DeliveryRow>(byId([scope, id]))
 
-const bodyByNo =
-  prepareStatement(`SELECT d.event_id, d.event_type, d.scope, e.created, e.object, b.body
+const bodyById = prepareStatement(`SELECT d.event_id, d.event_type, e.created, e.object, b.body
   FROM gh_deliveries d
   JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
   LEFT JOIN gh_event_bodies b
     ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version
-  WHERE d.no = ?`)
+  WHERE d.scope = ? AND d.id = ?`)
 
 /** Returns the body of a delivery as it is sent; undefined if its event was purged. */
-export async function readBody(from: Reader, no: number): Promise<string | undefined> {
-  const row = await from.get(bodyByNo([no]))
+export async function readBody(
+  from: Reader,
+  scope: Scope,
+  id: string,
+): Promise<string | undefined> {
+  const row = await from.get(bodyById([scope, id]))
   if (!row) return undefined
-  const { event_id: id, event_type: type, created, scope, object, body } = row
-  return body ?? envelope({ id, type, created, scope }, object)
+  const { event_id: eventId, event_type: type, created, object, body } = row
+  return body ?? envelope({ id: eventId, type, created, scope }, object)
 }
 
 const ofEvent = prepareStatement(`SELECT w.id AS webhook_id, d.event_type, d.version AS api_version
@@ -68,9 +71,9 @@ const newestId = prepareStatement('SELECT max(id) AS id FROM gh_deliveries WHERE
 export const findNewestDeliveryId = async (from: Reader, webhookNo: number) =>
   (await from.get<{ id: string | null }>(newestId([webhookNo])))?.id ?? undefined
 
-export type DeliveryHead = Pick<DeliveryRow, 'no' | 'id' | 'event_type' | 'state'>
+export type DeliveryHead = Pick<DeliveryRow, 'id' | 'event_type' | 'state'>
 
-const page = prepareStatement(`SELECT no, id, event_type, state FROM gh_deliveries
+const page = prepareStatement(`SELECT id, event_type, state FROM gh_deliveries
   WHERE webhook_no = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`)
 
 /** Reads deliveries of a registration from `after`, exclusive, to `until`, in the order of ids. */
@@ -100,26 +103,31 @@ export async function readPendingEventIds(
 const ATTEMPTS_MAX_CHARACTERS = 1_000_000
 
 /** SET clause: pending, at the start of another round of attempts. */
-const RESET = `state = 'pending', attempt = ${NEXT_ROUND},
+const RESET = `state = 'pending', attempt = ${NEXT_ROUND}, failed = NULL,
   attempts = CASE WHEN length(gh_deliveries.attempts) > ${ATTEMPTS_MAX_CHARACTERS} THEN NULL
              ELSE gh_deliveries.attempts END`
 const EVENT_IS_STORED = `EXISTS (SELECT 1 FROM gh_events
   WHERE gh_events.scope = gh_deliveries.scope AND gh_events.id = gh_deliveries.event_id)`
 
 const reset = prepareStatement(`UPDATE gh_deliveries SET ${RESET}, next_attempt_at = ?
-  WHERE no = ? AND state <> 'pending' AND ${EVENT_IS_STORED}`)
+  WHERE scope = ? AND id = ? AND state <> 'pending' AND ${EVENT_IS_STORED}`)
 /** Skips a due delivery, which is about to be sent or in flight. */
 const advance = prepareStatement(`UPDATE gh_deliveries SET next_attempt_at = ?
-  WHERE no = ? AND state = 'pending' AND next_attempt_at > ?`)
+  WHERE scope = ? AND id = ? AND state = 'pending' AND next_attempt_at > ?`)
 const withStoredEvent = prepareStatement(
-  `SELECT 1 AS stored FROM gh_deliveries WHERE no = ? AND ${EVENT_IS_STORED}`,
+  `SELECT 1 AS stored FROM gh_deliveries WHERE scope = ? AND id = ? AND ${EVENT_IS_STORED}`,
 )
 
 /** Makes one delivery due now. Returns false when its event is not stored. */
-export async function requeueDelivery(tx: Tx, no: number, now: number): Promise<boolean> {
-  const changedCount = (await tx.run(reset([now, no]))) + (await tx.run(advance([now, no, now])))
+export async function requeueDelivery(
+  tx: Tx,
+  { scope, id }: Pick<DeliveryRow, 'scope' | 'id'>,
+  now: number,
+): Promise<boolean> {
+  const resetCount = await tx.run(reset([now, scope, id]))
+  const changedCount = resetCount + (await tx.run(advance([now, scope, id, now])))
   // Another request may have resent it between the read and the write.
-  return changedCount > 0 || (await tx.get(withStoredEvent([no]))) !== undefined
+  return changedCount > 0 || (await tx.get(withStoredEvent([scope, id]))) !== undefined
 }
 
 interface QueueTarget {
@@ -156,24 +164,30 @@ export async function requeueEvents(
 /** Makes failed and exhausted deliveries due now. Returns how many. */
 export async function requeueFailed(
   tx: Tx,
+  scope: Scope,
   deliveries: readonly DeliveryHead[],
   now: number,
 ): Promise<number> {
   if (deliveries.length === 0) return 0
-  const nos = join(deliveries.map(({ no }) => sql`${no}`))
+  const ids = join(deliveries.map(({ id }) => sql`${id}`))
   return tx.run(sql`UPDATE gh_deliveries SET ${raw(RESET)}, next_attempt_at = ${now}
-    WHERE no IN (${nos}) AND state IN ('failed', 'exhausted') AND ${raw(EVENT_IS_STORED)}`)
+    WHERE scope = ${scope} AND id IN (${ids}) AND state IN ('failed', 'exhausted')
+      AND ${raw(EVENT_IS_STORED)}`)
 }
 
 /** Bounds the transaction. A registration rarely has more: the breaker and holds postpone few. */
 const ADVANCE_MAX = 10_000
-const advanceAll = prepareStatement(`UPDATE gh_deliveries SET next_attempt_at = ? WHERE no IN
-  (SELECT no FROM gh_deliveries WHERE webhook_no = ? AND state = 'pending'
-     AND next_attempt_at > ? ORDER BY next_attempt_at LIMIT ${ADVANCE_MAX})`)
+const advanceAll = prepareStatement(`UPDATE gh_deliveries SET next_attempt_at = ?
+  WHERE scope = ? AND state = 'pending' AND id IN
+    (SELECT id FROM gh_delivery_queue WHERE scope = ? AND webhook_no = ? AND next_attempt_at > ?
+     ORDER BY next_attempt_at LIMIT ${ADVANCE_MAX})`)
 
 /** Makes the postponed deliveries of a registration due now, oldest first. */
-export const advanceDeliveries = (tx: Tx, webhookNo: number, now: number): Promise<number> =>
-  tx.run(advanceAll([now, webhookNo, now]))
+export const advanceDeliveries = (
+  tx: Tx,
+  { scope, no }: Pick<QueueTarget, 'scope' | 'no'>,
+  now: number,
+): Promise<number> => tx.run(advanceAll([now, scope, scope, no, now]))
 
 const insertTest = prepareStatement(`INSERT INTO gh_deliveries
     (id, scope, webhook_no, event_id, event_type, version, state, attempt, created_at, attempts)

@@ -38,7 +38,6 @@ export interface EngineRegistration extends EndpointHealth {
 
 /** A pending delivery whose `next_attempt_at` has passed. */
 export interface DueDelivery {
-  readonly no: number
   readonly id: string
   readonly eventId: string
   readonly eventType: string
@@ -67,10 +66,14 @@ export interface DueBatch {
   readonly nextDueAt: number | undefined
 }
 
-/** An endpoint that may send and has a pending delivery. */
-export interface PendingEndpoint {
+export interface EndpointKey {
+  /** The number of the registration. */
   readonly no: number
-  readonly customer: number
+  readonly scope: Scope
+}
+
+/** An endpoint that may send and has a pending delivery. */
+export interface PendingEndpoint extends EndpointKey {
   /** When the first of its deliveries that were read is due. */
   readonly dueAt: number
 }
@@ -95,7 +98,8 @@ export interface EndpointSlice {
 
 /** The one update that a delivery gets from an attempt. */
 export interface DeliveryResult {
-  readonly no: number
+  readonly scope: Scope
+  readonly id: string
   readonly state: StoredState
   readonly attempt: number
   readonly nextAt: number | null
@@ -127,28 +131,25 @@ export interface SummaryUpdate extends StoredSummary {
 export type DisabledReason = 'gone' | 'failing' | 'creator_removed'
 
 export interface EngineStore {
-  /**
-   * Reads which endpoints have deliveries that became due after `after`, until `until`. Undefined
-   * while the index by time is being created.
-   */
-  readDuePage(after: number, until: number): Promise<DuePage | undefined>
+  /** Reads which endpoints have deliveries that became due after `after`, until `until`. */
+  readDuePage(after: number, until: number): Promise<DuePage>
   /** Reads at most `limit` endpoints with pending deliveries, due or not. */
   readEndpointSlice(after: number, limit: number): Promise<EndpointSlice>
   /** Undefined when it does not exist, or a signing secret cannot be decrypted. */
   readRegistration(no: number): Promise<EngineRegistration | undefined>
-  /** At most `limit` deliveries due at `now`, oldest first, without those in `loadedNos`. */
+  /** At most `limit` deliveries due at `now`, oldest first, without those in `loadedIds`. */
   readDueDeliveries(
-    no: number,
+    endpoint: EndpointKey,
     now: number,
-    loadedNos: ReadonlySet<number>,
+    loadedIds: ReadonlySet<string>,
     limit: number,
   ): Promise<DueBatch>
   /** Those of the deliveries that are due at `now`. */
-  readResentDeliveries(now: number, nos: readonly number[]): Promise<DueDelivery[]>
+  readResentDeliveries(scope: Scope, now: number, ids: readonly string[]): Promise<DueDelivery[]>
   /** The stored summary of an endpoint; undefined before its first attempt. */
   readSummary(no: number): Promise<StoredSummary | undefined>
   /** The body of a delivery that has a large body; undefined when its event was purged. */
-  readLargeBody(no: number): Promise<string | undefined>
+  readLargeBody(scope: Scope, id: string): Promise<string | undefined>
   /** Writes everything in one transaction. Skips deliveries that are no longer pending. */
   writeResults(
     results: readonly DeliveryResult[],

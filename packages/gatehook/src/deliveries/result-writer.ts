@@ -168,7 +168,7 @@ export class ResultWriter {
     })
     this.#results = this.#results.slice(batch.length)
     for (const { endpoint, result } of batch) {
-      endpoint.loadedNos.delete(result.no)
+      endpoint.loadedIds.delete(result.id)
       endpoint.unwrittenResults -= 1
       if (result.nextAt !== null) endpoint.expectDueAt(result.nextAt)
     }

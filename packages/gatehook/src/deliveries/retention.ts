@@ -18,7 +18,7 @@ const RUN_MAX = 1_000_000
 const oldDeliveries = prepareStatement(`SELECT no, state, created_at FROM gh_deliveries
   WHERE no > ? ORDER BY no LIMIT ${SLICE}`)
 const exhaust =
-  prepareStatement(`UPDATE gh_deliveries SET state = 'exhausted', next_attempt_at = NULL
+  prepareStatement(`UPDATE gh_deliveries SET state = 'exhausted', failed = 1, next_attempt_at = NULL
   WHERE no > ? AND no <= ? AND state = 'pending' AND created_at <= ?`)
 /** An exhausted delivery stays in the log for a second period: day 31 has its outcome. */
 const dropDeliveries = prepareStatement(`DELETE FROM gh_deliveries
@@ -36,9 +36,9 @@ const deletedRegistrations = prepareStatement(
   'SELECT no FROM gh_webhooks WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT 100',
 )
 const failPending =
-  prepareStatement(`UPDATE gh_deliveries SET state = 'failed', next_attempt_at = NULL
-  WHERE no IN (SELECT no FROM gh_deliveries WHERE webhook_no = ? AND state = 'pending'
-               LIMIT ${SLICE})`)
+  prepareStatement(`UPDATE gh_deliveries SET state = 'failed', failed = 1, next_attempt_at = NULL
+  WHERE state = 'pending' AND (scope, id) IN
+    (SELECT scope, id FROM gh_delivery_queue WHERE webhook_no = ? LIMIT ${SLICE})`)
 const dropOutcomes = prepareStatement(`DELETE FROM gh_webhook_outcomes WHERE webhook_no = ?
   AND NOT EXISTS (SELECT 1 FROM gh_webhooks w WHERE w.no = gh_webhook_outcomes.webhook_no)`)
 const dropRegistration = prepareStatement(`DELETE FROM gh_webhooks WHERE no = ? AND deleted_at <= ?

@@ -6,7 +6,8 @@ export const CHANNEL = 'gatehook_deliveries'
 /** A delivery that a caller resends: an open circuit breaker does not delay its next attempt. */
 export interface ResendRequest {
   readonly webhookNo: number
-  readonly deliveryNo: number
+  /** `dlv_…` */
+  readonly delivery: string
 }
 
 /** Wakes the engine for registrations, by number, that have new deliveries or changed. */
@@ -25,13 +26,13 @@ export interface WakeUp {
 /** Numbers in one message to other nodes; those nodes find further ones by their scan. */
 const NUMBERS_MAX = 500
 /** Resends in one message; further ones wait for the breaker. */
-const RESENDS_MAX = 50
+const RESENDS_MAX = 32
 
 /** Encodes a wake-up for `CHANNEL`; a former release ignores words that it does not know. */
 export function encodeWakeUp({ webhookNos, resends, from }: WakeUp): string {
   const pairs = resends
     .slice(0, RESENDS_MAX)
-    .map(({ webhookNo, deliveryNo }) => `${webhookNo}:${deliveryNo}`)
+    .map(({ webhookNo, delivery }) => `${webhookNo}:${delivery}`)
   const sender = from === undefined ? [] : [`@${from}`]
   return [...webhookNos.slice(0, NUMBERS_MAX), ...pairs, ...sender].join(' ')
 }
@@ -49,10 +50,12 @@ export function decodeWakeUp(message: string): WakeUp {
   let from: string | undefined
   for (const word of message.split(' ')) {
     if (word.startsWith('@')) from = word.slice(1)
-    const [webhookNo, deliveryNo] = word.split(':').map(Number)
+    const [number, delivery] = word.split(':')
+    const webhookNo = Number(number)
     if (!webhookNo) continue
-    if (deliveryNo === undefined) webhookNos.push(webhookNo)
-    else if (deliveryNo) resends.push({ webhookNo, deliveryNo })
+    if (delivery === undefined) webhookNos.push(webhookNo)
+    // A former release names deliveries by number.
+    else if (delivery.startsWith('dlv_')) resends.push({ webhookNo, delivery })
   }
   return { webhookNos, resends, ...(from !== undefined && { from }) }
 }

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { soleLeases } from '../../test/deliveries/sole-leases.ts'
 import { scopeOf } from '../kernel/principal.ts'
 import { EndpointTable } from './endpoint.ts'
-import type { DueBatch, EngineRegistration, EngineStore } from './ports.ts'
+import type { DueBatch, EndpointKey, EngineRegistration, EngineStore } from './ports.ts'
 import { ResultWriter } from './result-writer.ts'
 import { WindowFiller } from './window-filler.ts'
 
@@ -24,14 +24,14 @@ const registration: EngineRegistration = {
   lastFailureAt: null,
   lastSuccessAt: null,
 }
-const row = { no: 1, id: 'dlv_1', eventId: 'evt_1', eventType: 'a.b', attempt: 0, createdAt: 0 }
+const row = { id: 'dlv_1', eventId: 'evt_1', eventType: 'a.b', attempt: 0, createdAt: 0 }
 
 test('a failed read of one endpoint leaves the reads of others to complete', async () => {
   const rows = Promise.withResolvers<DueBatch>()
   const store: EngineStore = {
-    readDuePage: async () => undefined,
+    readDuePage: async () => Promise.reject(new Error()),
     readEndpointSlice: async () => ({
-      endpoints: [1, 2].map((no) => ({ no, customer: 1, dueAt: 0 })),
+      endpoints: [1, 2].map((no) => ({ no, scope: scopeOf(1, 'live'), dueAt: 0 })),
       next: undefined,
     }),
     listFailing: async () => [],
@@ -77,7 +77,7 @@ test('endpoints whose customers could not be taken are found again', async () =>
       nextDueAt: undefined,
     }),
     readEndpointSlice: async () => ({
-      endpoints: [{ no: 2, customer: 1, dueAt: 0 }],
+      endpoints: [{ no: 2, scope: scopeOf(1, 'live'), dueAt: 0 }],
       next: undefined,
     }),
     listFailing: async () => [],
@@ -107,13 +107,13 @@ test('endpoints whose customers could not be taken are found again', async () =>
 
 test('rows that were read beside a changed registration replace those of its window', async () => {
   let revision = 1
-  const reads: number[][] = []
+  const reads: string[][] = []
   const store = {
     readRegistration: async () => ({ ...registration, revision }),
     readSummary: async () => undefined,
-    async readDueDeliveries(_: number, __: number, loadedNos: ReadonlySet<number>) {
-      reads.push([...loadedNos])
-      const rows = [1, 2].filter((no) => !loadedNos.has(no)).map((no) => ({ ...row, no }))
+    async readDueDeliveries(_: EndpointKey, __: number, loadedIds: ReadonlySet<string>) {
+      reads.push([...loadedIds])
+      const rows = ['a', 'b'].filter((id) => !loadedIds.has(id)).map((id) => ({ ...row, id }))
       return { rows, nextDueAt: undefined }
     },
     readDuePage: async () => ({ endpoints: [], readUntil: 1, isComplete: true }),
@@ -144,6 +144,6 @@ test('rows that were read beside a changed registration replace those of its win
   assert.deepEqual([endpoint.windowSize, reads.length], [2, 2])
   revision = 2
   await fill()
-  assert.deepEqual([endpoint.windowSize, endpoint.loadedNos.size], [2, 2])
-  assert.deepEqual(reads, [[], [1, 2], [1, 2], []])
+  assert.deepEqual([endpoint.windowSize, endpoint.loadedIds.size], [2, 2])
+  assert.deepEqual(reads, [[], ['a', 'b'], ['a', 'b'], []])
 })

@@ -4,6 +4,7 @@
  */
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { customerNoOf, type Scope } from '../kernel/principal.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
 import { DueScan } from './due-scan.ts'
 import type { EndpointState, EndpointTable } from './endpoint.ts'
@@ -20,7 +21,7 @@ const WINDOWS_MAX = 16_384
 const WINDOWS_CHARACTERS = 8_388_608
 /** Endpoints read at a time. */
 const READ_MAX = 32
-/** Endpoints whose customer is remembered. */
+/** Endpoints whose scope is remembered. */
 const KNOWN_ENDPOINTS = 100_000
 /** Time between two checks for failing registrations, by either clock. */
 const FAILING_CHECK_MS = 15_000
@@ -43,8 +44,8 @@ export class WindowFiller {
   readonly #deps: WindowFillerDeps
   readonly #queue = new Set<EndpointState>()
   readonly #scan: DueScan
-  /** The customers of endpoints that a wake-up named, by the number of the endpoint. */
-  readonly #customers = new BoundedMap<number, number>(KNOWN_ENDPOINTS)
+  /** The scopes of endpoints that a wake-up named, by the number of the endpoint. */
+  readonly #scopes = new BoundedMap<number, Scope>(KNOWN_ENDPOINTS)
   #checked = { at: Number.NEGATIVE_INFINITY, atMs: Number.NEGATIVE_INFINITY }
   #evictedAtMs = Number.NEGATIVE_INFINITY
 
@@ -104,22 +105,22 @@ export class WindowFiller {
     const { store, leases, table } = this.#deps
     const endpoint = table.find(no)
     if (endpoint) return endpoint
-    const knownCustomer = this.#customers.get(no)
-    if (knownCustomer !== undefined && leases.holds(knownCustomer, no)) {
-      return table.findOrCreate(no, knownCustomer)
+    const knownScope = this.#scopes.get(no)
+    if (knownScope !== undefined && leases.holds(customerNoOf(knownScope), no)) {
+      return table.findOrCreate({ no, scope: knownScope })
     }
     const registration = await store.readRegistration(no)
     if (!registration?.sends) return undefined
-    const { customer } = registration
-    this.#customers.set(no, customer)
+    const { customer, scope } = registration
+    this.#scopes.set(no, scope)
     if (!leases.holds(customer, no)) await leases.take([customer])
-    return leases.holds(customer, no) ? table.findOrCreate(no, customer) : undefined
+    return leases.holds(customer, no) ? table.findOrCreate({ no, scope }) : undefined
   }
 
   async #fillWindow(endpoint: EndpointState): Promise<void> {
     const { store, clock } = this.#deps
     const now = clock.now()
-    const { no, loadedNos, nextDueAt: expectedAt } = endpoint
+    const { loadedIds, nextDueAt: expectedAt } = endpoint
     endpoint.nextDueAt = undefined
     endpoint.hasChanged = false
     try {
@@ -138,8 +139,8 @@ export class WindowFiller {
       if (!reading.due && limit <= 0) {
         return expectedAt === undefined ? undefined : endpoint.expectDueAt(expectedAt)
       }
-      const due = reading.due ?? (await store.readDueDeliveries(no, now, loadedNos, limit))
-      endpoint.appendRows(due.rows.filter((row) => !loadedNos.has(row.no)))
+      const due = reading.due ?? (await store.readDueDeliveries(endpoint, now, loadedIds, limit))
+      endpoint.appendRows(due.rows.filter((row) => !loadedIds.has(row.id)))
       if (due.nextDueAt !== undefined) endpoint.expectDueAt(due.nextDueAt)
     } catch (error) {
       endpoint.expectDueAt(expectedAt ?? now)
@@ -153,14 +154,14 @@ export class WindowFiller {
    */
   async #readEndpoint(endpoint: EndpointState, now: number) {
     const { store } = this.#deps
-    const { no, loadedNos, windowSize } = endpoint
+    const { no, loadedIds, windowSize } = endpoint
     const before = endpoint.registration
     const limit = this.#windowLimitOf(endpoint) - windowSize
     const isRead = limit > 0 && endpoint.blockedUntil(now) === 0
     const [registration, summary, due] = await Promise.all([
       store.readRegistration(no),
       endpoint.summary ?? store.readSummary(no).then((stored) => new OutcomeSummary(stored)),
-      isRead ? store.readDueDeliveries(no, now, loadedNos, limit) : undefined,
+      isRead ? store.readDueDeliveries(endpoint, now, loadedIds, limit) : undefined,
     ])
     // The change of a registration evicts its window, whose rows were not read.
     const isEvicted = windowSize > 0 && registration?.revision !== before?.revision
@@ -169,10 +170,11 @@ export class WindowFiller {
 
   /** Reads the deliveries that callers resend. Those that are no longer due are ignored. */
   async #readResends(endpoint: EndpointState, now: number): Promise<void> {
-    const nos = [...endpoint.resendsToRead]
-    if (nos.length === 0) return
-    endpoint.prependResends(await this.#deps.store.readResentDeliveries(now, nos))
-    for (const no of nos) endpoint.resendsToRead.delete(no)
+    const ids = [...endpoint.resendsToRead]
+    if (ids.length === 0) return
+    const { store } = this.#deps
+    endpoint.prependResends(await store.readResentDeliveries(endpoint.scope, now, ids))
+    for (const id of ids) endpoint.resendsToRead.delete(id)
   }
 
   /** Applies the current registration; returns whether it sends, on this node. */
@@ -233,9 +235,9 @@ export class WindowFiller {
       this.#scan.restart()
       throw error
     })
-    for (const { no, customer, dueAt } of dueEndpoints) {
-      if (!leases.holds(customer, no)) continue
-      const endpoint = table.findOrCreate(no, customer)
+    for (const { no, scope, dueAt } of dueEndpoints) {
+      if (!leases.holds(customerNoOf(scope), no)) continue
+      const endpoint = table.findOrCreate({ no, scope })
       endpoint.expectDueAt(dueAt)
       this.consider(endpoint, now)
     }
@@ -245,8 +247,10 @@ export class WindowFiller {
   async #readDueEndpoints(now: number): Promise<PendingEndpoint[]> {
     const { leases } = this.#deps
     const dueEndpoints = (await this.#scan.read()).filter(({ dueAt }) => dueAt <= now)
-    const free = dueEndpoints.filter(({ customer, no }) => !leases.holds(customer, no))
-    if (free.length > 0) await leases.take([...new Set(free.map(({ customer }) => customer))])
+    const free = dueEndpoints
+      .filter(({ scope, no }) => !leases.holds(customerNoOf(scope), no))
+      .map(({ scope }) => customerNoOf(scope))
+    if (free.length > 0) await leases.take([...new Set(free)])
     return dueEndpoints
   }
 

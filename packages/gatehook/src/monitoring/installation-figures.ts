@@ -58,8 +58,8 @@ export function installationFigures(sources: InstallationSources): InstallationF
 }
 
 async function readQueue({ db, store, nodes, now }: InstallationSources) {
-  const row = await db.get(sql`SELECT count(*) AS waiting FROM (SELECT no FROM gh_deliveries
-    WHERE state = 'pending' LIMIT ${WAITING_MAX + 1}) AS pending`)
+  const row = await db.get(sql`SELECT count(*) AS waiting FROM (SELECT 1 FROM gh_delivery_queue
+    LIMIT ${WAITING_MAX + 1}) AS pending`)
   const waiting = Number(row!.waiting)
   const states = (await nodes()).filter(({ state }) => state !== 'gone')
   const ageMs = Math.max(0, ...states.map(({ queueAgeMs }) => queueAgeMs))

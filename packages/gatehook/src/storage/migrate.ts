@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../kernel/clock.ts'
 import { type Database, type Dialect, type Reader, StorageError, type Tx } from './database.ts'
+import { fillDeliveryQueue } from './delivery-queue.ts'
 import { type Migration, migrations } from './migrations.ts'
 import { partitionEmptyTables } from './partitions/conversion.ts'
 import { storeTimeline } from './postgres-timeline.ts'
@@ -69,7 +70,10 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
       await storeTimeline(tx, ddl)
     }
   }, deps.onWait)
-  if (isComplete(available)) await fillScopes(db)
+  if (isComplete(available)) {
+    await fillScopes(db)
+    await fillDeliveryQueue(db)
+  }
   return { applied, version: available.at(-1)?.number ?? 0 }
 }
 

@@ -35,6 +35,7 @@ import { customerParts } from './migrations/0050-customer-parts.ts'
 import { secretResponses } from './migrations/0053-secret-responses.ts'
 import { scopesOfRows } from './migrations/0055-scopes-of-rows.ts'
 import { staleRows } from './migrations/0060-stale-rows.ts'
+import { deliveryQueue } from './migrations/0061-delivery-queue.ts'
 
 export interface Migration {
   readonly number: number
@@ -81,4 +82,5 @@ export const migrations: readonly Migration[] = [
   { number: 53, name: 'secret responses', sql: secretResponses, additive: true },
   { number: 55, name: 'scopes of rows', sql: scopesOfRows, additive: true },
   { number: 60, name: 'stale rows', sql: staleRows, additive: true },
+  { number: 61, name: 'delivery queue', sql: deliveryQueue, additive: true },
 ]

@@ -31,6 +31,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   gh_delivery_leases: 'local',
   gh_delivery_nodes: 'local',
   gh_delivery_parts: 'local',
+  gh_delivery_queue: 'scope',
   gh_derivations: 'local',
   gh_event_bodies: 'scope',
   gh_events: 'scope',

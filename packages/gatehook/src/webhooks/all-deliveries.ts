@@ -21,6 +21,7 @@ import { join, sql } from '../storage/sql.ts'
 import {
   DELIVERY_FIELDS,
   deliveryList,
+  HAS_FAILED,
   representationOf,
   stateMembers,
   withoutBody,
@@ -71,7 +72,7 @@ const viewOf = (collection: Collection): View => ({
   item(cells: readonly Value[], { fields, links }) {
     const row = Object.fromEntries(
       collection.columns.map(({ name }, index) => [name, cells[index]]),
-    ) as unknown as DeliveryRow & { readonly scope: number }
+    ) as unknown as DeliveryRow
     const { scope } = row
     const attempts = decodeAttempts(row.attempts).map(withoutBody)
     // The registration is unknown before `completeItems`.
@@ -149,8 +150,6 @@ const IS_LISTED: Readonly<Record<(typeof DELIVERY_STATES)[number], string>> = {
   failed: "state = 'failed'",
   exhausted: "state = 'exhausted'",
 }
-/** The condition of the indexes on failed deliveries. */
-const HAS_FAILED = "state IN ('failed', 'exhausted')"
 
 /** Returns the deliveries in a state. Few fail, so that they have an index of their own. */
 function withState(collection: Collection, state: DeliveryQuery['state']): Collection {

@@ -56,8 +56,8 @@ export function deliveriesFor({ types }: Pick<WebhookContext, 'types'>, call: Ca
 }
 
 const FAILURES = ['failed', 'exhausted']
-/** The condition of the index `gh_deliveries_unsuccessful`, as in its migration. */
-const IS_FAILURE = "state IN ('failed', 'exhausted')"
+/** The condition of the indexes of failed and exhausted deliveries, as in their migration. */
+export const HAS_FAILED = 'failed = 1'
 
 /**
  * Returns the log of failures if a filter selects only such states: most deliveries succeed, and
@@ -69,7 +69,7 @@ export function failuresOnly(log: Collection, { query }: Pick<Call, 'query'>): C
       /^state(\[(eq|in)\])?$/.test(name) &&
       value.split(',').every((state) => FAILURES.includes(state)),
   )
-  return selectsFailures ? { ...log, where: IS_FAILURE } : log
+  return selectsFailures ? { ...log, where: HAS_FAILED } : log
 }
 
 export const DELIVERY_FIELDS = [
@@ -83,7 +83,7 @@ export const DELIVERY_FIELDS = [
   'attempts',
 ] as const
 
-type LoggedCells = Omit<DeliveryRow, 'no' | 'webhook_no'>
+type LoggedCells = Omit<DeliveryRow, 'scope' | 'webhook_no'>
 
 type RegistrationState = Pick<Registration, 'id' | 'active' | 'deleted_at'>
 

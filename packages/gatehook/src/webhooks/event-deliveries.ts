@@ -86,7 +86,7 @@ type JoinedRow = Row &
   Pick<Registration, 'url' | 'active' | 'deleted_at'> &
   EndpointFacts & { readonly registration_id: string | null; readonly version: string }
 
-const ofEvent = prepareStatement(`SELECT d.no, d.webhook_no, d.id, d.event_id, d.event_type,
+const ofEvent = prepareStatement(`SELECT d.scope, d.webhook_no, d.id, d.event_id, d.event_type,
     d.state, d.next_attempt_at, d.created_at, d.attempts, d.version, w.id AS registration_id,
     w.url, w.active, w.deleted_at, w.parked_until, o.breaker, o.breaker_until
   FROM gh_deliveries d LEFT JOIN gh_webhooks w ON w.no = d.webhook_no

@@ -71,7 +71,7 @@ export async function computeRequests(
   attempts: readonly AttemptRecord[],
 ): Promise<SentRequests> {
   const [body, secretRows] = await Promise.all([
-    readBody(db, row.no),
+    readBody(db, row.scope, row.id),
     store.readSecrets(db, row.webhook_no),
   ])
   const secrets = secretRows.flatMap((secret) => decryptSecret(vault, secret))

@@ -117,7 +117,7 @@ export async function clearFailures(
   now: number,
 ): Promise<void> {
   await tx.run(clearHealth([scope, no]))
-  await advanceDeliveries(tx, no, now)
+  await advanceDeliveries(tx, { scope, no }, now)
 }
 
 /** Clears the health of an active registration; engines then close its circuit breaker. */

@@ -260,7 +260,7 @@ async function readBatch(
       position: replay.position,
       size,
     })
-    return { position, isLast, queue: (tx) => requeueFailed(tx, rows, clock.now()) }
+    return { position, isLast, queue: (tx) => requeueFailed(tx, row.scope, rows, clock.now()) }
   }
   const { rows, position, isLast } = await collectRows({
     read: (after) => readEventPage(db, row.scope, rangeAfter(after)),

@@ -32,11 +32,11 @@ export async function resend(
     throw new Failure('invalid_state', `The scopes of the registration do not cover ${type}.`)
   }
   const now = clock.now()
-  const isQueued = await requeueDelivery(tx, row.no, now)
+  const isQueued = await requeueDelivery(tx, { scope: registration.scope, id: row.id }, now)
   if (!isQueued && row.state !== 'pending') {
     throw new Failure('invalid_state', missingEvent(eventId, now))
   }
-  const request = { webhookNo: registration.no, deliveryNo: row.no }
+  const request = { webhookNo: registration.no, delivery: row.id }
   tx.afterCommit(() => wake([registration.no], [request]))
 }
 

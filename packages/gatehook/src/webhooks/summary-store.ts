@@ -29,22 +29,22 @@ export const readOutcomes = (from: Reader, nos: readonly number[]) =>
   from.all<OutcomesRow>(sql`SELECT webhook_no, marks, hours, breaker, breaker_until, in_flight,
     newest_id FROM gh_webhook_outcomes WHERE webhook_no IN (${numbers(nos)})`)
 
-/** Counts pending deliveries along the index of due deliveries, at most `most` of each endpoint. */
+/** Counts the deliveries in the queue, at most `most` of each endpoint. */
 export const countWaiting = (from: Reader, nos: readonly number[], most: number) =>
   from.all<WaitingRow & Row>(sql`SELECT w.no,
-    (SELECT COUNT(*) FROM (SELECT 1 FROM gh_deliveries d
-       WHERE d.webhook_no = w.no AND d.state = 'pending' LIMIT ${raw(String(most))})
-     AS pending) AS waiting,
-    (SELECT MIN(created_at) FROM (SELECT created_at FROM gh_deliveries d
-       WHERE d.webhook_no = w.no AND d.state = 'pending'
-       ORDER BY d.next_attempt_at, d.no LIMIT ${raw(String(OLDEST_OF))}) AS first_due) AS oldest
+    (SELECT COUNT(*) FROM (SELECT 1 FROM gh_delivery_queue q
+       WHERE q.webhook_no = w.no LIMIT ${raw(String(most))}) AS pending) AS waiting,
+    (SELECT MIN(d.created_at) FROM (SELECT q.scope, q.id FROM gh_delivery_queue q
+       WHERE q.webhook_no = w.no
+       ORDER BY q.next_attempt_at, q.id LIMIT ${raw(String(OLDEST_OF))}) AS first_due
+     JOIN gh_deliveries d ON d.scope = first_due.scope AND d.id = first_due.id) AS oldest
     FROM gh_webhooks w WHERE w.no IN (${numbers(nos)})`)
 
 /** Failed deliveries that are counted. */
 const FAILED_MAX = 10_000
 const failed = prepareStatement(`SELECT COUNT(*) AS total, MIN(created_at) AS oldest
   FROM (SELECT created_at FROM gh_deliveries
-    WHERE webhook_no = ? AND state IN ('failed', 'exhausted')
+    WHERE webhook_no = ? AND failed = 1 AND state IN ('failed', 'exhausted')
     ORDER BY id DESC LIMIT ${FAILED_MAX}) AS newest`)
 
 /** Counts failed and exhausted deliveries, the newest `FAILED_MAX`, and returns the oldest one. */

@@ -4,7 +4,6 @@ import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { updateCustomer } from '../../src/access/customers.ts'
 import { dueStore } from '../../src/deliveries/due-store.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { listMissingEngineIndexes } from '../../src/storage/engine-indexes.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { customerWaker } from '../../src/webhooks/registration-store.ts'
 import { administration, ManualClock } from '../access/test-node.ts'
@@ -40,7 +39,7 @@ eachMigrated('a look returns the endpoints whose deliveries became due in its sp
     { no: 6, at: 201 },
   ])
   assert.deepEqual(await dueStore(db).readDuePage(100, 200), {
-    endpoints: [{ no: 2, customer: 5, dueAt: 150 }],
+    endpoints: [{ no: 2, scope: 10, dueAt: 150 }],
     readUntil: 200,
     isComplete: true,
     nextDueAt: 201,
@@ -63,24 +62,9 @@ eachMigrated('slices of the walk return every endpoint that may send, once', asy
   ])
   const store = dueStore(db)
   const first = await store.readEndpointSlice(0, 2)
-  assert.deepEqual(first, { endpoints: [{ no: 1, customer: 5, dueAt: 100 }], next: 2 })
+  assert.deepEqual(first, { endpoints: [{ no: 1, scope: 10, dueAt: 100 }], next: 2 })
   const second = await store.readEndpointSlice(2, 2)
-  assert.deepEqual(second, { endpoints: [{ no: 3, customer: 5, dueAt: 900 }], next: undefined })
-})
-
-eachMigrated('a table in use gets the index by time while the service runs', async (db) => {
-  assert.deepEqual(await listMissingEngineIndexes(db), [])
-  await db.dropIndexes(['gh_deliveries_due_at'])
-  const missing = await listMissingEngineIndexes(db)
-  assert.deepEqual(
-    missing.map(({ name }) => name),
-    ['gh_deliveries_due_at'],
-  )
-  const store = dueStore(db)
-  if (db.dialect.onlineIndexes) assert.equal(await store.readDuePage(100, 200), undefined)
-  await db.createIndexes(missing)
-  for (let look = 0; look < 10; look++) await store.readDuePage(100, 200)
-  assert.equal((await store.readDuePage(100, 200))?.readUntil, 200)
+  assert.deepEqual(second, { endpoints: [{ no: 3, scope: 10, dueAt: 900 }], next: undefined })
 })
 
 eachMigrated('the engines are woken when a suspension begins or ends', async (db) => {

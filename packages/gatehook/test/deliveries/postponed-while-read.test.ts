@@ -26,20 +26,22 @@ eachService(
     }
     const store = engineStore({ ...deps, db })
     const { endpoints } = await store.readEndpointSlice(0, 10)
-    const [{ no } = { no: 0 }] = endpoints
-    const [due] = (await store.readDueDeliveries(no, clock.now(), new Set(), 10)).rows
-    const loadedNos = new Set([due!.no])
+    const [endpoint] = endpoints
+    const { scope } = endpoint!
+    const [due] = (await store.readDueDeliveries(endpoint!, clock.now(), new Set(), 10)).rows
+    const { id } = due!
+    const loadedIds = new Set([id])
     const arrays: Database['arrays'] = async (statement) => {
       const rows = await db.arrays(statement)
-      const result = { no: due!.no, state: 'pending', attempt: 1, record: '' } as const
-      if (loadedNos.size > 0)
+      const result = { scope, id, state: 'pending', attempt: 1, record: '' } as const
+      if (loadedIds.size > 0)
         await store.writeResults([{ ...result, nextAt: clock.now() + 5_000 }], [], [])
-      loadedNos.clear()
+      loadedIds.clear()
       return rows
     }
     const late = engineStore({ ...deps, db: { ...db, arrays } })
-    assert.deepEqual((await late.readDueDeliveries(no, clock.now(), loadedNos, 10)).rows, [])
-    const { rows } = await store.readDueDeliveries(no, clock.now() + 5_000, loadedNos, 10)
+    assert.deepEqual((await late.readDueDeliveries(endpoint!, clock.now(), loadedIds, 10)).rows, [])
+    const { rows } = await store.readDueDeliveries(endpoint!, clock.now() + 5_000, loadedIds, 10)
     assert.deepEqual(
       rows.map(({ attempt }) => attempt),
       [1],

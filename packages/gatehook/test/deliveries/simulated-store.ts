@@ -10,12 +10,12 @@ export function createSimulatedStore(world: SimulatedRows, requireAlive: () => v
   const pendingRows = (no: number) =>
     [...world.rows.values()]
       .filter((row) => row.webhook === no && row.state === 'pending')
-      .sort((a, b) => a.nextAt! - b.nextAt! || a.no - b.no)
+      .sort((a, b) => a.nextAt! - b.nextAt!)
   /** Endpoints that send, with their first delivery that is due after an instant. */
   const pendingEndpoints = (after: number) =>
-    [...world.endpoints.values()].flatMap(({ registration: { no, customer, sends } }) => {
+    [...world.endpoints.values()].flatMap(({ registration: { no, scope, sends } }) => {
       const first = pendingRows(no).find(({ nextAt }) => nextAt! > after)
-      return sends && first ? [{ no, customer, dueAt: first.nextAt! }] : []
+      return sends && first ? [{ no, scope, dueAt: first.nextAt! }] : []
     })
   return {
     readDuePage: async (after, until) => {
@@ -31,27 +31,27 @@ export function createSimulatedStore(world: SimulatedRows, requireAlive: () => v
       return { endpoints, next: later.length > limit ? endpoints.at(-1)?.no : undefined }
     },
     readRegistration: async (no) => world.endpoints.get(no)?.registration,
-    readDueDeliveries: async (no, now, loadedNos, limit) => {
-      const others = pendingRows(no).filter((row) => !loadedNos.has(row.no))
+    readDueDeliveries: async ({ no }, now, loadedIds, limit) => {
+      const others = pendingRows(no).filter((row) => !loadedIds.has(row.id))
       const rows = others.filter((row) => row.nextAt! <= now).slice(0, limit)
       return {
         rows: rows.map((row) => ({ ...row })),
         nextDueAt: others[rows.length]?.nextAt ?? undefined,
       }
     },
-    readResentDeliveries: async (now, nos) =>
+    readResentDeliveries: async (_scope, now, ids) =>
       [...world.rows.values()]
         .filter(
-          ({ no, state, nextAt }) => nos.includes(no) && state === 'pending' && nextAt! <= now,
+          ({ id, state, nextAt }) => ids.includes(id) && state === 'pending' && nextAt! <= now,
         )
         .map((row) => ({ ...row })),
     readSummary: async () => undefined,
-    readLargeBody: async (no) => world.rows.get(no)?.body,
+    readLargeBody: async (_scope, id) => world.rows.get(id)?.body,
     writeResults: async (results, health) => {
       requireAlive()
       if (world.isFull) throw new Error('the disk is full')
-      for (const { no, state, attempt, nextAt } of results) {
-        const row = world.rows.get(no)!
+      for (const { id, state, attempt, nextAt } of results) {
+        const row = world.rows.get(id)!
         if (row.state === 'pending') Object.assign(row, { state, attempt, nextAt })
       }
       for (const { no, ...update } of health) {

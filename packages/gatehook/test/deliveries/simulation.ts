@@ -109,7 +109,7 @@ export class World {
   /** The clock's error. */
   skewMs = 0
   readonly random: () => number
-  readonly rows = new Map<number, Row>()
+  readonly rows = new Map<string, Row>()
   readonly endpoints = new Map<number, SimulatedEndpoint>()
   readonly disabled: { no: number; reason: string; at: number }[] = []
   /** The disk is full: every write fails. */
@@ -202,7 +202,6 @@ export class World {
   add(webhook: number, { quiet = false, body = '{}' as string | undefined } = {}): Row {
     const no = this.rows.size + 1
     const row: Row = {
-      no,
       webhook,
       id: `dlv_${no}`,
       eventId: `evt_${no}`,
@@ -214,7 +213,7 @@ export class World {
       nextAt: this.time,
       arrivals: [],
     }
-    this.rows.set(no, row)
+    this.rows.set(row.id, row)
     if (!quiet) this.#wake([webhook])
     return row
   }
@@ -222,7 +221,7 @@ export class World {
   /** Makes a delivery due again, as a caller requests, and wakes the engine. */
   resend(row: Row): void {
     Object.assign(row, { state: 'pending', nextAt: this.time })
-    this.#wake([row.webhook], [{ webhookNo: row.webhook, deliveryNo: row.no }])
+    this.#wake([row.webhook], [{ webhookNo: row.webhook, delivery: row.id }])
   }
 
   #wake(...wakeUp: Parameters<DeliveryEngine['wake']>): void {
@@ -351,7 +350,7 @@ export class World {
     { life, resolve }: { readonly life: number; readonly resolve: (outcome: Outcome) => void },
   ): void {
     const endpoint = this.endpoints.get(no)!
-    this.rows.get(due.no)!.arrivals.push(this.now)
+    this.rows.get(due.id)!.arrivals.push(this.now)
     endpoint.inFlight += 1
     endpoint.mostInFlight = Math.max(endpoint.mostInFlight, endpoint.inFlight)
     const { afterMs, outcome } = endpoint.receiver(due, this.now)

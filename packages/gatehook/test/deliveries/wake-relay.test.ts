@@ -25,11 +25,11 @@ function openRelay() {
 
 test('other nodes are notified only of deliveries that this node does not send', async () => {
   const { relay, notified } = openRelay()
-  const resends = [1, 10].map((webhookNo) => ({ webhookNo, deliveryNo: 4 }))
+  const resends = [1, 10].map((webhookNo) => ({ webhookNo, delivery: 'dlv_4' }))
   await relay.wake({ webhookNos: [1, 2], resends: [] })
   assert.deepEqual(notified, [])
   await relay.wake({ webhookNos: [1, 10], resends })
-  assert.deepEqual(notified, ['10 10:4 @a'])
+  assert.deepEqual(notified, ['10 10:dlv_4 @a'])
 })
 
 test('a node ignores its own message, and does not pass on those of others', async () => {

@@ -23,10 +23,11 @@ type RowKeyValue = string | number
 export type RowKey = readonly RowKeyValue[]
 
 /**
- * Tables of the move itself, the records of migrations that each database has applied, and the
- * figures of monitoring, which begin anew.
+ * Tables of the move itself, the records of migrations that each database has applied, the figures
+ * of monitoring, which begin anew, and the queue of deliveries, which triggers derive.
  */
-const OWN = /^gh_(move|monitoring_|migrations$|service_migrations$|service_additions$|derivations$)/
+const OWN =
+  /^gh_(move|monitoring_|((service_)?migrations|service_additions|derivations|delivery_queue)$)/
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 const list = (names: readonly string[]): string => names.map(quote).join(', ')
