@@ -21,8 +21,6 @@ export interface TimeTable extends Division {
   readonly name: string
   /** The column by whose time the rows are divided. */
   readonly column: string
-  /** A statement for the id of the newest row; undefined if former ids have no time. */
-  readonly newest?: string
   /** Indexes that a table of an earlier release lacks, as definitions by name. */
   readonly added: Readonly<Record<string, string>>
   /**
@@ -36,10 +34,7 @@ export interface TimeTable extends Division {
   readonly numbered?: { readonly column: string; readonly index: string }
 }
 
-const ofEvents = {
-  ...byTextId('evt_', 3 * DAY_MS),
-  newest: 'SELECT id FROM gh_events ORDER BY position DESC LIMIT 1',
-}
+const ofEvents = byTextId('evt_', 3 * DAY_MS)
 
 export const eventTable: TimeTable = {
   ...ofEvents,

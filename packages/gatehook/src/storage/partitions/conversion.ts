@@ -3,41 +3,17 @@
  * and write it. The steps are visible in the catalog, so that a conversion that was killed resumes:
  *
  * 1. Creates the indexes online that the table lacks.
- * 2. Adds a CHECK that all rows precede a boundary some days ahead, without a scan.
- * 3. Validates the CHECK by a scan that delays no read and no write.
- * 4. Renames the table, creates the partitioned one and attaches the former, without a scan.
+ * 2. Adds and validates a CHECK that all rows precede a boundary (`boundary.ts`).
+ * 3. Renames the table, creates the partitioned one and attaches the former, without a scan.
  */
 
 import type { Log } from '../../kernel/log.ts'
-import type { Database, Reader, Tx } from '../database.ts'
+import type { Database, Tx } from '../database.ts'
 import { prepareStatement } from '../sql.ts'
+import { dropCheck, readBoundary, validateBoundary } from './boundary.ts'
 import { isMoving, isPartitioned, type RunDdl, type TimeTable, timeTables } from './catalog.ts'
-import { nextPeriod, startOfPeriod } from './periods.ts'
+import { startOfPeriod } from './periods.ts'
 import { createPast, createPeriods } from './upkeep.ts'
-
-/**
- * The boundary is this far ahead, so that the CHECK rejects no new row until the conversion has
- * ended, also if it is killed and resumed days later.
- */
-const BOUNDARY_AHEAD_MS = 7 * 86_400_000
-/** A CHECK whose boundary is nearer than this is dropped, and the conversion begins again. */
-const BOUNDARY_LEFT_MS = 2 * 86_400_000
-
-const checkName = ({ name }: TimeTable) => `${name}_before`
-
-const check =
-  prepareStatement(`SELECT convalidated AS valid, pg_get_constraintdef(oid) AS definition
-  FROM pg_constraint WHERE conrelid = to_regclass(quote_ident(?)) AND conname = ?`)
-
-interface BoundaryCheck {
-  readonly valid: boolean
-  readonly boundary: string
-}
-
-async function readCheck(reader: Reader, table: TimeTable): Promise<BoundaryCheck | undefined> {
-  const row = await reader.get(check([table.name, checkName(table)]))
-  return row && { valid: row.valid, boundary: /'([^']+)'/.exec(row.definition)![1]! }
-}
 
 /** Partitions the tables without rows in the transaction of the migrations. */
 export async function partitionEmptyTables(tx: Tx, ddl: RunDdl, nowMs: number): Promise<void> {
@@ -85,54 +61,22 @@ async function partitionTable(
     .filter(([index]) => !indexNames.includes(index))
     .map(([index, definition]) => ({ table: name, name: index, definition }))
   if (missing.length > 0 && !(await db.createIndexes(missing, signal))) return false
-  let existing = await readCheck(db, table)
-  const leftMs = existing ? table.timeOf(existing.boundary) - now() : 0
-  if (existing && leftMs < BOUNDARY_LEFT_MS) {
-    await dropCheck(db, table)
-    existing = undefined
-  }
   if (signal?.aborted) return false
-  if (!existing) await addCheck(db, table, now())
-  if (!existing?.valid) {
-    try {
-      await db.validateConstraint(name, checkName(table), signal)
-    } catch (error) {
-      // A CHECK that stays would reject rows after its boundary.
-      if (!signal?.aborted) await dropCheck(db, table)
-      throw error
-    }
-  }
+  await validateBoundary(db, table, { nowMs: now(), signal })
   if (signal?.aborted) return false
   await db.migrate(async (tx, ddl) => {
     await ddl(`LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE`)
-    const valid = await readCheck(tx, table)
-    if (!valid?.valid || (await isPartitioned(tx, table)) || (await isMoving(tx))) return
+    const boundary = await readBoundary(tx, table)
+    if (!boundary || (await isPartitioned(tx, table)) || (await isMoving(tx))) return
     const past = await replaceTable(tx, ddl, table)
     await ddl(`ALTER TABLE ${name} ATTACH PARTITION ${past}
-      FOR VALUES FROM (MINVALUE) TO ('${valid.boundary}')`)
-    await ddl(`ALTER TABLE ${past} DROP CONSTRAINT ${checkName(table)}`)
-    await createPeriods(ddl, table, table.timeOf(valid.boundary), now())
+      FOR VALUES FROM (MINVALUE) TO ('${boundary}')`)
+    await dropCheck(ddl, table, past)
+    await createPeriods(ddl, table, table.timeOf(boundary), now())
   })
   const isDone = await isPartitioned(db, table)
   if (isDone) log.info({ table: name }, 'a table is partitioned by time')
   return isDone
-}
-
-const dropCheck = (db: Database, table: TimeTable): Promise<void> =>
-  db.migrate((_tx, ddl) =>
-    ddl(`ALTER TABLE ${table.name} DROP CONSTRAINT IF EXISTS ${checkName(table)}`),
-  )
-
-/** Adds the CHECK. Rows of a clock that ran ahead move the boundary. */
-async function addCheck(db: Database, table: TimeTable, nowMs: number): Promise<void> {
-  const { name, column, newest } = table
-  const row = newest && (await db.get<{ id: string }>(prepareStatement(newest)([])))
-  const newestMs = row ? table.timeOf(row.id) : 0
-  const boundaryMs = nextPeriod(table, Math.max(nowMs, newestMs) + BOUNDARY_AHEAD_MS)
-  await db.migrate((_tx, ddl) =>
-    ddl(`ALTER TABLE ${name} ADD CONSTRAINT ${checkName(table)}
-      CHECK (${column} < '${table.boundAt(boundaryMs)}') NOT VALID`),
-  )
 }
 
 const indexes = prepareStatement(`SELECT c.relname AS name, pg_get_indexdef(c.oid) AS definition

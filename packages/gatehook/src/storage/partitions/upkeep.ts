@@ -5,7 +5,8 @@
  */
 import type { Database, Tx } from '../database.ts'
 import { prepareStatement } from '../sql.ts'
-import { lockTable, type RunDdl, readPartitions, type TimeTable } from './catalog.ts'
+import { dropCheck, readBoundary, readNewestMs, validateBoundary } from './boundary.ts'
+import { isMoving, lockTable, type RunDdl, readPartitions, type TimeTable } from './catalog.ts'
 import {
   expiredPartitions,
   nextPeriod,
@@ -18,6 +19,8 @@ import {
 
 /** The janitor tries again after a minute. */
 const ATTEMPTS = 3
+/** A larger `future` is examined before the table is locked. */
+const LOCKED_SCAN_BYTES = 16_777_216
 /** The longest time for which rows of `future` are examined while the table is locked. */
 const ATTACH_MS = 2_000
 
@@ -56,10 +59,12 @@ export async function extendPartitions(
   db: Database,
   table: TimeTable,
   nowMs: number,
+  scanBytes = LOCKED_SCAN_BYTES,
 ): Promise<boolean> {
   const isMissing = (partitions: readonly Partition[]) =>
     partitions.length > 0 && periodsFrom(table, startOfFuture(table, partitions), nowMs).length > 0
   if (!isMissing(await readPartitions(db, table))) return false
+  await examineFuture(db, table, nowMs, scanBytes)
   await db.migrate(
     async (tx, ddl) => {
       if (!(await lockTable(tx, ddl, table))) return
@@ -76,6 +81,25 @@ export async function extendPartitions(
   return true
 }
 
+const sizeOf = prepareStatement(`SELECT
+  CAST(pg_relation_size(to_regclass(quote_ident(?))) AS BIGINT) AS bytes`)
+
+/** Lets `closeFuture` attach a large partition without a scan. */
+async function examineFuture(
+  db: Database,
+  table: TimeTable,
+  nowMs: number,
+  scanBytes: number,
+): Promise<void> {
+  const name = nameOf(table, 'future')
+  const partition = (await readPartitions(db, table)).find((part) => part.name === name)
+  const future = { ...table, name, from: partition?.from }
+  const size = await db.get<{ bytes: number | null }>(sizeOf([future.name]))
+  if (Number(size?.bytes) <= scanBytes || (await isMoving(db))) return
+  if ((await readNewestMs(db, future)) > nextPeriod(table, nowMs)) return
+  await validateBoundary(db, future, { nowMs })
+}
+
 /**
  * Drops `future`, which is empty unless no janitor ran for days or a clock ran ahead. Then it
  * becomes the partition of one long period. Returns the instant from which on partitions are
@@ -87,26 +111,24 @@ async function closeFuture(
   table: TimeTable,
   { fromMs, toMs }: Period,
 ): Promise<number | undefined> {
-  const future = nameOf(table, 'future')
-  const newest = prepareStatement(
-    `SELECT ${table.column} AS id FROM ${future} ORDER BY ${table.column} DESC LIMIT 1`,
-  )
-  const row = await tx.get<{ id: string | Uint8Array }>(newest([]))
-  if (!row) {
-    await ddl(`DROP TABLE ${future}`)
+  const future = { ...table, name: nameOf(table, 'future') }
+  if (!(await tx.get(prepareStatement(`SELECT 1 AS row FROM ${future.name} LIMIT 1`)([])))) {
+    await ddl(`DROP TABLE ${future.name}`)
     return fromMs
   }
-  const newestMs = table.timeOf(row.id)
+  await ddl(`SET LOCAL statement_timeout = ${ATTACH_MS}`)
+  const boundary = await readBoundary(tx, future)
+  const newestMs = boundary === undefined ? await readNewestMs(tx, future) : 0
   if (newestMs > nextPeriod(table, toMs)) return undefined
-  const endMs = nextPeriod(table, Math.max(newestMs, toMs) + 1)
+  const endMs = boundary ? table.timeOf(boundary) : nextPeriod(table, Math.max(newestMs, toMs) + 1)
   const name = partitionName(table.name, { fromMs, toMs: endMs })
   const [from, to] = [fromMs, endMs].map((ms) => `'${table.boundAt(ms)}'`)
-  await ddl(`SET LOCAL statement_timeout = ${ATTACH_MS}`)
-  await ddl(`ALTER TABLE ${table.name} DETACH PARTITION ${future}`)
-  await ddl(`ALTER TABLE ${future} RENAME TO ${name}`)
+  await ddl(`ALTER TABLE ${table.name} DETACH PARTITION ${future.name}`)
+  await ddl(`ALTER TABLE ${future.name} RENAME TO ${name}`)
   await ddl(
     `ALTER TABLE ${table.name} ATTACH PARTITION ${name} FOR VALUES FROM (${from}) TO (${to})`,
   )
+  await dropCheck(ddl, future, name)
   return endMs
 }
 
