@@ -73,6 +73,8 @@ export class NodeJobRunner implements JobRunner {
   #isAwake = true
   /** When the next job is due, as of the last poll and of the jobs that this node has stored. */
   #nextDueAt = Number.POSITIVE_INFINITY
+  /** Whether a job after those that were due may be due before the next poll. */
+  #isNextUnknown = false
   /** Whether any node runs a job, as of the last poll. */
   #isAnyRunning = true
   #beatMs: number
@@ -164,14 +166,25 @@ export class NodeJobRunner implements JobRunner {
     const { db, clock } = this.#deps
     const limit = CONCURRENCY - this.#running.size
     this.#isAwake = false
-    // The next poll says when the jobs are due that are not started now.
-    this.#nextDueAt = Number.POSITIVE_INFINITY
-    if (this.#isStopping || limit <= 0) return
     const now = clock.now()
+    if (this.#isJobDue()) {
+      this.#nextDueAt = Number.POSITIVE_INFINITY
+      this.#isNextUnknown = true
+    }
+    if (this.#isStopping || limit <= 0) return
     const names = [...this.#handlers.keys()]
     const due = await this.#turns.select(db, { names, now, limit })
-    if (due.length === 0) return
-    const claimed = await db.write(async (tx) => {
+    if (due.length > 0) await this.#claim(due, now)
+    if (due.length === limit) this.#isAwake = true
+    else if (this.#isNextUnknown) {
+      this.#isNextUnknown = false
+      const dueAt = await store.readNextDue(db, names)
+      if (dueAt !== null) this.#noteDue(Number(dueAt))
+    }
+  }
+
+  async #claim(due: readonly ClaimedJob[], now: number): Promise<void> {
+    const claimed = await this.#deps.db.write(async (tx) => {
       const jobs: ClaimedJob[] = []
       // In one order on all nodes: they wait for each other's rows.
       for (const job of due.toSorted((a, b) => a.no - b.no)) {
@@ -180,7 +193,6 @@ export class NodeJobRunner implements JobRunner {
       return jobs
     })
     for (const job of claimed) this.#start(job)
-    if (due.length === limit) this.#isAwake = true
   }
 
   #start(job: ClaimedJob): void {

@@ -59,6 +59,9 @@ export const selectNextDue = (names: readonly string[]) =>
     AND COALESCE(j.name, '') IN (${join(names.map((name) => sql`${name}`))})
     ORDER BY j.run_at, j.no LIMIT 1)`
 
+export const readNextDue = async (from: Reader, names: readonly string[]) =>
+  (await from.get(sql`SELECT ${selectNextDue(names)} AS due_at`))!.due_at as number | null
+
 /** SQL that says whether any node runs a job. */
 export const selectIsRunning = sql`EXISTS (SELECT 1 FROM gh_jobs WHERE state = 'running')`
 

@@ -1,75 +1,13 @@
 /** The runner of jobs: retries, leases, order, schedules, timeouts, drain, purge. */
 import assert from 'node:assert/strict'
-import { eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
-import type { JobAttempt, JobHandler } from '../../src/jobs/job.ts'
-import { createEnqueue } from '../../src/jobs/queue.ts'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import type { JobAttempt } from '../../src/jobs/job.ts'
 import { purgeJobs } from '../../src/jobs/retention.ts'
-import { FAILED_AFTER_MS, HEARTBEAT_MS, NodeJobRunner } from '../../src/jobs/runner.ts'
+import { FAILED_AFTER_MS, HEARTBEAT_MS } from '../../src/jobs/runner.ts'
 import { parseSchedule } from '../../src/jobs/schedule.ts'
-import type { Scope } from '../../src/kernel/principal.ts'
-import { systemRandom } from '../../src/kernel/random.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
-
-const START_MS = Date.UTC(2027, 2, 1, 10, 20)
-const HOUR_MS = 3_600_000
-const SCOPE = 2 as Scope
-
-type Run = JobHandler['run']
-
-/** Nodes on one database, and the clock that they share. */
-function rigOf(db: Database) {
-  const time = { now: START_MS, elapsedMs: 0 }
-  const clock = { now: () => time.now, elapsedMs: () => time.elapsedMs }
-  const random = systemRandom()
-  const enqueue = createEnqueue({ clock, random, wake: () => {} })
-  const handlerOf = (name: string, run: Run, more: Partial<JobHandler> = {}): JobHandler => ({
-    kind: 'job',
-    name,
-    attempts: 3,
-    timeoutMs: 60_000,
-    run,
-    ...more,
-  })
-  const nodeOf = (handlers: readonly JobHandler[]) => {
-    let nudge = () => {}
-    const deps = { db, clock, random, log: quietLog, enqueue, handlers, nudge: () => nudge() }
-    const runner = new NodeJobRunner(deps)
-    return {
-      runner,
-      /** Runs passes until none of the started jobs runs, and no job is due. */
-      async settle() {
-        runner.wake()
-        while (runner.isDue() || runner.figures().running > 0) {
-          const ended = new Promise<void>((resolve) => (nudge = resolve))
-          await runner.pass()
-          if (!runner.isDue() && runner.figures().running > 0) await ended
-        }
-      },
-      pass: async () => {
-        runner.wake()
-        await runner.pass()
-      },
-    }
-  }
-  return {
-    time,
-    clock,
-    handlerOf,
-    nodeOf,
-    advance(ms: number) {
-      time.now += ms
-      time.elapsedMs += ms
-    },
-    add: (name: string, more: { rowKey?: string; runAt?: number } = {}) =>
-      db.write((tx) =>
-        enqueue(tx, { kind: 'job', name, scope: SCOPE, input: JSON.stringify(name), ...more }),
-      ),
-    rows: () =>
-      db.all(sql`SELECT name, state, attempt, run_at, error, schedule, input FROM gh_jobs
-        ORDER BY no`),
-  }
-}
+import { HOUR_MS, type Run, rigOf, START_MS } from './runner-rig.ts'
 
 /** A promise that the test resolves. */
 function gate() {
@@ -110,6 +48,22 @@ eachMigrated('a job that fails is retried later and later, and fails for good', 
       ['failed', 1],
     ],
   )
+})
+
+eachMigrated('a job that is due soon after another one starts without a poll', async (db) => {
+  const rig = rigOf(db)
+  const runs: number[] = []
+  const run: Run = async () => void runs.push(rig.time.now - START_MS)
+  const node = rig.nodeOf([rig.handlerOf('mail', run)])
+  await node.settle()
+  for (const ms of [1_000, 1_500]) await rig.add('mail', { runAt: START_MS + ms })
+  node.runner.polled[0]!.receive(START_MS + 1_000, 0)
+  for (const ms of [1_000, 500]) {
+    rig.advance(ms)
+    assert.ok(node.runner.isDue())
+    await node.settle()
+  }
+  assert.deepEqual(runs, [1_000, 1_500])
 })
 
 eachMigrated('two nodes run each job once', async (db) => {
