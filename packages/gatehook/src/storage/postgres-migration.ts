@@ -92,17 +92,21 @@ const lockWaitMs = (attempt: number): number =>
 const describeStatement = (text: string): string =>
   /^\s*(\w+ +\w+ +\w+)/.exec(text)?.[1] ?? 'the migration'
 
-/** Returns the oldest transaction that uses a table of the statement; empty if it has ended. */
+/**
+ * Returns the oldest transaction that uses a table or partition of the statement, or an index that
+ * it names; empty if it has ended.
+ */
 async function describeHolder(read: Sessions['read'], statement: string): Promise<string> {
   const text = `SELECT a.pid, a.application_name AS program, c.relname AS name,
+      CASE WHEN c.relkind IN ('r', 'p') THEN 'table' ELSE 'index' END AS kind,
       floor(extract(epoch FROM clock_timestamp() - a.xact_start))::bigint AS age_s
     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid JOIN pg_class c ON c.oid = l.relation
-    WHERE l.granted AND l.locktype = 'relation' AND c.relkind = 'r'
+    WHERE l.granted AND l.locktype = 'relation' AND c.relkind IN ('r', 'p', 'i', 'I')
       AND c.relnamespace = to_regnamespace(quote_ident(current_schema()))
       AND strpos($1, c.relname) > 0 AND a.pid <> pg_backend_pid()
-    ORDER BY a.xact_start LIMIT 1`
+    ORDER BY a.xact_start, kind DESC LIMIT 1`
   const [row] = (await read({ sql: '', text, values: [statement] })) as Row[]
   if (!row) return ''
   const program = row.program === '' ? '' : ` (${row.program})`
-  return `: process ${row.pid}${program} has used table ${row.name} for ${row.age_s ?? 0} s`
+  return `: process ${row.pid}${program} has used ${row.kind} ${row.name} for ${row.age_s ?? 0} s`
 }
