@@ -7,7 +7,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { type Figure, ratioFigure, writeFigures } from '../figures.ts'
-import { median, ratioText, spread } from '../statistics.ts'
+import { median, spread, spreadText } from '../statistics.ts'
 import type { Measured } from './common.ts'
 
 const { values } = parseArgs({
@@ -39,10 +39,6 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   }
 }
 const of = (at: number) => results.get(names[at]!)!
-const ratio = (side: number, baseline: number) => {
-  const all = of(side).map((result, round) => result.perSecond / of(baseline)[round]!.perSecond)
-  return ratioText(all)
-}
 console.table(
   Object.fromEntries(
     names.map((name) => {
@@ -60,12 +56,6 @@ console.table(
     }),
   ),
 )
-const more =
-  median(of(3).map((result) => result.rssMb)) - median(of(1).map((result) => result.rssMb))
-console.log(`row 10, engine ÷ bare: ${ratio(1, 0)}; target 0.75`)
-console.log(`row 11, 100 customers ÷ one: ${ratio(2, 1)}; target 0.85`)
-console.log(`row 18, pending ÷ few: ${ratio(3, 1)}, ${more} MB more; targets 0.8, 60 MB`)
-
 const common = { title: 'deliveries, durable', database: 'sqlite' } as const
 const rates = (side: number) => of(side).map((result) => result.perSecond)
 const memory = of(3).map((result, round) => result.rssMb - of(1)[round]!.rssMb)
@@ -94,4 +84,7 @@ const figures: Figure[] = [
     most: 60,
   },
 ]
+for (const { row, subject, unit, value, least, most } of figures) {
+  console.log(`row ${row}, ${subject}: ${spreadText(value)} ${unit}; target ${least ?? most}`)
+}
 writeFigures(values.figures, figures)
