@@ -1,5 +1,6 @@
 /** Partitions the tables of an earlier release in the background (decision 0053). */
 import { setTimeout as delay } from 'node:timers/promises'
+import { listUnusedEngineIndexes } from '../storage/engine-indexes.ts'
 import { isPartitioned, timeTables } from '../storage/partitions/catalog.ts'
 import { partitionTables } from '../storage/partitions/conversion.ts'
 import type { Component, Foundation } from './foundation.ts'
@@ -17,6 +18,7 @@ export function partitionInBackground({
   const run = async () => {
     while (!signal.aborted) {
       try {
+        await db.dropIndexes(await listUnusedEngineIndexes(db))
         if (await partitionTables(db, { now: () => clock.now(), log, signal })) return
       } catch (error) {
         if (signal.aborted) return

@@ -120,6 +120,7 @@ export async function openEngineHost(
     connections: connectionsOf(settings.database),
     cacheKib: CACHE_KIB,
     syncAfterMs: SYNC_AFTER_MS,
+    plansOnce: true,
   })
   const testClock = clock instanceof SettableClock ? clockFollower({ db, clock }) : undefined
   await testClock?.follow()

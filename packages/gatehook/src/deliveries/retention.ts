@@ -4,26 +4,46 @@
  * short and no statement scans rows that stay.
  */
 import type { Clock } from '../kernel/clock.ts'
+import { lowestIdAt } from '../kernel/id.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import { bodyTable, eventTable, tablesOfMixedAge } from '../storage/partitions/catalog.ts'
+import {
+  bodyTable,
+  deliveryTable,
+  eventTable,
+  readPartitions,
+  tablesOfMixedAge,
+} from '../storage/partitions/catalog.ts'
+import { expiredPartitions } from '../storage/partitions/periods.ts'
 import { renewPartitions } from '../storage/partitions/upkeep.ts'
 import { prepareStatement } from '../storage/sql.ts'
+import { TIME } from './due-store.ts'
 import { RETENTION_MS } from './retry-schedule.ts'
 
 /** Rows of one transaction, and of one run. */
 const SLICE = 500
 const RUN_MAX = 1_000_000
 
-/** Numbers grow with time: the first row that is too young ends the run. */
-const oldDeliveries = prepareStatement(`SELECT no, state, created_at FROM gh_deliveries
-  WHERE no > ? ORDER BY no LIMIT ${SLICE}`)
+/** No delivery waits longer for its next attempt than this beyond its expiry. */
+const EXPIRED_WAIT_MS = 7 * 86_400_000
+/** The engine ends later ones instead of an attempt. */
 const exhaust =
   prepareStatement(`UPDATE gh_deliveries SET state = 'exhausted', failed = 1, next_attempt_at = NULL
-  WHERE no > ? AND no <= ? AND state = 'pending' AND created_at <= ?`)
-/** An exhausted delivery stays in the log for a second period: day 31 has its outcome. */
-const dropDeliveries = prepareStatement(`DELETE FROM gh_deliveries
-  WHERE no > ? AND no <= ? AND (state <> 'pending' AND state <> 'exhausted' OR created_at <= ?)
-  AND created_at <= ?`)
+  WHERE state = 'pending' AND created_at <= ? AND (scope, id) IN
+    (SELECT scope, id FROM gh_delivery_queue WHERE ${TIME} <= ? AND id < ?
+     ORDER BY ${TIME} LIMIT ${SLICE})`)
+/** Entries of dropped rows, whose deletion no trigger notices. */
+const dropEntries = prepareStatement(`DELETE FROM gh_delivery_queue WHERE id < ? AND NOT EXISTS
+  (SELECT 1 FROM gh_deliveries d WHERE d.scope = gh_delivery_queue.scope
+   AND d.id = gh_delivery_queue.id)`)
+/** Statements on deliveries in one table: all, or those of a partition without a period. */
+const deliveryStatements = (table: string) => ({
+  // Numbers grow with time: the first row that is too young ends the run.
+  old: prepareStatement(`SELECT no, created_at FROM ${table}
+    WHERE no > ? ORDER BY no LIMIT ${SLICE}`),
+  // An exhausted delivery stays in the log for a second period: day 31 has its outcome.
+  drop: prepareStatement(`DELETE FROM ${table} WHERE no > ? AND no <= ? AND created_at <= ?
+    AND (state NOT IN ('pending', 'exhausted') OR created_at <= ?)`),
+})
 /** Statements on events in one table: all of them, or those of a partition without a period. */
 const eventStatements = (table: string) => ({
   old: prepareStatement(`SELECT position, created FROM ${table} ORDER BY position LIMIT ${SLICE}`),
@@ -56,21 +76,60 @@ export function retention(
   }
 }
 
+/**
+ * Ends expired deliveries, and purges old ones: on PostgreSQL by their partitions, elsewhere row by
+ * row.
+ */
 async function purgeDeliveries(db: Database, now: number): Promise<number> {
+  const beforeMs = now - RETENTION_MS
+  await exhaustExpired(db, beforeMs, beforeMs + EXPIRED_WAIT_MS)
+  let purgedCount = 0
+  let failed: unknown
+  if (db.name === 'postgres') {
+    const parts = expiredPartitions(
+      deliveryTable,
+      await readPartitions(db, deliveryTable),
+      beforeMs,
+    )
+    if (parts.length > 0) await exhaustExpired(db, beforeMs, Number.MAX_SAFE_INTEGER)
+    const sinceMs = beforeMs - RETENTION_MS
+    const condition = `failed = 1 AND state = 'exhausted' AND created_at > ${sinceMs}`
+    const expiry = { nowMs: now, beforeMs, retained: { condition, sinceMs } }
+    const { dropped, failure } = await renewPartitions(db, deliveryTable, expiry)
+    if (parts.length > 0)
+      await db.write((tx) => tx.run(dropEntries([lowestIdAt('dlv_', beforeMs)])))
+    purgedCount += dropped
+    failed = failure
+  }
+  for (const table of await tablesOfMixedAge(db, deliveryTable)) {
+    purgedCount += await purgeDeliveryRows(db, table, now)
+  }
+  if (failed !== undefined) throw failed
+  return purgedCount
+}
+
+/** Ends the pending deliveries that were created before an instant and are due until another. */
+async function exhaustExpired(db: Database, beforeMs: number, dueMs: number): Promise<void> {
+  const statement = exhaust([beforeMs, dueMs, lowestIdAt('dlv_', Math.max(0, beforeMs))])
+  for (let count = SLICE; count === SLICE; ) {
+    count = await db.write((tx) => tx.run(statement), { single: true })
+  }
+}
+
+async function purgeDeliveryRows(db: Database, table: string, now: number): Promise<number> {
+  const { old, drop } = deliveryStatements(table)
+  const before = now - RETENTION_MS
   let after = 0
   let purgedCount = 0
   for (let read = 0; read < RUN_MAX; read += SLICE) {
-    const rows = (await db.arrays(oldDeliveries([after]))) as [number, string, number][]
-    const old = rows.filter(([, , createdAt]) => createdAt <= now - RETENTION_MS)
-    const last = old.at(-1)?.[0]
+    const rows = (await db.arrays(old([after]))) as [number, number][]
+    const expired = rows.filter(([, createdAt]) => createdAt <= before)
+    const last = expired.at(-1)?.[0]
     if (last === undefined) break
-    const from = after
-    purgedCount += await db.write(async (tx) => {
-      await tx.run(exhaust([from, last, now - RETENTION_MS]))
-      return tx.run(dropDeliveries([from, last, now - 2 * RETENTION_MS, now - RETENTION_MS]))
-    })
+    const dropped = drop([after, last, before, before - RETENTION_MS])
+    purgedCount += await db.write((tx) => tx.run(dropped), { single: true })
     after = last
-    if (old.length < SLICE) break
+    if (expired.length < SLICE) break
   }
   return purgedCount
 }

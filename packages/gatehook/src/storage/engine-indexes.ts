@@ -12,7 +12,7 @@ interface EngineIndex extends IndexDdl {
 
 const DELIVERIES = 'gh_deliveries'
 
-const engineIndexes: readonly EngineIndex[] = [
+export const deliveryIndexes: readonly EngineIndex[] = [
   {
     table: DELIVERIES,
     name: 'gh_deliveries_failures',
@@ -28,7 +28,7 @@ const engineIndexes: readonly EngineIndex[] = [
 ]
 
 /** Their conditions contain the state, which each attempt changes (decision 0058). */
-const formerIndexes = ['due', 'due_at', 'failed', 'unsuccessful'].map(
+export const formerDeliveryIndexes = ['due', 'due_at', 'failed', 'unsuccessful'].map(
   (name) => `${DELIVERIES}_${name}`,
 )
 
@@ -46,12 +46,12 @@ const hasFormerNodes = async (db: Database): Promise<boolean> =>
 /** Returns the indexes of the engine that the database lacks. */
 export async function listMissingEngineIndexes(db: Database): Promise<readonly EngineIndex[]> {
   const names = await db.indexes(DELIVERIES)
-  return engineIndexes.filter(({ name }) => !names.includes(name))
+  return deliveryIndexes.filter(({ name }) => !names.includes(name))
 }
 
 /** Returns the names of indexes that only earlier releases use; none while one of them runs. */
 export async function listUnusedEngineIndexes(db: Database): Promise<readonly string[]> {
   const names = await db.indexes(DELIVERIES)
-  const unused = formerIndexes.filter((name) => names.includes(name))
+  const unused = formerDeliveryIndexes.filter((name) => names.includes(name))
   return unused.length > 0 && (await hasFormerNodes(db)) ? [] : unused
 }

@@ -18,6 +18,11 @@ export interface OpenDeps {
    * milliseconds. PostgreSQL ignores the number: its WAL writer syncs within 0.6 s by default.
    */
   readonly syncAfterMs?: number
+  /**
+   * PostgreSQL: plans each statement once per connection. A plan for the values at hand is cheaper
+   * in a partitioned table, and planning it each time costs more than it saves.
+   */
+  readonly plansOnce?: boolean
   /** SQLite: whether foreign keys are checked. Default true; a move disables the check. */
   readonly checksReferences?: boolean
 }

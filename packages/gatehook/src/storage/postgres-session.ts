@@ -96,6 +96,8 @@ export interface SessionsOptions {
   readonly connections?: { readonly transactions?: number; readonly reads?: number } | undefined
   /** Whether commits are acknowledged before the server syncs them to disk. */
   readonly isSyncDelayed: boolean
+  /** See `OpenDeps`. */
+  readonly plansOnce?: boolean
 }
 
 /** Throws `StorageError` for an invalid address, an unreachable server, or a wrong encoding. */
@@ -108,6 +110,7 @@ export async function openSessions(
   const synchronousCommit = isSyncDelayed ? 'off' : durability && COMMIT_MODES[durability]
   const settings = {
     ...(synchronousCommit && { synchronous_commit: synchronousCommit }),
+    ...(options.plansOnce && { plan_cache_mode: 'force_generic_plan' }),
     // Triggers of resources read it (`resources/stale-rows.ts`).
     ...(maintains.length > 0 && { 'gatehook.maintains': maintains.join(',') }),
   }

@@ -69,12 +69,14 @@ export interface PostgresDeps {
   readonly connections?: { readonly transactions: number; readonly reads: number } | undefined
   /** When defined, commits are acknowledged before the server syncs them to disk. */
   readonly syncAfterMs?: number
+  /** See `OpenDeps`. */
+  readonly plansOnce?: boolean
 }
 
 /** Throws `StorageError` when the database cannot be used at all. */
 export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): Promise<Database> {
   const sessions = await openSessions(target, {
-    log: deps.log,
+    ...deps,
     connections: deps.connections ?? target.connections,
     isSyncDelayed: deps.syncAfterMs !== undefined,
   })

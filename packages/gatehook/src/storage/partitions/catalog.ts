@@ -3,6 +3,7 @@
  * the database describes them. On SQLite each is one table.
  */
 import type { Database, Reader, Tx } from '../database.ts'
+import { deliveryIndexes, formerDeliveryIndexes } from '../engine-indexes.ts'
 import { prepareStatement } from '../sql.ts'
 import {
   byTextId,
@@ -32,6 +33,10 @@ export interface TimeTable extends Division {
    * the column above, so `index` becomes the primary key.
    */
   readonly numbered?: { readonly column: string; readonly index: string }
+  /** Storage parameters of each partition: `fillfactor = 45`. */
+  readonly storage?: string
+  /** Indexes of earlier releases, which are dropped before the conversion. */
+  readonly former?: readonly string[]
 }
 
 const ofEvents = byTextId('evt_', 3 * DAY_MS)
@@ -48,6 +53,20 @@ export const bodyTable: TimeTable = {
   name: 'gh_event_bodies',
   column: 'event_id',
   added: {},
+}
+
+export const deliveryTable: TimeTable = {
+  ...byTextId('dlv_', 3 * DAY_MS),
+  name: 'gh_deliveries',
+  column: 'id',
+  added: {
+    gh_deliveries_no: 'ON gh_deliveries (no)',
+    ...Object.fromEntries(deliveryIndexes.map(({ name, definition }) => [name, definition])),
+  },
+  numbered: { column: 'no', index: 'gh_deliveries_id' },
+  // The record of an attempt doubles a row, which stays in its page (decision 0058).
+  storage: 'fillfactor = 45',
+  former: formerDeliveryIndexes,
 }
 
 /** Ids that are hashes: four bytes, the start of the day, the hash. Former ids are hashes alone. */
@@ -77,7 +96,7 @@ export const recordTable: TimeTable = {
   loose: { index: 'gh_idempotency_expiry', column: 'expires_at' },
 }
 
-export const timeTables: readonly TimeTable[] = [eventTable, bodyTable, recordTable]
+export const timeTables: readonly TimeTable[] = [eventTable, bodyTable, recordTable, deliveryTable]
 
 const kind = prepareStatement(`SELECT CAST(relkind AS text) AS kind FROM pg_class
   WHERE oid = to_regclass(quote_ident(?))`)

@@ -26,11 +26,13 @@ const ATTACH_MS = 2_000
 
 const nameOf = (table: TimeTable, part: 'past' | 'future') => `${table.name}_${part}`
 
+const withStorage = ({ storage }: TimeTable) => (storage === undefined ? '' : ` WITH (${storage})`)
+
 /** Creates the partition of all rows before an instant. */
 export async function createPast(ddl: RunDdl, table: TimeTable, toMs: number): Promise<void> {
   const name = nameOf(table, 'past')
   await ddl(`CREATE TABLE ${name} PARTITION OF ${table.name}
-    FOR VALUES FROM (MINVALUE) TO ('${table.boundAt(toMs)}')`)
+    FOR VALUES FROM (MINVALUE) TO ('${table.boundAt(toMs)}')${withStorage(table)}`)
   if (table.loose) await ddl(`CREATE INDEX ON ${name} (${table.loose.column})`)
 }
 
@@ -45,12 +47,12 @@ export async function createPeriods(
   let endMs = fromMs
   for (const period of periodsFrom(table, fromMs, nowMs)) {
     await ddl(`CREATE TABLE ${partitionName(table.name, period)} PARTITION OF ${table.name}
-      FOR VALUES FROM (${at(period.fromMs)}) TO (${at(period.toMs)})`)
+      FOR VALUES FROM (${at(period.fromMs)}) TO (${at(period.toMs)})${withStorage(table)}`)
     endMs = period.toMs
   }
   const future = nameOf(table, 'future')
   await ddl(`CREATE TABLE ${future} PARTITION OF ${table.name}
-    FOR VALUES FROM (${at(endMs)}) TO (MAXVALUE)`)
+    FOR VALUES FROM (${at(endMs)}) TO (MAXVALUE)${withStorage(table)}`)
   if (table.loose) await ddl(`CREATE INDEX ON ${future} (${table.loose.column})`)
 }
 
@@ -135,6 +137,23 @@ async function closeFuture(
 const rowsOf = prepareStatement(`SELECT CAST(reltuples AS BIGINT) AS total FROM pg_class
   WHERE oid = to_regclass(quote_ident(?))`)
 
+/** Rows that stay longer than others of their partition. */
+interface RetainedRows {
+  /** SQL without parameters. */
+  readonly condition: string
+  /** None of them is older. */
+  readonly sinceMs: number
+}
+
+interface Expiry {
+  readonly nowMs: number
+  readonly beforeMs: number
+  readonly retained?: RetainedRows
+}
+
+/** With more rows that stay, their partitions stay too. */
+const RETAINED_MAX = 10_000
+
 /**
  * Creates the missing partitions and drops those that ended before an instant. Returns the number
  * of dropped rows, an estimate, and the failure to create one: expired rows must not stay for it.
@@ -142,20 +161,28 @@ const rowsOf = prepareStatement(`SELECT CAST(reltuples AS BIGINT) AS total FROM 
 export async function renewPartitions(
   db: Database,
   table: TimeTable,
-  { nowMs, beforeMs }: { readonly nowMs: number; readonly beforeMs: number },
+  { nowMs, beforeMs, retained }: Expiry,
 ): Promise<{ readonly dropped: number; readonly failure: unknown }> {
   let failure: unknown
   await extendPartitions(db, table, nowMs).catch((error: unknown) => {
     failure = error
   })
-  return { dropped: await dropPartitions(db, table, beforeMs), failure }
+  let dropped = 0
+  if (retained) dropped += await dropPartitions(db, table, retained.sinceMs)
+  dropped += await dropPartitions(db, table, beforeMs, retained)
+  return { dropped, failure }
 }
 
 /**
- * Drops the partitions of periods that ended before an instant. Returns the estimated number of
- * their rows.
+ * Drops the partitions of periods that ended before an instant; rows that stay move to `past`.
+ * Returns the estimated number of rows in the partitions.
  */
-async function dropPartitions(db: Database, table: TimeTable, beforeMs: number): Promise<number> {
+async function dropPartitions(
+  db: Database,
+  table: TimeTable,
+  beforeMs: number,
+  retained?: RetainedRows,
+): Promise<number> {
   const isExpired = (partitions: readonly Partition[]) =>
     expiredPartitions(table, partitions, beforeMs)
   if (isExpired(await readPartitions(db, table)).length === 0) return 0
@@ -169,14 +196,32 @@ async function dropPartitions(db: Database, table: TimeTable, beforeMs: number):
       if (!last) return
       // `past` ends where the first period begins, so its rows have expired too.
       const names = [nameOf(table, 'past'), ...expired.map(({ name }) => name)]
+      if (retained && !(await copyRetained(tx, ddl, names, retained))) return
       for (const name of names) {
         droppedRows += Math.max(0, Number((await tx.get(rowsOf([name])))?.total ?? 0))
       }
       await ddl(`DROP TABLE ${names.join(', ')}`)
       await createPast(ddl, table, table.timeOf(last.to!))
+      if (retained) await ddl(`INSERT INTO ${table.name} SELECT * FROM ${RETAINED}`)
     },
     undefined,
     ATTEMPTS,
   )
   return droppedRows
+}
+
+const RETAINED = 'gh_retained_rows'
+const retainedRows = prepareStatement(`SELECT count(*) AS total FROM ${RETAINED}`)
+
+/** Copies the rows of the partitions that stay. Returns false if they are too many. */
+async function copyRetained(
+  tx: Tx,
+  ddl: RunDdl,
+  names: readonly string[],
+  { condition }: RetainedRows,
+): Promise<boolean> {
+  const rows = names.map((name) => `SELECT * FROM ${name} WHERE ${condition}`)
+  await ddl(`CREATE TEMPORARY TABLE ${RETAINED} ON COMMIT DROP AS
+    SELECT * FROM (${rows.join(' UNION ALL ')}) AS stays LIMIT ${RETAINED_MAX + 1}`)
+  return Number((await tx.get(retainedRows([])))!.total) <= RETAINED_MAX
 }
