@@ -1,8 +1,8 @@
 /**
  * Every statement of the request and delivery paths on PostgreSQL that uses a table distributed by
- * scope is bound to one scope, as PostgreSQL's parser reads it. Requests go through the whole app,
- * deliveries through the engine; the test reads what the driver sends. Below are the tables in
- * which statements find a scope.
+ * scope is bound to one scope, as PostgreSQL's parser reads it and as its plan seeks. Requests go
+ * through the whole app, deliveries through the engine; the test reads what the driver sends. Below
+ * are the tables in which statements find a scope. `scope-inventory.test.ts` reads the source.
  */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test'
 import { loadModule } from 'libpg-query'
 import pg from 'pg'
 import { quietLog } from '../../../../test/rig/databases.ts'
+import { findUnboundScans } from '../../../../test/rig/plan-binding.ts'
 import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { readScopeBinding } from '../../../../test/rig/scope-binding.ts'
 import { openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
@@ -68,6 +69,11 @@ const TABLES = `SELECT c.relname AS name, EXISTS (SELECT 1 FROM pg_attribute
   FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
     AND c.relkind IN ('r', 'p') AND NOT c.relispartition`
 
+/** Without rows, the plan reads all registrations. These are copies of one in other scopes. */
+const ADD_REGISTRATIONS = `INSERT INTO gh_webhooks
+  SELECT (jsonb_populate_record(w, jsonb_build_object('no', n, 'id', w.id || n, 'scope', n))).*
+  FROM gh_webhooks w CROSS JOIN generate_series(1000, 6000) AS n`
+
 interface StoredTable {
   readonly name: string
   readonly hasScope: boolean
@@ -113,6 +119,31 @@ test('statements of requests and deliveries are bound to one scope', async (t) =
   }
   t.diagnostic(`tables that are not distributed: ${[...unscoped].sort().join(', ')}`)
   assert.deepEqual(unbound, [])
+  await queryAsAdmin(service.url, ADD_REGISTRATIONS)
+  await queryAsAdmin(service.url, 'ANALYZE gh_webhooks')
+  const scans: string[] = []
+  for (const path of ['request', 'delivery'] as const) {
+    const ports = { url: service.url, texts: [...sent[path]] }
+    const lines = await findUnboundScans(ports, scoped, Object.keys(ROOTS[path]))
+    scans.push(...lines)
+  }
+  assert.deepEqual(scans, [])
+})
+
+test('a plan that reads rows of all scopes, or reads a table in full, is reported', async (t) => {
+  const { url } = await openService(t, 'postgres', { service: marketplace })
+  const texts = [
+    'SELECT id FROM gh_events WHERE scope = $1 AND id = $2',
+    'SELECT id FROM gh_deliveries WHERE webhook_no = $1',
+    'SELECT id FROM gh_deliveries WHERE created_at = $1',
+    'UPDATE gh_webhooks SET url = $1 WHERE no = $2',
+  ]
+  const scoped = new Set(['gh_events', 'gh_deliveries', 'gh_webhooks'])
+  const lines = await findUnboundScans({ url, texts }, scoped, ['gh_deliveries'])
+  assert.deepEqual(
+    texts.filter((text) => lines.some((line) => line.endsWith(text))),
+    texts.slice(2),
+  )
 })
 
 async function sendRequests(service: TestApp, hook: Hook): Promise<void> {
