@@ -11,6 +11,7 @@ import {
 import { startTrafficProxy } from '../../../../test/rig/postgres-traffic.ts'
 import { createLeaseStore, type LeaseStore } from '../../src/deliveries/lease-store.ts'
 import { nodeLeases } from '../../src/deliveries/leases.ts'
+import type { NodeWork } from '../../src/deliveries/ports.ts'
 import { SharedLeases } from '../../src/deliveries/shared-leases.ts'
 import { idleWork } from './idle-work.ts'
 import { MemoryLeases } from './memory-leases.ts'
@@ -227,6 +228,36 @@ test('a node that is not registered gets no customer, and its leases end [postgr
   assert.equal(await store.beat('a', new Set([1, 2]), 0), undefined)
   await store.register('b')
   assert.deepEqual(await store.take('b', [1, 2]), [1, 2])
+})
+
+test('a part moves when its attempts have ended, whatever the others do', async () => {
+  const { memory, leases } = await openGated()
+  await memory.register('b')
+  await leases.take([1])
+  const inFlight = new Set<number>()
+  const starts = new Map(Array.from({ length: 8 }, (_, no) => [no, 100]))
+  const saturated: NodeWork = {
+    countUnfinished: () => inFlight.size,
+    finish: (_customer, leaves) => ![...inFlight].some(leaves),
+    takeLoad: () => ({ busyPart: 1, customers: [{ customer: 1, ratePerS: undefined, starts }] }),
+  }
+  const heldNos = () => [...starts.keys()].filter((no) => leases.holds(1, no))
+  for (const no of starts.keys()) inFlight.add(no)
+  for (let n = 0; n < 2; n++) await leases.heartbeat(saturated)
+  const stayingNos = heldNos()
+  assert.equal(stayingNos.length, 4, 'endpoints that leave start no attempt')
+  const leavingNos = [...starts.keys()].filter((no) => !stayingNos.includes(no))
+  for (const no of leavingNos) {
+    await leases.finishHandovers(saturated)
+    assert.deepEqual(memory.parts, [])
+    inFlight.delete(no)
+  }
+  await leases.finishHandovers(saturated)
+  assert.deepEqual(
+    memory.parts.map(({ node, modulus }) => [node, modulus]),
+    [['b', 2]],
+  )
+  assert.deepEqual(heldNos(), stayingNos)
 })
 
 test('a part belongs to a registered node, and ends with it [postgres]', async (t) => {
