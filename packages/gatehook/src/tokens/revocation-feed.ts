@@ -16,7 +16,10 @@ const SKEW_MS = 60_000
 
 /** How long a change notice is stored. A node that starts later reads the data anyway. */
 export const NOTICE_RETENTION_MS = 3_600_000
-/** After a longer pause between two reads, entries may have been purged before the later one. */
+/**
+ * After a longer pause between two reads, by either clock, entries may have been purged before the
+ * later one: a jump of the test clock (§12.6) purges them at once.
+ */
 const GAP_MS = NOTICE_RETENTION_MS / 2
 
 /** Makes each node read a customer again, with the commit of `tx`. */
@@ -64,6 +67,7 @@ export function createRevocationFeed(deps: RevocationFeedDeps): RevocationFeed {
   let position = 0
   let horizon = 0
   let polledMs = Number.NEGATIVE_INFINITY
+  let polledAt = clock.now()
   let generation = 0
   let pendingPoll: Promise<void> | undefined
 
@@ -84,7 +88,9 @@ export function createRevocationFeed(deps: RevocationFeedDeps): RevocationFeed {
     polledMs = Math.max(polledMs, begunMs)
   }
   const notePause = () => {
-    if (clock.elapsedMs() - polledMs <= GAP_MS) return
+    const hasJumped = Math.abs(clock.now() - polledAt) > GAP_MS
+    polledAt = clock.now()
+    if (!hasJumped && clock.elapsedMs() - polledMs <= GAP_MS) return
     generation++
     onGap()
   }
