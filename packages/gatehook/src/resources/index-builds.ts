@@ -23,6 +23,11 @@ const POLL_MS = 1_000
 /** Pauses after a failed build, for example on a full disk. */
 const RETRY_MS = 5_000
 const RETRY_MAX_MS = 10 * 60_000
+/**
+ * Nodes of the previous declaration end within this. Until then their lists may use an index that
+ * is unused in this one.
+ */
+const DROP_DELAY_MS = 60 * 60_000
 /** The log reports the progress of a long build. */
 const LOG_EVERY_MS = 30_000
 
@@ -122,7 +127,7 @@ export interface IndexBuilder {
   finish(onProgress: (line: string) => void, onReady?: (line: string) => void): Promise<void>
   /** Returns the missing indexes with the progress of their builds, by any node. */
   report(): Promise<readonly MissingIndexState[]>
-  /** Creates the missing indexes in the background. */
+  /** Creates the missing indexes in the background; drops the unused ones after an hour. */
   start(): void
   /** Ends the background work; a build that this node began continues in the database. */
   stop(): Promise<void>
@@ -132,18 +137,17 @@ interface IndexBuilderDeps {
   readonly db: Database
   readonly log: Log
   readonly changes: IndexChanges
+  /** Default: an hour. */
+  readonly dropDelayMs?: number | undefined
 }
 
-export function createIndexBuilder({ db, log, changes }: IndexBuilderDeps): IndexBuilder {
+export function createIndexBuilder(deps: IndexBuilderDeps): IndexBuilder {
+  const { db, log, changes, dropDelayMs = DROP_DELAY_MS } = deps
   const keys = new Map<string, Set<string>>()
   for (const { table, columns } of changes.missing) {
     keys.set(table, (keys.get(table) ?? new Set()).add(indexKey(columns)))
   }
   const onReady = ({ table, columns }: MissingIndex) => keys.get(table)?.delete(indexKey(columns))
-  const apply = async (options: BuildOptions) => {
-    await buildIndexes(db, changes.missing, options)
-    if (changes.unused.length > 0 && !options.signal?.aborted) await db.dropIndexes(changes.unused)
-  }
   const stopping = new AbortController()
   let running: Promise<void> | undefined
   const run = async () => {
@@ -153,7 +157,11 @@ export function createIndexBuilder({ db, log, changes }: IndexBuilderDeps): Inde
       info(`index ${name} of table ${table} is missing`)
     for (let failures = 0; !stopping.signal.aborted; failures++) {
       try {
-        return await apply({ onReady: reportReady(info), onProgress, signal: stopping.signal })
+        const { signal } = stopping
+        await buildIndexes(db, changes.missing, { onReady: reportReady(info), onProgress, signal })
+        if (changes.unused.length > 0) await pause(dropDelayMs, signal)
+        if (changes.unused.length > 0 && !signal.aborted) await db.dropIndexes(changes.unused)
+        return
       } catch (error) {
         if (stopping.signal.aborted) return
         log.error({ err: error }, 'an index cannot be created; another attempt follows')
@@ -167,7 +175,8 @@ export function createIndexBuilder({ db, log, changes }: IndexBuilderDeps): Inde
   }
   return {
     missingIndexes: keys,
-    finish: (onProgress, report = () => {}) => apply({ onReady: reportReady(report), onProgress }),
+    finish: (onProgress, report = () => {}) =>
+      buildIndexes(db, changes.missing, { onReady: reportReady(report), onProgress }),
     async report() {
       const isMissing = ({ table, columns }: MissingIndex) =>
         keys.get(table)!.has(indexKey(columns))
