@@ -20,7 +20,6 @@ import { FAILING_MS, FAILURES_APART_MS } from './endpoint-health.ts'
 import { readBody } from './log-store.ts'
 import { healthRank, type StoredSummary } from './outcome-summary.ts'
 import type {
-  DeliveryResult,
   DisabledReason,
   DueBatch,
   DueDelivery,
@@ -31,6 +30,7 @@ import type {
   LiveSecret,
   SummaryUpdate,
 } from './ports.ts'
+import { resultStatements } from './result-store.ts'
 import { decryptSigningSecret } from './signing-secret.ts'
 
 interface EngineStoreDeps {
@@ -107,24 +107,6 @@ const firstRows = FIRST_ROWS.map((count) => ({
 const nextDue = prepareStatement(`SELECT MIN(next_attempt_at) FROM gh_delivery_queue
   WHERE scope = ? AND webhook_no = ? AND next_attempt_at > ?`)
 
-/** Results written by one statement on SQLite; unused parameters name no row. */
-const RESULTS_AT_ONCE = 20
-const NO_RESULT = ['', 0, null, null, null, 0, '']
-/** SQL: the attempts with another one; null: there was no attempt. */
-const appended = (record: string) =>
-  `COALESCE(COALESCE(attempts || ',', '') || ${record}, attempts)`
-const updateResults = prepareStatement(`UPDATE gh_deliveries SET state = result.column1,
-    attempt = result.column2, next_attempt_at = result.column3, failed = result.column4,
-    attempts = ${appended('result.column5')}
-  FROM (VALUES ${Array.from({ length: RESULTS_AT_ONCE }, () => '(?, ?, ?, ?, ?, ?, ?)')}) AS result
-  WHERE scope = result.column6 AND id = result.column7 AND gh_deliveries.state = 'pending'`)
-/**
- * PostgreSQL sends all statements in one round trip. It would plan a join once, perhaps while the
- * table is empty, and then scan the table.
- */
-const updateResult = prepareStatement(`UPDATE gh_deliveries SET state = ?, attempt = ?,
-    next_attempt_at = ?, failed = ?, attempts = ${appended('CAST(? AS TEXT)')}
-  WHERE scope = ? AND id = ? AND state = 'pending'`)
 const updateHealth =
   prepareStatement(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
     last_success_at = ?, parked_until = ? WHERE no = ? AND url = ?`)
@@ -169,8 +151,7 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
     async writeResults(results, health, summaries) {
       // All of it is one round trip, with the commit.
       await db.write(async (tx) => {
-        for (const statement of resultStatements(results, tx.hasRoundTrips === true))
-          tx.runLater(statement)
+        for (const statement of resultStatements(results)) tx.runLater(statement)
         for (const update of health) tx.runLater(healthStatement(update))
         for (const statement of summaryStatements(summaries)) tx.runLater(statement)
       })
@@ -184,23 +165,6 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
       return rows.map((row) => row[0] as number)
     },
   }
-}
-
-function resultStatements(results: readonly DeliveryResult[], hasRoundTrips: boolean): Statement[] {
-  const rows = results.map(resultValues)
-  if (hasRoundTrips) return rows.map(updateResult)
-  const statements: Statement[] = []
-  for (let from = 0; from < rows.length; from += RESULTS_AT_ONCE) {
-    const part = rows.slice(from, from + RESULTS_AT_ONCE)
-    while (part.length < RESULTS_AT_ONCE) part.push(NO_RESULT)
-    statements.push(updateResults(part.flat()))
-  }
-  return statements
-}
-
-const resultValues = ({ scope, id, state, attempt, nextAt, record }: DeliveryResult): Value[] => {
-  const failed = state === 'failed' || state === 'exhausted' ? 1 : null
-  return [state, attempt, nextAt, failed, record || null, scope, id]
 }
 
 function summaryStatements(summaries: readonly SummaryUpdate[]): Statement[] {

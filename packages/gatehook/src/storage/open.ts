@@ -19,8 +19,9 @@ export interface OpenDeps {
    */
   readonly syncAfterMs?: number
   /**
-   * PostgreSQL: plans each statement once per connection. A plan for the values at hand is cheaper
-   * in a partitioned table, and planning it each time costs more than it saves.
+   * PostgreSQL: plans each statement once per connection, and without scans of whole tables, which
+   * may be empty then. A plan for the values at hand is cheaper in a partitioned table, and
+   * planning it each time costs more than it saves.
    */
   readonly plansOnce?: boolean
   /** SQLite: whether foreign keys are checked. Default true; a move disables the check. */

@@ -110,7 +110,7 @@ export async function openSessions(
   const synchronousCommit = isSyncDelayed ? 'off' : durability && COMMIT_MODES[durability]
   const settings = {
     ...(synchronousCommit && { synchronous_commit: synchronousCommit }),
-    ...(options.plansOnce && { plan_cache_mode: 'force_generic_plan' }),
+    ...(options.plansOnce && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
     // Triggers of resources read it (`resources/stale-rows.ts`).
     ...(maintains.length > 0 && { 'gatehook.maintains': maintains.join(',') }),
   }
