@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { loadModule } from 'libpg-query'
 import pg from 'pg'
 import { quietLog } from '../../../../test/rig/databases.ts'
@@ -20,6 +20,8 @@ import { engineStore } from '../../src/deliveries/engine-store.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { tableKinds } from '../../src/storage/table-kinds.ts'
+import { shop } from '../fixtures/shop.ts'
+import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 import { type Hook, LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 type Path = 'request' | 'delivery'
@@ -42,7 +44,8 @@ const ROOTS: Readonly<Record<Path, Readonly<Record<string, string>>>> = {
 }
 
 const paths = new AsyncLocalStorage<Path>()
-const sent: Record<Path, Set<string>> = { request: new Set(), delivery: new Set() }
+type Sent = Readonly<Record<Path, Set<string>>>
+let sent: Sent = { request: new Set(), delivery: new Set() }
 const { query } = pg.Client.prototype
 
 /** Reads the texts of a query, or of several that share a round trip. */
@@ -100,10 +103,30 @@ test('every table of the engine has a kind, and a scope if it is distributed', a
 test('statements of requests and deliveries are bound to one scope', async (t) => {
   const service = await openService(t, 'postgres', { service: marketplace, ...LOCAL })
   const hook = await openHook(t)
-  await sendRequests(service, hook)
-  await deliver(service)
+  const sent = await collectSent(async () => {
+    await sendRequests(service, hook)
+    await deliver(service)
+  })
   assert.ok(sent.request.size > 50, `${sent.request.size} statements of requests`)
   assert.ok(sent.delivery.size > 3, `${sent.delivery.size} statements of deliveries`)
+  await assertBound(service, sent, t)
+})
+
+test('statements of a person who owns rows through other rows are bound to one scope', async (t) => {
+  const service = await openService(t, 'postgres', { service: shop })
+  const sent = await collectSent(() => sendRequestsOfPerson(service))
+  assert.ok(sent.request.size > 20, `${sent.request.size} statements of requests`)
+  await assertBound(service, sent, t)
+})
+
+/** Returns the texts that the driver sends meanwhile, by the path that sends them. */
+async function collectSent(sending: () => Promise<void>): Promise<Sent> {
+  sent = { request: new Set(), delivery: new Set() }
+  await sending()
+  return sent
+}
+
+async function assertBound(service: TestApp, sent: Sent, t: TestContext): Promise<void> {
   const tables = await readTables(service)
   const isDistributed = ({ name, hasScope }: StoredTable) =>
     isOfResource(name) ? hasScope : tableKinds[name] === 'scope'
@@ -124,11 +147,10 @@ test('statements of requests and deliveries are bound to one scope', async (t) =
   const scans: string[] = []
   for (const path of ['request', 'delivery'] as const) {
     const ports = { url: service.url, texts: [...sent[path]] }
-    const lines = await findUnboundScans(ports, scoped, Object.keys(ROOTS[path]))
-    scans.push(...lines)
+    scans.push(...(await findUnboundScans(ports, scoped, Object.keys(ROOTS[path]))))
   }
   assert.deepEqual(scans, [])
-})
+}
 
 test('a plan that reads rows of all scopes, or reads a table in full, is reported', async (t) => {
   const { url } = await openService(t, 'postgres', { service: marketplace })
@@ -189,6 +211,33 @@ async function sendRequests(service: TestApp, hook: Hook): Promise<void> {
   }
   const { body: last } = await post('/api/v1/products', product)
   await send(204, () => service.delete(`/api/v1/products/${last.id}`))
+}
+
+/** A person creates, lists and changes rows that belong to it through other rows. */
+async function sendRequestsOfPerson(service: TestApp): Promise<void> {
+  const { operator, anonymous } = await openPeople(service)
+  const scopes = ['carts', 'items', 'remarks'].flatMap((name) => [`${name}:read`, `${name}:write`])
+  const account = { email: emailOf('ada'), password: PASSWORD, mode: 'test', scopes }
+  const { body: ada } = await operator.post('/admin/users', account)
+  const headers = basicOf(emailOf('ada'))
+  const send = async (expected: number, method: string, path: string, body?: unknown) => {
+    const reply = await paths.run('request', () =>
+      anonymous.send(method, `/api/v2/${path}`, body, headers),
+    )
+    assert.equal(reply.status, expected, reply.text)
+    return reply.body
+  }
+  const cart = await send(201, 'POST', 'carts', { member_id: ada.id })
+  const item = await send(201, 'POST', 'items', { cart_id: cart.id, title: 'a' })
+  const remark = await send(201, 'POST', 'remarks', { item_id: item.id, text: 'x' })
+  for (const style of ['cursor', 'keyset', 'offset', 'page', 'hypermedia']) {
+    for (const name of ['carts', 'items', 'remarks']) {
+      await send(200, 'GET', `${name}?pagination=${style}`)
+    }
+  }
+  await send(200, 'GET', `remarks/${remark.id}`)
+  await send(200, 'PATCH', `remarks/${remark.id}`, { text: 'y' })
+  await send(204, 'DELETE', `remarks/${remark.id}`)
 }
 
 /** Delivers what the requests caused with an engine in this thread. */
