@@ -45,10 +45,11 @@ const clientOf = ({ client_id, client_secret }: Record<string, string>): Client 
   secret: client_secret!,
 })
 
-/** Creates a person in Gatehook and returns the sign-in name. */
+/** Creates a person in Gatehook who reads the rows of all, and returns the sign-in name. */
 export async function personAt(url: string): Promise<string> {
   const email = `${crypto.randomUUID()}@example.com`
-  await postJson(`${url}/admin/users`, { name: 'Bench', email, password: PASSWORD })
+  const scopes = [SCOPE, 'users:all']
+  await postJson(`${url}/admin/users`, { name: 'Bench', email, password: PASSWORD, scopes })
   return email
 }
 
