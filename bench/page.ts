@@ -101,7 +101,7 @@ function store(parts: Performance['parts']): void {
     seconds: Number(values.seconds),
     parts,
   }
-  writeFileSync(FILE, `${JSON.stringify(performance, roundFigure, 1)}\n`)
+  writeFileSync(FILE, `${JSON.stringify(performance, roundFigure, 2)}\n`)
 }
 
 /** Three significant digits are more than a repeated run shares. */

@@ -112,7 +112,7 @@ test('statements of requests and deliveries are bound to one scope', async (t) =
   await assertBound(service, sent, t)
 })
 
-test('statements of a person who owns rows through other rows are bound to one scope', async (t) => {
+test('statements of a person who owns rows through others are bound to one scope', async (t) => {
   const service = await openService(t, 'postgres', { service: shop })
   const sent = await collectSent(() => sendRequestsOfPerson(service))
   assert.ok(sent.request.size > 20, `${sent.request.size} statements of requests`)
