@@ -38,7 +38,7 @@ export async function addCustomer(db: Database, name: string, receiver: string):
     const registration = await tx.get(sql`INSERT INTO gh_webhooks
       (id, tag, scope, url, events, api_version, created_at, updated_at)
       VALUES (${`wh_${name}`}, ${tag}, ${scope}, ${receiver}, '["*"]', 'v2', 1, 1) RETURNING no`)
-    await addSecret(tx, vault, registration!.no, SECRET.value, 1)
+    await addSecret(tx, vault, { scope, no: registration!.no }, SECRET.value, 1)
     const topics = { events: ['*'], version: 'v2', scopes: null }
     await saveTopics(tx, { scope, no: registration!.no, tag, ...topics })
     return scope
