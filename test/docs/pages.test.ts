@@ -22,7 +22,9 @@ test('each rule is listed once', () => {
 test('docs/README.md links to every guide, reference page and decision', () => {
   const index = readFileSync(new URL('docs/README.md', root), 'utf8')
   for (const folder of ['guides', 'reference', 'decisions']) {
-    const names = readdirSync(new URL(`docs/${folder}/`, root)).filter((name) => /\.md$/.test(name))
+    const names = readdirSync(new URL(`docs/${folder}/`, root)).filter((name) =>
+      name.endsWith('.md'),
+    )
     const missing = names.filter((name) => !index.includes(`](${folder}/${name})`))
     assert.deepEqual(missing, [], folder)
   }
