@@ -10,6 +10,7 @@ import { pino } from 'pino'
 import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
 import type { Database } from '../../packages/gatehook/src/storage/database.ts'
 import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
+import { createDistributedDatabase, dropDistributedDatabase, hasCitus } from './citus.ts'
 import { folderOfDatabases } from './memory.ts'
 import { createDatabase, dropDatabase, type PostgresServer, startPostgres } from './postgres.ts'
 import { createTemplateDatabase, createTemplateFile } from './templates.ts'
@@ -75,6 +76,11 @@ const freshFile = async (): Promise<string> =>
   `sqlite:${join(await folderIn(folderOfDatabases()), 'gatehook.db')}`
 
 async function freshDatabase(template?: string): Promise<string> {
+  if (hasCitus) {
+    const url = await createDistributedDatabase()
+    atEnd(() => dropDistributedDatabase(url))
+    return url
+  }
   const server = await serverUrl()
   const url = await createDatabase(server, { template })
   atEnd(() => dropDatabase(server, url))
@@ -86,6 +92,7 @@ let ownDatabase: Promise<string> | undefined
 
 /** Creates a database with the engine's tables, a copy of a template, and returns its URL. */
 export async function migratedUrl(_t: TestContext, kind: Kind): Promise<string> {
+  if (kind === 'postgres' && hasCitus) return freshDatabase()
   if (kind === 'postgres') {
     const shared = process.env.GATEHOOK_TEST_TEMPLATE_DATABASE
     ownDatabase ??= shared ? Promise.resolve(shared) : serverUrl().then(createTemplateDatabase)

@@ -24,7 +24,11 @@ export interface AdminTable<T> {
 const PAGE_ROWS = 500
 
 /** Rows of the installation: no customer's scope, no stored totals. */
-type AdminTableDescription = Omit<Collection, 'columns' | 'integerId' | 'scoped' | 'hasStoredTotal'>
+interface AdminTableDescription
+  extends Omit<Collection, 'columns' | 'integerId' | 'scoped' | 'hasStoredTotal'> {
+  /** The table that leads from an id to its scope, by a column, if `table` is distributed. */
+  readonly route?: { readonly table: string; readonly column: string }
+}
 
 /** Creates a table whose rows are served at `path`/`id`; its columns are the members of `row`. */
 export function createAdminTable<T>(
@@ -32,10 +36,11 @@ export function createAdminTable<T>(
   description: AdminTableDescription,
   path: string,
 ): AdminTable<T> {
-  const { table, where = '1 = 1' } = description
+  const { route, ...list } = description
+  const { table, where = '1 = 1' } = list
   const columns = columnsOf(row)
   const integerId = columns[0]!.type === 'int'
-  const collection = { ...description, columns, integerId, scoped: false }
+  const collection = { ...list, columns, integerId, scoped: false }
   const names = columns.map(({ name }) => name)
   const [id] = names as [string, ...string[]]
   const view = cellView(columns, (row) => `{"self":${JSON.stringify(`${path}/${row[0]}`)}}`)
@@ -45,13 +50,19 @@ export function createAdminTable<T>(
   }
   const select = `SELECT ${names.join(', ')} FROM ${table} WHERE ${where}`
   const byId = prepareStatement(`${select} AND ${id} = ?`)
+  const byPlace = prepareStatement(`${select} AND scope = ? AND ${id} = ?`)
+  const scopeOf =
+    route && prepareStatement(`SELECT scope FROM ${route.table} WHERE ${route.column} = ? LIMIT 1`)
   const pageAfter = prepareStatement(`${select} AND ${id} > ? ORDER BY ${id} LIMIT ${PAGE_ROWS}`)
   return {
     collection,
     view,
     toJson,
     async read(from, id) {
-      const row = await from.get(byId([id]))
+      // `get` may lock the row; the route is not locked.
+      const [place] = scopeOf ? await from.arrays(scopeOf([id])) : []
+      if (scopeOf && !place) throw new Failure('not_found')
+      const row = await from.get(place ? byPlace([place[0], id]) : byId([id]))
       if (!row) throw new Failure('not_found')
       return toJson(row)
     },

@@ -96,6 +96,7 @@ export const keyTable = createAdminTable(
   {
     name: 'api_keys',
     table: 'gh_api_keys',
+    route: { table: 'gh_api_key_secrets', column: 'key_id' },
     filter: ['id', 'name', 'customer', 'mode', 'expires_at', 'created_at', 'last_used_at'],
     sort: ['id', 'name', 'created_at', 'last_used_at'],
     indexes: [

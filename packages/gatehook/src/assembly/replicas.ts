@@ -4,7 +4,7 @@ import { databaseTarget } from '../config/config.ts'
 import type { Endpoint } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { listDerivations } from '../resources/derivation.ts'
-import type { Database } from '../storage/database.ts'
+import { type Database, StorageError } from '../storage/database.ts'
 import { openDatabase } from '../storage/open.ts'
 import { withReplicas } from '../storage/replica-reads.ts'
 import type { AppOptions } from './foundation.ts'
@@ -28,6 +28,13 @@ export async function openWithReplicas(
   const urls = config.databaseReadUrls
   if (urls.length === 0) {
     return { database: primary, readAfter: (endpoint) => endpoint, isPrimaryAway: () => false }
+  }
+  if (primary.dialect.distributed) {
+    await primary.close()
+    throw new StorageError(
+      'GATEHOOK_DATABASE_READ_URLS is set, and the tables of the database are distributed: a ' +
+        'standby has the rows of one server.',
+    )
   }
   const open = urls.map((url) => () => openDatabase({ ...target, url }, deps))
   const outageMs = config.databaseReadOutageS * 1000

@@ -28,7 +28,12 @@ async function openSource(config: Config): Promise<Database> {
   if (!databaseExists(config)) {
     throw new CommandError(`There is no database at ${withoutPassword(config.databaseUrl)}.`)
   }
-  return openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
+  // The option is about the new database.
+  const target = { ...databaseTarget(config), distributed: undefined }
+  const db = await openDatabase(target, { log: createLog({ level: 'silent' }) })
+  if (!db.dialect.distributed) return db
+  await db.close()
+  throw new CommandError('The tables of the source are distributed; a move reads no such database.')
 }
 
 /** Returns the function that records the steps of a move in the audit trail of `db`. */
@@ -59,7 +64,11 @@ async function runMove(input: Input): Promise<undefined> {
   try {
     const audit = await createAuditor(source, config)
     const maintains = listDerivations(definition)
-    const target = await openDatabase({ url: to, maintains }, { log, checksReferences: false })
+    const distributed = config.databaseDistributed ?? undefined
+    const target = await openDatabase(
+      { url: to, maintains, distributed },
+      { log, checksReferences: false },
+    )
     try {
       const targetName = withoutPassword(to)
       const result = await asCommandError(() =>

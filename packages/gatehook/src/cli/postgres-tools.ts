@@ -23,11 +23,12 @@ async function clientMajor(tool: string): Promise<number | undefined> {
   }
 }
 
-async function serverMajor(database: DatabaseTarget): Promise<number> {
+async function readServer(database: DatabaseTarget) {
   const db = await openDatabase(database, { log: createLog({ level: 'silent' }) })
   try {
     const row = await db.get(sql`SELECT current_setting('server_version_num') AS version`)
-    return Math.floor(Number(row!.version) / 10_000)
+    const major = Math.floor(Number(row!.version) / 10_000)
+    return { major, isDistributed: db.dialect.distributed }
   } finally {
     await db.close()
   }
@@ -43,19 +44,25 @@ export function clientSentence(tool: string, client: number | undefined, server:
     : `${tool} here is version ${client}, which fits the server (${server}).`
 }
 
+const DISTRIBUTED =
+  'The tables are distributed by Citus. Back up the coordinator and each worker physically, with ' +
+  'a common point from citus_create_restore_point, and restore all of them to it.'
+
 /** Returns how PostgreSQL backs up or restores this database. Throws when it cannot be reached. */
 export async function pgDumpAdvice(
   task: keyof typeof tools,
   database: DatabaseTarget,
   file: string,
 ): Promise<string> {
+  const { major, isDistributed } = await readServer(database)
+  if (isDistributed) return DISTRIBUTED
   const tool = tools[task]
   const address = withoutPassword(database.directUrl ?? database.url)
   const command =
     task === 'dump'
       ? `pg_dump --format=custom --file=${file} '${address}'`
       : `pg_restore --exit-on-error --single-transaction --no-owner --dbname='${address}' ${file}`
-  const sentence = clientSentence(tool, await clientMajor(tool), await serverMajor(database))
+  const sentence = clientSentence(tool, await clientMajor(tool), major)
   return (
     `PostgreSQL has its own tools for this: ${command}\n      ${sentence}\n      ` +
     'The dump holds no master secret: store GATEHOOK_SECRET_KEY elsewhere.'

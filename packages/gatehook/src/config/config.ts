@@ -157,6 +157,7 @@ export const databaseTarget = (config: Settings): DatabaseTarget => ({
   pooler: config.databasePooler ?? undefined,
   directUrl: config.databaseDirectUrl ?? undefined,
   durability: config.durability,
+  distributed: config.databaseDistributed ?? undefined,
   connections: {
     transactions: config.databaseConnections,
     reads: config.databaseReadConnections,

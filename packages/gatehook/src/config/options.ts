@@ -90,6 +90,14 @@ export const options = {
       'How long the standbys of GATEHOOK_DATABASE_READ_URLS serve reads after a node has lost ' +
       'the primary. A revocation that they lack takes effect at its end.',
   }),
+  databaseDistributed: option({
+    env: 'GATEHOOK_DATABASE_DISTRIBUTED',
+    kind: kind.oneOf(['citus']),
+    fallback: null,
+    sentence:
+      'PostgreSQL: distributes the tables of a new database over the servers of Citus, by ' +
+      'customer.',
+  }),
   durability: option({
     env: 'GATEHOOK_DURABILITY',
     kind: kind.oneOf(['local', 'replica']),

@@ -42,17 +42,24 @@ const endpointsAfter = prepareStatement(`WITH RECURSIVE e(no, n) AS (
     WHERE q.webhook_no = e.no)
   FROM e ${JOIN_REGISTRATION} WHERE e.no IS NOT NULL ORDER BY e.no`)
 
+/** Citus walks no keys from one to the next: each server reads its part of the queue. */
+const endpointsAfterOnServers = prepareStatement(`SELECT e.no, ${SENDS}, e.due_at
+  FROM (SELECT webhook_no AS no, MIN(next_attempt_at) AS due_at FROM gh_delivery_queue
+    WHERE webhook_no > ? GROUP BY scope, webhook_no ORDER BY webhook_no LIMIT ?) AS e
+  ${JOIN_REGISTRATION} ORDER BY e.no`)
+
 /** A scope that is null marks an endpoint that does not send. */
 type EndpointCells = readonly [no: number, scope: Scope | null, dueAt: number]
 type DueCells = readonly [...EndpointCells, lastAt: number, deliveries: number]
 
 export function dueStore(db: Database): Pick<EngineStore, 'readDuePage' | 'readEndpointSlice'> {
+  const endpoints = db.dialect.distributed ? endpointsAfterOnServers : endpointsAfter
   return {
     async readDuePage(after, until) {
       return duePageOf(await db.arrays(dueEndpoints([after, until, until])), { after, until })
     },
     async readEndpointSlice(after, limit): Promise<EndpointSlice> {
-      const rows = (await db.arrays(endpointsAfter([after, limit]))) as unknown as EndpointCells[]
+      const rows = (await db.arrays(endpoints([after, limit]))) as unknown as EndpointCells[]
       const next = rows.length === limit ? rows.at(-1)![0] : undefined
       return { endpoints: sendingEndpoints(rows), next }
     },

@@ -13,7 +13,13 @@ import type { Scope } from '../kernel/principal.ts'
 import { DecryptionError, type Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Row, Statement, Tx, Value } from '../storage/database.ts'
 import { createSharedReads } from '../storage/shared-reads.ts'
-import { type PreparedStatement, prepareStatement, type Sql, sql } from '../storage/sql.ts'
+import {
+  type PreparedStatement,
+  prepareStatement,
+  prepareUpsert,
+  type Sql,
+  sql,
+} from '../storage/sql.ts'
 import { parseDeliveryRate } from './delivery-rate.ts'
 import { dueStore } from './due-store.ts'
 import { FAILING_MS, FAILURES_APART_MS } from './endpoint-health.ts'
@@ -44,14 +50,15 @@ interface EngineStoreDeps {
   readonly coveredBy: (type: string) => readonly string[] | undefined
 }
 
-const registrationByNo =
-  prepareStatement(`SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
+const selectRegistration = `SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
     w.first_failure_at, w.last_failure_at, w.last_success_at, w.parked_until, w.scopes,
     c.suspended, c.limits, c.id AS customer_id
-  FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2 WHERE w.no = ?`)
+  FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2 WHERE w.no = ?`
+const registrationByNo = prepareStatement(selectRegistration)
+const registrationOfScope = prepareStatement(`${selectRegistration} AND w.scope = ?`)
 
 const secretsOf = prepareStatement(`SELECT no, sealed, expires_at FROM gh_webhook_secrets
-  WHERE webhook_no = ? ORDER BY no`)
+  WHERE scope = ? AND webhook_no = ? ORDER BY no`)
 
 /** Reads the queue alone; `dueRows` then reads the rows that are not in memory. */
 const pendingIds = prepareStatement(`SELECT id, next_attempt_at FROM gh_delivery_queue
@@ -70,57 +77,68 @@ const JOIN_BODIES = `LEFT JOIN gh_events e ON e.scope = d.scope AND e.id = d.eve
   LEFT JOIN gh_event_bodies b
     ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version`
 /**
- * Reads the rows of ids that a query returns as `due (first)`. PostgreSQL plans these statements
- * once, perhaps while the tables are empty: LATERAL makes it look up each row by scope and id.
- */
-const rowsOf = (due: string, condition: string): PreparedStatement => {
-  const isRow = 'd.scope = ? AND d.id = due.first'
-  const rows = (from: string) => `SELECT ${DUE_COLUMNS} FROM ${from} ${JOIN_BODIES}
-    WHERE ${condition} ORDER BY d.next_attempt_at, d.id`
-  return prepareStatement(
-    rows(`${due} CROSS JOIN LATERAL (SELECT * FROM gh_deliveries d WHERE ${isRow} LIMIT 1) AS d`),
-    rows(`${due} CROSS JOIN gh_deliveries d ON ${isRow}`),
-  )
-}
-
-/** Checks that a row is due: a result may have postponed it since the queue was read. */
-const dueRows = rowsOf(
-  `(SELECT column1 AS first FROM (VALUES ${Array.from({ length: ROWS }, () => '(CAST(? AS TEXT))')})
-    AS ids) AS due`,
-  `d.state = 'pending' AND d.next_attempt_at <= ?`,
-)
-
-/**
- * The first rows of an endpoint that has none in memory. The numbers of rows are literals:
- * PostgreSQL would plan for a tenth of the rows if it did not know the limit.
+ * The numbers of first rows are literals: PostgreSQL would plan for a tenth of the rows if it did
+ * not know the limit.
  */
 const FIRST_ROWS = [ROWS, 4] as const
-const firstRows = FIRST_ROWS.map((count) => ({
-  count,
-  read: rowsOf(
-    `(SELECT id AS first FROM gh_delivery_queue
-      WHERE scope = ? AND webhook_no = ? AND next_attempt_at <= ?
-      ORDER BY next_attempt_at, id LIMIT ${count}) AS due`,
-    '1 = 1',
-  ),
-}))
+
+interface RowStatements {
+  /** Rows by their ids. Checks that a row is due: a result may have postponed it since then. */
+  readonly byIds: PreparedStatement
+  /** The first rows of an endpoint that has none in memory. */
+  readonly first: readonly { readonly count: number; readonly read: PreparedStatement }[]
+}
+
+function rowStatements(isDistributed: boolean): RowStatements {
+  /**
+   * Reads the rows of ids that a query returns as `due (first)`. PostgreSQL plans these statements
+   * once, perhaps while the tables are empty: LATERAL makes it look up each row by scope and id.
+   * Citus, which plans each run, cannot send LATERAL with a limit to another server.
+   */
+  const rowsOf = (due: string, condition: string): PreparedStatement => {
+    const isRow = 'd.scope = ? AND d.id = due.first'
+    const rows = (from: string) => `SELECT ${DUE_COLUMNS} FROM ${from} ${JOIN_BODIES}
+      WHERE ${condition} ORDER BY d.next_attempt_at, d.id`
+    const joined = rows(`${due} JOIN gh_deliveries d ON ${isRow}`)
+    if (isDistributed) return prepareStatement(joined)
+    const looked = `(SELECT * FROM gh_deliveries d WHERE ${isRow} LIMIT 1) AS d`
+    return prepareStatement(rows(`${due} CROSS JOIN LATERAL ${looked}`), joined)
+  }
+  const ids = Array.from({ length: ROWS }, () => '(CAST(? AS TEXT))')
+  return {
+    byIds: rowsOf(
+      `(SELECT column1 AS first FROM (VALUES ${ids}) AS ids) AS due`,
+      `d.state = 'pending' AND d.next_attempt_at <= ?`,
+    ),
+    first: FIRST_ROWS.map((count) => ({
+      count,
+      read: rowsOf(
+        `(SELECT id AS first FROM gh_delivery_queue
+          WHERE scope = ? AND webhook_no = ? AND next_attempt_at <= ?
+          ORDER BY next_attempt_at, id LIMIT ${count}) AS due`,
+        '1 = 1',
+      ),
+    })),
+  }
+}
+
 const nextDue = prepareStatement(`SELECT MIN(next_attempt_at) FROM gh_delivery_queue
   WHERE scope = ? AND webhook_no = ? AND next_attempt_at > ?`)
 
 const updateHealth =
   prepareStatement(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
-    last_success_at = ?, parked_until = ? WHERE no = ? AND url = ?`)
+    last_success_at = ?, parked_until = ? WHERE scope = ? AND no = ? AND url = ?`)
 
 const summaryOf = prepareStatement(
-  'SELECT marks, hours FROM gh_webhook_outcomes WHERE webhook_no = ?',
+  'SELECT marks, hours FROM gh_webhook_outcomes WHERE scope = ? AND webhook_no = ?',
 )
 /** Summaries written by one statement; the rest are written one by one. */
 const SUMMARIES_AT_ONCE = 20
 const upsertSummaries = (count: number) =>
-  prepareStatement(`INSERT INTO gh_webhook_outcomes (webhook_no, marks, hours, breaker,
+  prepareUpsert(`INSERT INTO gh_webhook_outcomes (scope, webhook_no, marks, hours, breaker,
     breaker_until, in_flight, newest_id, updated_at)
-  VALUES ${Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}
-  ON CONFLICT (webhook_no) DO UPDATE SET marks = excluded.marks, hours = excluded.hours,
+  VALUES ${Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}
+  ON CONFLICT (scope, webhook_no) DO UPDATE SET marks = excluded.marks, hours = excluded.hours,
     breaker = excluded.breaker, breaker_until = excluded.breaker_until,
     in_flight = excluded.in_flight, updated_at = excluded.updated_at,
     newest_id = CASE WHEN excluded.newest_id > gh_webhook_outcomes.newest_id
@@ -129,7 +147,7 @@ const upsertSummary = upsertSummaries(1)
 const upsertManySummaries = upsertSummaries(SUMMARIES_AT_ONCE)
 /** An endpoint that was disabled meanwhile stays off. */
 const updateState = prepareStatement(
-  'UPDATE gh_webhooks SET health = ? WHERE no = ? AND active = 1',
+  'UPDATE gh_webhooks SET health = ? WHERE scope = ? AND no = ? AND active = 1',
 )
 
 const failingNos = prepareStatement(`SELECT no FROM gh_webhooks
@@ -140,14 +158,15 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
   const { db } = deps
   // The reads of one window, and of windows that are filled together, are one round trip.
   const reads = createSharedReads(db)
+  const rows = rowStatements(db.dialect.distributed)
   return {
     ...dueStore(db),
     readRegistration: createRegistrationReader(deps, reads),
     readDueDeliveries: ({ no, scope }, now, loadedIds, limit) =>
-      readDueDeliveries(reads, { no, scope, now, loadedIds, limit }),
-    readResentDeliveries: (scope, now, ids) => readRows(reads, { scope, now, ids }),
+      readDueDeliveries(reads, rows, { no, scope, now, loadedIds, limit }),
+    readResentDeliveries: (scope, now, ids) => readRows(reads, rows, { scope, now, ids }),
     readLargeBody: (scope, id) => readBody(db, scope, id),
-    readSummary: (no) => reads.get<Row & StoredSummary>(summaryOf([no])),
+    readSummary: ({ no, scope }) => reads.get<Row & StoredSummary>(summaryOf([scope, no])),
     async writeResults(results, health, summaries) {
       // All of it is one round trip, with the commit.
       await db.write(async (tx) => {
@@ -169,8 +188,8 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
 
 function summaryStatements(summaries: readonly SummaryUpdate[]): Statement[] {
   const statements: Statement[] = []
-  for (const { no, health } of summaries) {
-    if (health !== undefined) statements.push(updateState([healthRank(health), no]))
+  for (const { no, scope, health } of summaries) {
+    if (health !== undefined) statements.push(updateState([healthRank(health), scope, no]))
   }
   const many = summaries.length - (summaries.length % SUMMARIES_AT_ONCE)
   for (let from = 0; from < many; from += SUMMARIES_AT_ONCE) {
@@ -182,13 +201,13 @@ function summaryStatements(summaries: readonly SummaryUpdate[]): Statement[] {
 }
 
 const summaryValues = (update: SummaryUpdate): Value[] => {
-  const { no, marks, hours, breaker, breakerUntil, inFlight, newestId, updatedAt } = update
-  return [no, marks, hours, breaker, breakerUntil, inFlight, newestId, updatedAt]
+  const { no, scope, marks, hours, breaker, breakerUntil, inFlight, newestId, updatedAt } = update
+  return [scope, no, marks, hours, breaker, breakerUntil, inFlight, newestId, updatedAt]
 }
 
-function healthStatement({ no, url, holdUntil, ...health }: HealthUpdate): Statement {
+function healthStatement({ no, scope, url, holdUntil, ...health }: HealthUpdate): Statement {
   const { firstFailureAt, lastFailureAt, lastSuccessAt } = health
-  return updateHealth([firstFailureAt, lastFailureAt, lastSuccessAt, holdUntil, no, url])
+  return updateHealth([firstFailureAt, lastFailureAt, lastSuccessAt, holdUntil, scope, no, url])
 }
 
 interface DueQuery extends EndpointKey {
@@ -197,10 +216,14 @@ interface DueQuery extends EndpointKey {
   readonly limit: number
 }
 
-async function readDueDeliveries(reads: Reader, query: DueQuery): Promise<DueBatch> {
+async function readDueDeliveries(
+  reads: Reader,
+  statements: RowStatements,
+  query: DueQuery,
+): Promise<DueBatch> {
   const { no, scope, now, loadedIds, limit } = query
-  const first = loadedIds.size === 0 && firstRows.find(({ count }) => count <= limit)
-  if (!first) return readFurtherRows(reads, query)
+  const first = loadedIds.size === 0 && statements.first.find(({ count }) => count <= limit)
+  if (!first) return readFurtherRows(reads, statements, query)
   const [rows, [next]] = await Promise.all([
     reads.arrays(first.read([scope, no, now, scope])).then((cells) => cells.map(dueDeliveryOf)),
     reads.arrays(nextDue([scope, no, now])),
@@ -209,7 +232,7 @@ async function readDueDeliveries(reads: Reader, query: DueQuery): Promise<DueBat
     return { rows, nextDueAt: (next?.[0] as number | null) ?? undefined }
   }
   const further = { ...query, loadedIds: new Set(rows.map((row) => row.id)) }
-  const { rows: furtherRows, nextDueAt } = await readFurtherRows(reads, {
+  const { rows: furtherRows, nextDueAt } = await readFurtherRows(reads, statements, {
     ...further,
     limit: limit - rows.length,
   })
@@ -219,6 +242,7 @@ async function readDueDeliveries(reads: Reader, query: DueQuery): Promise<DueBat
 /** Reads the queue, then the rows that are not in memory. */
 async function readFurtherRows(
   reads: Reader,
+  statements: RowStatements,
   { no, scope, now, loadedIds, limit }: DueQuery,
 ): Promise<DueBatch> {
   // The oldest rows may be in memory already; one row beyond the limit shows when the next is due.
@@ -234,7 +258,7 @@ async function readFurtherRows(
     }
     ids.push(id)
   }
-  return { rows: await readRows(reads, { scope, now, ids }), nextDueAt }
+  return { rows: await readRows(reads, statements, { scope, now, ids }), nextDueAt }
 }
 
 interface RowQuery {
@@ -243,12 +267,16 @@ interface RowQuery {
   readonly ids: readonly string[]
 }
 
-async function readRows(reads: Reader, { scope, now, ids }: RowQuery): Promise<DueDelivery[]> {
+async function readRows(
+  reads: Reader,
+  { byIds }: RowStatements,
+  { scope, now, ids }: RowQuery,
+): Promise<DueDelivery[]> {
   const parts: Promise<Value[][]>[] = []
   for (let from = 0; from < ids.length; from += ROWS) {
     const part = ids.slice(from, from + ROWS)
     while (part.length < ROWS) part.push('')
-    parts.push(reads.arrays(dueRows([...part, scope, now])))
+    parts.push(reads.arrays(byIds([...part, scope, now])))
   }
   return (await Promise.all(parts)).flat().map(dueDeliveryOf)
 }
@@ -295,10 +323,10 @@ function createRegistrationReader(
   const cache = new BoundedMap<number, { revision: number; secrets: readonly LiveSecret[] }>(
     CACHED_SECRETS_MAX,
   )
-  const readSecrets = async (no: number, revision: number) => {
+  const readSecrets = async (no: number, { scope, revision }: Row) => {
     const cachedSecrets = cache.get(no)
-    if (cachedSecrets?.revision === revision) return cachedSecrets.secrets
-    const rows = await reads.arrays(secretsOf([no]))
+    if (cachedSecrets && cachedSecrets.revision === revision) return cachedSecrets.secrets
+    const rows = await reads.arrays(secretsOf([scope, no]))
     const secrets = rows.map(([secretNo, sealed, expiresAt]) => ({
       ...decryptSigningSecret(vault, secretNo as number, sealed as Uint8Array),
       expiresAt: expiresAt as number | null,
@@ -308,13 +336,15 @@ function createRegistrationReader(
   }
   /** Revisions whose failure was logged, by number. */
   const loggedFailures = new BoundedMap<number, number>(CACHED_SECRETS_MAX)
-  return async (no): Promise<EngineRegistration | undefined> => {
-    const row = await reads.get(registrationByNo([no]))
+  return async (no, scope): Promise<EngineRegistration | undefined> => {
+    const row = await reads.get(
+      scope === undefined ? registrationByNo([no]) : registrationOfScope([no, scope]),
+    )
     if (!row) return undefined
     const sends = row.active === 1 && row.deleted_at === null && row.suspended === 0
     let secrets: readonly LiveSecret[] = []
     try {
-      if (sends) secrets = await readSecrets(no, row.revision)
+      if (sends) secrets = await readSecrets(no, row)
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error
       if (loggedFailures.get(no) !== row.revision) {

@@ -51,7 +51,7 @@ export async function readBody(
 }
 
 const ofEvent = prepareStatement(`SELECT w.id AS webhook_id, d.event_type, d.version AS api_version
-  FROM gh_deliveries d JOIN gh_webhooks w ON w.no = d.webhook_no
+  FROM gh_deliveries d JOIN gh_webhooks w ON w.scope = d.scope AND w.no = d.webhook_no
   WHERE d.scope = ? AND d.id > ? AND d.id < ? ORDER BY w.no`)
 
 export interface PlannedDelivery {

@@ -107,16 +107,14 @@ export interface DeliveryResult {
   readonly record: string
 }
 
-export interface HealthUpdate extends EndpointHealth {
-  readonly no: number
+export interface HealthUpdate extends EndpointHealth, EndpointKey {
   /** The receiver that it describes: the update skips a registration that changed its URL. */
   readonly url: string
   readonly holdUntil: number | null
 }
 
 /** The summary of an endpoint's attempts, to be stored. */
-export interface SummaryUpdate extends StoredSummary {
-  readonly no: number
+export interface SummaryUpdate extends StoredSummary, EndpointKey {
   /** Undefined if the stored one is the same. */
   readonly health: HealthState | undefined
   readonly breaker: string
@@ -135,8 +133,11 @@ export interface EngineStore {
   readDuePage(after: number, until: number): Promise<DuePage>
   /** Reads at most `limit` endpoints with pending deliveries, due or not. */
   readEndpointSlice(after: number, limit: number): Promise<EndpointSlice>
-  /** Undefined when it does not exist, or a signing secret cannot be decrypted. */
-  readRegistration(no: number): Promise<EngineRegistration | undefined>
+  /**
+   * Undefined when it does not exist, or a signing secret cannot be decrypted. With its scope, it
+   * is found on one server of a distributed database.
+   */
+  readRegistration(no: number, scope?: Scope): Promise<EngineRegistration | undefined>
   /** At most `limit` deliveries due at `now`, oldest first, without those in `loadedIds`. */
   readDueDeliveries(
     endpoint: EndpointKey,
@@ -147,7 +148,7 @@ export interface EngineStore {
   /** Those of the deliveries that are due at `now`. */
   readResentDeliveries(scope: Scope, now: number, ids: readonly string[]): Promise<DueDelivery[]>
   /** The stored summary of an endpoint; undefined before its first attempt. */
-  readSummary(no: number): Promise<StoredSummary | undefined>
+  readSummary(endpoint: EndpointKey): Promise<StoredSummary | undefined>
   /** The body of a delivery that has a large body; undefined when its event was purged. */
   readLargeBody(scope: Scope, id: string): Promise<string | undefined>
   /** Writes everything in one transaction. Skips deliveries that are no longer pending. */

@@ -179,8 +179,15 @@ export class ResultWriter {
   }
 }
 
-const healthUpdateOf = ({ no, registration, health, holdUntil }: EndpointState): HealthUpdate => ({
+const healthUpdateOf = ({
   no,
+  scope,
+  registration,
+  health,
+  holdUntil,
+}: EndpointState): HealthUpdate => ({
+  no,
+  scope,
   url: registration?.url ?? '',
   firstFailureAt: health.firstFailureAt,
   lastFailureAt: health.lastFailureAt,
@@ -189,10 +196,11 @@ const healthUpdateOf = ({ no, registration, health, holdUntil }: EndpointState):
 })
 
 function summaryUpdateOf(endpoint: EndpointState, now: number): SummaryUpdate {
-  const { no, breaker, inFlight, unwrittenResults, newestId, storedHealth } = endpoint
+  const { no, scope, breaker, inFlight, unwrittenResults, newestId, storedHealth } = endpoint
   const summary = endpoint.summary!
   return {
     no,
+    scope,
     ...summary.stored,
     health: summary.state === storedHealth ? undefined : summary.state,
     breaker: breaker.state,

@@ -60,9 +60,11 @@ const failPending =
   WHERE state = 'pending' AND (scope, id) IN
     (SELECT scope, id FROM gh_delivery_queue WHERE webhook_no = ? LIMIT ${SLICE})`)
 const dropOutcomes = prepareStatement(`DELETE FROM gh_webhook_outcomes WHERE webhook_no = ?
-  AND NOT EXISTS (SELECT 1 FROM gh_webhooks w WHERE w.no = gh_webhook_outcomes.webhook_no)`)
+  AND NOT EXISTS (SELECT 1 FROM gh_webhooks w
+    WHERE w.scope = gh_webhook_outcomes.scope AND w.no = gh_webhook_outcomes.webhook_no)`)
 const dropRegistration = prepareStatement(`DELETE FROM gh_webhooks WHERE no = ? AND deleted_at <= ?
-  AND NOT EXISTS (SELECT 1 FROM gh_deliveries d WHERE d.webhook_no = gh_webhooks.no)`)
+  AND NOT EXISTS (SELECT 1 FROM gh_deliveries d
+    WHERE d.scope = gh_webhooks.scope AND d.webhook_no = gh_webhooks.no)`)
 
 /** Returns the retention chores by name; each resolves to the number of purged rows. */
 export function retention(

@@ -159,8 +159,11 @@ export class WindowFiller {
     const limit = this.#windowLimitOf(endpoint) - windowSize
     const isRead = limit > 0 && endpoint.blockedUntil(now) === 0
     const [registration, summary, due] = await Promise.all([
-      store.readRegistration(no),
-      endpoint.summary ?? store.readSummary(no).then((stored) => new OutcomeSummary(stored)),
+      store.readRegistration(no, endpoint.scope),
+      endpoint.summary ??
+        store
+          .readSummary({ no, scope: endpoint.scope })
+          .then((stored) => new OutcomeSummary(stored)),
       isRead ? store.readDueDeliveries(endpoint, now, loadedIds, limit) : undefined,
     ])
     // The change of a registration evicts its window, whose rows were not read.

@@ -30,8 +30,8 @@ interface FeedBatch {
 }
 
 export interface Feed {
-  /** Returns the cursor after every event that exists now. */
-  end(): Promise<FeedCursor>
+  /** Returns the cursor after every event of the scope that exists now. */
+  end(scope: Scope): Promise<FeedCursor>
   /**
    * Returns the cursor after an event; for a purged event, after the one before it. Undefined
    * when the text is not an event id.
@@ -106,7 +106,7 @@ interface FeedPage {
 }
 
 interface FeedOrder {
-  end(): Promise<FeedCursor>
+  end(scope: Scope): Promise<FeedCursor>
   readPage(scope: Scope, cursor: FeedCursor): Promise<FeedPage>
 }
 
@@ -165,8 +165,11 @@ function transactionOrder(db: Database, clock: Pick<Clock, 'now'>): FeedOrder {
      WHERE scope = ? AND (txid, position) > (?, ?) AND id >= ? AND txid < ?
      ORDER BY txid, position LIMIT ${BATCH}`,
   )
-  const oldestOpenTransaction = prepareStatement(`SELECT ${ownHorizon} AS txid`)
-  const readOwnHorizon = async () => Number((await db.get(oldestOpenTransaction([])))!.txid)
+  // The condition on the scope decides which server reads its transactions, if there are several.
+  const oldestOpenTransaction = prepareStatement(`SELECT ${ownHorizon} AS txid
+    FROM (SELECT count(*) FROM gh_counters WHERE scope = ?) AS place`)
+  const readOwnHorizon = async (scope: Scope) =>
+    Number((await db.get(oldestOpenTransaction([scope])))!.txid)
   /** The transaction that held events back at the last read that found one. */
   let lastBlocker = 0
   const pageOf = (rows: readonly FeedRow[], cursor: FeedCursor): FeedPage => {
@@ -174,9 +177,13 @@ function transactionOrder(db: Database, clock: Pick<Clock, 'now'>): FeedOrder {
     return { rows, end: last ? cursorAt(last) : cursor, hasMore: rows.length === BATCH }
   }
   return {
-    async end() {
+    async end(scope) {
       const lowestId = lowestIdAfter(clock.now())
-      return { txid: (await readOwnHorizon()) - 1, position: Number.MAX_SAFE_INTEGER, lowestId }
+      return {
+        txid: (await readOwnHorizon(scope)) - 1,
+        position: Number.MAX_SAFE_INTEGER,
+        lowestId,
+      }
     },
     async readPage(scope, cursor) {
       const { txid, position, lowestId = '' } = cursor
@@ -191,7 +198,7 @@ function transactionOrder(db: Database, clock: Pick<Clock, 'now'>): FeedOrder {
       const isSame = blocker === lastBlocker
       lastBlocker = blocker
       if (!isSame || firstBlocked > 0) return pageOf(rows.slice(0, firstBlocked), cursor)
-      const until = await readOwnHorizon()
+      const until = await readOwnHorizon(scope)
       return pageOf(await readRows(db, pageUntil([...after, until])), cursor)
     },
   }

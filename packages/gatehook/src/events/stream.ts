@@ -92,7 +92,7 @@ export function streamRoute(deps: StreamDeps): Route {
 /** Returns where the stream begins: after `Last-Event-ID`, or at the end of the feed. */
 async function startCursor(feed: Feed, call: Call): Promise<FeedCursor> {
   const lastId = call.headers['last-event-id']
-  if (lastId === undefined || lastId === '') return feed.end()
+  if (lastId === undefined || lastId === '') return feed.end(call.principal!.scope)
   const cursor = typeof lastId === 'string' && (await feed.cursorOf(call.principal!.scope, lastId))
   if (!cursor) throw new Failure('invalid_request', 'Last-Event-ID is not the id of an event.')
   return cursor

@@ -120,7 +120,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       setRequestOf(tx, call)
       const now = clock.now()
       const claim = { scope, ids: idsAt(now), fingerprint, expiresAt: now + RETENTION_MS, now }
-      const isClaimed = await claimRecord(tx, db.name, claim)
+      const isClaimed = await claimRecord(tx, db.dialect, claim)
       if (!isClaimed) return { record: await requireRecord(tx, claim) }
       const outcome = await runChange(tx, change)
       const isSecret = 'answer' in outcome && outcome.answer.secret === true

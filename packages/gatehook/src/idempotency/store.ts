@@ -2,7 +2,7 @@
  * SQL of idempotency records: a claimed key, and the response once it is stored. The id of a record
  * begins with its day, so that PostgreSQL drops the records of a day (decision 0053).
  */
-import type { Database, Reader, Tx } from '../storage/database.ts'
+import type { Database, Dialect, Reader, Tx } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import { recordTable, tablesOfMixedAge } from '../storage/partitions/catalog.ts'
 import { renewPartitions } from '../storage/partitions/upkeep.ts'
@@ -51,6 +51,8 @@ const claimAcrossDays = (bytes: string) =>
     WHERE NOT EXISTS (SELECT 1 FROM gh_idempotency
       WHERE scope = ? AND id IN (?, ?, ?) AND expires_at > ?)
     ON CONFLICT (scope, id) DO UPDATE ${REPLACE_EXPIRED}`)
+const findOther = prepareStatement(`SELECT 1 AS found FROM gh_idempotency
+  WHERE scope = ? AND id IN (?, ?, ?) AND expires_at > ?`)
 const claimsAcrossDays = { sqlite: claimAcrossDays('BLOB'), postgres: claimAcrossDays('BYTEA') }
 /** SQLite has one writer. */
 const lock = prepareStatement('SELECT pg_advisory_xact_lock(CAST(? AS INT), CAST(? AS INT))')
@@ -85,13 +87,18 @@ export interface RecordClaim {
  */
 export async function claimRecord(
   tx: Tx,
-  name: Database['name'],
+  { name, distributed }: Pick<Dialect, 'name' | 'distributed'>,
   { scope, ids, fingerprint, expiresAt, now }: RecordClaim,
 ): Promise<boolean> {
   const { current, others, lockKeys, hasDays } = ids
   const row = [scope, current, fingerprint, expiresAt]
   if (!hasDays) return (await tx.run(claim([...row, now]))) > 0
   if (lockKeys && name === 'postgres') tx.runLater(lock(lockKeys))
+  if (distributed) {
+    // Citus runs no INSERT of a SELECT with a parameter after ON CONFLICT. The lock is held.
+    if (await tx.get(findOther([scope, ...others, now]))) return false
+    return (await tx.run(claim([...row, now]))) > 0
+  }
   return (await tx.run(claimsAcrossDays[name]([...row, scope, ...others, now, now]))) > 0
 }
 

@@ -12,6 +12,8 @@ export interface DatabaseTarget {
   /** The disks that a commit waits for; undefined: those that the server is configured for. */
   readonly durability?: 'local' | 'replica' | undefined
   readonly connections?: ConnectionCounts | undefined
+  /** Distributes the tables of a new database; a database that has them needs no option. */
+  readonly distributed?: 'citus' | undefined
   /** The derivations that the process writes with each row (`resources/derivation.ts`). */
   readonly maintains?: readonly string[] | undefined
 }

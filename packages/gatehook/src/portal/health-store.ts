@@ -1,7 +1,7 @@
 /** SQL of the health of an integration: its endpoints, and the names of its callers. */
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import type { Reader, Row } from '../storage/database.ts'
-import { join, raw, sql } from '../storage/sql.ts'
+import { join, prepareStatement, sql } from '../storage/sql.ts'
 
 /** A customer has at most 50 registrations in a mode (§9.1). */
 const ENDPOINTS_MAX = 50
@@ -29,19 +29,18 @@ export const listEndpoints = (from: Reader, scope: number) =>
     first_failure_at, health FROM gh_webhooks
     WHERE scope = ${scope} AND deleted_at IS NULL ORDER BY id LIMIT ${ENDPOINTS_MAX}`)
 
-/** Counts failed and exhausted deliveries among the newest of each endpoint. */
+const failed = prepareStatement(`SELECT COUNT(*) AS total
+  FROM (SELECT state FROM gh_deliveries WHERE scope = ? AND webhook_no = ?
+    ORDER BY id DESC LIMIT ${EXAMINED_MAX}) AS newest
+  WHERE state IN ('failed', 'exhausted')`)
+
+/** Counts failed and exhausted deliveries among the newest of an endpoint. */
 export async function countFailed(
   from: Reader,
-  endpoints: readonly Pick<EndpointRow, 'no'>[],
-): Promise<ReadonlyMap<number, number>> {
-  if (endpoints.length === 0) return new Map()
-  const nos = join(endpoints.map(({ no }) => sql`${no}`))
-  const rows = await from.all<Row & { no: number; failed: unknown }>(sql`SELECT w.no,
-    (SELECT COUNT(*) FROM (SELECT d.state FROM gh_deliveries d WHERE d.webhook_no = w.no
-       ORDER BY d.id DESC LIMIT ${raw(String(EXAMINED_MAX))}) AS newest
-     WHERE state IN ('failed', 'exhausted')) AS failed
-    FROM gh_webhooks w WHERE w.no IN (${nos})`)
-  return new Map(rows.map(({ no, failed }) => [Number(no), Number(failed)]))
+  scope: number,
+  { no }: Pick<EndpointRow, 'no'>,
+): Promise<number> {
+  return Number((await from.get(failed([scope, no])))!.total)
 }
 
 interface ExpiringKey extends Row {

@@ -180,16 +180,20 @@ function callerOf(
 
 async function readEndpoints(
   { db, clock }: PortalHealthDeps,
-  { scopes }: Principal,
+  { scope, scopes }: Principal,
   registrations: readonly store.EndpointRow[],
 ): Promise<EndpointHealthJson[]> {
   if (!scopes.has('webhooks:read')) return []
-  const endpoints = registrations.map(({ no, health }) => ({ no, state: HEALTH_STATES[health]! }))
-  const [healthByNo, failedByNo] = await Promise.all([
+  const endpoints = registrations.map(({ no, health }) => ({
+    no,
+    scope,
+    state: HEALTH_STATES[health]!,
+  }))
+  const [healthByNo, failedCounts] = await Promise.all([
     readHealth(db, endpoints, clock.now()),
-    store.countFailed(db, registrations),
+    Promise.all(registrations.map((row) => store.countFailed(db, scope, row))),
   ])
-  return registrations.map((row) => {
+  return registrations.map((row, index) => {
     const { state, accepted_24h, waiting, last60 } = healthByNo.get(row.no)!
     const since = row.first_failure_at
     const isFailing = row.active === 1 && since !== null
@@ -205,7 +209,7 @@ async function readEndpoints(
       off_at: isFailing ? isoTime(since + FAILING_MS) : null,
       accepted_24h,
       waiting,
-      failed: failedByNo.get(row.no) ?? 0,
+      failed: failedCounts[index]!,
       last60,
     }
   })

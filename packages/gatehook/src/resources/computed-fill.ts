@@ -4,7 +4,7 @@
  * to every caller.
  */
 import type { Database, Tx, Value } from '../storage/database.ts'
-import { createKeyPages } from '../storage/key-pages.ts'
+import { createRowPages } from '../storage/key-pages.ts'
 import { prepareStatement, sql } from '../storage/sql.ts'
 import { columnFields, storedComputations } from './computed.ts'
 import { selectTerms } from './derived.ts'
@@ -100,9 +100,8 @@ function createBatchFill(db: Database, definition: ResourceDefinition, service: 
   const { name, fields } = definition
   const columns = columnFields(fields)
   const names = storedComputations(definition)
-  const selection = `SELECT scope, id, ${selectTerms(columns, db.name)} FROM ${name}`
   // A request that changes the row meanwhile waits, or has changed it before.
-  const readPage = createKeyPages(selection, ['scope', 'id'], { locks: true })
+  const readPage = createRowPages(db, name, selectTerms(columns, db.name))
   const assignments = names.map((field) => `${field} = ?`).join(', ')
   const update = prepareStatement(`UPDATE ${name} SET ${assignments} WHERE scope = ? AND id = ?`)
   const computeCells = createCellComputer(definition, service)

@@ -33,10 +33,11 @@ interface RepairDeps {
   readonly log: Pick<Log, 'error'>
 }
 
-/** Undefined for a service without derivations. */
+/** Undefined for a service without derivations, and for distributed tables. */
 export function createRowRepairs({ db, service, log }: RepairDeps): RowRepairs | undefined {
   const derivations = listDerivations(service)
-  if (derivations.length === 0) return undefined
+  // No trigger records rows of distributed tables.
+  if (derivations.length === 0 || db.dialect.distributed) return undefined
   const repairs = new Map<string, RepairRow>()
   for (const definition of service.resources) {
     const repair = createRepair({ db, service, log }, definition)

@@ -5,7 +5,8 @@
  */
 import type { RowId } from '../kernel/row-id.ts'
 import type { Database, Tx, Value } from '../storage/database.ts'
-import { createKeyPages } from '../storage/key-pages.ts'
+import { distributeByScope } from '../storage/distribution/citus.ts'
+import { createRowPages, type ReadKeyPage } from '../storage/key-pages.ts'
 import { raw, sql } from '../storage/sql.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { createSearchIndex, WORDS_RELEASE } from './search-index.ts'
@@ -125,7 +126,8 @@ function tableDdl({ name, dialect }: Database, resource: ResourceDefinition): st
   const create = `CREATE TABLE ${table} (scope ${int} NOT NULL, id ${id} NOT NULL,
     word ${text} NOT NULL, PRIMARY KEY (scope, id, word))${suffix}`
   // On PostgreSQL, an index at the end would block the writes of nodes with another declaration.
-  return name === 'sqlite' ? [create] : [create, indexDdl(resource)]
+  if (name === 'sqlite') return [create]
+  return [create, indexDdl(resource), ...(dialect.distributed ? [distributeByScope(table)] : [])]
 }
 
 function indexDdl(resource: ResourceDefinition): string {
@@ -140,9 +142,8 @@ async function fillIndex(
 ): Promise<void> {
   const { name, search } = resource
   const index = createSearchIndex(resource)
-  const select = `SELECT scope, id, ${search.join(', ')} FROM ${name}`
   // A change of the row meanwhile waits, so that its words come last.
-  const readPage = createKeyPages(select, ['scope', 'id'], { locks: true })
+  const readPage = createRowPages(db, name, search.join(', '))
   let rows = 0
   for (;;) {
     const count = await db.write((tx) => fillBatch(tx, resource, index, readPage))
@@ -167,7 +168,7 @@ async function fillBatch(
   tx: Tx,
   resource: ResourceDefinition,
   index: ReturnType<typeof createSearchIndex>,
-  readPage: ReturnType<typeof createKeyPages>,
+  readPage: ReadKeyPage,
 ): Promise<number | undefined> {
   const { name } = resource
   const column = raw(hasTextIds(resource) ? 'last_key' : 'last_id')

@@ -60,7 +60,7 @@ export async function planMarking(
   reader: Reader,
   resources: readonly ResourceDefinition[],
 ): Promise<MarkingPlan[]> {
-  if ((await db.columns('gh_derivations')).length === 0) return []
+  if (db.dialect.distributed || (await db.columns('gh_derivations')).length === 0) return []
   const rows = await reader.arrays(sql`SELECT name, resource FROM gh_derivations ORDER BY name`)
   const plans: MarkingPlan[] = []
   for (const definition of resources) {

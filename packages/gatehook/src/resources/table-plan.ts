@@ -13,6 +13,7 @@ import {
   createIndex,
   createTable,
   definitionOf,
+  distributeTable,
   indexesOf,
   outdatedIndexes,
   storedIndex,
@@ -55,7 +56,8 @@ export function planTable(
     .map((index) => storedIndex(index, definition, dialect))
   if (stored.columns.length === 0) {
     const indexDdl = indexes.map((index) => createIndex(table, index))
-    const ddl = [createTable(definition, dialect), ...indexDdl]
+    const placement = dialect.distributed ? distributeTable(definition) : []
+    const ddl = [createTable(definition, dialect), ...indexDdl, ...placement]
     return { ddl, indexes: [], unusedIndexes: [], rejected: [] }
   }
   const ddl: string[] = []

@@ -11,6 +11,7 @@ import type { Collection, ListColumn } from '../lists/collection.ts'
 import { EXPAND } from '../lists/expanded-page.ts'
 import { MAX_LIMIT } from '../lists/grammar.ts'
 import type { Dialect, Value } from '../storage/database.ts'
+import { distributeByScope } from '../storage/distribution/citus.ts'
 import { columnType, columnTypes } from './column-types.ts'
 import { columnFields, tableFields } from './computed.ts'
 import { type DatabaseName, rowSource } from './derived.ts'
@@ -143,13 +144,22 @@ export function cellWriter(spec: FieldSpec): (value: unknown) => Value {
   return (value) => (typeof value === 'boolean' ? Number(value) : ((value ?? null) as Value))
 }
 
+const referencesOf = (fields: ResourceDefinition['fields']): string[] =>
+  Object.entries(fields)
+    .filter(([, spec]) => spec.kind === 'ref')
+    .map(([field, spec]) => `FOREIGN KEY (scope, ${field}) REFERENCES ${spec.target} (scope, id)`)
+
+/** Returns the statements that distribute a new table. Then it can refer to distributed tables. */
+export const distributeTable = ({ name, fields }: ResourceDefinition): string[] => [
+  distributeByScope(name),
+  ...referencesOf(fields).map((reference) => `ALTER TABLE ${name} ADD ${reference}`),
+]
+
 export function createTable(definition: ResourceDefinition, dialect: Dialect): string {
   const { name, fields } = definition
   const columns = tableFields(fields).map(([field, spec]) => columnSql(field, spec, dialect))
   const scope = `scope ${dialect.types.int} NOT NULL`
-  const references = Object.entries(fields)
-    .filter(([, spec]) => spec.kind === 'ref')
-    .map(([field, spec]) => `FOREIGN KEY (scope, ${field}) REFERENCES ${spec.target} (scope, id)`)
+  const references = dialect.distributed ? [] : referencesOf(fields)
   // A constraint of the table, not a later index: a resource can refer to itself.
   const key = fields.id!.idPrefix === undefined ? dialect.scoped.key : 'PRIMARY KEY (scope, id)'
   const parts = [scope, ...columns, key, ...references]

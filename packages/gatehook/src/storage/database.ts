@@ -129,6 +129,8 @@ export interface Dialect {
   readonly shared: boolean
   /** Whether `createIndexes` delays no other statement, so that a service can run meanwhile. */
   readonly onlineIndexes: boolean
+  /** Whether the tables are distributed over several servers (decision 0059). */
+  readonly distributed: boolean
 }
 
 export interface WriteOptions {

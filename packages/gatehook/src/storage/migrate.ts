@@ -6,12 +6,13 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../kernel/clock.ts'
 import { type Database, type Dialect, type Reader, StorageError, type Tx } from './database.ts'
 import { fillDeliveryQueue } from './delivery-queue.ts'
+import { distributeEngine } from './distribution/citus.ts'
 import { type Migration, migrations } from './migrations.ts'
 import { partitionEmptyTables } from './partitions/conversion.ts'
 import { storeTimeline } from './postgres-timeline.ts'
 import { fillScopes } from './scopes-of-rows.ts'
 import { sql } from './sql.ts'
-import { alignTransactionEpoch } from './transaction-epoch.ts'
+import { alignEpochOfServers, alignTransactionEpoch } from './transaction-epoch.ts'
 
 export interface MigrateDeps {
   readonly clock: Clock
@@ -66,11 +67,16 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
     await addChecksums(tx, available, recordedMigrations)
     if (db.name === 'postgres' && isComplete(available)) {
       if (applied.length > 0) await partitionEmptyTables(tx, ddl, deps.clock.now())
-      await alignTransactionEpoch(tx, ddl)
+      const isNew = recordedMigrations.length === 0
+      if (db.dialect.distributed) {
+        if (applied.length > 0) await distributeEngine(tx, ddl)
+        if (!isNew) await alignEpochOfServers(tx, ddl)
+      } else await alignTransactionEpoch(tx, ddl)
       await storeTimeline(tx, ddl)
     }
   }, deps.onWait)
-  if (isComplete(available)) {
+  // A distributed database has no rows of releases that wrote less.
+  if (isComplete(available) && !db.dialect.distributed) {
     await fillScopes(db)
     await fillDeliveryQueue(db)
   }

@@ -93,17 +93,24 @@ export const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A0
 export const isRetryable = (error: unknown): boolean =>
   RETRYABLE.has(codeOf(error)) || isStalePlan(error)
 
+/**
+ * Returns the name of the violated constraint as it was declared. An error of a distributed table
+ * has only a message: its last name is that of the constraint in a shard, whose number follows it.
+ */
+function constraintOf(error: PostgresError): string | undefined {
+  return error.constraint ?? /"([^"]*)_\d{6,}"[^"]*$/.exec(error.message)?.[1]
+}
+
 /** Translates an error of PostgreSQL; returns any other error unchanged. */
 export function translatePostgresError(error: unknown): unknown {
   if (error instanceof Failure || error instanceof ConstraintError) return error
   const code = codeOf(error)
   if (code === '25006' && (error as Error).message === MOVED_MESSAGE)
     return installationMoved(error)
-  if (code === '23505') {
-    return new ConstraintError('unique', (error as PostgresError).constraint, error)
-  }
+  if (code === '23505')
+    return new ConstraintError('unique', constraintOf(error as PostgresError), error)
   if (code === '23503' || code === '23001') {
-    return new ConstraintError('reference', (error as PostgresError).constraint, error)
+    return new ConstraintError('reference', constraintOf(error as PostgresError), error)
   }
   if (UNSTORABLE.has(code)) {
     return new Failure('invalid_request', 'A value cannot be stored.', { detail: error })

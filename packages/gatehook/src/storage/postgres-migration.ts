@@ -28,11 +28,13 @@ export interface MigrationDeps {
     change: (tx: Tx, ddl: (sql: string) => Promise<void>) => Promise<void>,
   ) => Promise<void>
   readonly read: Sessions['read']
+  /** Statements with which a transaction begins. */
+  readonly settings?: readonly string[]
 }
 
 /** Throws `StorageError` with the transaction that holds the lock after the last attempt. */
 export async function migrateWithShortWaits(
-  { write, read }: MigrationDeps,
+  { write, read, settings = [] }: MigrationDeps,
   change: MigrationChange,
   onWait: (line: string) => void = () => {},
   attemptsMax: number = ATTEMPTS_MAX,
@@ -41,6 +43,7 @@ export async function migrateWithShortWaits(
     let lastStatement = ''
     try {
       return await write(async (tx, ddl) => {
+        for (const setting of settings) await ddl(setting)
         await ddl('SET LOCAL statement_timeout = 0')
         await ddl('SET LOCAL idle_in_transaction_session_timeout = 0')
         // No request waits for this lock.

@@ -97,7 +97,7 @@ export interface SessionsOptions {
   /** Whether commits are acknowledged before the server syncs them to disk. */
   readonly isSyncDelayed: boolean
   /** See `OpenDeps`. */
-  readonly plansOnce?: boolean
+  readonly plansOnce?: boolean | undefined
 }
 
 /** Throws `StorageError` for an invalid address, an unreachable server, or a wrong encoding. */

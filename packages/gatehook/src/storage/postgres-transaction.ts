@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Log } from '../kernel/log.ts'
 import type { Row, Statement, Tx, Value } from './database.ts'
+import { referenceLock } from './distribution/row-locks.ts'
 import {
   isConnectionLost,
   isRetryable,
@@ -80,15 +81,24 @@ export const LONG_READ: TransactionMode = {
   isReadOnly: true,
 }
 
+const ROW_LOCKS = { update: ' FOR UPDATE', share: ' FOR KEY SHARE' } as const
+
 class PostgresTx implements Tx {
   readonly hasRoundTrips = true
+  readonly #isDistributed: boolean
   readonly #session: Session
   readonly #queue: StatementQueue
   readonly #transaction: Transaction
   /** The number of savepoints around the current statement. */
   #depth = 0
 
-  constructor(session: Session, queue: StatementQueue, transaction: Transaction) {
+  constructor(
+    session: Session,
+    queue: StatementQueue,
+    transaction: Transaction,
+    isDistributed: boolean,
+  ) {
+    this.#isDistributed = isDistributed
     this.#session = session
     this.#queue = queue
     this.#transaction = transaction
@@ -107,11 +117,11 @@ class PostgresTx implements Tx {
   }
 
   async lock<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return (await this.#perform(statement, { suffix: ' FOR UPDATE' })).rows[0]
+    return (await this.#perform(statement, this.#rowLock(statement, 'update'))).rows[0]
   }
 
   async hold<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return (await this.#perform(statement, { suffix: ' FOR KEY SHARE' })).rows[0]
+    return (await this.#perform(statement, this.#rowLock(statement, 'share'))).rows[0]
   }
 
   async run(statement: Statement): Promise<number> {
@@ -163,6 +173,14 @@ class PostgresTx implements Tx {
     await this.#session.query(sql).catch((error) => this.#fail(error))
   }
 
+  /** Returns the suffix that locks rows; in a reference table, an earlier statement does. */
+  #rowLock({ text }: Statement, kind: keyof typeof ROW_LOCKS): ResultShape {
+    const tableLock = this.#isDistributed ? referenceLock(text, kind) : undefined
+    if (tableLock === undefined) return { suffix: ROW_LOCKS[kind] }
+    this.runLater({ sql: '', text: tableLock, values: [] })
+    return {}
+  }
+
   async #perform(statement: Statement, shape: ResultShape = {}): Promise<pg.QueryResult> {
     this.#transaction.requireUsable()
     this.#transaction.openStatements++
@@ -189,6 +207,7 @@ export interface TransactionDeps {
   readonly sessions: Sessions
   readonly guard: TransactionGuard
   readonly log: Log
+  readonly isDistributed: boolean
   /** Receives work that continues after the result of a transaction. */
   readonly track: (running: Promise<unknown>) => void
 }
@@ -223,7 +242,9 @@ export async function runTransaction<T>(
       })
     }
     const run = () =>
-      guard.run(transaction, () => change(new PostgresTx(session, queue, transaction)))
+      guard.run(transaction, () =>
+        change(new PostgresTx(session, queue, transaction, deps.isDistributed)),
+      )
     result = await (mode.endsWhenIdle ? rejectWhenIdle(transaction, run) : run())
     transaction.end()
     if (!mode.isReadOnly) await queue.commit()

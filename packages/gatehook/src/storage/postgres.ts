@@ -18,6 +18,7 @@ import type {
   Tx,
   Value,
 } from './database.ts'
+import { CITUS_DDL, readDistribution, SERVER_HORIZON } from './distribution/citus.ts'
 import { isTimeout } from './postgres-errors.ts'
 import { HORIZON, OWN_HORIZON } from './postgres-horizon.ts'
 import { createIndexes, dropIndexes, readIndexBuilds } from './postgres-indexes.ts'
@@ -42,6 +43,7 @@ import {
   withRetries,
 } from './postgres-transaction.ts'
 import { createSerialAdmission } from './serial-admission.ts'
+import { splitStatements } from './sql-statements.ts'
 import { createTransactionGuard, storageUnavailable } from './transaction.ts'
 
 const dialect: Dialect = {
@@ -61,7 +63,10 @@ const dialect: Dialect = {
   counterSlots: 16,
   shared: true,
   onlineIndexes: true,
+  distributed: false,
 }
+
+const distributedDialect: Dialect = { ...dialect, ownHorizon: SERVER_HORIZON, distributed: true }
 
 export interface PostgresDeps {
   readonly log: Log
@@ -75,11 +80,7 @@ export interface PostgresDeps {
 
 /** Throws `StorageError` when the database cannot be used at all. */
 export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): Promise<Database> {
-  const sessions = await openSessions(target, {
-    ...deps,
-    connections: deps.connections ?? target.connections,
-    isSyncDelayed: deps.syncAfterMs !== undefined,
-  })
+  const { sessions, isDistributed } = await openForTables(target, deps)
   const bounds = boundsOf(sessions.size)
   const guard = createTransactionGuard()
   const longReadTurns = createTurns(bounds.longReads, { share: LONG_READ_SHARE })
@@ -105,7 +106,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     running.then(onEnd, onEnd)
     return running
   }
-  const transactionDeps = { sessions, guard, log: deps.log, track }
+  const transactionDeps = { sessions, guard, log: deps.log, isDistributed, track }
   const runOnce = <T>(mode: TransactionMode, change: (tx: Tx) => Promise<T>) =>
     runTransaction(transactionDeps, mode, change)
   const begin = <T>(mode: TransactionMode, change: (tx: Tx) => Promise<T>): Promise<T> =>
@@ -122,7 +123,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
   }
   return {
     name: 'postgres',
-    dialect,
+    dialect: isDistributed ? distributedDialect : dialect,
     ...reader,
     write,
     async snapshot(body, options) {
@@ -144,7 +145,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     indexes: (table) => indexesOf(sessions, table),
     triggers: (table) => triggersOf(sessions, table),
     migrate: (...change) =>
-      migrateWithShortWaits({ write: writeDdl(write), read: sessions.read }, ...change),
+      migrateWithShortWaits(migrationDeps(sessions, write, isDistributed), ...change),
     validateConstraint: (...constraint) => track(validateConstraint(sessions, ...constraint)),
     createIndexes: (indexes, signal) => track(createIndexes(sessions, indexes, signal)),
     dropIndexes: (names) => track(dropIndexes(sessions, names)),
@@ -165,10 +166,53 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
   }
 }
 
+/** Opens the sessions that fit the tables of the database. */
+async function openForTables(target: DatabaseTarget, deps: PostgresDeps) {
+  const open = (plansOnce = deps.plansOnce) =>
+    openSessions(target, {
+      ...deps,
+      plansOnce,
+      connections: deps.connections ?? target.connections,
+      isSyncDelayed: deps.syncAfterMs !== undefined,
+    })
+  const sessions = await open()
+  const get = async (statement: Statement) => (await sessions.read(statement))[0] as Row
+  let isDistributed = false
+  try {
+    isDistributed = await readDistribution(get, target.distributed !== undefined)
+  } catch (error) {
+    await sessions.close()
+    throw error
+  }
+  if (!isDistributed || !deps.plansOnce) return { sessions, isDistributed }
+  // A plan for all values cannot name the servers of a statement that reads several.
+  await sessions.close()
+  return { sessions: await open(false), isDistributed }
+}
+
 const writeDdl =
   (write: Database['write']): MigrationDeps['write'] =>
   (change) =>
     write((tx) => change(tx, (sql) => (tx as PostgresDdl).ddl(sql)))
+
+/** Citus sends a statement to the servers of the shards, but no text of several statements. */
+const writeEach =
+  (write: Database['write']): MigrationDeps['write'] =>
+  (change) =>
+    writeDdl(write)((tx, ddl) =>
+      change(tx, async (text) => {
+        for (const statement of splitStatements(text)) await ddl(statement)
+      }),
+    )
+
+const migrationDeps = (
+  { read }: Sessions,
+  write: Database['write'],
+  isDistributed: boolean,
+): MigrationDeps =>
+  isDistributed
+    ? { write: writeEach(write), read, settings: CITUS_DDL }
+    : { write: writeDdl(write), read }
 
 const LISTS_WAITING_MAX = 1_000
 

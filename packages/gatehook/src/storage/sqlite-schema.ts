@@ -9,6 +9,7 @@ export const dialect: Dialect = {
   serial: 'INTEGER PRIMARY KEY AUTOINCREMENT',
   scoped: { id: 'INTEGER PRIMARY KEY AUTOINCREMENT', key: 'UNIQUE (scope, id)' },
   txid: 'INTEGER NOT NULL DEFAULT 0',
+  distributed: false,
   horizon: '1',
   ownHorizon: '1',
   counterSlots: 1,

@@ -68,7 +68,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   gh_signing_keys: 'local',
   gh_stale_rows: 'scope',
   gh_throttle: 'local',
-  gh_version_notices: 'local',
+  gh_version_notices: 'scope',
   gh_version_usage: 'scope',
   gh_versions: 'local',
   gh_webhook_outcomes: 'scope',

@@ -32,7 +32,27 @@ export async function alignTransactionEpoch(
   const epoch = await tx.get(sql`SELECT gh_txid_epoch() AS epoch`)
   const next = Number(row!.next)
   if (row!.newest === null || row!.newest < next + Number(epoch!.epoch)) return
-  const newEpoch = Number(row!.newest) + MARGIN - next
-  await ddl(`CREATE OR REPLACE FUNCTION gh_txid_epoch() RETURNS BIGINT
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT ${newEpoch}::bigint'`)
+  await ddl(replaceEpoch(Number(row!.newest) + MARGIN - next))
 }
+
+const replaceEpoch = (epoch: number): string => `CREATE OR REPLACE FUNCTION gh_txid_epoch()
+  RETURNS BIGINT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT ${epoch}::bigint'`
+
+/**
+ * Like `alignTransactionEpoch`, where each server has the transaction ids of its shards: a shard
+ * can move to a server whose next id is lower.
+ */
+export async function alignEpochOfServers(
+  tx: Tx,
+  ddl: (sql: string) => Promise<void>,
+): Promise<void> {
+  const ahead = await tx.get(sql`SELECT max(result::bigint) AS ids, gh_txid_epoch() AS epoch
+    FROM run_command_on_shards('gh_events', ${AHEAD})`)
+  if (Number(ahead!.ids) < 0) return
+  await ddl(replaceEpoch(Number(ahead!.epoch) + Number(ahead!.ids) + MARGIN))
+}
+
+/** How far the newest ids of a shard are ahead of the next one of its server. */
+const AHEAD = `SELECT coalesce(max(txid), 0) - gh_txid_epoch()
+    - CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS text) AS bigint)
+  FROM (SELECT txid FROM %s ORDER BY position DESC LIMIT ${LATEST_ROWS}) AS latest`

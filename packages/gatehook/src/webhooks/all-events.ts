@@ -139,6 +139,10 @@ export function allEventRoutes(deps: AllEventsDeps): Route[] {
     implement(operations.list, async (call, _, query) => {
       const { scope, filters } = await readSelection(db, query)
       const order = scope === undefined ? ofAll : ofCustomer
+      if (db.dialect.distributed && scope === undefined && query.delivery_state !== undefined) {
+        const message = 'is not served for all customers of a distributed database: add `customer`'
+        throw parameterFailure('invalid_parameter', 'delivery_state', message)
+      }
       const period = await readPeriod(db, query, order)
       const page = list(call, withDeliveryState(order, query), viewOf(order, render), {
         ...(scope !== undefined && { scope }),
@@ -284,9 +288,11 @@ const DELIVERY_CONDITIONS: Readonly<Record<NonNullable<EventQuery['delivery_stat
   delivered: "d.state = 'delivered'",
   failed: "d.state IN ('failed', 'exhausted')",
   pending: `d.state = 'pending' AND EXISTS
-    (SELECT 1 FROM gh_webhooks w WHERE w.no = d.webhook_no AND w.active = 1)`,
+    (SELECT 1 FROM gh_webhooks w
+       WHERE w.scope = d.scope AND w.no = d.webhook_no AND w.active = 1)`,
   paused: `d.state = 'pending' AND EXISTS
-    (SELECT 1 FROM gh_webhooks w WHERE w.no = d.webhook_no AND w.active = 0)`,
+    (SELECT 1 FROM gh_webhooks w
+       WHERE w.scope = d.scope AND w.no = d.webhook_no AND w.active = 0)`,
 }
 
 /** Returns the events that have a delivery in the state; `examined` are the rows of the list. */

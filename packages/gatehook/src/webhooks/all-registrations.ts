@@ -15,6 +15,7 @@ import {
   type HealthState,
   healthRank,
 } from '../deliveries/outcome-summary.ts'
+import type { EndpointKey } from '../deliveries/ports.ts'
 import type { EventAccess } from '../events/event-access.ts'
 import { patternsOfType } from '../events/event-pattern.ts'
 import type { Route } from '../http/call.ts'
@@ -78,7 +79,8 @@ const view: View = {
   fields: [...columns.map(({ name }) => name), 'customer', 'customer_name', 'mode', 'health'],
   item(row, { fields, links }) {
     const scope = String(row[NUMBER + 1])
-    const health = JSON.stringify({ no: row[NUMBER], state: HEALTH_STATES[row[HEALTH] as number] })
+    const state = HEALTH_STATES[row[HEALTH] as number]
+    const health = JSON.stringify({ no: row[NUMBER], scope: row[NUMBER + 1], state })
     const members: [string, string][] = [
       ...encoders.map(([name, encode], at): [string, string] => [name, encode(row[at]!)]),
       ['customer', scope],
@@ -92,8 +94,7 @@ const view: View = {
   },
 }
 
-interface HealthPlaceholder {
-  readonly no: number
+interface HealthPlaceholder extends EndpointKey {
   readonly state: HealthState
 }
 
@@ -168,26 +169,20 @@ export async function readHealth(
   now: number,
   waitingMax = WAITING_MAX,
 ): Promise<ReadonlyMap<number, HealthJson>> {
-  if (endpoints.length === 0) return new Map()
-  const nos = endpoints.map(({ no }) => no)
-  const [outcomes, waiting] = await Promise.all([
-    store.readOutcomes(db, nos),
-    store.countWaiting(db, nos, waitingMax),
-  ])
-  const outcomesByNo = new Map(outcomes.map((row) => [Number(row.webhook_no), row]))
-  const waitingByNo = new Map(waiting.map((row) => [Number(row.no), row]))
-  return new Map(
-    endpoints.map(({ no, state }) => [
-      no,
-      healthJson(state, outcomesByNo.get(no), waitingByNo.get(no), now),
-    ]),
-  )
+  const healths = endpoints.map(async (endpoint) => {
+    const [outcomes, waiting] = await Promise.all([
+      store.readOutcomes(db, endpoint),
+      store.countWaiting(db, endpoint, waitingMax),
+    ])
+    return [endpoint.no, healthJson(endpoint.state, outcomes, waiting, now)] as const
+  })
+  return new Map(await Promise.all(healths))
 }
 
 function healthJson(
   state: HealthState,
   outcomes: store.OutcomesRow | undefined,
-  waiting: store.WaitingRow | undefined,
+  waiting: store.WaitingRow,
   now: number,
 ): HealthJson {
   const { accepted, failed } = outcomes ? countLastDay(outcomes, now) : { accepted: 0, failed: 0 }

@@ -2,6 +2,7 @@
 import { type AttemptRecord, decodeAttempts } from '../deliveries/delivery.ts'
 import { FAILING_MS } from '../deliveries/endpoint-health.ts'
 import { HEALTH_STATES, markOf, type OutcomeMark } from '../deliveries/outcome-summary.ts'
+import type { EndpointKey } from '../deliveries/ports.ts'
 import { decryptSigningSecret } from '../deliveries/signing-secret.ts'
 import type { Route } from '../http/call.ts'
 import { implement, respond } from '../http/operation.ts'
@@ -34,8 +35,7 @@ interface ReportDeps {
   readonly rules: DeliveryRules
 }
 
-interface ReportedRow extends Row {
-  readonly no: number
+interface ReportedRow extends Row, EndpointKey {
   readonly health: number
   readonly active: number
   readonly disabled_reason: string | null
@@ -43,8 +43,8 @@ interface ReportedRow extends Row {
   readonly parked_until: number | null
 }
 
-const byId = prepareStatement(`SELECT no, health, active, disabled_reason, first_failure_at,
-  parked_until FROM gh_webhooks WHERE id = ? AND deleted_at IS NULL`)
+const byId = prepareStatement(`SELECT no, scope, health, active, disabled_reason,
+  first_failure_at, parked_until FROM gh_webhooks WHERE id = ? AND deleted_at IS NULL`)
 
 interface AttemptJson {
   readonly delivery_id: string
@@ -70,13 +70,13 @@ async function reportEndpoint(deps: ReportDeps, id: string, limit: number) {
   if (!row) throw new Failure('not_found')
   const now = clock.now()
   const state = HEALTH_STATES[row.health]!
-  const [healthByNo, [outcomes], failed, secrets] = await Promise.all([
-    readHealth(db, [{ no: row.no, state }], now, WAITING_MAX),
-    store.readOutcomes(db, [row.no]),
-    store.countFailed(db, row.no),
-    readSecretList(deps, row.no),
+  const [healthByNo, outcomes, failed, secrets] = await Promise.all([
+    readHealth(db, [{ no: row.no, scope: row.scope, state }], now, WAITING_MAX),
+    store.readOutcomes(db, row),
+    store.countFailed(db, row),
+    readSecretList(deps, row),
   ])
-  const attempts = await readAttempts(db, row.no, outcomes?.newest_id, limit)
+  const attempts = await readAttempts(db, row, outcomes?.newest_id, limit)
   const last = attempts.at(-1)
   const isFailing = row.active === 1 && row.first_failure_at !== null
   return {
@@ -102,7 +102,7 @@ async function reportEndpoint(deps: ReportDeps, id: string, limit: number) {
 /** Returns the last attempts of an endpoint, oldest first. */
 async function readAttempts(
   db: Database,
-  no: number,
+  endpoint: EndpointKey,
   newestId: string | undefined,
   limit: number,
 ): Promise<readonly AttemptJson[]> {
@@ -113,7 +113,7 @@ async function readAttempts(
     return count >= limit
   }
   // `~` sorts after every id: before its first attempt, an endpoint has test deliveries only.
-  const rows = await store.readAttempted(db, no, newestId ?? '~', isEnough)
+  const rows = await store.readAttempted(db, endpoint, newestId ?? '~', isEnough)
   const attempts = rows.flatMap((row) =>
     decodeAttempts(row.attempts).map((attempt, index) => attemptJson(row.id, attempt, index)),
   )
@@ -132,9 +132,9 @@ function p95Of(attempts: readonly AttemptJson[]): number | null {
 }
 
 /** Returns the live secrets, newest last, by their last characters. */
-async function readSecretList({ db, clock, vault }: ReportDeps, no: number) {
+async function readSecretList({ db, clock, vault }: ReportDeps, endpoint: EndpointKey) {
   const now = clock.now()
-  const rows = await store.readSecrets(db, no)
+  const rows = await store.readSecrets(db, endpoint)
   return rows
     .filter(({ expires_at }) => expires_at === null || expires_at > now)
     .map(({ no, sealed, created_at, expires_at }) => ({

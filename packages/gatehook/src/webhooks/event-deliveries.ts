@@ -54,7 +54,7 @@ export async function countDeliveries(
       COALESCE(w.active, 1) AS active, COUNT(*) AS total
     FROM (VALUES ${ranges}) AS e
     JOIN gh_deliveries d ON d.scope = e.column1 AND d.id > e.column2 AND d.id < e.column3
-    LEFT JOIN gh_webhooks w ON w.no = d.webhook_no
+    LEFT JOIN gh_webhooks w ON w.scope = d.scope AND w.no = d.webhook_no
     GROUP BY d.scope, d.event_id, d.state, COALESCE(w.active, 1)`)
   for (const row of rows) {
     const key = keyOf({ scope: Number(row.scope), id: row.event_id })
@@ -89,8 +89,9 @@ type JoinedRow = Row &
 const ofEvent = prepareStatement(`SELECT d.scope, d.webhook_no, d.id, d.event_id, d.event_type,
     d.state, d.next_attempt_at, d.created_at, d.attempts, d.version, w.id AS registration_id,
     w.url, w.active, w.deleted_at, w.parked_until, o.breaker, o.breaker_until
-  FROM gh_deliveries d LEFT JOIN gh_webhooks w ON w.no = d.webhook_no
-  LEFT JOIN gh_webhook_outcomes o ON o.webhook_no = d.webhook_no
+  FROM gh_deliveries d
+  LEFT JOIN gh_webhooks w ON w.scope = d.scope AND w.no = d.webhook_no
+  LEFT JOIN gh_webhook_outcomes o ON o.scope = d.scope AND o.webhook_no = d.webhook_no
   WHERE d.scope = ? AND d.id > ? AND d.id < ? ORDER BY d.id`)
 
 /** Reads the deliveries of one event with their attempts, and why the next one is when it is. */

@@ -72,7 +72,7 @@ export async function computeRequests(
 ): Promise<SentRequests> {
   const [body, secretRows] = await Promise.all([
     readBody(db, row.scope, row.id),
-    store.readSecrets(db, row.webhook_no),
+    store.readSecrets(db, { scope: row.scope, no: row.webhook_no }),
   ])
   const secrets = secretRows.flatMap((secret) => decryptSecret(vault, secret))
   const requestedAttempts = attempts.map((attempt, index) => {

@@ -1,7 +1,8 @@
 /** SQL of the health of endpoints, for operators: summaries, waiting deliveries, last attempts. */
 import type { StoredSummary } from '../deliveries/outcome-summary.ts'
+import type { EndpointKey } from '../deliveries/ports.ts'
 import type { Reader, Row } from '../storage/database.ts'
-import { join, prepareStatement, raw, sql } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 
 /** The row of `gh_webhook_outcomes`, which the engine writes. */
 export interface OutcomesRow extends Row, StoredSummary {
@@ -13,7 +14,6 @@ export interface OutcomesRow extends Row, StoredSummary {
 }
 
 export interface WaitingRow {
-  readonly no: number
   /** Pending deliveries, at most the requested number. */
   readonly waiting: number
   /** The creation of the oldest of those that are due first. */
@@ -23,41 +23,47 @@ export interface WaitingRow {
 /** Deliveries examined for `oldest`. */
 const OLDEST_OF = 100
 
-const numbers = (nos: readonly number[]) => join(nos.map((no) => sql`${no}`))
+const outcomes = prepareStatement(`SELECT webhook_no, marks, hours, breaker, breaker_until,
+  in_flight, newest_id FROM gh_webhook_outcomes WHERE scope = ? AND webhook_no = ?`)
 
-export const readOutcomes = (from: Reader, nos: readonly number[]) =>
-  from.all<OutcomesRow>(sql`SELECT webhook_no, marks, hours, breaker, breaker_until, in_flight,
-    newest_id FROM gh_webhook_outcomes WHERE webhook_no IN (${numbers(nos)})`)
+export const readOutcomes = (from: Reader, { scope, no }: EndpointKey) =>
+  from.get<OutcomesRow>(outcomes([scope, no]))
 
-/** Counts the deliveries in the queue, at most `most` of each endpoint. */
-export const countWaiting = (from: Reader, nos: readonly number[], most: number) =>
-  from.all<WaitingRow & Row>(sql`SELECT w.no,
-    (SELECT COUNT(*) FROM (SELECT 1 FROM gh_delivery_queue q
-       WHERE q.webhook_no = w.no LIMIT ${raw(String(most))}) AS pending) AS waiting,
-    (SELECT MIN(d.created_at) FROM (SELECT q.scope, q.id FROM gh_delivery_queue q
-       WHERE q.webhook_no = w.no
-       ORDER BY q.next_attempt_at, q.id LIMIT ${raw(String(OLDEST_OF))}) AS first_due
-     JOIN gh_deliveries d ON d.scope = first_due.scope AND d.id = first_due.id) AS oldest
-    FROM gh_webhooks w WHERE w.no IN (${numbers(nos)})`)
+const waitingOf = (most: number) =>
+  prepareStatement(`SELECT pending.total AS waiting, oldest.created_at AS oldest
+  FROM (SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM gh_delivery_queue
+      WHERE scope = ? AND webhook_no = ? LIMIT ${most}) AS entries) AS pending,
+    (SELECT MIN(d.created_at) AS created_at FROM (SELECT id FROM gh_delivery_queue
+        WHERE scope = ? AND webhook_no = ? ORDER BY next_attempt_at, id LIMIT ${OLDEST_OF}) AS first
+      JOIN gh_deliveries d ON d.scope = ? AND d.id = first.id) AS oldest`)
+
+/** Counts the deliveries of an endpoint in the queue, at most `most`. */
+export async function countWaiting(
+  from: Reader,
+  { scope, no }: EndpointKey,
+  most: number,
+): Promise<WaitingRow> {
+  return (await from.get<WaitingRow & Row>(waitingOf(most)([scope, no, scope, no, scope])))!
+}
 
 /** Failed deliveries that are counted. */
 const FAILED_MAX = 10_000
 const failed = prepareStatement(`SELECT COUNT(*) AS total, MIN(created_at) AS oldest
   FROM (SELECT created_at FROM gh_deliveries
-    WHERE webhook_no = ? AND failed = 1 AND state IN ('failed', 'exhausted')
+    WHERE scope = ? AND webhook_no = ? AND failed = 1 AND state IN ('failed', 'exhausted')
     ORDER BY id DESC LIMIT ${FAILED_MAX}) AS newest`)
 
 /** Counts failed and exhausted deliveries, the newest `FAILED_MAX`, and returns the oldest one. */
 export async function countFailed(
   from: Reader,
-  no: number,
+  { scope, no }: EndpointKey,
 ): Promise<{ readonly total: number; readonly oldest: number | null }> {
-  const row = await from.get(failed([no]))
+  const row = await from.get(failed([scope, no]))
   return { total: Number(row!.total), oldest: row!.oldest }
 }
 
 const secrets = prepareStatement(`SELECT no, sealed, created_at, expires_at
-  FROM gh_webhook_secrets WHERE webhook_no = ? ORDER BY no`)
+  FROM gh_webhook_secrets WHERE scope = ? AND webhook_no = ? ORDER BY no`)
 
 export interface SecretRow {
   readonly no: number
@@ -67,7 +73,8 @@ export interface SecretRow {
 }
 
 /** Reads the secrets of a registration, oldest first, expired ones included. */
-export const readSecrets = (from: Reader, no: number) => from.all<SecretRow & Row>(secrets([no]))
+export const readSecrets = (from: Reader, { scope, no }: EndpointKey) =>
+  from.all<SecretRow & Row>(secrets([scope, no]))
 
 export interface AttemptedRow {
   readonly id: string
@@ -80,7 +87,7 @@ const ATTEMPTED_ROWS = 32
 const EXAMINED_MAX = 512
 const CHARACTERS_MAX = 4 * 1024 * 1024
 const attempted = prepareStatement(`SELECT id, attempts FROM gh_deliveries
-  WHERE webhook_no = ? AND id <= ? ORDER BY id DESC LIMIT ${ATTEMPTED_ROWS}`)
+  WHERE scope = ? AND webhook_no = ? AND id <= ? ORDER BY id DESC LIMIT ${ATTEMPTED_ROWS}`)
 
 /**
  * Reads deliveries with attempts, newest first from `newestId`, until `isEnough` of them or until
@@ -88,7 +95,7 @@ const attempted = prepareStatement(`SELECT id, attempts FROM gh_deliveries
  */
 export async function readAttempted(
   from: Reader,
-  no: number,
+  { scope, no }: EndpointKey,
   newestId: string,
   isEnough: (rows: readonly AttemptedRow[]) => boolean,
 ): Promise<readonly AttemptedRow[]> {
@@ -96,7 +103,7 @@ export async function readAttempted(
   let characters = 0
   let until = newestId
   for (let examined = 0; examined < EXAMINED_MAX; examined += ATTEMPTED_ROWS) {
-    const rows = await from.all<AttemptedRow & Row>(attempted([no, until]))
+    const rows = await from.all<AttemptedRow & Row>(attempted([scope, no, until]))
     for (const row of rows) {
       // The last row of a read is the first one of the next.
       if (row.attempts === null || row.id === deliveries.at(-1)?.id) continue

@@ -53,7 +53,7 @@ eachMigrated('a reader gets every later event of its scope once, in order', asyn
   // For an unknown event the cursor is behind the last older one: here, at the beginning.
   const beginning = (await feed.cursorOf(scope, `evt_0${'0'.repeat(21)}`))!
   await read(beginning, 1)
-  const end = await feed.end()
+  const end = await feed.end(scope)
   for (let n = 2; n <= 230; n++) {
     await db.write(async (tx) => {
       await addEvent(tx, n)
@@ -79,7 +79,7 @@ const postgres = databases.find(({ name }) => name === 'postgres')!
 test('the feed includes the events of a late commit [postgres]', async (t) => {
   const db = await postgres.openMigrated(t)
   const { feed, addEvent, read } = openFeed(db)
-  const end = await feed.end()
+  const end = await feed.end(scope)
   const [inside, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const late = db.write(async (tx) => {
     await addEvent(tx, 1)
@@ -111,7 +111,7 @@ test('the feed includes the events of a clock that was set back [postgres]', asy
   let now = Date.now() + 86_400_000
   const { feed, addEvent } = openFeed(db, { now: () => now, elapsedMs: () => 0 })
   const ahead = await db.write((tx) => addEvent(tx, 1))
-  const [end, cursor] = [await feed.end(), await feed.cursorOf(scope, ahead.id)]
+  const [end, cursor] = [await feed.end(scope), await feed.cursorOf(scope, ahead.id)]
   now = Date.now()
   await db.write((tx) => addEvent(tx, 2))
   assert.equal(await readNext(feed, end), 2)
@@ -143,7 +143,7 @@ test('a transaction in another database does not stop the feed [postgres]', asyn
   await inside.promise
   try {
     await db.write((tx) => addEvent(tx, 1))
-    let cursor = await feed.end()
+    let cursor = await feed.end(scope)
     await db.write((tx) => addEvent(tx, 2))
     const ids: number[] = []
     // One read notices the transaction, and the next one passes it.
@@ -176,7 +176,7 @@ eachMigrated('a batch is bounded in bytes, and reads no object of another type',
   const { db: observed, sizes } = withObjectSizes(db)
   const feed = createFeed(observed, wallClock)
   const { addEvent } = openFeed(db)
-  const end = await feed.end()
+  const end = await feed.end(scope)
   const text = 'x'.repeat(200_000)
   await db.write(async (tx) => {
     for (let n = 0; n < 8; n++) {

@@ -37,7 +37,7 @@ test('a reader resumes behind its event after transaction ids restarted', async 
   const [, second] = [await add(1), await add(2), await add(3)]
   await db.write((tx) => tx.run(sql`UPDATE gh_events SET txid = txid + ${AHEAD}`))
   await migrateEngine(db, { clock: wallClock })
-  const end = await feed.end()
+  const end = await feed.end(scope)
   await add(4)
   assert.deepEqual(await idsAfter((await feed.cursorOf(scope, second.id))!, 2), [3, 4])
   assert.deepEqual(await idsAfter(end, 1), [4])

@@ -133,7 +133,7 @@ each('an interrupted rotation goes on where it was', async (t, kind) => {
       const [scope, id] = [10 + (n % scopes), Buffer.from(`row ${n}`)]
       const ids = recordIdsAt(id, 0, undefined)
       const fingerprint = Buffer.from('print')
-      await claimRecord(tx, kind, { scope, ids, fingerprint, expiresAt: 9e15, now: 0 })
+      await claimRecord(tx, app.db.dialect, { scope, ids, fingerprint, expiresAt: 9e15, now: 0 })
       const row = encryptedResponses.rowOf([scope, id])
       const response = vault.encrypt('idempotency', row, `plain ${n}`)
       storeResponse(tx, scope, id, { response, expiresAt: 9e15, isSecret: false })

@@ -219,7 +219,7 @@ test('an event, a page and the feed are read from at most two partitions', async
   const cursor = (await feed.cursorOf(scope, id))!
   const next = await readRecorded(() => feed.after(scope, cursor))
   assert.ok(next.examined.length <= 3, `feed: ${next.examined}`)
-  const end = await feed.end()
+  const end = await feed.end(scope)
   const last = await readRecorded(() => feed.after(scope, end))
   assert.ok(last.examined.length <= 3, `end of the feed: ${last.examined}`)
   const newest = await readRecorded(() => findNewestEventId(recorded, scope))

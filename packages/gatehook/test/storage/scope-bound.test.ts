@@ -37,8 +37,6 @@ const ROOTS: Readonly<Record<Path, Readonly<Record<string, string>>>> = {
   delivery: {
     gh_deliveries: 'results of several customers, each found by its scope and id',
     gh_delivery_queue: 'due deliveries of all customers by time',
-    gh_webhook_outcomes: 'the summary of a registration by its number',
-    gh_webhook_secrets: 'the secrets of a registration by its number',
     gh_webhooks: 'the registration of a delivery by its number, and those that fail for days',
   },
 }

@@ -4,7 +4,7 @@
  * and no write. Until the table is attached it rejects rows after the boundary, so the boundary is
  * weeks ahead.
  */
-import type { Database, Reader } from '../database.ts'
+import type { Database, Dialect, Reader } from '../database.ts'
 import { prepareStatement } from '../sql.ts'
 import type { RunDdl } from './catalog.ts'
 import { DAY_MS, type Division, nextPeriod } from './periods.ts'
@@ -53,16 +53,23 @@ export const dropCheck = (ddl: RunDdl, table: BoundedTable, name = table.name): 
   ddl(`ALTER TABLE ${name} DROP CONSTRAINT IF EXISTS ${checkName(table)}`)
 
 /** Returns the instant of the highest id, found by the index of scope and id. */
-export async function readNewestMs(reader: Reader, table: BoundedTable): Promise<number> {
+export async function readNewestMs(
+  reader: Reader,
+  { distributed }: Pick<Dialect, 'distributed'>,
+  table: BoundedTable,
+): Promise<number> {
   const { name, column } = table
-  const highest = prepareStatement(`WITH RECURSIVE scopes AS (
+  // Citus walks no scopes from one to the next. The table is `future`: it converts no others.
+  const highest = distributed
+    ? `SELECT ${column} AS id FROM ${name} ORDER BY ${column} DESC LIMIT 1`
+    : `WITH RECURSIVE scopes AS (
       SELECT min(scope) AS scope FROM ${name} UNION ALL
       SELECT (SELECT min(scope) FROM ${name} WHERE scope > scopes.scope) FROM scopes
       WHERE scope IS NOT NULL)
     SELECT newest.id FROM scopes CROSS JOIN LATERAL (SELECT ${column} AS id FROM ${name}
       WHERE scope = scopes.scope ORDER BY ${column} DESC LIMIT 1) AS newest
-    ORDER BY newest.id DESC LIMIT 1`)
-  const row = await reader.get<{ id: string | Uint8Array }>(highest([]))
+    ORDER BY newest.id DESC LIMIT 1`
+  const row = await reader.get<{ id: string | Uint8Array }>(prepareStatement(highest)([]))
   return row ? table.timeOf(row.id) : 0
 }
 
@@ -93,7 +100,7 @@ export async function validateBoundary(
 
 /** Rows of a clock that ran ahead move the boundary. */
 async function addCheck(db: Database, table: BoundedTable, nowMs: number): Promise<void> {
-  const newestMs = await readNewestMs(db, table)
+  const newestMs = await readNewestMs(db, db.dialect, table)
   const boundaryMs = nextPeriod(table, Math.max(nowMs, newestMs) + AHEAD_MS)
   const { name, column, from } = table
   const lower = from === undefined ? '' : `${column} >= '${from}' AND `

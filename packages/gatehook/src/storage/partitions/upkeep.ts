@@ -74,7 +74,7 @@ export async function extendPartitions(
       const partitions = await readPartitions(tx, table)
       if (!isMissing(partitions)) return
       const fromMs = startOfFuture(table, partitions)
-      const closedMs = await closeFuture(tx, ddl, table, { fromMs, toMs: nowMs })
+      const closedMs = await closeFuture({ db, tx, ddl }, table, { fromMs, toMs: nowMs })
       if (closedMs !== undefined) await createPeriods(ddl, table, closedMs, nowMs)
     },
     undefined,
@@ -98,7 +98,7 @@ async function examineFuture(
   const future = { ...table, name, from: partition?.from }
   const size = await db.get<{ bytes: number | null }>(sizeOf([future.name]))
   if (Number(size?.bytes) <= scanBytes || (await isMoving(db))) return
-  if ((await readNewestMs(db, future)) > nextPeriod(table, nowMs)) return
+  if ((await readNewestMs(db, db.dialect, future)) > nextPeriod(table, nowMs)) return
   await validateBoundary(db, future, { nowMs })
 }
 
@@ -108,8 +108,7 @@ async function examineFuture(
  * missing; undefined if a row is so far ahead that `future` stays.
  */
 async function closeFuture(
-  tx: Tx,
-  ddl: RunDdl,
+  { db, tx, ddl }: { readonly db: Database; readonly tx: Tx; readonly ddl: RunDdl },
   table: TimeTable,
   { fromMs, toMs }: Period,
 ): Promise<number | undefined> {
@@ -120,7 +119,7 @@ async function closeFuture(
   }
   await ddl(`SET LOCAL statement_timeout = ${ATTACH_MS}`)
   const boundary = await readBoundary(tx, future)
-  const newestMs = boundary === undefined ? await readNewestMs(tx, future) : 0
+  const newestMs = boundary === undefined ? await readNewestMs(tx, db.dialect, future) : 0
   if (newestMs > nextPeriod(table, toMs)) return undefined
   const endMs = boundary ? table.timeOf(boundary) : nextPeriod(table, Math.max(newestMs, toMs) + 1)
   const name = partitionName(table.name, { fromMs, toMs: endMs })
