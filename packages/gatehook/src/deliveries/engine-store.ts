@@ -13,13 +13,7 @@ import type { Scope } from '../kernel/principal.ts'
 import { DecryptionError, type Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Row, Statement, Tx, Value } from '../storage/database.ts'
 import { createSharedReads } from '../storage/shared-reads.ts'
-import {
-  type PreparedStatement,
-  prepareStatement,
-  prepareUpsert,
-  type Sql,
-  sql,
-} from '../storage/sql.ts'
+import { type PreparedStatement, prepareStatement, type Sql, sql } from '../storage/sql.ts'
 import { parseDeliveryRate } from './delivery-rate.ts'
 import { dueStore } from './due-store.ts'
 import { FAILING_MS, FAILURES_APART_MS } from './endpoint-health.ts'
@@ -134,17 +128,24 @@ const summaryOf = prepareStatement(
 )
 /** Summaries written by one statement; the rest are written one by one. */
 const SUMMARIES_AT_ONCE = 20
-const upsertSummaries = (count: number) =>
-  prepareUpsert(`INSERT INTO gh_webhook_outcomes (scope, webhook_no, marks, hours, breaker,
+const upsertSummaries = (count: number, key: string) =>
+  prepareStatement(`INSERT INTO gh_webhook_outcomes (scope, webhook_no, marks, hours, breaker,
     breaker_until, in_flight, newest_id, updated_at)
   VALUES ${Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}
-  ON CONFLICT (scope, webhook_no) DO UPDATE SET marks = excluded.marks, hours = excluded.hours,
+  ON CONFLICT (${key}) DO UPDATE SET marks = excluded.marks, hours = excluded.hours,
     breaker = excluded.breaker, breaker_until = excluded.breaker_until,
     in_flight = excluded.in_flight, updated_at = excluded.updated_at,
     newest_id = CASE WHEN excluded.newest_id > gh_webhook_outcomes.newest_id
       THEN excluded.newest_id ELSE gh_webhook_outcomes.newest_id END`)
-const upsertSummary = upsertSummaries(1)
-const upsertManySummaries = upsertSummaries(SUMMARIES_AT_ONCE)
+const summaryStatementsFor = (key: string) => ({
+  single: upsertSummaries(1, key),
+  many: upsertSummaries(SUMMARIES_AT_ONCE, key),
+})
+/** Each server of a distributed table verifies a key with the scope. */
+const upserts = {
+  whole: summaryStatementsFor('webhook_no'),
+  distributed: summaryStatementsFor('scope, webhook_no'),
+}
 /** An endpoint that was disabled meanwhile stays off. */
 const updateState = prepareStatement(
   'UPDATE gh_webhooks SET health = ? WHERE scope = ? AND no = ? AND active = 1',
@@ -159,6 +160,7 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
   // The reads of one window, and of windows that are filled together, are one round trip.
   const reads = createSharedReads(db)
   const rows = rowStatements(db.dialect.distributed)
+  const upsert = db.dialect.distributed ? upserts.distributed : upserts.whole
   return {
     ...dueStore(db),
     readRegistration: createRegistrationReader(deps, reads),
@@ -172,7 +174,7 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
       await db.write(async (tx) => {
         for (const statement of resultStatements(results)) tx.runLater(statement)
         for (const update of health) tx.runLater(healthStatement(update))
-        for (const statement of summaryStatements(summaries)) tx.runLater(statement)
+        for (const statement of summaryStatements(summaries, upsert)) tx.runLater(statement)
       })
     },
     async disableRegistration(no, reason, url) {
@@ -186,7 +188,10 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
   }
 }
 
-function summaryStatements(summaries: readonly SummaryUpdate[]): Statement[] {
+function summaryStatements(
+  summaries: readonly SummaryUpdate[],
+  upsert: ReturnType<typeof summaryStatementsFor>,
+): Statement[] {
   const statements: Statement[] = []
   for (const { no, scope, health } of summaries) {
     if (health !== undefined) statements.push(updateState([healthRank(health), scope, no]))
@@ -194,9 +199,9 @@ function summaryStatements(summaries: readonly SummaryUpdate[]): Statement[] {
   const many = summaries.length - (summaries.length % SUMMARIES_AT_ONCE)
   for (let from = 0; from < many; from += SUMMARIES_AT_ONCE) {
     const values = summaries.slice(from, from + SUMMARIES_AT_ONCE).flatMap(summaryValues)
-    statements.push(upsertManySummaries(values))
+    statements.push(upsert.many(values))
   }
-  for (const update of summaries.slice(many)) statements.push(upsertSummary(summaryValues(update)))
+  for (const update of summaries.slice(many)) statements.push(upsert.single(summaryValues(update)))
   return statements
 }
 

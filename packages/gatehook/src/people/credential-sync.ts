@@ -90,7 +90,9 @@ export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
     },
     async remove(tx, target) {
       const { scope, id, actor = ENGINE } = target
-      if ((await store.removeCredential(tx, resource, id)) === 0) return
+      // A sign-in that has read the credential commits its session first.
+      if (!(await store.lockCredential(tx, resource, id))) return
+      await store.removeCredential(tx, resource, id)
       await tokens.revokeSessionsOfPerson(tx, scope, String(id))
       await recordAudit(tx, { actor, action: 'person.remove', target: String(id) }, deps)
       tx.afterCommit(() => evict(id))

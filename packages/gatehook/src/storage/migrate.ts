@@ -50,6 +50,7 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
   const { int, text } = db.dialect.types
   const columns = (await db.columns('gh_migrations')).map(({ name }) => name)
   let applied: Migration[] = []
+  let isNew = false
   await db.migrate(async (tx, ddl) => {
     await ddl(`CREATE TABLE IF NOT EXISTS gh_migrations (number ${int} NOT NULL PRIMARY KEY,
       name ${text} NOT NULL, applied_at ${int} NOT NULL, checksum ${text}, additive ${int})`)
@@ -67,14 +68,16 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
     await addChecksums(tx, available, recordedMigrations)
     if (db.name === 'postgres' && isComplete(available)) {
       if (applied.length > 0) await partitionEmptyTables(tx, ddl, deps.clock.now())
-      const isNew = recordedMigrations.length === 0
-      if (db.dialect.distributed) {
-        if (applied.length > 0) await distributeEngine(tx, ddl)
-        if (!isNew) await alignEpochOfServers(tx, ddl)
-      } else await alignTransactionEpoch(tx, ddl)
+      isNew = recordedMigrations.length === 0
+      if (!db.dialect.distributed) await alignTransactionEpoch(tx, ddl)
+      else if (applied.length > 0) await distributeEngine(tx, ddl)
       await storeTimeline(tx, ddl)
     }
   }, deps.onWait)
+  // It reads the shards by other connections, for which tables of a migration would be locked.
+  if (isComplete(available) && db.dialect.distributed && !isNew) {
+    await db.migrate(alignEpochOfServers, deps.onWait)
+  }
   // A distributed database has no rows of releases that wrote less.
   if (isComplete(available) && !db.dialect.distributed) {
     await fillScopes(db)

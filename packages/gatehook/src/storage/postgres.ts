@@ -201,7 +201,9 @@ const writeEach =
   (change) =>
     writeDdl(write)((tx, ddl) =>
       change(tx, async (text) => {
-        for (const statement of splitStatements(text)) await ddl(statement)
+        const statements = splitStatements(text)
+        // A single one stays as it is: splitting normalizes the white space of literals too.
+        for (const statement of statements.length > 1 ? statements : [text]) await ddl(statement)
       }),
     )
 

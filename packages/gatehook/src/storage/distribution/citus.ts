@@ -39,6 +39,8 @@ const CREATE_HORIZON = `CREATE OR REPLACE FUNCTION ${SERVER_HORIZON} RETURNS BIG
 /** Distributes the tables of the engine that are not distributed yet. */
 export async function distributeEngine(tx: Tx, ddl: RunDdl): Promise<void> {
   const names = (await tx.all<{ name: string }>(present([]))).map(({ name }) => name)
+  if (names.includes('gh_events'))
+    await ddl('ALTER TABLE gh_events ALTER COLUMN txid SET DEFAULT 0')
   for (const name of names) await distribute(tx, ddl, name, tableKinds[name] ?? 'local')
   if (!names.includes('gh_deliveries')) return
   await createShardTriggers(ddl)
@@ -75,10 +77,14 @@ const keysWithoutScope = prepareStatement(`SELECT c.relname AS name, i.indisprim
     (SELECT 1 FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attname = 'scope'
      AND a.attnum = ANY (i.indkey))`)
 
-/** Each server verifies the keys of its own rows, so a key contains the scope. */
+/**
+ * Each server verifies the keys of its own rows, so a key contains the scope. Statements that do
+ * not name it, such as that of a session by its id, use an index of the former columns.
+ */
 async function addScopeToKeys(tx: Tx, ddl: RunDdl, table: string): Promise<void> {
   for (const { name, is_primary, definition } of await tx.all(keysWithoutScope([table]))) {
     const columns = /\(([^()]*)\)/.exec(definition)![1]
+    await ddl(`CREATE INDEX ${name}_former ON ${table} (${columns})`)
     if (is_primary) {
       await ddl(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`)
       await ddl(`ALTER TABLE ${table} ALTER COLUMN scope SET NOT NULL`)

@@ -38,11 +38,12 @@ const triggers = [
     body: `${REMOVE}; RETURN NULL;`,
     event: `AFTER DELETE ON gh_deliveries FOR EACH ROW WHEN (OLD.state = 'pending')`,
   },
-  // A feed is read on the server of its scope, so its transactions are those of that server.
+  // A feed is read on the server of its scope, so its transactions are those of that server. Moved
+  // events have those of their source.
   {
     name: 'gh_event_txid',
     body: `NEW.txid := pg_current_xact_id()::text::bigint + gh_txid_epoch(); RETURN NEW;`,
-    event: 'BEFORE INSERT ON gh_events FOR EACH ROW',
+    event: 'BEFORE INSERT ON gh_events FOR EACH ROW WHEN (NEW.txid = 0)',
   },
 ] as const
 
