@@ -2,10 +2,8 @@
  * Databases on a cluster of Citus, if `GATEHOOK_TEST_CITUS` has the URLs of its servers, separated
  * by commas, the coordinator first. The tests of PostgreSQL then use distributed tables.
  */
-import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
-import { migrateEngine } from '../../packages/gatehook/src/storage/migrate.ts'
-import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
 import { asAdmin, createDatabase, dropDatabase, withName } from './postgres.ts'
+import { migrate } from './templates.ts'
 
 const servers = process.env.GATEHOOK_TEST_CITUS?.split(',')
 
@@ -27,10 +25,7 @@ export async function createDistributedDatabase(): Promise<string> {
     const add = `SELECT citus_add_node(${hostOf(worker)})`
     await asAdmin(url, `SET citus.enable_alter_role_propagation = off; ${add}`)
   }
-  const { pino } = await import('pino')
-  const db = await openDatabase({ url, distributed: 'citus' }, { log: pino({ level: 'silent' }) })
-  await migrateEngine(db, { clock: wallClock })
-  await db.close()
+  await migrate({ url, distributed: 'citus' })
   return url
 }
 

@@ -2,12 +2,14 @@
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
+import type { DatabaseTarget } from '../../packages/gatehook/src/kernel/database-target.ts'
 import { migrateEngine } from '../../packages/gatehook/src/storage/migrate.ts'
 import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
 import { createDatabase } from './postgres.ts'
 
-async function migrate(url: string): Promise<void> {
-  const db = await openDatabase(url, { log: pino({ level: 'silent' }) })
+/** Creates the engine's tables. */
+export async function migrate(target: string | DatabaseTarget): Promise<void> {
+  const db = await openDatabase(target, { log: pino({ level: 'silent' }) })
   await migrateEngine(db, { clock: wallClock })
   await db.close()
 }

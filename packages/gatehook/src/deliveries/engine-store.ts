@@ -54,7 +54,7 @@ const registrationOfScope = prepareStatement(`${selectRegistration} AND w.scope 
 const secretsOf = prepareStatement(`SELECT no, sealed, expires_at FROM gh_webhook_secrets
   WHERE scope = ? AND webhook_no = ? ORDER BY no`)
 
-/** Reads the queue alone; `dueRows` then reads the rows that are not in memory. */
+/** Reads the queue alone; `byIds` then reads the rows that are not in memory. */
 const pendingIds = prepareStatement(`SELECT id, next_attempt_at FROM gh_delivery_queue
   WHERE scope = ? AND webhook_no = ? ORDER BY next_attempt_at, id LIMIT ?`)
 

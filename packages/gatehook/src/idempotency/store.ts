@@ -95,7 +95,8 @@ export async function claimRecord(
   if (!hasDays) return (await tx.run(claim([...row, now]))) > 0
   if (lockKeys && name === 'postgres') tx.runLater(lock(lockKeys))
   if (distributed) {
-    // Citus runs no INSERT of a SELECT with a parameter after ON CONFLICT. The lock is held.
+    // Citus runs no INSERT of a SELECT with a parameter after ON CONFLICT. Where
+    // another day can be claimed meanwhile, the lock above precedes both statements.
     if (await tx.get(findOther([scope, ...others, now]))) return false
     return (await tx.run(claim([...row, now]))) > 0
   }

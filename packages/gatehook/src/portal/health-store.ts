@@ -1,5 +1,6 @@
 /** SQL of the health of an integration: its endpoints, and the names of its callers. */
 import { ADMIN_SCOPE } from '../access/administration.ts'
+import type { EndpointKey } from '../deliveries/ports.ts'
 import type { Reader, Row } from '../storage/database.ts'
 import { join, prepareStatement, sql } from '../storage/sql.ts'
 
@@ -35,11 +36,7 @@ const failed = prepareStatement(`SELECT COUNT(*) AS total
   WHERE state IN ('failed', 'exhausted')`)
 
 /** Counts failed and exhausted deliveries among the newest of an endpoint. */
-export async function countFailed(
-  from: Reader,
-  scope: number,
-  { no }: Pick<EndpointRow, 'no'>,
-): Promise<number> {
+export async function countFailed(from: Reader, { scope, no }: EndpointKey): Promise<number> {
   return Number((await from.get(failed([scope, no])))!.total)
 }
 

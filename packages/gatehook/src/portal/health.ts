@@ -191,7 +191,7 @@ async function readEndpoints(
   }))
   const [healthByNo, failedCounts] = await Promise.all([
     readHealth(db, endpoints, clock.now()),
-    Promise.all(registrations.map((row) => store.countFailed(db, scope, row))),
+    Promise.all(endpoints.map((endpoint) => store.countFailed(db, endpoint))),
   ])
   return registrations.map((row, index) => {
     const { state, accepted_24h, waiting, last60 } = healthByNo.get(row.no)!

@@ -9,6 +9,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Promotion, Statement, Tx } from './database.ts'
 import { StandbyError } from './postgres-errors.ts'
 import type { PostgresHosts } from './postgres-hosts.ts'
+import { replaceEpoch } from './transaction-epoch.ts'
 
 /** Ids that the old primary may have assigned in the commits that were lost. */
 const ID_SKIP = 1_000_000
@@ -178,9 +179,6 @@ async function skipIds(client: Session, timeline: number): Promise<void> {
     throw error
   }
 }
-
-const replaceEpoch = (epoch: number): string => `CREATE OR REPLACE FUNCTION gh_txid_epoch()
-  RETURNS BIGINT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT ${epoch}::bigint'`
 
 const DESCRIBE = `SELECT system_identifier::text AS system, ${TIMELINE} AS timeline
   FROM pg_control_system()`

@@ -35,7 +35,8 @@ export async function alignTransactionEpoch(
   await ddl(replaceEpoch(Number(row!.newest) + MARGIN - next))
 }
 
-const replaceEpoch = (epoch: number): string => `CREATE OR REPLACE FUNCTION gh_txid_epoch()
+/** Returns the statement that replaces the epoch. */
+export const replaceEpoch = (epoch: number): string => `CREATE OR REPLACE FUNCTION gh_txid_epoch()
   RETURNS BIGINT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT ${epoch}::bigint'`
 
 /**

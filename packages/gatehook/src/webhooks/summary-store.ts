@@ -29,10 +29,9 @@ const outcomes = prepareStatement(`SELECT webhook_no, marks, hours, breaker, bre
 export const readOutcomes = (from: Reader, { scope, no }: EndpointKey) =>
   from.get<OutcomesRow>(outcomes([scope, no]))
 
-const waitingOf = (most: number) =>
-  prepareStatement(`SELECT pending.total AS waiting, oldest.created_at AS oldest
+const waitingOf = prepareStatement(`SELECT pending.total AS waiting, oldest.created_at AS oldest
   FROM (SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM gh_delivery_queue
-      WHERE scope = ? AND webhook_no = ? LIMIT ${most}) AS entries) AS pending,
+      WHERE scope = ? AND webhook_no = ? LIMIT ?) AS entries) AS pending,
     (SELECT MIN(d.created_at) AS created_at FROM (SELECT id FROM gh_delivery_queue
         WHERE scope = ? AND webhook_no = ? ORDER BY next_attempt_at, id LIMIT ${OLDEST_OF}) AS first
       JOIN gh_deliveries d ON d.scope = ? AND d.id = first.id) AS oldest`)
@@ -43,7 +42,7 @@ export async function countWaiting(
   { scope, no }: EndpointKey,
   most: number,
 ): Promise<WaitingRow> {
-  return (await from.get<WaitingRow & Row>(waitingOf(most)([scope, no, scope, no, scope])))!
+  return (await from.get<WaitingRow & Row>(waitingOf([scope, no, most, scope, no, scope])))!
 }
 
 /** Failed deliveries that are counted. */
