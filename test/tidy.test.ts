@@ -150,6 +150,14 @@ test('one file each uses the outside world', () => {
   }
 })
 
+test('a test removes no folder before what writes in it has ended', () => {
+  const early = typescript
+    .filter((path) => /^(test|packages\/\w+\/test)\//.test(path))
+    .filter((path) => /\bafter\(\(\) => rm/.test(read(path)))
+  // The first hooks run first; `emptyFolder` of test/rig/cleanup.ts removes its folder last.
+  assert.deepEqual(early, [])
+})
+
 test('source does not depend on whether a test runs', () => {
   for (const path of sources.filter((name) => !name.endsWith('.test.ts'))) {
     const condition = /NODE_ENV|NODE_TEST|\b(is|in|under)_?test(ing)?\b/i

@@ -4,11 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page, Response } from 'playwright-core'
@@ -56,8 +53,6 @@ export interface Stage {
 
 /** Starts the fixture for the tests of a file, and stops it after the last one. */
 export async function openStage(): Promise<Stage> {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehook-browser-'))
-  after(() => rm(folder, { recursive: true, force: true }))
   const { url, admin } = await startService({ after }, SERVICE, [], {
     GATEHOOK_RATE_LIMIT: '0',
     GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',

@@ -1,11 +1,10 @@
 /** §2.8: short runs of a restore and a move under load; `npm run chaos` is the long run. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
+import { emptyFolder } from '../rig/cleanup.ts'
 import { freshUrl } from '../rig/databases.ts'
 import { moveUnderLoad, restoreUnderLoad } from './relocate.ts'
 
@@ -13,8 +12,7 @@ const sizes = { seed: 11, events: 600, registrations: 2 }
 const newKey = () => generateApiKey(systemRandom(), 'live')
 
 test('a backup under load has every event that was acknowledged before it', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehook-relocate-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = emptyFolder(t)
   const [source, target] = ['a', 'b'].map((name) => `sqlite:${join(folder, name, 'gatehook.db')}`)
   const options = { source: source!, target: target!, key: newKey(), ...sizes }
   const result = await restoreUnderLoad(options, folder)

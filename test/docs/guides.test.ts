@@ -8,7 +8,8 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { cleanEnv, freshFolder, gatehook, startService } from './process.ts'
+import { emptyFolder } from '../rig/cleanup.ts'
+import { cleanEnv, gatehook, startService } from './process.ts'
 import { checkStep, runSteps } from './shell.ts'
 import { filesOf, stepsOf } from './snippets.ts'
 
@@ -41,7 +42,7 @@ test('README.md: the curl commands return the responses of the page', async (t) 
 })
 
 test('README.md: the declaration is valid', async (t) => {
-  const folder = await freshFolder(t)
+  const folder = emptyFolder(t)
   writeFiles(folder, read('README.md'))
   const document = JSON.parse(await gatehook('openapi', '--dir', folder))
   assert.equal(typeof document.paths['/api/v1/books'], 'object')
@@ -56,7 +57,7 @@ test('docs/guides/people.md: the curl commands return the responses of the page'
 })
 
 test('docs/guides/bulk.md: its service returns the responses of the page', async (t) => {
-  const folder = join(await freshFolder(t), 'bulk')
+  const folder = join(emptyFolder(t), 'bulk')
   await gatehook('init', folder, '--no-pack')
   writeFiles(folder, read('docs/guides/bulk.md'))
   const scopes = ['parts:read', 'parts:write', 'webhooks:read']
@@ -64,7 +65,7 @@ test('docs/guides/bulk.md: its service returns the responses of the page', async
 })
 
 test('docs/guides/deleted-rows.md: its service returns the responses of the page', async (t) => {
-  const folder = join(await freshFolder(t), 'deleted')
+  const folder = join(emptyFolder(t), 'deleted')
   await gatehook('init', folder, '--no-pack')
   writeFiles(folder, read('docs/guides/deleted-rows.md'))
   const scopes = ['pages:read', 'pages:write', 'pages:restore']
@@ -72,7 +73,7 @@ test('docs/guides/deleted-rows.md: its service returns the responses of the page
 })
 
 test('docs/guides/limits.md: its service returns the responses of the page', async (t) => {
-  const folder = join(await freshFolder(t), 'limits')
+  const folder = join(emptyFolder(t), 'limits')
   await gatehook('init', folder, '--no-pack')
   writeFiles(folder, read('docs/guides/limits.md'))
   const scopes = ['sales:read', 'sales:write', 'events:write']
@@ -81,7 +82,7 @@ test('docs/guides/limits.md: its service returns the responses of the page', asy
 
 for (const page of ['docs/guides/testing.md', 'docs/guides/own-code.md']) {
   test(`${page}: its tests pass`, async (t) => {
-    const folder = await freshFolder(t)
+    const folder = emptyFolder(t)
     writeFiles(folder, read(page))
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     mkdirSync(join(folder, 'node_modules'))
@@ -94,7 +95,7 @@ for (const page of ['docs/guides/testing.md', 'docs/guides/own-code.md']) {
 }
 
 test('docs/guides/first-api.md: its project returns the responses of the page', async (t) => {
-  const folder = join(await freshFolder(t), 'my-api')
+  const folder = join(emptyFolder(t), 'my-api')
   await gatehook('init', folder, '--no-pack')
   writeFiles(folder, read('docs/guides/first-api.md'))
   const scopes = ['books:read', 'books:write', 'events:read']

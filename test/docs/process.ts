@@ -1,25 +1,15 @@
 /** Starts the real program on a new SQLite file, for tests that follow a page. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
+import { type CleanupScope, emptyFolder, onEnd } from '../rig/cleanup.ts'
 
 const MAIN = fileURLToPath(new URL('../../packages/gatehook/bin/gatehook.cjs', import.meta.url))
-
-/** A test, or a file of tests. */
-type CleanupScope = { after(cleanup: () => Promise<void>): void }
-
-export async function freshFolder(t: CleanupScope): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehook-docs-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** Returns the environment without the options of the program. */
 export const cleanEnv = (): NodeJS.ProcessEnv =>
@@ -57,7 +47,7 @@ export async function startService(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> {
   const admin = generateApiKey(systemRandom(), 'live')
-  const database = `sqlite:${join(await freshFolder(t), 'gatehook.db')}`
+  const database = `sqlite:${join(emptyFolder(t), 'gatehook.db')}`
   const child = spawn(process.execPath, [MAIN, 'start', folder, '--port', '0'], {
     env: {
       ...cleanEnv(),
@@ -70,9 +60,9 @@ export async function startService(
   // A file that fails before its first test runs no hooks.
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
-  t.after(async () => {
+  onEnd(t, async () => {
     process.off('exit', kill)
-    if (child.exitCode !== null) return
+    if (child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGTERM')
     await once(child, 'exit')
   })

@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { cleanEnv, freshFolder } from './process.ts'
+import { emptyFolder } from '../rig/cleanup.ts'
+import { cleanEnv } from './process.ts'
 import { differences, documentedStatus, type Step } from './snippets.ts'
 
 /**
@@ -32,7 +33,7 @@ export async function runSteps(
   steps: readonly Step[],
   variables: Readonly<Record<string, string>>,
 ): Promise<ShellResponse[][]> {
-  const out = await freshFolder(t)
+  const out = emptyFolder(t)
   const script = PRELUDE + steps.map((step) => `${step.script}\nmark\n`).join('')
   const env = { ...cleanEnv(), OUT: out, ...variables }
   await promisify(execFile)('bash', ['-c', script], { env })

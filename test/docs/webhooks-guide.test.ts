@@ -11,7 +11,8 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { sign } from '../../packages/receiver/src/receiver.ts'
-import { cleanEnv, freshFolder, startService } from './process.ts'
+import { emptyFolder, onEnd } from '../rig/cleanup.ts'
+import { cleanEnv, startService } from './process.ts'
 import { checkStep, runSteps } from './shell.ts'
 import { filesOf, stepsOf } from './snippets.ts'
 
@@ -23,7 +24,7 @@ const scopes = [
 
 /** Writes the files of the page into a folder that has `gatehook-receiver`. */
 async function project(t: TestContext): Promise<string> {
-  const folder = await freshFolder(t)
+  const folder = emptyFolder(t)
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   for (const { path, text } of filesOf(page)) writeFileSync(join(folder, path), text)
   return folder
@@ -75,7 +76,7 @@ test('docs/guides/webhooks.md: the receiver gets the events of the commands', as
     GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1',
   })
   const first = await startReceiver(folder, { PORT: '0' })
-  t.after(first.stop)
+  onEnd(t, first.stop)
   const variables = { URL: url, KEY: key, HOOK: `http://127.0.0.1:${first.port}` }
   const steps = stepsOf(page)
   const stepsToRegister = steps.findIndex(({ json }) => Object.hasOwn(json ?? {}, 'secret')) + 1
@@ -88,7 +89,7 @@ test('docs/guides/webhooks.md: the receiver gets the events of the commands', as
   await first.stop()
   const env = { PORT: String(first.port), WEBHOOK_SECRETS: secret }
   const second = await startReceiver(folder, env)
-  t.after(second.stop)
+  onEnd(t, second.stop)
   const after = steps.slice(stepsToRegister)
   const laterResponses = await runSteps(t, after, { ...variables, ID: id })
   for (const [at, step] of after.entries()) checkStep(step, laterResponses[at]!)

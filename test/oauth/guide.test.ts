@@ -8,7 +8,8 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { cleanEnv, freshFolder, startService } from '../docs/process.ts'
+import { cleanEnv, startService } from '../docs/process.ts'
+import { emptyFolder } from '../rig/cleanup.ts'
 import { authorizeInBrowser } from './browser.ts'
 
 const run = promisify(execFile)
@@ -28,7 +29,7 @@ test('the commands of the guide lead from a client to a refreshed token', async 
   assert.match(blocks[0]!, /^URL=/)
   const codeBlock = blocks.findIndex((text) => text.trim() === CODE_BLOCK)
   assert(codeBlock > 0, 'the block that needs a browser exists')
-  const folder = await freshFolder(t)
+  const folder = emptyFolder(t)
   const database = { GATEHOOK_DATABASE_URL: `sqlite:${folder}/gatehook.db` }
   const serviceEnv = { ...database, GATEHOOK_SECRET_KEY: 'a secret that both processes know' }
   const { url } = await startService(t, SERVICE, [], serviceEnv)

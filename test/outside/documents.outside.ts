@@ -6,12 +6,12 @@
  * and Python.
  */
 import assert from 'node:assert/strict'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { marketplace } from '../../packages/gatehook/examples/marketplace/service.ts'
 import type { Service } from '../../packages/gatehook/src/resources/service.ts'
+import { emptyFolder } from '../rig/cleanup.ts'
 import { openService } from '../rig/service.ts'
 import { environment, npm, output } from './stage.ts'
 import { workshop } from './workshop.ts'
@@ -23,7 +23,7 @@ const SCORE_MIN = 90
 const CASES_MIN = 5_000
 const EXAMPLE_CASES_MIN = 500
 
-let folder: string
+const folder = emptyFolder({ after })
 const env = environment(NODE, { REDOCLY_TELEMETRY: 'off', CI: 'true' })
 const tool = (name: string, ...args: string[]) =>
   output(folder, env, join(folder, 'node_modules/.bin', name), ...args)
@@ -32,13 +32,11 @@ const python = (name: string, ...args: string[]) =>
 const fileOf = (name: string): string => join(folder, `${name}.json`)
 
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'gatehook-documents-'))
   cpSync(join(import.meta.dirname, 'documents'), folder, { recursive: true })
   await npm(folder, NODE, 'install')
   await output(folder, env, 'python3', '-m', 'venv', 'venv')
   await python('pip', 'install', '--quiet', '--requirement', 'requirements.txt')
 })
-after(() => rmSync(folder, { recursive: true, force: true }))
 
 interface RunningService {
   readonly url: string

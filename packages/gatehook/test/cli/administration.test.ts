@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { emptyFolder, gatehook, jsonOf, serving } from './process.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { gatehook, jsonOf, serving } from './process.ts'
 
 test('customers are created, suspended and resumed', async (t) => {
   const place = { cwd: emptyFolder(t) }

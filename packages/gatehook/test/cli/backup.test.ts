@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { clientSentence } from '../../src/cli/postgres-tools.ts'
 import { createProgress, progressLine } from '../../src/cli/progress.ts'
 import { backupSqlite, restoreSqlite } from '../../src/storage/sqlite-backup.ts'
-import { emptyFolder, gatehook, jsonOf, serving } from './process.ts'
+import { gatehook, jsonOf, serving } from './process.ts'
 
 const stamp = { createdAt: '2027-01-31T00:00:00.000Z', release: '0.1.0' }
 const user = (n: number) => ({ name: `User ${n}`, email: `user${n}@example.com` })

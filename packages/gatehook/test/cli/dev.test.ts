@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { emptyFolder, gatehook, launched } from './process.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { gatehook, launched } from './process.ts'
 
 const service = (name: string) => `import { f, resource, service } from 'gatehook'
 const things = resource('things', {

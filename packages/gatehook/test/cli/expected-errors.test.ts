@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { emptyFolder, gatehook, type ProcessResult } from './process.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { gatehook, type ProcessResult } from './process.ts'
 
 function assertSentence(
   { exit, stdout, stderr }: ProcessResult,

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
-import { emptyFolder, gatehook, jsonOf } from './process.ts'
+import { gatehook, jsonOf } from './process.ts'
 
 const SERVICE = `import { f, resource, service } from 'gatehook'
 const declare = (name, batch) => resource(name, {

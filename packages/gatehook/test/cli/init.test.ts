@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { emptyFolder, gatehook, serving } from './process.ts'
+import { gatehook, serving } from './process.ts'
 
 const ENGINE = fileURLToPath(new URL('../..', import.meta.url))
 

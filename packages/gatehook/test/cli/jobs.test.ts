@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { insertJob } from '../../src/jobs/store.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { emptyFolder, gatehook, jsonOf } from './process.ts'
+import { gatehook, jsonOf } from './process.ts'
 
 test('a failed job is in the list and can be retried', async (t) => {
   const cwd = emptyFolder(t)

@@ -5,8 +5,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { nodeReceiver } from '../../../receiver/src/node.ts'
-import { emptyFolder, gatehook, jsonOf, launched, type Place, serving } from './process.ts'
+import { gatehook, jsonOf, launched, type Place, serving } from './process.ts'
 
 interface Received {
   readonly id: string

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { emptyFolder, gatehook } from './process.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { gatehook } from './process.ts'
 
 test('a move and its undoing are audited; the URL may come from the environment', async (t) => {
   const cwd = emptyFolder(t)

@@ -1,12 +1,12 @@
 /** Runs the command line in processes: one that ends, or one that serves until it is stopped. */
 import { type ChildProcess, type ChildProcessByStdio, fork, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import type { HostCommand } from './command-host.ts'
 
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
@@ -26,13 +26,6 @@ export interface ProcessResult {
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>
-
-/** Creates an empty folder that the test removes at its end. */
-export function emptyFolder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'gatehook-cli-'))
-  t.after(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
 
 const { PATH = '', NODE_COMPILE_CACHE } = process.env
 /** Without the compile cache, a start takes three times as long. */
@@ -131,7 +124,6 @@ export interface Running {
 /** Starts a process that runs until `kill`. The test kills it at its end. */
 export function launched(t: TestContext, place: Place, ...args: string[]): Running {
   const child = launch(args, place)
-  t.after(() => void child.kill('SIGKILL'))
   const stderr = textOf(child.stderr)
   const lines: Line[] = []
   const texts: string[] = []
@@ -146,6 +138,10 @@ export function launched(t: TestContext, place: Place, ...args: string[]): Runni
     stdout: texts.join('\n'),
     stderr: await stderr,
   }))
+  onEnd(t, () => {
+    child.kill('SIGKILL')
+    return ended
+  })
   return {
     lines,
     ended,

@@ -1,10 +1,11 @@
 /** `gatehook requests` and `gatehook logs`, against a running node and its database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { breath } from '../../../../test/rig/eventually.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { emptyFolder, gatehook, jsonOf, launched, serving } from './process.ts'
+import { gatehook, jsonOf, launched, serving } from './process.ts'
 
 test('a rejected request is found, explained and followed by command line', async (t) => {
   const key = generateApiKey(systemRandom(), 'live')

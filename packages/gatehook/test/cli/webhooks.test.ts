@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { emptyFolder, gatehook, jsonOf, serving } from './process.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { gatehook, jsonOf, serving } from './process.ts'
 
 async function startReceiver(t: TestContext) {
   const types: unknown[] = []

@@ -1,10 +1,10 @@
 /** Runs the programs of the docs as their readers do: in a shell, with Node, with Python. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..', '..')
 const LIMIT_MS = 20_000
@@ -16,14 +16,13 @@ export const withoutPython = (): string | false =>
 export interface ProgramRunner {
   /** Returns the output. Throws with the errors of a program that fails. */
   run(language: string, text: string, env: Readonly<Record<string, string>>): Promise<string>
-  /** Starts a program that does not end, and returns a function that ends it. */
-  start(language: string, text: string, env: Readonly<Record<string, string>>): () => Promise<void>
+  /** Starts a program that does not end; the test ends it. */
+  start(language: string, text: string, env: Readonly<Record<string, string>>): void
 }
 
 /** Creates a folder in which programs find the packages of this repository. */
 export function createRunner(t: TestContext): ProgramRunner {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehook-docs-'))
-  t.after(() => rmSync(folder, { recursive: true }))
+  const folder = emptyFolder(t)
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   let count = 0
   const write = (extension: string, text: string): string => {
@@ -49,10 +48,10 @@ export function createRunner(t: TestContext): ProgramRunner {
         stdio: 'ignore',
       })
       const closed = once(child, 'close')
-      return async () => {
+      onEnd(t, () => {
         child.kill('SIGKILL')
-        await closed
-      }
+        return closed
+      })
     },
   }
 }

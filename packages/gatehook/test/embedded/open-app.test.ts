@@ -1,16 +1,14 @@
 /** `gatehook/app`, which the tests of a project call. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { openApp } from 'gatehook/app'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { api } from '../../service/service.ts'
 
 /** Temporary folders of these tests alone. */
-const temporary = mkdtempSync(join(tmpdir(), 'gatehook-test-'))
+const temporary = emptyFolder({ after })
 process.env.TMPDIR = temporary
-after(() => rmSync(temporary, { recursive: true, force: true }))
 
 test('openApp serves without a socket and leaves nothing behind', async () => {
   const app = await openApp({ service: api, seed: true })

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { emptyFolder } from '../cli/process.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const root = at('../../../../')

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect, type TLSSocket } from 'node:tls'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { readTls, type TlsPair, watchTls } from '../../src/http/tls.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { answersIn, request, start } from './rig.ts'
@@ -16,8 +16,7 @@ const pairOf = (name: string) => ({
 
 /** Copies the first pair to a new folder, where a test may overwrite it. */
 function folder(t: TestContext) {
-  const dir = mkdtempSync(join(tmpdir(), 'gatehook-tls-'))
-  t.after(() => rmSync(dir, { recursive: true }))
+  const dir = emptyFolder(t)
   const files = { certFile: join(dir, 'tls.crt'), keyFile: join(dir, 'tls.key') }
   const put = (name: string) => {
     copyFileSync(pairOf(name).keyFile, files.keyFile)
@@ -75,7 +74,7 @@ test('a new pair is loaded, an invalid one is not', async (t) => {
     count.applied++
     applied.resolve(pair)
   }
-  t.after(watchTls({ files, apply, log, intervalMs: 10 }))
+  onEnd(t, watchTls({ files, apply, log, intervalMs: 10 }))
 
   writeFileSync(files.certFile, 'broken')
   await logged.promise

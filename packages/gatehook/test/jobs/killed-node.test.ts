@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, type Kind } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { emptyFolder, jsonOf, type Place, serving } from '../cli/process.ts'
+import { jsonOf, type Place, serving } from '../cli/process.ts'
 
 const GATEHOOK = JSON.stringify(new URL('../../src/gatehook.ts', import.meta.url).href)
 /** Another node takes the job over within 15 s, on an idle machine. */
@@ -36,7 +37,7 @@ export default service({
   })
 `
 
-async function killNode(place: Place, t: Parameters<typeof emptyFolder>[0]): Promise<unknown[]> {
+async function killNode(place: Place, t: TestContext): Promise<unknown[]> {
   const { key } = await jsonOf(place, 'keys', 'create', '--name', 'a', '--scopes', 'r,w,admin')
   const send = (url: string, path: string, body?: unknown) =>
     fetch(url + path, {

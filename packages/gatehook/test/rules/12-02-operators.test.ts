@@ -4,13 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
 import {
   createConsoleLink,
   createOperator,
   setOperatorDisabled,
 } from '../../src/people/operators.ts'
-import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
+import { gatehook, jsonOf } from '../cli/process.ts'
 import { emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const actor = { kind: 'system', id: 'test' } as const

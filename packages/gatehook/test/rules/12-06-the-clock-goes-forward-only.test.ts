@@ -1,7 +1,8 @@
 /** §12.6: the command line sets the test clock, which outlives the process. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { gatehook, jsonOf } from '../cli/process.ts'
 
 test('the test clock advances only, and only if it is enabled', async (t) => {
   const cwd = emptyFolder(t)

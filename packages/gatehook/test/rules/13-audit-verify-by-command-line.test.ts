@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { gatehook, jsonOf } from '../cli/process.ts'
 
 test('audit list returns rows; audit verify passes, then names the changed row', async (t) => {
   const folder = { cwd: emptyFolder(t) }

@@ -1,6 +1,7 @@
 /** §13: `keys:write` narrows keys of its own customer and mode; widening requires `admin`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import {
@@ -9,7 +10,7 @@ import {
   openService,
   type TestApp,
 } from '../../../../test/rig/service.ts'
-import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
+import { gatehook, jsonOf } from '../cli/process.ts'
 
 const DAY_MS = 86_400_000
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { emptyFolder, gatehook, serving } from '../cli/process.ts'
+import { gatehook, serving } from '../cli/process.ts'
 
 test('without a terminal, the log is JSON lines without secrets', async (t) => {
   const cwd = emptyFolder(t)

@@ -7,8 +7,9 @@ import { readFileSync } from 'node:fs'
 import { get } from 'node:https'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eachService } from '../../../../test/rig/service.ts'
-import { emptyFolder, gatehook, serving } from '../cli/process.ts'
+import { gatehook, serving } from '../cli/process.ts'
 
 const HSTS = 'max-age=31536000; includeSubDomains'
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))

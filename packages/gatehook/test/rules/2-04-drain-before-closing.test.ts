@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { Agent, get } from 'node:http'
 import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { breath, eventually } from '../../../../test/rig/eventually.ts'
-import { emptyFolder, serving } from '../cli/process.ts'
+import { serving } from '../cli/process.ts'
 
 interface Reply {
   readonly status: number

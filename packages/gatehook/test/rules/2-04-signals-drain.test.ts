@@ -4,9 +4,10 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { emptyFolder, serving } from '../cli/process.ts'
+import { serving } from '../cli/process.ts'
 
 /** Reads until the server no longer accepts requests. */
 const untilRefused = async (url: string) => {

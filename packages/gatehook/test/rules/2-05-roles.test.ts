@@ -1,7 +1,8 @@
 /** §2.5: a node without the role api serves probes and metrics on an explicit port only. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyFolder, gatehook, launched, serving } from '../cli/process.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { gatehook, launched, serving } from '../cli/process.ts'
 
 test('the role api alone serves the API', async (t) => {
   const { url } = await serving(t, { cwd: emptyFolder(t) }, '--no-seed', '--role', 'api')

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { emptyFolder, gatehook } from '../cli/process.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { gatehook } from '../cli/process.ts'
 
 test('start reports all mistakes together and exits with 78', async (t) => {
   const env = {

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { ConfigError } from '../../src/config/config.ts'
-import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
+import { gatehook, jsonOf } from '../cli/process.ts'
 import { asBefore, NEW, NEW_ID, nodesOn, OLD, OLD_ID } from '../secrets/rotation.ts'
 
 const SENTENCE = /^error The master secret does not fit the database[^\n]*\.\n$/

@@ -1,8 +1,9 @@
 /** §3.10: the command line manages keys, and every node applies a change within two seconds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { emptyFolder, gatehook, jsonOf, serving } from '../cli/process.ts'
+import { gatehook, jsonOf, serving } from '../cli/process.ts'
 
 test('a key is created, used, rolled and revoked', async (t) => {
   const place = { cwd: emptyFolder(t) }

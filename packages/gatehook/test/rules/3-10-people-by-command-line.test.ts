@@ -1,8 +1,9 @@
 /** §3.10: the command line manages people, and reads passwords from standard input only. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { emptyFolder, gatehook, jsonOf, serving } from '../cli/process.ts'
+import { gatehook, jsonOf, serving } from '../cli/process.ts'
 import { basicOf } from '../people/rig.ts'
 
 test('a person is created, signs in, gets a new password and is disabled', async (t) => {

@@ -1,8 +1,9 @@
 /** §4.6, §4.7 with real processes and time: a node applies changes of the command line. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { emptyFolder, jsonOf, serving } from '../cli/process.ts'
+import { jsonOf, serving } from '../cli/process.ts'
 import { bearerOf, PASSWORD } from '../people/rig.ts'
 
 const WITHIN_MS = 2_000

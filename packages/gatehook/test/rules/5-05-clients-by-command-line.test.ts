@@ -1,8 +1,9 @@
 /** §5.5: the token endpoint applies `gatehook clients …` within 2 s. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { emptyFolder, gatehook, jsonOf, serving } from '../cli/process.ts'
+import { gatehook, jsonOf, serving } from '../cli/process.ts'
 
 test('a client is created, authenticates, rotates its secret and is deleted', async (t) => {
   const installation = { cwd: emptyFolder(t) }

@@ -1,0 +1,44 @@
+/** Cleans up after a test or a file of tests. */
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A test, or `{ after }` of `node:test` for a file. */
+export interface CleanupScope {
+  after(cleanup: () => Promise<void>): void
+}
+
+type Cleanup = () => unknown
+
+const cleanups = new WeakMap<CleanupScope, Cleanup[]>()
+
+/**
+ * Calls `cleanup` at the end of the scope, after those that were added later: a process ends before
+ * its folder is removed. A cleanup that fails does not prevent the others, as with `t.after`; the
+ * first error is thrown at the end.
+ */
+export function onEnd(scope: CleanupScope, cleanup: Cleanup): void {
+  const existing = cleanups.get(scope)
+  if (existing) return void existing.push(cleanup)
+  const added = [cleanup]
+  cleanups.set(scope, added)
+  scope.after(async () => {
+    const errors: unknown[] = []
+    for (const each of added.reverse()) {
+      try {
+        await each()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
+  })
+}
+
+/** Creates an empty folder, which is removed at the end of the scope. */
+export function emptyFolder(scope: CleanupScope): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehook-test-'))
+  onEnd(scope, () => rm(folder, { recursive: true, force: true }))
+  return folder
+}
