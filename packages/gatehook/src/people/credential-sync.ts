@@ -57,7 +57,7 @@ export async function rejectTakenName<T>(field: string, change: () => Promise<T>
   try {
     return await change()
   } catch (error) {
-    if (!(error instanceof ConstraintError) || error.index !== store.USERNAME_INDEX) throw error
+    if (!(error instanceof ConstraintError) || !error.isOf(store.USERNAME_INDEX)) throw error
     const message = 'is taken already'
     throw new Failure('conflict', `${field}: ${message}`, {
       errors: [{ pointer: `/${field}`, code: 'conflict', message }],

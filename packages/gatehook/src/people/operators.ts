@@ -63,7 +63,7 @@ export async function createOperator(
       return operatorTable.toJson(row)
     })
   } catch (error) {
-    if (!(error instanceof ConstraintError) || error.index !== store.EMAIL_INDEX) throw error
+    if (!(error instanceof ConstraintError) || !error.isOf(store.EMAIL_INDEX)) throw error
     throw new Failure('conflict', `There is an operator ${email} already.`)
   }
 }

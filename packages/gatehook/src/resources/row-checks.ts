@@ -81,7 +81,7 @@ export function createRowChecks(
         return await change()
       } catch (error) {
         if (!(error instanceof ConstraintError) || error.kind !== 'unique') throw error
-        const tuple = uniques.find((fields) => uniqueName(name, ...fields) === error.index)
+        const tuple = uniques.find((fields) => error.isOf(uniqueName(name, ...fields)))
         if (!tuple) throw error
         throw fieldFailure('conflict', tuple.map(takenError(tuple)))
       }

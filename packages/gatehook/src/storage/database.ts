@@ -269,7 +269,19 @@ export class ConstraintError extends Error {
     this.kind = kind
     this.index = index
   }
+
+  /**
+   * Whether the unique index of this declared name was violated. Citus shortens a name that does
+   * not fit in the name of a shard, and adds eight digits of a hash.
+   */
+  isOf(name: string): boolean {
+    if (this.index === name) return true
+    const start = SHORTENED.exec(this.index ?? '')?.[1]
+    return start !== undefined && name.length > start.length && name.startsWith(start)
+  }
 }
+
+const SHORTENED = /^(.{30,})_[0-9a-f]{8}$/
 
 /** The database cannot be used. The message is one sentence for the operator. */
 export class StorageError extends Error {

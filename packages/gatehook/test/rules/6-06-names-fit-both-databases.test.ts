@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
+import { eachService } from '../../../../test/rig/service.ts'
 import { f } from '../../src/fields/fields.ts'
 import { resource } from '../../src/resources/resource.ts'
 import { service } from '../../src/resources/service.ts'
@@ -67,3 +68,42 @@ test('names of indexes have at most 63 characters, and differ', () => {
   assert.ok(longName('at').length <= 63)
   assert.notEqual(longName('at'), longName('on'))
 })
+
+const subscriptions = resource('subscriptions', {
+  fields: {
+    id: f.id(),
+    billing_account: f.string(),
+    first_payment_month: f.string(),
+    number_of_the_first_payment: f.string(),
+  },
+  list: { filter: [], sort: [] },
+  access: { read: 'users:read', create: 'users:write', update: false, delete: false },
+  events: [],
+  // Citus shortens the name of the first index, of 60 characters; the engine that of the other.
+  unique: [
+    ['billing_account', 'first_payment_month'],
+    ['billing_account', 'number_of_the_first_payment'],
+  ],
+})
+
+eachService(
+  'a row that violates a tuple with a long name is a conflict',
+  async ({ post }) => {
+    const create = async (first_payment_month: string, number_of_the_first_payment: string) => {
+      const row = { billing_account: 'a', first_payment_month, number_of_the_first_payment }
+      const { status, body } = await post('/api/v1/subscriptions', row)
+      return [status, ...(body.errors ?? []).map(({ pointer }: { pointer: string }) => pointer)]
+    }
+    assert.deepEqual(await create('2026-01', '1'), [201])
+    const isTaken = (last: string) => [409, '/billing_account', last]
+    assert.deepEqual(await create('2026-01', '2'), isTaken('/first_payment_month'))
+    assert.deepEqual(await create('2026-02', '1'), isTaken('/number_of_the_first_payment'))
+  },
+  {
+    service: service({
+      name: 'shop',
+      versions: { v1: { released: '2026-01-01' } },
+      resources: [subscriptions],
+    }),
+  },
+)

@@ -131,6 +131,9 @@ test('the name of a violated constraint is without the number of its shard', () 
     translate(`${foreign} "orders_scope_user_id_fkey_102030"`, '23503'),
     'orders_scope_user_id_fkey',
   )
+  const long = new ConstraintError('unique', 'accounts_unique_owner_and_first_nam_0123abcd', '')
+  assert.ok(long.isOf('accounts_unique_owner_and_first_name_of_the_contact'))
+  assert.ok(!long.isOf('accounts_unique_owner_and_email'))
 })
 
 test('rows of reference tables are locked by an advisory lock of their table', () => {
