@@ -1,6 +1,10 @@
-/** One PostgreSQL for all rows of a run, started with the first database. */
+/**
+ * One PostgreSQL for all rows of a run, started with the first database; or the cluster of Citus in
+ * `GATEHOOK_TEST_CITUS`, where the tables of Gatehook are distributed.
+ */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createDistributedDatabase, distributedServerPids, hasCitus } from '../test/rig/citus.ts'
 import { createDatabase, type PostgresServer, startPostgres } from '../test/rig/postgres.ts'
 
 const TICK_MICROS = 10_000
@@ -20,6 +24,7 @@ export async function newDatabase(
   cores: string | undefined,
   settings: readonly string[] = SETTINGS,
 ): Promise<string> {
+  if (hasCitus) return createDistributedDatabase()
   running ??= start(cores, settings)
   return createDatabase((await running).url)
 }
@@ -39,12 +44,12 @@ export async function stopPostgres(): Promise<void> {
 
 /** Returns user and system time of the server's processes, including ended ones, microseconds. */
 export async function postgresMicros(): Promise<number> {
-  const pid = await (await running)!.pid()
+  const pids = hasCitus ? await distributedServerPids() : [await (await running)!.pid()]
   let ticks = 0
   for (const name of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     const stat = statOf(name)
-    if (Number(name) === pid) ticks += sum(stat, 11, 15)
-    else if (Number(stat[1]) === pid) ticks += sum(stat, 11, 13)
+    if (pids.includes(Number(name))) ticks += sum(stat, 11, 15)
+    else if (pids.includes(Number(stat[1]))) ticks += sum(stat, 11, 13)
   }
   return ticks * TICK_MICROS
 }

@@ -2,12 +2,23 @@
  * Databases on a cluster of Citus, if `GATEHOOK_TEST_CITUS` has the URLs of its servers, separated
  * by commas, the coordinator first. The tests of PostgreSQL then use distributed tables.
  */
-import { asAdmin, createDatabase, dropDatabase, withName } from './postgres.ts'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { asAdmin, createDatabase, dropDatabase, queryAsAdmin, withName } from './postgres.ts'
 import { migrate } from './templates.ts'
 
 const servers = process.env.GATEHOOK_TEST_CITUS?.split(',')
 
 export const hasCitus: boolean = servers !== undefined
+
+/** Returns the process ids of the servers, which run on this machine. */
+export const distributedServerPids = (): Promise<number[]> =>
+  Promise.all(
+    servers!.map(async (server) => {
+      const [row] = await queryAsAdmin(server, 'SHOW data_directory')
+      return Number.parseInt(readFileSync(join(row!.data_directory, 'postmaster.pid'), 'utf8'), 10)
+    }),
+  )
 
 /** Creates a database with the engine's tables on every server. Returns its URL. */
 export async function createDistributedDatabase(): Promise<string> {

@@ -76,45 +76,45 @@ const JOIN_BODIES = `LEFT JOIN gh_events e ON e.scope = d.scope AND e.id = d.eve
  */
 const FIRST_ROWS = [ROWS, 4] as const
 
-interface RowStatements {
-  /** Rows by their ids. Checks that a row is due: a result may have postponed it since then. */
-  readonly byIds: PreparedStatement
-  /** The first rows of an endpoint that has none in memory. */
-  readonly first: readonly { readonly count: number; readonly read: PreparedStatement }[]
+/**
+ * Reads the rows of ids that a query returns as `due (first)`. PostgreSQL plans these statements
+ * once, perhaps while the tables are empty: LATERAL makes it look up each row by its key. Each
+ * look-up names the scope, so that Citus sends the whole statement to one server.
+ *
+ * `parameters` is their number in `due`; the one after them is the scope.
+ */
+function rowsOf(due: string, parameters: number, condition: string): PreparedStatement {
+  const rows = (from: string) => `SELECT ${DUE_COLUMNS} FROM ${due} ${from}
+    WHERE ${condition} ORDER BY d.next_attempt_at, d.id`
+  const lookUp = (table: string, key: string, scope = `$${parameters + 1}`) =>
+    `LATERAL (SELECT * FROM ${table} WHERE scope = ${scope} AND ${key} LIMIT 1)`
+  return prepareStatement(
+    rows(`CROSS JOIN ${lookUp('gh_deliveries', 'id = due.first', '?')} AS d
+      LEFT JOIN ${lookUp('gh_events', 'id = d.event_id')} AS e ON TRUE
+      LEFT JOIN ${lookUp('gh_event_bodies', 'event_id = d.event_id AND version = d.version')} AS b
+        ON TRUE`),
+    rows(`JOIN gh_deliveries d ON d.scope = ? AND d.id = due.first ${JOIN_BODIES}`),
+  )
 }
 
-function rowStatements(isDistributed: boolean): RowStatements {
-  /**
-   * Reads the rows of ids that a query returns as `due (first)`. PostgreSQL plans these statements
-   * once, perhaps while the tables are empty: LATERAL makes it look up each row by scope and id.
-   * Citus, which plans each run, cannot send LATERAL with a limit to another server.
-   */
-  const rowsOf = (due: string, condition: string): PreparedStatement => {
-    const isRow = 'd.scope = ? AND d.id = due.first'
-    const rows = (from: string) => `SELECT ${DUE_COLUMNS} FROM ${from} ${JOIN_BODIES}
-      WHERE ${condition} ORDER BY d.next_attempt_at, d.id`
-    const joined = rows(`${due} JOIN gh_deliveries d ON ${isRow}`)
-    if (isDistributed) return prepareStatement(joined)
-    const looked = `(SELECT * FROM gh_deliveries d WHERE ${isRow} LIMIT 1) AS d`
-    return prepareStatement(rows(`${due} CROSS JOIN LATERAL ${looked}`), joined)
-  }
-  const ids = Array.from({ length: ROWS }, () => '(CAST(? AS TEXT))')
-  return {
-    byIds: rowsOf(
-      `(SELECT column1 AS first FROM (VALUES ${ids}) AS ids) AS due`,
-      `d.state = 'pending' AND d.next_attempt_at <= ?`,
-    ),
-    first: FIRST_ROWS.map((count) => ({
-      count,
-      read: rowsOf(
-        `(SELECT id AS first FROM gh_delivery_queue
-          WHERE scope = ? AND webhook_no = ? AND next_attempt_at <= ?
-          ORDER BY next_attempt_at, id LIMIT ${count}) AS due`,
-        '1 = 1',
-      ),
-    })),
-  }
-}
+const ids = Array.from({ length: ROWS }, () => '(CAST(? AS TEXT))')
+/** Rows by their ids. Checks that a row is due: a result may have postponed it since then. */
+const byIds = rowsOf(
+  `(SELECT column1 AS first FROM (VALUES ${ids}) AS ids) AS due`,
+  ROWS,
+  `d.state = 'pending' AND d.next_attempt_at <= ?`,
+)
+/** The first rows of an endpoint that has none in memory. */
+const firstRows = FIRST_ROWS.map((count) => ({
+  count,
+  read: rowsOf(
+    `(SELECT id AS first FROM gh_delivery_queue
+      WHERE scope = ? AND webhook_no = ? AND next_attempt_at <= ?
+      ORDER BY next_attempt_at, id LIMIT ${count}) AS due`,
+    3,
+    '1 = 1',
+  ),
+}))
 
 const nextDue = prepareStatement(`SELECT MIN(next_attempt_at) FROM gh_delivery_queue
   WHERE scope = ? AND webhook_no = ? AND next_attempt_at > ?`)
@@ -159,14 +159,13 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
   const { db } = deps
   // The reads of one window, and of windows that are filled together, are one round trip.
   const reads = createSharedReads(db)
-  const rows = rowStatements(db.dialect.distributed)
   const upsert = db.dialect.distributed ? upserts.distributed : upserts.whole
   return {
     ...dueStore(db),
     readRegistration: createRegistrationReader(deps, reads),
     readDueDeliveries: ({ no, scope }, now, loadedIds, limit) =>
-      readDueDeliveries(reads, rows, { no, scope, now, loadedIds, limit }),
-    readResentDeliveries: (scope, now, ids) => readRows(reads, rows, { scope, now, ids }),
+      readDueDeliveries(reads, { no, scope, now, loadedIds, limit }),
+    readResentDeliveries: (scope, now, ids) => readRows(reads, { scope, now, ids }),
     readLargeBody: (scope, id) => readBody(db, scope, id),
     readSummary: ({ no, scope }) => reads.get<Row & StoredSummary>(summaryOf([scope, no])),
     async writeResults(results, health, summaries) {
@@ -221,14 +220,10 @@ interface DueQuery extends EndpointKey {
   readonly limit: number
 }
 
-async function readDueDeliveries(
-  reads: Reader,
-  statements: RowStatements,
-  query: DueQuery,
-): Promise<DueBatch> {
+async function readDueDeliveries(reads: Reader, query: DueQuery): Promise<DueBatch> {
   const { no, scope, now, loadedIds, limit } = query
-  const first = loadedIds.size === 0 && statements.first.find(({ count }) => count <= limit)
-  if (!first) return readFurtherRows(reads, statements, query)
+  const first = loadedIds.size === 0 && firstRows.find(({ count }) => count <= limit)
+  if (!first) return readFurtherRows(reads, query)
   const [rows, [next]] = await Promise.all([
     reads.arrays(first.read([scope, no, now, scope])).then((cells) => cells.map(dueDeliveryOf)),
     reads.arrays(nextDue([scope, no, now])),
@@ -237,7 +232,7 @@ async function readDueDeliveries(
     return { rows, nextDueAt: (next?.[0] as number | null) ?? undefined }
   }
   const further = { ...query, loadedIds: new Set(rows.map((row) => row.id)) }
-  const { rows: furtherRows, nextDueAt } = await readFurtherRows(reads, statements, {
+  const { rows: furtherRows, nextDueAt } = await readFurtherRows(reads, {
     ...further,
     limit: limit - rows.length,
   })
@@ -247,7 +242,6 @@ async function readDueDeliveries(
 /** Reads the queue, then the rows that are not in memory. */
 async function readFurtherRows(
   reads: Reader,
-  statements: RowStatements,
   { no, scope, now, loadedIds, limit }: DueQuery,
 ): Promise<DueBatch> {
   // The oldest rows may be in memory already; one row beyond the limit shows when the next is due.
@@ -263,7 +257,7 @@ async function readFurtherRows(
     }
     ids.push(id)
   }
-  return { rows: await readRows(reads, statements, { scope, now, ids }), nextDueAt }
+  return { rows: await readRows(reads, { scope, now, ids }), nextDueAt }
 }
 
 interface RowQuery {
@@ -272,11 +266,7 @@ interface RowQuery {
   readonly ids: readonly string[]
 }
 
-async function readRows(
-  reads: Reader,
-  { byIds }: RowStatements,
-  { scope, now, ids }: RowQuery,
-): Promise<DueDelivery[]> {
+async function readRows(reads: Reader, { scope, now, ids }: RowQuery): Promise<DueDelivery[]> {
   const parts: Promise<Value[][]>[] = []
   for (let from = 0; from < ids.length; from += ROWS) {
     const part = ids.slice(from, from + ROWS)

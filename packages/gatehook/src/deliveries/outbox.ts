@@ -68,7 +68,7 @@ function insertFor(patterns: number, scopes: number): PreparedStatement {
   if (!insert) {
     const marks = Array.from({ length: patterns }, () => '?').join(', ')
     const scopeConditions = Array.from({ length: scopes }, () => HOLDS_SCOPE).join(' OR ')
-    insert = prepareStatement(`INSERT INTO gh_deliveries
+    insert = prepareStatement(`INSERT INTO gh_deliveries AS delivery
       (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
       SELECT ? || tag, scope, webhook_no, ?, ?, version, CAST(? AS BIGINT), CAST(? AS BIGINT)
       FROM gh_webhook_topics WHERE scope = ? AND topic IN (${marks})

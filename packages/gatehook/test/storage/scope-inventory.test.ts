@@ -38,7 +38,6 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'the position of the feed of all scopes': ['events/feed.ts positionOrder'],
   'a registration by its number, which its delivery has': [
     'deliveries/engine-store.ts selectRegistration',
-    'deliveries/engine-store.ts rowStatements',
   ],
   'the log of a registration, which the request has found by its scope': [
     'deliveries/log-store.ts newestId',

@@ -36,11 +36,19 @@ export const SERVER_HORIZON = 'gh_server_horizon()'
 const CREATE_HORIZON = `CREATE OR REPLACE FUNCTION ${SERVER_HORIZON} RETURNS BIGINT
   LANGUAGE sql STABLE AS $$SELECT ${OWN_HORIZON}$$`
 
+/**
+ * Milliseconds instead of a sequence: the coordinator would read the rows of an INSERT … SELECT, to
+ * number them, and commit on two servers.
+ */
+const NUMBER_BY_TIME = `ALTER TABLE gh_deliveries ALTER COLUMN no DROP IDENTITY,
+  ALTER COLUMN no SET DEFAULT CAST(extract(epoch FROM now()) * 1000 AS BIGINT)`
+
 /** Distributes the tables of the engine that are not distributed yet. */
 export async function distributeEngine(tx: Tx, ddl: RunDdl): Promise<void> {
   const names = (await tx.all<{ name: string }>(present([]))).map(({ name }) => name)
   if (names.includes('gh_events'))
     await ddl('ALTER TABLE gh_events ALTER COLUMN txid SET DEFAULT 0')
+  if (names.includes('gh_deliveries')) await ddl(NUMBER_BY_TIME)
   for (const name of names) await distribute(tx, ddl, name, tableKinds[name] ?? 'local')
   if (!names.includes('gh_deliveries')) return
   await createShardTriggers(ddl)
