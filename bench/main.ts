@@ -1,6 +1,6 @@
 /**
  * `npm run bench [-- row names] [--rounds 5] [--seconds 2] [--database postgres] [--json FILE]
- * [--figures FILE] [--without gatehook]`.
+ * [--figures FILE] [--without gatehook] [--profile FOLDER]`.
  * Exit codes: 1 for a failure or a wrong response, 2 for usage. A missed target is not a failure.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,6 +16,7 @@ import { stopPostgres } from './postgres.ts'
 import { type Result, reportOf } from './report.ts'
 import type { Row } from './row.ts'
 import { type RunContext, runLoadRow } from './run.ts'
+import { writeProfiles } from './server.ts'
 import { runStartRow } from './start.ts'
 
 const POSTGRES_ROWS = ['16', '19', '27']
@@ -28,6 +29,7 @@ const { values, positionals } = parseArgs({
     database: { type: 'string', default: 'sqlite' },
     json: { type: 'string' },
     figures: { type: 'string' },
+    profile: { type: 'string' },
     without: { type: 'string', multiple: true, default: [] },
     list: { type: 'boolean', default: false },
     requests: { type: 'string', default: '1000000' },
@@ -37,6 +39,7 @@ const { values, positionals } = parseArgs({
 
 const database: DatabaseName = values.database === 'postgres' ? 'postgres' : 'sqlite'
 selectDatabase(database)
+if (values.profile !== undefined) writeProfiles(resolve(values.profile))
 const rows = await allRows()
 const selected = positionals.filter((name) => name !== 'memory')
 const unknown = selected.filter((name) => !rows.some((row) => isSelectedBy(row, name)))

@@ -40,6 +40,13 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
+let profileArgs: readonly string[] = []
+
+/** Servers that end by SIGTERM from now on write CPU profiles of their threads to a folder. */
+export function writeProfiles(folder: string): void {
+  profileArgs = ['--cpu-prof', `--cpu-prof-dir=${folder}`]
+}
+
 const canPin = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
 
 /** Returns the command that runs `node` with `args`, pinned to a core if `taskset` exists. */
@@ -62,7 +69,7 @@ export async function startServer(
 ): Promise<Server> {
   const log = openSync(logFile, 'a')
   truncateSync(logFile)
-  const [file, argv] = pinnedCommand(core, args)
+  const [file, argv] = pinnedCommand(core, [...profileArgs, ...args])
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(file, argv, { stdio: ['ignore', log, log], env: { PATH, HOME, ...env } })
   closeSync(log)
