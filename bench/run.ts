@@ -10,7 +10,7 @@ import { assertCredentialRequired } from './credential.ts'
 import type { Outcome } from './drive.ts'
 import type { BenchRequest, Generator } from './load.ts'
 import type { LoadRow, Side, Target } from './row.ts'
-import { type Server, startServer } from './server.ts'
+import { endSignal, type Server, startServer } from './server.ts'
 import { median, type Spread, spread } from './statistics.ts'
 
 export interface RunContext {
@@ -109,7 +109,7 @@ export async function runLoadRow(row: LoadRow, context: RunContext): Promise<Loa
     const ratios = row.targets.flatMap((target) => ratioOf(target, sides))
     return { kind, row: { kind, name, title, facts }, sides, ratios, faults: [...new Set(faults)] }
   } finally {
-    for (const server of servers.values()) await server.end('SIGKILL')
+    for (const server of servers.values()) await server.end(endSignal())
   }
 }
 

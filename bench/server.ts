@@ -47,6 +47,10 @@ export function writeProfiles(folder: string): void {
   profileArgs = ['--cpu-prof', `--cpu-prof-dir=${folder}`]
 }
 
+/** The signal that ends a server after its row. */
+export const endSignal = (): 'SIGTERM' | 'SIGKILL' =>
+  profileArgs.length > 0 ? 'SIGTERM' : 'SIGKILL'
+
 const canPin = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
 
 /** Returns the command that runs `node` with `args`, pinned to a core if `taskset` exists. */
