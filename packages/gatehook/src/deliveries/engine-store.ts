@@ -3,6 +3,7 @@
  * for both databases; `engine.ts` decides when each runs.
  */
 
+import { lateralEvent } from '../events/by-id.ts'
 import { webhookDisabled } from '../events/engine-types.ts'
 import { envelope } from '../events/event.ts'
 import type { RecordEvent } from '../events/store.ts'
@@ -86,13 +87,14 @@ const FIRST_ROWS = [ROWS, 4] as const
 function rowsOf(due: string, parameters: number, condition: string): PreparedStatement {
   const rows = (from: string) => `SELECT ${DUE_COLUMNS} FROM ${due} ${from}
     WHERE ${condition} ORDER BY d.next_attempt_at, d.id`
-  const lookUp = (table: string, key: string, scope = `$${parameters + 1}`) =>
-    `LATERAL (SELECT * FROM ${table} WHERE scope = ${scope} AND ${key} LIMIT 1)`
+  const scope = `$${parameters + 1}`
+  const lookUp = (table: string, key: string) =>
+    `LATERAL (SELECT * FROM ${table} WHERE ${key} LIMIT 1)`
+  const bodyKey = `scope = ${scope} AND event_id = d.event_id AND version = d.version`
   return prepareStatement(
-    rows(`CROSS JOIN ${lookUp('gh_deliveries', 'id = due.first', '?')} AS d
-      LEFT JOIN ${lookUp('gh_events', 'id = d.event_id')} AS e ON TRUE
-      LEFT JOIN ${lookUp('gh_event_bodies', 'event_id = d.event_id AND version = d.version')} AS b
-        ON TRUE`),
+    rows(`CROSS JOIN ${lookUp('gh_deliveries', 'scope = ? AND id = due.first')} AS d
+      LEFT JOIN ${lateralEvent(scope, 'd.event_id')} AS e ON TRUE
+      LEFT JOIN ${lookUp('gh_event_bodies', bodyKey)} AS b ON TRUE`),
     rows(`JOIN gh_deliveries d ON d.scope = ? AND d.id = due.first ${JOIN_BODIES}`),
   )
 }

@@ -3,6 +3,7 @@
  * for resend, recover and replay. `engine-store.ts` has the SQL of attempts, `outbox.ts` that of
  * new events.
  */
+import { lateralEvent } from '../events/by-id.ts'
 import { envelope } from '../events/event.ts'
 import type { EventHead } from '../events/store.ts'
 import type { Scope } from '../kernel/principal.ts'
@@ -31,12 +32,14 @@ const byId =
 export const findDelivery = (from: Reader, scope: Scope, id: string) =>
   from.get<DeliveryRow>(byId([scope, id]))
 
-const bodyById = prepareStatement(`SELECT d.event_id, d.event_type, e.created, e.object, b.body
-  FROM gh_deliveries d
-  JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
-  LEFT JOIN gh_event_bodies b
+const bodyOf = (event: string) => `SELECT d.event_id, d.event_type, e.created, e.object, b.body
+  FROM gh_deliveries d ${event} LEFT JOIN gh_event_bodies b
     ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version
-  WHERE d.scope = ? AND d.id = ?`)
+  WHERE d.scope = ? AND d.id = ?`
+const bodyById = prepareStatement(
+  bodyOf(`CROSS JOIN ${lateralEvent('$1', 'd.event_id')} AS e`),
+  bodyOf('JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id'),
+)
 
 /** Returns the body of a delivery as it is sent; undefined if its event was purged. */
 export async function readBody(

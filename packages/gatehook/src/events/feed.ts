@@ -8,6 +8,7 @@ import { lowestIdAt, timeOfId } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Database, Statement, Value } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
+import { prepareEvent, prepareEvents } from './by-id.ts'
 import { EVENT_COLUMNS } from './view.ts'
 
 /** The last event that a reader has passed. */
@@ -57,7 +58,7 @@ const lowestIdAfter = (ms: number): string => lowestIdAt('evt_', Math.max(0, ms 
 /** Where a test clock jumps, nodes follow it at different times: any later event may be lower. */
 export const unorderedClock: Pick<Clock, 'now'> = { now: () => 0 }
 
-const byId = prepareStatement('SELECT txid, position, id FROM gh_events WHERE scope = ? AND id = ?')
+const byId = prepareEvent('txid, position, id')
 const beforeId = prepareStatement(
   'SELECT txid, position, id FROM gh_events WHERE scope = ? AND id < ? ORDER BY id DESC LIMIT 1',
 )
@@ -123,24 +124,20 @@ function selectBatch(rows: readonly FeedRow[], includes: (type: string) => boole
   return { ids, lastPassed: undefined }
 }
 
-/** Statements by the size of their `IN` list: few texts serve every batch. */
+/** Statements by the number of their ids: few texts serve every batch. */
 const ID_LISTS: readonly (readonly [size: number, read: PreparedStatement])[] = [
   1,
   8,
   32,
   BATCH,
-].map((size) => {
-  const marks = Array(size).fill('?').join(', ')
-  const text = `SELECT ${EVENT_COLUMNS} FROM gh_events WHERE scope = ? AND id IN (${marks})`
-  return [size, prepareStatement(text)]
-})
+].map((size) => [size, prepareEvents(EVENT_COLUMNS, size)])
 
 /** Reads the events with these ids, in their order; omits one that was purged meanwhile. */
 async function readEvents(db: Database, scope: Scope, ids: readonly string[]): Promise<Value[][]> {
   if (ids.length === 0) return []
   const [size, read] = ID_LISTS.find(([length]) => length >= ids.length)!
-  const padded = [...ids, ...Array<string>(size - ids.length).fill(ids.at(-1)!)]
-  const rows = await db.arrays(read([scope, ...padded]))
+  const padded = [...ids, ...Array<string>(size - ids.length).fill('')]
+  const rows = await db.arrays(read([...padded, scope]))
   const rowsById = new Map(rows.map((row) => [row[0], row]))
   return ids.flatMap((id) => {
     const row = rowsById.get(id)

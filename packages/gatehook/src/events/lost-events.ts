@@ -7,7 +7,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { createRecentItems, type RecentItems } from '../kernel/recent-items.ts'
 import type { Reader } from '../storage/database.ts'
-import { prepareStatement } from '../storage/sql.ts'
+import { prepareEvents } from './by-id.ts'
 import type { Sink } from './store.ts'
 
 /** An event that this process has committed. */
@@ -33,8 +33,7 @@ export const noteRecentEvents =
 
 /** Ids that one statement looks up; unused parameters are empty, which is the id of no event. */
 const IDS_AT_ONCE = 100
-const existing = prepareStatement(`SELECT id FROM gh_events
-  WHERE scope = ? AND id IN (${Array.from({ length: IDS_AT_ONCE }, () => '?').join(', ')})`)
+const existing = prepareEvents('id', IDS_AT_ONCE)
 
 /** Returns those of `events` that the database does not contain. */
 export async function findLostEvents<E extends RecentEvent>(
@@ -47,7 +46,7 @@ export async function findLostEvents<E extends RecentEvent>(
     for (let at = 0; at < ofScope.length; at += IDS_AT_ONCE) {
       const some = ofScope.slice(at, at + IDS_AT_ONCE)
       const ids = Array.from({ length: IDS_AT_ONCE }, (_, n) => some[n]?.id ?? '')
-      const rows = await reader.all<{ id: string }>(existing([scope, ...ids]))
+      const rows = await reader.all<{ id: string }>(existing([...ids, scope]))
       const stored = new Set(rows.map(({ id }) => id))
       lost.push(...some.filter(({ id }) => !stored.has(id)))
     }

@@ -5,7 +5,7 @@ import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
-import { prepareStatement } from '../storage/sql.ts'
+import { prepareEvent } from './by-id.ts'
 import { envelope, type RenderObject } from './event.ts'
 import type { EventOperations } from './operations.ts'
 import type { RecordEvent } from './store.ts'
@@ -17,7 +17,7 @@ import {
   type ReadableTypes,
 } from './view.ts'
 
-const byId = prepareStatement(`SELECT ${EVENT_COLUMNS} FROM gh_events WHERE scope = ? AND id = ?`)
+const byId = prepareEvent(EVENT_COLUMNS)
 
 interface EventDeps {
   readonly db: Database

@@ -7,6 +7,7 @@ import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
+import { prepareEvent } from './by-id.ts'
 import { collectorOf } from './collector.ts'
 import { EVENT_MAX_BYTES, type NewEvent, type StoredEvent } from './event.ts'
 
@@ -137,9 +138,7 @@ type EventRow = Omit<StoredEvent, 'collection' | 'objectId'> & {
   readonly collection: string | null
 }
 
-const byId =
-  prepareStatement(`SELECT scope, id, type, created, collection, shape, object FROM gh_events
-  WHERE scope = ? AND id = ?`)
+const byId = prepareEvent('scope, id, type, created, collection, shape, object')
 
 export const findEvent = (from: Reader, scope: Scope, id: string) =>
   from.get<EventRow>(byId([scope, id]))
