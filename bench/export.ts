@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExportRow, ExportSide } from './row.ts'
 import { prepareData, type RunContext } from './run.ts'
-import { type Server, startServer } from './server.ts'
+import { endSignal, type Server, startServer } from './server.ts'
 import { type Spread, spread } from './statistics.ts'
 
 interface ExportSideResult {
@@ -95,7 +95,7 @@ async function exportOnce(side: ExportSide, context: RunContext): Promise<Figure
     const cpuMicros = isKnown ? (cpuAfter - cpuBefore) / lines.count : undefined
     return { rate: lines.count / seconds, cpuMicros, growthMb }
   } finally {
-    await server.end('SIGKILL')
+    await server.end(endSignal())
   }
 }
 

@@ -4,10 +4,23 @@
  */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createDistributedDatabase, distributedServerPids, hasCitus } from '../test/rig/citus.ts'
+import {
+  createDistributedDatabase,
+  distributedServerPids,
+  dropDistributedDatabase,
+  hasCitus,
+} from '../test/rig/citus.ts'
 import { createDatabase, type PostgresServer, startPostgres } from '../test/rig/postgres.ts'
 
 const TICK_MICROS = 10_000
+
+const distributedUrls: string[] = []
+
+async function newDistributedDatabase(): Promise<string> {
+  const url = await createDistributedDatabase()
+  distributedUrls.push(url)
+  return url
+}
 
 let running: Promise<PostgresServer> | undefined
 let replica: Promise<PostgresServer> | undefined
@@ -16,7 +29,7 @@ let replica: Promise<PostgresServer> | undefined
 const SETTINGS = ['shared_buffers=512MB', 'max_wal_size=8GB']
 
 /**
- * Creates an empty database and returns its URL.
+ * Creates a database and returns its URL: an empty one, or one with distributed tables.
  *
  * @param settings - of the server, which the first call starts
  */
@@ -24,18 +37,20 @@ export async function newDatabase(
   cores: string | undefined,
   settings: readonly string[] = SETTINGS,
 ): Promise<string> {
-  if (hasCitus) return createDistributedDatabase()
+  if (hasCitus) return newDistributedDatabase()
   running ??= start(cores, settings)
   return createDatabase((await running).url)
 }
 
 /** Starts a standby of the server, which restarts for it, and returns its URL. */
 export async function newReplica(): Promise<string> {
-  replica ??= running!.then((server) => server.openStandby())
+  if (!running) throw new Error('the bench opens no replica of a cluster of Citus')
+  replica ??= running.then((server) => server.openStandby())
   return (await replica).url
 }
 
 export async function stopPostgres(): Promise<void> {
+  for (const url of distributedUrls.splice(0)) await dropDistributedDatabase(url)
   await (await replica)?.stop()
   await (await running)?.stop()
   running = undefined

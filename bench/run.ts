@@ -286,7 +286,7 @@ async function auditData(
 ): Promise<void> {
   for (const { side, acknowledged } of contestants) {
     if (!side.audit) continue
-    await servers.get(side.contender.key)?.end('SIGKILL')
+    await servers.get(side.contender.key)?.end(endSignal())
     const wrong = await side.audit(join(context.folder, side.contender.folder), acknowledged)
     if (wrong) faults.push(`${side.name}: ${wrong}`)
   }

@@ -15,8 +15,8 @@ const cleanups = new WeakMap<CleanupScope, Cleanup[]>()
 
 /**
  * Calls `cleanup` at the end of the scope, after those that were added later: a process ends before
- * its folder is removed. A cleanup that fails does not prevent the others, as with `t.after`; the
- * first error is thrown at the end.
+ * its folder is removed. A cleanup that fails does not prevent the others, as a hook of `t.after`
+ * does; the first error is thrown at the end.
  */
 export function onEnd(scope: CleanupScope, cleanup: Cleanup): void {
   const existing = cleanups.get(scope)

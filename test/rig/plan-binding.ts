@@ -48,7 +48,8 @@ export async function findUnboundScans(
         const isBound = roots.includes(table) || /\bscope\b/.test(conditions)
         const hasIndex = seek !== ''
         // An index that begins with the scope alone: it reads all rows of the scope for one.
-        const isFiltered = /\bid = /.test(String(node.Filter ?? '')) && !/\bid [=<>]/.test(seek)
+        const isFiltered =
+          /\b(event_)?id = /.test(String(node.Filter ?? '')) && !/\b(event_)?id [=<>]/.test(seek)
         if (!isBound || !hasIndex || isFiltered)
           lines.push(`${node['Node Type']} of ${table}: ${text}`)
       })

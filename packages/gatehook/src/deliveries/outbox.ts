@@ -68,6 +68,7 @@ function insertFor(patterns: number, scopes: number): PreparedStatement {
   if (!insert) {
     const marks = Array.from({ length: patterns }, () => '?').join(', ')
     const scopeConditions = Array.from({ length: scopes }, () => HOLDS_SCOPE).join(' OR ')
+    // Without an alias, Citus 13 sends RETURNING with the name of the table instead of the shard.
     insert = prepareStatement(`INSERT INTO gh_deliveries AS delivery
       (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
       SELECT ? || tag, scope, webhook_no, ?, ?, version, CAST(? AS BIGINT), CAST(? AS BIGINT)

@@ -277,11 +277,12 @@ export class ConstraintError extends Error {
   isOf(name: string): boolean {
     if (this.index === name) return true
     const start = SHORTENED.exec(this.index ?? '')?.[1]
-    return start !== undefined && name.length > start.length && name.startsWith(start)
+    // The start, the digits and `_` before each fill the rest of a name in a shard.
+    return start !== undefined && name.length > start.length + 9 && name.startsWith(start)
   }
 }
 
-const SHORTENED = /^(.{30,})_[0-9a-f]{8}$/
+const SHORTENED = /^(.{44,})_[0-9a-f]{8}$/
 
 /** The database cannot be used. The message is one sentence for the operator. */
 export class StorageError extends Error {

@@ -65,6 +65,12 @@ const ofAll: Collection = {
   sort: ['no'],
   indexes: [['no']],
 }
+/** On distributed tables: numbers are times there, which several deliveries have. */
+const ofAllServers: Collection = {
+  ...unowned,
+  name: 'deliveries of all servers',
+  indexes: [['id']],
+}
 
 const viewOf = (collection: Collection): View => ({
   fields: [...DELIVERY_FIELDS, 'customer', 'customer_name', 'mode'],
@@ -127,8 +133,9 @@ export const allDeliveriesRoute = ({ db, list }: AllDeliveriesDeps): Route =>
     const { state } = query
     const registrationNo = await readRegistrationNo(db, query)
     const { scope, filters } = await readSelection(db, query)
-    const order =
-      registrationNo === undefined ? (scope === undefined ? ofAll : ofCustomer) : ofRegistration
+    const ofEveryone = db.dialect.distributed ? ofAllServers : ofAll
+    const ofSelected = scope === undefined ? ofEveryone : ofCustomer
+    const order = registrationNo === undefined ? ofSelected : ofRegistration
     const period =
       order === ofAll
         ? await findNumberAt(db, query, { table: 'gh_deliveries', number: 'no', at: 'created_at' })

@@ -1,5 +1,6 @@
 /** Runs the command line in processes: one that ends, or one that serves until it is stopped. */
 import { type ChildProcess, type ChildProcessByStdio, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -138,9 +139,11 @@ export function launched(t: TestContext, place: Place, ...args: string[]): Runni
     stdout: texts.join('\n'),
     stderr: await stderr,
   }))
+  // Its output may stay open: `gatehook dev` shares it with a process of its own.
+  const exited = once(child, 'exit')
   onEnd(t, () => {
     child.kill('SIGKILL')
-    return ended
+    return exited
   })
   return {
     lines,

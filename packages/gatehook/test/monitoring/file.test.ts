@@ -4,7 +4,7 @@ import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService } from '../../../../test/rig/service.ts'
@@ -20,7 +20,7 @@ const fileOf = (url: string) => `${url.replace('sqlite:', '')}.monitoring.db`
 
 const openFile = (t: TestContext, file: string) => {
   const opened = createMonitoringFile({ file, log: quietLog })
-  t.after(() => opened.close())
+  onEnd(t, () => opened.close())
   return opened
 }
 
@@ -66,7 +66,7 @@ test('requests are served while another process locks the file', async (t) => {
   const admin = await adminOf(service)
   await admin.get('/admin/series') // creates the file
   const other = new DatabaseSync(fileOf(url))
-  t.after(() => other.close())
+  onEnd(t, () => other.close())
   other.exec('BEGIN IMMEDIATE')
   for (let count = 0; count < 5; count++) {
     assert.equal((await service.get('/api/v2/orders')).status, 200)
@@ -123,7 +123,7 @@ test('after kill -9 the file is sound and has all but the last records', async (
   run.kill('SIGKILL')
   await sending
   const db = new DatabaseSync(path)
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   assert.deepEqual(
     db
       .prepare('PRAGMA integrity_check')

@@ -234,6 +234,26 @@ eachService(
 )
 
 eachService(
+  'deliveries of one transaction are each on one page',
+  async (service, t) => {
+    const { admin, shop } = await openCustomers(t, service)
+    for (let n = 0; n < 4; n++) await register(shop.own, await openHook(t))
+    await pay(shop.own, 1)
+    for (const sort of ['id', '-id']) {
+      const ids: string[] = []
+      for (let cursor = ''; ; ) {
+        const { body } = await admin.get(`/admin/deliveries?sort=${sort}&limit=2${cursor}`)
+        ids.push(...body.data.map(({ id }: { id: string }) => id))
+        if (!body.has_more) break
+        cursor = `&cursor=${body.next_cursor}`
+      }
+      assert.deepEqual([ids.length, new Set(ids).size], [5, 5], sort)
+    }
+  },
+  OPTIONS,
+)
+
+eachService(
   'a delivery of any customer has the headers of each attempt, as sent',
   async (service, t) => {
     const { admin, shop } = await openCustomers(t, service)

@@ -38,17 +38,24 @@ const CREATE_HORIZON = `CREATE OR REPLACE FUNCTION ${SERVER_HORIZON} RETURNS BIG
 
 /**
  * Milliseconds instead of a sequence: the coordinator would read the rows of an INSERT … SELECT, to
- * number them, and commit on two servers.
+ * number them, and commit on two servers. The deliveries of a transaction have the same number, so
+ * that lists of all customers are in the order of the ids.
  */
-const NUMBER_BY_TIME = `ALTER TABLE gh_deliveries ALTER COLUMN no DROP IDENTITY,
-  ALTER COLUMN no SET DEFAULT CAST(extract(epoch FROM now()) * 1000 AS BIGINT)`
+const NUMBER_BY_TIME = [
+  `ALTER TABLE gh_deliveries ALTER COLUMN no DROP IDENTITY,
+    ALTER COLUMN no SET DEFAULT CAST(extract(epoch FROM now()) * 1000 AS BIGINT)`,
+  'CREATE INDEX gh_deliveries_by_id ON gh_deliveries (id)',
+  'CREATE INDEX gh_deliveries_failed_by_id ON gh_deliveries (id) WHERE failed = 1',
+]
 
 /** Distributes the tables of the engine that are not distributed yet. */
 export async function distributeEngine(tx: Tx, ddl: RunDdl): Promise<void> {
   const names = (await tx.all<{ name: string }>(present([]))).map(({ name }) => name)
   if (names.includes('gh_events'))
     await ddl('ALTER TABLE gh_events ALTER COLUMN txid SET DEFAULT 0')
-  if (names.includes('gh_deliveries')) await ddl(NUMBER_BY_TIME)
+  if (names.includes('gh_deliveries')) {
+    for (const statement of NUMBER_BY_TIME) await ddl(statement)
+  }
   for (const name of names) await distribute(tx, ddl, name, tableKinds[name] ?? 'local')
   if (!names.includes('gh_deliveries')) return
   await createShardTriggers(ddl)
