@@ -11,6 +11,7 @@ import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
 import type { Database } from '../../packages/gatehook/src/storage/database.ts'
 import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
 import { createDistributedDatabase, dropDistributedDatabase, hasCitus } from './citus.ts'
+import { onEnd } from './cleanup.ts'
 import { folderOfDatabases } from './memory.ts'
 import { createDatabase, dropDatabase, type PostgresServer, startPostgres } from './postgres.ts'
 import { createTemplateDatabase, createTemplateFile } from './templates.ts'
@@ -115,11 +116,9 @@ async function serverUrl(): Promise<string> {
   return (await ownServer).url
 }
 
-const cleanups: (() => Promise<void>)[] = []
+const file = { after }
 
-const atEnd = (cleanup: () => Promise<void>): void => void cleanups.push(cleanup)
+const atEnd = (cleanup: () => Promise<void>): void => onEnd(file, cleanup)
 
-after(async () => {
-  for (const cleanup of cleanups.reverse()) await cleanup()
-  await (await ownServer)?.stop()
-})
+// It ends after the databases on it are removed.
+atEnd(async () => (await ownServer)?.stop())
