@@ -11,7 +11,7 @@ type NewOrder = Pick<Order, 'user_id' | 'amount' | 'currency'>
 
 const client = createClient({
   baseUrl: process.env.GATEHOOK_URL ?? 'http://127.0.0.1:8787',
-  apiKey: process.env.GATEHOOK_API_KEY ?? '',
+  apiKey: process.env.GATEHOOK_API_KEY!,
   version: 'v2',
   onDeprecation: ({ version, sunset }) => console.warn(`${version} ends on ${sunset}`),
 })

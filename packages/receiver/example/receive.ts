@@ -1,9 +1,9 @@
 import { receiver, sign, type WebhookEvent } from 'gatehook-receiver'
 
-const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' // returned once, at registration
+const secret = process.env.WEBHOOK_SECRET! // returned once, at registration
 
 const handle = receiver({
-  secrets: [secret], // during a rotation: [newSecret, oldSecret]
+  secrets: [secret], // a TypeError without one; during a rotation: [newSecret, oldSecret]
   onEvent: async (event: WebhookEvent<{ id: number; status: string }>) => {
     console.log(`${event.type}: order ${event.data.object.id} is ${event.data.object.status}`)
   },

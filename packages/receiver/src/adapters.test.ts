@@ -8,7 +8,7 @@ import express from 'express'
 import fastify from 'fastify'
 import { fastifyReceiver } from './fastify.ts'
 import { nodeReceiver } from './node.ts'
-import { type ReceiverOptions, sign } from './receiver.ts'
+import { type ReceiverOptions, receiver, sign } from './receiver.ts'
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 // White space and an escape that parsing would lose: the signature covers these bytes.
@@ -47,7 +47,10 @@ async function post(url: string, body: string, headers?: Record<string, string>)
 async function assertConforms(url: string, handled: readonly string[], errors: readonly unknown[]) {
   assert.deepEqual(await post(url, BODY), [200, { received: true }])
   assert.deepEqual(await post(url, BODY), [200, { received: true }])
-  assert.deepEqual(await post(url, BODY, {}), [400, { error: 'missing_signature' }])
+  const { 'X-Hub-Signature-256': variantA } = await sign({ body: BODY, secret: SECRET })
+  for (const headers of [{}, { 'X-Hub-Signature-256': variantA! }]) {
+    assert.deepEqual(await post(url, BODY, headers), [400, { error: 'missing_signature' }])
+  }
   assert.deepEqual(await post(url, '', await sign({ body: BODY, secret: SECRET })), [
     400,
     { error: 'signature_mismatch' },
@@ -125,3 +128,25 @@ test('Fastify, beside routes that parse JSON', async (t) => {
   const headers = { 'content-type': 'application/json' }
   assert.deepEqual(await post(url.replace('hooks', 'echo'), '{"a":1}', headers), [200, { a: 1 }])
 })
+
+/** Every way to create a receiver. */
+const CREATORS: Record<string, (options: ReceiverOptions) => unknown> = {
+  receiver,
+  nodeReceiver,
+  fastifyReceiver: (options) => fastifyReceiver('/hooks', options),
+}
+
+for (const [name, create] of Object.entries(CREATORS)) {
+  test(`${name}: a wrong secret is a TypeError when the receiver is created`, () => {
+    const missing = [undefined, null, '', 7]
+    const unclean = [` ${SECRET}`, `${SECRET}\r\n`, 'whsec_a b', 'a\tb', `"${SECRET}"`]
+    const quotes = ["'a'", 'whsec_a"b', '`a`', '“a”', '‘a’']
+    for (const secret of [...missing, ...unclean, ...quotes]) {
+      for (const secrets of [secret, [secret], [SECRET, secret]] as never[]) {
+        assert.throws(() => create({ secrets, onEvent() {} }), TypeError, String(secret))
+      }
+    }
+    assert.throws(() => create({ secrets: [], onEvent() {} }), TypeError)
+    create({ secrets: [SECRET, 'x'], onEvent() {} })
+  })
+}

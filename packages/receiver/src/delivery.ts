@@ -6,7 +6,7 @@ import type { HeadersLike } from './headers.ts'
 import type { Bytes, Scheme } from './signature.ts'
 import { type EventStore, memoryStore } from './store.ts'
 import {
-  requireSecrets,
+  requireRegisteredSecrets,
   type VerifyRules,
   verify,
   type WebhookEvent,
@@ -20,7 +20,15 @@ export interface DeliveryContext {
   readonly scheme: Scheme
   /** The signed time in Unix seconds; undefined with scheme A. */
   readonly timestamp: number | undefined
+  /**
+   * The event is older (by `created`) than the newest handled event of the same object: a receiver
+   * that stores the state of the object skips it, one that acts on each event does not. Events of
+   * equal time are not stale.
+   */
+  readonly stale: boolean
 }
+
+type SignedContext = Omit<DeliveryContext, 'stale'>
 
 export interface ReceiverOptions<Event = WebhookEvent> extends VerifyRules {
   /**
@@ -31,9 +39,8 @@ export interface ReceiverOptions<Event = WebhookEvent> extends VerifyRules {
   /** Default: {@link memoryStore}. */
   readonly store?: EventStore | undefined
   /**
-   * Drops an event that is older (by `created`) than the newest handled event of the same object.
-   * Correct if `onEvent` stores the state of the object, because order is not guaranteed; set false
-   * if it acts on every event. Events of equal time are not stale. Default: true.
+   * Responds to a stale event with 200 without a call of `onEvent`. Correct only if `onEvent`
+   * stores the state of the object and does nothing else. Default: false.
    */
   readonly dropStale?: boolean | undefined
   /** Receives an event whose response was 200 without a call of `onEvent`. */
@@ -70,26 +77,25 @@ export const WRONG_METHOD = refusal(405, 'method_not_allowed')
  * Returns the handler that all adapters share. It never rejects: an error of the receiver goes to
  * `onError`, and the response is 500, so that the sender retries.
  *
- * @throws {TypeError} `secrets` is empty.
+ * @throws {TypeError} A secret is missing, or contains white space or quotes.
  */
 export function createDeliveryHandler<Event = WebhookEvent>(
   options: ReceiverOptions<Event>,
 ): Deliver {
-  requireSecrets(options.secrets)
+  requireRegisteredSecrets(options.secrets)
   const store = options.store ?? memoryStore()
   const onError = options.onError ?? ((error) => console.error(error))
   // Concurrent deliveries of one event share a run of `onEvent`, and its result.
   const running = new Map<string, Promise<void>>()
 
-  const handleEvent = async (event: Event, context: DeliveryContext): Promise<void> => {
+  const handleEvent = async (event: Event, signed: SignedContext): Promise<void> => {
     const object = objectOf(event)
-    if (await store.has(context.id))
-      return void (await options.onDropped?.(event, 'duplicate', context))
-    if (object && options.dropStale !== false) {
-      const newest = await store.newest(object.object)
-      if (newest !== undefined && object.created < newest) {
-        return void (await options.onDropped?.(event, 'stale', context))
-      }
+    const isDuplicate = await store.has(signed.id)
+    const newest = object && (await store.newest(object.object))
+    const context = { ...signed, stale: newest !== undefined && object!.created < newest }
+    if (isDuplicate) return void (await options.onDropped?.(event, 'duplicate', context))
+    if (context.stale && options.dropStale === true) {
+      return void (await options.onDropped?.(event, 'stale', context))
     }
     await options.onEvent(event, context)
     await store.add(context.id, object)
@@ -117,7 +123,7 @@ async function verifyEvent<Event>(
   headers: HeadersLike,
   body: Bytes,
   rules: VerifyRules,
-): Promise<[Event, DeliveryContext]> {
+): Promise<[Event, SignedContext]> {
   const { event, scheme, timestamp, id } = await verify<{ id?: unknown }>({
     ...rules,
     headers,

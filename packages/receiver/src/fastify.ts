@@ -36,7 +36,7 @@ export interface FastifyLike {
  *
  * @example
  * app.register(fastifyReceiver('/hooks', { secrets, onEvent }))
- * @throws {TypeError} `secrets` is empty.
+ * @throws {TypeError} A secret is missing, or contains white space or quotes.
  */
 export function fastifyReceiver<Event = WebhookEvent>(
   path: string,

@@ -43,7 +43,7 @@ export interface NodeResponse {
  *
  * @example
  * app.post('/hooks', nodeReceiver({ secrets, onEvent }))
- * @throws {TypeError} `secrets` is empty.
+ * @throws {TypeError} A secret is missing, or contains white space or quotes.
  */
 export function nodeReceiver<Event = WebhookEvent>(
   options: ReceiverOptions<Event>,

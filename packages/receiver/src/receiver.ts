@@ -30,7 +30,7 @@ export {
 /**
  * Returns a handler of deliveries for the Fetch API. It never rejects. Its responses:
  *
- * - 200 `{received: true}`: the event was handled, or dropped as a duplicate or stale.
+ * - 200 `{received: true}`: the event was handled, or dropped as a duplicate (stale: `dropStale`).
  * - 400 `{error}`: the delivery is not authentic (see {@link VerificationErrorCode}).
  * - 405: the method is not POST. 413: the body exceeds `maxBodyBytes`.
  * - 500: `onEvent` or the store threw; the sender retries.
@@ -39,7 +39,7 @@ export {
  *
  * @example
  * export const POST = receiver({ secrets: [secret], onEvent: async (event) => save(event) })
- * @throws {TypeError} `secrets` is empty.
+ * @throws {TypeError} A secret is missing, or contains white space or quotes.
  */
 export function receiver<Event = WebhookEvent>(
   options: ReceiverOptions<Event>,

@@ -24,6 +24,7 @@ const STANDARD = only('webhook-id', 'webhook-timestamp', 'webhook-signature')
 
 const check = (headers: HeadersLike, more = {}) =>
   verify({ body, headers, secrets: SECRET, now: NOW, ...more })
+const ALL = { schemes: ['A', 'B', 'standard'] } as const
 const refuses = (code: VerificationErrorCode, headers: HeadersLike, more = {}) =>
   assert.rejects(check(headers, more), { name: 'WebhookVerificationError', code })
 
@@ -31,20 +32,25 @@ test('returns the parsed event, the scheme and the other signed values', async (
   const { event, ...rest } = await check(STANDARD)
   assert.deepEqual(event, JSON.parse(body))
   assert.deepEqual(rest, { scheme: 'standard', timestamp: NOW, id: 'msg_1' })
-  assert.deepEqual(Object.keys(await check(A)), ['event', 'scheme'])
+  assert.deepEqual(Object.keys(await check(A, ALL)), ['event', 'scheme'])
 })
 
-test('B takes precedence, then Standard Webhooks, then A', async () => {
+test('B takes precedence, then Standard Webhooks, then A if it is accepted', async () => {
   const bad = `t=${NOW},v1=${'0'.repeat(64)}`
-  await refuses('signature_mismatch', { ...signed, 'Gatehook-Signature': bad })
-  await refuses('signature_mismatch', { ...STANDARD, ...A, 'webhook-signature': 'v1,AAAA' })
-  assert.equal((await check({ ...STANDARD, ...A })).scheme, 'standard')
-  assert.equal((await check({ ...signed, 'X-Hub-Signature-256': 'sha256=00' })).scheme, 'B')
-  assert.equal((await check(A)).scheme, 'A')
+  for (const schemes of [{}, ALL]) {
+    await refuses('signature_mismatch', { ...signed, 'Gatehook-Signature': bad }, schemes)
+    const wrong = { ...STANDARD, ...A, 'webhook-signature': 'v1,AAAA' }
+    await refuses('signature_mismatch', wrong, schemes)
+    assert.equal((await check({ ...STANDARD, ...A }, schemes)).scheme, 'standard')
+    const other = { ...signed, 'X-Hub-Signature-256': 'sha256=00' }
+    assert.equal((await check(other, schemes)).scheme, 'B')
+  }
+  assert.equal((await check(A, ALL)).scheme, 'A')
+  assert.equal((await check(A, { schemes: ['A'] })).scheme, 'A')
 })
 
-test('a scheme that is not accepted counts as absent', async () => {
-  await refuses('missing_signature', A, { schemes: ['B', 'standard'] })
+test('a scheme that is not accepted counts as absent; A is not, unless it is named', async () => {
+  await refuses('missing_signature', A)
   assert.equal((await check(signed, { schemes: ['standard'] })).scheme, 'standard')
 })
 
@@ -131,7 +137,7 @@ test('malformed headers have codes and messages of their own', async () => {
     await refuses('malformed_signature', { 'Gatehook-Signature': value })
   }
   for (const value of ['', hex, `sha1=${hex}`, 'sha256=', 'sha256=xyz']) {
-    await refuses('malformed_signature', { 'X-Hub-Signature-256': value })
+    await refuses('malformed_signature', { 'X-Hub-Signature-256': value }, ALL)
   }
   await refuses('malformed_signature', { 'webhook-signature': STANDARD['webhook-signature']! })
   await refuses('malformed_signature', { ...STANDARD, 'webhook-timestamp': 'soon' })
@@ -141,7 +147,11 @@ test('malformed headers have codes and messages of their own', async () => {
 
 test('an error of the program is a TypeError', async () => {
   await assert.rejects(check(B, { secrets: [] }), TypeError)
-  await assert.rejects(check(B, { secrets: [SECRET, ''] }), TypeError)
+  for (const secret of [undefined, null, 7, '', `${SECRET}\n`, ` ${SECRET}`, `"${SECRET}"`]) {
+    await assert.rejects(check(B, { secrets: secret }), TypeError)
+    await assert.rejects(check(B, { secrets: [SECRET, secret] }), TypeError)
+    await assert.rejects(sign({ body, secret: [secret as string] }), TypeError)
+  }
   await assert.rejects(check(B, { body: JSON.parse(body) }), TypeError)
 })
 
@@ -162,7 +172,13 @@ test('any bytes in body and headers throw a WebhookVerificationError only', asyn
   const bytes = fc.uint8Array({ maxLength: 64 })
   await fc.assert(
     fc.asyncProperty(headers, bytes, async (given, noise) => {
-      const attempt = verify({ body: noise, headers: given, secrets: [SECRET, 'x'], now: NOW })
+      const attempt = verify({
+        body: noise,
+        headers: given,
+        secrets: [SECRET, 'x'],
+        now: NOW,
+        ...ALL,
+      })
       await assert.rejects(attempt, WebhookVerificationError)
     }),
     { numRuns: 500 },
@@ -176,7 +192,7 @@ test('a flipped bit anywhere in the body invalidates the signature', async () =>
       const changed = Buffer.from(original)
       changed[bit >> 3]! ^= 1 << (bit & 7)
       for (const headers of [A, B, STANDARD]) {
-        await refuses('signature_mismatch', headers, { body: changed })
+        await refuses('signature_mismatch', headers, { body: changed, ...ALL })
       }
     }),
     { numRuns: 100 },

@@ -56,15 +56,18 @@ export class WebhookVerificationError extends Error {
 export type Instant = number | Date
 
 export interface VerifyRules {
-  /** The secrets of the registration, in any order: two during a rotation. */
+  /**
+   * The secrets of the registration, in any order: two during a rotation. None may be missing, or
+   * contain white space or quotes, as of a configuration file.
+   */
   readonly secrets: string | readonly string[]
   /** The maximum difference between the signed time and `now`, in seconds. Default: 300. */
   readonly toleranceSeconds?: number | undefined
   /** The current time. Default: the machine's clock. */
   readonly now?: Instant | (() => Instant) | undefined
   /**
-   * The accepted schemes. Default: all. A contains no time, so an old delivery stays valid forever;
-   * `['B', 'standard']` rejects it.
+   * The accepted schemes. Default: `['B', 'standard']`. A contains no time, so an old delivery
+   * stays valid forever: name A only if the sender has no other scheme.
    */
   readonly schemes?: readonly Scheme[] | undefined
 }
@@ -98,23 +101,30 @@ interface SignatureClaim {
 /** A sender has at most three live secrets; the maximum bounds the work for a header. */
 const MAX_SIGNATURES = 10
 const DEFAULT_TOLERANCE_S = 300
+const DEFAULT_SCHEMES: readonly Scheme[] = ['B', 'standard']
+const WHITE_OR_QUOTE = '[\\s"\'`\u2018-\u201f]'
+/** A secret of a registration contains none. */
+const WITH_WHITE_OR_QUOTE = new RegExp(WHITE_OR_QUOTE)
+/** The secret of another sender may contain them, as the example of GitHub does. */
+const AROUND_SECRET = new RegExp(`^${WHITE_OR_QUOTE}|${WHITE_OR_QUOTE}$`)
 const UNIX_SECONDS = /^(?:0|[1-9][0-9]{0,11})$/
 
 /**
- * Verifies a delivery by one scheme: `Gatehook-Signature` if present, else `webhook-signature`,
- * else `X-Hub-Signature-256`, which does not protect from replays.
+ * Verifies a delivery by one scheme: `Gatehook-Signature` if present, else `webhook-signature`.
+ * `X-Hub-Signature-256`, which does not protect from replays, counts if `schemes` names A.
  *
  * @example
  * const { event } = await verify({ body, headers, secrets: [secret] })
  * @throws {WebhookVerificationError} The delivery is not authentic.
- * @throws {TypeError} There is no secret, or the body was parsed before.
+ * @throws {TypeError} A secret is missing, or has white space or quotes around it; or the body was
+ *   parsed before.
  */
 export async function verify<Event = WebhookEvent>(
   options: VerifyOptions,
 ): Promise<VerifiedWebhook<Event>> {
   const secrets = requireSecrets(options.secrets)
   const body = copyBytes(options.body)
-  const claim = parseSignature(options.headers, options.schemes ?? ['A', 'B', 'standard'])
+  const claim = parseSignature(options.headers, options.schemes ?? DEFAULT_SCHEMES)
   const { scheme, timestamp, id } = claim
   if (timestamp !== undefined) {
     const tolerance = options.toleranceSeconds ?? DEFAULT_TOLERANCE_S
@@ -137,14 +147,24 @@ export async function verify<Event = WebhookEvent>(
   }
 }
 
-/** @throws {TypeError} There is no secret, or one is empty, which anyone could sign with. */
-export function requireSecrets(secrets: string | readonly string[]): readonly string[] {
-  const list = typeof secrets === 'string' ? [secrets] : secrets
+/** @throws {TypeError} A secret is missing, or begins or ends with white space or a quote. */
+export function requireSecrets(
+  secrets: string | readonly string[],
+  fault: RegExp = AROUND_SECRET,
+): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(secrets) ? secrets : [secrets]
   if (list.length === 0 || list.some((secret) => typeof secret !== 'string' || secret === '')) {
-    throw new TypeError('At least one secret is required, and none may be empty.')
+    throw new TypeError('At least one secret is required, and none may be missing or empty.')
   }
-  return list
+  if (list.some((secret) => fault.test(secret as string))) {
+    throw new TypeError('A secret contains white space or quotes. Configure it without them.')
+  }
+  return list as readonly string[]
 }
+
+/** @throws {TypeError} A secret of a registration is missing, or contains white space or quotes. */
+export const requireRegisteredSecrets = (secrets: string | readonly string[]): void =>
+  void requireSecrets(secrets, WITH_WHITE_OR_QUOTE)
 
 async function matchesAnySecret(
   claim: SignatureClaim,

@@ -39,13 +39,17 @@ const headersOf = (secret: string, atS: number): Record<string, string> =>
     userAgent: 'test',
   })
 
-/** Starts the receiver of a language and returns the status of a POST to it. */
-async function startReceiver(t: TestContext, language: string) {
+async function programOf(t: TestContext, language: string): Promise<string> {
   const app = await openService(t, 'sqlite')
   const page = (await app.get('/docs/v2/webhooks.md')).text
-  const program = sectionsOf(page)
+  return sectionsOf(page)
     .find(({ id }) => id === 'verify')!
     .programs.get(language)!
+}
+
+/** Starts the receiver of a language and returns the status of a POST to it. */
+async function startReceiver(t: TestContext, language: string) {
+  const program = await programOf(t, language)
   const port = await freePort()
   createRunner(t).start(language, program, { SECRET, PORT: String(port) })
   const url = `http://127.0.0.1:${port}/`
@@ -66,5 +70,13 @@ for (const language of ['TypeScript', 'Python']) {
     assert.equal(await send(headersOf(`${SECRET}x`, nowS), BODY), 400)
     assert.equal(await send(headersOf(SECRET, nowS - 3600), BODY), 400)
     assert.equal(await send({ 'content-type': 'application/json' }, BODY), 400)
+  })
+
+  test(`the receiver in ${language} does not start without its secret`, { skip }, async (t) => {
+    const program = await programOf(t, language)
+    const runner = createRunner(t)
+    for (const env of [{ PORT: '0' }, { PORT: '0', SECRET: '' }]) {
+      await assert.rejects(runner.run(language, program, env), /exits with 1:/)
+    }
   })
 }
