@@ -30,10 +30,26 @@ export function delayMs(attempt: number, retryAfter: number | undefined, random:
   return full / 2 + (full / 2) * random
 }
 
-/** Parses `Retry-After`, a number or a date, to seconds after `nowMs`; undefined if invalid. */
-export function retryAfterOf(value: string | null, nowMs: number): number | undefined {
-  if (value === null) return undefined
-  if (/^\d{1,9}$/.test(value)) return Number(value)
-  const at = Date.parse(value)
-  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - nowMs) / 1000))
+const DAY = '[A-Z][a-z]{2}'
+const MONTH = '[A-Z][a-z]{2}'
+const TIME = '\\d\\d:\\d\\d:\\d\\d'
+/** The three formats of an HTTP date (RFC 9110 §5.6.7). `Date.parse` accepts many other texts. */
+const HTTP_DATE = new RegExp(
+  `^(?:${DAY}, \\d\\d ${MONTH} \\d{4} ${TIME} GMT|` +
+    `${DAY}[a-z]{3,6}, \\d\\d-${MONTH}-\\d\\d ${TIME} GMT|` +
+    `${DAY} ${MONTH} [ \\d]\\d ${TIME} \\d{4})$`,
+)
+
+/**
+ * Parses `Retry-After` to seconds after `nowMs`; undefined for text that is neither whole seconds
+ * nor an HTTP date. The engine has the same parser for deliveries; both pass the vectors of
+ * `spec/vectors/retry-after.json`.
+ */
+export function retryAfterOf(text: string | null, nowMs: number): number | undefined {
+  const value = text?.trim() ?? ''
+  if (/^\d+$/.test(value)) return Number(value)
+  if (!HTTP_DATE.test(value)) return undefined
+  // The asctime format has no zone, and Date.parse would use the local one.
+  const atMs = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`)
+  return Number.isNaN(atMs) ? undefined : Math.max(0, Math.ceil((atMs - nowMs) / 1000))
 }

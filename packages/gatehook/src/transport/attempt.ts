@@ -69,8 +69,19 @@ export type Outcome = Answered | Unanswered
 export const isDelivered = (outcome: Outcome): boolean =>
   outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300
 
+const DAY = '[A-Z][a-z]{2}'
+const MONTH = '[A-Z][a-z]{2}'
+const TIME = '\\d\\d:\\d\\d:\\d\\d'
+/** The three formats of an HTTP date (RFC 9110 §5.6.7). `Date.parse` accepts many other texts. */
+const HTTP_DATE = new RegExp(
+  `^(?:${DAY}, \\d\\d ${MONTH} \\d{4} ${TIME} GMT|` +
+    `${DAY}[a-z]{3,6}, \\d\\d-${MONTH}-\\d\\d ${TIME} GMT|` +
+    `${DAY} ${MONTH} [ \\d]\\d ${TIME} \\d{4})$`,
+)
+
 /**
- * Parses `Retry-After`.
+ * Parses `Retry-After`. `gatehook-client` has the same parser; both pass the vectors of
+ * `spec/vectors/retry-after.json`.
  *
  * @returns Milliseconds to wait from `nowMs`, at least 0 and without an upper bound; undefined for
  *   text that is neither whole seconds nor an HTTP date.
@@ -79,8 +90,7 @@ export const isDelivered = (outcome: Outcome): boolean =>
 export function parseRetryAfterMs(text: string | undefined, nowMs: number): number | undefined {
   const value = text?.trim() ?? ''
   if (/^\d+$/.test(value)) return Number(value) * 1000
-  // Date.parse accepts other texts as well, for example `2` and `May`.
-  if (!/^[A-Z][a-z]{2,8},? .*(GMT|\d{4})$/.test(value)) return undefined
+  if (!HTTP_DATE.test(value)) return undefined
   // The asctime format has no zone, and Date.parse would use the local one.
   const atMs = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`)
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs)
