@@ -260,6 +260,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
     ],
   ],
+  [
+    '15. Own code',
+    [['15.7', 'A conflict of own code runs it again; both databases give the same answers.']],
+  ],
 ]
 
 export interface Chapter {

@@ -6,6 +6,7 @@ import { installationMoved, MOVED_MESSAGE, storageUnavailable } from './transact
 interface PostgresError extends Error {
   readonly code?: string
   readonly constraint?: string
+  readonly detail?: string
 }
 
 /** The connection broke or was not established; a new connection may work. */
@@ -28,6 +29,8 @@ const UNAVAILABLE = /^(53|58|57014|25006|25P03|25P04|55000|55P03|XX00)/
 const UNSTORABLE = new Set(['22001', '22003', '22021', '22P02', '22P03', '22P05', '54000'])
 /** Serialization failure, deadlock: the transaction was rolled back and can be repeated. */
 const RETRYABLE = new Set(['40001', '40P01'])
+/** Constraints that compare a row with others: unique, foreign keys, exclusion. */
+const VIOLATIONS = new Set(['23505', '23503', '23001', '23P01'])
 
 /** No connection of the pool became free in time. */
 const POOL_FULL_TEXT = 'timeout exceeded when trying to connect'
@@ -41,6 +44,16 @@ export class StandbyError extends Error {
     message = 'the server is a standby, and no other host of the address is the primary',
   ) {
     super(message)
+  }
+}
+
+/** A constraint compared a row with others that the snapshot of the transaction may not contain. */
+export class StaleSnapshotError extends Error {
+  override readonly name = 'StaleSnapshotError'
+  readonly code = '40001'
+
+  constructor() {
+    super('a constraint was violated that the snapshot of a repeated run may explain')
   }
 }
 
@@ -92,6 +105,17 @@ export const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A0
 /** Whether the transaction can be repeated. */
 export const isRetryable = (error: unknown): boolean =>
   RETRYABLE.has(codeOf(error)) || isStalePlan(error)
+
+/**
+ * Returns the constraint that compared a row with others, and the values that violate it; undefined
+ * for any other error.
+ */
+export function violationOf(error: unknown): string | undefined {
+  const code = codeOf(error)
+  if (!VIOLATIONS.has(code)) return undefined
+  const { constraint, detail, message } = error as PostgresError
+  return [code, constraint, detail ?? message].join(' ')
+}
 
 /**
  * Returns the name of the violated constraint as it was declared. An error of a distributed table

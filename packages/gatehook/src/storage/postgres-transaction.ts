@@ -13,9 +13,11 @@ import {
   isStalePlan,
   isStandby,
   isUnsupported,
+  StaleSnapshotError,
   StandbyError,
   translatePostgresError,
   UnreplicatedError,
+  violationOf,
 } from './postgres-errors.ts'
 import { StatementQueue } from './postgres-queue.ts'
 import type { ResultShape } from './postgres-send.ts'
@@ -196,6 +198,7 @@ class PostgresTx implements Tx {
 
   /** Leaves retryable errors untranslated for `write`. */
   #fail(error: unknown): never {
+    this.#transaction.addViolation(violationOf(error))
     throw this.#transaction.fail(isRetryable(error) ? error : translatePostgresError(error))
   }
 }
@@ -212,11 +215,17 @@ export interface TransactionDeps {
   readonly track: (running: Promise<unknown>) => void
 }
 
-/** Runs a transaction once. */
+/**
+ * Runs a transaction once. Own code runs on a snapshot, and constraints compare with the newest
+ * rows. So with `formerViolations` (see `violationOf`) a violation that an earlier run has not met
+ * ends in `StaleSnapshotError`, even if the code caught it: the next snapshot contains the other
+ * row. A run that meets the violation again has seen that row.
+ */
 export async function runTransaction<T>(
   deps: TransactionDeps,
   mode: TransactionMode,
   change: (tx: PostgresDdl) => Promise<T>,
+  formerViolations?: Set<string>,
 ): Promise<T> {
   const { sessions, guard, log } = deps
   if (sessions.waitingCount() >= QUEUE_MAX) throw storageUnavailable('the write queue is full')
@@ -225,6 +234,11 @@ export async function runTransaction<T>(
   const queue = new StatementQueue(sessions, session, mode)
   let beginError: unknown
   let result: T
+  const hasNewViolation = () => {
+    const count = formerViolations?.size
+    for (const violation of transaction.violations) formerViolations?.add(violation)
+    return formerViolations?.size !== count
+  }
   const abandon = async (error: unknown): Promise<unknown> => {
     transaction.isOpen = false
     const cause = beginError ?? error
@@ -247,9 +261,12 @@ export async function runTransaction<T>(
       )
     result = await (mode.endsWhenIdle ? rejectWhenIdle(transaction, run) : run())
     transaction.end()
+    if (hasNewViolation()) throw new StaleSnapshotError()
     if (!mode.isReadOnly) await queue.commit()
   } catch (error) {
-    throw await abandon(error)
+    // The commit verifies deferred constraints.
+    transaction.addViolation(violationOf(error))
+    throw await abandon(hasNewViolation() ? new StaleSnapshotError() : error)
   }
   if (mode.isReadOnly) {
     deps.track(queue.commit().then(() => session.release(), abandon))

@@ -107,8 +107,11 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     return running
   }
   const transactionDeps = { sessions, guard, log: deps.log, isDistributed, track }
-  const runOnce = <T>(mode: TransactionMode, change: (tx: Tx) => Promise<T>) =>
-    runTransaction(transactionDeps, mode, change)
+  const runOnce = <T>(
+    mode: TransactionMode,
+    change: (tx: Tx) => Promise<T>,
+    formerViolations?: Set<string>,
+  ) => runTransaction(transactionDeps, mode, change, formerViolations)
   const begin = <T>(mode: TransactionMode, change: (tx: Tx) => Promise<T>): Promise<T> =>
     track(withRetries(ATTEMPTS_MAX, () => runOnce(mode, change)))
   const admission = createSerialAdmission()
@@ -117,8 +120,11 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     // A commit that waits for a replica is a round trip of its own.
     const isSingle = options?.single === true && sessions.commitsInBatch
     if (!options?.serializable) return begin({ ...READ_WRITE, isSingle }, change)
-    const run = () => runOnce(SERIALIZABLE, change)
-    const attempt = (n: number) => (n === 1 ? admission.together(run) : admission.alone(run))
+    const violations = new Set<string>()
+    const run = () => runOnce(SERIALIZABLE, change, violations)
+    // Most violations are met again by the second run, which then needs no run alone.
+    const runsAlone = (n: number) => n > (violations.size > 0 ? 2 : 1)
+    const attempt = (n: number) => (runsAlone(n) ? admission.alone(run) : admission.together(run))
     return track(withRetries(SERIALIZABLE_ATTEMPTS_MAX, attempt))
   }
   return {

@@ -15,6 +15,8 @@ export class Transaction {
   uses = 0
   /** Statements that have been sent and not answered; always 0 on SQLite. */
   openStatements = 0
+  /** The violated constraints with their values (PostgreSQL), also those of undone statements. */
+  readonly violations = new Set<string>()
   #failed: { readonly error: unknown } | undefined
 
   /** Throws when the transaction has ended, or when one of its statements has failed. */
@@ -28,6 +30,10 @@ export class Transaction {
   fail(error: unknown): unknown {
     this.#failed ??= { error }
     return error
+  }
+
+  addViolation(violation: string | undefined): void {
+    if (violation !== undefined) this.violations.add(violation)
   }
 
   /** Whether no statement has failed. */
