@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { emptyFolder } from '../rig/cleanup.ts'
+import { freshUrl } from '../rig/databases.ts'
 import { cleanEnv, gatehook, startService } from './process.ts'
 import { checkStep, runSteps } from './shell.ts'
 import { filesOf, stepsOf } from './snippets.ts'
@@ -80,17 +81,41 @@ test('docs/guides/limits.md: its service returns the responses of the page', asy
   await checkPage(t, 'docs/guides/limits.md', folder, scopes)
 })
 
+/** Installs the packages of a project that `gatehook init` has written, from the checkout. */
+function linkPackages(folder: string): void {
+  const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
+  mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
+  symlinkSync(dirname(referenceService), join(folder, 'node_modules/gatehook'))
+  symlinkSync(join(modules, '@types/node'), join(folder, 'node_modules/@types/node'))
+}
+
+/** Runs a program in a folder, and requires that it succeeds. */
+function run(
+  folder: string,
+  [program, ...args]: readonly [string, ...string[]],
+  environment: Readonly<Record<string, string>> = {},
+): void {
+  // The variable marks a test inside a test runner, which would report to that one.
+  const { NODE_TEST_CONTEXT: _, ...env } = { ...cleanEnv(), ...environment }
+  const { status, stdout } = spawnSync(program, args, { cwd: folder, env })
+  assert.equal(status, 0, String(stdout))
+}
+
+const TSC = fileURLToPath(new URL('../../node_modules/.bin/tsc', import.meta.url))
+
 for (const page of ['docs/guides/testing.md', 'docs/guides/own-code.md']) {
-  test(`${page}: its tests pass`, async (t) => {
-    const folder = emptyFolder(t)
+  test(`${page}: its tests pass on both databases, and compile in a project`, async (t) => {
+    const folder = join(emptyFolder(t), 'tested')
+    await gatehook('init', folder, '--no-pack')
     writeFiles(folder, read(page))
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-    mkdirSync(join(folder, 'node_modules'))
-    symlinkSync(dirname(referenceService), join(folder, 'node_modules/gatehook'))
-    // The variable marks a test inside a test runner, which would report to that one.
-    const { NODE_TEST_CONTEXT: _, ...env } = cleanEnv()
-    const { status, stdout } = spawnSync(process.execPath, ['--test'], { cwd: folder, env })
-    assert.equal(status, 0, String(stdout))
+    linkPackages(folder)
+    run(folder, [TSC, '--noEmit'])
+    const paths = filesOf(read(page)).map(({ path }) => path)
+    const tests = paths.filter((path) => path.endsWith('.test.ts'))
+    for (const database of ['', await freshUrl(t, 'postgres')]) {
+      const environment = database === '' ? {} : { TEST_DATABASE_URL: database }
+      run(folder, [process.execPath, '--test', ...tests], environment)
+    }
   })
 }
 

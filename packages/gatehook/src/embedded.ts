@@ -5,9 +5,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ADMIN_SCOPE, DEFAULT_CUSTOMER } from './access/administration.ts'
+import { createKey, keyCreation } from './access/keys.ts'
 import { openApp as openEngine } from './app.ts'
 import { loadConfig } from './config/config.ts'
-import { generateApiKey } from './kernel/api-key-format.ts'
+import { readMembers } from './fields/body.ts'
+import { Failure } from './kernel/failure.ts'
 import { createLog } from './kernel/log.ts'
 import { systemRandom } from './kernel/random.ts'
 import type { Service } from './resources/service.ts'
@@ -15,11 +18,16 @@ import type { Service } from './resources/service.ts'
 export interface OpenOptions {
   readonly service: Service
   /**
-   * Options by the names of the configuration reference (`GATEHOOK_DATABASE_URL`, …). The process
-   * environment is not read. Defaults: a SQLite file in a temporary folder, which `close` removes;
-   * any free port; no request limit; no log.
+   * A database of a PostgreSQL server, `postgres://…`, whose role may create databases. The app has
+   * a new database beside it, which `close` drops. Default, also for undefined: a SQLite file in a
+   * temporary folder, which `close` removes.
    */
-  readonly env?: Readonly<Record<string, string>>
+  readonly database?: string | undefined
+  /**
+   * Options by the names of the configuration reference (`GATEHOOK_TEST_CLOCK`, …). The process
+   * environment is not read. Defaults: any free port; no request limit; no log.
+   */
+  readonly env?: Readonly<Record<string, string | undefined>>
   /** Whether to add the sample rows of the resources, in test mode. Default: false. */
   readonly seed?: boolean
 }
@@ -51,7 +59,10 @@ interface EmbeddedApp {
    * end (event streams) need `listen`.
    */
   request(path: string, options?: RequestOptions): Promise<Response>
-  /** Creates an API key of the default customer and returns its plaintext. */
+  /**
+   * Creates an API key of the default customer and returns its plaintext. Throws an error that names
+   * the members it rejects.
+   */
   createKey(options?: KeyOptions): Promise<string>
   /**
    * Runs jobs until none is due, also those that jobs enqueue, and waits for their ends: a test of
@@ -84,51 +95,86 @@ const BODILESS = new Set([204, 205, 304])
  */
 export async function openApp({
   service,
+  database,
   env = {},
   seed = false,
 }: OpenOptions): Promise<EmbeddedApp> {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehook-'))
-  const removeFolder = () => rmSync(folder, { recursive: true, force: true })
+  const storage = await createStorage(database)
   try {
     const config = loadConfig({
-      GATEHOOK_DATABASE_URL: `sqlite:${join(folder, 'gatehook.db')}`,
       GATEHOOK_PORT: '0',
       GATEHOOK_RATE_LIMIT: '0',
       GATEHOOK_LOG_LEVEL: 'silent',
-      GATEHOOK_BOOTSTRAP_KEY: generateApiKey(systemRandom(), 'live'),
+      ...storage.env,
       ...env,
     })
     const log = createLog({ level: config.logLevel })
     const engine = await openEngine({ config, service, log, seed })
-    const request = requestOf(engine)
     return {
-      request,
-      async createKey({ scopes, mode = 'test' } = {}) {
-        const all = [...engine.administration.scopes].filter((scope) => scope !== 'admin')
-        const response = await request('/admin/keys', {
-          method: 'POST',
-          headers: { 'x-api-key': config.bootstrapKey! },
-          body: { name: 'openApp', mode, scopes: scopes ?? all },
-        })
-        const body = (await response.json()) as { key: string; message: string }
-        if (!response.ok) throw new Error(`POST /admin/keys failed: ${body.message}`)
-        return body.key
-      },
+      request: requestOf(engine),
+      createKey: keyCreatorOf(engine),
       runJobs: engine.jobs.runDue,
       openapi: engine.openapi,
       listen: engine.listen,
       async close() {
         await engine.close()
-        removeFolder()
+        await storage.remove()
       },
     }
   } catch (error) {
-    removeFolder()
+    await storage.remove()
     throw error
   }
 }
 
+/** A database for one app, with the options that name it. */
+interface AppStorage {
+  readonly env: Readonly<Record<string, string>>
+  remove(): Promise<void>
+}
+
+async function createStorage(serverUrl: string | undefined): Promise<AppStorage> {
+  if (serverUrl !== undefined) return createPostgresStorage(serverUrl)
+  const folder = mkdtempSync(join(tmpdir(), 'gatehook-'))
+  return {
+    env: { GATEHOOK_DATABASE_URL: `sqlite:${join(folder, 'gatehook.db')}` },
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+async function createPostgresStorage(serverUrl: string): Promise<AppStorage> {
+  // The driver takes 12 MB, which tests on SQLite save.
+  const { createTemporaryDatabase } = await import('./storage/postgres-temporary.ts')
+  const random = systemRandom()
+  const name = `gatehook_test_${random.bytes(8).toString('hex')}`
+  const log = createLog({ level: 'silent' })
+  const { url, drop } = await createTemporaryDatabase(serverUrl, name, log)
+  const secret = random.bytes(32).toString('base64url')
+  return { env: { GATEHOOK_DATABASE_URL: url, GATEHOOK_SECRET_KEY: secret }, remove: drop }
+}
+
 type Engine = Awaited<ReturnType<typeof openEngine>>
+
+function keyCreatorOf({ administration }: Engine): EmbeddedApp['createKey'] {
+  const all = [...administration.scopes].filter((scope) => scope !== ADMIN_SCOPE)
+  const caller = { actor: { kind: 'system', id: 'openApp' }, customer: DEFAULT_CUSTOMER } as const
+  return async ({ scopes = all, mode = 'test' } = {}) => {
+    try {
+      const body = { name: 'openApp', mode, scopes }
+      const values = readMembers(body, keyCreation(administration))
+      return (await createKey(administration, values, caller)).key
+    } catch (error) {
+      throw error instanceof Failure ? withPointers('createKey', error) : error
+    }
+  }
+}
+
+/** Returns an error for the developer of a test, whose message has the pointers of a failure. */
+function withPointers(helper: string, failure: Failure): Error {
+  const lines = (failure.errors ?? []).map(({ pointer, message }) => `${pointer} ${message}`)
+  const reason = lines.length > 0 ? lines.join('; ') : failure.message
+  return new Error(`${helper}: ${reason}`, { cause: failure })
+}
 
 function requestOf(engine: Engine): EmbeddedApp['request'] {
   return async (url, { method = 'GET', headers = {}, body } = {}) => {

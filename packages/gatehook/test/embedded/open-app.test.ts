@@ -55,3 +55,21 @@ test('openApp reads only the given environment, and reports every mistake in it'
   }
   assert.deepEqual(readdirSync(temporary), [])
 })
+
+test('a key that the service rejects is an error with the pointer of each mistake', async () => {
+  const app = await openApp({ service: api })
+  try {
+    await assert.rejects(app.createKey({ scopes: ['admin'] }), {
+      message: /^createKey: \/scopes.* live/,
+    })
+    const scopes = ['users:read', 'users:fly']
+    await assert.rejects(app.createKey({ scopes, mode: 'prod' as 'live' }), (error: Error) => {
+      assert.match(error.message, /\/scopes\/1 /)
+      assert.match(error.message, /\/mode /)
+      return true
+    })
+    assert.match(await app.createKey({ scopes: ['admin'], mode: 'live' }), /^gk_live_/)
+  } finally {
+    await app.close()
+  }
+})
