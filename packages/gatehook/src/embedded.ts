@@ -60,8 +60,8 @@ interface EmbeddedApp {
    */
   request(path: string, options?: RequestOptions): Promise<Response>
   /**
-   * Creates an API key of the default customer and returns its plaintext. Throws an error that names
-   * the members it rejects.
+   * Creates an API key of the default customer and returns its plaintext. Throws an error that
+   * names the members it rejects.
    */
   createKey(options?: KeyOptions): Promise<string>
   /**

@@ -107,13 +107,8 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     return running
   }
   const transactionDeps = { sessions, guard, log: deps.log, isDistributed, track }
-  const runOnce = <T>(
-    mode: TransactionMode,
-    change: (tx: Tx) => Promise<T>,
-    formerViolations?: Set<string>,
-  ) => runTransaction(transactionDeps, mode, change, formerViolations)
   const begin = <T>(mode: TransactionMode, change: (tx: Tx) => Promise<T>): Promise<T> =>
-    track(withRetries(ATTEMPTS_MAX, () => runOnce(mode, change)))
+    track(withRetries(ATTEMPTS_MAX, () => runTransaction(transactionDeps, mode, change)))
   const admission = createSerialAdmission()
   const write: Database['write'] = async (change, options) => {
     requireUsable('write')
@@ -121,7 +116,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     const isSingle = options?.single === true && sessions.commitsInBatch
     if (!options?.serializable) return begin({ ...READ_WRITE, isSingle }, change)
     const violations = new Set<string>()
-    const run = () => runOnce(SERIALIZABLE, change, violations)
+    const run = () => runTransaction(transactionDeps, SERIALIZABLE, change, violations)
     // Most violations are met again by the second run, which then needs no run alone.
     const runsAlone = (n: number) => n > (violations.size > 0 ? 2 : 1)
     const attempt = (n: number) => (runsAlone(n) ? admission.alone(run) : admission.together(run))
