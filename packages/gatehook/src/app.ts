@@ -109,11 +109,9 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   const secrets = await assembleSecrets(foundation)
   const scopes = new Map<string, string | undefined>()
   const secretFields = secretFieldNames(prepared)
-  const monitoring = assembleMonitoring(foundation, {
-    headStepNames: headStepNames(),
-    requiredScope: (method, route) => scopes.get(`${method === 'HEAD' ? 'GET' : method} ${route}`),
-    secretFields,
-  })
+  const { resources } = prepared.service
+  const recording = { headStepNames: headStepNames(), operations: scopes, resources, secretFields }
+  const monitoring = assembleMonitoring(foundation, recording)
   const modules = await composeModules(foundation, prepared, monitoring)
   const isDraining = () => lifecycle.isDraining
   const { list, perform, versioning, identify } = modules

@@ -1,18 +1,23 @@
 /** Assembles the part of monitoring that records requests, in the file or tables it owns. */
+import { createStoredDataRights } from '../access/stored-data.ts'
 import { databaseTarget } from '../config/config.ts'
 import { monitoringFile } from '../config/environment.ts'
 import type { Kind } from '../http/call.ts'
 import { createMonitoringFile } from '../monitoring/file.ts'
 import { createMonitoring, type Monitoring } from '../monitoring/monitoring.ts'
 import { createSharedStore } from '../monitoring/shared-store.ts'
+import { signInResource } from '../resources/directory.ts'
+import { scopesOfFields } from '../resources/field-rights.ts'
+import type { ResourceDefinition } from '../resources/resource.ts'
 import { openDatabase } from '../storage/open.ts'
 import type { Foundation } from './foundation.ts'
 
 export interface MonitoringAssembly {
   /** The names of the pipeline's steps before the body, by kind of path. */
   readonly headStepNames: Readonly<Record<Kind, readonly string[]>>
-  /** Returns the scope that an operation requires, by its route template. */
-  readonly requiredScope: (method: string, route: string) => string | undefined
+  /** The scope of each operation by method and route template, once the app is composed. */
+  readonly operations: ReadonlyMap<string, string | undefined>
+  readonly resources: readonly ResourceDefinition[]
   /** Names of fields and members that are declared secret. */
   readonly secretFields: ReadonlySet<string>
 }
@@ -22,7 +27,7 @@ const connections = { transactions: 1, reads: 1 }
 
 export function assembleMonitoring(
   { config, db, clock, random, log, vault }: Foundation,
-  { headStepNames, requiredScope, secretFields }: MonitoringAssembly,
+  { headStepNames, operations, resources, secretFields }: MonitoringAssembly,
 ): Monitoring {
   const file = monitoringFile(config)
   const store =
@@ -37,9 +42,15 @@ export function assembleMonitoring(
     mode: config.requestLog,
     recordsBodies: config.requestLogBodies === 'errors',
     secretFields,
+    rightsOf: createStoredDataRights({
+      operations,
+      fields: scopesOfFields(resources),
+      people: signInResource(resources)?.name,
+    }),
     db,
     cursorKeys: vault.macKeys('cursor'),
     headStepNames,
-    requiredScope,
+    requiredScope: (method, route) =>
+      operations.get(`${method === 'HEAD' ? 'GET' : method} ${route}`),
   })
 }

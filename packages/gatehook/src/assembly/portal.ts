@@ -23,7 +23,11 @@ interface PortalAssembly {
 export function assemblePortal(
   { db, clock, config }: Foundation,
   { administration, catalog, types, tokens, versioning }: PortalAssembly,
-  { requests, readPeak }: Pick<Monitoring, 'requests' | 'readPeak'>,
+  {
+    requests,
+    readPeak,
+    options: { rightsOf },
+  }: Pick<Monitoring, 'requests' | 'readPeak' | 'options'>,
 ): Component {
   const { rateLimit: rate } = config
   const people = signInResource(catalog.service.resources)?.name
@@ -39,7 +43,7 @@ export function assemblePortal(
     routes: [
       health,
       ...portalRequestRoutes(requests),
-      ...applicationRoutes({ ...administration, tokens, people }),
+      ...applicationRoutes({ ...administration, tokens, people, rightsOf }),
     ],
   }
 }

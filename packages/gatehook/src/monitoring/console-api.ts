@@ -140,11 +140,11 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
 }
 
 const requestRoutes = (requests: RequestReader): Route[] => [
-  implement(operations.requests, async (_call, _, selection) =>
-    respond(operations.requests, await requests.list(selection), NO_STORE),
+  implement(operations.requests, async ({ principal }, _, selection) =>
+    respond(operations.requests, await requests.list(principal!, selection), NO_STORE),
   ),
-  implement(operations.request, async ({ params }) =>
-    respond(operations.request, await requests.find(params.id!), NO_STORE),
+  implement(operations.request, async ({ params, principal }) =>
+    respond(operations.request, await requests.find(principal!, params.id!), NO_STORE),
   ),
 ]
 

@@ -2,6 +2,7 @@
  * The part of monitoring that lower modules feed: it records served requests and attempts of
  * deliveries, and passes them to open streams. `console-api.ts` serves and maintains the rows.
  */
+import type { RightsOf } from '../access/stored-data.ts'
 import type { AttemptReport } from '../deliveries/attempt-feed.ts'
 import type { ObserveExchange } from '../http/exchange.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -28,6 +29,8 @@ export interface MonitoringOptions extends GateSources {
   readonly mode: RequestLogMode
   readonly recordsBodies: boolean
   readonly secretFields: ReadonlySet<string>
+  /** Returns what a reader of the log may read. */
+  readonly rightsOf: RightsOf
   /** The engine's database. */
   readonly db: Reader
   readonly cursorKeys: MacKeys

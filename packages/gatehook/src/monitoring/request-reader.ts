@@ -2,8 +2,9 @@
  * Reads the request log as JSON: pages and single requests, of the installation or of one customer
  * and mode. `console-api.ts` serves it to operators, `portal/` to customers.
  */
+import type { RightsOf } from '../access/stored-data.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Mode } from '../kernel/principal.ts'
+import type { Mode, Principal } from '../kernel/principal.ts'
 import type { MacKeys } from '../kernel/secret.ts'
 import type { Reader } from '../storage/database.ts'
 import { join, sql } from '../storage/sql.ts'
@@ -16,7 +17,14 @@ import {
   requestQueryOf,
 } from './request-filters.ts'
 import { findRequest, readRequestPage } from './request-list.ts'
-import { type GateSources, type KeyHints, requestDetail, requestItem } from './request-view.ts'
+import {
+  type GateSources,
+  type KeyHints,
+  readableDetail,
+  readableItem,
+  requestDetail,
+  requestItem,
+} from './request-view.ts'
 import type { MonitoringStore } from './store.ts'
 
 export interface RequestReaderOptions extends GateSources {
@@ -25,6 +33,7 @@ export interface RequestReaderOptions extends GateSources {
   readonly db: Reader
   readonly cursorKeys: MacKeys
   readonly mode: RequestLogMode
+  readonly rightsOf: RightsOf
   readonly figures: () => RecorderFigures
   /** Stores the records and counts that this node has in memory. */
   readonly flush: () => Promise<void>
@@ -39,18 +48,20 @@ export interface LogOwner {
 export type RequestReader = ReturnType<typeof createRequestReader>
 
 export function createRequestReader(options: RequestReaderOptions) {
-  const { store, db, cursorKeys, flush } = options
+  const { store, db, cursorKeys, flush, rightsOf } = options
   const requireLog = () => {
     if (options.mode !== 'off') return
     throw new Failure('not_found', 'The request log is off. Set GATEHOOK_REQUEST_LOG=all.')
   }
   return {
-    /** Returns a page. Throws 404 if the log is off. */
+    /** Returns a page as `reader` may read it. Throws 404 if the log is off. */
     async list(
+      reader: Principal,
       { limit = DEFAULT_LIMIT, cursor, ...selection }: RequestSelection,
       owner?: LogOwner,
     ) {
       requireLog()
+      const rights = rightsOf(reader)
       const query = within(requestQueryOf(selection), owner)
       await flush()
       const page = await readRequestPage(store, { query, limit, cursor, cursorKeys })
@@ -60,7 +71,7 @@ export function createRequestReader(options: RequestReaderOptions) {
       )
       const { sampled, dropped } = options.figures()
       return {
-        data: page.rows.map((row) => requestItem(row, hints)),
+        data: page.rows.map((row) => readableItem(requestItem(row, hints), rights)),
         cursors: { next: page.next, prev: page.prev },
         next_cursor: page.next,
         has_more: page.next !== null,
@@ -69,14 +80,14 @@ export function createRequestReader(options: RequestReaderOptions) {
       }
     },
 
-    /** Returns one request. Throws 404. */
-    async find(id: string, owner?: LogOwner) {
+    /** Returns one request as `reader` may read it. Throws 404. */
+    async find(reader: Principal, id: string, owner?: LogOwner) {
       requireLog()
       await flush()
       const record = await findRequest(store, id, conditionsOf(owner))
       if (!record) throw new Failure('not_found')
       const hints = await readKeyHints(db, record.key_id === null ? [] : [record.key_id])
-      return requestDetail(record, hints, options)
+      return readableDetail(requestDetail(record, hints, options), rightsOf(reader))
     },
   }
 }

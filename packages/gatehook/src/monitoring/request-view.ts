@@ -1,11 +1,17 @@
-/** The JSON of a logged request in lists, on its own and in streams. Pure. */
+/**
+ * The JSON of a logged request in lists, on its own and in streams, and the part of it that a
+ * reader may read. Pure.
+ */
+import type { StoredDataRights } from '../access/stored-data.ts'
 import type { Warning } from '../http/call.ts'
 import type { FailureCode } from '../kernel/failure.ts'
+import { redactUrl } from '../kernel/log.ts'
 import { operatorAdvice } from '../kernel/operator-advice.ts'
 import { isoTime } from '../kernel/time.ts'
 import { gatesOf, type HeadStepNames, type RequiredScope } from './gates.ts'
 import type { LoggedRequestDetailJson, LoggedRequestJson } from './operations.ts'
 import { instantOf } from './position.ts'
+import { redactBody, redactHeaders } from './redaction.ts'
 import type { ListedRequest } from './request-list.ts'
 import type { RequestRecord } from './request-record.ts'
 
@@ -103,3 +109,57 @@ const helpOf = (code: string): LoggedRequestDetailJson['help'] =>
   operatorAdvice[code as FailureCode] ?? null
 
 const NO_EXCHANGE: Readonly<Record<string, undefined>> = {}
+
+/** Returns a request without what the reader may not read. */
+export function readableItem<R extends Omit<LoggedRequestJson, 'warnings'>>(
+  request: R,
+  rights: StoredDataRights,
+): R {
+  const { method, route, path, object, credential } = request
+  const isReadable = rights.mayRead(method, route)
+  const isIdentified = credential === null || rights.mayIdentify(credential.kind)
+  return {
+    ...request,
+    path: isReadable ? redactUrl(path, rights.hiddenFields) : withoutValues(path, route),
+    object: isReadable ? object : null,
+    credential: isIdentified
+      ? credential
+      : { kind: credential.kind, id: null, name: null, hint: null, subject: null },
+  }
+}
+
+/** Returns the template of a path; of an unknown one, the path without its query. */
+const withoutValues = (path: string, route: string): string =>
+  route.startsWith('/') ? route : path.split('?', 1)[0]!
+
+/** Returns a request with headers and bodies, without what the reader may not read. */
+export function readableDetail(
+  request: LoggedRequestDetailJson,
+  rights: StoredDataRights,
+): LoggedRequestDetailJson {
+  const item = readableItem(request, rights)
+  const event_ids = rights.readsEvents ? item.event_ids : []
+  if (!rights.mayRead(request.method, request.route)) {
+    return { ...item, event_ids, headers: null, body: null, body_bytes: null, answer: null }
+  }
+  const { hiddenFields } = rights
+  if (hiddenFields.size === 0) return { ...item, event_ids }
+  const answer = item.answer as StoredAnswer | null
+  return {
+    ...item,
+    event_ids,
+    headers: item.headers && redactHeaders(item.headers as StoredHeaders, hiddenFields),
+    body: redactBody(item.body, hiddenFields).value,
+    answer: answer && {
+      headers: redactHeaders(answer.headers, hiddenFields),
+      body: redactBody(answer.body, hiddenFields, true).value,
+    },
+  }
+}
+
+type StoredHeaders = Readonly<Record<string, unknown>>
+
+interface StoredAnswer {
+  readonly headers: StoredHeaders
+  readonly body?: unknown
+}

@@ -1,11 +1,13 @@
 /**
  * `/portal/api/consents`: the applications that people of the customer allowed. The session of a
- * link sees the consents of all people and revokes them with `keys:write`; a person's session has
- * the own ones.
+ * link lists the consents of all people with `keys:read`, and revokes them with `keys:write`; it
+ * reads the names of the people with the scope that reads their rows. A person's session has the
+ * own ones.
  */
 
 import { describeScope } from '../access/scope-words.ts'
 import { missingScope } from '../access/scopes.ts'
+import type { RightsOf } from '../access/stored-data.ts'
 import { actorOf } from '../audit/store.ts'
 import { type Call, noContent, type Route } from '../http/call.ts'
 import { implement, respond } from '../http/operation.ts'
@@ -22,7 +24,16 @@ const CONSENT_ID = /^([1-9][0-9]{0,15})\.(.{1,100})$/
 const ownPerson = ({ principal }: Call): number | undefined =>
   principal!.kind === 'person' ? Number(principal!.subject) : undefined
 
-function toJson(row: store.ConsentRow, customerName: string): ApplicationJson {
+/** Throws 403 if the session of a link lacks the scope. */
+function requireScope(call: Call, scope: string): void {
+  if (ownPerson(call) === undefined && !call.principal!.scopes.has(scope)) throw missingScope(scope)
+}
+
+function toJson(
+  row: store.ConsentRow,
+  customerName: string,
+  readsPeople: boolean,
+): ApplicationJson {
   const scopes = row.scopes.split(' ').filter(Boolean)
   return {
     id: `${row.owner}.${row.client_id}`,
@@ -30,7 +41,7 @@ function toJson(row: store.ConsentRow, customerName: string): ApplicationJson {
     name: row.client_name,
     scopes,
     allows: scopes.map((scope) => describeScope(scope, customerName)),
-    allowed_by: { id: String(row.owner), name: row.username },
+    allowed_by: { id: String(row.owner), name: readsPeople ? row.username : null },
     allowed_at: isoTime(row.created_at),
   }
 }
@@ -38,10 +49,12 @@ function toJson(row: store.ConsentRow, customerName: string): ApplicationJson {
 interface ApplicationDeps extends ConsentRevocation {
   /** The resource whose rows sign in; undefined if none does. */
   readonly people: string | undefined
+  readonly rightsOf: RightsOf
 }
 
 export const applicationRoutes = (deps: ApplicationDeps): Route[] => [
   implement(operations.applications, async (call) => {
+    requireScope(call, 'keys:read')
     const { scope, customer } = call.principal!
     const rows = await store.listConsents(deps.db, {
       scope,
@@ -50,14 +63,15 @@ export const applicationRoutes = (deps: ApplicationDeps): Route[] => [
       limit: APPLICATIONS_MAX + 1,
     })
     const name = (await store.findCustomerName(deps.db, customer)) ?? ''
-    const data = rows.slice(0, APPLICATIONS_MAX).map((row) => toJson(row, name))
+    const isOwn = ownPerson(call) !== undefined
+    const readsPeople = isOwn || deps.rightsOf(call.principal!).mayIdentify('person')
+    const data = rows.slice(0, APPLICATIONS_MAX).map((row) => toJson(row, name, readsPeople))
     return respond(operations.applications, { data, has_more: rows.length > APPLICATIONS_MAX })
   }),
   implement(operations.revoke, async (call) => {
     const principal = call.principal!
     const person = ownPerson(call)
-    if (person === undefined && !principal.scopes.has('keys:write'))
-      throw missingScope('keys:write')
+    requireScope(call, 'keys:write')
     const [, owner, clientId] = CONSENT_ID.exec(call.params.id!) ?? []
     const isOwn = person === undefined || String(person) === owner
     if (owner === undefined || !isOwn) throw new Failure('not_found')

@@ -147,6 +147,12 @@ export type UpcomingChangeJson = JsonOf<typeof change>
 
 const { limit, cursor, from, to, error, key_id } = requestQuery
 
+const VALUES_NEED_SCOPES =
+  'A session reads the values of a request (its path with ids and query, headers and bodies) if ' +
+  'it holds the scopes that read what the path names; otherwise the path is its template. Values ' +
+  'of fields with a scope of their own need that scope. The names of keys need `keys:read`, the ' +
+  'names of people the scope that reads their rows, the ids of events `events:read`.'
+
 export const portalDataOperations = {
   health: operation('GET /portal/api/health', {
     id: 'get_portal_health',
@@ -162,19 +168,24 @@ export const portalDataOperations = {
       next_cursor: b.text().nullable(),
       has_more: b.bool(),
     }),
-    errors: ['not_found', 'forbidden'],
+    description: VALUES_NEED_SCOPES,
+    errors: ['not_found', 'forbidden', 'insufficient_scope'],
   }),
   request: operation('GET /portal/api/requests/:id', {
     id: 'get_portal_request',
     summary: 'Read a request of the customer',
+    description: VALUES_NEED_SCOPES,
     output: requestDetail,
     errors: ['forbidden'],
   }),
   applications: operation('GET /portal/api/consents', {
     id: 'list_portal_consents',
     summary: 'List the applications that people of the customer allowed',
-    description: 'At most 200, newest first. A person sees the own ones only.',
+    description:
+      'At most 200, newest first. A person sees the own ones only. The session of a link needs ' +
+      '`keys:read`, and the names of people need the scope that reads their rows.',
     output: b.object({ data: b.list(application), has_more: b.bool() }),
+    errors: ['insufficient_scope'],
   }),
   revoke: operation('DELETE /portal/api/consents/:id', {
     id: 'revoke_portal_consent',

@@ -137,31 +137,37 @@ function cachedPeaks({ readPeak, clock }: PortalHealthDeps): PortalHealthDeps['r
   }
 }
 
-/** Returns the versions that keys, clients and webhooks of the customer use, oldest first. */
+/**
+ * Returns the versions that keys, clients and webhooks of the customer use, oldest first. The ids
+ * and names of keys and clients need `keys:read`, those of webhooks `webhooks:read`.
+ */
 async function readUsedVersions(
   { db, clock, versions }: PortalHealthDeps,
   { principal }: Call,
   registrations: readonly store.EndpointRow[],
 ): Promise<UsedVersionJson[]> {
-  const { scope } = principal!
+  const { scope, scopes } = principal!
   const sinceMs = clock.now() - CALLERS_SINCE_MS
   const usage = await Promise.all(
     versions().map(({ version }) =>
       listCallersInScope(db, { version, scope, sinceMs, limit: CALLERS_MAX }),
     ),
   )
-  const names = await store.readCallerNames(db, usage.flat())
+  const names = await store.readCallerNames(db, scopes.has('keys:read') ? usage.flat() : [])
+  const readsWebhooks = scopes.has('webhooks:read')
   return versions().flatMap((description, at) => {
     const { version, state, sunset_at, successor, migration_guide } = description
     const pinned = registrations.filter(({ api_version }) => api_version === version)
+    if (usage[at]!.length + pinned.length === 0) return []
     const callers: VersionCallerJson[] = [
       ...usage[at]!.map((row) => callerOf(row, names)),
       ...pinned.map(({ id, url }) => ({
-        ...{ kind: 'webhook', id, name: new URL(url).host },
+        kind: 'webhook',
+        id: readsWebhooks ? id : null,
+        name: readsWebhooks ? new URL(url).host : null,
         ...{ count: null, last_at: null },
       })),
     ]
-    if (callers.length === 0) return []
     const fix_by = sunset_at
     return [{ version, state, fix_by, successor, migration_guide, callers }]
   })
@@ -171,11 +177,16 @@ function callerOf(
   { key_id, client_id, count, last_at }: Awaited<ReturnType<typeof listCallersInScope>>[number],
   names: ReadonlyMap<string, string>,
 ): VersionCallerJson {
-  const id = key_id || client_id || null
-  const name = id === null ? null : (names.get(id) ?? null)
-  const isUnnamed = id === null || name === null
-  const kind = isUnnamed ? 'other' : key_id !== '' ? 'key' : 'client'
-  return { kind, id, name, count: Number(count), last_at: isoTime(Number(last_at)) }
+  const id = key_id || client_id
+  const name = names.get(id) ?? null
+  const kind = name === null ? 'other' : key_id !== '' ? 'key' : 'client'
+  return {
+    kind,
+    id: name === null ? null : id,
+    name,
+    count: Number(count),
+    last_at: isoTime(Number(last_at)),
+  }
 }
 
 async function readEndpoints(

@@ -1,9 +1,12 @@
 /**
  * `/portal/api/errors` and `/portal/api/requests/{id}`: the requests of the customer in the request
- * log, without the operators' view of the pipeline.
+ * log, without the operators' view of the pipeline. The scopes of the session decide which values
+ * of a request it reads (`access/stored-data.ts`).
  */
+import { missingScope } from '../access/scopes.ts'
 import { type Call, json, type Route } from '../http/call.ts'
 import { implement, respond } from '../http/operation.ts'
+import type { Principal } from '../kernel/principal.ts'
 import type { LoggedRequestJson } from '../monitoring/operations.ts'
 import { failedRequests } from '../monitoring/request-filters.ts'
 import type { RequestReader } from '../monitoring/request-reader.ts'
@@ -24,21 +27,25 @@ const toJson = (request: LoggedRequest): PortalRequestJson => {
   }
 }
 
-const ownerOf = ({ principal }: Call) => {
+/** Returns the caller, whose customer and mode bound the log. Throws 403. */
+const readerOf = ({ principal }: Call): Principal => {
   requireAllRows(principal!)
-  const { customer, mode } = principal!
-  return { customer, mode }
+  return principal!
 }
 
 export const portalRequestRoutes = (requests: RequestReader): Route[] => [
   implement(operations.errors, async (call, _, query) => {
-    const owner = ownerOf(call)
+    const reader = readerOf(call)
+    if (query.key_id !== undefined && !reader.scopes.has('keys:read')) {
+      throw missingScope('keys:read')
+    }
     const selection = { ...query, status: failedRequests }
-    const { data, next_cursor, has_more } = await requests.list(selection, owner)
+    const { data, next_cursor, has_more } = await requests.list(reader, selection, reader)
     return respond(operations.errors, { data: data.map(toJson), next_cursor, has_more })
   }),
   implement(operations.request, async (call) => {
-    const request = await requests.find(call.params.id!, ownerOf(call))
+    const reader = readerOf(call)
+    const request = await requests.find(reader, call.params.id!, reader)
     const { user_agent, warnings, event_ids, headers, body, body_truncated, answer } = request
     return json(200, {
       ...toJson(request),

@@ -29,6 +29,21 @@ export const limitingScopes = ({ fields, changes }: ResourceDefinition): string[
   return [...new Set([...Object.values(fields), ...older].flatMap(limitsOf))].sort()
 }
 
+/** Returns the scopes of `.visible()` by the name of the field, in any resource and version. */
+export function scopesOfFields(
+  resources: readonly ResourceDefinition[],
+): ReadonlyMap<string, readonly string[]> {
+  const scopes = new Map<string, readonly string[]>()
+  for (const { fields, changes } of resources) {
+    for (const specs of [fields, ...changes.map(({ had }) => had as FieldSpecs)]) {
+      for (const [name, { visibleTo }] of Object.entries(specs)) {
+        if (visibleTo !== undefined) scopes.set(name, [...(scopes.get(name) ?? []), visibleTo])
+      }
+    }
+  }
+  return scopes
+}
+
 export const heldScopesOf = (
   scopes: readonly string[],
   principal: Pick<Principal, 'scopes'> | undefined,

@@ -197,7 +197,7 @@ for (const { name } of databases) {
       const link = {
         customer: 'default',
         mode: 'live',
-        can: ['keys:read', 'keys:write'],
+        can: ['keys:read', 'keys:write', 'users:read'],
         ...members,
       }
       const { body } = await admin.post('/admin/portal-links', link)
@@ -220,6 +220,8 @@ for (const { name } of databases) {
     assert.deepEqual((await anonymous.get('/portal/api/consents', foreign)).body.data, [])
     assert.equal((await anonymous.delete(path, foreign)).status, 404)
     const reader = await portal({ can: ['keys:read'] })
+    const [seen] = (await anonymous.get('/portal/api/consents', reader)).body.data
+    assert.deepEqual(seen.allowed_by, { id: String(person.id), name: null }, 'not the name')
     assert.equal((await anonymous.delete(path, reader)).body.error, 'insufficient_scope')
     assert.equal((await anonymous.delete(path, own)).status, 204)
     assert.equal((await anonymous.delete(path, own)).status, 404)

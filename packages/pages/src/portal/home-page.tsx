@@ -45,7 +45,7 @@ export function Page() {
         </Notice>
       )}
       {sections.keys !== 'hidden' && <KeySection />}
-      <Applications />
+      {readsApplications() && <Applications />}
       {seesAll && <Errors />}
     </main>
   )
@@ -93,7 +93,11 @@ const Shape = ({ state }: Pick<Health, 'state'>) => (
 )
 
 const callersOf = ({ callers }: UsedVersion): string =>
-  callers.map(({ kind, name }) => (kind === 'other' ? 'other calls' : `${name}`)).join(', ')
+  [
+    ...new Set(
+      callers.map(({ kind, name }) => name ?? (kind === 'webhook' ? 'webhooks' : 'other calls')),
+    ),
+  ].join(', ')
 
 const DEADLINE_VERBS: Readonly<Record<string, string>> = {
   version: 'ends',
@@ -219,6 +223,12 @@ function Limits({ health: { limits } }: { readonly health: Health }) {
       {requests.window_s} s, in a quarter of an hour of the last 24 hours.
     </p>
   )
+}
+
+/** Whether the session reads consents: a person's own ones, a link's those of all people. */
+const readsApplications = (): boolean => {
+  const { signed_in: signedIn, scopes } = session.value!
+  return signedIn.kind === 'person' || scopes.includes('keys:read')
 }
 
 function Applications() {
