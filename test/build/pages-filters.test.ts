@@ -1,5 +1,6 @@
 /** The filter of the data browser: the parameters of the API that a word means. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 /** Types of pages need those of a browser, which this program does not have. */
@@ -86,4 +87,12 @@ test('a value of another form is rejected before the request', () => {
   for (const value of ['crm', '=x', 'a b=c']) assert.ok(checkOf('labels')(value), value)
   for (const value of ['today', '2026', '>soon']) assert.ok(checkOf('at')(value), value)
   for (const value of ['7', 'sh_7', SHELF.slice(1)]) assert.ok(checkOf('shelf_id')(value), value)
+})
+
+const lists = '../../packages/pages/src/value-list.ts'
+
+test('lists have the texts of spec/vectors/value-lists.json', async () => {
+  const { valueListText } = await import(lists)
+  const vectors = JSON.parse(readFileSync('spec/vectors/value-lists.json', 'utf8'))
+  for (const { values, text } of vectors.lists) assert.equal(valueListText(values), text)
 })

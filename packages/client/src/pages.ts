@@ -2,17 +2,17 @@
 
 export type ParamValue = string | number | boolean | Date
 
+type Operand = ParamValue | readonly (ParamValue | undefined)[] | undefined
+
 /**
  * Query parameters of a list: a page's (`limit`, `cursor`, `offset`, `after_id`, `page`,
  * `per_page`, `pagination`), `sort`, `fields` and filters. A filter with an operator is an object:
- * `{amount: {gte: 100}}` is `amount[gte]=100`. A list is joined by commas, a `Date` is ISO 8601.
+ * `{amount: {gte: 100}}` is `amount[gte]=100`. An array is a list with commas, whose values are in
+ * quotes where they need it; a `Date` is ISO 8601. `undefined` is omitted, also in an array.
+ * `{note: {null: true}}` selects nulls; `null` itself is a `TypeError`.
  */
 export interface ListParams {
-  readonly [name: string]:
-    | ParamValue
-    | readonly ParamValue[]
-    | { readonly [operator: string]: ParamValue | readonly ParamValue[] | undefined }
-    | undefined
+  readonly [name: string]: Operand | { readonly [operator: string]: Operand }
 }
 
 /** The body of a list. Its members depend on the pagination style. */
@@ -32,26 +32,41 @@ export interface ListEnvelope<Row> {
   readonly meta?: { readonly [name: string]: number }
 }
 
-/** Returns `?a=1&b[gte]=2`, or an empty string. */
+/** Returns `?a=1&b[gte]=2`, or an empty string. Throws a `TypeError` for null. */
 export function queryText(params: ListParams): string {
   const query = new URLSearchParams()
+  const append = (name: string, value: Operand) => {
+    if (value !== undefined) query.append(name, valueText(name, value))
+  }
   for (const [name, value] of Object.entries(params)) {
-    if (value === undefined) continue
-    if (typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date)) {
+    if (isOperators(value)) {
       for (const [operator, operand] of Object.entries(value)) {
-        if (operand !== undefined) query.append(`${name}[${operator}]`, valueText(operand))
+        append(`${name}[${operator}]`, operand)
       }
-    } else query.append(name, valueText(value as ParamValue | readonly ParamValue[]))
+    } else append(name, value)
   }
   return query.size === 0 ? '' : `?${query}`
 }
 
-const valueText = (value: ParamValue | readonly ParamValue[]): string =>
-  Array.isArray(value)
-    ? value.map(valueText).join(',')
-    : value instanceof Date
-      ? value.toISOString()
-      : String(value)
+const isOperators = (value: ListParams[string]): value is { readonly [name: string]: Operand } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+
+function valueText(name: string, value: Exclude<Operand, undefined>): string {
+  if (value === null) {
+    throw new TypeError(
+      `The parameter ${name} is null. Write { null: true } to select nulls, or omit it.`,
+    )
+  }
+  if (!Array.isArray(value)) return value instanceof Date ? value.toISOString() : String(value)
+  return value
+    .filter((item) => item !== undefined)
+    .map((item) => quoteInList(valueText(name, item)))
+    .join(',')
+}
+
+/** Quotes a value that a list would separate (`[in]`). */
+const quoteInList = (text: string): string =>
+  text === '' || /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 
 /**
  * Returns the parameters of the next page; undefined on the last one. The envelope decides the

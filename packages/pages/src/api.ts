@@ -1,6 +1,7 @@
 /** The only file that sends requests. Failures carry the problem that the server returned. */
 import { signal } from '@preact/signals'
 import { nowMs } from './clock.ts'
+import { valueListText } from './value-list.ts'
 
 export interface FieldProblem {
   readonly pointer?: string
@@ -67,7 +68,7 @@ export function withQuery(path: string, query: Query = {}): string {
   const words = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || value === null || value === '') continue
-    words.set(name, Array.isArray(value) ? value.join(',') : String(value))
+    words.set(name, Array.isArray(value) ? valueListText(value) : String(value))
   }
   const text = words.toString().replaceAll('%3A', ':').replaceAll('%2C', ',').replaceAll('%2F', '/')
   return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`

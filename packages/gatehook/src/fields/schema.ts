@@ -177,9 +177,17 @@ const withDefault = (schema: JsonSchema, spec: MemberSpec): JsonSchema =>
     : schema
 
 /** Returns the schema of a declared field's value. */
-export function fieldSchema(spec: MemberSpec, context?: SchemaContext): JsonSchema {
+function fieldSchema(spec: MemberSpec, context?: SchemaContext): JsonSchema {
   const schema = withDefault(valueSchema(spec, context), spec)
   if (spec.write === 'never') schema.readOnly = true
+  return schema
+}
+
+/** Returns the schema of a query parameter, which is a text: it has no null (§7.7). */
+export function parameterSchema(spec: MemberSpec, context?: SchemaContext): JsonSchema {
+  const schema = fieldSchema({ ...spec, nullable: false }, context)
+  delete schema.readOnly
+  if (schema.default === null) delete schema.default
   return schema
 }
 

@@ -10,6 +10,7 @@ import { parameterFailure } from '../http/query.ts'
 import { idWords, isPrefixedId } from '../kernel/row-id.ts'
 import { parseTime } from '../kernel/time.ts'
 import type { Collection, ListColumn, View } from './collection.ts'
+import { readValueList } from './value-list.ts'
 
 /** The SQL of each operator in brackets; values are always parameters. */
 export const OPERATORS = {
@@ -35,8 +36,6 @@ export interface Filter {
   readonly parameter?: string
 }
 
-const MAX_IN_VALUES = 100
-
 /** Parses one filter. Throws `unknown_parameter` or `invalid_parameter` for the parameter. */
 export function readFilter(
   parameter: string,
@@ -60,10 +59,7 @@ export function readFilter(
     throw parameterFailure('invalid_parameter', parameter, problem)
   }
   if (operator === 'null') return readNullFilter(parameter, text, listColumn)
-  const parts = operator === 'in' ? text.split(',') : [text]
-  if (parts.length > MAX_IN_VALUES) {
-    throw parameterFailure('invalid_parameter', parameter, `takes at most ${MAX_IN_VALUES} values`)
-  }
+  const parts = operator === 'in' ? readValueList(parameter, text) : [text]
   const values = parts.map((part) => readValue(parameter, part, listColumn))
   if (operator === 'in') return { column, operator, values: [...new Set(values)].sort() }
   return { column, operator: operator as Operator, values }

@@ -1,5 +1,10 @@
 /** Describes operations of the engine as OpenAPI paths and schemas. Pure. */
-import { type JsonSchema, type SchemaContext, valueSchema } from '../fields/schema.ts'
+import {
+  type JsonSchema,
+  parameterSchema,
+  type SchemaContext,
+  valueSchema,
+} from '../fields/schema.ts'
 import type { MemberSpec } from '../fields/spec.ts'
 import { type OperationData, readsJson, statusOf } from '../http/operation-data.ts'
 import { type FailureCode, failures } from '../kernel/failure.ts'
@@ -141,7 +146,7 @@ function parametersOf(operation: OperationData, context: SchemaContext): JsonSch
     schema: params[name!] ? valueSchema(params[name!]!.spec, context) : { type: 'string' },
   }))
   const inQuery = Object.entries(query).map(([name, { spec }]) => {
-    const { description, ...schema } = valueSchema(spec, context)
+    const { description, ...schema } = parameterSchema(spec, context)
     const words = description === undefined ? {} : { description }
     return { name, in: 'query', required: spec.write === 'required', ...words, schema }
   })

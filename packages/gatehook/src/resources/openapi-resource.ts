@@ -4,15 +4,16 @@ import type { FieldSpec } from '../fields/fields.ts'
 import {
   createSchema,
   type FieldSpecs,
-  fieldSchema,
   idSchema,
   type JsonSchema,
+  parameterSchema,
   patchSchema,
   rowSchema,
 } from '../fields/schema.ts'
 import { OPERATORS } from '../lists/filter.ts'
 import { SEARCH, SEARCH_MAX_CHARACTERS } from '../lists/search-term.ts'
 import { TEXT_MAX_CHARACTERS } from '../lists/text-filter.ts'
+import { LIST_WORDS } from '../lists/value-list.ts'
 import {
   afterIdParameter,
   answer,
@@ -357,7 +358,7 @@ const textParameters = (names: readonly string[], operator: string, effect: stri
   }))
 
 function filterParameter(name: string, spec: FieldSpec): JsonSchema {
-  const schema = withoutDefault(fieldSchema(spec))
+  const schema = withoutDefault(parameterSchema(spec))
   if (spec.kind === 'metadata') {
     const description = `A value by its key: \`${name}[key]=value\`.`
     return { name, in: 'query', description, style: 'deepObject', explode: true, schema }
@@ -366,9 +367,9 @@ function filterParameter(name: string, spec: FieldSpec): JsonSchema {
     (operator) => operator !== 'null' || spec.nullable,
   )
   const description =
-    `Also as \`${name}[op]\` with ${operators.join(', ')}.` +
+    `Also as \`${name}[op]\` with ${operators.join(', ')}. ${LIST_WORDS}` +
     (spec.visibleTo === undefined ? '' : ` Needs the scope \`${spec.visibleTo}\`.`)
   return { name, in: 'query', description, schema }
 }
 
-const withoutDefault = ({ default: _default, readOnly: _readOnly, ...schema }: JsonSchema) => schema
+const withoutDefault = ({ default: _default, ...schema }: JsonSchema) => schema

@@ -3,7 +3,12 @@
  * returns it at `/openapi/v1.json`.
  */
 
-import { createSchema, type FieldSpecs, fieldSchema, type JsonSchema } from '../fields/schema.ts'
+import {
+  createSchema,
+  type FieldSpecs,
+  type JsonSchema,
+  parameterSchema,
+} from '../fields/schema.ts'
 import { failures } from '../kernel/failure.ts'
 import type { OpenApiDocument } from '../openapi/document.ts'
 import type { DescribedOperations } from '../openapi/operations.ts'
@@ -114,7 +119,7 @@ function routeOperation(route: RouteDefinition, catalog: Catalog, version: strin
     name,
     in: 'query',
     required: spec.write === 'required',
-    schema: fieldSchema(spec),
+    schema: parameterSchema(spec),
   }))
   const failureStatuses = new Set([404, 413, 415, 422])
   for (const code of route.failures ?? []) failureStatuses.add(failures[code][0])
