@@ -1,7 +1,7 @@
 /**
- * `npm run pack [PACKAGE…] [--out DIR]`: builds packages and packs them into DIR (default
- * `tarballs/`). It packs a staged copy, so that the manifests of the checkout do not change under a
- * running process.
+ * `npm run pack [PACKAGE…] [--out DIR] [--registry]`: builds packages and packs them into DIR
+ * (default `tarballs/`). It packs a staged copy, so that the manifests of the checkout do not change
+ * under a running process. `--registry` packs a release: `npm publish tarballs/NAME.tgz` sends it.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildPackage } from './build.ts'
 import { type Package, publishedManifest, publishedPackages, root } from './packages.ts'
+import { writePackedPages } from './packed-pages.ts'
 
 export interface Tarball {
   readonly name: string
@@ -24,13 +25,14 @@ export interface Tarball {
 const NPM = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 
 /** Copies a package into `folder`, from which npm selects by the manifest's `files`. */
-function stage(unit: Package, folder: string): void {
+function stage(unit: Package, folder: string, registry: boolean): void {
   for (const name of ['dist', 'bin', 'pages', 'service', 'template', 'README.md']) {
     const from = join(unit.folder, name)
     if (existsSync(from)) cpSync(from, join(folder, name), { recursive: true })
   }
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
-  const manifest = publishedManifest(unit)
+  if (unit.manifest.files?.includes('docs')) writePackedPages(folder)
+  const manifest = publishedManifest(unit, registry)
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
@@ -42,11 +44,11 @@ interface NpmPackResult {
 }
 
 /** Builds and packs one package. */
-export function packPackage(unit: Package, out: string): Tarball {
+function packPackage(unit: Package, out: string, registry: boolean): Tarball {
   buildPackage(unit)
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-pack-'))
   try {
-    stage(unit, folder)
+    stage(unit, folder, registry)
     mkdirSync(out, { recursive: true })
     const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', out]
     const stdout = execFileSync(NPM, words, {
@@ -70,13 +72,13 @@ function firstResult(output: NpmPackResult[] | Record<string, NpmPackResult>): N
 }
 
 /** Builds and packs the named packages, by default all. Throws for an unknown name. */
-export function packAll(out: string, names: readonly string[] = []): Tarball[] {
+export function packAll(out: string, names: readonly string[] = [], registry = false): Tarball[] {
   const units = publishedPackages()
   const unknown = names.filter((name) => !units.some((unit) => unit.name === name))
   if (unknown.length > 0) throw new Error(`no package is named ${unknown.join(', ')}`)
   return units
     .filter(({ name }) => names.length === 0 || names.includes(name))
-    .map((unit) => packPackage(unit, out))
+    .map((unit) => packPackage(unit, out, registry))
 }
 
 export const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1000)} kB`
@@ -84,9 +86,13 @@ export const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1000)} 
 if (import.meta.main) {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { out: { type: 'string', default: join(root, 'tarballs') } },
+    options: {
+      out: { type: 'string', default: join(root, 'tarballs') },
+      registry: { type: 'boolean', default: false },
+    },
   })
-  for (const { file, size, unpackedSize, files } of packAll(resolve(values.out), positionals)) {
+  const tarballs = packAll(resolve(values.out), positionals, values.registry)
+  for (const { file, size, unpackedSize, files } of tarballs) {
     const sizes = `${kilobytes(size)}, ${kilobytes(unpackedSize)} unpacked, ${files.length} files`
     console.log(`${file}\n  ${sizes}`)
   }

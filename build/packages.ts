@@ -44,7 +44,7 @@ const SOURCE = /^\.\/src\/(.+)\.ts$/
 /**
  * Returns the manifest of the tarball.
  *
- * @param registry - whether `npm publish` packs it; `gatehook init` then depends on the registry
+ * @param registry - whether it is a release; `gatehook init` then depends on the registry
  */
 export function publishedManifest({ manifest }: Package, registry = false): Manifest {
   const { scripts: _, exports, ...rest } = manifest
@@ -57,7 +57,7 @@ export function publishedManifest({ manifest }: Package, registry = false): Mani
   const published = {
     ...rest,
     ...(exports && { exports: Object.fromEntries(targets) }),
-    ...(registry && { publishedBy: 'npm publish' }),
+    ...(registry && { isRelease: true }),
   }
   return published as unknown as Manifest
 }

@@ -59,7 +59,7 @@ function checkLockFile(): string {
 
 function pack(): string {
   rmSync(OUT, { recursive: true, force: true })
-  return packAll(OUT)
+  return packAll(OUT, [], true)
     .map(({ name, size }) => `${name} ${kilobytes(size)}`)
     .join(', ')
 }

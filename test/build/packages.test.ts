@@ -29,11 +29,11 @@ test('a published manifest exports compiled files, types first, and has no scrip
   }
 })
 
-test('only npm publish marks a manifest as published', () => {
+test('only a release is marked as one', () => {
   const [unit] = publishedPackages()
   assert.ok(unit)
-  assert.equal('publishedBy' in publishedManifest(unit), false)
-  assert.equal('publishedBy' in publishedManifest(unit, true), true)
+  assert.equal('isRelease' in publishedManifest(unit), false)
+  assert.equal('isRelease' in publishedManifest(unit, true), true)
 })
 
 const lockFile = () =>

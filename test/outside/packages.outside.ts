@@ -3,7 +3,7 @@
  * started, called and bundled. Needs a package registry.
  */
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -186,11 +186,39 @@ test('gatehook init creates a project that works after it was moved', async () =
   assert.equal(await running.stop(), 0)
 })
 
-test('npm create gatehook does the same', async () => {
-  const env = environment(stage.nodes[26])
-  const created = join(stage.root, 'created')
-  await output(stage.project, env, 'npx', 'create-gatehook', created)
+test('on Node 20 the two tarballs create a project in an empty folder, which brings Node', async () => {
+  const node20 = stage.nodes[20]
+  const empty = join(stage.root, 'empty')
+  mkdirSync(empty)
+  const files = stage.tarballs
+    .filter(({ name }) => name === 'gatehook' || name === 'create-gatehook')
+    .map(({ file }) => file)
+  await npm(empty, node20, 'install', ...files)
+  const env = environment(node20)
+  assert.match(await output(empty, env, 'npx', 'create-gatehook', 'my-api'), /my-api is written/)
+  const created = join(empty, 'my-api')
   for (const name of ['package.json', 'service.ts', 'service.test.ts', 'Dockerfile', 'vendor']) {
     assert.ok(existsSync(join(created, name)), name)
   }
+  await npm(created, node20, 'install')
+  await output(created, env, 'npm', 'test')
+  assert.ok(existsSync(join(created, 'node_modules/gatehook/docs/guides/first-api.md')))
+})
+
+/** Yarn's Plug'n'Play keeps packages as archives, and replaces parts of `node:fs` to read them. */
+test('Yarn with Plug’n’Play starts the service', async () => {
+  const project = join(stage.root, 'plugnplay')
+  mkdirSync(project)
+  const { file } = stage.tarballs.find(({ name }) => name === 'gatehook')!
+  const manifest = { name: 'plugnplay', type: 'module', dependencies: { gatehook: `file:${file}` } }
+  writeFileSync(join(project, 'package.json'), JSON.stringify(manifest))
+  writeFileSync(join(project, 'yarn.lock'), '') // or Yarn takes a folder above for the project
+  writeFileSync(join(project, '.yarnrc.yml'), 'enableGlobalCache: false\nenableTelemetry: false\n')
+  cpSync(join(stage.project, 'service.ts'), join(project, 'service.ts'))
+  const yarn = join(stage.tools, 'node_modules/@yarnpkg/cli-dist/bin/yarn.js')
+  const env = environment(stage.nodes[26], { YARN_ENABLE_IMMUTABLE_INSTALLS: 'false' })
+  await output(project, env, 'node', yarn, 'install')
+  const running = await startService(project, stage.nodes[26], ['node', yarn, 'gatehook'])
+  assert.equal((await fetch(`${running.url}/readyz`)).status, 200)
+  await running.stop()
 })

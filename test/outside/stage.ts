@@ -23,7 +23,7 @@ export interface Stage {
   readonly tools: string
   readonly tarballs: readonly Tarball[]
   /** Folders of `node` by major version. */
-  readonly nodes: Readonly<Record<'24' | '26', string>>
+  readonly nodes: Readonly<Record<'20' | '24' | '26', string>>
 }
 
 /** Variables of this process: configuration, npm script, test runner. */
@@ -96,7 +96,11 @@ export async function openStage(): Promise<Stage> {
   cpSync(join(HERE, 'package.json'), join(tools, 'package.json'))
   const tarballs = packAll(join(root, 'tarballs'))
   await Promise.all([npm(tools, node26, 'install'), installProject(project, tarballs, node26)])
-  const nodes = { 24: join(tools, 'node_modules/node/bin'), 26: node26 }
+  const nodes = {
+    20: join(tools, 'node_modules/node20/bin'),
+    24: join(tools, 'node_modules/node/bin'),
+    26: node26,
+  }
   return { root, project, tools, tarballs, nodes }
 }
 
@@ -110,12 +114,16 @@ export interface RunningService {
   stop(): Promise<number | null>
 }
 
-/** Runs `gatehook start` in a project, on a fresh database. */
-export async function startService(project: string, node: string): Promise<RunningService> {
+/** Runs `gatehook start` in a project, on a fresh database. `words` run the command line. */
+export async function startService(
+  project: string,
+  node: string,
+  words: readonly string[] = [join(project, 'node_modules/.bin/gatehook')],
+): Promise<RunningService> {
   const key = generateApiKey(systemRandom(), 'live')
   const data = mkdtempSync(join(dirname(project), 'data-'))
-  const program = join(project, 'node_modules/.bin/gatehook')
-  const child = spawn(program, ['start', '--port', '0'], {
+  const [program = '', ...before] = words
+  const child = spawn(program, [...before, 'start', '--port', '0'], {
     cwd: project,
     env: environment(node, {
       GATEHOOK_DATABASE_URL: `sqlite:${join(data, 'gatehook.db')}`,

@@ -8,6 +8,6 @@ const { homedir } = require('node:os')
 const { join } = require('node:path')
 
 // In the home folder: in Node's default folder, which users share, another user could place code.
-// If the folder is not writable, Node starts without a cache.
+// If the folder is not writable, Node starts without a cache; Node 20 has none.
 process.env.NODE_COMPILE_CACHE ??= join(homedir(), '.cache', 'gatehook')
-enableCompileCache()
+enableCompileCache?.()

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// The program that npm links as `gatehook`. On an older Node, which can parse this syntax, it prints
-// the required version. Otherwise it runs the command line: sources in a checkout, else `dist/`.
+// The program that npm links as `gatehook`. It runs the command line: sources in a checkout, else
+// `dist/`. On an older Node, which can parse this syntax, it prints the required version. Only
+// `init` runs there: the project that it writes brings its own Node.
 'use strict'
 
 const { existsSync } = require('node:fs')
@@ -8,12 +9,16 @@ const { join } = require('node:path')
 
 const required = require('../package.json').engines.node.replace(/^>=/, '')
 const actual = process.versions.node
-const [major, minor] = actual.split('.').map(Number)
-const [minMajor, minMinor = 0] = required.split('.').map(Number)
+const isCheckout = existsSync(join(__dirname, '../src/cli/main.ts'))
 
-if (major > minMajor || (major === minMajor && minor >= minMinor)) {
+function isAtLeast(version) {
+  const [major, minor] = actual.split('.').map(Number)
+  const [minMajor, minMinor = 0] = version.split('.').map(Number)
+  return major > minMajor || (major === minMajor && minor >= minMinor)
+}
+
+if (isAtLeast(required) || (!isCheckout && process.argv[2] === 'init' && isAtLeast('20.11'))) {
   require('./compile-cache.cjs')
-  const isCheckout = existsSync(join(__dirname, '../src/cli/main.ts'))
   import(isCheckout ? '../src/cli/main.ts' : '../dist/cli/main.js')
 } else {
   process.stderr.write(
@@ -21,5 +26,6 @@ if (major > minMajor || (major === minMajor && minor >= minMinor)) {
       'In a project with the dependency "node": "^26", npm scripts and npx use that version.\n' +
       'To add it: npm install node@26\n',
   )
-  process.exitCode = 1
+  // The machine must change: a supervisor does not restart the process.
+  process.exitCode = 78
 }

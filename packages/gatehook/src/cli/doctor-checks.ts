@@ -18,6 +18,7 @@ import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
 import { sql } from '../storage/sql.ts'
+import { isNodeSupported, oldestNode } from './own-package.ts'
 
 export interface CheckResult {
   readonly state: 'ok' | 'warn' | 'fail'
@@ -30,20 +31,16 @@ export const ok = (detail: string): CheckResult => ({ state: 'ok', detail })
 export const warn = (detail: string, hint: string): CheckResult => ({ state: 'warn', detail, hint })
 export const fail = (detail: string, hint: string): CheckResult => ({ state: 'fail', detail, hint })
 
-/** `engines` of the package: the first version with `crypto.argon2`. */
-const MIN_NODE = [24, 7] as const
 /** The version of development, tests and benchmarks. */
 const RECOMMENDED_NODE = 26
 
 /** Checks the Node version against the minimum and the recommended one. */
 export function checkNodeVersion(version: string): CheckResult {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [minMajor, minMinor] = MIN_NODE
   const hint = `npm install node@${RECOMMENDED_NODE} adds it to this project.`
-  if (major < minMajor || (major === minMajor && minor < minMinor)) {
-    return fail(`${version}; Gatehook needs ${MIN_NODE.join('.')} or newer`, hint)
+  if (!isNodeSupported(version)) {
+    return fail(`${version}; Gatehook needs ${oldestNode} or newer`, hint)
   }
-  if (major >= RECOMMENDED_NODE) return ok(version)
+  if (Number.parseInt(version, 10) >= RECOMMENDED_NODE) return ok(version)
   return warn(`${version} works; Node ${RECOMMENDED_NODE} is recommended`, hint)
 }
 

@@ -8,7 +8,14 @@ import { describeFileError, makeFolder } from '../kernel/files.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { bold, cyan, dim } from './output.ts'
-import { isPublished, nodeRange, PACKAGE, packageVersion, packOwnPackage } from './own-package.ts'
+import {
+  isNodeSupported,
+  isPublished,
+  nodeRange,
+  PACKAGE,
+  packageVersion,
+  packOwnPackage,
+} from './own-package.ts'
 import {
   json,
   type Project,
@@ -132,7 +139,10 @@ function describe(
     '',
     'Next:',
     '',
-    `  ${cyan(`npx gatehook start ${here}`.trim())}   ${dim('at once, without npm install')}`,
+    // An older Node runs `init` only; the installed project brings its own Node.
+    ...(isNodeSupported(process.versions.node)
+      ? [`  ${cyan(`npx gatehook start ${here}`.trim())}   ${dim('at once, without npm install')}`]
+      : []),
     `  ${cyan(install)}   ${dim('as a project of its own')}`,
   ].join('\n')
 }

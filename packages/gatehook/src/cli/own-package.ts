@@ -19,8 +19,17 @@ const manifest = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'))
 export const packageVersion: string = manifest.version
 /** The Node versions it runs on: `>=24.7`. */
 export const nodeRange: string = manifest.engines.node
-/** Whether `npm publish` packed this copy, so that the registry has its version. */
-export const isPublished: boolean = manifest.publishedBy !== undefined
+/** The oldest of them, the first with `crypto.argon2`: `24.7`. */
+export const oldestNode: string = nodeRange.replace(/^>=/, '')
+
+/** Whether Gatehook runs on a version of Node, such as `24.7.0`. */
+export function isNodeSupported(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [oldestMajor = 0, oldestMinor = 0] = oldestNode.split('.').map(Number)
+  return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)
+}
+/** Whether this copy is a release (`npm run pack -- --registry`), which the registry has. */
+export const isPublished: boolean = manifest.isRelease === true
 
 /** Writes the tarball into `folder` and returns its name. Throws `CommandError`. */
 export function packOwnPackage(folder: string): string {

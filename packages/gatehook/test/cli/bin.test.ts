@@ -19,7 +19,7 @@ function runProgram(node?: string) {
 test('an older Node gets a sentence with the minimum version', () => {
   for (const older of ['20.19.0', '22.20.0', '24.6.9']) {
     const { status, stdout, stderr } = runProgram(older)
-    assert.deepEqual([status, stdout], [1, ''])
+    assert.deepEqual([status, stdout], [78, ''])
     assert.ok(stderr.startsWith(`Gatehook needs Node 24.7 or newer; this is Node ${older} (`))
     assert.doesNotMatch(stderr, /\n\s+at |ERR_/)
   }

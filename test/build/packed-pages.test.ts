@@ -1,0 +1,51 @@
+/** The pages that the package `gatehook` carries: every relative link reaches a file of the package. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { readPackage, root } from '../../build/packages.ts'
+import { packedPage, writePackedPages } from '../../build/packed-pages.ts'
+
+const engine = readPackage(join(root, 'packages/gatehook'))
+
+test('relative links of the packed pages reach files that npm packs', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehook-pages-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  writePackedPages(folder)
+  const packed = new Set([...(engine.manifest.files ?? []), 'README.md'])
+  for (const name of readdirSync(folder)) assert.ok(packed.has(name), `npm does not pack ${name}`)
+  const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.md'),
+  )
+  assert.ok(pages.includes('README.md') && pages.includes('docs/guides/first-api.md'))
+  const broken = pages.flatMap((page) => {
+    const links = readFileSync(join(folder, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)\s#]+)/g)
+    return [...links]
+      .filter(([, target]) => !existsSync(join(folder, dirname(page), target!)))
+      .map(([, target]) => `${page} → ${target}`)
+  })
+  assert.deepEqual(broken, [])
+})
+
+test('the README of the package links to its guides', () => {
+  const text = readFileSync(join(engine.folder, 'README.md'), 'utf8')
+  const page = packedPage(text, 'packages/gatehook/README.md', (path) => path.startsWith('docs/'))
+  assert.match(page, /\]\(docs\/guides\/first-api\.md\)/)
+})
+
+test('links out of the package become links to the registry, or text', () => {
+  const isInPackage = (path: string) => path === 'docs/guides/a.md' || path === 'deploy'
+  const convert = (text: string) => packedPage(text, 'docs/guides/b.md', isInPackage)
+  assert.equal(
+    convert('[a](a.md#part), [web](https://x.example)'),
+    '[a](a.md#part), [web](https://x.example)',
+  )
+  assert.equal(convert('[files](../../deploy)'), '[files](../../deploy)')
+  assert.equal(
+    convert('[kit](../../packages/receiver/README.md)'),
+    '[kit](https://www.npmjs.com/package/gatehook-receiver)',
+  )
+  assert.equal(convert('see [rules](../../CONTRIBUTING.md#rules).'), 'see rules.')
+  assert.equal(convert('![plot](../images/plot.png)'), '')
+})
