@@ -2,7 +2,7 @@
  * The file of a SQLite database: created, opened by three connections, with a handle of its log for
  * syncs. Contains no transactions.
  */
-import { type FileHandle, open } from 'node:fs/promises'
+import { closeSync, openSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -26,8 +26,8 @@ export interface SqliteFile {
   readonly writer: Connection
   readonly reader: Connection
   readonly snapshotReader: Connection
-  /** The write-ahead log. */
-  readonly wal: FileHandle
+  /** File descriptor of the write-ahead log. */
+  readonly wal: number
 }
 
 /**
@@ -59,8 +59,8 @@ export async function openFile(
     await retryWhileBusy(clock, () => configureWriter(writer, cacheKib))
     const reader = await connectReader()
     const snapshotReader = await connectReader()
-    // SQLite's locks are on the database and on -shm: closing this handle drops none of them.
-    const wal = await open(`${file}-wal`, 'r+')
+    // SQLite's locks are on the database and on -shm: closing the log drops none of them.
+    const wal = openSync(`${file}-wal`, 'r+')
     return { writer, reader, snapshotReader, wal }
   } catch (error) {
     for (const connection of connections) connection.close()
@@ -81,7 +81,7 @@ export async function closeFile({
     writer.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } finally {
     writer.close()
-    await wal.close()
+    closeSync(wal)
   }
 }
 

@@ -197,6 +197,7 @@ export class WriteQueue {
 
   /** Runs one sync at a time; the next one covers commits during this one. */
   async #syncCommits(): Promise<void> {
+    await undefined // or it might end before its caller has stored it in #syncing
     while (this.#committed.length > 0) {
       const covered = this.#committed
       this.#committed = []

@@ -2,8 +2,9 @@
  * The database on SQLite: a writer connection behind a queue with group commit, a connection for
  * reads, and one for snapshots. docs/decisions/0002-sqlite-durability.md explains its durability.
  */
-import type { FileHandle } from 'node:fs/promises'
+import { fdatasync } from 'node:fs'
 import { resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { type Clock, wallClock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Database, Reader, Row, Statement, Tx, Value } from './database.ts'
@@ -41,7 +42,7 @@ export interface SqliteDeps {
   /** Delay of the sync after a write is acknowledged, in ms. Default: sync before. */
   readonly syncAfterMs?: number
   /** Syncs the write-ahead log to disk. Default: `fdatasync` in libuv's thread pool. */
-  readonly sync?: (log: FileHandle) => Promise<void>
+  readonly sync?: (log: number) => Promise<void>
 }
 
 class SqliteTx implements Tx {
@@ -214,7 +215,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const file = await openFile(path, clock, deps.cacheKib, deps.checksReferences)
   const { writer, reader, snapshotReader, wal } = file
   const guard = createTransactionGuard()
-  const syncLog = deps.sync ?? ((log: FileHandle) => log.datasync())
+  const syncLog = deps.sync ?? promisify(fdatasync)
   const delayedSync =
     deps.syncAfterMs === undefined
       ? undefined

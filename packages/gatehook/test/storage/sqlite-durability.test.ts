@@ -129,6 +129,16 @@ test('after a failed sync every write is rejected, even if a later sync succeeds
   assert.equal(await count(db), 65, 'reads still work')
 })
 
+test('a sync that throws at once rejects the write, and the database closes', async () => {
+  const sync = () => {
+    throw new Error('not implemented')
+  }
+  const db = await openSqlite(join(await freshFolder(), 'gatehook.db'), { log: quietLog, sync })
+  const write = db.write((tx) => tx.run(sql`PRAGMA user_version = 1`))
+  await assert.rejects(write, { code: 'storage_unavailable' })
+  await db.close()
+})
+
 test('a full disk gives storage_unavailable; free space ends the fault', async (t) => {
   const db = await withTable(t)
   await insert(db, 1)
