@@ -15,7 +15,7 @@ const OWN_README = 'packages/gatehook/README.md'
 const LEFT_OUT = /^docs\/generate\/|\.png$|\/performance\.json$|\/check-image\.sh$/
 
 /** Returns the paths in the repository, sorted. */
-export function carriedPages(): string[] {
+function carriedPages(): string[] {
   const folders = ['docs', 'deploy'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
