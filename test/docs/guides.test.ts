@@ -1,6 +1,7 @@
 /**
  * Follows the README and the guides as a reader does: writes their files, runs their curl commands
  * against the real service, and compares the shape of the responses with the pages.
+ * `webhooks-guide.test.ts` follows the pages with a receiver, the README among them.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -37,10 +38,6 @@ function writeFiles(folder: string, page: string): void {
     writeFileSync(join(folder, path), text)
   }
 }
-
-test('README.md: the curl commands return the responses of the page', async (t) => {
-  await checkPage(t, 'README.md', referenceService, referenceScopes)
-})
 
 test('README.md: the declaration is valid', async (t) => {
   const folder = emptyFolder(t)
