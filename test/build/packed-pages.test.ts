@@ -1,17 +1,16 @@
-/** The pages that the package `gatehook` carries: every relative link reaches a file of the package. */
+/** The pages that the package `gatehook` carries: their relative links stay in the package. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { readPackage, root } from '../../build/packages.ts'
 import { packedPage, writePackedPages } from '../../build/packed-pages.ts'
+import { emptyFolder } from '../rig/cleanup.ts'
 
 const engine = readPackage(join(root, 'packages/gatehook'))
 
 test('relative links of the packed pages reach files that npm packs', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehook-pages-'))
-  t.after(() => rmSync(folder, { recursive: true }))
+  const folder = emptyFolder(t)
   writePackedPages(folder)
   const packed = new Set([...(engine.manifest.files ?? []), 'README.md'])
   for (const name of readdirSync(folder)) assert.ok(packed.has(name), `npm does not pack ${name}`)

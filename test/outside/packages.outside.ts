@@ -186,7 +186,7 @@ test('gatehook init creates a project that works after it was moved', async () =
   assert.equal(await running.stop(), 0)
 })
 
-test('on Node 20 the two tarballs create a project in an empty folder, which brings Node', async () => {
+test('on Node 20 two tarballs create a project, which brings its own Node', async () => {
   const node20 = stage.nodes[20]
   const empty = join(stage.root, 'empty')
   mkdirSync(empty)
