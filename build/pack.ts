@@ -1,7 +1,7 @@
 /**
  * `npm run pack [PACKAGE…] [--out DIR] [--registry]`: builds packages and packs them into DIR
  * (default `tarballs/`). It packs a staged copy, so that the manifests of the checkout do not
- * change under a running process. `--registry` packs a release: `npm publish tarballs/NAME.tgz` sends it.
+ * change under a running process. `--registry` packs a release, and `npm publish` sends its files.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

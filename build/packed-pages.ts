@@ -1,7 +1,7 @@
 /**
  * The pages of the repository that the package `gatehook` carries: guides, reference, decisions,
- * the files to deploy, changelog and security. A link to a file that is not in the package becomes a
- * link to the registry, or text.
+ * the files to deploy, changelog and security. A link to a file that is not in the package becomes
+ * a link to the registry, or text.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
