@@ -124,7 +124,8 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
       [
         '6.9',
-        'Only `admin` renames or deletes a person that holds an account scope; it is audited.',
+        'Only its person and `admin` change a sign-in name; a person with an account scope is ' +
+          'deleted by `admin`; both are audited.',
       ],
       ['6.10', "`access: {read: 'public'}` serves anonymous callers."],
       [

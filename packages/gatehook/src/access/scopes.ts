@@ -34,6 +34,15 @@ export const isScopeName = (text: string): boolean => SCOPE_NAME.test(text)
 export const holdsScope = ({ scopes }: Pick<Principal, 'scopes'>, scope: string): boolean =>
   scopes.has(scope) || scopes.has(ADMIN_SCOPE)
 
+/**
+ * Returns whether a principal administers the installation (§13): it holds `admin`, and is no
+ * operator of a lesser role. `/admin/as` has the rights of the caller that acts.
+ */
+export function isAdministrator(principal: Principal): boolean {
+  const caller = principal.caller ?? principal
+  return caller.scopes.has(ADMIN_SCOPE) && hasRole(caller, 'administrator')
+}
+
 /** Returns the 403 `insufficient_role` that names the role. */
 export const missingRole = (role: Role): Failure =>
   new Failure('insufficient_role', `This needs an operator with the role ${role}.`)

@@ -29,6 +29,8 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   invalid_api_key: 'Check the key, its expiry and your address; obtain another key.',
   insufficient_scope: 'Obtain the scope that `message` names.',
   insufficient_role: 'Obtain the role that `message` names: `gatehook operators role`.',
+  credential_protected:
+    'Omit the sign-in name. The person changes it with `POST /auth/username`, or an administrator.',
   first_party_required:
     'Use a token of `POST /auth/login`, Basic, or a client registered with `first_party: true`.',
   customer_suspended: 'Contact the operator.',

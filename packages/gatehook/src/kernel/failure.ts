@@ -32,6 +32,10 @@ export const failures = {
   invalid_api_key: [403, 'The API key is not valid.'],
   insufficient_scope: [403, 'The credential lacks a scope.'],
   insufficient_role: [403, 'The operator lacks a role.'],
+  credential_protected: [
+    403,
+    'A sign-in name is changed by its person at `/auth/username`, or by `admin`.',
+  ],
   first_party_required: [403, 'Use a session of the person: sign in, or use a first-party client.'],
   customer_suspended: [403, 'This account is suspended.'],
   https_required: [403, 'Use HTTPS.'],

@@ -62,6 +62,10 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
     'open_key',
   ),
   insufficient_role: help('An administrator changes roles: gatehook operators role.'),
+  credential_protected: help(
+    'The row has a password: its sign-in name is changed by the person, or in the console.',
+    'open_object',
+  ),
   first_party_required: help(
     'The path is for persons in a first-party session: a login, or a client with first_party.',
   ),

@@ -4,7 +4,7 @@
  */
 
 import { ADMIN_SCOPE } from '../access/administration.ts'
-import { holdsScope, isAccountScope, missingScope } from '../access/scopes.ts'
+import { isAccountScope, isAdministrator, missingScope } from '../access/scopes.ts'
 import { type Actor, type AuditContext, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
@@ -24,14 +24,18 @@ interface CredentialRowChange {
 
 interface CredentialSync {
   /**
-   * Called before the row is renamed, gets another e-mail address or is deleted. Throws 403
-   * `insufficient_scope` if the credential has `admin` or an account scope and the principal
-   * has no `admin`.
+   * Called before the row is deleted, or its sign-in name, name or e-mail address changes. Throws
+   * 403 `credential_protected` for a protected sign-in name. Throws 403 `insufficient_scope` if the
+   * credential has `admin` or an account scope and the principal is no administrator.
    */
-  authorize(tx: Tx, target: CredentialRowChange): Promise<void>
+  authorize(
+    tx: Tx,
+    target: CredentialRowChange,
+    username: 'none' | 'permitted' | 'protected',
+  ): Promise<void>
   /**
-   * Called after `fields` of the row changed; `username` is its sign-in name now. Throws `conflict`
-   * if another row signs in with that name.
+   * Called after `fields` of the row changed; `username` is the value of its sign-in name. Throws
+   * `conflict` if another row signs in with that name.
    */
   rename(
     tx: Tx,
@@ -65,25 +69,37 @@ export async function rejectTakenName<T>(field: string, change: () => Promise<T>
   }
 }
 
+/** Returns the 403 of a change of a sign-in name by anyone but its person and `admin` (§6.9). */
+function protectedName(field: string): Failure {
+  const message = 'is the sign-in name of a person, which this caller cannot change'
+  return new Failure('credential_protected', undefined, {
+    errors: [{ pointer: `/${field}`, code: 'credential_protected', message }],
+  })
+}
+
 const ENGINE: Actor = { kind: 'system', id: 'people' }
 
 export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
   const { resource, username, tokens, evict } = deps
   const sync: CredentialSync = {
-    async authorize(tx, { id, principal }) {
-      if (!principal || holdsScope(principal, ADMIN_SCOPE)) return
+    async authorize(tx, { id, principal }, change) {
+      if (change === 'permitted' || (change === 'none' && principal && isAdministrator(principal)))
+        return
       const credential = await store.lockCredential(tx, resource, id)
-      if (credential && parseScopes(credential).some(isAccountScope)) {
-        throw missingScope(ADMIN_SCOPE)
-      }
+      if (!credential) return
+      if (change === 'protected') throw protectedName(username)
+      if (parseScopes(credential).some(isAccountScope)) throw missingScope(ADMIN_SCOPE)
     },
     async rename(tx, target, fields, name) {
       const { id, actor = ENGINE } = target
+      const isRenamed = fields.includes(username)
       // A row without a sign-in name cannot sign in.
-      if (typeof name !== 'string') return sync.remove(tx, target)
+      if (isRenamed && typeof name !== 'string') return sync.remove(tx, target)
       if (!(await store.lockCredential(tx, resource, id))) return
-      const row = { resource, id, username: name, folded: foldName(name) }
-      await rejectTakenName(username, () => store.rename(tx, row))
+      if (isRenamed) {
+        const row = { resource, id, username: String(name), folded: foldName(String(name)) }
+        await rejectTakenName(username, () => store.rename(tx, row))
+      }
       const entry = { actor, action: 'person.rename', target: String(id), detail: { fields } }
       await recordAudit(tx, entry, deps)
       tx.afterCommit(() => evict(id))

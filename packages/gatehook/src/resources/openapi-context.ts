@@ -92,6 +92,10 @@ export const bodyOf = (schema: string, example: unknown, required: boolean): Jso
 export const uniqueErrors = (definition: ResourceDefinition): FailureCode[] =>
   uniqueTuples(definition).length > 0 ? ['conflict'] : []
 
+/** Returns the failure of a change of a sign-in name (§6.9). */
+export const signInErrors = ({ signsIn }: ResourceDefinition): FailureCode[] =>
+  signsIn ? ['credential_protected'] : []
+
 /** Returns the failures of rules: they read rows of other resources by ids of the body. */
 export const ruleErrors = ({ rules }: ResourceDefinition): FailureCode[] =>
   rules.some(({ operation }) => operation === 'create') ? ['not_found'] : []

@@ -38,6 +38,7 @@ import {
   type ResourceContext,
   rowIdParameter,
   ruleErrors,
+  signInErrors,
   uniqueErrors,
 } from './openapi-context.ts'
 import { deletedParameters, restorePath } from './openapi-deleted.ts'
@@ -45,7 +46,7 @@ import { expandedMembers } from './openapi-relations.ts'
 import {
   actionTitle,
   annotateSchema,
-  describeEditable,
+  describeFields,
   schemaName,
   singularWords,
   withArticle,
@@ -245,8 +246,14 @@ function patchOperation(context: ResourceContext, scope: string, answers: object
     id: `update_${schema.toLowerCase()}`,
     scope,
     summary: `Change ${object}`,
-    description: `Merge patch. ${reach.change}${describeEditable(definition)}`,
-    errors: ['not_found', ...writeErrors, ...uniqueErrors(definition), 'precondition_failed'],
+    description: `Merge patch. ${reach.change}${describeFields(definition, shapes.get(version)!)}`,
+    errors: [
+      'not_found',
+      ...writeErrors,
+      ...uniqueErrors(definition),
+      ...signInErrors(definition),
+      'precondition_failed',
+    ],
     parts: {
       parameters: [
         ref('parameters', 'IfMatch'),
@@ -283,6 +290,7 @@ function actionPath(context: ResourceContext, action: ActionDefinition): JsonSch
       ...(from ? (['invalid_state'] as const) : []),
       'not_found',
       ...(example ? writeErrors : []),
+      ...signInErrors(entry.definition),
       'precondition_failed',
     ],
     parts: {

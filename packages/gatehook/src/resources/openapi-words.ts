@@ -4,6 +4,7 @@ import type { FieldSpecs, JsonSchema } from '../fields/schema.ts'
 import { allScope, ownerPathOf, type RowOperation } from './ownership.ts'
 import { type ResourceDefinition, STATE_FIELD } from './resource.ts'
 import { PUBLIC } from './scopes.ts'
+import type { VersionShape } from './shape.ts'
 
 /** Returns `line_item` for `line_items`: the first part of its events, else its name. */
 const singularName = ({ events, name }: ResourceDefinition): string =>
@@ -129,13 +130,29 @@ export function describeReach(
 }
 
 /** Describes the fields that a PATCH can change in some states only. */
-export const describeEditable = ({ editable }: ResourceDefinition): string =>
+const describeEditable = ({ editable }: ResourceDefinition): string =>
   editable
     .map(({ fields, from }) => {
       const names = fields.map((name) => `\`${name}\``).join(', ')
       return ` While \`${STATE_FIELD}\` is not ${from.join(' or ')}, ${names} are fixed (422).`
     })
     .join('')
+
+/** Describes the fields that a PATCH changes under conditions only. */
+export const describeFields = (
+  definition: ResourceDefinition,
+  shape: Pick<VersionShape, 'chain'>,
+): string => describeEditable(definition) + describeSignInName(definition, shape)
+
+/** Describes the field that only its person and `admin` change in rows with a password (§6.9). */
+const describeSignInName = (
+  { signsIn }: ResourceDefinition,
+  { chain }: Pick<VersionShape, 'chain'>,
+): string =>
+  signsIn
+    ? ` Of a row with a password, \`${chain.oldFieldOf(signsIn.username)}\` is the sign-in name: ` +
+      '`admin` changes it, or the person with `POST /auth/username`.'
+    : ''
 
 /** Describes the effect of a deletion on the rows that refer to the row. */
 export function describeDeletion(

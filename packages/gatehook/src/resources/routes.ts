@@ -1,5 +1,6 @@
 /** The endpoints of a resource (§6.2): list, read, create, update, delete, actions. */
 
+import { isAdministrator } from '../access/scopes.ts'
 import { actorOf } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, noContent, type Operation } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
@@ -236,7 +237,8 @@ function updateOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
     body: 'required',
     handle(call) {
       const shape = shapeFor(entry, call)
-      const target = targetOf(entry, call)
+      const isPermitted = isAdministrator(call.principal!)
+      const target = { ...targetOf(entry, call), permitsUsername: () => isPermitted }
       const patch = shape.validators.patch(call.body)
       const convertPatch = (row: AnyRow, completePatch: AnyRow) => {
         const { changed } = patchThroughChain(shape.chain, row, completePatch)

@@ -27,6 +27,11 @@ export interface RowTarget {
    * its value: a caller could otherwise guess the value.
    */
   readonly hidden?: ReadonlySet<string>
+  /**
+   * Returns whether the caller may give a row with a credential this sign-in name. Default: it may
+   * not (§6.9). Values of own code never change a sign-in name.
+   */
+  readonly permitsUsername?: (username: unknown) => boolean
   /** The actor in the audit trail if the change affects a credential. Default: the engine. */
   readonly actor?: Actor | undefined
   /** The deletion that this change is a part of. */
@@ -66,6 +71,9 @@ export interface ResourceRows {
   erase(tx: Tx, target: RowTarget): Promise<void>
 }
 
+/** Whether a change of a row changes its sign-in name, and may do so. */
+export type UsernameChange = 'none' | 'permitted' | 'protected'
+
 /** The row of a credential, and the principal that changes it; undefined for the engine. */
 export interface CredentialTarget {
   readonly scope: Scope
@@ -77,12 +85,13 @@ export interface CredentialTarget {
 /** Keeps the credentials of rows that sign in consistent, in one transaction (§6.3, §6.8, §6.9). */
 export interface RowCredentials {
   /**
-   * Runs before the row is deleted or its name or e-mail address changes. Throws 403
-   * `insufficient_scope` if the change requires `admin`.
+   * Runs before the row is deleted, or its sign-in name, name or e-mail address changes, and before
+   * checks whose result depends on other rows. Throws 403 `credential_protected` for a sign-in name
+   * that the change must not set, and 403 `insufficient_scope` if the change requires `admin`.
    */
-  authorize(tx: Tx, target: CredentialTarget): Promise<void>
+  authorize(tx: Tx, target: CredentialTarget, username: UsernameChange): Promise<void>
   /**
-   * Runs after `fields` changed. `username` is the current sign-in name. Throws `conflict` if
+   * Runs after `fields` changed; `username` is the value of the sign-in name. Throws `conflict` if
    * another row has it.
    */
   rename(

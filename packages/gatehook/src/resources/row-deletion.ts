@@ -69,7 +69,7 @@ export function createDeletion(
     async remove(tx, target) {
       const row = await lock(tx, target)
       const { reach, id } = target
-      await credentials?.authorize(tx, credentialOf(target))
+      await credentials?.authorize(tx, credentialOf(target), 'none')
       if (rules.length > 0) await runRules(tx, target, 'delete', { before: row })
       await releaseReferrers(tx, target, softDeletion !== undefined)
       const after = await remove(tx, target, row)

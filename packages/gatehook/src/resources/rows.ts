@@ -27,6 +27,7 @@ import type {
   RowDeps,
   RowTarget,
   RunRules,
+  UsernameChange,
   WrittenRow,
 } from './row-changes.ts'
 import { createRowChecks, type RowChecks } from './row-checks.ts'
@@ -113,7 +114,7 @@ export function createRows(
       const row = await lockRow(tx, target)
       const sent = edit(row)
       const edited = await complete(tx, target, 'update', row, sent)
-      const after = await writeChanges(tx, target, row, edited, hiddenNames(target, sent))
+      const after = await writeChanges(tx, target, row, { sent, edited })
       // A patch without a change records no event.
       return recordEvent(tx, target.reach, after && eventType('updated'), after ?? row)
     },
@@ -122,10 +123,10 @@ export function createRows(
       requireState(action, row[STATE_FIELD] as string)
       const source = `action ${action.name} of ${name}`
       const edited = readChangedValues(newest, source, action.run?.({ row, input }) ?? {})
-      const hidden = hiddenNames(target, edited)
+      const sent = { ...edited }
       if (action.to !== undefined) edited[STATE_FIELD] = action.to
       const completed = await complete(tx, target, action.name, row, edited)
-      const after = await writeChanges(tx, target, row, completed, hidden)
+      const after = await writeChanges(tx, target, row, { sent, edited: completed })
       return recordEvent(tx, target.reach, action.emits, after ?? row)
     },
     ...deletion,
@@ -188,10 +189,16 @@ const identityFieldsOf = ({ fields, signsIn }: ResourceDefinition): string[] =>
     (field) => field === signsIn?.username || field === 'name' || fields[field]!.kind === 'email',
   )
 
+/** The values of a change: those of its caller, and with those that rules add. */
+interface RowChange {
+  readonly sent: AnyRow
+  readonly edited: AnyRow
+}
+
 /**
  * Returns a function that writes the fields that differ, with their checks and the credential of
- * the row. `hidden` fields count as different. It returns the changed row, or undefined if no
- * field differs.
+ * the row. Every change of a sign-in name passes it (§6.9). Fields that the caller sends and does
+ * not see count as different. It returns the changed row, or undefined if no field differs.
  */
 function changeWriter(
   definition: ResourceDefinition,
@@ -201,13 +208,8 @@ function changeWriter(
   const updateStamps = stampFields(definition, ['updated'])
   const identityFields = identityFieldsOf(definition)
   const storedFields = storedComputations(definition)
-  return async (
-    tx: Tx,
-    target: RowTarget,
-    row: AnyRow,
-    edited: AnyRow,
-    hidden: readonly string[],
-  ) => {
+  return async (tx: Tx, target: RowTarget, row: AnyRow, { sent, edited }: RowChange) => {
+    const hidden = hiddenNames(target, sent)
     const differs = ([field, value]: [string, unknown]) =>
       hidden.includes(field) || !isSameValue(value, row[field])
     const changes = Object.entries(edited).filter(
@@ -224,7 +226,10 @@ function changeWriter(
       if (!isSameValue(after[field], row[field])) values[field] = after[field]
     }
     const identity = credentials ? identityFields.filter((field) => field in values) : []
-    if (identity.length > 0) await credentials?.authorize(tx, credentialOf(target))
+    if (identity.length > 0) {
+      const change = usernameChangeOf(definition, target, row, sent, after)
+      await credentials?.authorize(tx, credentialOf(target), change)
+    }
     checks.checkRules(after)
     await checks.checkReferences(tx, target.reach, values)
     await checks.checkUnique(() => store.update(tx, target.reach.scope, target.id, values))
@@ -234,6 +239,20 @@ function changeWriter(
     }
     return after
   }
+}
+
+/** Classifies a change of a row that signs in. A hidden sign-in name counts as changed. */
+function usernameChangeOf(
+  { signsIn }: ResourceDefinition,
+  { hidden, permitsUsername }: RowTarget,
+  row: AnyRow,
+  sent: AnyRow,
+  after: AnyRow,
+): UsernameChange {
+  const { username } = signsIn!
+  const isSent = username in sent && (hidden?.has(username) || sent[username] !== row[username])
+  if (!isSent && after[username] === row[username]) return 'none'
+  return isSent && permitsUsername?.(after[username]) ? 'permitted' : 'protected'
 }
 
 const NO_NAMES: readonly string[] = []

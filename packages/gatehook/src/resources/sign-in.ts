@@ -89,6 +89,9 @@ export function findSignInMistakes(
   if (!/^(string|email)$/.test(kind ?? '')) {
     return [`.signsIn(): ${username} is not an f.string() or f.email()`]
   }
+  if (fields[username]?.computed) {
+    return [`.signsIn(): ${username} is computed, and a sign-in name follows from no other field`]
+  }
   const mistakes: string[] = []
   const sendsMail = signUp ? 'signUp' : passwordReset && 'passwordReset'
   if (sendsMail && kind !== 'email') {

@@ -18,13 +18,11 @@ eachService('`users:write` renames and deletes people without account scopes', a
   const bob = await createPerson('bob', { scopes: ['users:read', 'orders:all'] })
   const path = `/api/v2/users/${bob.id}`
   assert.equal((await writer.patch(path, { name: 'Robert' })).status, 200)
-  assert.equal((await writer.patch(path, { email: emailOf('robert') })).status, 200)
   assert.equal((await writer.patch(path, { name: 'Robert' })).status, 200)
   assert.equal((await writer.delete(path)).status, 204)
   const rows = await audited(operator, bob.id)
   assert.deepEqual(rows.map(({ action, detail }) => [action, detail.fields]).sort(), [
     ['person.remove', undefined],
-    ['person.rename', ['email']],
     ['person.rename', ['name']],
   ])
 })
@@ -39,12 +37,7 @@ eachService('people with `admin` or an account scope require `admin`', async (se
       const name = `${mode}-${scope.replace(':', '-')}`
       const chief = await createPerson(name, { scopes: ['users:read', scope], mode })
       const path = `/api/v1/users/${chief.id}`
-      const attempts = [
-        () => writer.patch(path, { name: 'x' }),
-        () => writer.patch(path, { email: emailOf('mallory') }),
-        () => writer.delete(path),
-      ]
-      for (const attempt of attempts) {
+      for (const attempt of [() => writer.patch(path, { name: 'x' }), () => writer.delete(path)]) {
         const refused = await attempt()
         assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'])
         assert.match(refused.body.message, /\badmin\b/)
