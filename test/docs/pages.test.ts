@@ -29,3 +29,12 @@ test('docs/README.md links to every guide, reference page and decision', () => {
     assert.deepEqual(missing, [], folder)
   }
 })
+
+test('decisions have one number each, and the index lists them in order', () => {
+  const numberOf = (name: string) => name.slice(0, 4)
+  const files = readdirSync(new URL('docs/decisions/', root)).map(numberOf)
+  assert.deepEqual(files, [...new Set(files)])
+  const index = readFileSync(new URL('docs/README.md', root), 'utf8')
+  const listed = [...index.matchAll(/\]\(decisions\/(\d{4})-/g)].map(([, number]) => number)
+  assert.deepEqual(listed, [...listed].sort())
+})

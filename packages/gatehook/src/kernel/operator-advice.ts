@@ -74,10 +74,7 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   second_factor_required: help('The operator must send a code, or enrol a second factor.'),
   cross_site_request: help('A page of another site sent it. GATEHOOK_CORS_ORIGINS lists sites.'),
   forbidden: help('No change of the request helps: the operation is not for this caller.'),
-  not_found: help(
-    'The row does not exist, is deleted, or belongs to another customer or mode.',
-    'open_object',
-  ),
+  not_found: help('The row does not exist, is deleted, or belongs to another customer or mode.'),
   unknown_version: caller('the service does not have this version.'),
   method_not_allowed: caller('the path does not have the method.'),
   not_acceptable: caller('it accepts no media type that the service has.'),

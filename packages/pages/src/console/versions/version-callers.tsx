@@ -221,8 +221,8 @@ function NoCallers({ row, onRetire }: CallersProps) {
     )
   }
   return (
-    <Empty title={`No caller of ${version} for ${DAYS} days`}>
-      It can end.{' '}
+    <Empty title={`No caller of ${version} in ${mode.value} mode for ${DAYS} days`}>
+      It can end if the other mode has none, either.{' '}
       {onRetire && (
         <Button size="tiny" onClick={onRetire}>
           {row.state === 'deprecated' ? moveLabel(row) : 'Deprecate…'}

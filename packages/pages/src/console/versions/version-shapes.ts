@@ -40,7 +40,7 @@ export function versionState(row: VersionDetail, nowMs: number): readonly [Tone,
       days === undefined ? 'Deprecated, no end' : `Deprecated, ends in ${count(days, 'day')}`,
     ]
   }
-  if (from !== null) return ['ok', `Supported until ${day(from)}`]
+  if (from !== null) return ['ok', `Supported, deprecated from ${day(from)}`]
   return ['ok', 'Supported']
 }
 
