@@ -26,6 +26,8 @@ const PAGE_ROWS = 500
 /** Rows of the installation: no customer's scope, no stored totals. */
 interface AdminTableDescription
   extends Omit<Collection, 'columns' | 'integerId' | 'scoped' | 'hasStoredTotal'> {
+  /** The columns with the folded texts of columns, by name (§4.8). */
+  readonly folded?: Readonly<Record<string, string>>
   /** The table that leads from an id to its scope, by a column, if `table` is distributed. */
   readonly route?: { readonly table: string; readonly column: string }
 }
@@ -36,9 +38,9 @@ export function createAdminTable<T>(
   description: AdminTableDescription,
   path: string,
 ): AdminTable<T> {
-  const { route, ...list } = description
+  const { route, folded = {}, ...list } = description
   const { table, where = '1 = 1' } = list
-  const columns = columnsOf(row)
+  const columns = columnsOf(row).map((column) => ({ ...column, folded: folded[column.name] }))
   const integerId = columns[0]!.type === 'int'
   const collection = { ...list, columns, integerId, scoped: false }
   const names = columns.map(({ name }) => name)

@@ -1,8 +1,6 @@
 /** `gatehook users …`: the people who sign in (§13). */
 import type { FieldKind } from '../fields/spec.ts'
-import { valueListText } from '../lists/value-list.ts'
 import type { AccountJson } from '../people/collection.ts'
-import { foldName } from '../people/username.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
 import type { SessionJson } from '../tokens/operations.ts'
 import { type Api, administration, invalidMode } from './api.ts'
@@ -34,7 +32,7 @@ async function personId(api: Api, text: string, mode: string | undefined): Promi
   signInResource(api)
   const isId = /^[1-9]\d{0,15}$/.test(text)
   if (isId && mode === undefined) return Number(text)
-  const filter = isId ? { id: text } : { 'username[in]': valueListText([text, foldName(text)]) }
+  const filter = isId ? { id: text } : { username: text }
   const [account] = await api.list(`/admin/users?${new URLSearchParams(filter)}`, 1)
   if (!account) {
     const advice = isId ? '' : ' Name a row without a password by its id.'

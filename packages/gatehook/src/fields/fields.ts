@@ -212,7 +212,7 @@ export const f = {
   ref: declareRef,
   /** Text of at most 255 characters, or `.max()`. */
   string: (): Field<string, 'required'> => field('string', { max: DEFAULT_STRING_MAX }),
-  /** An e-mail address, compared without case (§6.8). */
+  /** An e-mail address, compared without case, by NFC and lower case of Unicode (§4.8). */
   email: (): Field<string, 'required'> => field('email', { max: EMAIL_MAX }),
   /** An absolute http or https URL. */
   url: (): Field<string, 'required'> => field('url', { max: URL_MAX }),

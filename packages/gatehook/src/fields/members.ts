@@ -105,7 +105,7 @@ export const b = {
   /** Any text, without a maximum in a response. A password is secret. */
   text: (size: Size & { readonly format?: string } = {}): Member<string> =>
     member('text', { ...size, ...(size.format === 'password' && { isSecret: true }) }),
-  /** An e-mail address, which compares without case in lists (§6.8). */
+  /** An e-mail address. */
   email: (max = 254): Member<string> => member('email', { max }),
   bool: (): Member<boolean> => member('bool'),
   int: (min: number, max = Number.MAX_SAFE_INTEGER): Member<number> => member('int', { min, max }),

@@ -3,6 +3,7 @@
  * trigger writes both columns until the last of these nodes has ended. SQLite has one node, which
  * renames the column. Pure.
  */
+import { foldedColumn } from '../fields/folding.ts'
 import type { LockedField } from './lock.ts'
 
 interface RenamedColumn {
@@ -29,16 +30,29 @@ function columnTypeOf({ kind, idPrefix }: LockedField): string {
   return isInteger ? '{int}' : '{text}'
 }
 
+type ColumnNames = Pick<RenamedColumn, 'old' | 'now'>
+
+/** Returns the columns of the field: an e-mail address has one with its folded text, too. */
+const columnsOf = ({ old, now, field }: RenamedColumn): ColumnNames[] =>
+  field.kind === 'email'
+    ? [
+        { old, now },
+        { old: foldedColumn(old), now: foldedColumn(now) },
+      ]
+    : [{ old, now }]
+
 /** Returns the statements of both columns' trigger. The changed column decides. */
-const triggerSql = ({ table, old, now }: RenamedColumn, name: string): string[] => [
+const triggerSql = (column: RenamedColumn, name: string): string[] => [
   `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN`,
-  `  IF TG_OP = 'INSERT' THEN NEW.${now} := coalesce(NEW.${now}, NEW.${old});`,
-  `  ELSIF NEW.${now} IS NOT DISTINCT FROM OLD.${now} THEN NEW.${now} := NEW.${old};`,
-  '  END IF;',
-  `  NEW.${old} := NEW.${now};`,
+  ...columnsOf(column).flatMap(({ old, now }) => [
+    `  IF TG_OP = 'INSERT' THEN NEW.${now} := coalesce(NEW.${now}, NEW.${old});`,
+    `  ELSIF NEW.${now} IS NOT DISTINCT FROM OLD.${now} THEN NEW.${now} := NEW.${old};`,
+    '  END IF;',
+    `  NEW.${old} := NEW.${now};`,
+  ]),
   '  RETURN NEW;',
   'END $$;',
-  `CREATE TRIGGER ${name} BEFORE INSERT OR UPDATE ON ${table}`,
+  `CREATE TRIGGER ${name} BEFORE INSERT OR UPDATE ON ${column.table}`,
   `  FOR EACH ROW EXECUTE FUNCTION ${name}();`,
 ]
 
@@ -57,15 +71,21 @@ function migrationCode(
 /** Returns the recipe. SQLite needs no statement of the later steps. */
 export function onlineRename(column: RenamedColumn): OnlineRename {
   const { table, old, now, field } = column
+  const columns = columnsOf(column)
+  const each = (change: (names: ColumnNames) => string, separator: string) =>
+    columns.map(change).join(separator)
+  const rename = ({ old, now }: ColumnNames) =>
+    `ALTER TABLE ${table} RENAME COLUMN ${old} TO ${now}`
+  const added = ({ now }: ColumnNames) => `ADD COLUMN ${now} ${columnTypeOf(field)}`
   const trigger = `${table}_${old}_and_${now}`.slice(0, 63)
   const name = `${old} becomes ${now}`
   const expand = [
-    migrationCode([1, name, table], `ALTER TABLE ${table} RENAME COLUMN ${old} TO ${now}`, [
-      `ALTER TABLE ${table} ADD COLUMN ${now} ${columnTypeOf(field)};`,
+    migrationCode([1, name, table], each(rename, '; '), [
+      `ALTER TABLE ${table} ${each(added, ', ')};`,
       ...triggerSql(column, trigger),
     ]),
     migrationCode([2, `${now} of existing rows`, table], 'SELECT 1', [
-      `UPDATE ${table} SET ${now} = ${old} WHERE ${now} IS NULL`,
+      `UPDATE ${table} SET ${each(({ old, now }) => `${now} = ${old}`, ', ')} WHERE ${now} IS NULL`,
     ]),
     ...(field.nullable
       ? []
@@ -78,7 +98,7 @@ export function onlineRename(column: RenamedColumn): OnlineRename {
   const contract = migrationCode([expand.length + 1, `${old} is dropped`, table], 'SELECT 1', [
     `DROP TRIGGER ${trigger} ON ${table};`,
     `DROP FUNCTION ${trigger}();`,
-    `ALTER TABLE ${table} DROP COLUMN ${old}`,
+    `ALTER TABLE ${table} ${each(({ old }) => `DROP COLUMN ${old}`, ', ')}`,
   ])
   return { retired: `retired: ['${old}'],`, expand: expand.join('\n'), contract }
 }

@@ -8,14 +8,13 @@ import { raw, type Sql, sql } from '../storage/sql.ts'
 
 /**
  * The type of a column, which determines how filter values are parsed and cells are encoded.
- * `time`: epoch milliseconds, encoded as ISO 8601. `email`: text that compares without case (§6.8).
- * `json`: text that contains JSON. `decimal`: units of its last digit, `duration`: milliseconds.
+ * `time`: epoch milliseconds, encoded as ISO 8601. `json`: text that contains JSON. `decimal`:
+ * units of its last digit, `duration`: milliseconds.
  */
 export type CellType =
   | 'int'
   | 'real'
   | 'text'
-  | 'email'
   | 'time'
   | 'bool'
   | 'json'
@@ -40,6 +39,8 @@ export interface ListColumn {
   readonly isMap?: boolean
   /** For `decimal`: the digits, and those after the point. */
   readonly decimal?: DecimalSize
+  /** For `text`: the column with the folded text, which filters compare (§4.8). */
+  readonly folded?: string | undefined
 }
 
 export interface Collection {
@@ -71,9 +72,9 @@ export interface Collection {
   readonly parameters?: readonly string[]
   readonly sort: readonly string[]
   /**
-   * The columns of each index after the scope, including the id: `['status', 'id']`. A column that
-   * compares without case is `lower(email)`. Other orders are read within bounds (§7.10). Default:
-   * an index on the id only.
+   * The columns of each index after the scope, including the id: `['status', 'id']`. An index that
+   * filters e-mail addresses has the column `folded`. Other orders are read within bounds (§7.10).
+   * Default: an index on the id only.
    */
   readonly indexes?: readonly (readonly string[])[]
   /** The indexes, as texts of `indexKey`, that the database does not have yet; changes. */

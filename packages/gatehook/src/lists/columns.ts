@@ -9,7 +9,6 @@ const cellTypes: Readonly<Partial<Record<MemberSpec['kind'], CellType>>> = {
   number: 'real',
   bool: 'bool',
   time: 'time',
-  email: 'email',
   list: 'json',
   object: 'json',
   map: 'json',

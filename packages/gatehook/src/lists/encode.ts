@@ -16,7 +16,6 @@ const encoders: Readonly<Record<Exclude<CellType, 'decimal'>, Encode>> = {
   int: plain,
   real: plain,
   text,
-  email: text,
   time: (value) => `"${isoTime(value as number)}"`,
   bool: (value) => (value ? 'true' : 'false'),
   json: plain,

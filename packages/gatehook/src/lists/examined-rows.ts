@@ -95,7 +95,7 @@ function matchingRows(
   const { collection, filters, owner } = walk
   const columns = new Set(namesOf(walk))
   const conditions = otherFilters.map((at) => {
-    columns.add(filters[at]!.column)
+    columns.add(comparedColumn(walk, filters[at]!.column))
     return filterCondition(walk, at)
   })
   if (owner !== undefined && !isOwnerApplied) {

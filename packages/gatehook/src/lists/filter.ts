@@ -5,6 +5,7 @@
  */
 import { parseDecimal } from '../fields/decimal.ts'
 import { parseDuration } from '../fields/duration.ts'
+import { foldName } from '../fields/folding.ts'
 import { isDate, isTimeOfDay, isUuid, normalizeTimeOfDay } from '../fields/reader.ts'
 import { parameterFailure } from '../http/query.ts'
 import { idWords, isPrefixedId } from '../kernel/row-id.ts'
@@ -172,8 +173,6 @@ function readValue(parameter: string, text: string, column: ListColumn): string 
     case 'bool':
       if (text !== 'true' && text !== 'false') throw invalid('true or false')
       return text === 'true' ? 1 : 0
-    case 'email':
-      return foldCase(text)
     default:
       if (column.idPrefix !== undefined && !isPrefixedId(column.idPrefix, text)) {
         throw invalid(idWords(column.idPrefix))
@@ -181,10 +180,6 @@ function readValue(parameter: string, text: string, column: ListColumn): string 
       if (column.oneOf && !column.oneOf.includes(text)) {
         throw invalid(`one of ${column.oneOf.join(', ')}`)
       }
-      return text
+      return column.folded === undefined ? text : foldName(text)
   }
 }
-
-/** Converts A–Z only to lower case, like `lower()` of both databases with byte order. */
-export const foldCase = (text: string): string =>
-  text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase())

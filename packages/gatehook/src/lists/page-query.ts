@@ -292,8 +292,8 @@ export const isOwnedCondition = ({ collection }: Walk): Sql => {
 function isImpliedByAnchor(walk: Walk, { column, operator }: Filter): boolean {
   const key = walk.sort[0]!
   if (walk.anchor === undefined || walk.anchor[0] === null || key.column !== column) return false
-  const { nullable, type } = columnOf(walk, column)
-  if (nullable || type === 'email') return false
+  const { nullable, folded } = columnOf(walk, column)
+  if (nullable || folded !== undefined) return false
   return (isDescending(walk, key) ? ['lt', 'lte'] : ['gt', 'gte']).includes(operator)
 }
 

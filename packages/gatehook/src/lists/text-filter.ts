@@ -2,9 +2,10 @@
  * The filters `name[prefix]=` and `name[contains]=` over declared texts (§7.7). Case counts, except
  * in e-mail addresses; `%`, `_` and `\` are characters like others. Pure.
  */
+import { foldName } from '../fields/folding.ts'
 import { parameterFailure } from '../http/query.ts'
 import type { Collection, View } from './collection.ts'
-import { columnNamed, type Filter, foldCase } from './filter.ts'
+import { columnNamed, type Filter } from './filter.ts'
 
 /** Maximum length of the text of one filter. */
 export const TEXT_MAX_CHARACTERS = 200
@@ -29,8 +30,8 @@ export function readTextFilter(
     const problem = `must have 1 to ${TEXT_MAX_CHARACTERS} characters`
     throw parameterFailure('invalid_parameter', parameter, problem)
   }
-  const isEmail = collection.columns.some(({ name, type }) => name === column && type === 'email')
-  const compared = isEmail ? foldCase(text) : text
+  const isFolded = collection.columns.some(({ name, folded }) => name === column && folded)
+  const compared = isFolded ? foldName(text) : text
   if (kind === 'contains') return [{ column, operator: 'holds', values: [compared], parameter }]
   const bounds: Filter[] = [{ column, operator: 'gte', values: [compared], parameter }]
   const end = textAfter(compared)

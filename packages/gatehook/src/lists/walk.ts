@@ -44,13 +44,11 @@ export const hasOwnerColumn = ({ collection }: Walk): boolean =>
   (collection.ownerThrough ?? []).length === 0
 
 /**
- * Returns the SQL that filters compare: e-mail addresses without case (§6.8). The owner's column
+ * Returns the column that filters compare: e-mail addresses are folded (§4.8). The owner's column
  * may be absent from the listed columns.
  */
 export const comparedColumn = (walk: Walk, column: string): string =>
-  walk.collection.columns.find(({ name }) => name === column)?.type === 'email'
-    ? `lower(${column})`
-    : column
+  walk.collection.columns.find(({ name }) => name === column)?.folded ?? column
 
 export const isEqual = ({ operator, values }: Filter): boolean =>
   operator === 'eq' || (operator === 'in' && values.length === 1)

@@ -3,7 +3,9 @@
  * response never depends on whether an account exists: the request enqueues a mail, and its
  * template looks for the account when the mail is sent.
  */
+
 import type { Administration } from '../access/administration.ts'
+import { foldName } from '../fields/folding.ts'
 import { b, type ValuesOf } from '../fields/members.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
 import type { Answer, Call } from '../http/call.ts'
@@ -16,7 +18,6 @@ import { countMailRequest, tooMuchMail } from './mail-throttle.ts'
 import { MIN_LENGTH } from './password-policy.ts'
 import type { PersonContext } from './person-administration.ts'
 import { rowMembers } from './row-members.ts'
-import { foldName } from './username.ts'
 
 export interface AccountMailDeps {
   readonly admin: Administration

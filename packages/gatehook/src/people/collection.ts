@@ -38,7 +38,8 @@ export const accountTable = (resource: string): AdminTable<AccountJson> =>
       table: 'gh_people',
       filter: ['id', 'username', 'role', 'disabled', 'customer', 'mode'],
       sort: ['id'],
-      indexes: [['id'], ['lower(username)'], ['customer', 'id']],
+      indexes: [['id'], ['folded'], ['customer', 'id']],
+      folded: { username: 'folded' },
       where: `resource = '${resource}'`,
     },
     '/admin/users',
@@ -47,7 +48,7 @@ export const accountTable = (resource: string): AdminTable<AccountJson> =>
 export const operator = b
   .object({
     id: b.text().example('op_01jdq8w9vgk7'),
-    email: b.text().example('ada@example.com'),
+    email: b.email(),
     role: b.oneOf(ROLES),
     disabled: b.bool().example(false),
     created_at: b.time(),
@@ -63,6 +64,7 @@ export const operatorTable = createAdminTable(
     table: 'gh_operators',
     filter: ['id', 'email', 'role', 'disabled'],
     sort: ['id'],
+    folded: { email: 'folded' },
   },
   '/admin/operators',
 )

@@ -6,13 +6,13 @@
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import { isAccountScope, isAdministrator, missingScope } from '../access/scopes.ts'
 import { type Actor, type AuditContext, recordAudit } from '../audit/store.ts'
+import { foldName } from '../fields/folding.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { parseScopes } from './person.ts'
 import * as store from './store.ts'
-import { foldName } from './username.ts'
 
 /** A row that signs in, and the principal that changes it; undefined for the engine itself. */
 interface CredentialRowChange {

@@ -9,10 +9,12 @@
  *
  * Basic credentials, the sign-in page of OAuth and the console share steps 2 to 4.
  */
+
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Administration } from '../access/administration.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
+import { foldName } from '../fields/folding.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { respond } from '../http/operation.ts'
 import { addressBlock } from '../kernel/address.ts'
@@ -31,7 +33,7 @@ import type { ClientAccount, RecognizedClients, SignInClient } from './recognize
 import { type LoginInput, signInOperations } from './sign-in-operations.ts'
 import * as store from './store.ts'
 import { type AttemptIdentity, type Throttle, tooManyFailures } from './throttle.ts'
-import { foldName, invalidCredentials, normalizePassword } from './username.ts'
+import { invalidCredentials, normalizePassword } from './username.ts'
 
 export interface LoginDeps {
   readonly admin: Administration

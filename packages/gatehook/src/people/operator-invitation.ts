@@ -2,8 +2,10 @@
  * `POST /admin/operators/{id}/invitation`: mails an operator a one-time link to the console. The
  * link is created when the mail is sent, so that the queue contains no secret.
  */
+
 import type { Administration } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
+import { foldName } from '../fields/folding.ts'
 import { operation } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { MailTemplates } from '../mail/mailer.ts'
@@ -11,7 +13,6 @@ import { isMailAddress } from '../mail/message.ts'
 import type { MailOutbox } from '../mail/outbox.ts'
 import * as store from './operator-store.ts'
 import { insertConsoleLink } from './operators.ts'
-import { foldName } from './username.ts'
 
 const SENDER: Actor = { kind: 'system', id: 'mail' }
 

@@ -2,9 +2,11 @@
  * Administration of operators, the users of the console (§12.2): create, disable, set a password,
  * create a one-time link. Each change is one transaction that also records its audit row.
  */
+
 import type { Administration } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
 import { emailAddress } from '../fields/email-address.ts'
+import { foldName } from '../fields/folding.ts'
 import { b, type ValuesOf } from '../fields/members.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
@@ -17,7 +19,6 @@ import { formatAccountKey } from './login.ts'
 import * as store from './operator-store.ts'
 import type { Hasher } from './password.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
-import { foldName } from './username.ts'
 
 const TOKEN_BYTES = 32
 const LINK_LIFE_MS = 30 * 60_000

@@ -3,10 +3,12 @@
  * Stored passwords stay valid. The list of common passwords is part of
  * `@zxcvbn-ts/language-common` (MIT). It is loaded with the first new password, and takes 1 MB.
  */
+
 import { invalidMembers } from '../fields/body.ts'
+import { foldName } from '../fields/folding.ts'
 import { b, type Member } from '../fields/members.ts'
 import type { FieldError } from '../kernel/failure.ts'
-import { foldName, normalizePassword, PASSWORD_MAX_BYTES } from './username.ts'
+import { normalizePassword, PASSWORD_MAX_BYTES } from './username.ts'
 
 /** Minimum length in Unicode code points. */
 export const MIN_LENGTH = { person: 8, operator: 12 } as const

@@ -5,7 +5,9 @@
  * 2. `passwordResetTemplates` finds the account and sends a token, bound to its credential.
  * 3. `resetPassword` exchanges the token for a new password, and ends all sessions.
  */
+
 import { actorOf, recordAudit } from '../audit/store.ts'
+import { foldName } from '../fields/folding.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { MailTemplates } from '../mail/mailer.ts'
@@ -21,7 +23,6 @@ import { exchangeMailToken } from './mail-token-exchange.ts'
 import { insertMailToken, TOKEN_LIFE_MINUTES } from './mail-tokens.ts'
 import { replacePassword } from './person-administration.ts'
 import * as store from './store.ts'
-import { foldName } from './username.ts'
 
 const validMinutes = TOKEN_LIFE_MINUTES
 

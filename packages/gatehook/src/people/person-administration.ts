@@ -2,6 +2,7 @@
  * Administration of people (§13, §6.8): create, read, update, set a password. Each change is one
  * transaction that also records its audit row; passwords are hashed before it begins.
  */
+
 import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
 import { mode } from '../access/collections.ts'
 import {
@@ -13,6 +14,7 @@ import {
 import { findCustomer } from '../access/store.ts'
 import { recordAudit } from '../audit/store.ts'
 import { invalidMembers, readMembers } from '../fields/body.ts'
+import { foldName } from '../fields/folding.ts'
 import { b, type ValuesOf } from '../fields/members.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import { modeOf, type Scope } from '../kernel/principal.ts'
@@ -29,7 +31,6 @@ import {
 } from './password-policy.ts'
 import { type Directory, type DirectoryRow, parseScopes } from './person.ts'
 import * as store from './store.ts'
-import { foldName } from './username.ts'
 
 /** The longest role and the longest name of a customer, in characters. */
 const WORD_MAX = 200

@@ -2,8 +2,10 @@
  * The second factor of an operator (§13). It is enrolled with a secret and confirmed with a code.
  * Codes of the authenticator app and recovery codes are accepted once. The command line removes it.
  */
+
 import type { Administration } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
+import { foldName } from '../fields/folding.ts'
 import { Failure } from '../kernel/failure.ts'
 import { sha256, type Vault } from '../kernel/secret.ts'
 import type { Tx } from '../storage/database.ts'
@@ -15,7 +17,7 @@ import {
   normalizeRecoveryCode,
   totpUri,
 } from './totp.ts'
-import { foldName, invalidCredentials } from './username.ts'
+import { invalidCredentials } from './username.ts'
 
 interface Enrolment {
   /** Base32, for an operator who types it. */

@@ -7,11 +7,13 @@
  *
  * The holder of the address chooses the password, not the stranger who typed the address.
  */
+
 import { DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { holdCustomerScope } from '../access/grant-validation.ts'
 import { findCustomer } from '../access/store.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
 import { invalidMembers } from '../fields/body.ts'
+import { foldName } from '../fields/folding.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import type { AddressedMail, MailTemplates } from '../mail/mailer.ts'
@@ -33,7 +35,6 @@ import {
 import type { Directory, DirectoryRow } from './person.ts'
 import { insertCredential } from './person-administration.ts'
 import * as store from './store.ts'
-import { foldName } from './username.ts'
 
 const SIGN_UP_MODE = 'live'
 const validMinutes = TOKEN_LIFE_MINUTES

@@ -1,23 +1,9 @@
-/** Normalizes sign-in names and passwords before they are compared or hashed. Pure. */
+/** Normalizes passwords before they are compared or hashed. Pure. */
+import { COMPOSED_MAX } from '../fields/folding.ts'
 import { Failure } from '../kernel/failure.ts'
 
 /** The longest password, in bytes of UTF-8. */
 export const PASSWORD_MAX_BYTES = 1024
-
-/**
- * The longest text that is composed, in characters: the time of NFC is quadratic in the number of
- * successive combining marks, about 1 ms for this length and 20 s for 1 MiB.
- */
-const COMPOSED_MAX = 4096
-
-/**
- * Returns one form for all spellings of a sign-in name: lower case and composed (Unicode NFC). A
- * longer name than `COMPOSED_MAX` is not composed.
- */
-export function foldName(username: string): string {
-  if (username.length > COMPOSED_MAX) return username.toLowerCase()
-  return username.normalize('NFC').toLowerCase().normalize('NFC')
-}
 
 /**
  * Returns the composed form of a password, which is the same on every keyboard. Returns undefined

@@ -1,14 +1,15 @@
 /**
- * Computes new stored fields of the rows that a table has already, in batches of one transaction
- * each. An interrupted start resumes after the last batch. Records no events: the fields are new
- * to every caller.
+ * Computes stored fields and folded columns of the rows that a table has already, in batches of
+ * one transaction each: new ones, and all after a migration of the service. An interrupted start
+ * resumes after the last batch. Records no events.
  */
-import type { Database, Tx, Value } from '../storage/database.ts'
+import { ConstraintError, type Database, type Tx, type Value } from '../storage/database.ts'
 import { createRowPages } from '../storage/key-pages.ts'
 import { prepareStatement, sql } from '../storage/sql.ts'
 import { columnFields, storedComputations } from './computed.ts'
 import { selectTerms } from './derived.ts'
 import { DeclarationError } from './field-check.ts'
+import { foldCell, foldedColumns } from './folded-columns.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { createRowComputer } from './rows.ts'
 import type { ServiceDefinition } from './service.ts'
@@ -23,21 +24,31 @@ const BATCH_ROWS = 500
 /** Rows between two lines of progress. */
 const PROGRESS_ROWS = 100_000
 
+/** Returns the columns that a start computes: computed fields, then folded texts. */
+export const filledColumns = (definition: ResourceDefinition): string[] => [
+  ...storedComputations(definition),
+  ...foldedColumns(definition.fields).map(({ column }) => column),
+]
+
 /** Returns those of the added columns that existing rows need computed. */
 export const columnsToCompute = (
   definition: ResourceDefinition,
   added: readonly string[],
-): string[] => storedComputations(definition).filter((name) => added.includes(name))
+): string[] => [
+  ...storedComputations(definition).filter((name) => added.includes(name)),
+  // A new field has its default in all rows, and so has its folded column.
+  ...foldedColumns(definition.fields)
+    .filter(({ field, column }) => added.includes(column) && !added.includes(field))
+    .map(({ column }) => column),
+]
 
-/** Records in the transaction that adds the columns that the rows lack their values. */
+/** Records in the transaction that changes the table that its rows lack the values. */
 export async function requestFill(
   db: Database,
   tx: Tx,
   ddl: (sql: string) => Promise<void>,
   definition: ResourceDefinition,
-  added: readonly string[],
 ): Promise<void> {
-  if (columnsToCompute(definition, added).length === 0) return
   const { text } = db.dialect.types
   await ddl(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (resource ${text} NOT NULL PRIMARY KEY,
     last_key ${text})`)
@@ -65,19 +76,31 @@ export async function fillComputedFields(
     const fillBatch = createBatchFill(db, definition, service)
     let rows = 0
     for (;;) {
-      const count = await db.write(fillBatch)
+      const count = await db.write(fillBatch).catch((error: unknown) => {
+        throw describeConflict(definition, error)
+      })
       if (count === undefined) break
       rows += count
       if (rows % PROGRESS_ROWS === 0) progress(`table ${definition.name}: ${rows} rows computed`)
     }
     if (rows > 0) {
-      const names = storedComputations(definition).join(', ')
+      const names = filledColumns(definition).join(', ')
       progress(`table ${definition.name}: ${names} of ${rows} rows computed`)
     }
   }
 }
 
-/** Returns a function that computes the cells of stored fields from all cells of a row. */
+/** Names the index that two rows violate with their computed values. Other errors pass. */
+function describeConflict({ name }: ResourceDefinition, error: unknown): unknown {
+  if (!(error instanceof ConstraintError) || error.kind !== 'unique') return error
+  return new DeclarationError(
+    `Rows of ${name} are equal in the unique index ${error.index}, with the values that the ` +
+      'start computes. Change or delete the rows of which only one can stay.',
+    { cause: error },
+  )
+}
+
+/** Returns a function that computes the cells of `filledColumns` from all cells of a row. */
 export function createCellComputer(
   definition: ResourceDefinition,
   service: ServiceDefinition,
@@ -89,9 +112,13 @@ export function createCellComputer(
   const newest = createShape(definition, versions, versions.at(-1)!, service.resources)
   const decode = rowDecoder(definition)
   const compute = createRowComputer(definition, newest)
+  const folded = foldedColumns(fields)
   return (cells) => {
     const row = compute(decode(cells))
-    return writers.map((write, at) => write(row[names[at]!]))
+    return [
+      ...writers.map((write, at) => write(row[names[at]!])),
+      ...folded.map(({ field }) => foldCell(cellWriter(fields[field]!)(row[field]))),
+    ]
   }
 }
 
@@ -99,7 +126,7 @@ export function createCellComputer(
 function createBatchFill(db: Database, definition: ResourceDefinition, service: ServiceDefinition) {
   const { name, fields } = definition
   const columns = columnFields(fields)
-  const names = storedComputations(definition)
+  const names = filledColumns(definition)
   // A request that changes the row meanwhile waits, or has changed it before.
   const readPage = createRowPages(db, name, selectTerms(columns, db.name))
   const assignments = names.map((field) => `${field} = ?`).join(', ')

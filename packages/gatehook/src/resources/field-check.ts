@@ -1,6 +1,7 @@
 /** Checks a declared field, and names mistakes in a declaration. Pure. */
 import { DECIMAL_DIGITS_MAX, parseDecimal } from '../fields/decimal.ts'
 import type { FieldSpec } from '../fields/fields.ts'
+import { ENGINE_PREFIX, FOLDED_FIELD_MAX } from '../fields/folding.ts'
 import { isSameValue, toJson } from '../fields/forms.ts'
 import { judgePattern, PatternError, shortestMatch } from '../fields/pattern.ts'
 import { createObjectReader } from '../fields/reader.ts'
@@ -23,6 +24,10 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
     throw mistake('names are snake_case, at most 63 characters')
   if (depth === 1 && name === 'scope')
     throw mistake('"scope" is the engine\'s own column; choose another name')
+  if (depth === 1 && name.startsWith(ENGINE_PREFIX))
+    throw mistake(`"${ENGINE_PREFIX}" begins the engine's own columns; choose another name`)
+  if (depth === 1 && spec.kind === 'email' && name.length > FOLDED_FIELD_MAX)
+    throw mistake(`the name of an f.email() has at most ${FOLDED_FIELD_MAX} characters`)
   if (depth === 1 && isSqlWord(name))
     throw mistake('is a reserved word of SQL; choose another name')
   const isText = ['string', 'email', 'url', 'pattern'].includes(spec.kind)

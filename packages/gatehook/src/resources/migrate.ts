@@ -6,9 +6,15 @@ import { Failure } from '../kernel/failure.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import { inDialect, migrationChecksum } from '../storage/migrate.ts'
 import { sql } from '../storage/sql.ts'
-import { fillComputedFields, listPendingFills, requestFill } from './computed-fill.ts'
+import {
+  columnsToCompute,
+  fillComputedFields,
+  listPendingFills,
+  requestFill,
+} from './computed-fill.ts'
 import { checkDerivedFields } from './derived-check.ts'
 import { DeclarationError } from './field-check.ts'
+import { foldedColumns } from './folded-columns.ts'
 import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { columnsAddedBy } from './retired-columns.ts'
@@ -193,7 +199,9 @@ async function applyAdditions(
       const names = addedColumns(current)
       const columns = names.map((column) => [table, column] as const)
       if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
-      await requestFill(db, tx, ddl, definition, names)
+      if (columnsToCompute(definition, names).length > 0) {
+        await requestFill(db, tx, ddl, definition)
+      }
     }, progress)
   }
   if (isNewTable(plan)) return progress(`table ${table} created`)
@@ -237,6 +245,11 @@ async function applyMigration(
       })
       const columns = overlapColumns(db, service, migration)
       if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
+      // The SQL can change addresses without their folded texts.
+      const definition = service.resources.find(({ name }) => name === table)
+      if (definition && foldedColumns(definition.fields).length > 0) {
+        await requestFill(db, tx, ddl, definition)
+      }
     }
     await tx.run(sql`INSERT INTO gh_service_migrations (number, name, checksum)
       VALUES (${number}, ${name}, ${checksum})`)

@@ -6,6 +6,7 @@ import type { Database } from '../storage/database.ts'
 import { migrationSql, pendingMigrations } from '../storage/migrate.ts'
 import { classifyLock, type StatementLock, splitStatements } from '../storage/sql-statements.ts'
 import { columnsToCompute } from './computed-fill.ts'
+import { foldedColumns } from './folded-columns.ts'
 import { addedColumns, isNewTable, planMigration } from './migrate.ts'
 import type { ServiceDefinition } from './service.ts'
 
@@ -68,7 +69,10 @@ export async function planStatements(
   for (const definition of service.resources) {
     const added = pending.filter(({ table }) => table === definition.name)
     const columns = added.flatMap(({ plan }) => (isNewTable(plan) ? [] : addedColumns(plan)))
-    if (columnsToCompute(definition, columns).length > 0) fills.add(definition.name)
+    const isFoldedAgain =
+      foldedColumns(definition.fields).length > 0 && added.some(({ migrations }) => migrations)
+    const isComputed = columnsToCompute(definition, columns).length > 0
+    if (isComputed || isFoldedAgain) fills.add(definition.name)
   }
   const computed = [...fills].map(
     (table): Work => ({

@@ -38,7 +38,7 @@ export function actionTitle(action: string, definition: ResourceDefinition): str
 
 const kindWords: Readonly<Partial<Record<FieldSpec['kind'], string>>> = {
   id: 'The id of the row. The server generates it and never reuses it.',
-  email: 'An e-mail address; upper and lower case are equal.',
+  email: 'An e-mail address; upper and lower case of Unicode are equal.',
   url: 'An absolute http or https URL.',
   currency: 'An ISO 4217 code.',
   time: 'An instant in ISO 8601.',

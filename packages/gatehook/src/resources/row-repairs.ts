@@ -6,8 +6,8 @@ import type { Log } from '../kernel/log.ts'
 import type { RowId } from '../kernel/row-id.ts'
 import type { Database, Tx, Value } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
-import { columnFields, storedComputations } from './computed.ts'
-import { createCellComputer } from './computed-fill.ts'
+import { columnFields } from './computed.ts'
+import { createCellComputer, filledColumns } from './computed-fill.ts'
 import { derivationsOf, listDerivations } from './derivation.ts'
 import { selectTerms } from './derived.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -85,7 +85,7 @@ interface RepairRow {
 function createRepair({ db, service, log }: RepairDeps, definition: ResourceDefinition): RepairRow {
   const { name, fields, search } = definition
   const columns = columnFields(fields)
-  const names = storedComputations(definition)
+  const names = filledColumns(definition)
   const byId = 'WHERE scope = ? AND id = ?'
   const selection = `SELECT ${selectTerms(columns, db.name)} FROM ${name} ${byId}`
   const select = prepareStatement(`${selection} FOR UPDATE`, selection)

@@ -7,6 +7,7 @@ import type { Reader, Tx, Value } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement, seekByIds } from '../storage/sql.ts'
 import { columnFields, tableFields } from './computed.ts'
 import { type DatabaseName, selectTerms } from './derived.ts'
+import { foldCell, foldedColumns } from './folded-columns.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
@@ -52,11 +53,11 @@ export function createRowStore(
 ): RowStore {
   const { name: table, fields, softDeletion } = definition
   const names = columnFields(fields).map(([name]) => name)
-  const cells = Object.fromEntries(names.map((name) => [name, cellWriter(fields[name]!)]))
   const hasIntegerIds = fields.id!.idPrefix === undefined
   const insertedNames = tableFields(fields)
     .map(([name]) => name)
     .filter((name) => !hasIntegerIds || name !== 'id')
+  const { columnsOf, cellsOf } = cellsOfWrites(fields)
   const byId = 'WHERE scope = ? AND id = ?'
   const isLive = softDeletion ? ` AND ${DELETED_FIELD} IS NULL` : ''
   const isDeleted = ` AND ${DELETED_FIELD} IS NOT NULL`
@@ -87,8 +88,8 @@ export function createRowStore(
     }),
   )
   const insert = prepareStatement(
-    `INSERT INTO ${table} (${['scope', ...insertedNames].join(', ')})
-     VALUES (${['scope', ...insertedNames].map(() => '?').join(', ')})`,
+    `INSERT INTO ${table} (${['scope', ...columnsOf(insertedNames)].join(', ')})
+     VALUES (${['scope', ...columnsOf(insertedNames)].map(() => '?').join(', ')})`,
   )
   const remove = prepareStatement(`DELETE FROM ${table} ${byId}`)
   // The texts differ by declared names only, so both maps are bounded.
@@ -107,19 +108,18 @@ export function createRowStore(
     },
     hold: async (tx, reach, id) => (await tx.hold(exists(reach, id))) !== undefined,
     async insert(tx, scope, row) {
-      const values = insertedNames.map((name) => cells[name]!(row[name]))
-      const statement = insert([scope, ...values])
+      const statement = insert([scope, ...cellsOf(insertedNames, row)])
       if (hasIntegerIds) return tx.insert(statement)
       await tx.run(statement)
       return row.id as string
     },
     async update(tx, scope, id, changed) {
-      const columns = Object.keys(changed)
-      const statement = getOrPrepare(updates, columns.join(), () => {
-        const sets = columns.map((name) => `${name} = ?`).join(', ')
-        return `UPDATE ${table} SET ${sets} ${byId}`
+      const written = Object.keys(changed)
+      const statement = getOrPrepare(updates, written.join(), () => {
+        const sets = columnsOf(written).map((name) => `${name} = ?`)
+        return `UPDATE ${table} SET ${sets.join(', ')} ${byId}`
       })
-      await tx.run(statement([...columns.map((name) => cells[name]!(changed[name])), scope, id]))
+      await tx.run(statement([...cellsOf(written, changed), scope, id]))
     },
     async remove(tx, scope, id) {
       await tx.run(remove([scope, id]))
@@ -137,6 +137,28 @@ export function createRowStore(
       })
       return (await reader.get<{ id: RowId }>(statement([scope, id])))?.id
     },
+  }
+}
+
+/** Returns the functions that list the columns and the cells of written fields. */
+function cellsOfWrites(fields: ResourceDefinition['fields']) {
+  const writers = Object.fromEntries(
+    columnFields(fields).map(([name, spec]) => [name, cellWriter(spec)]),
+  )
+  const folded = foldedColumns(fields)
+  const foldedOf = (written: readonly string[]) =>
+    folded.filter(({ field }) => written.includes(field))
+  return {
+    /** Returns the columns of fields, then those with their folded texts. */
+    columnsOf: (written: readonly string[]): string[] => [
+      ...written,
+      ...foldedOf(written).map(({ column }) => column),
+    ],
+    /** Returns the cells of `columnsOf`. */
+    cellsOf: (written: readonly string[], row: Readonly<Record<string, unknown>>): Value[] => [
+      ...written.map((name) => writers[name]!(row[name])),
+      ...foldedOf(written).map(({ field }) => foldCell(writers[field]!(row[field]))),
+    ],
   }
 }
 

@@ -3,9 +3,9 @@
  * `migrate.ts` runs the statements.
  */
 import type { FieldSpec } from '../fields/fields.ts'
+import { foldedColumn } from '../fields/folding.ts'
 import type { Column, ColumnType, Dialect, IndexDdl } from '../storage/database.ts'
 import { columnType } from './column-types.ts'
-import { tableFields } from './computed.ts'
 import { indexOfExpressions, isEarlierExpression } from './derived.ts'
 import type { ResourceDefinition } from './resource.ts'
 import {
@@ -16,6 +16,7 @@ import {
   distributeTable,
   indexesOf,
   outdatedIndexes,
+  storedColumns,
   storedIndex,
   type TableIndex,
 } from './table.ts'
@@ -64,7 +65,7 @@ export function planTable(
   const missingIndexes: MissingIndex[] = []
   const rejected: string[] = []
   const columns = new Map(stored.columns.map((column) => [column.name, column]))
-  for (const [name, spec] of tableFields(fields)) {
+  for (const [name, spec] of storedColumns(fields)) {
     const column = columns.get(name)
     const sql = columnSql(name, spec, dialect)
     if (column) rejected.push(...columnMistakes(table, name, spec, column, sql))
@@ -72,10 +73,10 @@ export function planTable(
       ddl.push(`ALTER TABLE ${table} ADD COLUMN ${sql}`)
     else rejected.push(rejectNewColumn(table, name, sql))
   }
-  const declaredNames = new Set(tableFields(fields).map(([name]) => name))
+  const declaredNames = new Set(storedColumns(fields).map(([name]) => name))
   for (const name of columns.keys()) {
-    const isExpected =
-      name === 'scope' || declaredNames.has(name) || definition.retired.includes(name)
+    const isRetired = definition.retired.some((old) => name === old || name === foldedColumn(old))
+    const isExpected = name === 'scope' || declaredNames.has(name) || isRetired
     if (isExpected || stored.additions?.includes(name)) continue
     rejected.push(rejectRemovedColumn(table, name))
   }

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { FieldSpec } from '../fields/fields.ts'
+import { foldedColumn } from '../fields/folding.ts'
 import { formOf } from '../fields/forms.ts'
 import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
 import { PAGE_BYTES_MAX } from '../lists/bounds.ts'
@@ -15,6 +16,7 @@ import { distributeByScope } from '../storage/distribution/citus.ts'
 import { columnType, columnTypes } from './column-types.ts'
 import { columnFields, tableFields } from './computed.ts'
 import { type DatabaseName, rowSource } from './derived.ts'
+import { comparedName, foldedColumns } from './folded-columns.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
 import { hasRelations } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -75,16 +77,15 @@ export function indexesOf(definition: ResourceDefinition): TableIndex[] {
   const single = new Set(definition.sortIndexes.filter((columns) => columns.length === 1).flat())
   for (const name of [...definition.filterIndexes, ...definition.prefix]) {
     if (fields[name]!.kind === 'metadata') continue // reads rows within the bounds of §7.10
-    // Filters compare e-mail addresses without case; an index on the column cannot serve them.
-    if (fields[name]!.kind !== 'email') single.add(name)
-    else if (!fields[name]!.unique)
-      add(indexName(table, 'lower', name), ['scope', `lower(${name})`, 'id'])
+    const compared = comparedName(fields, name)
+    if (compared === name) single.add(name)
+    else if (!fields[name]!.unique) add(indexName(table, compared), ['scope', compared, 'id'])
   }
   for (const [name, spec] of Object.entries(fields)) {
     if (spec.kind === 'ref') single.add(name) // the deletion of the referenced row queries it
   }
   for (const tuple of uniqueTuples(definition)) {
-    const columns = tuple.map((name) => (fields[name]!.kind === 'email' ? `lower(${name})` : name))
+    const columns = tuple.map((name) => comparedName(fields, name))
     indexes.push({
       name: uniqueName(table, ...tuple),
       columns: ['scope', ...columns],
@@ -116,12 +117,20 @@ export function outdatedIndexes(
   const names = [
     ...[...filter, ...sort].flatMap((name) => [
       indexName(table, name),
-      indexName(table, 'lower', name),
+      indexName(table, comparedName(definition.fields, name)),
     ]),
     ...(owner === undefined ? [] : sort.map((name) => indexName(table, owner, name))),
   ]
   return names.filter((name) => !indexes.some((index) => index.name === name))
 }
+
+/** Returns the columns of the table, except the scope. */
+export const storedColumns = (
+  fields: ResourceDefinition['fields'],
+): (readonly [name: string, spec: FieldSpec])[] => [
+  ...tableFields(fields),
+  ...foldedColumns(fields).map(({ column, spec }) => [column, spec] as const),
+]
 
 export function columnSql(name: string, spec: FieldSpec, dialect: Dialect): string {
   if (spec.kind === 'id' && !spec.idPrefix) return `${name} ${dialect.scoped.id}`
@@ -157,7 +166,7 @@ export const distributeTable = ({ name, fields }: ResourceDefinition): string[] 
 
 export function createTable(definition: ResourceDefinition, dialect: Dialect): string {
   const { name, fields } = definition
-  const columns = tableFields(fields).map(([field, spec]) => columnSql(field, spec, dialect))
+  const columns = storedColumns(fields).map(([column, spec]) => columnSql(column, spec, dialect))
   const scope = `scope ${dialect.types.int} NOT NULL`
   const references = dialect.distributed ? [] : referencesOf(fields)
   // A constraint of the table, not a later index: a resource can refer to itself.
@@ -190,7 +199,7 @@ const cellTypes: Readonly<Record<FieldSpec['kind'], ListColumn['type']>> = {
   id: 'int',
   ref: 'int',
   string: 'text',
-  email: 'email',
+  email: 'text',
   url: 'text',
   currency: 'text',
   oneOf: 'text',
@@ -214,6 +223,7 @@ export const listColumn = (name: string, spec: FieldSpec): ListColumn => ({
   name,
   type: spec.idPrefix === undefined ? cellTypes[spec.kind] : 'text',
   ...(spec.idPrefix !== undefined && { idPrefix: spec.idPrefix }),
+  ...(spec.kind === 'email' && { folded: foldedColumn(name) }),
   // The database can derive NULL for a row, whatever is declared.
   nullable: spec.nullable || spec.computed === 'derived',
   ...(spec.computed === 'derived' && { isExpression: true }),

@@ -3,6 +3,7 @@
  * statement reads a range of one index.
  */
 import { inEveryScope } from '../access/across-customers.ts'
+import { foldName } from '../fields/folding.ts'
 import { parseRowId } from '../kernel/row-id.ts'
 import type { Reader, Row } from '../storage/database.ts'
 import { raw, type Sql, sql } from '../storage/sql.ts'
@@ -74,7 +75,7 @@ const NAMED: readonly {
     column: 'name',
     spellings: (text: string) => [...new Set([text, text.charAt(0).toUpperCase() + text.slice(1)])],
   })),
-  { place: operators, column: 'folded', spellings: (text) => [text.toLowerCase()] },
+  { place: operators, column: 'folded', spellings: (text) => [foldName(text)] },
 ]
 
 export interface SearchHit {

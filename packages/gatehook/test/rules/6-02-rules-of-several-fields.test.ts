@@ -115,7 +115,7 @@ eachDatabase('a new tuple on a table in use needs a reviewed migration', async (
   await assert.rejects(refused, (error: Error) => sentence.test(error.message))
   const sql = [
     'CREATE UNIQUE INDEX stays_unique_room_and_day ON stays (scope, room, day)',
-    'CREATE UNIQUE INDEX stays_unique_guest_and_day ON stays (scope, lower(guest), day)',
+    'CREATE UNIQUE INDEX stays_unique_guest_and_day ON stays (scope, gh_folded_guest, day)',
   ].join('; ')
   await migrateService(db, declare(pairs, [{ number: 1, name: 'unique', table: 'stays', sql }]))
   await migrateService(db, declare(pairs, [{ number: 1, name: 'unique', table: 'stays', sql }]))

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openForTest } from '../../../../test/rig/databases.ts'
-import { openService } from '../../../../test/rig/service.ts'
+import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { onlineRename } from '../../src/gate/online-rename.ts'
 import { f, resource, type Service, service } from '../../src/gatehook.ts'
 import type { MigrationOptions } from '../../src/resources/service.ts'
@@ -122,4 +122,59 @@ test('SQLite, which has one node, renames the column', async (t) => {
 test('a retired column is no field', () => {
   assert.throws(() => after([], ['full_name']), /retired: full_name is a field/)
   assert.throws(() => after([], [7 as never]), /retired is an array of column names/)
+})
+
+test('an e-mail address and its folded text are renamed together', async (t) => {
+  const declare = (mail: string, rest: { migrations?: MigrationOptions[]; retired?: string[] }) =>
+    service({
+      name: 'people',
+      versions: { v1: { released: '2025-01-01' } },
+      migrations: rest.migrations ?? [],
+      resources: [
+        resource('people', {
+          fields: { id: f.id(), [mail]: f.email() },
+          list: { filter: [mail], sort: [] },
+          access,
+          events: [],
+          retired: rest.retired ?? [],
+        }),
+      ],
+    })
+  const renamed = onlineRename({
+    table: 'people',
+    old: 'mail',
+    now: 'email',
+    field: { kind: 'email', write: 'required', nullable: false },
+  })
+  const migrations = read(renamed.expand)
+  const all = [...migrations, ...read(renamed.contract)]
+  const idsOf = async (app: TestApp, query: string) =>
+    (await app.get(`/api/v1/people?${query}`)).body.data.map((row: { id: number }) => row.id)
+
+  const old = await open(t, 'postgres', declare('mail', {}))
+  await old.post('/api/v1/people', { mail: 'Öz@x.example' })
+  const now = await open(
+    t,
+    'postgres',
+    declare('email', { migrations, retired: ['mail'] }),
+    old.url,
+  )
+  await old.post('/api/v1/people', { mail: 'ÄZ@x.example' })
+  await now.post('/api/v1/people', { email: 'ÜZ@x.example' })
+  assert.equal((await old.patch('/api/v1/people/1', { mail: 'ÉZ@x.example' })).status, 200)
+  for (const [id, text] of ['éz', 'äz', 'üz'].entries()) {
+    const address = encodeURIComponent(`${text}@X.example`)
+    assert.deepEqual(await idsOf(old, `mail=${address}`), [id + 1])
+    assert.deepEqual(await idsOf(now, `email=${address}`), [id + 1])
+  }
+  const contracted = await open(t, 'postgres', declare('email', { migrations: all }), old.url)
+  assert.deepEqual(await idsOf(contracted, 'email=%C3%A9z@x.example'), [1])
+  const columns = (await (await openForTest(t, old.url)).columns('people')).map(({ name }) => name)
+  assert.deepEqual(columns, ['scope', 'id', 'email', 'gh_folded_email'])
+
+  const file = await open(t, 'sqlite', declare('mail', {}))
+  await file.post('/api/v1/people', { mail: 'Öz@x.example' })
+  await file.app.close()
+  const reopened = await open(t, 'sqlite', declare('email', { migrations: all }), file.url)
+  assert.deepEqual(await idsOf(reopened, 'email=%C3%B6z@x.example'), [1])
 })
