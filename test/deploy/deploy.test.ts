@@ -68,6 +68,30 @@ test('the Kubernetes manifests fit the published schemas', async () => {
   requireVariables(read('kubernetes/kustomization.yaml'))
 })
 
+test('§18.7: a pod gets no variable of the Service, and probes of liveness ask no database', () => {
+  for (const file of ['deployment.yaml', 'migration.yaml']) {
+    for (const document of parseAllDocuments(read(`kubernetes/${file}`), { merge: true })) {
+      const { kind, spec } = document.toJS()
+      if (kind === 'Deployment' || kind === 'Job') {
+        assert.equal(spec.template.spec.enableServiceLinks, false, file)
+      }
+      const probe = spec.template?.spec.containers[0].livenessProbe
+      if (probe) assert.equal(probe.httpGet.path, '/healthz')
+    }
+  }
+  for (const path of ['../deploy/Dockerfile', '../packages/gatehook/template/Dockerfile']) {
+    const [check] = /^HEALTHCHECK(?:.*\\\n)*.*$/m.exec(read(path)) ?? []
+    assert.match(String(check), /\/healthz'/, path)
+  }
+})
+
+test('§18.7: systemd restarts a node after 75, however often, and never after 78', () => {
+  const unit = read('systemd/gatehook.service')
+  assert.match(unit, /^Restart=on-failure$/m)
+  assert.match(unit, /^RestartPreventExitStatus=78$/m)
+  assert.match(unit, /^StartLimitIntervalSec=0$/m)
+})
+
 test('a pod has more time to end than the drain and the requests in flight take', () => {
   const [deployment] = parseAllDocuments(read('kubernetes/deployment.yaml'), { merge: true })
   const graceS = deployment!.toJS().spec.template.spec.terminationGracePeriodSeconds

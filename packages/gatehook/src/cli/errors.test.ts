@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { ConfigError } from '../config/config.ts'
 import { Failure } from '../kernel/failure.ts'
 import { DeclarationError } from '../resources/field-check.ts'
-import { StorageError } from '../storage/database.ts'
+import { StorageError, StorageWaitError } from '../storage/database.ts'
 import { CommandError, locationOf, reportOfError, ServiceError, UsageError } from './errors.ts'
 
 const errno = (more: object) => Object.assign(new Error('listen'), { syscall: 'listen', ...more })
@@ -16,8 +16,13 @@ const rows: [error: unknown, exit: number, sentences: string | RegExp][] = [
   [new CommandError('cannot'), 1, 'cannot'],
   [new ServiceError('a\nb'), 78, 'a|b'],
   [new DeclarationError('a\nb'), 78, 'a|b'],
-  [lost('ECONNREFUSED'), 1, /It is away\. \(GATEHOOK_DATABASE_URL\)/],
-  [lost('28P01'), 78, /It is away/],
+  [lost('ECONNREFUSED'), 75, /It is away\. \(GATEHOOK_DATABASE_URL\)/],
+  [lost('57P03'), 75, /It is away/], // the server starts
+  [lost('25006'), 75, /It is away/], // the only server is a standby
+  [lost('53300'), 75, /It is away/], // it has no free connection
+  [new StorageWaitError('No synchronous standby.'), 75, /No synchronous standby/],
+  [lost('28P01'), 78, /It is away/], // a wrong password
+  [lost('3D000'), 78, /It is away/], // no such database
   [new Failure('not_found', 'No such thing.'), 1, 'No such thing.'],
   [
     new Failure('validation_failed', undefined, {

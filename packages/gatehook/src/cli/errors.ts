@@ -1,14 +1,15 @@
 /**
  * Errors as sentences for the person at the terminal: the problem and the remedy, without a stack
- * for expected errors. Exit codes: 1 failed or findings, 2 usage, 78 configuration.
+ * for expected errors. Exit codes: 1 failed or findings, 2 usage, 75 a later start may succeed,
+ * 78 the configuration must change (§18.7).
  */
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../config/config.ts'
 import { Failure } from '../kernel/failure.ts'
 import { DeclarationError } from '../resources/field-check.ts'
-import { StorageError } from '../storage/database.ts'
+import { StorageError, StorageWaitError } from '../storage/database.ts'
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, configuration: 78 } as const
+export const EXIT = { ok: 0, failed: 1, usage: 2, temporary: 75, configuration: 78 } as const
 
 export interface ErrorReport {
   readonly sentences: readonly string[]
@@ -42,8 +43,8 @@ type Errno = NodeJS.ErrnoException & {
   readonly port?: number
 }
 
-/** Network errors are transient: a supervisor may retry, so they are not 78. */
-const TRANSIENT = /^(ECONN|ETIMEDOUT|EHOST|ENET|EAI_|EPIPE|57P0)/
+/** Errors of the network, and of a server that starts, ends, is a standby or has no connection. */
+const TEMPORARY = /^(ECONN|ETIMEDOUT|EHOST|ENET|EAI_|EPIPE|57P0|08|25006|53300)/
 
 const listenErrors: Readonly<Record<string, (e: Errno) => ErrorReport>> = {
   EADDRINUSE: (e) => ({
@@ -82,7 +83,8 @@ export function reportOfError(error: unknown): ErrorReport | undefined {
   }
   if (error instanceof StorageError) {
     const code = (error.cause as Errno | undefined)?.code ?? ''
-    const exit = TRANSIENT.test(code) ? EXIT.failed : EXIT.configuration
+    const isTemporary = error instanceof StorageWaitError || TEMPORARY.test(code)
+    const exit = isTemporary ? EXIT.temporary : EXIT.configuration
     return { sentences: [`${error.message} (GATEHOOK_DATABASE_URL)`], exit }
   }
   if (error instanceof Failure) return reportOfFailure(error)

@@ -286,5 +286,10 @@ const SHORTENED = /^(.{44,})_[0-9a-f]{8}$/
 
 /** The database cannot be used. The message is one sentence for the operator. */
 export class StorageError extends Error {
-  override readonly name = 'StorageError'
+  override readonly name: string = 'StorageError'
+}
+
+/** The database cannot be used now; the same configuration may work later (§18.7). */
+export class StorageWaitError extends StorageError {
+  override readonly name = 'StorageWaitError'
 }

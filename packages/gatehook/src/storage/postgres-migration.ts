@@ -4,7 +4,7 @@
  * waits briefly, gives up, and runs again after a pause. Contains no index builds.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Database, type Row, StorageError, type Tx } from './database.ts'
+import { type Database, type Row, StorageWaitError, type Tx } from './database.ts'
 import { isLockTimeout, translatePostgresError } from './postgres-errors.ts'
 import type { Sessions } from './postgres-session.ts'
 
@@ -32,7 +32,7 @@ export interface MigrationDeps {
   readonly settings?: readonly string[]
 }
 
-/** Throws `StorageError` with the transaction that holds the lock after the last attempt. */
+/** Throws `StorageWaitError` with the transaction that holds the lock after the last attempt. */
 export async function migrateWithShortWaits(
   { write, read, settings = [] }: MigrationDeps,
   change: MigrationChange,
@@ -60,7 +60,9 @@ export async function migrateWithShortWaits(
       const holder = await describeHolder(read, lastStatement)
       const line = `${describeStatement(lastStatement)} waits for a lock${holder}`
       if (attempt >= attemptsMax) {
-        throw new StorageError(`${line}. End that transaction, and start again.`, { cause: error })
+        throw new StorageWaitError(`${line}. End that transaction, and start again.`, {
+          cause: error,
+        })
       }
       onWait(`${line}; attempt ${attempt}`)
     }

@@ -5,7 +5,7 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { DatabaseTarget } from '../kernel/database-target.ts'
 import type { Log } from '../kernel/log.ts'
-import { type Database, StorageError } from './database.ts'
+import { type Database, StorageError, StorageWaitError } from './database.ts'
 import { raw, sql } from './sql.ts'
 
 /** Clock difference that is reported: comparisons between nodes tolerate as much. */
@@ -13,7 +13,10 @@ export const CLOCK_WARN_MS = 2_000
 /** Clock difference that stops the start: tokens, leases and retries would be wrong by as much. */
 export const CLOCK_REFUSE_MS = 60_000
 
-/** Throws `StorageError` for a standby, and for a clock that differs by more than 60 s. */
+/**
+ * Throws `StorageWaitError` for a standby, and for a server without the synchronous standby that
+ * `durability` needs. Throws `StorageError` for a clock that differs by more than 60 s.
+ */
 export async function checkServer(
   db: Database,
   clock: Clock,
@@ -24,12 +27,12 @@ export async function checkServer(
   const row = await db.get(sql`SELECT pg_is_in_recovery() AS standby,
     current_setting('synchronous_standby_names') AS synchronous_standbys`)
   if (row!.standby) {
-    throw new StorageError(
+    throw new StorageWaitError(
       'The database is a standby and accepts no writes. Name the primary in the address.',
     )
   }
   if (durability === 'replica' && row!.synchronous_standbys === '') {
-    throw new StorageError(
+    throw new StorageWaitError(
       'GATEHOOK_DURABILITY is replica, and the server has no synchronous standby. Set ' +
         "synchronous_standby_names there, such as 'ANY 1 (*)', or GATEHOOK_DURABILITY=local.",
     )

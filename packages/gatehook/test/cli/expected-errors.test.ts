@@ -52,7 +52,7 @@ test('a file that is not a database', async (t) => {
   assertSentence(await gatehook({ cwd }, ...args), 78, /g\.db cannot be opened: it is not a SQLite/)
 })
 
-test('an unreachable database is not a configuration error', async (t) => {
+test('§18.7: a database that does not answer ends a start with 75', async (t) => {
   const closed = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => closed.once('listening', resolve))
   const { port } = closed.address() as AddressInfo
@@ -62,7 +62,7 @@ test('an unreachable database is not a configuration error', async (t) => {
     GATEHOOK_SECRET_KEY: 'k'.repeat(32),
   }
   const ended = await gatehook({ cwd: emptyFolder(t), env }, 'migrate')
-  assertSentence(ended, 1, /ECONNREFUSED|refused/)
+  assertSentence(ended, 75, /ECONNREFUSED|refused/)
   assert.doesNotMatch(ended.stderr, /hunter2/)
 })
 

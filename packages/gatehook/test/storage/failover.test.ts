@@ -140,7 +140,7 @@ const requireReplica = async ({ primary }: Cluster) => {
 test('with `replica`, a failover under load loses no acknowledged row', async (t) => {
   const cluster = await startCluster(t)
   await assert.rejects(openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' }), {
-    name: 'StorageError',
+    name: 'StorageWaitError',
     message: /has no synchronous standby/,
   })
   await requireReplica(cluster)
