@@ -68,7 +68,7 @@ test('the Kubernetes manifests fit the published schemas', async () => {
   requireVariables(read('kubernetes/kustomization.yaml'))
 })
 
-test('§18.7: a pod gets no variable of the Service, and probes of liveness ask no database', () => {
+test('§18.7: a pod gets no variable of the Service, and liveness needs no database', () => {
   for (const file of ['deployment.yaml', 'migration.yaml']) {
     for (const document of parseAllDocuments(read(`kubernetes/${file}`), { merge: true })) {
       const { kind, spec } = document.toJS()
