@@ -144,6 +144,7 @@ export function assembleEventRoutes(
     record,
     render,
     readableTypes: readable,
+    declaredTypes: types.collections.keys(),
     operations,
     effective: livingVersion,
   })

@@ -174,12 +174,17 @@ function notFoundMessage(path: string): string {
   return `There is no ${noun} ${decodeURIComponent(id)}${scope}.`
 }
 
+/** Codes of responses to a value that the person at the terminal passed. */
+const INVALID_INPUT = new Set(['invalid_parameter', 'validation_failed'])
+
 function errorOf(path: string, response: ApiResponse): ApiError {
   const { status, body } = response
   if (status === 404) return new ApiError(notFoundMessage(path), EXIT.failed, response)
   const messages = messagesOf(body, status)
   const isAdministration = path.startsWith('/admin/')
-  const isUsage = isAdministration && (status === 400 || status === 422)
+  const isUsage = isAdministration
+    ? status === 400 || status === 422
+    : INVALID_INPUT.has(body?.error)
   const sentences = isAdministration ? messages : messages[0]!
   return new ApiError(sentences, isUsage ? EXIT.usage : EXIT.failed, response)
 }

@@ -3,7 +3,7 @@
  * stream after the last handled event.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { CommandError } from './errors.ts'
+import { CommandError, EXIT } from './errors.ts'
 import { type OpenedStream, openStream } from './http-client.ts'
 import { eventReader } from './server-sent-events.ts'
 
@@ -63,7 +63,7 @@ export async function followEvents(options: FollowOptions): Promise<void> {
         retryAfterMs = (stream.retryAfterS ?? 0) * 1000
         // Rejected before the first connection: the key or a parameter is wrong.
         if (!isTransient(stream.status) && !(renewKey && wasConnected)) {
-          throw new CommandError(reason)
+          throw new CommandError(reason, stream.status === 400 ? EXIT.usage : EXIT.failed)
         }
         wasConnected = false
       }

@@ -13,6 +13,7 @@ import type { Outcome, Send } from '../transport/attempt.ts'
 import { isDelivered } from '../transport/attempt.ts'
 import { findTargetProblem } from '../transport/target.ts'
 import { borrowKey, customerOptions, nodeOf } from './api.ts'
+import { words } from './arguments.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { type FollowedEvent, followEvents } from './event-follower.ts'
@@ -145,7 +146,7 @@ async function newestEventId(url: string, key: string): Promise<string> {
 const streamPath = (types: unknown): string =>
   types === undefined
     ? '/events/stream'
-    : `/events/stream?types=${encodeURIComponent(String(types))}`
+    : `/events/stream?types=${encodeURIComponent(words(types).join(','))}`
 
 async function run(input: Input): Promise<undefined> {
   const { out, options } = input
@@ -174,7 +175,7 @@ async function run(input: Input): Promise<undefined> {
   const release = onKeys(stop, { r: () => last && to && enqueue(last) })
   try {
     const after = options.after ?? (await newestEventId(url, borrowedKey.key))
-    printIntroduction(input, url, forwarder)
+    let isIntroduced = false
     await followEvents({
       url,
       path: streamPath(options.events),
@@ -183,7 +184,11 @@ async function run(input: Input): Promise<undefined> {
         if (renew) borrowedKey = await borrowKey(input, listEventScopes)
         return borrowedKey.key
       },
-      connected: () => out.progress(dim('connected')),
+      connected() {
+        if (!isIntroduced) printIntroduction(input, url, forwarder)
+        isIntroduced = true
+        out.progress(dim('connected'))
+      },
       lost: (reason, retryMs) =>
         out.progress(yellow(`${reason.replace(/\.$/, '')}; retry in ${retryMs / 1000} s`)),
       handle(event) {
@@ -209,7 +214,7 @@ export const listen: CommandSpec = {
   options: [
     ...customerOptions,
     ['--forward-to <URL>', 'the receiver of each event: a URL, host:port/path, or a port'],
-    ['--events <TYPES>', 'only these: thing.*,other.created'],
+    ['--events <TYPES...>', 'only these: thing.*,other.created; may be repeated'],
     ['--after <EVENT>', 'start behind this event instead of now'],
   ],
   json: 'print a line of JSON for each event',

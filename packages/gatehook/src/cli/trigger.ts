@@ -58,7 +58,7 @@ async function createRow(
     if (!(error instanceof ApiError) || error.response.status < 400) throw error
     const { name } = resource
     const remedy = `The sample row of ${name} was rejected. Declare its values by .sample().`
-    throw new CommandError([...error.sentences, remedy], error.exit)
+    throw new CommandError([...error.sentences, remedy])
   }
 }
 

@@ -15,8 +15,9 @@ const MAX_DELIVERIES = 50
 
 const pathOf = (id: unknown, suffix = '') => `/webhooks/${encodeURIComponent(String(id))}${suffix}`
 
-const secretText = (verb: string, { id, url, secret }: JsonBody) =>
-  `${verb} ${bold(id)} (${url}). The secret, displayed only once:\n\n  ${bold(secret)}\n`
+const secretText = (verb: string, { id, url, secret, _warnings: warnings = [] }: JsonBody) =>
+  `${verb} ${bold(id)} (${url}). The secret, displayed only once:\n\n  ${bold(secret)}\n` +
+  warnings.map(({ message }: JsonBody) => `\n${yellow(message)}\n`).join('')
 
 /** Returns the first triggerable type that the registration subscribes to. */
 async function sampleType(api: Api, id: unknown): Promise<string | undefined> {
@@ -87,7 +88,7 @@ export const webhooks: CommandFamily = {
       name: 'create <URL>',
       summary: 'a new registration; its secret is displayed once',
       options: [
-        ['--events <TYPES>', 'types, patterns or "*", separated by commas'],
+        ['--events <TYPES...>', 'types, patterns or "*", separated by commas'],
         ['--description <TEXT>', 'its purpose'],
         ['--pin <VERSION>', 'the API version of its events (default: the newest)'],
       ],
@@ -175,7 +176,7 @@ export const webhooks: CommandFamily = {
     }),
     resendSince('replay', {
       summary: 'resends all events since an instant',
-      options: [['--events <TYPES>', 'only these types']],
+      options: [['--events <TYPES...>', 'only these types']],
       examples: [['gatehook webhooks replay wh_… --since 2026-11-01', 'rebuild a copy']],
     }),
   ],

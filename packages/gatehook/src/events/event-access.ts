@@ -32,10 +32,10 @@ export interface EventAccess {
   covers(scopes: ReadScopes, type: string, collection?: string | null): boolean
   /** Returns the declared types that the scopes cover; undefined: all of them. */
   readableTypes(scopes: ReadScopes): readonly string[] | undefined
-  /** Returns the first type that a pattern names exactly and the scopes do not cover. */
-  uncovered(scopes: ReadScopes, patterns: readonly string[]): string | undefined
-  /** Returns the first declared type of the first pattern of which the scopes cover no type. */
-  uncoveredFamily(scopes: ReadScopes, patterns: readonly string[]): string | undefined
+  /** Returns the first pattern of which the scopes cover no type. */
+  uncoveredPattern(scopes: ReadScopes, patterns: readonly string[]): string | undefined
+  /** Returns the declared types that patterns name and the scopes do not cover. */
+  unreadable(scopes: ReadScopes, patterns: readonly string[]): readonly string[]
   /** Returns the first type that a registration receives and `scopes` do not cover. */
   beyond(
     scopes: ReadScopes,
@@ -85,15 +85,12 @@ export function createEventAccess(rules: ReadonlyMap<string, EventRule>): EventA
       const readable = types.filter((type) => covers(scopes, type))
       return readable.length === types.length ? undefined : readable
     },
-    uncovered: (scopes, patterns) =>
-      patterns.find((pattern) => rules.has(pattern) && !covers(scopes, pattern)),
-    uncoveredFamily(scopes, patterns) {
-      for (const pattern of patterns) {
-        const family = types.filter((type) => matchesAny([pattern], type))
-        if (!family.some((type) => covers(scopes, type))) return family[0]
-      }
-      return undefined
-    },
+    uncoveredPattern: (scopes, patterns) =>
+      patterns.find(
+        (pattern) => !types.some((type) => matchesAny([pattern], type) && covers(scopes, type)),
+      ),
+    unreadable: (scopes, patterns) =>
+      types.filter((type) => matchesAny(patterns, type) && !covers(scopes, type)),
     beyond: (scopes, registrationScopes, patterns) =>
       types.find(
         (type) =>

@@ -2,6 +2,7 @@
 import { b } from '../fields/members.ts'
 import { operation } from '../http/operation.ts'
 import { engineEvents } from './engine-types.ts'
+import { createTypeNames, readNames } from './type-names.ts'
 
 interface EventFacts {
   /** Every type that the service can emit, besides those of the engine. */
@@ -11,10 +12,12 @@ interface EventFacts {
 }
 
 export function eventOperations({ types, external }: EventFacts) {
+  const declaredTypes = [...types, ...Object.keys(engineEvents)].sort()
+  const { patterns } = createTypeNames(declaredTypes)
   const event = b
     .object({
       id: b.text().example('evt_01jdq8w9vgk7'),
-      type: b.openSet([...types, ...Object.keys(engineEvents)].sort()),
+      type: b.openSet(declaredTypes),
       created: b.int(0).describe('Unix seconds.').example(1_780_306_200),
       livemode: b.bool(),
       data: b.object({ object: b.anyObject() }),
@@ -50,8 +53,9 @@ export function eventOperations({ types, external }: EventFacts) {
       query: {
         types: b
           .text()
-          .optional()
-          .describe('Types, or families as `thing.*`, separated by commas.'),
+          .describe('Types, or families as `thing.*`, separated by commas.')
+          .refine((text) => readNames('types', text, patterns))
+          .optional(),
       },
       headers: ['Last-Event-ID'],
       produces: 'text/event-stream',

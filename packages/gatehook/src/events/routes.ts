@@ -9,9 +9,11 @@ import { prepareEvent } from './by-id.ts'
 import { envelope, type RenderObject } from './event.ts'
 import type { EventOperations } from './operations.ts'
 import type { RecordEvent } from './store.ts'
+import { withTypeNames } from './type-names.ts'
 import {
   EVENT_COLUMNS,
   type EventCells,
+  eventList,
   eventListOf,
   eventView,
   type ReadableTypes,
@@ -26,6 +28,8 @@ interface EventDeps {
   readonly record: RecordEvent
   readonly render: RenderObject
   readonly readableTypes: ReadableTypes
+  /** Every type that the service and the engine emit. */
+  readonly declaredTypes: Iterable<string>
   readonly operations: EventOperations
   /** Returns the version that serves callers pinned to `version`: its successor after sunset. */
   readonly effective?: (version: string) => string
@@ -42,10 +46,11 @@ export const servedVersion = (
 
 export function eventRoutes(deps: EventDeps): Route[] {
   const { db, list, perform, record, render, readableTypes, effective, operations } = deps
+  const allTypes = withTypeNames(eventList, 'type', deps.declaredTypes)
   const view = (call: Call) => eventView(servedVersion(call, effective), render)
   return [
     implement(operations.list, (call) =>
-      list(call, eventListOf(readableTypes(call.principal!)), view(call)),
+      list(call, eventListOf(allTypes, readableTypes(call.principal!)), view(call)),
     ),
     // Records an event of an existing backend. Throws 413 for an object beyond 256 KiB.
     implement(operations.post, (call, input) => {

@@ -79,14 +79,16 @@ export interface StreamDeps {
 export function streamRoute(deps: StreamDeps): Route {
   const streams = createEventStreams({ log: deps.log, failed: 'an event stream failed' })
   const takeTurn = createTurns(CONCURRENT_READS)
-  return implement(deps.operations.stream, async (call, _, { types }): Promise<Answer> => {
-    const patterns = types?.split(',')
-    streams.admit(call)
-    const cursor = await startCursor(deps.feed, call)
-    return streams.respond(call, (out) =>
-      sendEvents(deps, { call, out, cursor, patterns, takeTurn }),
-    )
-  })
+  return implement(
+    deps.operations.stream,
+    async (call, _, { types: patterns }): Promise<Answer> => {
+      streams.admit(call)
+      const cursor = await startCursor(deps.feed, call)
+      return streams.respond(call, (out) =>
+        sendEvents(deps, { call, out, cursor, patterns, takeTurn }),
+      )
+    },
+  )
 }
 
 /** Returns where the stream begins: after `Last-Event-ID`, or at the end of the feed. */

@@ -41,15 +41,16 @@ export type EventCells = readonly [
 export type ReadableTypes = (principal: Principal) => readonly string[] | undefined
 
 /**
- * Returns the list of events of these types. Each set of types has a name of its own, so that the
- * cursors of one list are invalid in another. Types are declared identifiers, never request data.
+ * Returns the part of a list of events with these types. Each set of types has a name of its own,
+ * so that the cursors of one list are invalid in another. Types are declared identifiers, never
+ * request data.
  */
-export function eventListOf(types: readonly string[] | undefined): Collection {
-  if (!types) return eventList
+export function eventListOf(list: Collection, types: readonly string[] | undefined): Collection {
+  if (!types) return list
   const literals = types.map((type) => `'${type}'`).join(', ')
   const condition = types.length > 0 ? `type IN (${literals})` : '1 = 0'
   const visible = { condition, columns: ['type'] }
-  return { ...eventList, name: `events ${types.join(' ')}`, visible }
+  return { ...list, name: `events ${types.join(' ')}`, visible }
 }
 
 /** Returns the view of events in a version; undefined: in the newest shape. */

@@ -10,6 +10,8 @@ import {
 } from '../access/across-customers.ts'
 import { decodeAttempts } from '../deliveries/delivery.ts'
 import type { DeliveryRow } from '../deliveries/log-store.ts'
+import type { EventAccess } from '../events/event-access.ts'
+import { withTypeNames } from '../events/type-names.ts'
 import type { ValuesOf } from '../fields/members.ts'
 import type { Route } from '../http/call.ts'
 import { implement } from '../http/operation.ts'
@@ -126,9 +128,10 @@ async function completeItems(db: Reader, items: readonly Record<string, unknown>
 interface AllDeliveriesDeps {
   readonly db: Database
   readonly list: Lister
+  readonly types: EventAccess
 }
 
-export const allDeliveriesRoute = ({ db, list }: AllDeliveriesDeps): Route =>
+export const allDeliveriesRoute = ({ db, list, types }: AllDeliveriesDeps): Route =>
   implement(operation, async (call, _, query) => {
     const { state } = query
     const registrationNo = await readRegistrationNo(db, query)
@@ -140,7 +143,8 @@ export const allDeliveriesRoute = ({ db, list }: AllDeliveriesDeps): Route =>
       order === ofAll
         ? await findNumberAt(db, query, { table: 'gh_deliveries', number: 'no', at: 'created_at' })
         : idFilters('dlv_', query)
-    const page = list(call, withState(order, state), viewOf(order), {
+    const listed = withTypeNames(withState(order, state), 'event_type', types.collections.keys())
+    const page = list(call, listed, viewOf(order), {
       ...(registrationNo !== undefined && { owner: registrationNo }),
       ...(order === ofCustomer && scope !== undefined && { scope }),
       filters: [...(order === ofCustomer ? [] : filters), ...period],

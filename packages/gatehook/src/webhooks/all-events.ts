@@ -13,6 +13,7 @@ import {
 import { envelope, type RenderObject } from '../events/event.ts'
 import type { EventAccess } from '../events/event-access.ts'
 import { matchesAny } from '../events/event-pattern.ts'
+import { createTypeNames, readNames } from '../events/type-names.ts'
 import { eventList, eventView } from '../events/view.ts'
 import type { ValuesOf } from '../fields/members.ts'
 import type { Route } from '../http/call.ts'
@@ -26,7 +27,12 @@ import type { Filter } from '../lists/filter.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database, Row, Value } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
-import { countDeliveries, readDeliveriesOfEvent, totalsOf } from './event-deliveries.ts'
+import {
+  countDeliveries,
+  readDeliveriesOfEvent,
+  readRegistrationsNaming,
+  totalsOf,
+} from './event-deliveries.ts'
 import { allEventOperations as operations } from './event-overview.ts'
 import { findNumberAt, idFilters } from './time-range.ts'
 
@@ -166,7 +172,10 @@ export function allEventRoutes(deps: AllEventsDeps): Route[] {
         request_id: event.request_id,
         deliveries: {
           ...totalsOf(totals, key),
-          ...(expand && { data: await readDeliveriesOfEvent(db, key, clock.now()) }),
+          ...(expand && {
+            data: await readDeliveriesOfEvent(db, key, clock.now()),
+            named_by: await readRegistrationsNaming(db, types, event),
+          }),
         },
       })
     }),
@@ -274,14 +283,12 @@ const TYPES_MAX = 100
 
 /** Expands patterns to the declared types. */
 function typesOf(text: string, { collections }: EventAccess): Omit<Filter, 'column'> {
-  const parts = text.split(',')
-  const patterns = parts.filter((part) => part.includes('*'))
-  const declared = [...collections.keys()].filter((type) => matchesAny(patterns, type))
-  const names = [...new Set([...parts.filter((part) => !part.includes('*')), ...declared])].sort()
-  if (names.length > TYPES_MAX) {
+  const patterns = readNames('type', text, createTypeNames(collections.keys()).patterns)
+  const values = [...collections.keys()].filter((type) => matchesAny(patterns, type)).sort()
+  if (values.length > TYPES_MAX) {
     throw parameterFailure('invalid_parameter', 'type', `names more than ${TYPES_MAX} types`)
   }
-  return { operator: 'in', values: names.length === 0 ? [''] : names }
+  return { operator: 'in', values }
 }
 
 const DELIVERY_CONDITIONS: Readonly<Record<NonNullable<EventQuery['delivery_state']>, string>> = {

@@ -18,9 +18,9 @@ import {
 import type { EndpointKey } from '../deliveries/ports.ts'
 import type { EventAccess } from '../events/event-access.ts'
 import { patternsOfType } from '../events/event-pattern.ts'
+import { createTypeNames, requireName } from '../events/type-names.ts'
 import type { Route } from '../http/call.ts'
 import { implement } from '../http/operation.ts'
-import { parameterFailure } from '../http/query.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -153,9 +153,7 @@ const byId = prepareStatement(
 /** Returns the registrations that receive a type. Types are declared names, never request data. */
 function collectionFor({ collections }: EventAccess, type: string | undefined): Collection {
   if (type === undefined) return allRegistrations
-  if (!collections.has(type)) {
-    throw parameterFailure('invalid_parameter', 'event', 'is not a type of event here')
-  }
+  requireName('event', type, createTypeNames(collections.keys()).types)
   const patterns = patternsOfType(type).map((pattern) => `replace(events, '"${pattern}"', '')`)
   const condition = `(${patterns.map((text) => `${text} <> events`).join(' OR ')})`
   const visible = { condition, columns: ['events'] }

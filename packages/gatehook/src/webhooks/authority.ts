@@ -4,6 +4,7 @@
  * cover them.
  */
 import type { EventAccess } from '../events/event-access.ts'
+import type { Warning } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
@@ -37,20 +38,38 @@ const missingScope = (scope: string, type: string) =>
     `The credential lacks the scope ${scope}, which events of type ${type} require.`,
   )
 
-/**
- * Throws 403 if a pattern names a type that the caller may not read. In the portal, throws it also
- * for a family (`thing.*`) of which the session reads no type: the endpoint would receive none.
- */
+/** Throws 403 for a pattern of which the caller may read no type: it would receive no event. */
 export function requireReadable(
   { types }: Pick<Authority, 'types'>,
   principal: Principal,
   patterns: readonly string[],
 ): void {
-  const scopes = types.readScopesOf(principal)
-  const uncoveredFamily = () =>
-    principal.inPortal === undefined ? undefined : types.uncoveredFamily(scopes, patterns)
-  const type = types.uncovered(scopes, patterns) ?? uncoveredFamily()
-  if (type !== undefined) throw missingScope(types.scopeOf(type, principal.kind), type)
+  const pattern = types.uncoveredPattern(types.readScopesOf(principal), patterns)
+  if (pattern === undefined) return
+  const family = types.unreadable(new Set(), [pattern])
+  const scopes = [...new Set(family.map((type) => types.scopeOf(type, principal.kind)))].sort()
+  if (scopes.length === 1) throw missingScope(scopes[0]!, pattern)
+  throw new Failure(
+    'insufficient_scope',
+    `The credential has none of the scopes that cover events of ${pattern}: ${scopes.join(', ')}.`,
+  )
+}
+
+/**
+ * Returns the warning for types that patterns name and the scopes of a registration do not cover;
+ * empty if they cover all.
+ */
+export function unreadableWarnings(
+  { types }: Pick<Authority, 'types'>,
+  scopes: Iterable<string>,
+  patterns: readonly string[],
+): Warning[] {
+  const unreadable = types.unreadable(new Set(scopes), patterns)
+  if (unreadable.length === 0) return []
+  const message =
+    'The registration does not receive these events, because its scopes do not cover them: ' +
+    `${unreadable.join(', ')}.`
+  return [{ type: 'unreadable_events', message, event_types: unreadable }]
 }
 
 /** Throws 403 if the registration receives a type that the caller may not read. */

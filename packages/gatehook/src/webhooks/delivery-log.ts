@@ -7,6 +7,7 @@ import {
 } from '../deliveries/delivery.ts'
 import { type DeliveryRow, findDelivery } from '../deliveries/log-store.ts'
 import { readableTypes } from '../events/event-access.ts'
+import { withTypeNames } from '../events/type-names.ts'
 import type { Call } from '../http/call.ts'
 import { Query } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -48,11 +49,12 @@ export const deliveryList: Collection = {
  */
 export function deliveriesFor({ types }: Pick<WebhookContext, 'types'>, call: Call): Collection {
   const readable = readableTypes(types, call.principal!)
-  if (!readable) return deliveryList
+  const list = withTypeNames(deliveryList, 'event_type', types.collections.keys())
+  if (!readable) return list
   const literals = readable.map((type) => `'${type}'`).join(', ')
   const condition = literals === '' ? '1 = 0' : `event_type IN (${literals})`
   const visible = { condition, columns: ['event_type'] }
-  return { ...deliveryList, name: `deliveries ${readable.join(' ')}`, visible }
+  return { ...list, name: `deliveries ${readable.join(' ')}`, visible }
 }
 
 const FAILURES = ['failed', 'exhausted']

@@ -2,11 +2,13 @@
 import { decodeAttempts } from '../deliveries/delivery.ts'
 import type { DeliveryRow } from '../deliveries/log-store.ts'
 import { deliveryIdOf } from '../deliveries/outbox.ts'
+import type { EventAccess } from '../events/event-access.ts'
+import { matchesAny } from '../events/event-pattern.ts'
 import type { Reader, Row } from '../storage/database.ts'
 import { join, prepareStatement, sql } from '../storage/sql.ts'
 import { representationOf } from './delivery-log.ts'
 import { type EndpointFacts, nextReasonOf } from './next-attempt.ts'
-import type { Registration } from './registration.ts'
+import { eventsOf, type Registration, scopesOf } from './registration.ts'
 
 export interface DeliveryTotals {
   readonly total: number
@@ -105,4 +107,31 @@ export async function readDeliveriesOfEvent(from: Reader, event: EventKey, now: 
     const next_reason = nextReasonOf(delivery, row, now)
     return { ...delivery, url, api_version: version, next_reason }
   })
+}
+
+const registrationsOf = prepareStatement(`SELECT id, url, events, scopes
+  FROM gh_webhooks WHERE scope = ? AND deleted_at IS NULL ORDER BY id`)
+
+/**
+ * Returns the registrations that name a type. One whose scopes do not cover it has no delivery of
+ * its events: `lacks` is the scope.
+ */
+export async function readRegistrationsNaming(
+  from: Reader,
+  types: EventAccess,
+  { scope, type, collection }: Pick<EventKey, 'scope'> & TypedEvent,
+) {
+  const rows = await from.all<Row & Registration>(registrationsOf([scope]))
+  return rows
+    .filter((row) => matchesAny(eventsOf(row), type))
+    .map((row) => ({
+      webhook_id: row.id,
+      url: row.url,
+      lacks: types.covers(new Set(scopesOf(row)), type, collection) ? null : types.scopeOf(type),
+    }))
+}
+
+interface TypedEvent {
+  readonly type: string
+  readonly collection: string | null
 }

@@ -79,8 +79,25 @@ export const allEventOperations = {
                 }),
               )
               .optional(),
+            named_by: b
+              .list(
+                b.object({
+                  webhook_id: b.text().example('wh_01jdq8w9vgk7'),
+                  url: b.text({ format: 'uri' }),
+                  lacks: b
+                    .text()
+                    .nullable()
+                    .describe(
+                      'The read scope of the type, if the registration lacks it and does not ' +
+                        'receive the type.',
+                    )
+                    .example(null),
+                }),
+              )
+              .optional()
+              .describe('The present registrations that name the type.'),
           })
-          .describe('Totals of the deliveries, and each delivery if expanded.'),
+          .describe('Totals of the deliveries; if expanded, each delivery and registration.'),
       })
       .named('RecordedEvent'),
   }),

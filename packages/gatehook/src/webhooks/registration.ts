@@ -4,7 +4,7 @@
  */
 import { rotationInput } from '../access/secret-store.ts'
 import type { EventAccess } from '../events/event-access.ts'
-import { patternsOfTypes } from '../events/event-pattern.ts'
+import { createTypeNames, nameMember } from '../events/type-names.ts'
 import { b, type Member } from '../fields/members.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
@@ -76,17 +76,12 @@ const receiverUrl = (allowPrivate: boolean): Member<string> =>
       return reject(problem === 'not_https' && isLocal(text) ? DEVELOPMENT : sentences[problem])
     })
 
-const isNoType = 'is not a type of event here'
-
 /** Patterns each of which matches at least one declared type. */
-function eventPatterns(types: Iterable<string>): Member<readonly string[]> {
-  const patterns = patternsOfTypes(types)
-  const pattern = b.text().refine((text, reject) => (patterns.has(text) ? text : reject(isNoType)))
-  return b
-    .set(pattern, { min: 1, max: MAX_EVENTS })
+const eventPatterns = (patterns: ReadonlySet<string>): Member<readonly string[]> =>
+  b
+    .set(nameMember(patterns), { min: 1, max: MAX_EVENTS })
     .describe('Types, families as `thing.*`, or `*`.')
     .example(['*'])
-}
 
 export interface RegistrationRules {
   /** The declared types of events. */
@@ -98,9 +93,8 @@ export interface RegistrationRules {
 
 /** Returns the members of each request body. */
 export function registrationInputs({ eventTypes, allowPrivate, versions }: RegistrationRules) {
-  const events = eventPatterns(eventTypes)
-  const types = new Set(eventTypes)
-  const type = b.text().refine((text, reject) => (types.has(text) ? text : reject(isNoType)))
+  const names = createTypeNames(eventTypes)
+  const events = eventPatterns(names.patterns)
   const url = receiverUrl(allowPrivate)
   const version = b
     .text()
@@ -121,7 +115,7 @@ export function registrationInputs({ eventTypes, allowPrivate, versions }: Regis
       ...settings,
     },
     test: {
-      event_type: type.example(eventTypes[0] ?? 'ping'),
+      event_type: nameMember(names.types).example(eventTypes[0] ?? 'ping'),
       api_version: version
         .optional()
         .describe('The version of the payload; default: that of the registration.'),

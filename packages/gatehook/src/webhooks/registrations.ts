@@ -23,6 +23,7 @@ import {
   makerOf,
   requireReadable,
   requireReadableRegistration,
+  unreadableWarnings,
 } from './authority.ts'
 import { type DirectPostDeps, verifyReceiver } from './direct-post.ts'
 import { CREATOR_REMOVED } from './makers.ts'
@@ -168,6 +169,7 @@ export function createRegistration(
   const { clock, random, vault, perform } = context
   const principal = call.principal!
   requireReadable(context, principal, input.events)
+  warnOfUnreadable(context, call, input.events)
   const { scope } = principal
   const secret = newSigningSecret(random)
   const id = createTimeOrderedId('wh_', clock.now(), random)
@@ -204,6 +206,19 @@ export function createRegistration(
   return perform(call, create, { prepare: verify })
 }
 
+/**
+ * Adds the warning of types that the caller, as the creator, does not receive. It precedes the
+ * transaction, so that an idempotent replay of the response has it as well.
+ */
+function warnOfUnreadable(
+  { types }: Pick<Authority, 'types'>,
+  call: Call,
+  patterns: readonly string[],
+): void {
+  const scopes = types.readScopesOf(call.principal!)
+  call.warnings.push(...unreadableWarnings({ types }, scopes, patterns))
+}
+
 /** Throws 409 `limit_reached` if the customer has the maximum number of registrations. */
 async function requireCapacity(from: Reader, { principal }: Call): Promise<void> {
   if ((await store.countRegistrations(from, principal!.scope)) < MAX_REGISTRATIONS) return
@@ -225,7 +240,10 @@ export function changeRegistration(
 ): Promise<Answer> {
   const { clock, perform } = context
   const principal = call.principal!
-  if (patch.events) requireReadable(context, principal, patch.events)
+  if (patch.events) {
+    requireReadable(context, principal, patch.events)
+    warnOfUnreadable(context, call, patch.events)
+  }
   let verifiedUrl: string | undefined
   const verify = async () => {
     const row = await registrationAt(context, call)
@@ -252,6 +270,7 @@ export function changeRegistration(
     if (needsVerification && url !== verifiedUrl) {
       throw new Failure('conflict', 'Another request changed the registration meanwhile.')
     }
+    if (!patch.events && takesOver(row, patch)) warnOfUnreadable(context, call, eventsOf(row))
     const now = clock.now()
     const patchedRow = applyPatch(context, row, patch, maker)
     const updatedRow = await store.updateRegistration(tx, patchedRow, now)

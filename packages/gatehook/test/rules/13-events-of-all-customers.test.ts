@@ -136,8 +136,9 @@ eachService(
     const totals = { total: 3, delivered: 1, pending: 1, failed: 0, paused: 1 }
     assert.deepEqual(deliveries, totals)
     const { body } = await admin.get(`/admin/events/${id}?expand=deliveries`)
-    const { data, ...rest } = body.deliveries
+    const { data, named_by, ...rest } = body.deliveries
     assert.deepEqual(rest, totals)
+    assert.equal(named_by.length, 3)
     const byWebhook = new Map(
       data.map((delivery: { webhook_id: string }) => [delivery.webhook_id, delivery]),
       // biome-ignore lint/suspicious/noExplicitAny: tests read any member of a response

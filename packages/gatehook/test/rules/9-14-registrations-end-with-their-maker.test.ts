@@ -66,6 +66,9 @@ for (const [ending, end] of Object.entries(endings)) {
       assert.deepEqual([person.status, person.body.error], [403, 'forbidden'])
       const scopes = ['webhooks:write', 'orders:read']
       const narrow = service.as(await service.key({ scopes, mode: 'live' }))
+      const family = await narrow.patch(`/webhooks/${id}`, { active: true })
+      assert.deepEqual([family.status, family.body.error], [403, 'insufficient_scope'])
+      await live.patch(`/webhooks/${id}`, { events: ['order.*', '*'] })
       const activated = await narrow.patch(`/webhooks/${id}`, { active: true })
       assert.deepEqual(
         [
@@ -76,10 +79,11 @@ for (const [ending, end] of Object.entries(endings)) {
         ],
         [200, true, null, ['orders:read']],
       )
+      assert.equal(activated.body._warnings[0].type, 'unreadable_events')
       const trail = await bob.operator.get(`/admin/audit?target=${id}`)
       assert.deepEqual(
         trail.body.data.map(({ action }: { action: string }) => action),
-        ['webhook.create', 'webhook.disable', 'webhook.update'],
+        ['webhook.create', 'webhook.disable', 'webhook.update', 'webhook.update'],
       )
     },
     LOCAL,

@@ -58,7 +58,18 @@ export interface EventDelivery extends DeliveryRow {
 export interface EventDetail extends Omit<EventRow, 'deliveries'> {
   /** Null: purged. */
   readonly data: unknown
-  readonly deliveries: DeliveryCounts & { readonly data: readonly EventDelivery[] }
+  readonly deliveries: DeliveryCounts & {
+    readonly data: readonly EventDelivery[]
+    readonly named_by: readonly NamingEndpoint[]
+  }
+}
+
+/** An endpoint whose registration names the type of an event. */
+interface NamingEndpoint {
+  readonly webhook_id: string
+  readonly url: string
+  /** The scope without which the endpoint does not receive the type. */
+  readonly lacks: string | null
 }
 
 const STATES: Readonly<Record<DeliveryState, readonly [Tone, string]>> = {

@@ -60,11 +60,7 @@ export function EventThread({ event, deliveryId, onChange }: EventThreadProps) {
         }
       >
         {deliveries.length === 0 ? (
-          <Empty title="No endpoint receives this type">
-            <a href={href('/console/webhooks', { customer: event.customer, new: event.type })}>
-              Add an endpoint
-            </a>
-          </Empty>
+          <WithoutDelivery event={event} />
         ) : (
           <ol>
             {deliveries.map((delivery) => (
@@ -80,6 +76,38 @@ export function EventThread({ event, deliveryId, onChange }: EventThreadProps) {
         )}
       </ThreadNode>
     </Thread>
+  )
+}
+
+/** Says why an event has no delivery. */
+function WithoutDelivery({ event }: Pick<EventThreadProps, 'event'>) {
+  const { named_by: endpoints } = event.deliveries
+  if (endpoints.length === 0) {
+    return (
+      <Empty title="No endpoint receives this type">
+        <a href={href('/console/webhooks', { customer: event.customer, new: event.type })}>
+          Add an endpoint
+        </a>
+      </Empty>
+    )
+  }
+  return (
+    <Empty title="No endpoint received this event">
+      <ul>
+        {endpoints.map(({ webhook_id, url, lacks }) => (
+          <li key={webhook_id}>
+            <a href={href(`/console/webhooks/${webhook_id}`)}>{addressOf(url)}</a>{' '}
+            {lacks === null ? (
+              'names the type, but was registered or changed after the event.'
+            ) : (
+              <>
+                names the type, but may not read it: its creator lacks <code>{lacks}</code>.
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Empty>
   )
 }
 
