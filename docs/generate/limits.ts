@@ -11,6 +11,7 @@ import {
   OWN_ROWS_MAX,
 } from '../../packages/gatehook/src/lists/bounds.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../packages/gatehook/src/lists/grammar.ts'
+import { CHANGE_BOUNDS } from '../../packages/gatehook/src/storage/change-budget.ts'
 
 const KIB = 1024
 const MIB = 1_048_576
@@ -40,7 +41,8 @@ export function limitsTable(): string {
     [
       'one response',
       `${defaultEgressBounds.responseBytes / MIB} MiB`,
-      'a list ends early or is 400; any other response is a 500 that the log explains',
+      'a list or the report of a dry run ends early, else 400 `page_too_large`; ' +
+        'of a change 413 `change_too_large`',
     ],
     [
       'a response of which the caller reads nothing',
@@ -82,6 +84,21 @@ export function limitsTable(): string {
       'a page as JSON',
       '8 MiB',
       'cursor and keyset style: the page ends early; else 400 `page_too_large`',
+    ],
+    [
+      'rows and events that one change writes, cascades included',
+      count(CHANGE_BOUNDS.rows),
+      '413 `change_too_large`; the change is rolled back',
+    ],
+    [
+      'words that one change adds to or removes from the search',
+      count(CHANGE_BOUNDS.words),
+      '413 `change_too_large`; the change is rolled back',
+    ],
+    [
+      'bytes that one change writes, or reads to delete',
+      `${CHANGE_BOUNDS.bytes / MIB} MiB`,
+      '413 `change_too_large`; the change is rolled back',
     ],
     [
       'an event’s object',

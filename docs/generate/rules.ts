@@ -237,7 +237,11 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['11.2', '`ETag`, 304 and 412.'],
       ['11.3', 'Request limits per credential, customer and address, before the body is read.'],
       ['11.4', 'Bounds on body, URL, headers and time; parsers take a linear number of steps.'],
-      ['11.5', 'Bounds on a response, on unread responses and on bodies that are still arriving.'],
+      [
+        '11.5',
+        'Bounds on a response, on a change and the work for both, on unread responses and on ' +
+          'bodies that are still arriving.',
+      ],
     ],
   ],
   [

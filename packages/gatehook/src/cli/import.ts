@@ -80,21 +80,33 @@ function createSender(api: Api, { name, batch }: ResourceDefinition, isDryRun: b
     for (const row of rows) errors.push(...(await sendOne(row)))
     return errors
   }
-  return async (rows: readonly NewRow[]): Promise<LineError[]> => {
+  const sendRows = async (rows: readonly NewRow[]): Promise<LineError[]> => {
     if (!batch || rows.length === 1) return sendEach(rows)
     const items = rows.map(({ body }) => body)
     let response: BatchResponse
     try {
       response = await post<BatchResponse>('/batch', { items, atomic: false })
     } catch (error) {
+      if (!isRowFailure(error)) throw error
+      const fitting = fittingRows(error.response.body as RowFailure)
+      if (fitting > 0 && fitting < rows.length) {
+        const first = await sendRows(rows.slice(0, fitting))
+        return [...first, ...(await sendRows(rows.slice(fitting)))]
+      }
       // A text with NUL, for example, makes the whole body unreadable: the batch created no row.
-      if (isRowFailure(error)) return sendEach(rows)
-      throw error
+      return sendEach(rows)
     }
     return response.items.flatMap(({ status, body }, at) =>
       status < 400 ? [] : errorsOf(rows[at]!.line, body),
     )
   }
+  return sendRows
+}
+
+/** Returns the number of items that fit in one change, after a batch that was too large; or 0. */
+function fittingRows({ error, errors = [] }: RowFailure): number {
+  const [, item] = /^\/items\/(\d+)$/.exec(errors[0]?.pointer ?? '') ?? []
+  return error === 'change_too_large' ? Number(item ?? 0) : 0
 }
 
 function resourceOf(api: Api, name: string): ResourceDefinition {

@@ -5,6 +5,7 @@ import { Failure } from '../kernel/failure.ts'
 import { createIdSequence } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
+import { budgetOf } from '../storage/change-budget.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
 import { prepareEvent } from './by-id.ts'
@@ -89,9 +90,11 @@ export function createRecorder({
   ): Promise<StoredEvent> => {
     // UTF-8 takes at most three bytes per UTF-16 unit: most objects need no count.
     const isLarge = event.object.length * 3 > EVENT_MAX_BYTES
-    if (isLarge && Buffer.byteLength(event.object) > EVENT_MAX_BYTES) {
+    const bytes = isLarge ? Buffer.byteLength(event.object) : event.object.length
+    if (isLarge && bytes > EVENT_MAX_BYTES) {
       throw new Failure('payload_too_large', 'The event of this change would exceed 256 KiB.')
     }
+    budgetOf(tx).charge({ rows: 1, bytes })
     const { start, sink } = announced ?? (await announce(tx, scope, event))
     const stored: StoredEvent = { ...event, ...start }
     const insertion = typeof event.objectId === 'string' ? insertWithKey : insert

@@ -139,7 +139,7 @@ export class Field<V, W extends FieldWrite> {
   /**
    * The effect on this row when the row it refers to is deleted. `restrict`, the default, rejects
    * the deletion (409), `cascade` deletes this row too, `setNull` clears the field. Each change has
-   * its event; one deletion has at most 1,000 of them.
+   * its event; a deletion beyond the bounds of a change is 413 `change_too_large`.
    */
   onDelete(effect: 'restrict' | 'cascade' | 'setNull'): Field<V, W> {
     return this.#with({ onDelete: effect })

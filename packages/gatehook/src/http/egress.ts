@@ -5,6 +5,7 @@
 import { addressBlock } from '../kernel/address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
+import { ANSWER_BYTES_MAX } from './answer-budget.ts'
 import type { Call, Step } from './call.ts'
 import { createLargeResponses, type LargeResponses } from './large-responses.ts'
 
@@ -24,7 +25,7 @@ export interface EgressBounds {
 }
 
 export const defaultEgressBounds: EgressBounds = {
-  responseBytes: 8 * MIB,
+  responseBytes: ANSWER_BYTES_MAX,
   customerBytes: 8 * MIB,
   processBytes: 64 * MIB,
   unreadMs: 30_000,

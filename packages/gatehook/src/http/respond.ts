@@ -70,6 +70,9 @@ function sendOnce(exchange: Exchange, answer: Answer): Answer {
   }
 }
 
+/** For the response of a team's route: pages of lists end before. */
+const RESPONSE_TOO_LARGE = 'The response would be larger than 8 MiB. Request a smaller part of it.'
+
 /**
  * Counts a large response before it is sent (§11.5). If the caller has too many unread bytes, a
  * read is rejected with 503; the response to a change is sent in any case.
@@ -85,7 +88,7 @@ function admit(exchange: Exchange, answer: Answer): Answer {
     return answerFailure(exchange, error)
   }
   if (bytes > egress.bounds.responseBytes) {
-    return reject(new Error(`a response of ${bytes} bytes is over the bound`))
+    return reject(new Failure('page_too_large', RESPONSE_TOO_LARGE))
   }
   if (!egress.makeSpace(owner, bytes)) {
     flushResponses()

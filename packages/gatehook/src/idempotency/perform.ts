@@ -4,7 +4,9 @@
  * response (§11.1).
  */
 import type { KeyObject } from 'node:crypto'
+import { requireAnswerFits } from '../http/answer-budget.ts'
 import type { Answer, Call } from '../http/call.ts'
+import { ownerOf } from '../http/egress.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure, type FailureCode, type FailureOptions } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
@@ -134,10 +136,12 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     }, options)
   }
 
-  return async (call, requestedChange, options = {}) => {
-    const { prepare, narrowReplay } = options
+  return async (call, requestedChange, ownOptions = {}) => {
+    const options = { ...ownOptions, customer: ownerOf(call) }
+    const { prepare, narrowReplay } = ownOptions
     const change = async (tx: Tx): Promise<Answer> => {
       const answer = await requestedChange(tx)
+      requireAnswerFits(answer)
       await recordChange?.(tx, call)
       return answer
     }
@@ -146,10 +150,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     const key = acceptsKey ? readIdempotencyKey(call) : undefined
     if (key === undefined) {
       await prepare?.()
-      return db.write((tx) => {
-        setRequestOf(tx, call)
-        return change(tx)
-      }, options)
+      return db.write((tx) => inRequest(tx, call, change), options)
     }
     const hash = deriveRecordHash(call, key)
     const name = `${call.principal!.scope} ${hash.toString('latin1')}`
@@ -188,16 +189,21 @@ const rejectNarrowed: NarrowReplay = async () => {
   throw new Failure('insufficient_scope', message)
 }
 
+function inRequest<T>(tx: Tx, call: Call, change: (tx: Tx) => Promise<T>): Promise<T> {
+  setRequestOf(tx, call)
+  return change(tx)
+}
+
 async function performDryRun(
   db: Database,
   call: Call,
   change: (tx: Tx) => Promise<Answer>,
   options: WriteOptions,
 ): Promise<Answer> {
-  const rehearsal = await db.write((tx) => {
-    setRequestOf(tx, call)
-    return rehearse(tx, () => change(tx))
-  }, options)
+  const rehearsal = await db.write(
+    (tx) => inRequest(tx, call, () => rehearse(tx, () => change(tx))),
+    options,
+  )
   if ('failure' in rehearsal) throw rehearsal.failure
   return rehearsal.value
 }

@@ -56,6 +56,7 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   api_version_brownout: 'Wait for `Retry-After` seconds, and move to the version in `upgrade_url`.',
   precondition_failed: 'Read the row again, apply your change to it, send its new `ETag`.',
   payload_too_large: 'Send a smaller body.',
+  change_too_large: 'Split the change. Of a batch, `errors[].pointer` names the first excess item.',
   uri_too_long: 'Shorten the URL: fewer filters, fewer values.',
   unsupported_media_type: 'Send one of the types in `Accept`, uncompressed.',
   misdirected_request: 'Send the request to the published host of the service.',

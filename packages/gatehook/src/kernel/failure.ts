@@ -58,6 +58,7 @@ export const failures = {
   api_version_brownout: [410, 'This version is disabled during an announced brownout.'],
   precondition_failed: [412, 'The resource has changed.'],
   payload_too_large: [413, 'The body is too large.'],
+  change_too_large: [413, 'The change is larger than one transaction may be. Split it.'],
   uri_too_long: [414, 'The URL is too long.'],
   unsupported_media_type: [415, 'The media type of the body is not supported.'],
   misdirected_request: [421, 'This host is not served here.'],

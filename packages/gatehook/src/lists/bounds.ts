@@ -7,8 +7,6 @@ export const OWN_ROWS_MAX = 10_000
 export const COUNTED_ROWS_MAX = 100_000
 /** Largest distance of a numbered page from the nearer end, in rows (§7.4). */
 export const MAX_SKIPPED_ROWS = 100_000
-/** Largest size of a page's items: 8 MiB less 64 KiB for the envelope and the links. */
-export const PAGE_BYTES_MAX = 8 * 1024 * 1024 - 65_536
 
 /** Limits of the reads of one attempt to answer a request. */
 export interface ReadBounds {

@@ -1,13 +1,12 @@
 /**
  * Adds the rows to which the rows of a page refer (§7.11). `resources/expansion.ts` reads them.
  */
+import { ITEMS_BYTES_MAX, sizeOf } from '../http/answer-budget.ts'
 import { overloadFailure } from '../http/egress.ts'
 import type { Reader, Value } from '../storage/database.ts'
-import { PAGE_BYTES_MAX } from './bounds.ts'
 import { createPageTooLarge } from './bounds-failures.ts'
 import type { View } from './collection.ts'
 import type { ListRequest } from './grammar.ts'
-import { sizeOf } from './page.ts'
 
 export const EXPAND = 'expand'
 
@@ -51,7 +50,7 @@ interface ExpandTask {
  * of a page, and `overloaded` beyond the bytes that the caller can receive now.
  */
 export async function expandItems(
-  { reader, expansion, request, mostBytes = PAGE_BYTES_MAX }: ExpandTask,
+  { reader, expansion, request, mostBytes = ITEMS_BYTES_MAX }: ExpandTask,
   rows: readonly (readonly Value[])[],
   items: readonly string[],
 ): Promise<string[]> {
@@ -60,7 +59,7 @@ export async function expandItems(
   let bytes = 0
   for (const [at, item] of expandedItems.entries()) {
     bytes += sizeOf(item)
-    if (bytes > PAGE_BYTES_MAX) {
+    if (bytes > ITEMS_BYTES_MAX) {
       throw createPageTooLarge(request, Math.max(1, at), { expand: true })
     }
     if (bytes > mostBytes) throw overloadFailure()

@@ -3,6 +3,7 @@
  * `page-query.ts` has the SQL of lists that one index serves, `examined-rows.ts` of the others.
  * `list.ts` renders the page.
  */
+import { ITEMS_BYTES_MAX, sizeOf } from '../http/answer-budget.ts'
 import { overloadFailure } from '../http/egress.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { TurnKey } from '../kernel/turns.ts'
@@ -13,7 +14,6 @@ import {
   CONCURRENT_BOUNDS,
   LONG_READ_BOUNDS,
   MAX_SKIPPED_ROWS,
-  PAGE_BYTES_MAX,
   type ReadBounds,
 } from './bounds.ts'
 import { createPageTooLarge, createTooDeep, createTooExpensive } from './bounds-failures.ts'
@@ -137,7 +137,7 @@ async function fillPage(
   const rows: (readonly Value[])[] = []
   const items: string[] = []
   let bytes = 0
-  const { mostBytes = PAGE_BYTES_MAX } = task
+  const { mostBytes = ITEMS_BYTES_MAX } = task
   const fittingRows = Math.max(1, Math.floor(mostBytes / WIDE_ROW_BYTES))
   let batch = task.collection.wide ? Math.min(WIDE_BATCH_ROWS, fittingRows) : limit + ahead
   for (;;) {
@@ -148,21 +148,17 @@ async function fillPage(
       if (rows.length === limit) return { rows, items, more: true, isCut: false }
       const item = task.encode(row)
       bytes += sizeOf(item)
-      if (bytes > PAGE_BYTES_MAX && rows.length > 0) return { rows, items, more: true, isCut: true }
+      if (bytes > ITEMS_BYTES_MAX && rows.length > 0)
+        return { rows, items, more: true, isCut: true }
       if (bytes > mostBytes) throw overloadFailure()
       rows.push(row)
       items.push(item)
     }
     if (nextRows.length < most) return { rows, items, more: false, isCut: false }
-    const free = Math.min(PAGE_BYTES_MAX, mostBytes, bytes + WIDE_BATCH_BYTES) - bytes
+    const free = Math.min(ITEMS_BYTES_MAX, mostBytes, bytes + WIDE_BATCH_BYTES) - bytes
     batch = Math.max(1, Math.floor(free / Math.ceil(bytes / rows.length)))
   }
 }
-
-const SHORT_LENGTH = 4096
-/** Returns the bytes of an item with its comma; an upper bound if the item is short. */
-export const sizeOf = (item: string): number =>
-  item.length <= SHORT_LENGTH ? 3 * item.length + 1 : Buffer.byteLength(item) + 1
 
 /**
  * Runs `read` in a snapshot beside other requests, and again in a long read when it exceeds its

@@ -28,13 +28,14 @@ export const listErrors: readonly FailureCode[] = [
   'page_too_large',
 ]
 
-/** The failures of a body and of `Idempotency-Key` (§10.2, §11.1). */
+/** The failures of a body, of `Idempotency-Key` and of a large change (§10.2, §11.1, §11.5). */
 export const writeErrors: readonly FailureCode[] = [
   'invalid_json',
   'validation_failed',
   'invalid_idempotency_key',
   'idempotency_key_reused',
   'idempotency_in_progress',
+  'change_too_large',
 ]
 
 const integer = (minimum: number, more: JsonSchema = {}): JsonSchema => ({
@@ -220,7 +221,7 @@ const problems: Readonly<Record<number, string>> = {
   406: 'The server cannot produce an accepted media type.',
   409: 'The request conflicts with stored data.',
   412: 'The row does not have the `ETag` of `If-Match`.',
-  413: 'The body is too large.',
+  413: 'The body is too large, or the change (`change_too_large`).',
   415: 'The media type of the body is not supported.',
   422: 'The body is invalid; `errors` has the pointers.',
   429: 'Too many requests; see `Retry-After`.',

@@ -9,11 +9,13 @@ import type { Answer, Call, Operation } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { LimitItems } from '../quota/steps.ts'
+import { CHANGE_BOUNDS, createChangeTooLarge } from '../storage/change-budget.ts'
 import type { Tx } from '../storage/database.ts'
 import { inCallersTerms, readNewRow, responseText } from './caller-terms.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { RowReach } from './ownership.ts'
 import type { AnyRow } from './resource.ts'
+import { countNewWords } from './search-index.ts'
 import type { VersionShape } from './shape.ts'
 import { replaceErrors, validationFailure } from './validate.ts'
 
@@ -52,6 +54,7 @@ export function batchOperation(
       const envelope = readEnvelope(call.body)
       await limitItems(call, envelope.items.length)
       const { items, isAtomic } = readItems(entry, shape, envelope)
+      requireFewWords(entry, items)
       return perform(call, async (tx) => {
         const texts: string[] = []
         const createdRows: AnyRow[] = []
@@ -67,6 +70,18 @@ export function batchOperation(
         return { status: 200, json: `{"items":[${texts.join(',')}]}` } satisfies Answer
       })
     },
+  }
+}
+
+/** Throws `change_too_large` before the transaction; rows that rules add count in it. */
+function requireFewWords({ rows }: CatalogEntry, items: readonly NewItem[]): void {
+  const { definition, newest } = rows
+  if (definition.search.length === 0) return
+  let words = 0
+  for (const [index, item] of items.entries()) {
+    if ('failure' in item) continue
+    words += countNewWords(definition, { ...newest.defaults, ...item.values })
+    if (words > CHANGE_BOUNDS.words) throw atItem(createChangeTooLarge('words'), index)
   }
 }
 
@@ -119,7 +134,9 @@ async function createOrReport(tx: Tx, call: Call, create: () => Promise<string>)
   try {
     return await tx.attempt(create)
   } catch (error) {
-    if (!(error instanceof Failure) || error.status >= 500) throw error
+    // A change beyond its bounds has no effect at all.
+    const isOfItem = error instanceof Failure && error.status < 500
+    if (!isOfItem || error.code === 'change_too_large') throw error
     const { code, message, status, errors } = error
     const body = { error: code, message, status, request_id: call.id, errors }
     return `"status":${status},"body":${JSON.stringify(body)}`
@@ -134,6 +151,11 @@ function atItem(failure: Failure, index: number): Failure {
   const { code, message, status, errors = [] } = failure
   if (status >= 500) return failure
   const pointer = `/items/${index}`
+  if (code === 'change_too_large') {
+    const fitting = index === 0 ? 'Not even the first item fits.' : `Send at most ${index} items.`
+    const sentence = `${message} ${fitting}`
+    return new Failure(code, sentence, { errors: [{ pointer, code, message: sentence }] })
+  }
   if (errors.length === 0) return replaceErrors(failure, [{ pointer, code, message }])
   return replaceErrors(
     failure,

@@ -3,10 +3,11 @@
  * with a report of its events and deliveries in `_dry_run`. Nothing is stored.
  */
 import { holdsScope } from '../access/scopes.ts'
-import { type PlannedDelivery, readDeliveriesOfEvent } from '../deliveries/log-store.ts'
+import { readDeliveriesOfEvent } from '../deliveries/log-store.ts'
 import { collectEvents } from '../events/collector.ts'
 import type { StoredEvent } from '../events/event.ts'
 import { readableTypes } from '../events/event-access.ts'
+import { AnswerBudget } from '../http/answer-budget.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { hasDryRunParameter, prefersDryRun } from '../idempotency/dry-run.ts'
 import type { Perform } from '../idempotency/perform.ts'
@@ -40,57 +41,62 @@ export function performDryRuns(
     const rehearsed = async (tx: Tx): Promise<Answer> => {
       const events = collectEvents(tx)
       const answer = await change(tx)
-      return addReport(answer, await describeEffects(tx, call, events, deps))
+      const budget = new AnswerBudget()
+      budget.take(answer.json ?? '')
+      return addReport(answer, await describeEffects({ tx, call, events, budget }, deps))
     }
     return perform(call, rehearsed, { ...options, isDryRun: true })
   }
 }
 
-interface Effects {
-  /** The number of all events, also of those that the caller cannot read. */
-  readonly event_count: number
-  readonly events: readonly { readonly type: string; readonly data: { readonly object: unknown } }[]
-  /** Undefined for a caller who cannot read deliveries. */
-  readonly deliveries?: readonly PlannedDelivery[]
+/** A dry run before its rollback. */
+interface DryRunEffects {
+  readonly tx: Tx
+  readonly call: Call
+  readonly events: readonly StoredEvent[]
+  /** The bytes of the response that the report can use. */
+  readonly budget: AnswerBudget
 }
 
-/** Describes the events and deliveries that the caller could read after the write (§9.14). */
+/**
+ * Returns the members of the report (§9.14): the number of all events, also of those that the
+ * caller cannot read; the events and deliveries that the caller could read after the write, as many
+ * as fit; no deliveries for a caller who cannot read them.
+ */
 async function describeEffects(
-  tx: Tx,
-  call: Call,
-  events: readonly StoredEvent[],
+  { tx, call, events, budget }: DryRunEffects,
   { catalog, types }: Omit<DryRunDeps, 'perform'>,
-): Promise<Effects> {
+): Promise<string> {
   const principal = call.principal!
   const readable = readableTypes(types, principal)
-  const visible = events
-    .filter(({ type }) => readable?.includes(type) ?? true)
-    .slice(0, REPORTED_EVENTS_MAX)
+  const visible = events.filter(({ type }) => readable?.includes(type) ?? true)
   const hasDeliveries = principal.kind !== 'person' && holdsScope(principal, DELIVERY_SCOPE)
-  const deliveries: PlannedDelivery[] = []
-  for (const { scope, id } of hasDeliveries ? visible : []) {
-    deliveries.push(...(await readDeliveriesOfEvent(tx, scope, id)))
+  const eventTexts: string[] = []
+  const deliveryTexts: string[] = []
+  for (const { scope, id, type, collection, object, shape } of visible) {
+    const text = catalog.render(collection, object, shape, call.version)
+    const eventText = `{"type":${JSON.stringify(type)},"data":{"object":${text}}}`
+    if (eventTexts.length === REPORTED_EVENTS_MAX || !budget.take(eventText)) break
+    eventTexts.push(eventText)
+    for (const delivery of hasDeliveries ? await readDeliveriesOfEvent(tx, scope, id) : []) {
+      const deliveryText = JSON.stringify(delivery)
+      if (budget.take(deliveryText)) deliveryTexts.push(deliveryText)
+    }
   }
-  return {
-    event_count: events.length,
-    events: visible.map(({ type, collection, object, shape }) => ({
-      type,
-      data: { object: JSON.parse(catalog.render(collection, object, shape, call.version)) },
-    })),
-    ...(hasDeliveries && { deliveries }),
-  }
+  const deliveries = hasDeliveries ? `,"deliveries":[${deliveryTexts.join(',')}]` : ''
+  return `"event_count":${events.length},"events":[${eventTexts.join(',')}]${deliveries}`
 }
 
 /**
  * Adds the report to a JSON object. A response without a body becomes a 200 with the report alone.
  * Entity tag and location would name a row that is not stored.
  */
-function addReport(answer: Answer, effects: Effects): Answer {
+function addReport(answer: Answer, effects: string): Answer {
   const { status, json } = answer
   const headers = Object.entries(answer.headers ?? {}).filter(
     ([name]) => !/^(etag|location)$/i.test(name),
   )
-  const report = `"_dry_run":${JSON.stringify({ status, ...effects })}}`
+  const report = `"_dry_run":{"status":${status},${effects}}}`
   const rest = { ...answer, headers: Object.fromEntries(headers) }
   if (answer.raw !== undefined || answer.stream) return rest
   if (json === undefined) return { ...rest, status: 200, json: `{${report}` }

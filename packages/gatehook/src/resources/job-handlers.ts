@@ -111,7 +111,7 @@ function createContexts(catalog: Catalog, name: string, { db, record }: JobHandl
             signal.throwIfAborted()
             return result
           },
-          { serializable: true },
+          { serializable: true, customer },
         )
       },
     }

@@ -27,6 +27,7 @@ export function restorePath(context: ResourceContext, path: string): Record<stri
       'not_found',
       'validation_failed',
       'precondition_failed',
+      'change_too_large',
     ],
     parts: {
       parameters: [

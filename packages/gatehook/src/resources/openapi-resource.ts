@@ -225,10 +225,10 @@ function itemPath(context: ResourceContext): JsonSchema {
       scope: access.delete,
       summary: `Delete ${object}`,
       description: `${reach.change} ${context.deletion}`,
-      errors: ['not_found', 'conflict', 'precondition_failed'],
+      errors: ['not_found', 'conflict', 'precondition_failed', 'change_too_large'],
       parts: {
         parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'Prefer')],
-        responses: { ...answer(204, 'Deleted.'), ...failing(404, 409, 412) },
+        responses: { ...answer(204, 'Deleted.'), ...failing(404, 409, 412, 413) },
       },
     })
   }
@@ -289,7 +289,7 @@ function actionPath(context: ResourceContext, action: ActionDefinition): JsonSch
     errors: [
       ...(from ? (['invalid_state'] as const) : []),
       'not_found',
-      ...(example ? writeErrors : []),
+      ...(example ? writeErrors : (['change_too_large'] as const)),
       ...signInErrors(entry.definition),
       'precondition_failed',
     ],

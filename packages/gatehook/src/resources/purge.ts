@@ -1,6 +1,8 @@
 /** Purges rows that soft deletion has marked, after the declared time. */
 import type { Clock } from '../kernel/clock.ts'
 import type { RowId } from '../kernel/row-id.ts'
+import { ROW_WORDS_MAX } from '../lists/search-words.ts'
+import { CHANGE_BOUNDS } from '../storage/change-budget.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -10,6 +12,8 @@ import { DELETED_FIELD } from './soft-deletion.ts'
 
 /** Rows that one statement deletes. */
 const BATCH_ROWS = 500
+/** Rows with words of one statement: with most words, they are those of the largest change. */
+const SEARCHED_BATCH_ROWS = Math.floor(CHANGE_BOUNDS.words / ROW_WORDS_MAX)
 
 /**
  * Returns a function that purges the rows of every resource, and returns their number. A row to
@@ -23,16 +27,18 @@ export function createRowPurge(
     .reverse() // referring rows first
     .flatMap((definition) => {
       const { softDeletion } = definition
-      return softDeletion ? [{ softDeletion, purge: purgeOf(definition, resources) }] : []
+      const batchRows = definition.search.length > 0 ? SEARCHED_BATCH_ROWS : BATCH_ROWS
+      const purge = purgeOf(definition, resources, batchRows)
+      return softDeletion ? [{ softDeletion, purge, batchRows }] : []
     })
   return async () => {
     let total = 0
-    for (const { softDeletion, purge } of purges) {
+    for (const { softDeletion, purge, batchRows } of purges) {
       const before = clock.now() - softDeletion.purgeAfterMs
       for (;;) {
         const count = await db.write((tx) => purge(tx, before))
         total += count
-        if (count < BATCH_ROWS) break
+        if (count < batchRows) break
       }
     }
     return total
@@ -40,11 +46,15 @@ export function createRowPurge(
 }
 
 /** Returns the function that purges a batch of rows with their words. */
-function purgeOf(definition: ResourceDefinition, resources: readonly ResourceDefinition[]) {
+function purgeOf(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+  batchRows: number,
+) {
   const remove = removalOf(definition, resources)
   const index = definition.search.length > 0 ? createSearchIndex(definition) : undefined
   return async (tx: Tx, before: number): Promise<number> => {
-    const rows = await tx.arrays(remove([before, BATCH_ROWS]))
+    const rows = await tx.arrays(remove([before, batchRows]))
     for (const [scope, id] of rows) await index?.remove(tx, Number(scope), id as RowId)
     return rows.length
   }

@@ -38,9 +38,8 @@ export interface RowTarget {
   readonly cascade?: CascadeState
 }
 
-/** One deletion: the other rows it has changed, and those it deletes, by resource and id. */
+/** One deletion: the rows that it deletes, by resource and id. */
 interface CascadeState {
-  count: number
   readonly deleted: Set<string>
 }
 

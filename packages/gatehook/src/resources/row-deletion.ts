@@ -5,7 +5,9 @@
 
 import { Failure } from '../kernel/failure.ts'
 import type { Scope } from '../kernel/principal.ts'
+import type { RowId } from '../kernel/row-id.ts'
 import { addToTotal } from '../lists/counters.ts'
+import { budgetOf } from '../storage/change-budget.ts'
 import type { Tx, Value } from '../storage/database.ts'
 import { type RowReach, wholeScope } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
@@ -17,6 +19,7 @@ import type {
   WrittenRow,
 } from './row-changes.ts'
 import type { RowChecks } from './row-checks.ts'
+import type { RowReference } from './row-references.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
 import { stampFields } from './stamps.ts'
 import type { RowStore } from './store.ts'
@@ -108,9 +111,6 @@ export const credentialOf = ({ reach, id, actor }: RowTarget): CredentialTarget 
   actor,
 })
 
-/** Rows that one deletion deletes or changes besides its own. */
-const CASCADE_MAX = 1_000
-
 /** A reference to the row that is deleted. */
 interface Referrer {
   readonly resource: string
@@ -143,26 +143,50 @@ function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: Ro
     if (effect === 'cascade') await rowsOf(resource).erase(tx, next)
     else await rowsOf(resource).store.update(tx, scope, next.id, { [field]: null })
   }
+  /**
+   * Throws `change_too_large` before the first of too many rows, or of too large ones, is read. A
+   * row that is marked as deleted is neither read nor has it an event.
+   */
+  const requireSpace = async (
+    tx: Tx,
+    scope: number,
+    referrer: Referrer,
+    reference: RowReference,
+  ) => {
+    const { resource, effect } = referrer
+    const { definition, store } = rowsOf(resource)
+    const { rows, words, bytes } = await store.measureReferences(tx, scope, reference)
+    const suffix = effect === 'cascade' ? 'deleted' : 'updated'
+    const hasEvent = definition.events.some((type) => type.endsWith(`.${suffix}`))
+    const copies = reference.isDeleted ? 0 : hasEvent ? 2 : 1
+    const cost = {
+      rows: rows * Math.max(1, copies),
+      words: effect === 'cascade' ? words : 0,
+      bytes: bytes * copies,
+    }
+    const verb = effect === 'cascade' ? 'Delete' : 'Change'
+    const advice = `${verb} rows of ${resource} that refer to this row of ${name} first.`
+    budgetOf(tx).require(cost, advice)
+  }
   return async (tx: Tx, target: RowTarget, isMarked: boolean): Promise<void> => {
-    const { reach, id, actor, cascade = { count: 0, deleted: new Set() } } = target
+    const { reach, id, actor, cascade = { deleted: new Set() } } = target
     cascade.deleted.add(`${name} ${id}`)
     const all = { ...wholeScope(reach.scope), principal: reach.principal }
     for (const referrer of referrers) {
       const { store } = rowsOf(referrer.resource)
-      const find = (isDeleted: boolean) =>
-        store.findReferenceTo(tx, reach.scope, referrer.field, id, isDeleted)
       const release = async (isDeleted: boolean) => {
-        for (
-          let other = await find(isDeleted);
-          other !== undefined;
-          other = await find(isDeleted)
-        ) {
-          if (++cascade.count > CASCADE_MAX) {
-            const message = `More than ${CASCADE_MAX} rows depend on this row of ${name}.`
-            throw new Failure('conflict', message)
-          }
+        const reference = { field: referrer.field, id, isDeleted }
+        const find = (after?: RowId) => store.findReferenceTo(tx, reach.scope, reference, after)
+        let other = await find()
+        if (other !== undefined && referrer.effect !== 'restrict') {
+          await requireSpace(tx, reach.scope, referrer, reference)
+        }
+        while (other !== undefined) {
           const next = { reach: all, id: other, actor, cascade }
           await (isDeleted ? releaseDeleted : releaseLive)(tx, referrer, next)
+          // The search continues after the row, because an index still has its entry. At the end it
+          // begins again: a rule may have changed rows before.
+          other = (await find(other)) ?? (await find())
         }
       }
       await release(false)

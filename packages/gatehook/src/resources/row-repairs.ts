@@ -11,7 +11,7 @@ import { createCellComputer, filledColumns } from './computed-fill.ts'
 import { derivationsOf, listDerivations } from './derivation.ts'
 import { selectTerms } from './derived.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { createSearchIndex } from './search-index.ts'
+import { createSearchIndex, wordsOfCells } from './search-index.ts'
 import type { ServiceDefinition } from './service.ts'
 
 /** Records that one transaction reads; a row has one for each derivation. */
@@ -115,7 +115,7 @@ function createRepair({ db, service, log }: RepairDeps, definition: ResourceDefi
         const at = names.indexOf(field)
         return at >= 0 && values ? values[at]! : cells![columnNames.indexOf(field)]!
       }
-      if (cells) await index.add(tx, { scope, id, cells: search.map(cellOf) })
+      if (cells) await index.add(tx, { scope, id, words: wordsOfCells(search.map(cellOf)) })
     },
   }
 }

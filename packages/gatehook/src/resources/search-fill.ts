@@ -9,7 +9,7 @@ import { distributeByScope } from '../storage/distribution/citus.ts'
 import { createRowPages, type ReadKeyPage } from '../storage/key-pages.ts'
 import { raw, sql } from '../storage/sql.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { createSearchIndex, WORDS_RELEASE } from './search-index.ts'
+import { createSearchIndex, WORDS_RELEASE, wordsOfCells } from './search-index.ts'
 import { wordTable } from './table.ts'
 
 /** The searched fields of each resource, and the key of the last indexed row; null: all rows. */
@@ -181,7 +181,7 @@ async function fillBatch(
   const rows = page.map(([scope, id, ...cells]) => ({
     scope: scope as number,
     id: id as RowId,
-    cells,
+    words: wordsOfCells(cells),
   }))
   await index.add(tx, ...rows)
   const [scope, id] = page.at(-1) ?? [state.last_scope, state.last]

@@ -5,8 +5,10 @@
 
 import type { RowId } from '../kernel/row-id.ts'
 import { ROW_WORDS_MAX, wordsOf } from '../lists/search-words.ts'
-import type { Tx, Value } from '../storage/database.ts'
+import { budgetOf } from '../storage/change-budget.ts'
+import type { Statement, Tx, Value } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
+import { runTogether } from '../storage/together.ts'
 import type { ResourceDefinition } from './resource.ts'
 import type { RowStore } from './store.ts'
 import { wordTable } from './table.ts'
@@ -15,7 +17,7 @@ import { wordTable } from './table.ts'
 export const WORDS_RELEASE = 1
 
 /** Returns the words of a row from the cells of its searched fields. */
-function wordsOfCells(cells: readonly Value[]): string[] {
+export function wordsOfCells(cells: readonly Value[]): string[] {
   const words = new Set<string>()
   for (const cell of cells) {
     if (typeof cell !== 'string') continue
@@ -24,20 +26,27 @@ function wordsOfCells(cells: readonly Value[]): string[] {
   return [...words].slice(0, ROW_WORDS_MAX)
 }
 
-/** Entries per statement. Any number of entries is inserted by these few texts. */
-const STATEMENT_ENTRIES = [1024, 64, 8, 1] as const
+/** Returns the number of words of a new row; without a search 0. */
+export const countNewWords = (
+  { search }: Pick<ResourceDefinition, 'search'>,
+  row: Readonly<Record<string, unknown>>,
+): number => wordsOfCells(search.map((field) => row[field] as Value)).length
 
-/** A row with the cells of its searched fields. */
+/** Entries per statement. Any number of entries is inserted by these few texts. */
+const STATEMENT_ENTRIES = [256, 32, 4, 1] as const
+
+/** A row with its words. */
 interface SearchedRow {
   readonly scope: number
   readonly id: RowId
-  readonly cells: readonly Value[]
+  readonly words: readonly string[]
 }
 
 export interface SearchIndex {
   /** Adds the words of rows; existing ones stay. */
   add(tx: Tx, ...rows: readonly SearchedRow[]): Promise<void>
-  remove(tx: Tx, scope: number, id: RowId): Promise<void>
+  /** Returns the number of removed words. */
+  remove(tx: Tx, scope: number, id: RowId): Promise<number>
 }
 
 export function createSearchIndex(definition: Pick<ResourceDefinition, 'name'>): SearchIndex {
@@ -51,19 +60,17 @@ export function createSearchIndex(definition: Pick<ResourceDefinition, 'name'>):
   return {
     async add(tx, ...rows) {
       // In the order of the key, which is that of the rows; the words of a row are few.
-      const entries = rows.flatMap(({ scope, id, cells }) =>
-        wordsOfCells(cells).map((word) => [scope, id, word]),
-      )
+      const entries = rows.flatMap(({ scope, id, words }) => words.map((word) => [scope, id, word]))
+      const statements: Statement[] = []
       for (let from = 0; from < entries.length; ) {
         const left = entries.length - from
         const { count, insert } = insertions.find((insertion) => insertion.count <= left)!
-        await tx.run(insert(entries.slice(from, from + count).flat()))
+        statements.push(insert(entries.slice(from, from + count).flat()))
         from += count
       }
+      await runTogether(tx, ...statements.map((statement) => () => tx.run(statement)))
     },
-    async remove(tx, scope, id) {
-      await tx.run(removeWords([scope, id]))
-    },
+    remove: (tx, scope, id) => tx.run(removeWords([scope, id])),
   }
 }
 
@@ -75,27 +82,44 @@ export function withSearchIndex(store: RowStore, definition: ResourceDefinition)
   const select = prepareStatement(
     `SELECT ${search.join(', ')} FROM ${name} WHERE scope = ? AND id = ?`,
   )
-  const addWords = async (tx: Tx, scope: number, id: RowId) => {
-    const [cells] = await tx.arrays(select([scope, id]))
-    if (cells) await index.add(tx, { scope, id, cells })
+  const countWords = (field: string) =>
+    prepareStatement(`SELECT count(*) FROM (SELECT 1 AS one FROM ${name}
+      JOIN ${wordTable(definition)} AS words
+        ON words.scope = ${name}.scope AND words.id = ${name}.id
+      WHERE ${name}.scope = ? AND ${name}.${field} = ? LIMIT ?) AS counted`)
+  const addWords = async (tx: Tx, scope: number, id: RowId, cells: readonly Value[]) => {
+    const words = wordsOfCells(cells)
+    budgetOf(tx).charge({ words: words.length })
+    await index.add(tx, { scope, id, words })
   }
+  // A row has at most 1,000 words: counting them first would take a statement more.
+  const removeWords = async (tx: Tx, scope: number, id: RowId) =>
+    budgetOf(tx).charge({ words: await index.remove(tx, scope, id) })
   return {
     ...store,
     async insert(tx, scope, row) {
       const id = await store.insert(tx, scope, row)
       const cells = search.map((field) => (row[field] ?? null) as Value)
-      await index.add(tx, { scope, id, cells })
+      await addWords(tx, scope, id, cells)
       return id
     },
     async update(tx, scope, id, changed) {
       await store.update(tx, scope, id, changed)
       if (!search.some((field) => field in changed)) return
-      await index.remove(tx, scope, id)
-      await addWords(tx, scope, id)
+      await removeWords(tx, scope, id)
+      const [cells] = await tx.arrays(select([scope, id]))
+      if (cells) await addWords(tx, scope, id, cells)
     },
     async remove(tx, scope, id) {
       await store.remove(tx, scope, id)
-      await index.remove(tx, scope, id)
+      await removeWords(tx, scope, id)
+    },
+    async measureReferences(tx, scope, reference) {
+      const sizes = await store.measureReferences(tx, scope, reference)
+      const limit = Math.max(1, budgetOf(tx).left('words') + 1)
+      const statement = countWords(reference.field)
+      const [[words] = []] = await tx.arrays(statement([scope, reference.id, limit]))
+      return { ...sizes, words: Number(words) }
     },
   }
 }

@@ -5,6 +5,7 @@ import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { RowId } from '../kernel/row-id.ts'
 import { readTotal } from '../lists/counters.ts'
+import { removeBudget } from '../storage/change-budget.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { createCatalog, newestVersion } from './catalog.ts'
 import { wholeScope } from './ownership.ts'
@@ -56,6 +57,7 @@ export async function seedService(
   const rowTotal = plan.reduce((sum, { rowCount }) => sum + rowCount, 0)
   const stepMs = Math.floor(PERIOD_MS / Math.max(1, rowTotal))
   return db.write(async (tx) => {
+    removeBudget(tx)
     const counts: Record<string, number> = {}
     const idsByResource = new Map<string, RowId[]>()
     now = clock.now() - PERIOD_MS

@@ -3,17 +3,19 @@
 import type { RowId } from '../kernel/row-id.ts'
 import { ownerCondition } from '../lists/collection.ts'
 import type { RowScope } from '../lists/page.ts'
-import type { Reader, Tx, Value } from '../storage/database.ts'
-import { type PreparedStatement, prepareStatement, seekByIds } from '../storage/sql.ts'
+import { budgetOf, bytesOfValues } from '../storage/change-budget.ts'
+import type { Reader, Statement, Tx, Value } from '../storage/database.ts'
+import { createStatementCache, prepareStatement, seekByIds } from '../storage/sql.ts'
 import { columnFields, tableFields } from './computed.ts'
 import { type DatabaseName, selectTerms } from './derived.ts'
 import { foldCell, foldedColumns } from './folded-columns.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { createRowReferences, type RowReferences } from './row-references.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
 import { cellWriter } from './table.ts'
 
-export interface RowStore {
+export interface RowStore extends RowReferences {
   /** Returns the cells of a row in declared order. */
   find(reader: Reader, reach: RowScope, id: RowId): Promise<Value[] | undefined>
   /** Returns the cells of at most 100 rows of the ids in reach, in no order, in one statement. */
@@ -33,17 +35,6 @@ export interface RowStore {
   remove(tx: Tx, scope: number, id: RowId): Promise<void>
   /** Like `lock`, for a row that is marked as deleted. */
   lockDeleted(tx: Tx, reach: RowScope, id: RowId): Promise<Value[] | undefined>
-  /**
-   * Returns the first row of this resource whose `field` refers to `id`. `isDeleted`: among those
-   * that are marked as deleted; default: among the others.
-   */
-  findReferenceTo(
-    reader: Reader,
-    scope: number,
-    field: string,
-    id: RowId,
-    isDeleted?: boolean,
-  ): Promise<RowId | undefined>
 }
 
 /** @param resources the resources through which rows have their owner (§6.7) */
@@ -92,9 +83,15 @@ export function createRowStore(
      VALUES (${['scope', ...columnsOf(insertedNames)].map(() => '?').join(', ')})`,
   )
   const remove = prepareStatement(`DELETE FROM ${table} ${byId}`)
-  // The texts differ by declared names only, so both maps are bounded.
-  const updates = new Map<string, PreparedStatement>()
-  const referenceQueries = new Map<string, PreparedStatement>()
+  // The texts differ by declared names only.
+  const updateOf = createStatementCache()
+  const lockCells = async (tx: Tx, statement: Statement): Promise<Value[] | undefined> => {
+    const row = await tx.lock<Record<string, Value>>(statement)
+    if (!row) return undefined
+    const values = names.map((name) => row[name]!)
+    budgetOf(tx).charge({ bytes: bytesOfValues(values) })
+    return values
+  }
   return {
     find: async (reader, reach, id) => (await reader.arrays(select(reach, id)))[0],
     async findAll(reader, reach, ids) {
@@ -102,41 +99,35 @@ export function createRowStore(
       const paddedIds = [...ids, ...Array<RowId>(size - ids.length).fill(ids.at(-1)!)]
       return reader.arrays(selectAll[size]!(reach, paddedIds))
     },
-    async lock(tx, reach, id) {
-      const row = await tx.lock<Record<string, Value>>(select(reach, id))
-      return row && names.map((name) => row[name]!)
-    },
+    lock: (tx, reach, id) => lockCells(tx, select(reach, id)),
     hold: async (tx, reach, id) => (await tx.hold(exists(reach, id))) !== undefined,
     async insert(tx, scope, row) {
-      const statement = insert([scope, ...cellsOf(insertedNames, row)])
+      const values = cellsOf(insertedNames, row)
+      budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
+      const statement = insert([scope, ...values])
       if (hasIntegerIds) return tx.insert(statement)
       await tx.run(statement)
       return row.id as string
     },
     async update(tx, scope, id, changed) {
       const written = Object.keys(changed)
-      const statement = getOrPrepare(updates, written.join(), () => {
+      const statement = updateOf(written.join(), () => {
         const sets = columnsOf(written).map((name) => `${name} = ?`)
         return `UPDATE ${table} SET ${sets.join(', ')} ${byId}`
       })
-      await tx.run(statement([...cellsOf(written, changed), scope, id]))
+      const values = cellsOf(written, changed)
+      budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
+      await tx.run(statement([...values, scope, id]))
     },
     async remove(tx, scope, id) {
+      budgetOf(tx).charge({ rows: 1 })
       await tx.run(remove([scope, id]))
     },
     async lockDeleted(tx, { owner, scope }, id) {
       if (!softDeletion) return undefined
-      const row = await tx.lock<Record<string, Value>>(selectDeleted({ owner, scope }, [id]))
-      return row && names.map((name) => row[name]!)
+      return lockCells(tx, selectDeleted({ owner, scope }, [id]))
     },
-    async findReferenceTo(reader, scope, field, id, isMarked = false) {
-      if (isMarked && !softDeletion) return undefined
-      const statement = getOrPrepare(referenceQueries, `${field} ${isMarked}`, () => {
-        const condition = `${field} = ?${isMarked ? isDeleted : isLive}`
-        return `SELECT id FROM ${table} WHERE scope = ? AND ${condition} ORDER BY id LIMIT 1`
-      })
-      return (await reader.get<{ id: RowId }>(statement([scope, id])))?.id
-    },
+    ...createRowReferences(definition),
   }
 }
 
@@ -188,14 +179,4 @@ function statementByIds(
     const values = condition.values.map((slot) => (slot === slots.scope ? scope : owner))
     return owned([scope, ...ids, ...values])
   }
-}
-
-function getOrPrepare(
-  statements: Map<string, PreparedStatement>,
-  key: string,
-  text: () => string,
-): PreparedStatement {
-  let statement = statements.get(key)
-  if (!statement) statements.set(key, (statement = prepareStatement(text())))
-  return statement
 }

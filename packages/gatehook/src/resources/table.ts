@@ -7,7 +7,7 @@ import type { FieldSpec } from '../fields/fields.ts'
 import { foldedColumn } from '../fields/folding.ts'
 import { formOf } from '../fields/forms.ts'
 import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
-import { PAGE_BYTES_MAX } from '../lists/bounds.ts'
+import { ITEMS_BYTES_MAX } from '../http/answer-budget.ts'
 import type { Collection, ListColumn } from '../lists/collection.ts'
 import { EXPAND } from '../lists/expanded-page.ts'
 import { MAX_LIMIT } from '../lists/grammar.ts'
@@ -292,7 +292,7 @@ export function resourceCollection(
     ...(definition.softDeletion && { where: `${DELETED_FIELD} IS NULL` }),
     indexes: [['id'], ...listIndexesOf(definition)],
     ...(missingIndexes && { missingIndexes }),
-    wide: maxBytesOf(definition.fields) * (MAX_LIMIT + 1) > PAGE_BYTES_MAX,
+    wide: maxBytesOf(definition.fields) * (MAX_LIMIT + 1) > ITEMS_BYTES_MAX,
     ...(owner && { owner: owner.column, ownerThrough: owner.through }),
   }
 }

@@ -145,6 +145,8 @@ export interface WriteOptions {
    * commit are one round trip. A later statement is a bug, and so is an exception after one.
    */
   readonly single?: boolean
+  /** Long transactions of one customer take turns with those of others (SQLite). */
+  readonly customer?: TurnKey
 }
 
 /** A standby of the database became its primary, and may lack the last commits. */

@@ -18,6 +18,16 @@ export function prepareStatement(text: string, sqlite = text): PreparedStatement
   return (values) => ({ sql: sqlite, text: numbered, values })
 }
 
+/** Caches statements by a key; `text` returns the text of a new one. The keys must be bounded. */
+export function createStatementCache() {
+  const statements = new Map<string, PreparedStatement>()
+  return (key: string, text: () => string): PreparedStatement => {
+    let statement = statements.get(key)
+    if (!statement) statements.set(key, (statement = prepareStatement(text())))
+    return statement
+  }
+}
+
 /**
  * Prepares an upsert into a table whose primary key is `webhook_no`. PostgreSQL finds the row by
  * the unique index that begins with the scope; SQLite's ON CONFLICT accepts no index with its key.

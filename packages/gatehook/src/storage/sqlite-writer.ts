@@ -4,9 +4,12 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTick } from 'node:timers/promises'
+import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
+import type { TurnKey } from '../kernel/turns.ts'
 import type { Tx, WriteOptions } from './database.ts'
 import { rejectWhenIdle, storageUnavailable, Transaction } from './transaction.ts'
+import { LONG_MS, WriteLanes } from './write-lanes.ts'
 
 /** Transactions in one commit. Limits the time in which a batch blocks reads to about 2 ms. */
 const BATCH_MAX = 64
@@ -36,6 +39,7 @@ export interface WriterConnection {
 }
 
 interface WriteJob {
+  readonly customer: TurnKey | undefined
   readonly change: (tx: Tx) => Promise<unknown>
   /** Whether it runs own code, which may wait for something other than the database. */
   readonly endsWhenIdle: boolean
@@ -50,7 +54,8 @@ interface WriteJob {
 export class WriteQueue {
   readonly #connection: WriterConnection
   readonly #log: Log
-  #waiting: WriteJob[] = []
+  readonly #clock: Pick<Clock, 'elapsedMs'>
+  readonly #waiting = new WriteLanes<WriteJob>()
   #committed: WriteJob[] = []
   #running: Promise<void> | undefined
   #syncing: Promise<void> | undefined
@@ -61,17 +66,19 @@ export class WriteQueue {
   /** The error after which all writes are rejected. */
   #fatalError: unknown
 
-  constructor(connection: WriterConnection, log: Log) {
+  constructor(connection: WriterConnection, log: Log, clock: Pick<Clock, 'elapsedMs'>) {
     this.#connection = connection
     this.#log = log
+    this.#clock = clock
   }
 
   write<T>(change: (tx: Tx) => Promise<T>, options: WriteOptions = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#fatalError !== undefined) throw storageUnavailable(this.#fatalError)
       if (this.#waiting.length >= QUEUE_MAX) throw storageUnavailable('the write queue is full')
-      this.#waiting.push({
+      this.#waiting.add({
         change,
+        customer: options.customer,
         endsWhenIdle: options.serializable ?? false,
         inContext: AsyncLocalStorage.snapshot(),
         resolve: resolve as (value: unknown) => void,
@@ -134,17 +141,22 @@ export class WriteQueue {
     try {
       await connection.begin()
     } catch (error) {
-      for (const job of this.#waiting.splice(0)) job.reject(error)
+      for (const job of this.#waiting.clear()) job.reject(error)
       return
     }
     const open: WriteJob[] = []
     const hasSavepoints = this.#needsSavepoints
     this.#needsSavepoints = false
+    const nextJob = this.#waiting.begin()
+    const beganMs = this.#clock.elapsedMs()
     try {
-      while (open.length < BATCH_MAX) {
-        const job = this.#waiting.shift()
+      // A long transaction is the last one of its batch: others do not wait for more than it.
+      while (open.length < BATCH_MAX && this.#clock.elapsedMs() - beganMs < LONG_MS) {
+        const job = nextJob()
         if (!job) break
+        const startMs = this.#clock.elapsedMs()
         const isApplied = await this.#run(job, hasSavepoints)
+        this.#waiting.note(job, this.#clock.elapsedMs() - startMs)
         if (!connection.inTransaction)
           throw storageUnavailable('SQLite rolled the transaction back')
         if (isApplied) open.push(job)
@@ -191,7 +203,7 @@ export class WriteQueue {
    */
   #retry(others: WriteJob[]): void {
     this.#connection.rollback()
-    this.#waiting.unshift(...others)
+    this.#waiting.restore(others)
     this.#needsSavepoints = true
   }
 
@@ -234,6 +246,6 @@ export class WriteQueue {
   #stop(error: unknown): void {
     this.#fatalError = error
     this.#log.fatal({ err: error }, 'the database log could not be synced; no more writes')
-    for (const job of this.#waiting.splice(0)) job.reject(storageUnavailable(error))
+    for (const job of this.#waiting.clear()) job.reject(storageUnavailable(error))
   }
 }

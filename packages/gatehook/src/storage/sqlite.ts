@@ -9,6 +9,7 @@ import { type Clock, wallClock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Database, Reader, Row, Statement, Tx, Value } from './database.ts'
 import { createDelayedSync } from './delayed-sync.ts'
+import { createLoopPauses, type LoopPauses } from './loop-pauses.ts'
 import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
 import { isBusy, translateSqliteError, type UniqueIndex } from './sqlite-errors.ts'
 import { closeFile, openFile } from './sqlite-file.ts'
@@ -49,23 +50,25 @@ class SqliteTx implements Tx {
   readonly #connection: Connection
   readonly #transaction: Transaction
   readonly #uniques: (table: string) => UniqueIndex[]
+  readonly #pauses: LoopPauses
 
-  constructor(connection: Connection, transaction: Transaction) {
+  constructor(connection: Connection, transaction: Transaction, pauses: LoopPauses) {
     this.#connection = connection
     this.#transaction = transaction
+    this.#pauses = pauses
     this.#uniques = (table) => uniqueIndexes(connection, table)
   }
 
   async all<R extends Row>(statement: Statement): Promise<R[]> {
-    return this.#perform(() => this.#connection.all(statement) as R[], statement)
+    return this.#performSoon(() => this.#connection.all(statement) as R[], statement)
   }
 
   async get<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return this.#perform(() => this.#connection.get(statement) as R | undefined, statement)
+    return this.#performSoon(() => this.#connection.get(statement) as R | undefined, statement)
   }
 
   async arrays(statement: Statement): Promise<Value[][]> {
-    return this.#perform(() => this.#connection.arrays(statement), statement)
+    return this.#performSoon(() => this.#connection.arrays(statement), statement)
   }
 
   /** Needs no lock: this connection is the only writer. */
@@ -78,7 +81,7 @@ class SqliteTx implements Tx {
   }
 
   async run(statement: Statement): Promise<number> {
-    return this.#perform(() => this.#connection.run(statement))
+    return this.#performSoon(() => this.#connection.run(statement))
   }
 
   runLater(statement: Statement): void {
@@ -86,7 +89,7 @@ class SqliteTx implements Tx {
   }
 
   async insert(statement: Statement): Promise<number> {
-    return this.#perform(() => this.#connection.insert(statement))
+    return this.#performSoon(() => this.#connection.insert(statement))
   }
 
   afterCommit(action: () => void): void {
@@ -107,6 +110,12 @@ class SqliteTx implements Tx {
   async ddl(sql: string): Promise<void> {
     this.#transaction.hasWritten = true // statements before a failed one have taken effect
     this.#perform(() => this.#connection.exec(sql))
+  }
+
+  /** Performs a statement, after a pause if one is due. */
+  #performSoon<T>(body: () => T, query?: Statement): T | Promise<T> {
+    const pause = this.#pauses.pauseIfDue()
+    return pause ? pause.then(() => this.#perform(body, query)) : this.#perform(body, query)
   }
 
   /** `query`: a statement that returns rows; with `RETURNING` it also writes. */
@@ -187,8 +196,12 @@ function createWriterConnection(
   const commit = connection.command('COMMIT')
   const release = connection.command('RELEASE job')
   const rollbackTo = connection.command('ROLLBACK TO job')
+  const pauses = createLoopPauses(clock)
   return {
-    begin: () => retryWhileBusy(clock, begin),
+    begin() {
+      pauses.begin()
+      return retryWhileBusy(clock, begin)
+    },
     commit() {
       sharedRead.end() // reads then see the commit, and the log can restart from its beginning
       return retryWhileBusy(clock, commit)
@@ -204,7 +217,7 @@ function createWriterConnection(
       return connection.inTransaction
     },
     perform: (transaction, change) =>
-      guard.run(transaction, () => change(new SqliteTx(connection, transaction))),
+      guard.run(transaction, () => change(new SqliteTx(connection, transaction, pauses))),
     sync,
   }
 }
@@ -223,7 +236,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const sync = delayedSync?.schedule ?? (() => syncLog(wal))
   const sharedRead = createSharedRead(reader)
   const connection = createWriterConnection(writer, guard, clock, sharedRead, sync)
-  const queue = new WriteQueue(connection, deps.log)
+  const queue = new WriteQueue(connection, deps.log, clock)
   const snapshots = createSnapshots(snapshotReader, guard, clock)
   const longReads = createLongReads(resolve(path), guard)
   let closing: Promise<void> | undefined

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
@@ -26,7 +27,14 @@ const declare = (name, batch) => resource(name, {
 export const api = service({
   name: 'parts',
   versions: { v1: { released: '2026-01-01' } },
-  resources: [declare('parts', true), declare('items', false)],
+  resources: [declare('parts', true), declare('items', false), resource('texts', {
+    fields: { id: f.id(), body: f.string().max(20_000) },
+    list: { filter: [], sort: [] },
+    access: { read: 'texts:read', create: 'texts:write', update: false, delete: false },
+    events: ['text.created'],
+    search: ['body'],
+    batch: true,
+  })],
 })
 `
 
@@ -102,6 +110,26 @@ for (const { name: kind } of databases) {
     }
   })
 }
+
+test('a batch that is too large is sent as the batches that fit', async (t) => {
+  const { place, write } = await project(t, 'sqlite')
+  const rows = Array.from({ length: 45 }, (_, row) =>
+    JSON.stringify({ body: Array.from({ length: 1_000 }, (_, n) => `${row}w${n}`).join(' ') }),
+  )
+  write('rows.ndjson', rows.join('\n'))
+  const result = await gatehook(place, 'import', 'texts', 'rows.ndjson', '--json')
+  assert.equal(result.exit, 0, result.stderr)
+  assert.equal(JSON.parse(result.stdout).created, 45)
+  const file = place.env.GATEHOOK_DATABASE_URL.replace('sqlite:', '')
+  const db = new DatabaseSync(file, { readOnly: true })
+  t.after(() => db.close())
+  const sizes = db.prepare(`SELECT count(*) AS rows FROM gh_events
+    WHERE type = 'text.created' GROUP BY request_id ORDER BY min(id)`)
+  assert.deepEqual(
+    sizes.all().map(({ rows }) => rows),
+    [20, 20, 4, 1], // the import sends 44 rows, whose text has 300,000 characters, then one
+  )
+})
 
 test('CSV has names in its first line; cells have the kinds of their fields', async (t) => {
   const { place, write } = await project(t, 'sqlite')

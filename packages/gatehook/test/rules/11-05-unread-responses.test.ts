@@ -207,7 +207,7 @@ test('small responses add up to the same bound', async (t) => {
 test('a response over the bound is not sent', async (t) => {
   const { read } = await stage(t, { responseBytes: BIG_BYTES - 1 })
   const { status, body } = await read('GET /big', '192.0.2.1')
-  assert.deepEqual([status, JSON.parse(body).error], [500, 'internal_error'])
+  assert.deepEqual([status, JSON.parse(body).error], [400, 'page_too_large'])
 })
 
 test('pipelined responses arrive in order', async (t) => {
