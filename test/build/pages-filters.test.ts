@@ -96,3 +96,11 @@ test('lists have the texts of spec/vectors/value-lists.json', async () => {
   const vectors = JSON.parse(readFileSync('spec/vectors/value-lists.json', 'utf8'))
   for (const { values, text } of vectors.lists) assert.equal(valueListText(values), text)
 })
+
+const csv = '../../packages/pages/src/console/csv-cell.ts'
+
+test('cells have the texts of spec/vectors/csv-cells.json', async () => {
+  const { csvCell } = await import(csv)
+  const { texts } = JSON.parse(readFileSync('spec/vectors/csv-cells.json', 'utf8'))
+  for (const { text, cell } of texts) assert.equal(csvCell(text), cell)
+})

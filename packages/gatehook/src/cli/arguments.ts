@@ -3,7 +3,7 @@
  * for text that is not valid. Pure.
  */
 import { findClosest } from '../config/closest.ts'
-import { isoTime } from '../kernel/time.ts'
+import { isInstantMs, isoTime } from '../kernel/time.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { UsageError } from './errors.ts'
 
@@ -61,7 +61,10 @@ export async function instantOf(
 ): Promise<string | undefined> {
   if (text === undefined) return undefined
   const spanS = parseDuration(String(text))
-  return spanS === undefined ? String(text) : isoTime((await now()) + spanS * 1000)
+  if (spanS === undefined) return String(text)
+  const instantMs = (await now()) + spanS * 1000
+  if (isInstantMs(instantMs)) return isoTime(instantMs)
+  throw new UsageError(`The span ${text} ends after the year 9999.`)
 }
 
 export const filterOptions: NonNullable<CommandSpec['options']> = [

@@ -1,8 +1,10 @@
 /** Reads the rows of a file, NDJSON or CSV, as bodies that create them. Contains no requests. */
 import type { FieldSpec } from '../fields/fields.ts'
 import { parseJsonBody } from '../http/json-body.ts'
+import { parseNumber } from '../http/json-number.ts'
 import { Failure } from '../kernel/failure.ts'
-import { type CsvCell, CsvError, readCsv, unescapeFormula } from '../lists/csv-reader.ts'
+import type { MistakeCode } from '../kernel/mistakes.ts'
+import { type CsvCell, CsvError, readCsv, unescapeFormulas } from '../lists/csv-reader.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
 
 /** A row of a file, or why its line has none. */
@@ -49,21 +51,31 @@ async function* readObjects(
     }
     if (typeof row !== 'object' || row === null || Array.isArray(row)) {
       yield { line, problem: 'is not an object' }
-    } else if (hasDuplicateMember(text)) {
-      yield { line, problem: 'has two members of one name' }
-    } else if (!('_cursor' in row)) {
+      continue
+    }
+    const problem = findHiddenMistake(text)
+    if (problem !== undefined) yield { line, problem }
+    else if (!('_cursor' in row)) {
       yield { line, body: writableMembers(definition, row as Record<string, unknown>) }
     }
   }
 }
 
-/** `JSON.parse` returns the last of several members of one name; a request with them is 400. */
-function hasDuplicateMember(text: string): boolean {
+/** Mistakes that `JSON.parse` hides: it would import another value than the file has. */
+const HIDDEN: Readonly<Partial<Record<MistakeCode, string>>> = {
+  duplicate_member: 'has two members of one name',
+  number_too_large: 'has a number that would lose digits',
+  number_too_precise: 'has a fraction that would be rounded to a whole number',
+}
+
+/** Returns the hidden mistake of a valid JSON text; a request with it is 400. */
+function findHiddenMistake(text: string): string | undefined {
   try {
     parseJsonBody(Buffer.from(text))
-    return false
+    return undefined
   } catch (error) {
-    return error instanceof Failure && error.errors?.[0]?.code === 'duplicate_member'
+    if (!(error instanceof Failure)) throw error
+    return HIDDEN[error.errors?.[0]?.code as MistakeCode]
   }
 }
 
@@ -91,12 +103,10 @@ async function* readTable(
       } else if (cells.length !== names.length) {
         yield { line, problem: `has ${cells.length} cells, and the first line ${names.length}` }
       } else {
-        const row: Record<string, unknown> = {}
-        for (const [at, name] of names.entries()) {
-          const value = cellValue(definition.fields[name], cells[at]!)
-          if (value !== undefined) row[name] = value
-        }
-        yield { line, body: writableMembers(definition, row) }
+        const row = names.map((name, at) => [name, cellValue(definition.fields[name], cells[at]!)])
+        const wrong = row.find(([, value]) => value instanceof CellProblem)
+        if (wrong) yield { line, problem: `${wrong[0]} ${(wrong[1] as CellProblem).words}` }
+        else yield { line, body: writableMembers(definition, Object.fromEntries(row)) }
       }
     }
   } catch (error) {
@@ -105,20 +115,34 @@ async function* readTable(
   }
 }
 
+/** Why a cell has no value. */
+class CellProblem {
+  readonly words: string
+
+  constructor(words: string) {
+    this.words = words
+  }
+}
+
 /**
  * Returns the JSON value of a cell; undefined for none. A text that its kind does not allow stays
- * text, which the API then rejects with a pointer.
+ * text, which the API then rejects with a pointer; `f.json()` allows every text.
  */
 function cellValue(spec: FieldSpec | undefined, { text, isQuoted }: CsvCell): unknown {
   if (text === '' && !isQuoted) return spec?.nullable ? null : undefined
   const kind = spec?.idPrefix === undefined ? (spec?.kind ?? 'string') : 'string'
   if (kind === 'bool') return text === 'true' || (text === 'false' ? false : text)
-  if (NUMBER_KINDS.has(kind))
-    return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? Number(text) : text
-  if (!JSON_KINDS.has(kind)) return unescapeFormula(text)
+  if (NUMBER_KINDS.has(kind)) return numberOf(text) ?? text
+  if (!JSON_KINDS.has(kind)) return unescapeFormulas(text)
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    const problem = findHiddenMistake(text)
+    return problem === undefined ? value : new CellProblem(problem)
   } catch {
-    return text
+    return kind === 'json' ? new CellProblem('is not JSON; a text has double quotes') : text
   }
 }
+
+/** Returns the number of a cell. Spreadsheets also write zeros before it. */
+const numberOf = (text: string): number | undefined =>
+  parseNumber(text.replace(/^(-?)0+(?=\d)/, '$1'))

@@ -1,5 +1,5 @@
 /** `gatehook versions …`: the calendar of API versions and their callers (§8, §13). */
-import { isoTime } from '../kernel/time.ts'
+import { isoTime, parseTime } from '../kernel/time.ts'
 import type { VersionCallerRow } from '../monitoring/version-operations.ts'
 import type { VersionRepresentation } from '../versions/calendar-update.ts'
 import { changelogMarkdown, changelogOf } from '../versions/changelog.ts'
@@ -114,7 +114,7 @@ const brownout = announcement({
     if (begin === undefined || spanS === undefined) {
       throw new UsageError('Say when and how long: --start 2027-05-01T10:00Z --for 1h')
     }
-    const end = isoTime((Date.parse(begin) || 0) + spanS * 1000)
+    const end = isoTime((parseTime(begin) ?? 0) + spanS * 1000)
     return { brownouts: [...brownouts, { start: begin, end }] }
   },
   describe: ({ version, brownouts }) =>

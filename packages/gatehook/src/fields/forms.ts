@@ -3,7 +3,7 @@
  * tables. Most kinds have one form for all three. Null is null in each. Pure.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { isoTime, parseTime } from '../kernel/time.ts'
+import { isInstantMs, isoTime, parseTime } from '../kernel/time.ts'
 import { formatDecimal, parseDecimal } from './decimal.ts'
 import { formatDuration, parseDuration } from './duration.ts'
 import { isPlainObject } from './merge-patch.ts'
@@ -30,7 +30,7 @@ const forms: Readonly<Partial<Record<MemberSpec['kind'], (spec: MemberSpec) => V
   bool: () => ({ cell: { to: (value) => (value ? 1 : 0), from: (cell) => cell === 1 } }),
   time: () => ({
     json: {
-      to: (value) => (typeof value === 'number' ? isoTime(value) : value),
+      to: (value) => (isInstantMs(value) ? isoTime(value as number) : value),
       from: (json) => parseTime(json as string),
     },
   }),

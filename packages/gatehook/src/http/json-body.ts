@@ -4,6 +4,7 @@
  */
 import { Failure } from '../kernel/failure.ts'
 import type { MistakeCode } from '../kernel/mistakes.ts'
+import { findNumberMistake } from './json-number.ts'
 
 export const MAX_DEPTH = 32
 
@@ -41,8 +42,6 @@ interface ScanFrame {
   /** The name of the current member, or the index of the current element. */
   at: string | number
 }
-
-const DECIMAL = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
 const QUOTE = 34
 const COMMA = 44
@@ -126,7 +125,7 @@ function enterMember(frame: ScanFrame, name: string, frames: readonly ScanFrame[
 }
 
 /**
- * Checks a number. Integers below 16 digits are safe; only longer and scaled numbers are computed.
+ * Checks a number. Integers below 16 digits are safe; only longer and scaled numbers are parsed.
  */
 function endOfNumber(text: string, start: number, frames: readonly ScanFrame[]): number {
   let end = start + 1
@@ -139,31 +138,9 @@ function endOfNumber(text: string, start: number, frames: readonly ScanFrame[]):
     integer = false
   }
   if (integer && end - start < 16) return end - 1
-  const literal = text.slice(start, end)
-  const number = Number(literal)
-  if (!Number.isFinite(number)) {
-    throw rejection('number_too_large', 'a number is too large', frames)
-  }
-  if (!integer && Number.isInteger(number) && hasFraction(literal)) {
-    throw rejection('number_too_precise', 'a fraction would be rounded to a whole number', frames)
-  }
-  if (integer && !Number.isSafeInteger(number)) {
-    throw rejection(
-      'number_too_large',
-      'an integer lies beyond 2^53-1 and would lose digits',
-      frames,
-    )
-  }
+  const mistake = findNumberMistake(text.slice(start, end))
+  if (mistake) throw rejection(...mistake, frames)
   return end - 1
-}
-
-/** Returns whether the value has a fraction, after its exponent is applied. */
-function hasFraction(literal: string): boolean {
-  const [, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(literal)!
-  const digits = whole + fraction
-  let significant = digits.length // /0+$/ would be quadratic in inner zeros
-  while (significant > 0 && digits[significant - 1] === '0') significant--
-  return significant > Math.max(0, whole.length + Number(exponent))
 }
 
 function rejection(code: MistakeCode, reason: string, frames: readonly ScanFrame[]): Failure {

@@ -2,19 +2,20 @@
 import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Call } from './call.ts'
+import { parseNumber } from './json-number.ts'
 import { parameterFailure, versionParameters } from './query.ts'
 
 /** The syntax of §7.3: no `1e2`, no `0x10`, no leading zeros. */
-const NUMBERS: Readonly<Partial<Record<MemberSpec['kind'], RegExp>>> = {
+const INTEGERS: Readonly<Partial<Record<MemberSpec['kind'], RegExp>>> = {
   id: /^(0|[1-9]\d*)$/,
   ref: /^(0|[1-9]\d*)$/,
   int: /^-?(0|[1-9]\d*)$/,
-  number: /^-?(0|[1-9]\d*)(\.\d+)?$/,
 }
 
 /** Converts a parameter to the kind of its member. Other text stays text, which is then invalid. */
 function parseText(kind: MemberSpec['kind'], text: string): unknown {
-  if (NUMBERS[kind]?.test(text)) return Number(text)
+  if (INTEGERS[kind]?.test(text)) return Number(text)
+  if (kind === 'number') return parseNumber(text) ?? text
   if (kind === 'bool' && (text === 'true' || text === 'false')) return text === 'true'
   return text
 }

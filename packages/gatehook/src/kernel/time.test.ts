@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isoTime, parseTime } from './time.ts'
+import fc from 'fast-check'
+import { hasMoreThanMillis, isoTime, parseTime } from './time.ts'
 
 test('dates and instants parse, except for days that do not exist', () => {
   assert.equal(parseTime('2026-12-01'), Date.UTC(2026, 11, 1))
@@ -26,5 +27,37 @@ test('a formatted instant parses to the same instant', () => {
   for (const ms of [0, 1, 86_399_999, 86_400_000, Date.UTC(2027, 1, 28, 23, 59, 59, 999)]) {
     assert.equal(isoTime(ms), new Date(ms).toISOString())
     assert.equal(parseTime(isoTime(ms)), ms)
+  }
+})
+
+test('years have four digits: a text is read exactly if its instant is written so', () => {
+  const text = fc
+    .tuple(
+      fc.constantFrom('0000-01-01', '0000-01-02', '9999-12-30', '9999-12-31', '2026-06-01'),
+      fc.constantFrom('00:00:00', '11:59:59', '23:59:59.999'),
+      fc.constantFrom('Z', '+00:01', '-00:01', '+14:00', '-23:59', '+23:59'),
+    )
+    .map(([day, time, zone]) => `${day}T${time}${zone}`)
+  const property = fc.property(text, (value) => {
+    const date = new Date(value)
+    const isWritable = /^\d{4}-/.test(date.toISOString())
+    assert.equal(parseTime(value), isWritable ? date.getTime() : undefined, value)
+    assert.match(isoTime(date.getTime()), /^\d{4}-\d{2}-\d{2}T/)
+  })
+  fc.assert(property, { numRuns: 500 })
+  assert.equal(isoTime(8.64e15), '9999-12-31T23:59:59.999Z')
+  assert.equal(isoTime(-8.64e15), '0000-01-01T00:00:00.000Z')
+})
+
+test('an instant has more than milliseconds if a later digit is not zero', () => {
+  for (const [digits, expected] of [
+    ['', false],
+    ['.5', false],
+    ['.999', false],
+    ['.999000', false],
+    ['.0001', true],
+    ['.500000001', true],
+  ] as const) {
+    assert.equal(hasMoreThanMillis(`2026-01-01T00:00:00${digits}Z`), expected, digits)
   }
 })

@@ -1,4 +1,11 @@
-/** Instants on the wire: ISO 8601 with three decimals and `Z` (§6.5). Pure. */
+/**
+ * Instants on the wire: ISO 8601 with three decimals and `Z` (§6.5), in the years 0 to 9999. Years
+ * have four digits in RFC 3339 §5.6. Pure.
+ */
+
+/** The first and the last instant that the wire has. */
+const FIRST_INSTANT_MS = -62_167_219_200_000
+export const LAST_INSTANT_MS = 253_402_300_799_999
 
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
@@ -13,11 +20,19 @@ const CACHED_DAYS = 64
 const cachedDays = new Float64Array(CACHED_DAYS).fill(Number.NaN)
 const cachedDates: string[] = new Array(CACHED_DAYS).fill('')
 
+/** Whether a value is an instant in milliseconds that the wire has. */
+export const isInstantMs = (value: unknown): boolean =>
+  Number.isInteger(value) &&
+  (value as number) >= FIRST_INSTANT_MS &&
+  (value as number) <= LAST_INSTANT_MS
+
 /**
  * Formats an instant, for example `2026-11-21T09:30:00.000Z`, from cached parts. Most rows of a
- * page share their day, and a `Date` for each row takes five times as long.
+ * page share their day, and a `Date` for each row takes five times as long. A computed instant
+ * outside the years 0 to 9999 becomes the first or the last one.
  */
-export function isoTime(epochMs: number): string {
+export function isoTime(instantMs: number): string {
+  const epochMs = Math.min(Math.max(instantMs, FIRST_INSTANT_MS), LAST_INSTANT_MS)
   const day = Math.floor(epochMs / DAY_MS)
   const at = Math.abs(day) % CACHED_DAYS
   if (cachedDays[at] !== day) {
@@ -40,7 +55,8 @@ const INSTANT = new RegExp(
 /**
  * Parses an RFC 3339 instant, or a date as midnight UTC.
  *
- * @returns Epoch milliseconds; undefined for any other text and for dates that do not exist.
+ * @returns Epoch milliseconds; undefined for any other text, for dates that do not exist, and for
+ *   instants that are outside the years 0 to 9999 in UTC.
  */
 export function parseTime(text: string): number | undefined {
   const match = INSTANT.exec(text)
@@ -54,5 +70,8 @@ export function parseTime(text: string): number | undefined {
     return undefined
   }
   const ms = match[8] === undefined ? midnight : Date.parse(text.toUpperCase())
-  return Number.isNaN(ms) ? undefined : ms
+  return isInstantMs(ms) ? ms : undefined
 }
+
+/** Whether a valid instant is later than the milliseconds that `parseTime` returns. */
+export const hasMoreThanMillis = (text: string): boolean => /\.\d{3}0*[1-9]/.test(text)

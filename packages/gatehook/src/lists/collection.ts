@@ -120,6 +120,8 @@ export interface View {
   item(row: readonly Value[], options: { fields?: ReadonlySet<string>; links?: boolean }): string
   /** Names that `fields=` can select. */
   readonly fields: readonly string[]
+  /** Names of fields that have any JSON value, `f.json()`. */
+  readonly anyJson?: ReadonlySet<string>
   /** Maps old names of filters and sorts to current ones (§8.8 `renamed`). */
   readonly renamed?: Readonly<Record<string, string>>
 }

@@ -75,8 +75,8 @@ export async function* readCsv(parts: AsyncIterable<string>): AsyncGenerator<Csv
   if (last) yield last
 }
 
-const ESCAPED_FORMULA = /^'+[=+\-@＝＋－＠\t\r\n]/
+const ESCAPED_FORMULA =
+  /^'(?=[ '"]*[=+\-@＝＋－＠\t\r\n])|(?<=[;\t\r\n])'(?=[ '"]*[=+\-@＝＋－＠])/g
 
-/** Returns the text of a cell without the apostrophe that an export adds (`csv.ts`). */
-export const unescapeFormula = (text: string): string =>
-  ESCAPED_FORMULA.test(text) ? text.slice(1) : text
+/** Returns the text of a cell without the apostrophes that an export adds (`csv.ts`). */
+export const unescapeFormulas = (text: string): string => text.replace(ESCAPED_FORMULA, '')

@@ -11,7 +11,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { MacKeys } from '../kernel/secret.ts'
 import type { Database, Value } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
-import { encodeCsvRow } from './csv.ts'
+import { csvRow, encodeCsvCell } from './csv.ts'
 import { bindingOfList, decodeCursor, encodeCursor } from './cursor.ts'
 import { EXPAND } from './expanded-page.ts'
 import { type ExportChunk, readExportChunks } from './export-rows.ts'
@@ -70,7 +70,7 @@ export function createExporter({ db, cursorKeys }: ExporterOptions): Exporter {
       return `${JSON.stringify({ _cursor: text })}\n`
     }
     async function* texts() {
-      if (type === 'text/csv') yield encodeCsvRow(namesOf(view, request))
+      if (type === 'text/csv') yield csvRow(namesOf(view, request))
       if (!first.done) yield first.value.text + cursorLine(first.value)
       for await (const chunk of chunks) yield chunk.text + cursorLine(chunk)
       yield cursorLine(undefined)
@@ -160,6 +160,6 @@ function rowEncoder(
   const names = namesOf(view, request)
   return (row) => {
     const values = JSON.parse(view.item(row, options)) as Record<string, unknown>
-    return encodeCsvRow(names.map((name) => values[name]))
+    return csvRow(names.map((name) => encodeCsvCell(values[name], view.anyJson?.has(name))))
   }
 }

@@ -7,9 +7,10 @@ import { parseDecimal } from '../fields/decimal.ts'
 import { parseDuration } from '../fields/duration.ts'
 import { foldName } from '../fields/folding.ts'
 import { isDate, isTimeOfDay, isUuid, normalizeTimeOfDay } from '../fields/reader.ts'
+import { parseNumber } from '../http/json-number.ts'
 import { parameterFailure } from '../http/query.ts'
 import { idWords, isPrefixedId } from '../kernel/row-id.ts'
-import { parseTime } from '../kernel/time.ts'
+import { hasMoreThanMillis, LAST_INSTANT_MS, parseTime } from '../kernel/time.ts'
 import type { Collection, ListColumn, View } from './collection.ts'
 import { readValueList } from './value-list.ts'
 
@@ -62,8 +63,27 @@ export function readFilter(
   if (operator === 'null') return readNullFilter(parameter, text, listColumn)
   const parts = operator === 'in' ? readValueList(parameter, text) : [text]
   const values = parts.map((part) => readValue(parameter, part, listColumn))
-  if (operator === 'in') return { column, operator, values: [...new Set(values)].sort() }
-  return { column, operator: operator as Operator, values }
+  const filter = { column, operator: operator as Operator, values }
+  const exact = listColumn.type === 'time' ? exactInstants(filter, parts, parameter) : filter
+  return operator === 'in' ? { ...exact, values: [...new Set(exact.values)].sort() } : exact
+}
+
+/** No row has this instant. */
+const NO_INSTANT = LAST_INSTANT_MS + 1
+
+/**
+ * Compares an instant between two milliseconds exactly: no row has it, and its bounds lie after the
+ * millisecond before it.
+ */
+function exactInstants(filter: Filter, texts: readonly string[], parameter: string): Filter {
+  if (!texts.some(hasMoreThanMillis)) return filter
+  const { operator, values } = filter
+  if (operator === 'gt' || operator === 'gte') return { ...filter, operator: 'gt', parameter }
+  if (operator === 'lt' || operator === 'lte') return { ...filter, operator: 'lte', parameter }
+  return {
+    ...filter,
+    values: values.map((value, at) => (hasMoreThanMillis(texts[at]!) ? NO_INSTANT : value)),
+  }
 }
 
 /** Returns the parameters that filter a column: `name`, `name[ne]`, … */
@@ -136,13 +156,13 @@ function readValue(parameter: string, text: string, column: ListColumn): string 
     parameterFailure('invalid_parameter', parameter, `must be ${expected}`)
   switch (column.type) {
     case 'int': {
-      const value = /^(0|-?[1-9][0-9]*)$/.test(text) ? Number(text) : Number.NaN
+      const value = parseNumber(text)
       if (!Number.isSafeInteger(value)) throw invalid('a whole number')
-      return value
+      return value!
     }
     case 'real': {
-      const value = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/.test(text) ? Number(text) : Number.NaN
-      if (!Number.isFinite(value)) throw invalid('a number')
+      const value = parseNumber(text)
+      if (value === undefined) throw invalid('a number')
       return value
     }
     case 'time': {

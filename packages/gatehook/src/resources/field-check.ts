@@ -6,6 +6,7 @@ import { isSameValue, toJson } from '../fields/forms.ts'
 import { judgePattern, PatternError, shortestMatch } from '../fields/pattern.ts'
 import { createObjectReader } from '../fields/reader.ts'
 import { prefixMistake } from '../kernel/row-id.ts'
+import { isInstantMs } from '../kernel/time.ts'
 import { isSqlWord } from './sql-words.ts'
 
 /** The maximum `.max()` of a text, in characters. */
@@ -233,13 +234,10 @@ const UNCHECKED: ReadonlySet<string> = new Set(
   'id ref string email url currency oneOf int number bool time'.split(' '),
 )
 
-const isInstant = (value: unknown): boolean =>
-  Number.isInteger(value) && !Number.isNaN(new Date(value as number).getTime())
-
 /** Validates the default, which has the form of a value that was read. */
 function checkDefault(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
   const { default: value, ...rest } = spec
-  if (spec.kind === 'time' && value != null && !isInstant(value)) {
+  if (spec.kind === 'time' && value != null && !isInstantMs(value)) {
     throw mistake('the default is an instant in milliseconds: Date.parse("2026-01-31")')
   }
   if (value === undefined || UNCHECKED.has(spec.kind)) return

@@ -1,6 +1,7 @@
 /** The input of a job: values of own code, JSON text in the table, values for the handler. */
 import type { FieldSpecs } from '../fields/schema.ts'
 import type { EnqueueJob } from '../jobs/queue.ts'
+import { isInstantMs } from '../kernel/time.ts'
 import type { EnqueueOwnJob } from './catalog-entry.ts'
 import type { JobDefinition } from './job.ts'
 import type { AnyRow } from './resource.ts'
@@ -40,8 +41,6 @@ export function createJobInput(name: string, specs: FieldSpecs): JobInputCodec {
 const violation = (source: string, mistake: string): Error =>
   new Error(`${source} violates the declaration: ${mistake}`)
 
-const LAST_MS = Date.UTC(9999, 11, 31)
-
 /** Returns the function that validates and enqueues the jobs of a service. */
 export function createOwnEnqueue(
   { jobs }: { readonly jobs: readonly JobDefinition[] },
@@ -57,7 +56,7 @@ export function createOwnEnqueue(
     if (!codec) throw new Error(`the service has no job ${name}: add .job(${name}, handle)`)
     if (!enqueue) throw new Error('bug: this catalog stores no jobs')
     const atMs = runAt === undefined ? undefined : Number(runAt)
-    if (atMs !== undefined && !(Number.isInteger(atMs) && atMs >= 0 && atMs <= LAST_MS)) {
+    if (atMs !== undefined && !(isInstantMs(atMs) && atMs >= 0)) {
       throw new Error(`tx.enqueue(${name}): runAt is an instant up to the year 9999`)
     }
     const job = { kind: 'job', name, scope, input: codec.encode(input), runAt: atMs } as const

@@ -124,6 +124,9 @@ function rowEncoder(specs: FieldSpecs, hidden: ReadonlySet<string>): (row: AnyRo
   }
 }
 
+const anyJsonOf = (specs: FieldSpecs): ReadonlySet<string> =>
+  new Set(Object.keys(specs).filter((name) => specs[name]!.kind === 'json'))
+
 /** Returns the JSON text of `_links`. */
 type LinkEncoder = (row: AnyRow) => string
 
@@ -134,7 +137,10 @@ function newestView(
 ): View {
   const columns = columnFields(definition.fields).map(([name, spec]) => listColumn(name, spec))
   const decode = rowDecoder(definition)
-  return cellView(columns, (row) => encodeLinks(decode(row)), hidden)
+  return {
+    ...cellView(columns, (row) => encodeLinks(decode(row)), hidden),
+    anyJson: anyJsonOf(definition.fields),
+  }
 }
 
 /**
@@ -171,6 +177,7 @@ function olderView(
       .join(',')
   return {
     fields: visible.map(([name]) => name),
+    anyJson: anyJsonOf(specs),
     renamed: Object.fromEntries(Object.entries(chain.renamed).filter(([old]) => !hidden.has(old))),
     item(row, options) {
       const old = chain.downInPlace(decode(row))

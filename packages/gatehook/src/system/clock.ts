@@ -18,7 +18,7 @@ import { sql } from '../storage/sql.ts'
 const SETTING = 'test_clock'
 const FOLLOW_INTERVAL_MS = 500
 const MAX_ADVANCE_S = 100 * 365 * 86_400
-/** The latest instant: years have four digits. */
+/** The latest instant: years have four digits, and a day later the clock still runs. */
 const LAST_MS = Date.UTC(9999, 11, 31)
 
 /** Each change increments `revision`, so that a late read never turns time back. */
@@ -135,7 +135,10 @@ function targetOf(body: ClockChange, now: number): number {
   }
   const target = body.now ?? now + (body.advance_s ?? 0) * 1000
   if (target < now) throw new Failure('clock_backwards', `It is ${isoTime(now)} already.`)
-  if (target > LAST_MS) throw mistake('/advance_s', 'must not pass the year 9999')
+  if (target > LAST_MS) {
+    const pointer = body.now === undefined ? '/advance_s' : '/now'
+    throw mistake(pointer, 'must not pass the year 9999')
+  }
   return target
 }
 

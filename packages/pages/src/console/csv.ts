@@ -1,6 +1,7 @@
 /** Saves the rows of a list as a CSV file (RFC 4180). */
 import { get, withQuery } from '../api.ts'
 import type { CursorPage } from '../list-page.ts'
+import { csvCell } from './csv-cell.ts'
 
 const PAGE_ROWS = 100
 
@@ -12,15 +13,6 @@ interface CsvOptions<T> {
   readonly maxPages: number
   /** The header and the text of each column. */
   readonly columns: Readonly<Record<string, (row: T) => string>>
-}
-
-/** A spreadsheet runs a cell that begins with one of these as a formula. */
-const FORMULA = /^[=+\-@\t\r]/
-
-/** Quotes a cell; a text that a spreadsheet would run begins with an apostrophe. */
-function csvCell(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 /** Loads up to `maxPages` pages and saves them. Returns the number of rows. */
