@@ -83,7 +83,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['4.5', 'Logout, sessions, consents.'],
       ['4.6', 'Signing keys are published, rotate, and are stored encrypted.'],
       ['4.7', 'Revocation reaches every node within 2 s without a look-up per request.'],
-      ['4.8', 'Sign-in names are unique in the installation; names have one folding everywhere.'],
+      ['4.8', 'Sign-in names: unique in the installation, or per customer and mode; one folding.'],
       ['4.9', 'A declared sign-up creates an account once its e-mail address is confirmed.'],
       ['4.10', 'A password is reset by mail; the response never tells whether an account exists.'],
     ],

@@ -62,6 +62,13 @@ test('docs/guides/bulk.md: its service returns the responses of the page', async
   await checkPage(t, 'docs/guides/bulk.md', folder, scopes)
 })
 
+test('docs/guides/names-per-customer.md: its service returns its responses', async (t) => {
+  const folder = join(emptyFolder(t), 'names')
+  await gatehook('init', folder, '--no-pack')
+  writeFiles(folder, read('docs/guides/names-per-customer.md'))
+  await checkPage(t, 'docs/guides/names-per-customer.md', folder, ['members:read'])
+})
+
 test('docs/guides/deleted-rows.md: its service returns the responses of the page', async (t) => {
   const folder = join(emptyFolder(t), 'deleted')
   await gatehook('init', folder, '--no-pack')

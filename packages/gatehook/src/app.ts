@@ -363,7 +363,7 @@ function composeServer(
 function composePipeline(
   { config, poll, publicUrl }: Foundation,
   { service, keys }: PreparedDatabase,
-  { verifiers, cheapVerifiers, sessions, identify, quota, versioning }: Modules,
+  { verifiers, cheapVerifiers, people, sessions, identify, quota, versioning }: Modules,
   { observe, shed }: { readonly observe: After; readonly shed: Step },
 ): Pipeline {
   const cors = createCors(config.corsOrigins === '*' ? '*' : config.corsOrigins.join(','))
@@ -389,7 +389,7 @@ function composePipeline(
     versionUsage: versioning.steps.count,
     conditional: addEntityTag,
     warnings: addWarnings,
-    addCacheHeaders,
+    addCacheHeaders: addCacheHeaders(people.placeHeaders),
     urlCredential,
     corsHeaders: cors.addHeaders,
     addStrictTransport,

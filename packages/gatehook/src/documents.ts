@@ -87,7 +87,7 @@ function engineOperations({ service, versions }: ServiceInVersions): readonly Op
     clientOperations(admin),
     ...(person ? personGroups(admin, person) : []),
     linkOperations(admin),
-    sessionOperations,
+    sessionOperations(person?.signsIn?.names ?? 'installation'),
     portalKeyOperations(admin),
     portalDataOperations,
     operatorOperations,
@@ -117,11 +117,11 @@ function personGroups(
   admin: Parameters<typeof personOperations>[0],
   { fields, signsIn }: ResourceDefinition,
 ): readonly Readonly<Record<string, OperationData>>[] {
-  const { username, signUp, passwordReset } = signsIn!
+  const { username, names, signUp, passwordReset } = signsIn!
   return [
-    signInOperations,
-    passwordReset ? passwordMailOperations : {},
-    signUp ? signUpOperations(fields, new Set([username, ...signUp.fields])) : {},
+    signInOperations(names),
+    passwordReset ? passwordMailOperations(names) : {},
+    signUp ? signUpOperations(fields, new Set([username, ...signUp.fields]), names) : {},
     personOperations(admin, fields),
     personSessionOperations,
   ]

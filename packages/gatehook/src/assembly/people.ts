@@ -106,6 +106,7 @@ export function assemblePeople(
     perform,
     people,
     devices,
+    names: directory?.names ?? 'installation',
     publicUrl,
     isFramed: config.portalFrameAncestors.length > 0,
     seesAllRows: (person) => entries.every(({ holdsAll }) => holdsAll(person)),

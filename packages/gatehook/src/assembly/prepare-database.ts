@@ -7,6 +7,9 @@ import { type AuditTrail, openAuditTrail } from '../audit/trail.ts'
 import type { Endpoint } from '../http/call.ts'
 import { SettableClock } from '../kernel/clock.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
+import { moveNames } from '../people/store.ts'
+import { signInResource } from '../resources/directory.ts'
+import { DeclarationError } from '../resources/field-check.ts'
 import { createIndexBuilder, type IndexBuilder } from '../resources/index-builds.ts'
 import { migrateService } from '../resources/migrate.ts'
 import { createRepairWork, type RepairWork } from '../resources/repair-work.ts'
@@ -68,6 +71,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   if (applied.length > 0) onProgress(describeMigrations(applied))
   await settleSecrets({ db, config, vault, random })
   const changes = await migrateService(db, service, onProgress, { defersIndexes: true })
+  await moveSignInNames(db, service)
   const missing = [...(await listMissingEngineIndexes(db)), ...changes.missing]
   const unused = [...(await listUnusedEngineIndexes(db)), ...changes.unused]
   const indexes = createIndexBuilder({ db, log, changes: { missing, unused } })
@@ -123,6 +127,19 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     repairs,
     withReads: (endpoint) => repairs.beforeReads(foundation.readAfter(endpoint)),
   }
+}
+
+/** Applies `names` of `.signsIn()` to the accounts of an earlier declaration (§4.8). */
+async function moveSignInNames(db: Database, { resources }: ServiceDefinition): Promise<void> {
+  const definition = signInResource(resources)
+  if (!definition) return
+  const { names } = definition.signsIn!
+  if (await moveNames(db, names)) return
+  throw new DeclarationError(
+    `.signsIn() of ${definition.name}: two customers or modes have an account of the same name, ` +
+      'so that names cannot be unique in the installation. Rename or delete one, or declare ' +
+      "names: 'customer'.",
+  )
 }
 
 const defaultScope = async (db: Database, mode: Mode): Promise<Scope> =>

@@ -1,4 +1,5 @@
 /** `gatehook users …`: the people who sign in (§13). */
+import { customerId } from '../access/administration.ts'
 import type { FieldKind } from '../fields/spec.ts'
 import type { AccountJson } from '../people/collection.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
@@ -18,28 +19,45 @@ function signInResource({ service }: Api): ResourceDefinition {
   throw new CommandError('No resource of this service signs in: none declares .signsIn().')
 }
 
-/** Reads `--mode`; undefined for both modes. */
-function modeOf({ options: { mode } }: Input): string | undefined {
-  if (mode === undefined || mode === 'live' || mode === 'test') return mode
-  throw invalidMode(mode)
+/** The filters of `/admin/users` by customer and mode. */
+interface PlaceFilter {
+  readonly customer?: string
+  readonly mode?: string
 }
+
+/** Reads `--customer` and `--mode`. */
+function placeOf({ options: { customer, mode } }: Input): PlaceFilter {
+  if (mode !== undefined && mode !== 'live' && mode !== 'test') throw invalidMode(mode)
+  return {
+    ...(customer !== undefined && { customer: customerId(String(customer)) }),
+    ...(mode !== undefined && { mode }),
+  }
+}
+
+const listPath = (filter: Readonly<Record<string, string>>): string =>
+  `/admin/users?${new URLSearchParams(filter)}`
 
 /**
  * Returns the id of the person with an id or a sign-in name. Throws `CommandError` for an unknown
- * name, and for a person of the other mode.
+ * name, for one that several people have, and for a person of the other mode.
  */
-async function personId(api: Api, text: string, mode: string | undefined): Promise<number> {
+async function personId(api: Api, text: string, place: PlaceFilter): Promise<number> {
   signInResource(api)
   const isId = /^[1-9]\d{0,15}$/.test(text)
-  if (isId && mode === undefined) return Number(text)
-  const filter = isId ? { id: text } : { username: text }
-  const [account] = await api.list(`/admin/users?${new URLSearchParams(filter)}`, 1)
-  if (!account) {
-    const advice = isId ? '' : ' Name a row without a password by its id.'
-    throw new CommandError(`No person signs in as ${text}.${advice}`)
+  if (isId && Object.keys(place).length === 0) return Number(text)
+  const { mode, ...anyMode } = { ...place, ...(isId ? { id: text } : { username: text }) }
+  const accounts = await api.list(listPath({ ...anyMode, ...(mode && { mode }) }), 2)
+  if (accounts.length > 1) {
+    throw new CommandError(
+      `${text} signs in for more than one customer or mode. Add --customer and --mode, or name ` +
+        'the person by its id: gatehook users list',
+    )
   }
-  if (mode === undefined || account.mode === mode) return account.id
-  throw new CommandError(`${text} signs in to ${account.mode} data, not to ${mode}.`)
+  if (accounts[0]) return accounts[0].id
+  const [other] = mode === undefined ? [] : await api.list(listPath(anyMode), 1)
+  if (other) throw new CommandError(`${text} signs in to ${other.mode} data, not to ${mode}.`)
+  const advice = isId ? '' : ' Name a row without a password by its id.'
+  throw new CommandError(`No person signs in as ${text}.${advice}`)
 }
 
 /** The kinds of fields whose JSON is not a string. */
@@ -87,7 +105,10 @@ function accessChange({ options: { role, scopes } }: Input): Record<string, unkn
 
 const pathOf = (id: number, suffix = '') => `/admin/users/${id}${suffix}`
 
-const modeOption = ['--mode <MODE>', 'only of live or test (default: either)'] as const
+const placeOptions = [
+  ['--customer <ID>', 'only of this customer (default: any)'],
+  ['--mode <MODE>', 'only of live or test (default: either)'],
+] as const
 const roleOption = ['--role <ROLE>', 'the role in their tokens'] as const
 const scopesOption = [
   '--scopes <SCOPES...>',
@@ -102,10 +123,10 @@ const change = (
 ) =>
   administration.action({
     ...description,
-    options: [modeOption, ...options],
-    parse: (input) => ({ mode: modeOf(input), body: changeOf(input) }),
-    act: async (api, { args: [person = ''] }, { mode, body }) =>
-      api.request('PATCH', pathOf(await personId(api, person, mode)), body),
+    options: [...placeOptions, ...options],
+    parse: (input) => ({ place: placeOf(input), body: changeOf(input) }),
+    act: async (api, { args: [person = ''] }, { place, body }) =>
+      api.request('PATCH', pathOf(await personId(api, person, place)), body),
     describe: ({ id }) => `${verb} ${bold(String(id))}.`,
   })
 
@@ -116,12 +137,12 @@ export const people: CommandFamily = {
     administration.list({
       name: 'list',
       summary: 'people who can sign in',
-      options: [modeOption],
+      options: placeOptions,
       examples: [['gatehook users list --json', 'for programs']],
-      parse: modeOf,
-      rows(api, _input, mode): Promise<AccountJson[]> {
+      parse: placeOf,
+      rows(api, _input, place): Promise<AccountJson[]> {
         signInResource(api)
-        return api.list(`/admin/users?sort=id${mode === undefined ? '' : `&mode=${mode}`}`)
+        return api.list(listPath({ sort: 'id', ...place }))
       },
       empty: 'No person can sign in yet. Create one: gatehook users create --help',
       columns: [
@@ -169,11 +190,11 @@ export const people: CommandFamily = {
     administration.action({
       name: 'password <PERSON>',
       summary: `a new password by id or sign-in name, which ends sessions; ${PASSWORD_SOURCE}`,
-      options: [modeOption],
+      options: placeOptions,
       examples: [['gatehook users password ada@example.com', 'signed out within 2 seconds']],
-      parse: modeOf,
-      async act(api, { args: [person = ''] }, mode) {
-        const id = await personId(api, person, mode)
+      parse: placeOf,
+      async act(api, { args: [person = ''] }, place) {
+        const id = await personId(api, person, place)
         const password = await readPassword(person)
         await api.request('PUT', pathOf(id, '/password'), { password })
         return { id }
@@ -200,11 +221,11 @@ export const people: CommandFamily = {
     administration.list({
       name: 'sessions <PERSON>',
       summary: 'sessions of a person, by id or sign-in name',
-      options: [modeOption],
+      options: placeOptions,
       examples: [['gatehook users sessions ada@example.com --json', 'for programs']],
-      parse: modeOf,
-      rows: async (api, { args: [person = ''] }, mode): Promise<SessionJson[]> =>
-        api.list(pathOf(await personId(api, person, mode), '/sessions')),
+      parse: placeOf,
+      rows: async (api, { args: [person = ''] }, place): Promise<SessionJson[]> =>
+        api.list(pathOf(await personId(api, person, place), '/sessions')),
       empty: 'The person has no session.',
       columns: [
         'id',
@@ -217,14 +238,14 @@ export const people: CommandFamily = {
     administration.action({
       name: 'end-sessions <PERSON> [ID]',
       summary: 'ends every session of a person, or the one with an id',
-      options: [modeOption],
+      options: placeOptions,
       examples: [
         ['gatehook users end-sessions ada@example.com', 'signed out within 2 seconds'],
         ['gatehook users end-sessions 7 ses_01k9', 'an id of the list'],
       ],
-      parse: modeOf,
-      async act(api, { args: [person = '', session] }, mode) {
-        const id = await personId(api, person, mode)
+      parse: placeOf,
+      async act(api, { args: [person = '', session] }, place) {
+        const id = await personId(api, person, place)
         const suffix = session === undefined ? '' : `/${encodeURIComponent(session)}`
         await api.request('DELETE', pathOf(id, `/sessions${suffix}`))
         return { id, session: session ?? null }

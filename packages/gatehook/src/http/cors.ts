@@ -8,7 +8,8 @@ import { trimValue } from './header.ts'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, X-API-Key, X-API-Version, API-Version, X-Request-Id, ' +
-  'Idempotency-Key, If-Match, If-None-Match, Prefer, Gatehook-Read-After'
+  'Idempotency-Key, If-Match, If-None-Match, Prefer, Gatehook-Read-After, Gatehook-Customer, ' +
+  'Gatehook-Mode'
 const EXPOSED_HEADERS =
   'Link, X-Total-Count, X-Page, X-Per-Page, X-Request-Id, X-API-Version, Deprecation, Sunset, ' +
   'RateLimit, RateLimit-Policy, Retry-After, ETag, Location, Idempotent-Replayed, ' +

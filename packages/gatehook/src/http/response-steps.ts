@@ -30,19 +30,23 @@ const VARY_COOKIE = `${VARY}, Cookie`
 /**
  * Makes responses to authenticated requests private, and forbids storing those with a secret
  * (§10.6, RFC 9111 §5.2.2). A `Cache-Control` of the response itself takes precedence.
+ *
+ * @param placeHeaders the headers that name the customer and the mode of a Basic credential (§4.8)
  */
-export const addCacheHeaders: After = (call, answer) => {
-  if (answer.secret) call.out['cache-control'] = NO_STORE
-  if (call.operation?.authenticated === false) return
-  // A response to a failed credential depends on that credential as well.
-  if (call.principal === undefined && call.operation === undefined) return
-  // Anonymous reads of a public resource are shared, but a credential changes the response.
-  const isPublic = call.principal === undefined && call.operation?.authenticated === 'optional'
-  if (!answer.secret && !isPublic) call.out['cache-control'] = PRIVATE
-  const hasSession = call.kind === 'admin' || call.kind === 'portal'
-  const vary = hasSession ? VARY_COOKIE : VARY
-  call.out.vary = call.out.vary ? `${call.out.vary}, ${vary}` : vary
-}
+export const addCacheHeaders =
+  (placeHeaders: readonly string[]): After =>
+  (call, answer) => {
+    if (answer.secret) call.out['cache-control'] = NO_STORE
+    if (call.operation?.authenticated === false) return
+    // A response to a failed credential depends on that credential as well.
+    if (call.principal === undefined && call.operation === undefined) return
+    // Anonymous reads of a public resource are shared, but a credential changes the response.
+    const isPublic = call.principal === undefined && call.operation?.authenticated === 'optional'
+    if (!answer.secret && !isPublic) call.out['cache-control'] = PRIVATE
+    const hasSession = call.kind === 'admin' || call.kind === 'portal'
+    const vary = [hasSession ? VARY_COOKIE : VARY, ...placeHeaders].join(', ')
+    call.out.vary = call.out.vary ? `${call.out.vary}, ${vary}` : vary
+  }
 
 /** Adds `_warnings` to a JSON object, except to errors (§3.3, §8.6). */
 export const addWarnings: After = (call, answer) => {

@@ -20,6 +20,8 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   version_required: 'Name a version.',
   version_conflict: 'Name one version, in one place.',
   invalid_idempotency_key: 'Send one key of 1 to 255 visible ASCII characters, bare or quoted.',
+  customer_required:
+    'Send the id of the customer: `customer` of the body, or `Gatehook-Customer` with Basic.',
   unauthorized: 'Send a credential; `WWW-Authenticate` lists the schemes.',
   invalid_token: 'Obtain a new token.',
   invalid_client: 'Check the client’s id and secret.',

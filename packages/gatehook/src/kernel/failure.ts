@@ -23,6 +23,7 @@ export const failures = {
   version_required: [400, 'The request must name a version.'],
   version_conflict: [400, 'The request names more than one version.'],
   invalid_idempotency_key: [400, 'An idempotency key is 1 to 255 visible ASCII characters.'],
+  customer_required: [400, 'Name the customer in which the person signs in.'],
   invalid_scope: [400, 'The scope is unknown or exceeds the grant.'],
   unauthorized: [401, 'A credential is required.'],
   invalid_token: [401, 'The token is not valid.'],

@@ -46,6 +46,7 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   version_required: caller('it must name a version.'),
   version_conflict: caller('it names more than one version.'),
   invalid_idempotency_key: caller('the idempotency key is malformed.'),
+  customer_required: caller('sign-in names are unique per customer, and it names none.'),
   unauthorized: help('The request carries no credential. Create a key for the caller.'),
   invalid_token: help('The token is expired, revoked or of another issuer: a new one helps.'),
   invalid_client: help('The client’s id or secret is wrong. Rotate the secret.', 'open_client'),

@@ -182,7 +182,8 @@ async function submitSignIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
   const device = deps.devices.pageClientOf(call)
   let person: Person
   try {
-    person = await deps.people.signIn(username, password, device)
+    const { scope } = visit.request.client
+    person = await deps.people.signIn({ username, scope }, password, device)
   } catch (error) {
     const entry = error instanceof Failure ? SIGN_IN_NOTICES[error.code] : undefined
     if (!entry) throw error

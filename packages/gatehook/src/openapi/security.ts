@@ -22,7 +22,10 @@ const schemes = (scopes: Readonly<Record<string, string>>): JsonSchema => ({
   Basic: {
     type: 'http',
     scheme: 'basic',
-    description: 'Name and password of a person. From internal networks only.',
+    description:
+      'Name and password of a person. From internal networks only. Where sign-in names are ' +
+      'unique per customer, `Gatehook-Customer` has the id of the customer, and ' +
+      '`Gatehook-Mode` is `live` (default) or `test`.',
   },
   OAuth2: {
     type: 'oauth2',

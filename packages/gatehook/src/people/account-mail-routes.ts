@@ -17,7 +17,7 @@ export function accountMailRoutes(deps: AccountMailDeps): Route[] {
   const { directory } = deps.context
   const routes: Route[] = []
   if (directory.signUp) {
-    const operations = signUpOperations(directory.fields, signUpFields(directory))
+    const operations = signUpOperations(directory.fields, signUpFields(directory), directory.names)
     routes.push(
       implement(operations.signUp, (call) => signUp(call, deps)),
       implement(operations.verify, (call, input) => verifyEmail(call, input, deps)),
@@ -25,7 +25,7 @@ export function accountMailRoutes(deps: AccountMailDeps): Route[] {
     )
   }
   if (directory.hasPasswordReset) {
-    const { forgot, reset } = passwordMailOperations
+    const { forgot, reset } = passwordMailOperations(directory.names)
     routes.push(
       implement(forgot, (call, input) => requestPasswordReset(call, input, deps)),
       implement(reset, (call, input) => resetPassword(call, input, deps)),

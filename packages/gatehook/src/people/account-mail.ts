@@ -15,6 +15,13 @@ import type { Vault } from '../kernel/secret.ts'
 import { isMailAddress } from '../mail/message.ts'
 import type { MailOutbox } from '../mail/outbox.ts'
 import { countMailRequest, tooMuchMail } from './mail-throttle.ts'
+import {
+  findNamespace,
+  type NameReach,
+  placeErrors,
+  placeMembersFor,
+  type SignInPlace,
+} from './namespace.ts'
 import { MIN_LENGTH } from './password-policy.ts'
 import type { PersonContext } from './person-administration.ts'
 import { rowMembers } from './row-members.ts'
@@ -33,25 +40,28 @@ const password = b
   .text({ format: 'password' })
   .describe(`At least ${MIN_LENGTH.person} characters.`)
   .example('correct horse battery staple')
-const addressed = { email: b.text().example('ada@example.com') }
+const addressed = (names: NameReach) => ({
+  email: b.text().example('ada@example.com'),
+  ...placeMembersFor(names),
+})
 const resetInput = { token: tokenOf(RESET_TOKEN), password }
 const verifyInput = { token: tokenOf(SIGN_UP_TOKEN), password }
 
-export type AddressedInput = ValuesOf<typeof addressed>
+export type AddressedInput = ValuesOf<ReturnType<typeof addressed>>
 export type TokenInput = ValuesOf<typeof resetInput>
 
 const BOTH_ALIKE = 'The response is the same for an address with and without an account.'
 
 /** The operations of a service whose people reset their password by mail. */
-export const passwordMailOperations = {
+export const passwordMailOperations = (names: NameReach) => ({
   forgot: operation('POST /auth/password/forgot', {
     id: 'request_password_reset',
     summary: 'Send a mail with which a person chooses a new password',
     description: BOTH_ALIKE,
-    input: addressed,
+    input: addressed(names),
     bodyCode: 'invalid_request',
     status: 202,
-    errors: ['overloaded'],
+    errors: [...placeErrors(names), 'overloaded'],
   }),
   reset: operation('POST /auth/password/reset', {
     id: 'reset_password',
@@ -61,28 +71,35 @@ export const passwordMailOperations = {
     bodyCode: 'invalid_request',
     errors: ['invalid_grant', 'validation_failed', 'customer_suspended'],
   }),
-}
+})
 
 /**
  * The operations of a service with sign-up.
  *
  * @param row the fields of the resource whose rows sign in
- * @param names the fields that a stranger sets
+ * @param accepted the fields that a stranger sets
  */
-export const signUpOperations = (row: FieldSpecs, names: ReadonlySet<string>) => ({
+export const signUpOperations = (
+  row: FieldSpecs,
+  accepted: ReadonlySet<string>,
+  names: NameReach,
+) => ({
   signUp: operation('POST /auth/signup', {
     id: 'sign_up',
     summary: 'Sign up with an e-mail address',
     description:
       'A mail follows, with a token for `POST /auth/email/verify`; until then there is no ' +
       `account. ${BOTH_ALIKE}`,
-    input: rowMembers(
-      Object.fromEntries(Object.entries(row).filter(([name]) => names.has(name))),
-      'create',
-    ),
+    input: {
+      ...rowMembers(
+        Object.fromEntries(Object.entries(row).filter(([name]) => accepted.has(name))),
+        'create',
+      ),
+      ...placeMembersFor(names),
+    },
     validates: false,
     status: 202,
-    errors: ['overloaded'],
+    errors: [...placeErrors(names), 'overloaded'],
   }),
   verify: operation('POST /auth/email/verify', {
     id: 'verify_email',
@@ -96,12 +113,18 @@ export const signUpOperations = (row: FieldSpecs, names: ReadonlySet<string>) =>
     id: 'resend_verification',
     summary: 'Send the mail of a sign-up again',
     description: BOTH_ALIKE,
-    input: addressed,
+    input: addressed(names),
     bodyCode: 'invalid_request',
     status: 202,
-    errors: ['overloaded'],
+    errors: [...placeErrors(names), 'overloaded'],
   }),
 })
+
+/** The name in the payload of a mail that waits. */
+export interface MailedName {
+  readonly folded: string
+  readonly namespace: number
+}
 
 /** Returns the 401 of a token that is unknown, expired or used. */
 export const invalidMailToken = (): Failure => new Failure('invalid_grant')
@@ -109,21 +132,26 @@ export const invalidMailToken = (): Failure => new Failure('invalid_grant')
 /** Counts a request for mail and enqueues the mail. Throws `rate_limited`, `overloaded`. */
 export async function acceptMailRequest(
   call: Call,
-  { admin, vault, outbox }: AccountMailDeps,
+  { admin, vault, outbox, context }: AccountMailDeps,
   email: string,
+  place: SignInPlace,
   kind: string,
   payload: object,
 ): Promise<Answer> {
+  const { directory } = context
+  const namespace = await findNamespace(admin.db, directory.names, place)
   if (!isMailAddress(email)) {
     const message = 'is not an e-mail address'
     throw new Failure('invalid_request', `email ${message}.`, {
       errors: [{ pointer: '/email', code: 'invalid_value', message }],
     })
   }
-  const who = { folded: foldName(email), address: call.address }
+  const name = JSON.stringify([namespace.key, foldName(email)])
+  const who = { name, address: call.address }
   const verdict = await admin.db.write(async (tx) => {
     const verdict = await countMailRequest(tx, vault, who, admin.clock.now())
-    if (verdict.kind === 'send') await outbox.enqueueBounded(tx, kind, payload)
+    if (verdict.kind === 'send')
+      await outbox.enqueueBounded(tx, kind, { ...payload, namespace: namespace.no })
     return verdict
   })
   if (verdict.kind === 'rejected') throw tooMuchMail(verdict.waitMs)

@@ -37,6 +37,7 @@ function openBasic() {
     clock,
     allowedRanges: ['127.0.0.0/8'],
     accounts,
+    names: 'installation',
     async signIn(_username, password) {
       count.hashes += 1
       if (password !== 'good') throw new Failure('invalid_credentials')

@@ -5,6 +5,8 @@
 import { hash } from 'node:crypto'
 import type { CredentialVerifier } from '../access/authenticate.ts'
 import { BASIC_CHALLENGE, parseBasic } from '../http/authorization.ts'
+import type { Call } from '../http/call.ts'
+import { headerLines, trimValue } from '../http/header.ts'
 import { createRangeMatcher } from '../kernel/address.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -12,6 +14,8 @@ import { Failure } from '../kernel/failure.ts'
 import type { LookupCache } from '../kernel/lookup-cache.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
+import type { SignInName } from './login.ts'
+import type { NameReach, SignInPlace } from './namespace.ts'
 import { invalidCredentials } from './username.ts'
 
 const CACHE_LIFE_MS = 5 * 60_000
@@ -30,9 +34,11 @@ interface BasicDeps {
   /** The address ranges from which Basic is accepted. */
   readonly allowedRanges: readonly string[]
   readonly accounts: LookupCache<number, BasicAccount>
+  /** With `customer`, the headers of a request name the customer and the mode (§4.8). */
+  readonly names: NameReach
   /** Verifies a pair; returns the account and the revision whose password was verified. */
   readonly signIn: (
-    username: string,
+    name: SignInName,
     password: string,
     address: string,
   ) => Promise<{ readonly id: number; readonly revision: number }>
@@ -50,16 +56,33 @@ interface CachedPair {
   readonly expiresMs: number
 }
 
+/** The headers that name the customer and the mode of a person. */
+export const PLACE_HEADERS = ['Gatehook-Customer', 'Gatehook-Mode'] as const
+
+/** Throws 400 `invalid_request` for a repeated header, and for a mode that does not exist. */
+function readPlace({ rawHeaders }: Pick<Call, 'rawHeaders'>): SignInPlace {
+  const [customer, mode = 'live'] = PLACE_HEADERS.map((name) => {
+    const [line, ...more] = headerLines(rawHeaders, name.toLowerCase())
+    if (more.length > 0) throw new Failure('invalid_request', `Send ${name} once.`)
+    return line === undefined ? undefined : trimValue(line)
+  })
+  if (mode === 'live' || mode === 'test') return { customer, mode }
+  throw new Failure('invalid_request', 'Gatehook-Mode is live or test.')
+}
+
 const rejection = () => invalidCredentials(BASIC_CHALLENGE)
 
 export function createBasic(deps: BasicDeps): BasicVerifiers {
-  const { vault, clock, allowedRanges, accounts, signIn } = deps
+  const { vault, clock, allowedRanges, accounts, names, signIn } = deps
   // The key keeps leaked memory from containing a hash to guess passwords against. No client sees
   // the digests, so a SHA-256 with the key in front suffices; an HMAC takes 8 µs per request.
   const key = vault.key('basic').export().toString('base64')
   const pairs = new BoundedMap<string, CachedPair>(MAX_CACHED_PAIRS)
   const isAllowed = createRangeMatcher(allowedRanges)
-  const digest = (value: string): string => hash('sha256', key + value, 'latin1')
+  const placeOf = (call: Call): SignInPlace => (names === 'customer' ? readPlace(call) : {})
+  /** No header and no Basic value contains a line break. */
+  const digest = (value: string, { customer, mode }: SignInPlace): string =>
+    hash('sha256', `${key}${value}\n${mode}\n${customer}`, 'latin1')
 
   const findPair = (name: string): CachedPair | undefined => {
     const pair = pairs.get(name)
@@ -79,13 +102,14 @@ export function createBasic(deps: BasicDeps): BasicVerifiers {
   const verifyPassword = async (
     name: string,
     value: string,
+    place: SignInPlace,
     address: string,
   ): Promise<Principal> => {
     const sentPair = parseBasic(value)
     if (!sentPair) throw rejection()
     const { username, password } = sentPair
     try {
-      const { id, revision } = await signIn(username, password, address)
+      const { id, revision } = await signIn({ username, ...place }, password, address)
       pairs.set(name, { id, revision, expiresMs: clock.elapsedMs() + CACHE_LIFE_MS })
       // The cached account may be older than the change that set this password.
       accounts.evict(id)
@@ -100,22 +124,24 @@ export function createBasic(deps: BasicDeps): BasicVerifiers {
   }
 
   return {
-    verify({ value }, { address }) {
+    verify({ value }, call) {
+      const { address } = call
       if (!isAllowed(address)) throw rejection()
-      const name = digest(value)
+      const place = placeOf(call)
+      const name = digest(value, place)
       const pair = findPair(name)
-      if (!pair) return verifyPassword(name, value, address)
+      if (!pair) return verifyPassword(name, value, place, address)
       const accept = (account: BasicAccount | undefined): Principal | Promise<Principal> => {
         const principal = toPrincipal(pair.revision, account)
         if (principal) return principal
         pairs.delete(name)
-        return verifyPassword(name, value, address)
+        return verifyPassword(name, value, place, address)
       }
       const account = accounts.get(pair.id)
       return account instanceof Promise ? account.then(accept) : accept(account)
     },
-    verifyCached({ value }, { address }) {
-      const pair = isAllowed(address) ? findPair(digest(value)) : undefined
+    verifyCached({ value }, call) {
+      const pair = isAllowed(call.address) ? findPair(digest(value, placeOf(call))) : undefined
       if (!pair) throw rejection()
       const accept = (account: BasicAccount | undefined): Principal => {
         const principal = toPrincipal(pair.revision, account)

@@ -22,6 +22,7 @@ import type { Tx } from '../storage/database.ts'
 import { consoleOperations, type signInInput } from './console-operations.ts'
 import type { Devices } from './devices.ts'
 import type { VerifyPassword } from './login.ts'
+import { INSTALLATION } from './namespace.ts'
 import { operatorRoutes } from './operator-administration.ts'
 import { operatorSessionRoutes } from './operator-sessions.ts'
 import * as store from './operator-store.ts'
@@ -137,6 +138,7 @@ function createSignIn({ admin, verifyPassword, secondFactor }: ConsoleDeps) {
     let isVerified = false
     const accounts = {
       realm: 'operator' as const,
+      namespace: INSTALLATION,
       find: (foldedName: string) => store.findOperator(db, foldedName),
       async verifySecondFactor({ id, email: name }: store.OperatorRow) {
         const actor = actorOf(call, { kind: 'operator', id, name })

@@ -27,10 +27,11 @@ import type { Reader, Tx } from '../storage/database.ts'
 import { runTogether } from '../storage/together.ts'
 import { LOGIN_CLIENT_ID, type Tokens } from '../tokens/api.ts'
 import type { Devices } from './devices.ts'
+import { findNamespace, INSTALLATION, type Namespace, type SignInPlace } from './namespace.ts'
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, loadPerson, type Person, toPerson } from './person.ts'
 import type { ClientAccount, RecognizedClients, SignInClient } from './recognized-clients.ts'
-import { type LoginInput, signInOperations } from './sign-in-operations.ts'
+import type { LoginInput, SignInOperations } from './sign-in-operations.ts'
 import * as store from './store.ts'
 import { type AttemptIdentity, type Throttle, tooManyFailures } from './throttle.ts'
 import { invalidCredentials, normalizePassword } from './username.ts'
@@ -40,15 +41,17 @@ export interface LoginDeps {
   readonly people: SignInApi
   readonly devices: Devices
   readonly tokens: Pick<Tokens, 'openSession'>
+  readonly operation: SignInOperations['login']
 }
 
 /** Handles `POST /auth/login`. */
 export async function login(
   call: Call,
-  { username, password }: LoginInput,
-  { admin, people, devices, tokens }: LoginDeps,
+  { username, password, customer: id, mode: sentMode }: LoginInput,
+  { admin, people, devices, tokens, operation }: LoginDeps,
 ): Promise<Answer> {
-  const person = await people.signIn(username, password, devices.clientOf(call))
+  const name = { username, customer: id, mode: sentMode }
+  const person = await people.signIn(name, password, devices.clientOf(call))
   const session = await tokens.openSession(async (tx, session_id) => {
     const current = await people.confirm(tx, person)
     await people.recordSignIn(tx, person)
@@ -60,16 +63,21 @@ export async function login(
   })
   const { customer, mode, subject } = person
   call.identified = { kind: 'person', subject, clientId: LOGIN_CLIENT_ID, customer, mode }
-  return respond(signInOperations.login, session, { pragma: 'no-cache' })
+  return respond(operation, session, { pragma: 'no-cache' })
+}
+
+/** A sign-in name, and the customer and mode in which a request signs in. */
+export interface SignInName extends SignInPlace {
+  readonly username: string
 }
 
 /** The sign-in of people, as login, Basic and OAuth use it. */
 export interface SignInApi {
   /**
    * Returns the person of a name and a password. Throws `invalid_credentials`, `rate_limited`,
-   * `overloaded`, `customer_suspended`.
+   * `overloaded`, `customer_suspended`, `customer_required`.
    */
-  signIn(username: string, password: string, client: SignInClient): Promise<Person>
+  signIn(name: SignInName, password: string, client: SignInClient): Promise<Person>
   /**
    * Locks a person for the transaction that grants a session or a code. Throws
    * `invalid_credentials` if password, name, role or scopes changed since `signIn`.
@@ -92,10 +100,10 @@ export function createSignInApi(
   verifyPassword: VerifyPassword,
   claims: ClaimsHook | undefined,
 ): SignInApi {
-  const { resource } = directory
-  const accounts = peopleAccounts(db, resource)
+  const { resource, names } = directory
   return {
-    async signIn(username, password, client) {
+    async signIn({ username, ...place }, password, client) {
+      const accounts = peopleAccounts(db, resource, await findNamespace(db, names, place))
       const account = await verifyPassword(accounts, username, password, client)
       if (account.suspended !== 0) throw new Failure('customer_suspended')
       const person = await loadPerson(db, account, directory, claims)
@@ -133,6 +141,7 @@ interface StoredAccount extends ClientAccount {
 /** The accounts against which a password is verified. */
 interface AccountSource<A extends StoredAccount> {
   readonly realm: AttemptIdentity['realm']
+  readonly namespace: Namespace
   readonly find: (foldedName: string) => Promise<A | undefined>
   /**
    * Verifies the second factor. The attempt counts as failed for `invalid_credentials`; for any
@@ -144,9 +153,11 @@ interface AccountSource<A extends StoredAccount> {
 export const peopleAccounts = (
   db: Administration['db'],
   resource: string,
+  namespace: Namespace,
 ): AccountSource<store.AccountRow> => ({
   realm: 'person',
-  find: (foldedName) => store.findByName(db, resource, foldedName),
+  namespace,
+  find: (foldedName) => store.findByName(db, resource, namespace.no, foldedName),
 })
 
 /**
@@ -169,8 +180,18 @@ interface PasswordVerifierDeps {
 }
 
 /** Returns the key of an account in the hash queue and in the hints of `Hasher`. */
-export const formatAccountKey = (realm: AttemptIdentity['realm'], username: string): string =>
-  `${realm}:${foldName(username)}`
+const formatAccountKey = ({
+  realm,
+  namespace,
+  username,
+}: Pick<AttemptIdentity, 'realm' | 'namespace' | 'username'>): string =>
+  JSON.stringify([realm, namespace.key, foldName(username)])
+
+export const operatorAccountKey = (email: string): string =>
+  formatAccountKey({ realm: 'operator', namespace: INSTALLATION, username: email })
+
+export const personAccountKey = (namespace: Namespace, username: string): string =>
+  formatAccountKey({ realm: 'person', namespace, username })
 
 const isInvalidCredentials = (error: unknown): boolean =>
   error instanceof Failure && error.code === 'invalid_credentials'
@@ -184,13 +205,14 @@ function createAdmission({ throttle, recognizedClients, clock }: PasswordVerifie
   const inOrder = createArrivalOrder()
   return <A extends StoredAccount>(
     accounts: AccountSource<A>,
-    { realm, username, address }: AttemptIdentity,
+    identity: AttemptIdentity,
     client: SignInClient,
   ) =>
-    inOrder(JSON.stringify([realm, username, address]), async () => {
+    inOrder(JSON.stringify([formatAccountKey(identity), identity.address]), async () => {
+      const { realm, username } = identity
       const account = await accounts.find(username)
       const { clientKey, remember } = await recognizedClients.find(realm, account, client)
-      const attemptIdentity = { realm, username, address, clientKey }
+      const attemptIdentity = { ...identity, clientKey }
       const { failures, isExhausted } = await throttle.check(attemptIdentity)
       const delayMs = isExhausted ? reserveGuess(clientKey!) : 0
       return { account, attemptIdentity, remember, failures, isExhausted, delayMs }
@@ -210,13 +232,13 @@ export function createPasswordVerifier(deps: PasswordVerifierDeps): VerifyPasswo
     password: string | undefined,
     client: SignInClient,
   ): Promise<A> => {
-    const { realm, username, address } = identity
+    const { address } = identity
     const admission = await admit(accounts, identity, client)
     const { account, attemptIdentity, remember, failures, isExhausted, delayMs } = admission
     if (delayMs > 0) await sleep(delayMs)
 
     // Hash: also for an unknown name, so that it takes as long.
-    const accountKey = formatAccountKey(realm, username)
+    const accountKey = formatAccountKey(identity)
     const isPreferred =
       (attemptIdentity.clientKey !== undefined && !isExhausted) ||
       (password !== undefined && hasher.isLikely(accountKey, password))
@@ -255,14 +277,14 @@ export function createPasswordVerifier(deps: PasswordVerifierDeps): VerifyPasswo
     password: string,
     client: SignInClient,
   ): Promise<A> => {
-    const { realm, verifySecondFactor } = accounts
+    const { realm, namespace, verifySecondFactor } = accounts
     const { address, device } = client
-    const identity = { realm, username: foldName(username), address }
+    const identity = { realm, namespace, username: foldName(username), address }
     const text = normalizePassword(password)
     if (verifySecondFactor) return verify(accounts, identity, text, client)
     // At its start, a program may send the same password many times at once. It is hashed once, and
     // the other requests do not count as failed attempts meanwhile.
-    const guess = JSON.stringify([realm, identity.username, password, address, device])
+    const guess = JSON.stringify([formatAccountKey(identity), password, address, device])
     const guessKey = createHmac('sha256', key).update(guess).digest('latin1')
     const pending = pendingVerifications.get(guessKey)
     if (!pending) {

@@ -28,14 +28,18 @@ type MailVerdict =
   | { readonly kind: 'send' | 'omit' }
   | { readonly kind: 'rejected'; readonly waitMs: number }
 
-/** Counts a request for mail; an e-mail address counts sent mail only. */
+/**
+ * Counts a request for mail; an e-mail address counts sent mail only.
+ *
+ * @param who.name the e-mail address, with the customer whose names it belongs to
+ */
 export async function countMailRequest(
   tx: Tx,
   vault: Vault,
-  { folded, address }: { readonly folded: string; readonly address: string },
+  { name, address }: { readonly name: string; readonly address: string },
   nowMs: number,
 ): Promise<MailVerdict> {
-  const hash = createHmac('sha256', vault.key(THROTTLE_PURPOSE)).update(folded).digest('base64url')
+  const hash = createHmac('sha256', vault.key(THROTTLE_PURPOSE)).update(name).digest('base64url')
   const [email, client] = [`mail:${hash}`, `mail-address:${addressBlock(address)}`]
   const mails = await lockRecent(tx, email, nowMs)
   const requests = await lockRecent(tx, client, nowMs)

@@ -7,8 +7,9 @@ import { readMembers } from '../fields/body.ts'
 import { type Answer, noContent } from '../http/call.ts'
 import type { Tx } from '../storage/database.ts'
 import { type AccountMailDeps, invalidMailToken, type TokenInput } from './account-mail.ts'
-import { formatAccountKey } from './login.ts'
+import { personAccountKey } from './login.ts'
 import { deleteMailTokens, findMailToken, type MailTokenRow, takeMailToken } from './mail-tokens.ts'
+import { namespaceAt } from './namespace.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
 
 const newMembers = { password: newPassword(MIN_LENGTH.person) }
@@ -33,11 +34,14 @@ export async function exchangeMailToken(
   if (!grant) throw invalidMailToken()
   const name = await nameOf(grant)
   await rejectCommonPassword(password, name, '/password')
-  const hash = await context.hasher.hash(password, formatAccountKey('person', name))
+  const hash = await context.hasher.hash(
+    password,
+    personAccountKey(namespaceAt(grant.namespace), name),
+  )
   await db.write(async (tx) => {
     if ((await takeMailToken(tx, token, clock.now())) === 0) throw invalidMailToken()
     await change(tx, grant, hash)
-    await deleteMailTokens(tx, resource, grant.folded)
+    await deleteMailTokens(tx, grant)
   })
   return noContent()
 }

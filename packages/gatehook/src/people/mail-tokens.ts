@@ -18,14 +18,17 @@ type MailTokenPurpose = 'sign_up' | 'password_reset'
 export interface MailTokenRow extends Row {
   readonly purpose: MailTokenPurpose
   readonly resource: string
-  /** The folded sign-in name. */
+  /** The folded sign-in name, and the rows among which it is unique. */
   readonly folded: string
+  readonly namespace: number
   /** The id of the person, whose credential has this revision; null for a sign-up. */
   readonly person: number | null
   readonly revision: number | null
   /** The body of a sign-up as JSON; null for a password reset. */
   readonly body: string | null
 }
+
+type MailTokenName = Pick<MailTokenRow, 'resource' | 'namespace' | 'folded'>
 
 /** Stores a new token and returns its text. */
 export async function insertMailToken(
@@ -35,10 +38,10 @@ export async function insertMailToken(
   nowMs: number,
 ): Promise<string> {
   const token = random.bytes(TOKEN_BYTES).toString('base64url')
-  await tx.run(sql`INSERT INTO gh_mail_tokens (hash, purpose, resource, folded, person, revision,
-    body, created_at, expires_at)
-    VALUES (${sha256(token)}, ${row.purpose}, ${row.resource}, ${row.folded}, ${row.person},
-            ${row.revision}, ${row.body}, ${nowMs}, ${nowMs + TOKEN_LIFE_MS})`)
+  await tx.run(sql`INSERT INTO gh_mail_tokens (hash, purpose, resource, folded, namespace,
+    person, revision, body, created_at, expires_at)
+    VALUES (${sha256(token)}, ${row.purpose}, ${row.resource}, ${row.folded}, ${row.namespace},
+            ${row.person}, ${row.revision}, ${row.body}, ${nowMs}, ${nowMs + TOKEN_LIFE_MS})`)
   return token
 }
 
@@ -50,7 +53,8 @@ export const findMailToken = (
   token: string,
   nowMs: number,
 ) =>
-  from.get<MailTokenRow>(sql`SELECT purpose, resource, folded, person, revision, body
+  from.get<MailTokenRow>(sql`SELECT purpose, resource, folded, namespace, person, revision,
+    body
     FROM gh_mail_tokens WHERE hash = ${sha256(token)} AND purpose = ${purpose}
     AND resource = ${resource} AND expires_at > ${nowMs}`)
 
@@ -59,14 +63,21 @@ export const takeMailToken = (tx: Tx, token: string, nowMs: number) =>
   tx.run(sql`DELETE FROM gh_mail_tokens WHERE hash = ${sha256(token)} AND expires_at > ${nowMs}`)
 
 /** Deletes all tokens of a sign-in name. */
-export const deleteMailTokens = (tx: Tx, resource: string, folded: string) =>
-  tx.run(sql`DELETE FROM gh_mail_tokens WHERE resource = ${resource} AND folded = ${folded}`)
+export const deleteMailTokens = (tx: Tx, { resource, namespace, folded }: MailTokenName) =>
+  tx.run(sql`DELETE FROM gh_mail_tokens WHERE resource = ${resource} AND folded = ${folded}
+    AND namespace = ${namespace}`)
 
 /** Returns the newest sign-up of an e-mail address that waits for its confirmation. */
-export const findNewestSignUp = (from: Reader, resource: string, folded: string, nowMs: number) =>
-  from.get<MailTokenRow>(sql`SELECT purpose, resource, folded, person, revision, body
+export const findNewestSignUp = (
+  from: Reader,
+  { resource, namespace, folded }: MailTokenName,
+  nowMs: number,
+) =>
+  from.get<MailTokenRow>(sql`SELECT purpose, resource, folded, namespace, person, revision,
+    body
     FROM gh_mail_tokens WHERE resource = ${resource} AND folded = ${folded}
-    AND purpose = 'sign_up' AND expires_at > ${nowMs} ORDER BY created_at DESC LIMIT 1`)
+    AND namespace = ${namespace} AND purpose = 'sign_up' AND expires_at > ${nowMs}
+    ORDER BY created_at DESC LIMIT 1`)
 
 const MAX_PURGED = 10_000
 

@@ -15,7 +15,7 @@ import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
 import { type OperatorJson, operatorTable } from './collection.ts'
-import { formatAccountKey } from './login.ts'
+import { operatorAccountKey } from './login.ts'
 import * as store from './operator-store.ts'
 import type { Hasher } from './password.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
@@ -51,7 +51,7 @@ export async function createOperator(
 ): Promise<OperatorJson> {
   const { email, role = DEFAULT_ROLE } = body
   await rejectCommonPassword(body.password, email, '/password')
-  const password = await hasher.hash(body.password, formatAccountKey('operator', email))
+  const password = await hasher.hash(body.password, operatorAccountKey(email))
   const now = admin.clock.now()
   const id = createTimeOrderedId('op_', now, admin.random)
   const row = { id, email, folded: foldName(email), password, role, disabled: 0, created_at: now }
@@ -134,7 +134,7 @@ export async function setOperatorPassword(
 ): Promise<OperatorJson> {
   await rejectCommonPassword(body.password, email, '/password')
   if (!(await store.findOperator(admin.db, foldName(email)))) throw new Failure('not_found')
-  const password = await hasher.hash(body.password, formatAccountKey('operator', email))
+  const password = await hasher.hash(body.password, operatorAccountKey(email))
   return admin.write(async (tx) => {
     const row = await lockRow(tx, email)
     await store.updateOperator(tx, { ...row, password })

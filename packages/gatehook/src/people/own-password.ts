@@ -4,8 +4,10 @@ import { actorOf, recordAudit } from '../audit/store.ts'
 import { readMembers } from '../fields/body.ts'
 import { type Answer, type Call, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
+import type { Scope } from '../kernel/principal.ts'
 import type { Devices } from './devices.ts'
-import { formatAccountKey, peopleAccounts, type VerifyPassword } from './login.ts'
+import { peopleAccounts, personAccountKey, type VerifyPassword } from './login.ts'
+import { namespaceOf } from './namespace.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
 import { type PersonContext, replacePassword } from './person-administration.ts'
 import type { OwnPasswordInput } from './sign-in-operations.ts'
@@ -38,11 +40,12 @@ export async function changeOwnPassword(
   const account = await store.findById(db, resource, id)
   if (!account) throw new Failure('forbidden')
   const { username } = account
-  const accounts = peopleAccounts(db, resource)
+  const namespace = namespaceOf(context.directory.names, account.scope as Scope)
+  const accounts = peopleAccounts(db, resource, namespace)
   const client = devices.clientOf(call)
   const { revision } = await verifyPassword(accounts, username, body.current, client)
   await rejectCommonPassword(password, username, '/new')
-  const hash = await context.hasher.hash(password, formatAccountKey('person', username))
+  const hash = await context.hasher.hash(password, personAccountKey(namespace, username))
   await db.write(async (tx) => {
     const credential = await store.lockCredential(tx, resource, id)
     if (credential?.revision !== revision) throw invalidCredentials()

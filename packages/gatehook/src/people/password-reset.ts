@@ -16,6 +16,7 @@ import {
   type AddressedInput,
   acceptMailRequest,
   invalidMailToken,
+  type MailedName,
   type TokenInput,
 } from './account-mail.ts'
 import { type MailWording, writeMail } from './mail-texts.ts'
@@ -29,21 +30,21 @@ const validMinutes = TOKEN_LIFE_MINUTES
 /** Handles `POST /auth/password/forgot`. */
 export const requestPasswordReset = (
   call: Call,
-  { email }: AddressedInput,
+  { email, ...place }: AddressedInput,
   deps: AccountMailDeps,
 ): Promise<Answer> =>
-  acceptMailRequest(call, deps, email, 'password_reset', { folded: foldName(email) })
+  acceptMailRequest(call, deps, email, place, 'password_reset', { folded: foldName(email) })
 
 /** Creates the mails of password resets. */
 export function passwordResetTemplates(deps: AccountMailDeps, wording: MailWording): MailTemplates {
   const { resource } = deps.context.directory
   return {
-    async password_reset(tx, { folded }: { readonly folded: string }, nowMs) {
-      const account = await store.findByName(tx, resource, folded)
+    async password_reset(tx, { folded, namespace }: MailedName, nowMs) {
+      const account = await store.findByName(tx, resource, namespace, folded)
       if (account?.disabled !== 0 || account.suspended !== 0) return undefined
       const { id: person, revision, username: email } = account
       const purpose = 'password_reset'
-      const row = { purpose, resource, folded, person, revision, body: null } as const
+      const row = { purpose, resource, folded, namespace, person, revision, body: null } as const
       const token = await insertMailToken(tx, deps.admin.random, row, nowMs)
       // To the stored address: another spelling may be another mailbox.
       return writeMail(wording, 'resetPassword', { email, token, validMinutes })

@@ -19,7 +19,7 @@ import type { MailTemplates } from '../mail/mailer.ts'
 import type { MailOutbox } from '../mail/outbox.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { accountMailRoutes, accountMailTemplates } from './account-mail-routes.ts'
-import { type BasicAccount, createBasic } from './basic.ts'
+import { type BasicAccount, createBasic, PLACE_HEADERS } from './basic.ts'
 import type { Devices } from './devices.ts'
 import {
   createPasswordVerifier,
@@ -30,6 +30,7 @@ import {
 } from './login.ts'
 import type { MailWording } from './mail-texts.ts'
 import { purgeMailTokens } from './mail-tokens.ts'
+import { findNamespace } from './namespace.ts'
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, toPrincipal } from './person.ts'
 import type { RecognizedClients } from './recognized-clients.ts'
@@ -43,6 +44,8 @@ export interface People extends SignInApi {
   readonly verifyBasic: CredentialVerifier
   /** Verifies cached Basic credentials only, without hashing a password; rejects all others. */
   readonly verifyCachedBasic: CredentialVerifier
+  /** The headers in which a request with Basic credentials names customer and mode (§4.8). */
+  readonly placeHeaders: readonly string[]
   /** Evicts the cached verifications of a person. */
   readonly evict: (id: number) => void
   readonly routes: readonly Route[]
@@ -87,10 +90,10 @@ export function createSignInVerifier(
 ): VerifyPassword {
   const { db, clock } = admin
   const report: ThrottleDeps['report'] = async (tx, throttled) => {
-    const { realm, username, address, limit, retryAfterS } = throttled
+    const { realm, namespace, username, address, limit, retryAfterS } = throttled
     const account =
       directory && realm === 'person'
-        ? await store.findByName(tx, directory.resource, username)
+        ? await store.findByName(tx, directory.resource, namespace.no, username)
         : undefined
     // An unknown name is not stored: it may be a password typed into the wrong field.
     const accountTarget = account ? String(account.id) : 'unknown'
@@ -139,19 +142,23 @@ export function createPeople(
   const context = { directory, hasher, tokens, defaultScopes, evict: accounts.evict }
   const accountMail = { admin, vault, outbox: deps.outbox, context }
   const signInApi = createSignInApi(admin, directory, verifyPassword, claims)
-  const basicAccounts = peopleAccounts(db, directory.resource)
   const basic = createBasic({
     vault,
     clock,
     allowedRanges: deps.basicAllowedCidrs,
     accounts,
-    signIn: (username, password, address) =>
-      verifyPassword(basicAccounts, username, password, { address }),
+    names: directory.names,
+    async signIn({ username, ...place }, password, address) {
+      const namespace = await findNamespace(db, directory.names, place)
+      const people = peopleAccounts(db, directory.resource, namespace)
+      return verifyPassword(people, username, password, { address })
+    },
   })
   return {
     ...signInApi,
     verifyBasic: basic.verify,
     verifyCachedBasic: basic.verifyCached,
+    placeHeaders: directory.names === 'customer' ? PLACE_HEADERS : [],
     evict: accounts.evict,
     routes: [
       ...signInRoutes({ admin, people: signInApi, devices, tokens, verifyPassword, context }),
@@ -179,6 +186,7 @@ function withoutPeople(): Omit<People, 'chores'> {
     findPerson: async () => undefined,
     verifyBasic: rejectBasic,
     verifyCachedBasic: rejectBasic,
+    placeHeaders: [],
     evict: () => undefined,
     routes: [],
     mailTemplates: {},

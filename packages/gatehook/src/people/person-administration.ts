@@ -17,11 +17,12 @@ import { invalidMembers, readMembers } from '../fields/body.ts'
 import { foldName } from '../fields/folding.ts'
 import { b, type ValuesOf } from '../fields/members.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
-import { modeOf, type Scope } from '../kernel/principal.ts'
+import { modeOf, type Scope, scopeOf } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { rejectTakenName } from './credential-sync.ts'
-import { formatAccountKey } from './login.ts'
+import { personAccountKey } from './login.ts'
+import { namespaceOf } from './namespace.ts'
 import type { Hasher } from './password.ts'
 import {
   findPasswordError,
@@ -142,10 +143,12 @@ export async function createPerson(
   const customer = customerId(credential.customer ?? callerCustomer)
   const { mode = 'live', role = null, scopes = context.defaultScopes } = credential
   rejectMisplacedAdmin(scopes, customer, mode)
-  if (!(await findCustomer(admin.db, customer))) throw unknownCustomer()
+  const customerRow = await findCustomer(admin.db, customer)
+  if (!customerRow) throw unknownCustomer()
+  const namespace = namespaceOf(directory.names, scopeOf(customerRow.no, mode))
   const password = await context.hasher.hash(
     credential.password,
-    formatAccountKey('person', username),
+    personAccountKey(namespace, username),
   )
   return admin.write(async (tx) => {
     const scope = await holdCustomerScope(tx, customer, mode)
@@ -231,8 +234,9 @@ export async function setPassword(
   const row = scope === undefined ? undefined : await directory.find(admin.db, scope, id)
   if (scope === undefined || !row) throw new Failure('not_found')
   const name = String(row[directory.username] ?? '')
+  const namespace = namespaceOf(directory.names, scope)
   await rejectCommonPassword(body.password, name, '/password')
-  const password = await context.hasher.hash(body.password, formatAccountKey('person', name))
+  const password = await context.hasher.hash(body.password, personAccountKey(namespace, name))
   await admin.write(async (tx) => {
     const credential = await store.lockCredential(tx, directory.resource, id)
     if (credential) {
@@ -240,7 +244,7 @@ export async function setPassword(
     } else {
       const row = await directory.find(tx, scope, id)
       if (!row) throw new Failure('not_found')
-      const customer = (await store.findCustomerId(tx, Math.floor(scope / 2)))!
+      const customer = (await store.findCustomerOf(tx, scope))!
       const newCredential = { customer, mode: modeOf(scope), password, role: null, scopes }
       await insertCredential(tx, admin, context, scope, row, newCredential)
     }
@@ -289,6 +293,7 @@ export async function insertCredential(
     scope,
     username: name,
     folded: foldName(name),
+    namespace: namespaceOf(directory.names, scope).no,
     scopes: JSON.stringify(newCredential.scopes),
     created_at: clock.now(),
   }

@@ -6,6 +6,7 @@ import { parseRequestRates } from '../access/customers.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
+import type { NameReach } from './namespace.ts'
 import type { AccountRow, CredentialRow } from './store.ts'
 
 export interface Person {
@@ -32,6 +33,7 @@ export interface Directory {
   readonly resource: string
   /** The field that is the sign-in name. */
   readonly username: string
+  readonly names: NameReach
   /** The fields of the resource: a body's member of that name belongs to the row, too. */
   readonly fields: FieldSpecs
   /** The fields that a stranger sets, and the scopes of the account; undefined: no sign-up. */

@@ -18,10 +18,14 @@ import {
 import { type PersonSessionContext, personSessionRoutes } from './person-sessions.ts'
 import { signInOperations } from './sign-in-operations.ts'
 
-export const signInRoutes = (deps: LoginDeps & OwnPasswordDeps): Route[] => [
-  implement(signInOperations.login, (call, input) => login(call, input, deps)),
-  implement(signInOperations.changePassword, (call, input) => changeOwnPassword(call, input, deps)),
-]
+export function signInRoutes(deps: Omit<LoginDeps, 'operation'> & OwnPasswordDeps): Route[] {
+  const operations = signInOperations(deps.context.directory.names)
+  const loginDeps = { ...deps, operation: operations.login }
+  return [
+    implement(operations.login, (call, input) => login(call, input, loginDeps)),
+    implement(operations.changePassword, (call, input) => changeOwnPassword(call, input, deps)),
+  ]
+}
 
 /** Returns the id of the path: `1`, `2`, …. Throws 404 for any other text. */
 function idOf({ params }: Pick<Call, 'params'>): number {

@@ -2,29 +2,35 @@
 import { b, type ValuesOf } from '../fields/members.ts'
 import { operation } from '../http/operation.ts'
 import { sessionTokens } from '../tokens/api.ts'
+import { type NameReach, placeErrors, placeMembersFor } from './namespace.ts'
 import { MIN_LENGTH } from './password-policy.ts'
 
 /** Any text: a malformed password is rejected like a wrong one. */
 const password = b.text({ format: 'password' }).example('correct horse battery staple')
 
-const loginInput = { username: b.text().example('ada@example.com'), password }
+const loginInput = (names: NameReach) => ({
+  username: b.text().example('ada@example.com'),
+  password,
+  ...placeMembersFor(names),
+})
 const ownPasswordInput = {
   current: password,
   new: password.describe(`At least ${MIN_LENGTH.person} characters.`),
 }
 
-export type LoginInput = ValuesOf<typeof loginInput>
+export type LoginInput = ValuesOf<ReturnType<typeof loginInput>>
 export type OwnPasswordInput = ValuesOf<typeof ownPasswordInput>
 
-export const signInOperations = {
+/** @param names where a sign-in name is unique */
+export const signInOperations = (names: NameReach) => ({
   login: operation('POST /auth/login', {
     id: 'login',
     summary: 'Sign in with a name and a password',
-    input: loginInput,
+    input: loginInput(names),
     bodyCode: 'invalid_request',
     output: sessionTokens,
     isSecret: true,
-    errors: ['invalid_credentials', 'customer_suspended'],
+    errors: [...placeErrors(names), 'invalid_credentials', 'customer_suspended'],
   }),
   changePassword: operation('POST /auth/password', {
     id: 'change_own_password',
@@ -34,4 +40,6 @@ export const signInOperations = {
     bodyCode: 'invalid_request',
     errors: ['invalid_credentials', 'validation_failed', 'first_party_required'],
   }),
-}
+})
+
+export type SignInOperations = ReturnType<typeof signInOperations>

@@ -12,16 +12,19 @@ import { DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { holdCustomerScope } from '../access/grant-validation.ts'
 import { findCustomer } from '../access/store.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
-import { invalidMembers } from '../fields/body.ts'
+import { invalidMembers, readMembers } from '../fields/body.ts'
 import { foldName } from '../fields/folding.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
+import { type Mode, modeOf } from '../kernel/principal.ts'
 import type { AddressedMail, MailTemplates } from '../mail/mailer.ts'
 import { isMailAddress } from '../mail/message.ts'
+import type { Tx } from '../storage/database.ts'
 import {
   type AccountMailDeps,
   type AddressedInput,
   acceptMailRequest,
+  type MailedName,
   type TokenInput,
 } from './account-mail.ts'
 import { type MailWording, writeMail } from './mail-texts.ts'
@@ -32,27 +35,38 @@ import {
   type MailTokenRow,
   TOKEN_LIFE_MINUTES,
 } from './mail-tokens.ts'
+import { isKnown, placeMembersFor, type SignInPlace, scopeOfNamespace } from './namespace.ts'
 import type { Directory, DirectoryRow } from './person.ts'
 import { insertCredential } from './person-administration.ts'
 import * as store from './store.ts'
 
-const SIGN_UP_MODE = 'live'
 const validMinutes = TOKEN_LIFE_MINUTES
 
 /** Returns the fields that a stranger sets. */
 export const signUpFields = ({ username, signUp }: Directory): ReadonlySet<string> =>
   new Set([username, ...(signUp?.fields ?? [])])
 
+/** A sign-up, in the payload of a mail that waits. */
+interface PendingSignUp {
+  readonly body: DirectoryRow
+  readonly namespace: number
+}
+
 /** Reads the body of a sign-up; throws 422 with every mistake. */
-function readSignUp(directory: Directory, input: unknown): DirectoryRow {
+function readSignUp(
+  directory: Directory,
+  input: unknown,
+): { readonly body: DirectoryRow; readonly place: SignInPlace } {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidMembers([{ pointer: '', code: 'invalid_value', message: 'must be an object' }])
   }
   const names = signUpFields(directory)
+  const placeMembers = placeMembersFor(directory.names)
+  const isPlace = (name: string) => Object.hasOwn(placeMembers, name)
   const entries = Object.entries(input)
   const body = Object.fromEntries(entries.filter(([name]) => names.has(name)))
   const errors: FieldError[] = entries
-    .filter(([name]) => !names.has(name))
+    .filter(([name]) => !names.has(name) && !isPlace(name))
     .map(([name]) => ({
       pointer: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
       code: 'unknown_field',
@@ -68,25 +82,32 @@ function readSignUp(directory: Directory, input: unknown): DirectoryRow {
     if (!(error instanceof Failure) || !error.errors) throw error
     errors.push(...error.errors)
   }
+  let place: SignInPlace = {}
+  try {
+    place = readMembers(Object.fromEntries(entries.filter(([name]) => isPlace(name))), placeMembers)
+  } catch (error) {
+    if (!(error instanceof Failure) || !error.errors) throw error
+    errors.push(...error.errors)
+  }
   if (errors.length > 0) throw invalidMembers(errors)
-  return body
+  return { body, place }
 }
 
 /** Handles `POST /auth/signup`. */
 export function signUp(call: Call, deps: AccountMailDeps): Promise<Answer> {
   const { directory } = deps.context
-  const body = readSignUp(directory, call.body)
+  const { body, place } = readSignUp(directory, call.body)
   const email = String(body[directory.username])
-  return acceptMailRequest(call, deps, email, 'sign_up', { body })
+  return acceptMailRequest(call, deps, email, place, 'sign_up', { body })
 }
 
 /** Handles `POST /auth/email/resend`. */
 export const resendVerification = (
   call: Call,
-  { email }: AddressedInput,
+  { email, ...place }: AddressedInput,
   deps: AccountMailDeps,
 ): Promise<Answer> =>
-  acceptMailRequest(call, deps, email, 'sign_up_again', { folded: foldName(email) })
+  acceptMailRequest(call, deps, email, place, 'sign_up_again', { folded: foldName(email) })
 
 /** Creates the mails of sign-ups. */
 export function signUpTemplates(deps: AccountMailDeps, wording: MailWording): MailTemplates {
@@ -94,29 +115,39 @@ export function signUpTemplates(deps: AccountMailDeps, wording: MailWording): Ma
   const { resource, username } = directory
   const write = async (
     tx: Parameters<typeof insertMailToken>[0],
-    body: DirectoryRow,
+    { body, namespace }: PendingSignUp,
     nowMs: number,
   ): Promise<AddressedMail | undefined> => {
+    // An unknown customer has no accounts.
+    if (!isKnown(namespace)) return undefined
     const email = String(body[username])
     const folded = foldName(email)
-    const account = await store.findByName(tx, resource, folded)
+    const account = await store.findByName(tx, resource, namespace, folded)
     if (account) {
       if (account.disabled !== 0 || account.suspended !== 0) return undefined
       // To the stored address: another spelling may be another mailbox.
       return writeMail(wording, 'existingAccount', { email: account.username, validMinutes })
     }
-    const row = { purpose: 'sign_up', resource, folded, person: null, revision: null } as const
-    const stored = { ...row, body: JSON.stringify(body) }
+    const row = { purpose: 'sign_up', resource, folded, namespace, person: null } as const
+    const stored = { ...row, revision: null, body: JSON.stringify(body) }
     const token = await insertMailToken(tx, deps.admin.random, stored, nowMs)
     return writeMail(wording, 'verifyEmail', { email, token, validMinutes })
   }
   return {
-    sign_up: (tx, { body }: { readonly body: DirectoryRow }, nowMs) => write(tx, body, nowMs),
-    async sign_up_again(tx, { folded }: { readonly folded: string }, nowMs) {
-      const pending = await findNewestSignUp(tx, resource, folded, nowMs)
-      return pending ? write(tx, JSON.parse(pending.body!) as DirectoryRow, nowMs) : undefined
+    sign_up: (tx, pending: PendingSignUp, nowMs) => write(tx, pending, nowMs),
+    async sign_up_again(tx, { folded, namespace }: MailedName, nowMs) {
+      const pending = await findNewestSignUp(tx, { resource, namespace, folded }, nowMs)
+      const body = pending && (JSON.parse(pending.body!) as DirectoryRow)
+      return body && write(tx, { body, namespace }, nowMs)
     },
   }
+}
+
+/** Returns where a sign-up creates its row. */
+async function findPlace(tx: Tx, namespace: number): Promise<{ customer: string; mode: Mode }> {
+  const scope = scopeOfNamespace(namespace)
+  if (scope === undefined) return { customer: DEFAULT_CUSTOMER, mode: 'live' }
+  return { customer: (await store.findCustomerOf(tx, scope))!, mode: modeOf(scope) }
 }
 
 /** Handles `POST /auth/email/verify`: creates the row and its credential. */
@@ -130,19 +161,19 @@ export function verifyEmail(call: Call, input: TokenInput, deps: AccountMailDeps
     purpose: 'sign_up',
     nameOf,
     async change(tx, pending, hash) {
-      const customer = await findCustomer(tx, DEFAULT_CUSTOMER)
-      if (customer?.suspended) throw new Failure('customer_suspended')
-      const scope = await holdCustomerScope(tx, DEFAULT_CUSTOMER, SIGN_UP_MODE)
+      const { customer, mode } = await findPlace(tx, pending.namespace)
+      if ((await findCustomer(tx, customer))?.suspended) throw new Failure('customer_suspended')
+      const scope = await holdCustomerScope(tx, customer, mode)
       const row = await directory.create(tx, scope, valuesOf(pending))
       const { id } = await insertCredential(tx, admin, context, scope, row, {
-        customer: DEFAULT_CUSTOMER,
-        mode: SIGN_UP_MODE,
+        customer,
+        mode,
         password: hash,
         role: null,
         scopes,
       })
       const actor = actorOf(call, { kind: 'person', id: String(id), name: nameOf(pending) })
-      const detail = { customer: DEFAULT_CUSTOMER, mode: SIGN_UP_MODE, scopes }
+      const detail = { customer, mode, scopes }
       await recordAudit(tx, { actor, action: 'person.sign_up', target: String(id), detail }, admin)
     },
   })

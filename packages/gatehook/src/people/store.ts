@@ -1,6 +1,14 @@
 /** SQL of credentials: sign-in name, password hash, role and scopes of a row that signs in. */
-import type { Reader, Row, Tx } from '../storage/database.ts'
+import type { Scope } from '../kernel/principal.ts'
+import {
+  ConstraintError,
+  type Database,
+  type Reader,
+  type Row,
+  type Tx,
+} from '../storage/database.ts'
 import { prepareStatement, sql } from '../storage/sql.ts'
+import { INSTALLATION, type NameReach } from './namespace.ts'
 
 export interface CredentialRow extends Row {
   readonly resource: string
@@ -11,6 +19,8 @@ export interface CredentialRow extends Row {
   readonly mode: 'live' | 'test'
   readonly username: string
   readonly folded: string
+  /** The rows among which the name is unique (`namespace.ts`). */
+  readonly namespace: number
   readonly password: string
   readonly role: string | null
   readonly scopes: string
@@ -27,23 +37,24 @@ export interface AccountRow extends CredentialRow {
 }
 
 /** The unique index of sign-in names. */
-export const USERNAME_INDEX = 'gh_people_folded'
+export const USERNAME_INDEX = 'gh_people_names'
 
 const account = `SELECT p.resource, p.id, p.scope, p.customer, p.mode, p.username, p.folded,
-  p.password, p.role, p.scopes, p.disabled, p.revision, p.created_at, c.suspended, c.limits
+  p.namespace, p.password, p.role, p.scopes, p.disabled, p.revision, p.created_at, c.suspended,
+  c.limits
   FROM gh_people p JOIN gh_customers c ON c.id = p.customer WHERE p.resource = ?`
-const byName = prepareStatement(`${account} AND p.folded = ?`)
+const byName = prepareStatement(`${account} AND p.namespace = ? AND p.folded = ?`)
 const byId = prepareStatement(`${account} AND p.id = ?`)
 
-export const findByName = (from: Reader, resource: string, folded: string) =>
-  from.get<AccountRow>(byName([resource, folded]))
+export const findByName = (from: Reader, resource: string, namespace: number, folded: string) =>
+  from.get<AccountRow>(byName([resource, namespace, folded]))
 
 export const findById = (from: Reader, resource: string, id: number) =>
   from.get<AccountRow>(byId([resource, id]))
 
 const credential = prepareStatement(
-  `SELECT resource, id, scope, customer, mode, username, folded, password, role, scopes,
-   disabled, revision, created_at FROM gh_people WHERE resource = ? AND id = ?`,
+  `SELECT resource, id, scope, customer, mode, username, folded, namespace, password, role,
+   scopes, disabled, revision, created_at FROM gh_people WHERE resource = ? AND id = ?`,
 )
 
 export const lockCredential = (tx: Tx, resource: string, id: number) =>
@@ -51,10 +62,10 @@ export const lockCredential = (tx: Tx, resource: string, id: number) =>
 
 export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'revision' | 'disabled'>) =>
   tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, username, folded,
-    password, role, scopes, created_at)
+    namespace, password, role, scopes, created_at)
     VALUES (${row.resource}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode},
-            ${row.username}, ${row.folded}, ${row.password}, ${row.role}, ${row.scopes},
-            ${row.created_at})`)
+            ${row.username}, ${row.folded}, ${row.namespace}, ${row.password},
+            ${row.role}, ${row.scopes}, ${row.created_at})`)
 
 export const updateCredential = (
   tx: Tx,
@@ -84,5 +95,33 @@ const lastSignIn = prepareStatement(
 export const removeCredential = (tx: Tx, resource: string, id: number) =>
   tx.run(sql`DELETE FROM gh_people WHERE resource = ${resource} AND id = ${id}`)
 
-export const findCustomerId = async (from: Reader, no: number): Promise<string | undefined> =>
-  (await from.get<{ id: string }>(sql`SELECT id FROM gh_customers WHERE no = ${no}`))?.id
+/** Returns the id of the customer of a scope. */
+export const findCustomerOf = async (from: Reader, scope: Scope): Promise<string | undefined> =>
+  (
+    await from.get<{ id: string }>(
+      sql`SELECT id FROM gh_customers WHERE no = ${Math.floor(scope / 2)}`,
+    )
+  )?.id
+
+const isOfInstallation = sql`SELECT 1 FROM gh_people WHERE namespace = ${INSTALLATION.no} LIMIT 1`
+const isOfCustomers = sql`SELECT 1 FROM gh_people WHERE namespace > ${0} LIMIT 1`
+
+/**
+ * Moves all names to the namespaces of the declaration. Returns false if it would make two names
+ * equal; then it changes nothing.
+ */
+export async function moveNames(db: Database, names: NameReach): Promise<boolean> {
+  const isByCustomer = names === 'customer'
+  const [other] = await db.arrays(isByCustomer ? isOfInstallation : isOfCustomers)
+  if (!other) return true
+  const move = isByCustomer
+    ? sql`UPDATE gh_people SET namespace = scope`
+    : sql`UPDATE gh_people SET namespace = ${INSTALLATION.no}`
+  try {
+    await db.write((tx) => tx.run(move))
+    return true
+  } catch (error) {
+    if (error instanceof ConstraintError && error.isOf(USERNAME_INDEX)) return false
+    throw error
+  }
+}

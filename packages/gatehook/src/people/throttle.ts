@@ -14,6 +14,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
+import type { Namespace } from './namespace.ts'
 
 /** The purpose of the keys that hash names. */
 export const THROTTLE_PURPOSE = 'throttle'
@@ -29,6 +30,8 @@ type CounterKind = keyof typeof LIMITS
 export interface AttemptIdentity {
   /** People and operators may have the same name. */
   readonly realm: 'person' | 'operator'
+  /** The rows among which the name is unique. */
+  readonly namespace: Namespace
   /** Folded. */
   readonly username: string
   readonly address: string
@@ -117,11 +120,12 @@ const waitMsOf = (attempts: readonly number[], limit: number, now: number): numb
   attempts.length < limit ? 0 : attempts[attempts.length - limit]! + WINDOW_MS - now
 
 const createReport = (
-  { realm, username, address }: AttemptIdentity,
+  { realm, namespace, username, address }: AttemptIdentity,
   { kind }: Counter,
   waitMs: number,
 ): ThrottleReport => ({
   realm,
+  namespace,
   username,
   address,
   limit: kind,
@@ -189,16 +193,17 @@ async function removeAttempt(tx: Tx, { name }: Counter, at: number, now: number)
 
 /** Returns the counters of an attempt, in the order in which every transaction locks them. */
 function countersOf(vault: Vault, identity: AttemptIdentity): readonly Counter[] {
-  const { realm, username, address, clientKey } = identity
+  const { realm, namespace, username, address, clientKey } = identity
   // Users type passwords into the name field by mistake, so names are stored as keyed hashes.
+  const name = JSON.stringify([namespace.key, username])
   const hashName = (key: KeyObject) =>
-    `${realm}:${createHmac('sha256', key).update(username).digest('base64url')}`
-  const [name, ...olderNames] = vault.macKeys(THROTTLE_PURPOSE).accepted.map(hashName)
+    `${realm}:${createHmac('sha256', key).update(name).digest('base64url')}`
+  const [counterName, ...olderNames] = vault.macKeys(THROTTLE_PURPOSE).accepted.map(hashName)
   const isRecognized = clientKey !== undefined
   const accountLimit = isRecognized ? Infinity : LIMITS.account
   const addressLimit = isRecognized ? Infinity : LIMITS.address
   const counters: Counter[] = [
-    { name: name!, olderNames, kind: 'account', limit: accountLimit },
+    { name: counterName!, olderNames, kind: 'account', limit: accountLimit },
     { name: `address:${addressBlock(address)}`, kind: 'address', limit: addressLimit },
   ]
   if (isRecognized) {

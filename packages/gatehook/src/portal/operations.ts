@@ -6,6 +6,7 @@ import { overlapEnd } from '../access/listed-keys.ts'
 import { rotationInput } from '../access/secret-store.ts'
 import { b, type JsonOf } from '../fields/members.ts'
 import { operation } from '../http/operation.ts'
+import { type NameReach, placeErrors, placeMembersFor } from '../people/namespace.ts'
 
 const sectionAccess = b.oneOf(['write', 'read', 'hidden']).example('write')
 
@@ -34,7 +35,8 @@ const portalSession = b
 
 export type PortalSessionJson = JsonOf<typeof portalSession>
 
-export const sessionOperations = {
+/** @param names where a sign-in name is unique */
+export const sessionOperations = (names: NameReach) => ({
   open: operation('POST /portal/session', {
     id: 'open_portal_session',
     summary: 'Open a session of the portal',
@@ -47,13 +49,14 @@ export const sessionOperations = {
         .describe('The text after `#token=` in the URL of a link.'),
       username: b.text().optional().example('ada@example.com'),
       password: b.text({ format: 'password' }).optional(),
+      ...placeMembersFor(names),
     },
     inputExample: { token: '6fQx0N2mVYq3sK8rT1uWzB4cD7eH9jLp5aG2xYz01AB' },
     bodyCode: 'invalid_request',
     output: portalSession,
     status: 201,
     isSecret: true,
-    errors: ['invalid_credentials', 'customer_suspended', 'forbidden'],
+    errors: [...placeErrors(names), 'invalid_credentials', 'customer_suspended', 'forbidden'],
   }),
   read: operation('GET /portal/session', {
     id: 'get_portal_session',
@@ -66,7 +69,7 @@ export const sessionOperations = {
     summary: 'End the session of the portal',
     errors: ['forbidden'],
   }),
-}
+})
 
 const portalKey = b.object({ ...keyMembers, overlap_ends_at: overlapEnd }).named('PortalApiKey')
 

@@ -17,7 +17,8 @@ import type { Principal, Scope } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Devices } from '../people/devices.ts'
-import type { SignInApi } from '../people/login.ts'
+import type { SignInApi, SignInName } from '../people/login.ts'
+import type { NameReach } from '../people/namespace.ts'
 import type { Tx } from '../storage/database.ts'
 import { keyScopesOf, personScopes, sectionsOf } from './authority.ts'
 import { TOKEN_BYTES } from './link.ts'
@@ -48,6 +49,8 @@ export interface PortalSessionDeps {
   readonly admin: Administration
   readonly people: Pick<SignInApi, 'signIn' | 'confirm' | 'findPerson' | 'recordSignIn'>
   readonly devices: Devices
+  /** Where a sign-in name is unique (§4.8). */
+  readonly names: NameReach
   /** Whether pages of other sites may frame the portal (`GATEHOOK_PORTAL_FRAME_ANCESTORS`). */
   readonly isFramed: boolean
   /** Whether a person reaches every row of its customer and mode (§6.7). */
@@ -145,9 +148,10 @@ function createSignIn({ admin, people }: PortalSessionDeps) {
   const signInByPassword = async (
     call: Call,
     client: Parameters<SignInApi['signIn']>[2],
-    { username, password }: { readonly username: string; readonly password: string },
+    name: SignInName,
+    password: string,
   ) => {
-    const person = await people.signIn(username, password, client)
+    const person = await people.signIn(name, password, client)
     return db.write(async (tx) => {
       const { scope, customer, mode, subject, revision, username } = await people.confirm(
         tx,
@@ -186,29 +190,31 @@ export function createPortalSessions(deps: PortalSessionDeps): PortalSessions {
   const findCurrent = (call: Call) => findSession(readCookie(call, COOKIE_NAME))
   const { signInByLink, signInByPassword } = createSignIn(deps)
 
-  const open = implement(sessionOperations.open, async (call, { token, username, password }) => {
+  const operations = sessionOperations(deps.names)
+  const open = implement(operations.open, async (call, input) => {
+    const { token, username, password, customer, mode } = input
     const hasPassword = username !== undefined && password !== undefined
     if (hasPassword === (token !== undefined)) {
       throw new Failure('invalid_request', 'Send a token, or a username and a password.')
     }
     const client = devices.pageClientOf(call)
     const secret = hasPassword
-      ? await signInByPassword(call, client, { username, password })
+      ? await signInByPassword(call, client, { username, customer, mode }, password)
       : await signInByLink(call, token!)
     const cookies = [sessionCookie(call, secret, SESSION_LIFE_MS)]
     if (hasPassword) cookies.push(client.cookie)
-    const answer = respond(sessionOperations.open, toJson((await findSession(secret))!))
+    const answer = respond(operations.open, toJson((await findSession(secret))!))
     return { ...answer, cookies }
   })
 
-  const read = implement(sessionOperations.read, async (call) => {
+  const read = implement(operations.read, async (call) => {
     const current = await findCurrent(call)
     if (!current) throw new Failure('unauthorized')
-    return respond(sessionOperations.read, toJson(current))
+    return respond(operations.read, toJson(current))
   })
 
   // Unauthenticated: also for a browser whose session has ended.
-  const close = implement(sessionOperations.close, async (call): Promise<Answer> => {
+  const close = implement(operations.close, async (call): Promise<Answer> => {
     const token = readCookie(call, COOKIE_NAME)
     if (token !== undefined) {
       requireOwnPage(call)

@@ -18,12 +18,13 @@ export function createDirectory(catalog: Catalog): Directory | undefined {
   const { rows } = catalog.entries.get(definition.name)!
   // Operators write every field, and read all but write-only ones.
   const shape = rows.newest.as(EVERY_SCOPE)
-  const { username, signUp, passwordReset } = definition.signsIn!
+  const { username, names, signUp, passwordReset } = definition.signsIn!
   const decode = rowDecoder(definition)
   const scopeById = prepareStatement(`SELECT scope FROM ${definition.name} WHERE id = ?`)
   return {
     resource: definition.name,
     username,
+    names,
     fields: definition.fields,
     signUp,
     hasPasswordReset: passwordReset,

@@ -21,6 +21,7 @@ export function promisedReach(
     ...(readsAll ? ['persons read every row'] : []),
     ...(changesAll ? ['persons change every row'] : []),
     ...(signsIn ? personScopes.map((scope) => `persons have the scope ${scope} by default`) : []),
+    ...(signsIn?.names === 'installation' ? ['persons sign in without the id of a customer'] : []),
     ...(signsIn?.signUp ? ['strangers sign up'] : []),
     ...(signsIn?.passwordReset ? ['persons reset their passwords by mail'] : []),
   ]

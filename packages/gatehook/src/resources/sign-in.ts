@@ -3,15 +3,23 @@
  * the mistakes of a declaration. Pure.
  */
 import type { FieldSpec, Fields } from '../fields/fields.ts'
+import type { NameReach } from '../people/namespace.ts'
 
 export interface SignInOptions<F extends Fields> {
   /** The field that is the sign-in name. */
   readonly username: keyof F & string
+  /**
+   * The rows with a password among which a sign-in name is unique: all of the installation, or
+   * those of a customer and mode. With `customer` a request that signs in names the customer.
+   * Default: `installation`.
+   */
+  readonly names?: NameReach
   /** The scopes of a person to whom an operator grants none (§6.7). */
   readonly scopes?: readonly string[]
   /**
-   * Opens `POST /auth/signup`: strangers create an account, in the customer `default` and live
-   * mode, once they have confirmed their e-mail address.
+   * Opens `POST /auth/signup`: strangers create an account, once they have confirmed their e-mail
+   * address. It is in live mode of the customer `default`, or with `names: 'customer'` in the
+   * customer and mode that the request names.
    */
   readonly signUp?: SignUpOptions<F>
   /**
@@ -30,6 +38,7 @@ interface SignUpOptions<F extends Fields> {
 
 export interface SignInDefinition {
   readonly username: string
+  readonly names: NameReach
   readonly scopes?: readonly string[] | undefined
   readonly signUp?:
     | {
@@ -43,12 +52,14 @@ export interface SignInDefinition {
 /** Returns the definition of `.signsIn()`; its types may have been ignored by plain JavaScript. */
 export function toSignInDefinition<F extends Fields>({
   username,
+  names = 'installation',
   scopes,
   signUp,
   passwordReset,
 }: SignInOptions<F>): SignInDefinition {
   return {
     username,
+    names,
     scopes,
     signUp: signUp && { fields: signUp.fields ?? [], scopes: signUp.scopes },
     passwordReset: passwordReset ?? signUp !== undefined,
@@ -61,6 +72,7 @@ const isTexts = (value: unknown): boolean =>
 /** Returns the mistakes in the types of `.signsIn()`, which plain JavaScript meets. */
 export function findSignInTypeMistakes(options: unknown): string[] {
   const {
+    names,
     signUp,
     passwordReset,
     scopes: personScopes,
@@ -68,7 +80,9 @@ export function findSignInTypeMistakes(options: unknown): string[] {
   const isObject = typeof signUp === 'object' && signUp !== null
   if (signUp !== undefined && !isObject) return ["signUp is an object: { fields: ['name'] }"]
   const { fields, scopes } = signUp ?? {}
+  const isReach = names === undefined || names === 'installation' || names === 'customer'
   return [
+    ...(isReach ? [] : ["names is 'installation' or 'customer'"]),
     ...(isTexts(fields) ? [] : ['signUp.fields is an array of field names']),
     ...(isTexts(personScopes) ? [] : ['scopes is an array of scopes']),
     ...(isTexts(scopes) ? [] : ['signUp.scopes is an array of scopes']),
@@ -84,7 +98,7 @@ export function findSignInMistakes(
   signsIn: SignInDefinition | undefined,
 ): string[] {
   if (!signsIn) return []
-  const { username, signUp, passwordReset } = signsIn
+  const { username, names, signUp, passwordReset } = signsIn
   const kind = fields[username]?.kind
   if (!/^(string|email)$/.test(kind ?? '')) {
     return [`.signsIn(): ${username} is not an f.string() or f.email()`]
@@ -100,6 +114,9 @@ export function findSignInMistakes(
   if (!signUp) return mistakes
   for (const name of signUp.fields) {
     const spec = fields[name]
+    if (names === 'customer' && (name === 'customer' || name === 'mode')) {
+      mistakes.push(`.signsIn(): signUp: ${name} names the place of the account, not a field`)
+    }
     if (!spec) mistakes.push(`.signsIn(): signUp: there is no field ${name}`)
     else if (spec.write === 'never') {
       mistakes.push(`.signsIn(): signUp: clients never write ${name}`)

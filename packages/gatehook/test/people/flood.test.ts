@@ -10,9 +10,10 @@ import { Failure } from '../../src/kernel/failure.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import {
   createPasswordVerifier,
-  formatAccountKey,
+  personAccountKey,
   type VerifyPassword,
 } from '../../src/people/login.ts'
+import { INSTALLATION } from '../../src/people/namespace.ts'
 import { createHasher, type Hasher } from '../../src/people/password.ts'
 import type { RecognizedClients } from '../../src/people/recognized-clients.ts'
 import { type AttemptIdentity, type Throttle, tooManyFailures } from '../../src/people/throttle.ts'
@@ -99,11 +100,15 @@ async function createAccounts(
 ) {
   const accounts = new Map<string, { id: string; password: string; disabled: number }>()
   for (const name of names) {
-    const hash = hasher.hash(`right ${name}`, formatAccountKey('person', name))
+    const hash = hasher.hash(`right ${name}`, personAccountKey(INSTALLATION, name))
     await pass(HASH_MS + 1)
     accounts.set(name, { id: name, password: await hash, disabled: 0 })
   }
-  return { realm: 'person' as const, find: async (name: string) => accounts.get(name) }
+  return {
+    realm: 'person' as const,
+    namespace: INSTALLATION,
+    find: async (name: string) => accounts.get(name),
+  }
 }
 
 /** Signs in; returns the outcome and the simulated duration. */

@@ -2,11 +2,19 @@
 import type { App } from '../../src/app.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { insertMailToken, type MailTokenRow } from '../../src/people/mail-tokens.ts'
+import { INSTALLATION } from '../../src/people/namespace.ts'
 
 type TokenParts = Pick<MailTokenRow, 'purpose' | 'person' | 'revision' | 'body' | 'folded'>
 
 const insert = ({ db }: Pick<App, 'db'>, parts: TokenParts): Promise<string> =>
-  db.write((tx) => insertMailToken(tx, systemRandom(), { resource: 'users', ...parts }, Date.now()))
+  db.write((tx) =>
+    insertMailToken(
+      tx,
+      systemRandom(),
+      { resource: 'users', namespace: INSTALLATION.no, ...parts },
+      Date.now(),
+    ),
+  )
 
 /** Returns the token of a password reset of a person whose credential has its first revision. */
 export const resetTokenOf = (app: Pick<App, 'db'>, person: number, folded: string) =>

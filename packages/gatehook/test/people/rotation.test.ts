@@ -3,12 +3,18 @@ import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { Vault } from '../../src/kernel/secret.ts'
+import { INSTALLATION } from '../../src/people/namespace.ts'
 import { CLIENTS_PURPOSE, createRecognizedClients } from '../../src/people/recognized-clients.ts'
 import { createThrottle } from '../../src/people/throttle.ts'
 import { ManualClock } from '../access/test-node.ts'
 import { NEW, NEW_ID, OLD, random } from '../secrets/rotation.ts'
 
-const identity = { realm: 'person', username: 'ada', address: '192.0.2.1' } as const
+const identity = {
+  realm: 'person',
+  namespace: INSTALLATION,
+  username: 'ada',
+  address: '192.0.2.1',
+} as const
 
 function rotate(vault: Vault): void {
   vault.addMasters([NEW])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { Vault } from '../../src/kernel/secret.ts'
+import { INSTALLATION } from '../../src/people/namespace.ts'
 import {
   createThrottle,
   purgeThrottle,
@@ -14,6 +15,7 @@ import { ManualClock, random } from '../access/test-node.ts'
 const MINUTE_MS = 60_000
 const attemptOf = (username: string, address = '192.0.2.1') => ({
   realm: 'person' as const,
+  namespace: INSTALLATION,
   username,
   address,
 })

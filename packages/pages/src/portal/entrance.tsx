@@ -10,6 +10,7 @@ import { useSend } from '../use-send.ts'
 import { openSession } from './session.ts'
 
 const sentenceOf = ({ code, message, retryAfterS }: ApiFailure): string => {
+  if (code === 'customer_required') return 'Enter the id of your organization, too.'
   if (code === 'invalid_credentials') return 'The e-mail or the password is wrong.'
   return retryAfterS === undefined ? message : `${message} Retry in ${retryAfterS} s.`
 }
@@ -18,7 +19,12 @@ export function Entrance({ linkFailure }: { readonly linkFailure?: ApiFailure | 
   useTitle('Your integration')
   const [username, setUsername] = useState('')
   const [password, setPassword] = useState('')
+  // `?customer=cus_…&mode=test`: where a person signs in, if names are unique per customer.
+  const [address] = useState(() => new URLSearchParams(location.search))
+  const [customer, setCustomer] = useState(address.get('customer') ?? '')
   const { isBusy, failure, run } = useSend()
+  const isPerCustomer = customer !== '' || failure?.code === 'customer_required'
+  const place = customer === '' ? {} : { customer, mode: address.get('mode') ?? 'live' }
   return (
     <div class="setup">
       <header>
@@ -39,13 +45,23 @@ export function Entrance({ linkFailure }: { readonly linkFailure?: ApiFailure | 
           <form
             onSubmit={(event) => {
               event.preventDefault()
-              run(() => openSession({ username, password }))
+              run(() => openSession({ username, password, ...place }))
             }}
           >
             {failure && (
               <Notice tone="bad" word="Not signed in" role="alert">
                 {sentenceOf(failure)}
               </Notice>
+            )}
+            {isPerCustomer && (
+              <Field
+                label="Customer id"
+                name="customer"
+                value={customer}
+                onInput={setCustomer}
+                autocomplete="organization"
+                required
+              />
             )}
             <Field
               label="E-mail"

@@ -31,7 +31,15 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-type Proof = { readonly token: string } | { readonly username: string; readonly password: string }
+interface PasswordProof {
+  readonly username: string
+  readonly password: string
+  /** The id of a customer, where sign-in names are unique per customer. */
+  readonly customer?: string
+  readonly mode?: string
+}
+
+type Proof = { readonly token: string } | PasswordProof
 
 export const openSession = async (body: Proof): Promise<void> =>
   adopt((await send<PortalSession>('POST', PATH, { body, isSignIn: true })).body)
