@@ -64,7 +64,7 @@ export const failures = {
   unsupported_media_type: [415, 'The media type of the body is not supported.'],
   misdirected_request: [421, 'This host is not served here.'],
   validation_failed: [422, 'The body failed validation.'],
-  url_not_allowed: [422, 'The URL leads to an address that is not allowed.'],
+  url_not_allowed: [422, 'The URL contains an address that is not allowed.'],
   url_unreachable: [422, 'The receiver could not be reached.'],
   notice_too_short: [422, 'The notice period is too short.'],
   idempotency_key_reused: [422, 'The idempotency key was used for another request.'],

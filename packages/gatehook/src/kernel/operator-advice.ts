@@ -104,7 +104,7 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   unsupported_media_type: caller('the path does not accept the media type of the body.'),
   misdirected_request: help('The host is not of this service. GATEHOOK_PUBLIC_URL names it.'),
   validation_failed: caller('the marked members of the body are not valid.'),
-  url_not_allowed: help('The receiver’s address is not public, so no delivery can reach it.'),
+  url_not_allowed: help('The address in the URL is not public, so no delivery can reach it.'),
   url_unreachable: help('The receiver did not respond. It must run before it is registered.'),
   notice_too_short: help('Choose a later end, or force it after a look at the callers.'),
   idempotency_key_reused: caller('the idempotency key belongs to another request.'),

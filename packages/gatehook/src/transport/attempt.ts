@@ -35,18 +35,19 @@ interface Answered {
 
 /**
  * - `timeout`: no complete response within the time limit.
- * - `dns`: the host name has no address.
+ * - `address`: the host name has no address, or only refused ones (§9.9): a caller cannot find out
+ *   which names exist in the network of the server.
  * - `refused`, `unreachable`: no connection.
  * - `reset`: the connection ended before a response.
  * - `tls`: the receiver's certificate is not trusted, or the receiver does not use TLS.
- * - `blocked`: the address is not allowed (§9.9); no connection was opened.
+ * - `blocked`: the address in the URL is refused (§9.9); no connection was opened.
  * - `too_large`: too many or too long headers.
  * - `protocol`: the response is not valid HTTP/1.1.
  * - `aborted`: the sender ended the attempt.
  */
 export type FailureReason =
   | 'timeout'
-  | 'dns'
+  | 'address'
   | 'refused'
   | 'unreachable'
   | 'reset'

@@ -85,17 +85,19 @@ test('names of the hosts file resolve without a query', async (t) => {
   t.after(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'hosts')
   const resolve = createDnsResolver(['127.0.0.1:1'], readHostsFile(path))
-  await assert.rejects(resolve('inner.test'))
+  await assert.rejects(resolve('near.test'))
   writeFileSync(
     path,
-    '# comment\n::1 inner.test\n127.0.0.1\tlocalhost Inner.test # here\nnonsense x.test\n',
+    '# comment\n2606:4700::1111 near.test\n1.1.1.1\tx Near.test # here\nnonsense x.test\n' +
+      '10.0.0.8 inner.test\n',
   )
   const addresses = async (host: string) => (await resolve(host)).map(({ address }) => address)
-  assert.deepEqual(await addresses('inner.TEST.'), ['127.0.0.1', '::1'])
+  assert.deepEqual(await addresses('near.TEST.'), ['1.1.1.1', '2606:4700::1111'])
   await assert.rejects(resolve('x.test'))
-  writeFileSync(path, '10.0.0.1 inner.test')
+  await assert.rejects(resolve('inner.test'), 'private: queried as an unknown name')
+  writeFileSync(path, '1.0.0.1 near.test')
   utimesSync(path, 1, 1)
-  assert.deepEqual(await addresses('inner.test'), ['10.0.0.1'])
+  assert.deepEqual(await addresses('near.test'), ['1.0.0.1'])
 })
 
 const code = (lookup: ReturnType<typeof createGuardedLookup>, all: boolean) =>
@@ -117,13 +119,13 @@ test('a lookup yields allowed addresses only, or the code of a reason', async ()
     { address: '1.1.1.1', family: 4 },
     { address: '1.0.0.1', family: 4 },
   ])
-  assert.equal(await code(lookupOf('2.2.2.2'), true), 'GATEHOOK_BLOCKED')
-  assert.equal(await code(lookupOf(), true), 'GATEHOOK_DNS')
+  assert.equal(await code(lookupOf('2.2.2.2'), true), 'GATEHOOK_ADDRESS')
+  assert.equal(await code(lookupOf(), true), 'GATEHOOK_ADDRESS')
   const broken = createGuardedLookup(
     () => Promise.reject(new Error('SERVFAIL')),
     () => true,
   )
-  assert.equal(await code(broken, true), 'GATEHOOK_DNS')
+  assert.equal(await code(broken, true), 'GATEHOOK_ADDRESS')
   const many = lookupOf(...Array.from({ length: 100 }, (_, n) => `1.1.1.${n}`))
   assert.equal(((await code(many, true)) as unknown[]).length, 8)
 })

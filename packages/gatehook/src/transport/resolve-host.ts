@@ -2,6 +2,7 @@
 import { promises as dns } from 'node:dns'
 import { readFile, stat } from 'node:fs/promises'
 import { isIP, type LookupFunction } from 'node:net'
+import { isDialable } from './address-guard.ts'
 import { CODE, createCodedError } from './socket-error.ts'
 
 export interface HostAddress {
@@ -16,9 +17,10 @@ const TIMEOUT_MS = 2_000
 const TRIES = 2
 
 /**
- * Returns a resolver that queries name servers directly, after the hosts file. `getaddrinfo` would
- * hold one of the four worker threads of the process while it waits, and database commits need
- * these as well: four names on a server that does not respond would stop the node (§9.8).
+ * Returns a resolver that queries name servers directly, after the public addresses of the hosts
+ * file. `getaddrinfo` would hold one of the four worker threads of the process while it waits, and
+ * database commits need these as well: four names on a server that does not respond would stop the
+ * node (§9.8).
  *
  * @param servers Replaces the name servers of the machine.
  */
@@ -29,7 +31,10 @@ export function createDnsResolver(
   const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES })
   if (servers) resolver.setServers(servers)
   return async (host) => {
-    const local = await hosts(host).catch(() => [])
+    const listed = await hosts(host).catch(() => [])
+    // A name with private addresses is queried as an unknown one is: an error that comes at once
+    // would show that the hosts file has the name.
+    const local = listed.filter(({ address }) => isDialable(address, false))
     if (local.length > 0) return local
     const [ipv4, ipv6] = await Promise.allSettled([
       resolver.resolve4(host),
@@ -98,9 +103,8 @@ export function createGuardedLookup(
 ): LookupFunction {
   const resolveAllowed = async (host: string): Promise<HostAddress[]> => {
     const addresses = await resolve(host).catch(() => [])
-    if (addresses.length === 0) throw createCodedError(CODE.dns)
     const allowedAddresses = addresses.filter(({ address }) => isAllowed(address))
-    if (allowedAddresses.length === 0) throw createCodedError(CODE.blocked)
+    if (allowedAddresses.length === 0) throw createCodedError(CODE.address)
     return allowedAddresses.slice(0, MAX_ADDRESSES)
   }
   return (host, { all }, callback) => {

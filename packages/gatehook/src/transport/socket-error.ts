@@ -7,7 +7,7 @@ import type { FailureReason } from './attempt.ts'
 /** Codes of errors that `transport/` creates, besides those of Node, OpenSSL and undici. */
 export const CODE = {
   blocked: 'GATEHOOK_BLOCKED',
-  dns: 'GATEHOOK_DNS',
+  address: 'GATEHOOK_ADDRESS',
   tooLong: 'GATEHOOK_TOO_LONG',
 } as const
 
@@ -20,7 +20,7 @@ export interface Diagnosis {
 
 const messages: Readonly<Record<FailureReason, string>> = {
   timeout: 'no complete response within the time limit',
-  dns: 'the host name has no address',
+  address: 'the host name leads to no address that may be called',
   refused: 'the connection was refused',
   unreachable: 'the host could not be reached',
   reset: 'the connection ended before a response',
@@ -53,7 +53,7 @@ const certificateMessages: Readonly<Record<string, string>> = {
 
 const reasonsByCode: readonly (readonly [RegExp, FailureReason])[] = [
   [/^GATEHOOK_BLOCKED$/, 'blocked'],
-  [/^GATEHOOK_DNS$/, 'dns'],
+  [/^GATEHOOK_ADDRESS$/, 'address'],
   [/^(GATEHOOK_TOO_LONG|UND_ERR_HEADERS_OVERFLOW|HPE_HEADER_OVERFLOW)$/, 'too_large'],
   [/^ECONNREFUSED$/, 'refused'],
   [/^(ECONNRESET|EPIPE|ECONNABORTED)$/, 'reset'],

@@ -214,7 +214,7 @@ function createGuardedConnector({ allowPrivate, ca, resolve }: TransportOptions)
         return callback(null, socket)
       }
       socket.destroy()
-      callback(createCodedError(CODE.blocked), null)
+      callback(createCodedError(CODE.address), null)
     })
   }
 }

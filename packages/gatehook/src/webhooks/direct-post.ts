@@ -86,7 +86,7 @@ export async function verifyReceiver(
 }
 
 const notAllowed = () => {
-  const message = 'leads to a private or local address'
+  const message = 'has a private or local address'
   return new Failure('url_not_allowed', undefined, {
     errors: [{ pointer: '/url', code: 'url_not_allowed', message }],
   })

@@ -140,7 +140,7 @@ test('a refused connection and an unknown name are reported as such', async (t) 
   assert.equal(statusOrReason(refused), 'refused')
   const unknown = await post('http://nowhere.test/')
   assert.deepEqual(unknown.kind === 'failed' && [unknown.reason, unknown.message], [
-    'dns',
-    'the host name has no address',
+    'address',
+    'the host name leads to no address that may be called',
   ])
 })

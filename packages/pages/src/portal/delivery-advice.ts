@@ -27,12 +27,14 @@ const BY_REASON: Readonly<Record<string, string>> = {
   timeout:
     'The endpoint did not respond in time. Respond with 200 at once, and process the event ' +
     'afterwards.',
-  dns: 'The host of the URL does not resolve. Correct the URL of the endpoint, or its DNS record.',
+  address:
+    'The host of the URL leads to no public address. Correct the URL of the endpoint, or its DNS ' +
+    'record.',
   refused: 'Nothing listens at this address and port. Start the receiver, or correct the URL.',
   unreachable: 'The network of the endpoint is not reachable. Verify its address and firewall.',
   reset: 'The endpoint closed the connection before it responded. Read its log at this time.',
   tls: 'The certificate of the endpoint is not valid for its host. Renew or correct it.',
-  blocked: 'The host resolves to an address that is not public. Correct the URL of the endpoint.',
+  blocked: 'The address in the URL is not public. Correct the URL of the endpoint.',
   too_large: 'The response of the endpoint is too large. Respond with a short body, or none.',
   protocol: 'The response of the endpoint is not valid HTTP. Read its log at this time.',
 }
