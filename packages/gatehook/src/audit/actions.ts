@@ -126,6 +126,10 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   ),
   'webhook.recover': of('registration', 'Failed deliveries were queued again.'),
   'webhook.replay': of('registration', 'Recorded events were queued again.'),
+  'webhook.resend': of(
+    'registration',
+    'A delivery was queued again; `detail` has its id and type.',
+  ),
   'webhook.rotate_secret': of('registration', 'A registration got a new secret.'),
   'webhook.stop_replay': of('registration', 'A replay was stopped.'),
   'webhook.update': of('registration', 'A registration was changed; `detail` has the new values.'),

@@ -17,6 +17,7 @@ import {
   changeRegistration,
   createRegistration,
   deleteRegistration,
+  recordOperation,
   registrationAt,
   registrationText,
   rotateSecret,
@@ -76,7 +77,11 @@ async function listDeliveries(context: ReplayContext, list: Lister, call: Call):
 
 function resendDelivery(context: ReplayContext, call: Call): Promise<Answer> {
   return context.perform(call, async (tx) => {
-    await resend(context, tx, await deliveryAt(context, call, tx))
+    const delivery = await deliveryAt(context, call, tx)
+    await resend(context, tx, delivery)
+    const { row, registration } = delivery
+    const detail = { delivery: row.id, event_type: row.event_type }
+    await recordOperation(context, tx, call, { action: 'resend', id: registration.id, detail })
     return { status: 202, json: deliveryText(await deliveryAt(context, call, tx)) }
   })
 }

@@ -130,15 +130,20 @@ export async function performWebhookChanges(
   t.after(() => receiver.close())
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   const { port } = receiver.address() as AddressInfo
-  const scopes = ['webhooks:read', 'webhooks:write', 'orders:read']
+  const scopes = ['webhooks:read', 'webhooks:write', 'events:read', 'events:write']
   const caller = { actor: { kind: 'cli', id: 'test' }, customer: 'default' } as const
   const { key } = await createKey(app.administration, { name: 'hooks', scopes }, caller)
   const headers = { 'x-api-key': key }
-  const input = { url: `http://127.0.0.1:${port}/`, events: ['order.paid'] }
+  const input = { url: `http://127.0.0.1:${port}/`, events: ['payment.succeeded'] }
   const created = await anonymous.post('/webhooks', input, headers)
   assert.equal(created.status, 201, created.text)
   const path = `/webhooks/${created.body.id}`
   assert.equal((await anonymous.patch(path, { description: 'x' }, headers)).status, 200)
   assert.equal((await anonymous.post(`${path}/rotate-secret`, {}, headers)).status, 200)
+  const event = { type: 'payment.succeeded', object: { id: 1 } }
+  assert.equal((await anonymous.post('/events', event, headers)).status, 201)
+  const log = await anonymous.get(`${path}/deliveries`, headers)
+  const resent = await anonymous.post(`/deliveries/${log.body.data[0].id}/resend`, {}, headers)
+  assert.equal(resent.status, 202, resent.text)
   assert.equal((await anonymous.delete(path, headers)).status, 204)
 }

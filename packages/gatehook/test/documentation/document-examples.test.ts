@@ -1,11 +1,13 @@
 /**
  * Sends the example of every operation in the OpenAPI documents to a service: the response has the
- * documented status and schema. A new object is the target of each path with an id.
+ * documented status and schema. A new object is the target of each path with an id. An operation of
+ * the engine that changes data leaves an audit row (§13), unless a table has the reason.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import type { Caller } from '../../../../test/rig/service.ts'
+import { sql } from '../../src/storage/sql.ts'
 import { bearerOf } from '../people/rig.ts'
 import { CAN, openPortal } from '../portal/rig.ts'
 import { bodyOf, exampleValues, type Json, openTargets, type Targets, targetOf } from './targets.ts'
@@ -29,6 +31,24 @@ const NOT_SENT: Readonly<Record<string, string>> = {
   confirm_second_factor: 'an operator has to sign in first',
   authorize: 'it is a page for a browser',
 }
+
+/** Operations of the engine that change data and leave no audit row. */
+const NOT_AUDITED: Readonly<Record<string, string>> = {
+  post_event: 'an event is data of the customer, and its own record',
+  stop_webhook_replay: 'it is audited if a replay runs; in the example none does',
+  sign_up: 'the person exists once it has verified its address, which is audited',
+  resend_verification: 'it sends a mail; the verification is audited',
+  request_password_reset: 'it sends a mail; the reset is audited',
+  close_portal_session: 'a caller ends its own session, which its link opened with a row',
+  issue_tokens: 'the session of a token, or the creation of its client, has the row',
+  refresh_tokens: 'the session of the tokens has the row',
+  introspect_token: 'it changes nothing',
+}
+
+/** Whether the audit trail has a row of a request. */
+const hasAuditRow = async ({ app }: Targets, requestId: string | undefined): Promise<boolean> =>
+  (await app.app.db.all(sql`SELECT action FROM gh_audit WHERE request_id = ${requestId}`)).length >
+  0
 
 function createValidator(document: Json): (schema: Json, value: unknown) => string | undefined {
   const ajv = new Ajv({ strict: false, validateFormats: false })
@@ -88,6 +108,9 @@ for (const name of ['v1', 'v2', 'platform', 'admin']) {
         const schema = responses[status!].content?.['application/json']?.schema
         if (schema) assert.equal(findFault(schema, reply.body), undefined, at)
         sent++
+        if (method === 'get' || name.startsWith('v')) continue
+        const isAudited = await hasAuditRow(targets, reply.headers['x-request-id'] as string)
+        assert.equal(isAudited, NOT_AUDITED[operationId] === undefined, `audited: ${operationId}`)
       }
     }
     assert.ok(sent > 20, `${sent} operations`)
