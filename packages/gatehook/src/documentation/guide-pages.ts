@@ -6,6 +6,7 @@ import type { FailureCode } from '../kernel/failure.ts'
 import { EXAMINED_ROWS_MAX } from '../lists/bounds.ts'
 import { OPERATORS } from '../lists/filter.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../lists/grammar.ts'
+import { signInResource } from '../resources/directory.ts'
 import { NOTICE_MONTHS } from '../versions/calendar.ts'
 import { code, list, type Page, pretty, softText, table, text } from './content.ts'
 import type { PageContext } from './page-source.ts'
@@ -19,6 +20,7 @@ const failureLink = (name: FailureCode): string => `[\`${name}\`](errors#${name}
 export function authenticationPage(context: PageContext): Page {
   const { base, version, service } = context
   const { reader } = context
+  const isPerCustomer = signInResource(service.resources)?.signsIn?.names === 'customer'
   const scopes = [...new Set(reader.operations.flatMap(({ scope }) => scope ?? []))].sort()
   const rows = scopes.map((scope) => {
     const sentence = accountScopes[scope]?.(service.name)
@@ -38,7 +40,11 @@ export function authenticationPage(context: PageContext): Page {
         [
           ['API key', '`X-API-Key: gk_…`', 'Servers that act for a customer.'],
           ['Access token', '`Authorization: Bearer …`', 'Persons, and applications of others.'],
-          ['Name and password', '`Authorization: Basic …`', 'Internal networks only.'],
+          [
+            'Name and password',
+            `\`Authorization: Basic …\`${isPerCustomer ? ', `Gatehook-Customer: cus_…`' : ''}`,
+            'Internal networks only.',
+          ],
         ],
       ),
       text('Every credential belongs to one customer and one mode, live or test.'),
@@ -57,6 +63,9 @@ export function authenticationPage(context: PageContext): Page {
         title: 'Tokens',
         blocks: [
           text('A person logs in at `POST /auth/login`. An application uses OAuth 2.0 with PKCE.'),
+          ...(isPerCustomer
+            ? [text('A sign-in name belongs to one customer and mode, which the request names.')]
+            : []),
           text('An access token is valid for a short time. A refresh token returns the next pair.'),
           text('Use each refresh token once: a second use revokes the session.'),
           text('[Tokens](tokens) has the endpoints with examples.'),
@@ -66,7 +75,7 @@ export function authenticationPage(context: PageContext): Page {
           code(
             'Log in',
             `curl ${base}/auth/login \\\n  -H 'Content-Type: application/json' \\\n` +
-              `  -d '{"username":"…","password":"…"}'`,
+              `  -d '{"username":"…","password":"…"${isPerCustomer ? ',"customer":"cus_…"' : ''}}'`,
           ),
         ],
       },

@@ -1,5 +1,7 @@
 /** §3.10: the command line manages people, and reads passwords from standard input only. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
@@ -72,3 +74,45 @@ test('invalid input is rejected with its reason, and no person is created', asyn
   }
   assert.deepEqual(await jsonOf(place, 'users', 'list'), { data: [] })
 })
+
+test('§4.8 a name that several people have needs the customer, or the id', async (t) => {
+  const cwd = emptyFolder(t)
+  writeFileSync(join(cwd, 'service.ts'), clubs)
+  await gatehook({ cwd }, 'migrate')
+  const acme = await jsonOf({ cwd }, 'customers', 'create', 'Acme')
+  const create = ['users', 'create', 'email=ada@example.com']
+  const place = { cwd, input: 'correct horse' }
+  const own = await jsonOf(place, ...create)
+  const other = await jsonOf(place, ...create, '--customer', acme.id)
+  const several = await gatehook({ cwd }, 'users', 'disable', 'ADA@example.com')
+  assert.equal(several.exit, 1)
+  assert.match(
+    several.stderr,
+    /ADA@example\.com signs in for more than .* Add --customer and --mode/,
+  )
+  const disable = ['users', 'disable', 'ADA@example.com', '--customer']
+  assert.equal((await jsonOf({ cwd }, ...disable, acme.id)).id, other.id)
+  assert.equal((await jsonOf({ cwd }, ...disable, 'default', '--mode', 'live')).id, own.id)
+  const elsewhere = await gatehook({ cwd }, ...disable, acme.id, '--mode', 'test')
+  assert.match(elsewhere.stderr, /signs in to live data, not to test/)
+  const list = await jsonOf({ cwd }, 'users', 'list', '--customer', acme.id)
+  assert.deepEqual(
+    list.data.map(({ id }: { id: number }) => id),
+    [other.id],
+  )
+})
+
+const clubs = `import { f, resource, service } from 'gatehook'
+export const api = service({
+  name: 'clubs',
+  versions: { v1: { released: '2026-01-01' } },
+  resources: [
+    resource('members', {
+      fields: { id: f.id(), email: f.email() },
+      list: { filter: [], sort: [] },
+      access: { read: 'm:read', create: 'm:write', update: 'm:write', delete: 'm:write' },
+      events: [],
+    }).signsIn({ username: 'email', names: 'customer' }),
+  ],
+})
+`

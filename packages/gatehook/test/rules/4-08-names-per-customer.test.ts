@@ -242,6 +242,7 @@ eachMailService(
     assert.equal((await basic(password, { 'gatehook-customer': customer })).status, 200, 'live')
     const mode = await basic(password, { 'gatehook-customer': customer, 'gatehook-mode': 'x' })
     assert.deepEqual([mode.status, mode.body.error], [400, 'invalid_request'])
+    assert.match((await anonymous.get('/docs/v1/authentication')).text, /Gatehook-Customer/)
   },
   { service: clubs },
 )

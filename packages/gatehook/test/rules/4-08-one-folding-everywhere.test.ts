@@ -102,7 +102,7 @@ eachService(
       assert.equal((await s.delete(`/api/v2/members/${id}`)).status, 204)
       await s.delete(`/api/v2/members/${row.id}`)
     }
-    await fc.assert(fc.asyncProperty(pair, examine as never), { numRuns: 25, endOnFailure: true })
+    await fc.assert(fc.asyncProperty(pair, examine as never), { numRuns: 15, endOnFailure: true })
   },
   { service: club },
 )
