@@ -162,9 +162,14 @@ const securityOf: Readonly<Record<Permission['callers'], OperationPolicy['securi
   loopback: [{}, { ApiKey: [] }, { Bearer: [] }],
   credential: undefined,
   account: [{ Bearer: [] }, { Basic: [] }],
-  administration: [{ ApiKey: [] }, { Bearer: [] }, { Basic: [] }, { ConsoleSession: [] }],
-  console: [{ ConsoleSession: [] }],
-  portal: [{ PortalSession: [] }],
+  administration: [
+    { ApiKey: [] },
+    { Bearer: [] },
+    { Basic: [] },
+    { ConsoleSession: [], ConsoleHeader: [] },
+  ],
+  console: [{ ConsoleSession: [], ConsoleHeader: [] }],
+  portal: [{ PortalSession: [], PortalHeader: [] }],
 }
 
 const rows = new Map(engineRoutes.map((row) => [`${row.method} ${row.path}`, row]))
@@ -185,7 +190,7 @@ export function openApiOf(name: string, catalog: Catalog): OpenApiDocument {
       {
         policyOf,
         pathOf: ({ path }) => templateOf(path.replace(/^\/api\//, `/api/${name}/`)),
-        hasClosedInputs: false,
+        versions,
       },
     )
     return openApiDocument(catalog, name, engine)
@@ -195,6 +200,7 @@ export function openApiOf(name: string, catalog: Catalog): OpenApiDocument {
     operations: operations.filter((operation) => documentOf(operation) === name),
     scopes: [...listScopes(service)].sort(),
     policyOf,
+    versions,
   })
 }
 

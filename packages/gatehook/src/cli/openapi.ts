@@ -5,7 +5,7 @@ import { DOCUMENTS, openApiDocuments } from '../documents.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { systemRandom } from '../kernel/random.ts'
-import { withServer } from '../openapi/routes.ts'
+import { withoutWebhooks, withServer } from '../openapi/routes.ts'
 import { type Catalog, createCatalog } from '../resources/catalog.ts'
 import type { Service, ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
@@ -47,7 +47,8 @@ async function run(input: Input): Promise<undefined> {
   const { options, out, flags } = input
   const service = await serviceOf(input)
   const { publicUrl } = readConfig(flags)
-  const general = documentOf(service, options)
+  const whole = documentOf(service, options)
+  const general = options.webhooks === false ? withoutWebhooks(whole) : whole
   const document = publicUrl ? withServer(general, publicUrl) : general
   const text = `${JSON.stringify(document, null, 2)}\n`
   if (options.out === undefined) {
@@ -67,6 +68,7 @@ export const openapi: CommandSpec = {
     ...installationOptions,
     ['--version <VERSION>', 'which version (default: the newest)'],
     ['--document <NAME>', `a document of the engine: ${DOCUMENTS.join(', ')}`],
+    ['--no-webhooks', 'without webhooks, which some generators write as operations'],
     ['--out <FILE>', 'write the document to this file'],
   ],
   config: ['publicUrl'],

@@ -2,6 +2,7 @@
 import type { JsonSchema } from '../fields/schema.ts'
 import { defaultLimits } from '../http/exchange.ts'
 import type { FailureCode } from '../kernel/failure.ts'
+import { FIELDS } from '../openapi/list-extensions.ts'
 import { exampleReader } from '../openapi/schema-example.ts'
 
 export type OpenApiNode = Readonly<Record<string, unknown>>
@@ -36,6 +37,8 @@ export interface ParameterView {
   readonly description: string
   readonly schema: OpenApiNode
   readonly example: unknown
+  /** The parameters of the same column with an operator: `amount[gte]`. */
+  readonly operators: readonly string[]
 }
 
 interface BodyView {
@@ -96,6 +99,7 @@ function readOperation(source: OperationSource): OperationView {
       description: String(node.description ?? ''),
       schema,
       example: node.example ?? exampleOf(schema),
+      operators: [],
     }
   })
   const success = Object.entries(nodeOf(operation.responses)).find(([key]) => /^2/.test(key))
@@ -110,12 +114,36 @@ function readOperation(source: OperationSource): OperationView {
     description: String(operation.description ?? ''),
     scope: typeof scope === 'string' ? scope : undefined,
     credential: credentialOf(source.securityOf(operation)),
-    parameters,
+    parameters: [...withOperators(parameters), ...fieldsParameter(operation)],
     body: readBody(source),
     errors: listOf(operation['x-errors']) as readonly FailureCode[],
     status: Number(success?.[0] ?? 200),
     answer: content && (nodeOf(content).example ?? exampleOf(nodeOf(content).schema)),
   }
+}
+
+/** Joins the parameters of a column: `amount` with `amount[gte]`, … */
+function withOperators(parameters: readonly ParameterView[]): ParameterView[] {
+  const names = new Set(parameters.map(({ name }) => name))
+  const columnOf = ({ name }: ParameterView): string | undefined => {
+    const [, column = ''] = /^(\w+)\[\w+\]$/.exec(name) ?? []
+    return names.has(column) ? column : undefined
+  }
+  const byColumn = Map.groupBy(parameters, columnOf)
+  return (byColumn.get(undefined) ?? []).map((parameter) => ({
+    ...parameter,
+    operators: (byColumn.get(parameter.name) ?? []).map(({ name }) => name),
+  }))
+}
+
+/** The selection of members, which is no parameter for typed clients (decision 0065). */
+function fieldsParameter(operation: OpenApiNode): ParameterView[] {
+  const names = listOf(operation[FIELDS])
+  if (names.length === 0) return []
+  const schema = { type: 'array', items: { type: 'string', enum: names } }
+  const description = 'The members to return, separated by commas.'
+  const about = { place: 'query', isRequired: false, description, operators: [] } as const
+  return [{ name: 'fields', ...about, schema, example: names }]
 }
 
 function credentialOf(security: readonly unknown[]): OperationView['credential'] {
@@ -167,9 +195,8 @@ const FORMAT_NAMES: Readonly<Record<string, string>> = {
   'date-time': 'instant',
   email: 'e-mail',
   date: 'day',
-  'time-of-day': 'time of day',
+  'time-local': 'time of day',
   duration: 'duration',
-  decimal: 'decimal',
   uuid: 'UUID',
 }
 

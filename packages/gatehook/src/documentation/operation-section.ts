@@ -102,14 +102,18 @@ function parameterBlocks(operation: OperationView): ContentBlock[] {
   return blocks
 }
 
-function parameterTerm({ name, place, isRequired, description, schema }: ParameterView): Term {
+function parameterTerm(parameter: ParameterView): Term {
+  const { name, place, isRequired, description, schema, operators } = parameter
   const values = valueWords(schema)
+  const forms = operators.map((form) => `\`${form}\``).join(', ')
   return {
     name,
     note: [place, typeWords(schema), isRequired && place !== 'path' && 'required']
       .filter((word) => typeof word === 'string' && word !== '')
       .join(', '),
-    text: [description, values && `Values: ${values}.`].filter(Boolean).join(' '),
+    text: [description, values && `Values: ${values}.`, forms && `Also as ${forms}.`]
+      .filter(Boolean)
+      .join(' '),
   }
 }
 

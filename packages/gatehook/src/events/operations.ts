@@ -46,6 +46,7 @@ export function eventOperations({ types, external }: EventFacts) {
       status: 201,
       returns: 'The event.',
       errors: ['payload_too_large'],
+      isPossible: external.length > 0,
     }),
     stream: operation('GET /events/stream', {
       id: 'stream_events',

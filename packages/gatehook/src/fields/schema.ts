@@ -27,9 +27,6 @@ const inline: SchemaContext = {
   page: (items) => ({ type: 'array', items }),
 }
 
-/** The types of JSON except null. */
-const JSON_TYPES = ['object', 'array', 'string', 'number', 'boolean']
-
 type SchemaOf = (spec: MemberSpec, context: SchemaContext) => JsonSchema
 
 const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
@@ -53,7 +50,7 @@ const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
   time: () => ({ type: 'string', format: 'date-time' }),
   date: () => ({ type: 'string', format: 'date' }),
   // The format `time` requires a time zone.
-  timeOfDay: () => ({ type: 'string', pattern: TIME_OF_DAY.source, format: 'time-of-day' }),
+  timeOfDay: () => ({ type: 'string', pattern: TIME_OF_DAY.source, format: 'time-local' }),
   duration: ({ min, max }) =>
     withBounds(
       { type: 'string', format: 'duration' },
@@ -88,7 +85,8 @@ const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
     propertyNames: { pattern: METADATA_KEY.source },
     maxProperties: max,
   }),
-  json: ({ max }) => (max === undefined ? {} : { type: JSON_TYPES, 'x-max-json-length': max }),
+  // Any value: generators have no type for a union of the others.
+  json: ({ max }) => (max === undefined ? {} : { 'x-max-json-length': max }),
   page: ({ items }, context) => context.page(valueSchema(items!, context)),
 }
 
@@ -98,11 +96,14 @@ export function idSchema({ idPrefix }: Pick<MemberSpec, 'idPrefix'>): JsonSchema
   return { type: 'string', pattern: rowIdPattern(idPrefix) }
 }
 
-/** JSON Schema has no bounds for text that is a number. */
+/**
+ * JSON Schema has no bounds for text that is a number. Without a format: some generators read
+ * `decimal` as a floating-point number.
+ */
 function decimalSchema({ precision = 0, scale = 0, min, max }: MemberSpec): JsonSchema {
   const pattern = decimalPattern({ precision, scale })
   return withBounds(
-    { type: 'string', format: 'decimal', pattern },
+    { type: 'string', pattern },
     {
       ...(min !== undefined && { min: formatDecimal(boundUnits(min, scale), scale) }),
       ...(max !== undefined && { max: formatDecimal(boundUnits(max, scale), scale) }),

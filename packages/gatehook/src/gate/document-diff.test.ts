@@ -65,6 +65,18 @@ test(`the gate classifies ${mutations.length} changes of a document`, async (t) 
   }
 })
 
+test('a filter with its operators is one finding', () => {
+  const old = JSON.parse(referenceText)
+  const now = structuredClone(old)
+  const { get } = now.paths['/api/v2/orders']
+  get.parameters = get.parameters.filter(({ name = '' }) => !/^amount\b/.test(name))
+  const sentence = 'The query parameter "amount" of GET /api/v2/orders is'
+  assert.deepEqual(
+    [...diffDocuments(old, now), ...diffDocuments(now, old)].map((finding) => finding.sentence),
+    [`${sentence} removed: requests that send it are rejected.`, `${sentence} new and optional.`],
+  )
+})
+
 test('a change of a component is one finding, with all operations that use it', () => {
   const old = JSON.parse(referenceText)
   const findings = diffDocuments(old, edited(old, [['/components/schemas/User/properties/name']]))
@@ -218,7 +230,11 @@ test('the gate compares every schema keyword that the generator emits', () => {
 const comparedMembers: Readonly<Record<string, readonly string[]>> = {
   document: ['components', 'openapi', 'paths', 'security'],
   pathItem: ['delete', 'get', 'parameters', 'patch', 'post', 'put'],
-  operation: ['parameters', 'requestBody', 'responses', 'security', 'x-scope'],
+  // The names in `x-fields` are those of the row.
+  operation: [
+    ...['parameters', 'requestBody', 'responses', 'security'],
+    ...['x-scope', 'x-exports', 'x-fields'],
+  ],
   parameter: ['explode', 'in', 'name', 'required', 'schema', 'style'],
   requestBody: ['content', 'required'],
   response: ['content', 'headers'],

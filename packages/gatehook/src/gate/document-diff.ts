@@ -5,7 +5,12 @@
  */
 import { type Node, operationsOf } from './document.ts'
 import { additionFinding, breakFinding, type Finding, type OperationFinding } from './finding.ts'
-import { bodyFindings, parameterFindings, responseFindings } from './operation-diff.ts'
+import {
+  bodyFindings,
+  exportFindings,
+  parameterFindings,
+  responseFindings,
+} from './operation-diff.ts'
 import { schemaComparison } from './schema-diff.ts'
 import { securityComparison } from './security-diff.ts'
 
@@ -30,6 +35,7 @@ export function diffDocuments(old: Node, now: Node): OperationFinding[] {
         ...parameterFindings(compareSchemas, operation, other),
         ...bodyFindings(compareSchemas, operation, other),
         ...responseFindings(compareSchemas, operation, other),
+        ...exportFindings(operation, other),
       ])
     } else report(name, [breakFinding(where, `${name} is removed.`)])
   }

@@ -1,6 +1,14 @@
 /** Compares the parameters, bodies and responses of one operation. Pure. */
 import { escapePointer } from '../fields/reader.ts'
-import { type DocumentOperation, isEqual, type Node, nodeOf, resolveRef } from './document.ts'
+import { EXPORTS } from '../openapi/list-extensions.ts'
+import {
+  type DocumentOperation,
+  isEqual,
+  listOf,
+  type Node,
+  nodeOf,
+  resolveRef,
+} from './document.ts'
 import {
   additionFinding,
   breakFinding,
@@ -20,6 +28,30 @@ const parametersByKey = ({ parameters, pathNames }: DocumentOperation): Map<stri
     }),
   )
 
+/** Whether `amount[gte]` is removed or new together with `amount`, whose finding is enough. */
+function followsFilter(
+  parameter: string,
+  before: ReadonlyMap<string, Node>,
+  after: ReadonlyMap<string, Node>,
+): boolean {
+  const [, name] = /^(\w+)\[\w+\]$/.exec(parameter) ?? []
+  return name !== undefined && before.has(`query ${name}`) !== after.has(`query ${name}`)
+}
+
+/** The media types of exports, which the operation lists beside its responses. */
+export function exportFindings(old: DocumentOperation, now: DocumentOperation): Finding[] {
+  const [before, after] = [listOf(old.node[EXPORTS]), listOf(now.node[EXPORTS])]
+  const where = `${now.where}/${EXPORTS}`
+  return [
+    ...before
+      .filter((type) => !after.includes(type))
+      .map((type) => breakFinding(where, `${now.name} no longer exports ${type}.`)),
+    ...after
+      .filter((type) => !before.includes(type))
+      .map((type) => additionFinding(where, `${now.name} now exports ${type}.`)),
+  ]
+}
+
 /** `?sort=a,b` and `?sort=a&sort=b` are two serializations of one array. */
 const serializationOf = ({ style = 'form', explode = true }: Node): unknown => [style, explode]
 
@@ -31,6 +63,7 @@ export function parameterFindings(
   const [before, after] = [parametersByKey(old), parametersByKey(now)]
   const findings: Finding[] = []
   for (const [key, parameter] of new Map([...before, ...after])) {
+    if (followsFilter(String(parameter.name), before, after)) continue
     const where = `${now.where}/parameters/${escapePointer(String(parameter.name))}`
     const subject = `the ${parameter.in} parameter "${parameter.name}" of ${now.name}`
     const [earlier, later] = [before.get(key), after.get(key)]

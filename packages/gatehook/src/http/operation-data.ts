@@ -62,6 +62,8 @@ export interface OperationOptions<I extends Members, Q extends Members, O extend
   readonly failure?: AnyMember
   /** Describes the page with status 400 that a browser displays: "The request names no client." */
   readonly failurePage?: string
+  /** False: every request fails in this service, so that its documents omit the operation. */
+  readonly isPossible?: boolean
   /** Failures besides those that follow from path, body and headers. */
   readonly errors?: readonly FailureCode[]
 }

@@ -9,8 +9,8 @@ const VALUES_MAX = 100
 
 /** The rule in documents. */
 export const LIST_WORDS =
-  `The list of \`[in]\` has at most ${VALUES_MAX} values between commas. A value with a comma ` +
-  'or a quote is in double quotes, with inner quotes doubled.'
+  `At most ${VALUES_MAX} values between commas. A value with a comma or a quote is in double ` +
+  'quotes, with inner quotes doubled.'
 
 const needsQuotes = (value: string): boolean => value === '' || /[",]/.test(value)
 

@@ -5,12 +5,14 @@ import { describeOperations, type OperationPolicy } from './operations.ts'
 import {
   credentialSchemes,
   errorResponses,
-  errorSchema,
+  errorSchemas,
   headerParameters,
   listParameters,
+  listSchemas,
   responseHeaders,
   securitySchemes,
 } from './parts.ts'
+import { withUsedComponents } from './used-components.ts'
 
 export type OpenApiDocument = JsonSchema & { readonly paths: Record<string, JsonSchema> }
 
@@ -20,6 +22,8 @@ interface DocumentOptions {
   /** Every scope of the installation. */
   readonly scopes: readonly string[]
   readonly policyOf: (operation: OperationData) => OperationPolicy
+  /** The versions of the service, oldest first. */
+  readonly versions: readonly string[]
 }
 
 /** Describes the groups of operations. */
@@ -56,14 +60,14 @@ const defaultSecurity = [...credentialSchemes, { OAuth2: [] }]
 const ALWAYS_USED = JSON.stringify(defaultSecurity)
 
 export function engineDocument(options: DocumentOptions): OpenApiDocument {
-  const { title, operations, scopes, policyOf } = options
-  const { paths, schemas } = describeOperations(operations, { policyOf, hasClosedInputs: true })
+  const { title, operations, scopes, policyOf, versions } = options
+  const { paths, schemas } = describeOperations(operations, { policyOf, versions })
   const tags = new Set(
     Object.values(paths).flatMap((item) =>
       Object.values(item).flatMap((operation) => (operation as { tags: string[] }).tags),
     ),
   )
-  return {
+  return withUsedComponents({
     openapi: '3.1.0',
     info: { title, version: DOCUMENT_VERSION },
     servers: [{ url: '/' }],
@@ -74,17 +78,15 @@ export function engineDocument(options: DocumentOptions): OpenApiDocument {
       securitySchemes: pickUsed(JSON.stringify(paths) + ALWAYS_USED, (name) => `"${name}":[`, {
         ...securitySchemes,
         OAuth2: oauth2(scopes),
-        ConsoleSession: session('gatehook_console', 'x-gatehook-console'),
-        PortalSession: session('gatehook_portal', 'x-gatehook-portal'),
+        ...sessionSchemes('Console', 'console'),
+        ...sessionSchemes('Portal', 'portal'),
       }),
-      ...referencedComponents(paths, {
-        parameters: { ...listParameters, ...headerParameters },
-        headers: responseHeaders,
-        responses: errorResponses,
-        schemas: { ...schemas, Error: errorSchema },
-      }),
+      parameters: { ...listParameters, ...headerParameters },
+      headers: responseHeaders,
+      responses: errorResponses,
+      schemas: { ...schemas, ...listSchemas, ...errorSchemas },
     },
-  }
+  })
 }
 
 type Components = Readonly<Record<string, unknown>>
@@ -92,22 +94,6 @@ type Components = Readonly<Record<string, unknown>>
 /** Returns the components whose mark is in the text. */
 const pickUsed = (text: string, markOf: (name: string) => string, components: Components) =>
   Object.fromEntries(Object.entries(components).filter(([name]) => text.includes(markOf(name))))
-
-/** Returns the components to which the paths, or other components, refer. */
-function referencedComponents(
-  paths: unknown,
-  components: Readonly<Record<string, Components>>,
-): Record<string, Components> {
-  const text = JSON.stringify([paths, components])
-  return Object.fromEntries(
-    Object.entries(components)
-      .map(([kind, named]): [string, Components] => [
-        kind,
-        pickUsed(text, (name) => `"#/components/${kind}/${name}"`, named),
-      ])
-      .filter(([, named]) => Object.keys(named).length > 0),
-  )
-}
 
 function oauth2(scopes: readonly string[]): JsonSchema {
   const named = Object.fromEntries(scopes.map((scope) => [scope, '']))
@@ -126,9 +112,20 @@ function oauth2(scopes: readonly string[]): JsonSchema {
   }
 }
 
-const session = (name: string, header: string): JsonSchema => ({
-  type: 'apiKey',
-  in: 'cookie',
-  name,
-  description: `A session of the pages. Changes also need the header \`${header}: 1\`.`,
+/** The cookie of a session, and the header by which forms of other sites cannot use it. */
+const sessionSchemes = (prefix: string, name: string): Components => ({
+  [`${prefix}Session`]: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: `gatehook_${name}`,
+    description: 'A session of the pages.',
+  },
+  [`${prefix}Header`]: {
+    type: 'apiKey',
+    in: 'header',
+    name: `x-gatehook-${name}`,
+    description:
+      'Any value, `1`. Requests without it are 403, except those that read and have ' +
+      '`Sec-Fetch-Site: same-origin`, which browsers send. Other values of it are 403.',
+  },
 })

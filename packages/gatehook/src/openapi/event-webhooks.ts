@@ -21,25 +21,30 @@ const signatureHeader = (name: string, description: string, example: string): Js
   schema: { type: 'string', examples: [example] },
 })
 
-/** The headers that a receiver verifies (§9.5), as components of a document. */
-export const webhookParameters: Readonly<Record<string, JsonSchema>> = {
-  GatehookSignature: signatureHeader(
+/**
+ * The headers that a receiver verifies (§9.5). They are inline: tools that write servers do not
+ * find components that only `webhooks` use.
+ */
+const parameters: readonly JsonSchema[] = [
+  signatureHeader(
     'Gatehook-Signature',
     'The time of the attempt, and the HMAC-SHA-256 of time, a dot and the body, by each secret.',
     't=1780306200,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd',
   ),
-  GatehookEvent: signatureHeader('Gatehook-Event', 'The type of the event.', 'webhook.ping'),
-  GatehookDelivery: signatureHeader('Gatehook-Delivery', 'The id of the delivery.', 'dlv_7Hq2Xc'),
-  WebhookId: signatureHeader(
+  signatureHeader('Gatehook-Event', 'The type of the event.', 'webhook.ping'),
+  signatureHeader('Gatehook-Delivery', 'The id of the delivery.', 'dlv_7Hq2Xc'),
+  signatureHeader(
     'webhook-id',
     'The id of the event, the same on every attempt (Standard Webhooks).',
     'evt_01JWM4Q2',
   ),
-}
+]
 
-const parameters = Object.keys(webhookParameters).map((name) => ({
-  $ref: `#/components/parameters/${name}`,
-}))
+/** A group of their own: tools write one class for each tag, of paths and webhooks alike. */
+export const WEBHOOKS_TAG = {
+  name: 'webhook-requests',
+  description: 'The requests that the service sends to receivers.',
+}
 
 const payloadSchema = ({ type, schema }: DocumentEvent): JsonSchema => ({
   type: 'object',
@@ -82,7 +87,7 @@ export const eventWebhooks = (events: readonly DocumentEvent[]): Record<string, 
       }
       const reader = scope === undefined ? '' : ` Its registration needs the scope \`${scope}\`.`
       const post = {
-        tags: ['events'],
+        tags: [WEBHOOKS_TAG.name],
         operationId: `on_${type.replace(/\W+/g, '_')}`,
         summary: `Receive ${type}`,
         description: `The service sends this event as a signed POST.${reader}`,

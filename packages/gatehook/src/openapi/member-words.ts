@@ -37,14 +37,13 @@ const ownWords: Readonly<Record<string, MemberWords>> = {
   'KeyUsage.error': ['The code of the failure.', 'insufficient_scope'],
   'RecordedEvent.delivered': ['Delivered deliveries.', 2],
   'RecordedEvent.object': ['The collection and id of the object; null without one.', 'things/7'],
-  'Error.status': ['The HTTP status.', 404],
-  'Error.error': ['The code of the failure. Programs decide by it.', 'not_found'],
-  'Error.errors': ['The mistakes, if the failure names them.'],
-  'Error.message': [
+  'ErrorBody.status': ['The HTTP status.', 404],
+  'ErrorBody.errors': ['The mistakes, if the failure names them.'],
+  'ErrorBody.message': [
     'A sentence for people. It may change.',
     'The path or resource does not exist.',
   ],
-  'Error.code': ['The code of the mistake.', 'too_small'],
+  'ErrorDetail.code': ['The code of the mistake.', 'too_small'],
   'Account.id': ['The id of the person.', 1],
   'Person.id': ['The id of the person.', 1],
   'ListMeta.from': ['The number of the first row on the page, from 1; 0 without rows.', 1],
@@ -73,7 +72,7 @@ const words: Readonly<Record<string, MemberWords>> = {
   cidrs: ['The addresses from which it is valid; empty: all.', ['203.0.113.0/24']],
   client_id: ['The id of the OAuth client.', 'cli_6Vb1Np'],
   client_secret: ['The secret of the client, in this response only.', 'gcs_Zk3WdV7bN1pQ8mX2cR5t'],
-  code: ['A code.', 'too_small'],
+  code: ['A code.'],
   collection: ['The collection that it covers; null for the whole account.', null],
   count: ['The number.', 12],
   created: ['When it was recorded, in Unix seconds.', 1_780_306_200],
@@ -233,6 +232,6 @@ export const memberWords = (owner: string, name: string): MemberWords | undefine
 
 /** Schemas with the members of another one. */
 const SAME_WORDS: Readonly<Record<string, string>> = {
-  Problem: 'Error',
+  Problem: 'ErrorBody',
   RecordedEvent: 'ListedEvent',
 }

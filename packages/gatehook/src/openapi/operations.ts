@@ -8,6 +8,7 @@ import {
 import type { MemberSpec } from '../fields/spec.ts'
 import { type OperationData, readsJson, statusOf } from '../http/operation-data.ts'
 import { type FailureCode, failures } from '../kernel/failure.ts'
+import { addEngineWords, type DescribedOperations } from './engine-words.ts'
 import { answer, content, failing, listErrors, listParameters, listSchema, ref } from './parts.ts'
 
 /** The parts of an operation's description that do not follow from its declaration. */
@@ -17,27 +18,18 @@ export interface OperationPolicy {
   readonly scope?: string | undefined
 }
 
-export interface DescribedOperations {
-  readonly paths: Readonly<Record<string, JsonSchema>>
-  /** The named schemas to which the paths refer. */
-  readonly schemas: Readonly<Record<string, JsonSchema>>
-}
-
 interface DescriptionOptions {
   readonly policyOf: (operation: OperationData) => OperationPolicy
   /** Returns the path in the document: `/webhooks/{id}`. Default: the operation's. */
   readonly pathOf?: (operation: OperationData) => string
-  /**
-   * Whether bodies of requests are closed. Documents of resources predate this, and a body that
-   * becomes closed counts as a break (`gate/`).
-   */
-  readonly hasClosedInputs: boolean
+  /** The versions of the service, oldest first, for examples. */
+  readonly versions: readonly string[]
 }
 
 /** Describes operations; those of one path share its entry. */
 export function describeOperations(
   operations: readonly OperationData[],
-  { policyOf, pathOf = ({ path }) => templateOf(path), hasClosedInputs }: DescriptionOptions,
+  { policyOf, pathOf = ({ path }) => templateOf(path), versions }: DescriptionOptions,
 ): DescribedOperations {
   const schemas: Record<string, JsonSchema> = {}
   const contextOf = (isClosed: boolean): SchemaContext => ({
@@ -48,14 +40,15 @@ export function describeOperations(
     },
     page: listSchema,
   })
-  const contexts = { input: contextOf(hasClosedInputs), output: contextOf(false) }
+  const contexts = { input: contextOf(true), output: contextOf(false) }
   const paths: Record<string, JsonSchema> = {}
   for (const operation of operations) {
+    if (operation.isPossible === false) continue
     const path = pathOf(operation)
     const description = describe(operation, policyOf(operation), contexts)
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: description }
   }
-  return { paths, schemas }
+  return addEngineWords({ paths, schemas }, versions)
 }
 
 /** Returns `/webhooks/{id}` for `/webhooks/:id`. */
@@ -111,7 +104,16 @@ function failuresOf(
     }
   }
   const schema = valueSchema(failure.spec, context)
-  return { '4XX': { description: 'A failure.', content: content(schema, failure.spec.example) } }
+  const response = (description: string) => ({
+    description,
+    content: content(schema, failure.spec.example),
+  })
+  return {
+    400: response('The request is invalid.'),
+    401: response('The client is not authenticated.'),
+    429: response('Too many requests; see `Retry-After`.'),
+    default: response('Any other failure.'),
+  }
 }
 
 const isPage = ({ output }: OperationData): boolean => output?.spec.kind === 'page'
@@ -171,9 +173,10 @@ function pageParameters(operation: OperationData): JsonSchema[] {
 }
 
 function bodyOf(operation: OperationData, context: SchemaContext): JsonSchema {
-  const { method, input, inputExample: example, body, accepts = 'application/json' } = operation
+  const { id, method, input, inputExample: example, body, accepts = 'application/json' } = operation
   if (!input) return {}
-  const media = { schema: valueSchema(inputSpec(operation), context), ...(example && { example }) }
+  const schema = context.reference(bodyName(id), () => valueSchema(inputSpec(operation), context))
+  const media = { schema, ...(example && { example }) }
   const isPatch = method === 'PATCH' && operation.accepts === undefined
   const content = {
     [accepts]: media,
@@ -181,6 +184,10 @@ function bodyOf(operation: OperationData, context: SchemaContext): JsonSchema {
   }
   return { requestBody: { required: body !== 'optional', content } }
 }
+
+/** Returns `CreateWebhookBody` for `create_webhook`. */
+const bodyName = (id: string): string =>
+  `${id.replace(/(?:^|_)(\w)/g, (_all, letter: string) => letter.toUpperCase())}Body`
 
 /** Returns the spec of the body as an object. */
 const inputSpec = ({

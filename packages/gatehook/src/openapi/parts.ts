@@ -5,6 +5,7 @@
 import type { JsonSchema } from '../fields/schema.ts'
 import { type FailureCode, failures } from '../kernel/failure.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../lists/grammar.ts'
+import { describeMembers } from './engine-words.ts'
 
 export const ref = (kind: string, name: string): JsonSchema => ({
   $ref: `#/components/${kind}/${name}`,
@@ -50,7 +51,9 @@ const query = (name: string, schema: JsonSchema, description: string): JsonSchem
   description,
   schema,
 })
-const pageSize = { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }
+/** Without `default`: some clients send the defaults of all parameters, and these two conflict. */
+const pageSize = { type: 'integer', minimum: 1, maximum: MAX_LIMIT }
+const BY_DEFAULT = `Default: ${DEFAULT_LIMIT}.`
 const styles = ['offset', 'cursor', 'keyset', 'page', 'hypermedia']
 
 /** Returns the parameter of the keyset style, for ids of a schema. */
@@ -61,21 +64,16 @@ export function afterIdParameter(schema: JsonSchema): JsonSchema {
 /** The parameters of every list. §7.1 says which can be combined. */
 export const listParameters: Readonly<Record<string, JsonSchema>> = {
   Pagination: query('pagination', { type: 'string', enum: styles }, 'The pagination style.'),
-  Limit: query('limit', pageSize, 'Rows on a page: offset, cursor and keyset styles.'),
+  Limit: query(
+    'limit',
+    pageSize,
+    `Rows on a page: offset, cursor and keyset styles. ${BY_DEFAULT}`,
+  ),
   Cursor: query('cursor', { type: 'string' }, 'A position from `cursors` of another page.'),
   Offset: query('offset', integer(0), 'Rows before the page.'),
   AfterId: afterIdParameter(integer(0)),
   Page: query('page', integer(1), 'The page, from 1.'),
-  PerPage: query('per_page', pageSize, 'Rows on a page: page and hypermedia styles.'),
-}
-
-/** The parameters of exports. */
-export const exportParameters: Readonly<Record<string, JsonSchema>> = {
-  Cursors: query(
-    'cursors',
-    { type: 'boolean', default: false },
-    'Adds lines `{"_cursor": …}` to NDJSON, from which a further export resumes; null at the end.',
-  ),
+  PerPage: query('per_page', pageSize, `Rows on a page: page and hypermedia styles. ${BY_DEFAULT}`),
 }
 
 const header = (name: string, schema: JsonSchema, description: string): JsonSchema => ({
@@ -105,8 +103,9 @@ export const headerParameters: Readonly<Record<string, JsonSchema>> = {
   Prefer: header(
     'Prefer',
     { type: 'string' },
-    '`dry-run`: the server stores nothing. The response is that of the write, with events and ' +
-      'deliveries in `_dry_run`; a 204 becomes a 200. `?dry_run=true` is equivalent.',
+    '`dry-run`: the server stores nothing. The response is that of the write, with its status, ' +
+      'events and deliveries in `_dry_run`. A 204 becomes a 200 whose body is `{"_dry_run": …}`, ' +
+      'which no response describes. `?dry_run=true` is equivalent.',
   ),
   LastEventID: header('Last-Event-ID', { type: 'string' }, 'Resumes after the event with this id.'),
 }
@@ -139,36 +138,54 @@ const text = { type: 'string' }
 const boolean = { type: 'boolean' }
 const count = integer(0)
 
-/** The five envelopes of a list of `item` (§7.2). `afterId`: the schema of ids, or of 0. */
+const nullableText = { type: ['string', 'null'] }
+
+/** The members of pages that have members themselves. */
+export const listSchemas: Readonly<Record<string, JsonSchema>> = {
+  ListCursors: {
+    description: 'The positions of the neighbouring pages, in the cursor style.',
+    ...describeMembers('ListCursors', object({ next: nullableText, prev: nullableText })),
+  },
+  ListMeta: {
+    description: 'The totals, in the hypermedia style.',
+    ...describeMembers(
+      'ListMeta',
+      object({
+        total: count,
+        per_page: count,
+        current_page: count,
+        total_pages: count,
+        from: count,
+        to: count,
+      }),
+    ),
+  },
+}
+
+/**
+ * A page of a list of `item`, in any of the five styles (§7.2, decision 0065). `afterId`: the
+ * schema of ids, or of 0.
+ */
 export function listSchema(item: JsonSchema, afterId: JsonSchema = count): JsonSchema {
-  const data = { type: 'array', items: item }
-  const nullableText = { type: ['string', 'null'] }
-  const links = { type: 'object', additionalProperties: text }
-  const meta = object({
-    total: count,
-    per_page: count,
-    current_page: count,
-    total_pages: count,
-    from: count,
-    to: count,
+  return describeMembers('', {
+    type: 'object',
+    required: ['data'],
+    properties: {
+      data: { type: 'array', items: item },
+      cursors: ref('schemas', 'ListCursors'),
+      next_cursor: nullableText,
+      has_more: boolean,
+      after_id: afterId,
+      offset: count,
+      limit: count,
+      total: count,
+      page: count,
+      per_page: count,
+      total_pages: count,
+      links: { type: 'object', additionalProperties: text },
+      meta: ref('schemas', 'ListMeta'),
+    },
   })
-  const cursors = object({ next: nullableText, prev: nullableText })
-  return {
-    'x-open-set': true, // callers get a new style only if they request it
-    oneOf: [
-      {
-        title: 'cursor',
-        ...object({ data, cursors, next_cursor: nullableText, has_more: boolean }),
-      },
-      { title: 'keyset', ...object({ data, after_id: afterId, has_more: boolean }) },
-      { title: 'offset/limit', ...object({ data, offset: count, limit: count, total: count }) },
-      {
-        title: 'page',
-        ...object({ data, page: count, per_page: count, total: count, total_pages: count }),
-      },
-      { title: 'hypermedia', ...object({ data, links, meta }) },
-    ],
-  }
 }
 
 /** An example of a list in the cursor style. */
@@ -190,24 +207,37 @@ const openSet = (values: readonly string[]): JsonSchema => ({
   'x-open-set': true,
 })
 
-/** The error envelope (§10.1), with the codes of the failure table. */
-export const errorSchema: JsonSchema = {
-  type: 'object',
-  required: ['error', 'message', 'status', 'request_id'],
-  properties: {
-    error: openSet(Object.keys(failures)),
-    message: text,
-    status: { type: 'integer' },
-    request_id: text,
-    documentation: { type: 'string', format: 'uri' },
-    errors: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['code', 'message'],
-        properties: { pointer: text, parameter: text, code: text, message: text },
+/**
+ * The error envelope (§10.1), with the codes of the failure table. No component is named `Error`:
+ * a generated class of that name hides the one of its language.
+ */
+export const errorSchemas: Readonly<Record<string, JsonSchema>> = {
+  ErrorCode: {
+    description: 'The code of the failure. Programs decide by it.',
+    ...openSet(Object.keys(failures)),
+  },
+  ErrorDetail: {
+    description: 'A mistake in the request.',
+    ...describeMembers('ErrorDetail', {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: { pointer: text, parameter: text, code: text, message: text },
+    }),
+  },
+  ErrorBody: {
+    description: 'A failure.',
+    ...describeMembers('ErrorBody', {
+      type: 'object',
+      required: ['error', 'message', 'status', 'request_id'],
+      properties: {
+        error: ref('schemas', 'ErrorCode'),
+        message: text,
+        status: { type: 'integer' },
+        request_id: text,
+        documentation: { type: 'string', format: 'uri' },
+        errors: { type: 'array', items: ref('schemas', 'ErrorDetail') },
       },
-    },
+    }),
   },
 }
 
@@ -230,8 +260,8 @@ const problems: Readonly<Record<number, string>> = {
 const problem = (description: string) => ({
   description,
   content: {
-    ...content(ref('schemas', 'Error')),
-    'application/problem+json': { schema: ref('schemas', 'Error') },
+    ...content(ref('schemas', 'ErrorBody')),
+    'application/problem+json': { schema: ref('schemas', 'ErrorBody') },
   },
 })
 

@@ -1,7 +1,7 @@
 /** The failures in OpenAPI documents: envelope, RFC 9457, headers, examples (§10.1). Pure. */
 import type { JsonSchema } from '../fields/schema.ts'
 import { type FailureCode, failures } from '../kernel/failure.ts'
-import { errorSchema } from './parts.ts'
+import { errorSchemas } from './parts.ts'
 import { addHeaders, failureHeaders } from './response-headers.ts'
 import { objectOf, operationsIn } from './schema-walk.ts'
 
@@ -69,10 +69,11 @@ const problemMembers = (version: string): Readonly<Record<string, JsonSchema>> =
 export function addErrors(document: JsonSchema, version: string): void {
   const components = objectOf(document.components)
   const schemas = objectOf(components.schemas)
-  const error = objectOf(schemas.Error ?? errorSchema)
+  Object.assign(schemas, errorSchemas)
+  const error = objectOf(schemas.ErrorBody)
   const properties = structuredClone(objectOf(error.properties))
   properties.documentation = errorPageSchema(version, 'uri')
-  schemas.Error = { description: 'A failure.', ...error, properties }
+  schemas.ErrorBody = { ...error, properties }
   schemas.Problem = {
     description: 'A failure in the form of RFC 9457, if the caller prefers it.',
     type: 'object',
@@ -111,7 +112,7 @@ function completeFailure(response: JsonSchema, status: string, version: string):
   }
   const problem = { type: documentation, title: message, detail: message, ...example }
   response.content = {
-    'application/json': { schema: { $ref: '#/components/schemas/Error' }, example },
+    'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' }, example },
     'application/problem+json': {
       schema: { $ref: '#/components/schemas/Problem' },
       example: problem,

@@ -6,9 +6,8 @@
 import type { JsonSchema } from '../fields/schema.ts'
 import type { OpenApiDocument } from './document.ts'
 import { addDryRuns } from './dry-runs.ts'
-import { type DocumentEvent, eventWebhooks, webhookParameters } from './event-webhooks.ts'
+import { type DocumentEvent, eventWebhooks, WEBHOOKS_TAG } from './event-webhooks.ts'
 import { addLinks } from './links.ts'
-import { memberWords } from './member-words.ts'
 import { describeOperation } from './operation-words.ts'
 import { readAfterParameter, ref } from './parts.ts'
 import { addErrors } from './problem-responses.ts'
@@ -29,7 +28,7 @@ import {
   walkSchemas,
 } from './schema-walk.ts'
 import { addSecurity } from './security.ts'
-import { addSelections } from './selections.ts'
+import { withUsedComponents } from './used-components.ts'
 
 export interface PublishOptions {
   /** The version whose pages document failures. */
@@ -52,33 +51,20 @@ export function publishDocument(
   document.info = { description: describeDocument(source), ...objectOf(document.info), ...info }
   document.servers = [{ url: '/', description: DATA_OF_SERVER, 'x-internal': 'false' }]
   components.parameters = { ...objectOf(components.parameters), ...publishedParameters(components) }
-  components.headers = { ...objectOf(components.headers), ...headerComponents }
+  components.headers = { ...objectOf(components.headers), ...headerComponents(version) }
   document.components = components
   if (events.length > 0) addWebhooks(document, events)
   addErrors(document, version)
   addDryRuns(document)
   addReadAfter(document)
-  walkSchemas(document, (visited) => {
-    addBounds(visited)
-    addWords(visited.schema, visited.owner, visited.name)
-  })
-  addSelections(document)
+  walkSchemas(document, addBounds)
   addSecurity(document, scopes)
   const exampleOf = exampleReader(document)
   for (const visited of operationsIn(document.paths)) {
-    completeOperation(visited, exampleOf)
+    completeOperation(visited, version, exampleOf)
   }
   addLinks(document)
-  components.headers = usedHeaders(document)
-  return document
-}
-
-/** A document has no component without a use. */
-function usedHeaders(document: JsonSchema): JsonSchema {
-  const text = JSON.stringify(document)
-  const isUsed = ([name]: [string, unknown]) => text.includes(`"#/components/headers/${name}"`)
-  const { headers } = objectOf(document.components)
-  return Object.fromEntries(Object.entries(objectOf(headers)).filter(isUsed))
+  return withUsedComponents(document)
 }
 
 /** The grammar of headers, which the transport does not promise for a resource (§11.1). */
@@ -118,7 +104,7 @@ function addWebhooks(document: JsonSchema, events: readonly DocumentEvent[]): vo
     return { ...event, schema: { $ref: `#/components/schemas/${name}InEvent` } }
   })
   document.webhooks = eventWebhooks(inEvents)
-  components.parameters = { ...objectOf(components.parameters), ...webhookParameters }
+  document.tags = [...((document.tags ?? []) as JsonSchema[]), WEBHOOKS_TAG]
 }
 
 /** Adds the position that a read needs to the reads that may use replicas. */
@@ -141,35 +127,18 @@ const DATA_OF_SERVER = 'Live and test data: the mode of the credential selects.'
 const describeDocument = ({ info }: OpenApiDocument): string =>
   `The operations of ${String(objectOf(info).title)}.`
 
-function addWords(schema: JsonSchema, owner: string, name: string): void {
-  if (name === '') return
-  const [description, example] = memberWords(owner, name) ?? []
-  if (schema.description === undefined && description !== undefined)
-    schema.description = description
-  if (ownExample(schema) !== undefined || example === undefined) return
-  if (matchesType(schema, example)) schema.examples = [example]
-}
-
-/** The words of a name can belong to a member of another type. */
-function matchesType({ type }: JsonSchema, value: unknown): boolean {
-  const types = [type].flat()
-  if (value === null) return types.includes('null')
-  if (Array.isArray(value)) return types.includes('array')
-  if (typeof value === 'number') return types.includes('integer') || types.includes('number')
-  return types.includes(typeof value)
-}
-
 /** Whether the response is a page of a list. */
 const isList = (operation: JsonSchema): boolean =>
   JSON.stringify(operation.parameters ?? []).includes('"#/components/parameters/Cursor"')
 
 function completeOperation(
   { method, path, operation, shared }: VisitedOperation,
+  version: string,
   exampleOf: (schema: unknown) => unknown,
 ): void {
   operation.description = describeOperation(operation)
   for (const parameter of [...shared, ...((operation.parameters ?? []) as unknown[])]) {
-    completeParameter(objectOf(parameter), path)
+    completeParameter(objectOf(parameter), path, version)
   }
   const body = objectOf(operation.requestBody)
   if (body.content) body.description ??= 'The input.'
@@ -204,20 +173,19 @@ function addExample(media: JsonSchema, exampleOf: (schema: unknown) => unknown):
 }
 
 /** The ids in paths, by the collection before them. */
-function completeParameter(parameter: JsonSchema, path: string): void {
+function completeParameter(parameter: JsonSchema, path: string, version: string): void {
   if (parameter.$ref !== undefined) return
   const { name } = parameter
   const collection = new RegExp(`([\\w-]+)/\\{${String(name)}\\}`).exec(path)?.[1] ?? ''
   const schema = objectOf(parameter.schema)
   if (parameter.in === 'path') {
     parameter.description ??= `The \`${String(name)}\` of one of \`${collection}\`.`
-    const example = ID_EXAMPLES[collection]
+    const example = collection === 'versions' ? version : ID_EXAMPLES[collection]
     if (ownExample(schema) === undefined) {
       schema.examples = [schema.type === 'integer' ? 1 : (example ?? 'id_1Ab2Cd')]
     }
   }
-  parameter.description ??=
-    memberWords('', String(name))?.[0] ?? `The parameter \`${String(name)}\`.`
+  parameter.description ??= `The parameter \`${String(name)}\`.`
 }
 
 const ID_EXAMPLES: Readonly<Record<string, string>> = {
@@ -227,6 +195,5 @@ const ID_EXAMPLES: Readonly<Record<string, string>> = {
   customers: 'cus_4Rt9Bn',
   keys: 'key_9Zk3Wd',
   clients: 'cli_6Vb1Np',
-  versions: 'v2',
   sessions: 'ses_8Tn4Kd',
 }

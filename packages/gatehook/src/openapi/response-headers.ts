@@ -14,7 +14,7 @@ const integer = { type: 'integer', minimum: 0 }
 
 const headers = {
   'X-Request-Id': header('The id of the request.', 'req_6yCqcYD5VBL7k5BZ'),
-  'X-API-Version': header('The version that served the request.', 'v2'),
+  'X-API-Version': header('The version that served the request.', 'v1'),
   'RateLimit-Policy': header(
     'The quota `q` and its window `w` in seconds.',
     '"default";q=1000;w=60',
@@ -48,8 +48,11 @@ const headers = {
 
 export type HeaderName = keyof typeof headers
 
-/** Each component has the name of its header. */
-export const headerComponents: Readonly<Record<string, JsonSchema>> = headers
+/** Returns the headers of a document of a version. Each component has the name of its header. */
+export const headerComponents = (version: string): Readonly<Record<string, JsonSchema>> => ({
+  ...headers,
+  'X-API-Version': header('The version that served the request.', version),
+})
 
 /** The headers of every response. */
 const ALWAYS: readonly HeaderName[] = [

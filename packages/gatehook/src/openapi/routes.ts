@@ -5,6 +5,8 @@ import { implement, operation } from '../http/operation.ts'
 import { createResponder, type Responder } from '../http/text-responder.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { OpenApiDocument } from './document.ts'
+import { WEBHOOKS_TAG } from './event-webhooks.ts'
+import { withUsedComponents } from './used-components.ts'
 
 interface DocumentSource {
   readonly names: readonly string[]
@@ -19,6 +21,13 @@ export const documentOperations = {
     tag: 'service',
     summary: 'Read an OpenAPI document',
     description: 'Every version has a document; `platform` and `admin` describe the engine.',
+    query: {
+      webhooks: b
+        .oneOf(['0', '1'])
+        .optional()
+        .describe('`0`: without `webhooks`, for generators that write them as operations.')
+        .example('0'),
+    },
     params: { document: b.text().describe('The name, then `.json`.').example('v2.json') },
     output: b.openObject({
       openapi: b.text().describe('The version of OpenAPI.').example('3.1.0'),
@@ -30,23 +39,34 @@ export const documentOperations = {
   }),
 }
 
-/** Each document is generated at its first request, and once more for another public URL. */
+/** Each text is generated at its first request, and once more for another public URL. */
 export function openApiRoute(documents: DocumentSource, publicUrl: () => string): Route {
   const cache = new Map<string, { readonly url: string; readonly responder: Responder }>()
-  const responderOf = (name: string, url: string): Responder => {
-    const cached = cache.get(name)
+  const responderOf = (name: string, hasWebhooks: boolean, url: string): Responder => {
+    const key = `${name} ${hasWebhooks}`
+    const cached = cache.get(key)
     if (cached?.url === url) return cached.responder
-    const text = JSON.stringify(withServer(documents.get(name)!, url))
-    const responder = createResponder(text, HEADERS)
-    cache.set(name, { url, responder })
+    const general = documents.get(name)!
+    const document = hasWebhooks ? general : withoutWebhooks(general)
+    const responder = createResponder(JSON.stringify(withServer(document, url)), HEADERS)
+    cache.set(key, { url, responder })
     return responder
   }
-  return implement(documentOperations.read, (call) => {
+  return implement(documentOperations.read, (call, _body, { webhooks }) => {
     const file = call.params.document!
     const name = documents.names.find((each) => file === `${each}.json`)
     if (name === undefined) throw new Failure('not_found')
-    return responderOf(name, publicUrl())(call)
+    return responderOf(name, webhooks !== '0', publicUrl())(call)
   })
+}
+
+/** Returns the document without `webhooks`, which some generators write as operations. */
+export function withoutWebhooks(document: OpenApiDocument): OpenApiDocument {
+  const { webhooks: _, ...others } = document
+  const tags = (document.tags as readonly { readonly name: string }[]).filter(
+    ({ name }) => name !== WEBHOOKS_TAG.name,
+  )
+  return withUsedComponents({ ...others, tags })
 }
 
 /** Returns the document with the public URL of the API. */

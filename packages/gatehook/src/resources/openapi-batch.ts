@@ -10,8 +10,9 @@ import {
   ruleErrors,
   uniqueErrors,
 } from './openapi-context.ts'
+import { operationOnAll } from './openapi-words.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { sampleCreate } from './sample.ts'
+import { SAMPLE_NUMBER, sampleCreate } from './sample.ts'
 
 export function batchSchemas(
   { name }: ResourceDefinition,
@@ -54,7 +55,7 @@ export function batchSchemas(
               body: {
                 oneOf: [
                   { title: 'row', ...row },
-                  { title: 'error', ...ref('schemas', 'Error') },
+                  { title: 'error', ...ref('schemas', 'ErrorBody') },
                 ],
               },
             },
@@ -69,10 +70,12 @@ export function batchPath(context: ResourceContext, scope: string): JsonSchema {
   const { entry, version, schema, reach, row } = context
   const { definition, shapes } = entry
   const { name } = definition
-  const example = { items: [sampleCreate(definition, shapes.get(version)!)], atomic: true }
+  // Not the row of a single creation: a service accepts both examples.
+  const item = sampleCreate(definition, shapes.get(version)!, SAMPLE_NUMBER + 1)
+  const example = { items: [item], atomic: true }
   const result = { items: [{ index: 0, status: 201, body: row }] }
   const post = describeOperation(context, {
-    id: `create_${name}_in_batch`,
+    id: `${operationOnAll('create', definition)}_in_batch`,
     scope,
     summary: `Create several ${name}`,
     description:

@@ -2,6 +2,7 @@
 import type { JsonSchema } from '../fields/schema.ts'
 import { answer, failing, ref } from '../openapi/parts.ts'
 import { describeOperation, type ResourceContext, rowIdParameter } from './openapi-context.ts'
+import { operationOn } from './openapi-words.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_PARAMETER } from './soft-deletion.ts'
 
@@ -17,7 +18,7 @@ export function restorePath(context: ResourceContext, path: string): Record<stri
   const { softDeletion } = entry.definition
   if (!softDeletion) return {}
   const post = describeOperation(context, {
-    id: `restore_${schema.toLowerCase()}`,
+    id: operationOn('restore', entry.definition),
     scope: softDeletion.scope,
     summary: `Restore ${object}`,
     description: `Possible until the row is purged. ${reach.change}`,

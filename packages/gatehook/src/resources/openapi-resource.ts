@@ -1,19 +1,15 @@
 /** The operations and schemas of one resource in the OpenAPI document of a version (§6.2). Pure. */
 
-import type { FieldSpec } from '../fields/fields.ts'
 import {
   createSchema,
   type FieldSpecs,
   idSchema,
   type JsonSchema,
-  parameterSchema,
   patchSchema,
   rowSchema,
 } from '../fields/schema.ts'
-import { OPERATORS } from '../lists/filter.ts'
-import { SEARCH, SEARCH_MAX_CHARACTERS } from '../lists/search-term.ts'
-import { TEXT_MAX_CHARACTERS } from '../lists/text-filter.ts'
-import { LIST_WORDS } from '../lists/value-list.ts'
+import { EXPORT_TYPES } from '../lists/export.ts'
+import { EXPORTS, FIELDS } from '../openapi/list-extensions.ts'
 import {
   afterIdParameter,
   answer,
@@ -42,11 +38,14 @@ import {
   uniqueErrors,
 } from './openapi-context.ts'
 import { deletedParameters, restorePath } from './openapi-deleted.ts'
+import { columnParameters } from './openapi-filters.ts'
 import { expandedMembers } from './openapi-relations.ts'
 import {
   actionTitle,
   annotateSchema,
   describeFields,
+  operationOn,
+  operationOnAll,
   schemaName,
   singularWords,
   withArticle,
@@ -135,22 +134,22 @@ function collectionPath(context: ResourceContext): JsonSchema {
   const { definition, shapes } = entry
   const { name, access } = definition
   const get = describeOperation(context, {
-    id: `list_${name}`,
+    id: operationOnAll('list', definition),
     scope: readScopeOf(definition),
     summary: `List ${name}`,
-    description: reach.read,
+    description: `${reach.read}${describeExport(definition)}`,
     errors: listErrors,
     parts: {
+      ...listExtensions(entry, version),
       parameters: [
         ...pageParameters(definition),
         ...columnParameters(entry, version),
         ...expand,
-        ...(definition.isExported ? [ref('parameters', 'Cursors')] : []),
         ...deletedParameters(definition),
         ref('parameters', 'IfNoneMatch'),
       ],
       responses: {
-        ...listAnswer(context),
+        ...answer(200, 'A page.', ref('schemas', `${schema}List`), listExample(row)),
         ...unchanged,
         ...failing(),
       },
@@ -159,7 +158,7 @@ function collectionPath(context: ResourceContext): JsonSchema {
   if (!access.create) return { get }
   const example = sampleCreate(definition, shapes.get(version)!)
   const post = describeOperation(context, {
-    id: `create_${schema.toLowerCase()}`,
+    id: operationOn('create', definition),
     scope: access.create,
     summary: `Create ${object}`,
     description: reach.create,
@@ -188,16 +187,23 @@ const pageParameters = ({ fields }: ResourceDefinition): JsonSchema[] =>
 const afterIdSchema = ({ fields: { id } }: ResourceDefinition): JsonSchema | undefined =>
   id!.idPrefix === undefined ? undefined : idSchema(id!)
 
-/** Returns the response of the list: a page, or all rows for a caller that accepts an export. */
-function listAnswer({ entry, schema, row }: ResourceContext) {
-  const page = answer(200, 'A page.', ref('schemas', `${schema}List`), listExample(row))
-  if (!entry.definition.isExported) return page
-  const { content } = page[200]!
-  const lines = { type: 'string', description: 'All rows, one as JSON on each line.' }
-  const table = { type: 'string', description: 'All rows, after a line with the names.' }
-  const exports = { 'application/x-ndjson': { schema: lines }, 'text/csv': { schema: table } }
-  return { 200: { description: 'A page, or an export.', content: { ...content, ...exports } } }
-}
+/**
+ * Describes what changes the response of a list: `fields` omits members that a row requires, and an
+ * export is no page. A response has one schema for every request, so neither is a parameter or a
+ * media type of the operation (decision 0065).
+ */
+const listExtensions = ({ definition, shapes }: CatalogEntry, version: string): JsonSchema => ({
+  [FIELDS]: Object.entries(shapes.get(version)!.specs)
+    .filter(([, { isWriteOnly }]) => !isWriteOnly)
+    .map(([name]) => name),
+  ...(definition.isExported && { [EXPORTS]: EXPORT_TYPES }),
+})
+
+const describeExport = ({ isExported }: ResourceDefinition): string =>
+  isExported
+    ? ` With \`Accept: ${EXPORT_TYPES.join('` or `')}\` the response has all rows. In NDJSON, ` +
+      '`cursors=true` adds lines `{"_cursor": …}` from which a further export resumes.'
+    : ''
 
 function itemPath(context: ResourceContext): JsonSchema {
   const { entry, schema, object, reach, row, expand } = context
@@ -207,7 +213,7 @@ function itemPath(context: ResourceContext): JsonSchema {
   const item: JsonSchema = {
     parameters: [rowIdParameter(context)],
     get: describeOperation(context, {
-      id: `get_${schema.toLowerCase()}`,
+      id: operationOn('get', definition),
       scope: readScopeOf(definition),
       summary: `Read ${object}`,
       description: reach.read,
@@ -221,7 +227,7 @@ function itemPath(context: ResourceContext): JsonSchema {
   if (access.update) item.patch = patchOperation(context, access.update, answers)
   if (access.delete) {
     item.delete = describeOperation(context, {
-      id: `delete_${schema.toLowerCase()}`,
+      id: operationOn('delete', definition),
       scope: access.delete,
       summary: `Delete ${object}`,
       description: `${reach.change} ${context.deletion}`,
@@ -243,7 +249,7 @@ function patchOperation(context: ResourceContext, scope: string, answers: object
     samplePatch(definition, shapes.get(version)!),
   )['application/json']
   return describeOperation(context, {
-    id: `update_${schema.toLowerCase()}`,
+    id: operationOn('update', definition),
     scope,
     summary: `Change ${object}`,
     description: `Merge patch. ${reach.change}${describeFields(definition, shapes.get(version)!)}`,
@@ -282,7 +288,7 @@ function actionPath(context: ResourceContext, action: ActionDefinition): JsonSch
     reach.change,
   ]
   const post = describeOperation(context, {
-    id: `${action.name}_${schema.toLowerCase()}`,
+    id: operationOn(action.name, entry.definition),
     scope: action.scope,
     summary: actionTitle(action.name, entry.definition),
     description: sentences.filter((sentence) => sentence !== undefined).join(' '),
@@ -317,67 +323,3 @@ function rowIn({ entry, version, row }: ResourceContext, result: object): object
   const state = (result as Record<string, unknown>)[STATE_FIELD]
   return values === undefined || values.includes(String(state)) ? result : row
 }
-
-/** Returns the parameters for sort, fields and filters, with the names of the version. */
-function columnParameters(entry: CatalogEntry, version: string): JsonSchema[] {
-  const { specs, chain } = entry.shapes.get(version)!
-  const inVersion = (columns: readonly string[]) =>
-    Object.keys(specs).filter((name) => columns.includes(chain.renamed[name] ?? name))
-  const { filter, prefix, contains, search, sort } = entry.definition
-  const sortValues = inVersion(sort).flatMap((name) => [name, `-${name}`])
-  const csv = (name: string, words: readonly string[], description: string) => ({
-    name,
-    in: 'query',
-    description,
-    style: 'form',
-    explode: false,
-    schema: { type: 'array', items: { type: 'string', enum: words } },
-  })
-  return [
-    csv('sort', sortValues, 'Columns in order, `-` for descending. The id is always the last.'),
-    csv(
-      'fields',
-      Object.keys(specs).filter((name) => !specs[name]!.isWriteOnly),
-      'The members to return.',
-    ),
-    ...inVersion(filter).map((name) => filterParameter(name, specs[name]!)),
-    ...searchParameter(inVersion(search)),
-    ...textParameters(inVersion(prefix), 'prefix', 'begins with this text'),
-    ...textParameters(inVersion(contains), 'contains', 'contains this text'),
-  ]
-}
-
-function searchParameter(names: readonly string[]): JsonSchema[] {
-  if (names.length === 0) return []
-  const fields = names.map((name) => `\`${name}\``).join(', ')
-  const description =
-    `Rows that have, for each word of this text, a word in ${fields} that begins with it. Case ` +
-    'and accents do not count.'
-  const schema = { type: 'string', minLength: 1, maxLength: SEARCH_MAX_CHARACTERS }
-  return [{ name: SEARCH, in: 'query', description, schema }]
-}
-
-const textParameters = (names: readonly string[], operator: string, effect: string) =>
-  names.map((name) => ({
-    name: `${name}[${operator}]`,
-    in: 'query',
-    description: `\`${name}\` ${effect}. Case counts, except in e-mail addresses.`,
-    schema: { type: 'string', minLength: 1, maxLength: TEXT_MAX_CHARACTERS },
-  }))
-
-function filterParameter(name: string, spec: FieldSpec): JsonSchema {
-  const schema = withoutDefault(parameterSchema(spec))
-  if (spec.kind === 'metadata') {
-    const description = `A value by its key: \`${name}[key]=value\`.`
-    return { name, in: 'query', description, style: 'deepObject', explode: true, schema }
-  }
-  const [, ...operators] = Object.keys(OPERATORS).filter(
-    (operator) => operator !== 'null' || spec.nullable,
-  )
-  const description =
-    `Also as \`${name}[op]\` with ${operators.join(', ')}. ${LIST_WORDS}` +
-    (spec.visibleTo === undefined ? '' : ` Needs the scope \`${spec.visibleTo}\`.`)
-  return { name, in: 'query', description, schema }
-}
-
-const withoutDefault = ({ default: _default, ...schema }: JsonSchema) => schema

@@ -1,24 +1,37 @@
 /** Texts of OpenAPI and docs that follow from a declaration: names, fields, access. Pure. */
 import type { FieldSpec } from '../fields/fields.ts'
 import type { FieldSpecs, JsonSchema } from '../fields/schema.ts'
+import { isReservedComponent } from '../openapi/component-names.ts'
 import { allScope, ownerPathOf, type RowOperation } from './ownership.ts'
 import { type ResourceDefinition, STATE_FIELD } from './resource.ts'
 import { PUBLIC } from './scopes.ts'
 import type { VersionShape } from './shape.ts'
 
-/** Returns `line_item` for `line_items`: the first part of its events, else its name. */
-const singularName = ({ events, name }: ResourceDefinition): string =>
-  events[0]?.split('.')[0] ?? name
+const pascalCase = (name: string): string =>
+  name.replace(/(?:^|_)([a-z0-9])/g, (_all, letter: string) => letter.toUpperCase())
+
+/** Returns `line_item`, or `error_row` for a name that tools or the engine have already. */
+const componentWords = ({ singular }: ResourceDefinition): string =>
+  isReservedComponent(pascalCase(singular)) ? `${singular}_row` : singular
 
 /** Returns `LineItem`, the name of its schema. */
 export const schemaName = (definition: ResourceDefinition): string =>
-  singularName(definition).replace(/(^|_)([a-z])/g, (_all, _lead, letter: string) =>
-    letter.toUpperCase(),
-  )
+  pascalCase(componentWords(definition))
+
+/** Returns `create_line_item`, the id of an operation on one row. */
+export const operationOn = (verb: string, definition: ResourceDefinition): string =>
+  `${verb}_${componentWords(definition)}`
+
+/** Returns `list_line_items`, the id of an operation on the collection. */
+export const operationOnAll = (verb: string, definition: ResourceDefinition): string => {
+  const { name, singular } = definition
+  const words = componentWords(definition)
+  return `${verb}_${words === singular ? name : `${words}s`}`
+}
 
 /** Returns `line item`. */
-export const singularWords = (definition: ResourceDefinition): string =>
-  singularName(definition).replaceAll('_', ' ')
+export const singularWords = ({ singular }: ResourceDefinition): string =>
+  singular.replaceAll('_', ' ')
 
 /** Words with a vowel that is spoken as a consonant: a user, a unit, a European. */
 const CONSONANT_SOUND = /^(?:eu|o[n]e|u[bcst][aeiou]|uni)/i
@@ -52,7 +65,7 @@ const kindWords: Readonly<Partial<Record<FieldSpec['kind'], string>>> = {
 }
 
 /** Returns the declared description of a field, or a sentence from its kind and rules. */
-function describeField(name: string, spec: FieldSpec): string {
+export function describeField(name: string, spec: FieldSpec): string {
   const unit = spec.unit === undefined ? [] : [`Unit: ${spec.unit}.`]
   return [describeValue(name, spec), ...unit, ...describeRights(spec)].join(' ')
 }

@@ -11,17 +11,17 @@ import {
 } from '../fields/schema.ts'
 import { failures } from '../kernel/failure.ts'
 import type { OpenApiDocument } from '../openapi/document.ts'
-import type { DescribedOperations } from '../openapi/operations.ts'
+import type { DescribedOperations } from '../openapi/engine-words.ts'
 import {
   content,
   credentialSchemes,
   errorResponses,
-  errorSchema,
-  exportParameters,
+  errorSchemas,
   failing,
   headerParameters,
   idParameter,
   listParameters,
+  listSchemas,
   ref,
   responseHeaders,
   securitySchemes,
@@ -29,6 +29,7 @@ import {
 import { bodyFormIn, fieldSpecsOf } from './body-versions.ts'
 import type { Catalog } from './catalog.ts'
 import { resourcePaths, resourceSchemas } from './openapi-resource.ts'
+import { annotateSchema, describeField } from './openapi-words.ts'
 import { Resource } from './resource.ts'
 import {
   declaresResponse,
@@ -38,6 +39,7 @@ import {
   statusesOf,
 } from './route.ts'
 import { outputSchema } from './route-output.ts'
+import { sampleInput } from './sample.ts'
 
 /** Generates the document of a version; `engine`: the operations that every version has. */
 export function openApiDocument(
@@ -80,7 +82,6 @@ export function openApiDocument(
       securitySchemes,
       parameters: {
         ...listParameters,
-        ...(entries.some(({ definition }) => definition.isExported) && exportParameters),
         ...headerParameters,
       },
       headers: responseHeaders,
@@ -88,16 +89,20 @@ export function openApiDocument(
       schemas: {
         ...schemas,
         ...engine.schemas,
-        Error: errorSchema,
+        ...listSchemas,
+        ...errorSchemas,
       },
     },
   }
 }
 
-const inputBody = (specs: FieldSpecs) => ({
-  required: Object.values(specs).some((spec) => spec.write === 'required'),
-  content: content(createSchema(specs)),
-})
+const inputBody = (specs: FieldSpecs) => {
+  const schema = annotateSchema(createSchema(specs), specs, sampleInput({ input: specs }) ?? {})
+  return {
+    required: Object.values(specs).some((spec) => spec.write === 'required'),
+    content: content(schema),
+  }
+}
 
 /** Returns the fields of a route's body in a version. */
 const inputSpecs = (
@@ -115,12 +120,11 @@ function routeOperation(route: RouteDefinition, catalog: Catalog, version: strin
   const inPath = names.map((name) => ({ ...idParameter({ type: 'string' }), name }))
   const inQuery = Object.entries(
     fieldSpecsOf(bodyFormIn(route.query, versions, version).members),
-  ).map(([name, spec]) => ({
-    name,
-    in: 'query',
-    required: spec.write === 'required',
-    schema: parameterSchema(spec),
-  }))
+  ).map(([name, spec]) => {
+    const { description: _, ...schema } = parameterSchema(spec)
+    const description = describeField(name, spec)
+    return { name, in: 'query', description, required: spec.write === 'required', schema }
+  })
   const failureStatuses = new Set([404, 413, 415, 422])
   for (const code of route.failures ?? []) failureStatuses.add(failures[code][0])
   return {

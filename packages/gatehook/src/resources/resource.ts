@@ -34,6 +34,7 @@ import { type RetiredColumns, type RetiredOptions, readRetired } from './retired
 import { createFieldCheck, createNamedCheck } from './row-rules.ts'
 import type { Rule, RuleDefinition, RuleOperation } from './rule.ts'
 import { type SignInDefinition, type SignInOptions, toSignInDefinition } from './sign-in.ts'
+import { COLLECTION_NAME, readSingular } from './singular.ts'
 import { addDeletedField, type DeletedFields } from './soft-deletion.ts'
 import { isSqlWord } from './sql-words.ts'
 
@@ -41,6 +42,8 @@ export { type ActionDefinition, type AnyRow, STATE_FIELD }
 
 export interface ResourceDefinition extends CollectionFeatures, ListDeclaration, RetiredColumns {
   readonly name: string
+  /** `tax_rate` for `tax_rates`. */
+  readonly singular: string
   readonly fields: Readonly<Record<string, FieldSpec>>
   readonly access: Access
   readonly events: readonly string[]
@@ -91,6 +94,11 @@ type RowCheck = ((row: AnyRow) => readonly FieldError[]) & { readonly checkName?
 export interface ResourceOptions<F extends Fields>
   extends CollectionOptions<NoInfer<TextName<F>>>,
     RetiredOptions {
+  /**
+   * The singular of the name, for schemas and operations in OpenAPI. Default: by the rules of
+   * English, `company` for `companies`.
+   */
+  readonly singular?: string
   /** The fields by name; the first is `id: f.id()`. They define columns, JSON members and types. */
   readonly fields: F
   /**
@@ -342,7 +350,7 @@ export function resource<
   name: string,
   options: ResourceOptions<F> & { readonly softDelete?: D },
 ): Resource<[D] extends [undefined | false] ? F : Flat<F & DeletedFields>> {
-  if (!/^[a-z][a-z0-9_]{0,40}$/.test(name)) {
+  if (!COLLECTION_NAME.test(name)) {
     throw new DeclarationError(`resource ${name}: names are snake_case, at most 41 characters`)
   }
   if (isSqlWord(name)) {
@@ -358,6 +366,7 @@ export function resource<
     }
     return new Resource({
       name,
+      singular: readSingular(name, options.singular),
       fields,
       ...readListOptions(options.list),
       access: options.access,

@@ -3,7 +3,7 @@
  * describes it for OpenAPI. A result that violates the declaration is a bug, so the request is 500
  * and its changes are rolled back.
  */
-import { type AnyField, Field } from '../fields/fields.ts'
+import { type AnyField, Field, type FieldSpec } from '../fields/fields.ts'
 import { createObjectReader } from '../fields/reader.ts'
 import { type FieldSpecs, type JsonSchema, valueSchema } from '../fields/schema.ts'
 import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
@@ -11,7 +11,7 @@ import { type Answer, noContent, type Stream } from '../http/call.ts'
 import { ref } from '../openapi/parts.ts'
 import type { OutputMembers } from './body-fields.ts'
 import { type BodyForm, bodyFormIn, type DeclaredMembers } from './body-versions.ts'
-import { schemaName } from './openapi-words.ts'
+import { describeField, schemaName } from './openapi-words.ts'
 import { type AnyResource, type AnyRow, Resource } from './resource.ts'
 import {
   type AnyResult,
@@ -190,7 +190,10 @@ export function outputSchema(
   if (isMedia(output)) return { type: 'string' }
   if (output instanceof Resource) return rowReference(output)
   const { members } = bodyFormIn(output as DeclaredMembers, versions, version)
-  const properties = Object.entries(members).map(([name, member]) => [name, memberSchema(member)])
+  const properties = Object.entries(members).map(([name, member]) => [
+    name,
+    memberSchema(name, member),
+  ])
   return {
     type: 'object',
     required: Object.keys(members),
@@ -198,9 +201,14 @@ export function outputSchema(
   }
 }
 
-function memberSchema(member: OutputMembers[string]): JsonSchema {
+function memberSchema(name: string, member: OutputMembers[string]): JsonSchema {
   if (member instanceof Resource) return rowReference(member)
   const [item] = itemOf(member)
-  if (item instanceof Resource) return { type: 'array', items: rowReference(item) }
-  return valueSchema(fieldSpecOf(member)!)
+  if (item instanceof Resource) {
+    const { definition } = item
+    const description = `Rows of \`${definition.name}\`.`
+    return { description, type: 'array', items: rowReference(item) }
+  }
+  const spec = fieldSpecOf(member)!
+  return { ...valueSchema(spec), description: describeField(name, spec as FieldSpec) }
 }

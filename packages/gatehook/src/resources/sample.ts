@@ -25,9 +25,10 @@ import { toWire } from './validate.ts'
 const SAMPLE_AT = Date.parse('2026-06-01T09:30:00.000Z')
 
 /** Beyond the rows that seeds create: the body of a sample repeats no unique value. */
-const SAMPLE_NUMBER = 1000
+export const SAMPLE_NUMBER = 1000
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 /** Returns a value that the field accepts. */
 export function sampleValue(name: string, spec: FieldSpec, at = SAMPLE_AT): unknown {
@@ -86,11 +87,16 @@ export function sampleRow(
 ): AnyRow {
   const { fields, sample } = definition
   const declared: AnyRow = sample?.(n) ?? {}
+  let next = at
   const entries = Object.entries(fields).map(([name, spec]): [string, unknown] => {
     if (spec.kind === 'id') return [name, sampleId(spec)]
     if (spec.stamp) return [name, spec.stamp === 'deleted' ? null : at]
     if (declared[name] !== undefined) return [name, declared[name]]
-    return [name, spec.default === undefined ? sampleValue(name, spec, at) : spec.default]
+    if (spec.default !== undefined) return [name, spec.default]
+    const value = sampleValue(name, spec, next)
+    // A period begins before it ends.
+    if (spec.kind === 'date' || spec.kind === 'time') next += DAY_MS
+    return [name, value]
   })
   return rowComputer(definition, true)(Object.fromEntries(entries) as AnyRow)
 }
@@ -109,8 +115,12 @@ const writable = (specs: FieldSpecs): [name: string, spec: FieldSpec][] =>
   Object.entries(specs).filter(([, spec]) => spec.write !== 'never')
 
 /** Returns a body that creates a row: required fields, and others that differ from the default. */
-export function sampleCreate(definition: ResourceDefinition, shape: VersionShape): AnyRow {
-  const row = sampleBody(definition, shape)
+export function sampleCreate(
+  definition: ResourceDefinition,
+  shape: VersionShape,
+  n?: number,
+): AnyRow {
+  const row = sampleBody(definition, shape, n)
   const members = writable(shape.specs).filter(
     ([name, spec]) => spec.write === 'required' || !isSameValue(row[name], spec.default ?? null),
   )

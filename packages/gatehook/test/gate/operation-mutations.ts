@@ -68,6 +68,7 @@ const requests: readonly Mutation[] = [
     'a parameter has a new default',
     [['/components/parameters/Limit/schema/default', 5]],
     'is 5 instead of',
+    [['/components/parameters/Limit/schema/default', 20]],
   ),
   breaks('a parameter moves to the headers', [['/components/parameters/Limit/in', 'header']]),
   breaks(
@@ -162,7 +163,14 @@ const responses: readonly Mutation[] = [
     [[`${users200}/content/text~1csv`, {}]],
     'also returned as text/csv',
   ),
-  breaks('errors lose a member', [[`${S}/Error/properties/message`]], '"message" of Error'),
+  breaks(
+    'an export is removed',
+    [[`${users}/get/x-exports`, ['text/csv']]],
+    'no longer exports application/x-ndjson',
+    [[`${users}/get/x-exports`, ['application/x-ndjson', 'text/csv']]],
+  ),
+  adds('an export is new', [[`${users}/get/x-exports`, ['text/csv']]], 'now exports text/csv'),
+  breaks('errors lose a member', [[`${S}/ErrorBody/properties/message`]], '"message" of ErrorBody'),
 ]
 
 const security: readonly Mutation[] = [

@@ -133,30 +133,32 @@ const members: readonly Mutation[] = [
   breaks('no default', [[`${OC}/currency/default`]], 'is removed instead of "EUR"'),
 ]
 
-const envelopes: readonly Mutation[] = [
-  breaks('an envelope is removed', [[`${S}/UserList/oneOf/2`]], 'the form "offset/limit"'),
-  adds('an envelope is new', [[`${S}/UserList/oneOf/5`, { title: 'x' }]], 'the new form "x"'),
-  breaks(
-    'a set of forms that is not open grows',
-    [[`${S}/UserList/oneOf/5`, { title: 'x' }]],
-    '"x"',
-    [[`${S}/UserList/x-open-set`]],
-  ),
-  breaks('an envelope loses a member', [[`${S}/UserList/oneOf/2/properties/total`]], '"total"'),
-  adds(
-    'an envelope gains a member',
-    [[`${S}/UserList/oneOf/2/properties/more`, string]],
-    'new in responses',
-  ),
+const forms: readonly Mutation[] = [
+  breaks('a form is removed', [[`${O}/user/oneOf/1`]], 'the form "row"'),
+  adds('a form is new', [[`${O}/user/oneOf/2`, { title: 'x' }]], 'the new form "x"'),
+  breaks('a set of forms that is not open grows', [[`${O}/user/oneOf/2`, { title: 'x' }]], '"x"', [
+    [`${O}/user/x-open-set`],
+  ]),
   same(
-    'envelopes in a new order',
-    [[`${S}/UserList/oneOf/5`, { title: 'x' }], [`${S}/UserList/oneOf/4`]],
+    'forms in a new order',
+    [[`${O}/user/oneOf/3`, { title: 'x' }], [`${O}/user/oneOf/2`]],
     undefined,
-    [[`${S}/UserList/oneOf/4`, { title: 'x' }]],
+    [[`${O}/user/oneOf/2`, { title: 'x' }]],
   ),
+]
+
+const pages: readonly Mutation[] = [
+  breaks('a page loses a member', [[`${S}/UserList/properties/total`]], '"total" of UserList'),
+  adds('a page gains a member', [[`${S}/UserList/properties/more`, string]], 'new in responses'),
   breaks('the rows of a list are another component', [
-    [`${S}/UserList/oneOf/0/properties/data/items`, { $ref: '#/components/schemas/Order' }],
+    [`${S}/UserList/properties/data/items`, { $ref: '#/components/schemas/Order' }],
   ]),
 ]
 
-export const schemaMutations: readonly Mutation[] = [...values, ...bounds, ...members, ...envelopes]
+export const schemaMutations: readonly Mutation[] = [
+  ...values,
+  ...bounds,
+  ...members,
+  ...forms,
+  ...pages,
+]

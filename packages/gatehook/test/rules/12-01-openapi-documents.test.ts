@@ -64,7 +64,7 @@ eachService(
 
 eachService('every failure code is in every document', async ({ get }) => {
   const { components } = (await get('/openapi/v2.json')).body
-  assert.deepEqual(components.schemas.Error.properties.error.enum, Object.keys(failures))
+  assert.deepEqual(components.schemas.ErrorCode.enum, Object.keys(failures))
 })
 
 eachService('failures link to the pages of the document’s version', async ({ get }) => {
@@ -150,7 +150,7 @@ test('members that share a schema have words of their own', async (t) => {
   const { app } = await openService(t, 'sqlite')
   // biome-ignore lint/suspicious/noExplicitAny: a document has many shapes
   const { components } = app.openapi('v1') as any
-  const { message, request_id: requestId } = components.schemas.Error.properties
+  const { message, request_id: requestId } = components.schemas.ErrorBody.properties
   assert.match(requestId.description, /id of the request/)
   assert.notEqual(message.description, requestId.description)
 })

@@ -153,7 +153,7 @@ eachService(
       const { body } = await ok(get(`/openapi/${version}.json`))
       const { parameters } = body.paths[`/api/${version}/guests`].get
       return parameters.flatMap(({ name }: { name?: string }) =>
-        name?.includes('[') ? [name] : [],
+        /\[(prefix|contains)\]/.test(name ?? '') ? [name] : [],
       )
     }
     const filters = ['email[prefix]', 'email[contains]']
