@@ -198,7 +198,7 @@ async function composeModules(
   const { service } = prepared
   const late = createLateCalls()
   const events = assembleEvents(foundation, prepared, late)
-  const { administration, enqueue, eventSignal, record, catalog, types } = events
+  const { administration, enqueue, eventSignal, record, catalog, types, mailOutbox } = events
   const documents = openApiDocuments(catalog)
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
@@ -208,7 +208,7 @@ async function composeModules(
   const clients = createClientCache({ db, clock })
   const issuer = assembleTokens(foundation, { record, list, clients, findPerson: late.findPerson })
   const tokens = withMakerReview(issuer, makers)
-  const signIn = { administration, record, perform, list, tokens, catalog }
+  const signIn = { administration, record, perform, list, tokens, catalog, mailOutbox }
   const { people, sessions, hasher, devices, mail } = assemblePeople(foundation, signIn)
   const { verifiers, cheapVerifiers } = assembleVerifiers(foundation, prepared, tokens, people)
   const identifyCaller = sessions.identifyOr(identify(cheapVerifiers))

@@ -27,7 +27,11 @@ import { describeOperations, type OperationPolicy, templateOf } from './openapi/
 import { ref } from './openapi/parts.ts'
 import { publishDocument } from './openapi/publish.ts'
 import { documentOperations } from './openapi/routes.ts'
-import { passwordMailOperations, signUpOperations } from './people/account-mail.ts'
+import {
+  passwordMailOperations,
+  signUpOperations,
+  usernameOperations,
+} from './people/account-mail.ts'
 import { consoleOperations } from './people/console-operations.ts'
 import { personOperations } from './people/operations.ts'
 import { operatorOperations } from './people/operator-administration.ts'
@@ -39,7 +43,7 @@ import { portalKeyOperations, sessionOperations } from './portal/operations.ts'
 import { linkOperations } from './portal/portal.ts'
 import { specsOfEveryVersion } from './resources/body-versions.ts'
 import type { Catalog } from './resources/catalog.ts'
-import { signInResource } from './resources/directory.ts'
+import { hasMailNames, signInResource } from './resources/directory.ts'
 import { listEventSamples } from './resources/event-samples.ts'
 import { openApiDocument } from './resources/openapi.ts'
 import { schemaName } from './resources/openapi-words.ts'
@@ -115,12 +119,14 @@ function engineOperations({ service, versions }: ServiceInVersions): readonly Op
 /** Returns the operations of a service in which the rows of a resource sign in. */
 function personGroups(
   admin: Parameters<typeof personOperations>[0],
-  { fields, signsIn }: ResourceDefinition,
+  resource: ResourceDefinition,
 ): readonly Readonly<Record<string, OperationData>>[] {
-  const { username, names, signUp, passwordReset } = signsIn!
+  const { fields } = resource
+  const { username, names, signUp, passwordReset } = resource.signsIn!
   return [
     signInOperations(names),
     passwordReset ? passwordMailOperations(names) : {},
+    hasMailNames(resource) ? usernameOperations : {},
     signUp ? signUpOperations(fields, new Set([username, ...signUp.fields]), names) : {},
     personOperations(admin, fields),
     personSessionOperations,

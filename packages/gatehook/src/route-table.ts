@@ -108,6 +108,8 @@ const rows: readonly RouteRow[] = [
   ['POST', '/auth/password', 'root', 'account'],
   ['POST', '/auth/password/forgot', 'root', 'visitor'],
   ['POST', '/auth/password/reset', 'root', 'proof'],
+  ['POST', '/auth/username', 'root', 'account'],
+  ['POST', '/auth/username/confirm', 'root', 'proof'],
   ['POST', '/auth/signup', 'root', 'visitor'],
   ['POST', '/auth/email/verify', 'root', 'proof'],
   ['POST', '/auth/email/resend', 'root', 'visitor'],

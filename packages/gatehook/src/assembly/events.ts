@@ -15,6 +15,7 @@ import { requestOf } from '../idempotency/transaction-request.ts'
 import { createEventJobs, type EnqueueJob } from '../jobs/queue.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Lister } from '../lists/list.ts'
+import { createMailOutbox, type MailOutbox } from '../mail/outbox.ts'
 import { type Catalog, createCatalog, newestVersion } from '../resources/catalog.ts'
 import { createEventTypes, type ServiceEventTypes } from '../resources/event-types.ts'
 import { listEventHandlers } from '../resources/job-handlers.ts'
@@ -36,6 +37,8 @@ interface EventModules {
   readonly record: RecordEvent
   readonly catalog: Catalog
   readonly types: ServiceEventTypes
+  /** The mail that changes of rows and requests of people enqueue. */
+  readonly mailOutbox: MailOutbox
 }
 
 /** Creates the recorder of events with its sinks: streams, the delivery outbox, own handlers. */
@@ -53,6 +56,7 @@ export function assembleEvents(
     coveredBy: late.coveredBy,
     wake: late.wakeDeliveries,
   })
+  const mailOutbox = createMailOutbox({ clock, random })
   const enqueue = assembleEnqueue(foundation, late)
   const handlers = listEventHandlers(service)
   const sinks = [eventSignal.sink, noteRequest]
@@ -72,7 +76,7 @@ export function assembleEvents(
     record,
     counterSlots: db.dialect.counterSlots,
     database: db.name,
-    credentials: assembleCredentials(foundation, service, late),
+    credentials: assembleCredentials(foundation, service, late, mailOutbox),
     publicScope,
     missingIndexes: indexes.missingIndexes,
     enqueue,
@@ -89,6 +93,7 @@ export function assembleEvents(
     record,
     catalog,
     types,
+    mailOutbox,
   }
 }
 
@@ -98,7 +103,8 @@ const noteRequest: Sink = async (tx, { id }) => {
   if (call) tx.afterCommit(() => call.eventIds.push(id))
 }
 
-export interface EventRouteAssembly extends Omit<EventModules, 'administration' | 'enqueue'> {
+export interface EventRouteAssembly
+  extends Omit<EventModules, 'administration' | 'enqueue' | 'mailOutbox'> {
   readonly identify: Identify
   readonly list: Lister
   readonly perform: Perform

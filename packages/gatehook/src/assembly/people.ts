@@ -5,7 +5,7 @@ import type { RecordEvent } from '../events/store.ts'
 import type { Step } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
-import { createMailOutbox } from '../mail/outbox.ts'
+import type { MailOutbox } from '../mail/outbox.ts'
 import { createConsoleSessions } from '../people/console-session.ts'
 import { createCredentialSync } from '../people/credential-sync.ts'
 import { createDevices, type Devices } from '../people/devices.ts'
@@ -16,7 +16,7 @@ import { createRecognizedClients } from '../people/recognized-clients.ts'
 import { createSecondFactor } from '../people/second-factor.ts'
 import { createPortal } from '../portal/portal.ts'
 import type { Catalog } from '../resources/catalog.ts'
-import { createDirectory, signInResource } from '../resources/directory.ts'
+import { createDirectory, hasMailNames, signInResource } from '../resources/directory.ts'
 import type { RowCredentials } from '../resources/rows.ts'
 import { defaultPersonScopes } from '../resources/scopes.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
@@ -32,6 +32,7 @@ export interface SignInAssembly {
   readonly list: Lister
   readonly tokens: Tokens
   readonly catalog: Catalog
+  readonly mailOutbox: MailOutbox
 }
 
 /** The sessions of the server's own pages: console and portal. */
@@ -53,11 +54,18 @@ export interface SignInModules {
 
 export function assemblePeople(
   foundation: Foundation,
-  { administration: admin, record, perform, list, tokens, catalog }: SignInAssembly,
+  {
+    administration: admin,
+    record,
+    perform,
+    list,
+    tokens,
+    catalog,
+    mailOutbox: outbox,
+  }: SignInAssembly,
 ): SignInModules {
   const { config, random, clock, vault, db, log, publicUrl } = foundation
   const { service } = catalog
-  const outbox = createMailOutbox({ clock, random })
   const hasher = createHasher({ random, clock })
   const devices = createDevices(vault, random)
   const recognizedClients = createRecognizedClients(db, clock, vault)
@@ -135,6 +143,7 @@ export function assembleCredentials(
     revokeSessionsOfPerson,
     evictPerson,
   }: Pick<LateCalls, 'revokeSessionsOfPerson' | 'evictPerson'>,
+  outbox: MailOutbox,
 ): RowCredentials | undefined {
   const definition = signInResource(resources)
   if (!definition) return undefined
@@ -143,6 +152,7 @@ export function assembleCredentials(
     resource,
     username: signsIn!.username,
     tokens: { revokeSessionsOfPerson },
+    outbox: hasMailNames(definition) ? outbox : undefined,
     evict: evictPerson,
     clock,
     random,

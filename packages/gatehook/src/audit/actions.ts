@@ -89,6 +89,10 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   ),
   'person.remove': of('person', 'A person who could sign in was deleted.'),
   'person.rename': of('person', 'A person was renamed, or got another sign-in name.'),
+  'person.request_rename': of(
+    'person',
+    'A person requested another sign-in name; a mail with a link was sent to the new address.',
+  ),
   'person.sign_up': of('person', 'A stranger confirmed an e-mail address and got an account.'),
   'person.update': of('person', 'Role, scopes or state of a person were changed.'),
   'portal.sign_in': of('link or person', 'A customer’s link or person opened the portal.'),

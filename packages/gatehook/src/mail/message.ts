@@ -36,6 +36,8 @@ const MAIL_OCCASIONS = [
   'existingAccount',
   'resetPassword',
   'passwordChanged',
+  'confirmUsername',
+  'usernameChanged',
 ] as const
 export type MailOccasion = (typeof MAIL_OCCASIONS)[number]
 
@@ -58,16 +60,25 @@ export interface MailLinks {
   readonly verifyEmail?: string
   /** `https://app.example.com/reset#token={token}` */
   readonly resetPassword?: string
+  /** `https://app.example.com/address#token={token}` */
+  readonly confirmUsername?: string
 }
+
+const MAIL_LINKS = [
+  'verifyEmail',
+  'resetPassword',
+  'confirmUsername',
+] as const satisfies readonly (keyof MailLinks)[]
 
 export interface MailOptions {
   /** `no-reply@example.com`, or `Example <no-reply@example.com>`. */
   readonly from: string
-  /** The pages of `verifyEmail` and `resetPassword`: a URL with `{token}`. */
+  /** The pages of `verifyEmail`, `resetPassword` and `confirmUsername`: a URL with `{token}`. */
   readonly links?: MailLinks
   /**
    * Replaces the texts of the engine: `verifyEmail`, `existingAccount`, `resetPassword`,
-   * `passwordChanged`. A text is a function of service, email, token, link and minutes.
+   * `passwordChanged`, `confirmUsername`, `usernameChanged`. A text is a function of service,
+   * email, token, link and minutes.
    */
   readonly texts?: { readonly [O in MailOccasion]?: (facts: MailFacts) => MailContent }
 }
@@ -139,8 +150,8 @@ export function findMailMistakes(transport: unknown, options: unknown): string[]
   for (const [name, url] of Object.entries(links)) {
     const isPage = typeof url === 'string' && url.includes('{token}') && URL.canParse(url)
     if (!isPage) mistakes.push(`.mail(): links.${name} is not a URL that contains {token}`)
-    if (!['verifyEmail', 'resetPassword'].includes(name)) {
-      mistakes.push(`.mail(): links.${name} is unknown: verifyEmail, resetPassword`)
+    if (!MAIL_LINKS.some((link) => link === name)) {
+      mistakes.push(`.mail(): links.${name} is unknown: ${MAIL_LINKS.join(', ')}`)
     }
   }
   for (const [name, text] of Object.entries(texts)) {

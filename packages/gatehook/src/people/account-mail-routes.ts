@@ -1,8 +1,16 @@
-/** The routes and the mail of sign-up and password reset (§4.9, §4.10), where they are declared. */
+/**
+ * The routes and the mail of sign-up and password reset (§4.9, §4.10), where they are declared, and
+ * of changed sign-in names (§6.9), where these are e-mail addresses.
+ */
 import type { Route } from '../http/call.ts'
 import { implement } from '../http/operation.ts'
 import type { MailTemplates } from '../mail/mailer.ts'
-import { type AccountMailDeps, passwordMailOperations, signUpOperations } from './account-mail.ts'
+import {
+  type AccountMailDeps,
+  passwordMailOperations,
+  signUpOperations,
+  usernameOperations,
+} from './account-mail.ts'
 import type { MailWording } from './mail-texts.ts'
 import { passwordResetTemplates, requestPasswordReset, resetPassword } from './password-reset.ts'
 import {
@@ -12,8 +20,14 @@ import {
   signUpTemplates,
   verifyEmail,
 } from './sign-up.ts'
+import {
+  confirmUsername,
+  requestUsernameChange,
+  type UsernameChangeDeps,
+  usernameChangeTemplates,
+} from './username-change.ts'
 
-export function accountMailRoutes(deps: AccountMailDeps): Route[] {
+export function accountMailRoutes(deps: UsernameChangeDeps): Route[] {
   const { directory } = deps.context
   const routes: Route[] = []
   if (directory.signUp) {
@@ -31,14 +45,22 @@ export function accountMailRoutes(deps: AccountMailDeps): Route[] {
       implement(reset, (call, input) => resetPassword(call, input, deps)),
     )
   }
+  if (directory.hasMailNames) {
+    const { request, confirm } = usernameOperations
+    routes.push(
+      implement(request, (call, input) => requestUsernameChange(call, input, deps)),
+      implement(confirm, (call, input) => confirmUsername(call, input, deps)),
+    )
+  }
   return routes
 }
 
-/** Returns the mail of people by kind; empty if neither is declared. */
+/** Returns the mail of people by kind. */
 export function accountMailTemplates(deps: AccountMailDeps, wording: MailWording): MailTemplates {
-  const { signUp, hasPasswordReset } = deps.context.directory
+  const { signUp, hasPasswordReset, hasMailNames } = deps.context.directory
   return {
     ...(signUp && signUpTemplates(deps, wording)),
     ...(hasPasswordReset && passwordResetTemplates(deps, wording)),
+    ...(hasMailNames && usernameChangeTemplates(deps, wording)),
   }
 }

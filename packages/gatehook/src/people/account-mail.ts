@@ -14,6 +14,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
 import { isMailAddress } from '../mail/message.ts'
 import type { MailOutbox } from '../mail/outbox.ts'
+import type { Tx } from '../storage/database.ts'
 import { countMailRequest, tooMuchMail } from './mail-throttle.ts'
 import {
   findNamespace,
@@ -35,11 +36,20 @@ export interface AccountMailDeps {
 
 const RESET_TOKEN = 'mT7cR2vX9pLq4sN1bK8wZ5yG3hJ6dF0aQeUiOtYrWxE'
 const SIGN_UP_TOKEN = 'aQeUiOtYrWxE3hJ6dF0mT7cR2vX9pLq4sN1bK8wZ5yG'
+const USERNAME_TOKEN = '8wZ5yG3hJ6dF0aQeUiOtYrWxEmT7cR2vX9pLq4sN1bK'
 const tokenOf = (example: string) => b.line(200).describe('The token of the mail.').example(example)
 const password = b
   .text({ format: 'password' })
   .describe(`At least ${MIN_LENGTH.person} characters.`)
   .example('correct horse battery staple')
+const usernameInput = {
+  username: b.text().describe('The new e-mail address.').example('ada.new@example.com'),
+  password: b
+    .text({ format: 'password' })
+    .describe('The password of the person.')
+    .example('correct horse battery staple'),
+}
+const confirmationInput = { token: tokenOf(USERNAME_TOKEN) }
 const addressed = (names: NameReach) => ({
   email: b.text().example('ada@example.com'),
   ...placeMembersFor(names),
@@ -49,6 +59,8 @@ const verifyInput = { token: tokenOf(SIGN_UP_TOKEN), password }
 
 export type AddressedInput = ValuesOf<ReturnType<typeof addressed>>
 export type TokenInput = ValuesOf<typeof resetInput>
+export type UsernameInput = ValuesOf<typeof usernameInput>
+export type ConfirmationInput = ValuesOf<typeof confirmationInput>
 
 const BOTH_ALIKE = 'The response is the same for an address with and without an account.'
 
@@ -72,6 +84,31 @@ export const passwordMailOperations = (names: NameReach) => ({
     errors: ['invalid_grant', 'validation_failed', 'customer_suspended'],
   }),
 })
+
+/** The operations of a service whose people sign in with an e-mail address, and change it. */
+export const usernameOperations = {
+  request: operation('POST /auth/username', {
+    id: 'request_username_change',
+    summary: 'Send a mail with which a person changes the own sign-in name',
+    description:
+      'The mail goes to the new address; until its token is used, nothing changes. ' +
+      'The response is the same for a name that is free and for one that is taken.',
+    input: usernameInput,
+    bodyCode: 'invalid_request',
+    status: 202,
+    errors: ['invalid_credentials', 'validation_failed', 'first_party_required', 'overloaded'],
+  }),
+  confirm: operation('POST /auth/username/confirm', {
+    id: 'confirm_username',
+    summary: 'Change the sign-in name with the token of a mail',
+    description:
+      'The row, its event and the sign-in change together. The former address gets a mail, ' +
+      'open password resets end, and so do all sessions except the one of the request.',
+    input: confirmationInput,
+    bodyCode: 'invalid_request',
+    errors: ['invalid_grant', 'conflict', 'validation_failed', 'customer_suspended'],
+  }),
+}
 
 /**
  * The operations of a service with sign-up.
@@ -129,7 +166,10 @@ export interface MailedName {
 /** Returns the 401 of a token that is unknown, expired or used. */
 export const invalidMailToken = (): Failure => new Failure('invalid_grant')
 
-/** Counts a request for mail and enqueues the mail. Throws `rate_limited`, `overloaded`. */
+/**
+ * Counts a request for mail and enqueues the mail; `record` runs in the same transaction. Throws
+ * `rate_limited`, `overloaded`.
+ */
 export async function acceptMailRequest(
   call: Call,
   { admin, vault, outbox, context }: AccountMailDeps,
@@ -137,6 +177,7 @@ export async function acceptMailRequest(
   place: SignInPlace,
   kind: string,
   payload: object,
+  record?: (tx: Tx) => Promise<void>,
 ): Promise<Answer> {
   const { directory } = context
   const namespace = await findNamespace(admin.db, directory.names, place)
@@ -150,8 +191,10 @@ export async function acceptMailRequest(
   const who = { name, address: call.address }
   const verdict = await admin.db.write(async (tx) => {
     const verdict = await countMailRequest(tx, vault, who, admin.clock.now())
-    if (verdict.kind === 'send')
+    if (verdict.kind === 'send') {
       await outbox.enqueueBounded(tx, kind, { ...payload, namespace: namespace.no })
+    }
+    if (verdict.kind !== 'rejected') await record?.(tx)
     return verdict
   })
   if (verdict.kind === 'rejected') throw tooMuchMail(verdict.waitMs)

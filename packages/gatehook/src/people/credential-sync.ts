@@ -9,8 +9,10 @@ import { type Actor, type AuditContext, recordAudit } from '../audit/store.ts'
 import { foldName } from '../fields/folding.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
+import type { MailOutbox } from '../mail/outbox.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
+import { deleteMailTokens } from './mail-tokens.ts'
 import { parseScopes } from './person.ts'
 import * as store from './store.ts'
 
@@ -52,6 +54,8 @@ interface CredentialSyncDeps extends AuditContext {
   /** The field that is the sign-in name. */
   readonly username: string
   readonly tokens: Pick<Tokens, 'revokeSessionsOfPerson'>
+  /** Enqueues the mail to the former address; undefined if sign-in names are no addresses. */
+  readonly outbox: Pick<MailOutbox, 'enqueue'> | undefined
   /** Called after the commit: evicts cached verifications of the person. */
   readonly evict: (id: number) => void
 }
@@ -80,7 +84,7 @@ function protectedName(field: string): Failure {
 const ENGINE: Actor = { kind: 'system', id: 'people' }
 
 export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
-  const { resource, username, tokens, evict } = deps
+  const { resource, username, tokens, outbox, evict } = deps
   const sync: CredentialSync = {
     async authorize(tx, { id, principal }, change) {
       if (change === 'permitted' || (change === 'none' && principal && isAdministrator(principal)))
@@ -95,10 +99,14 @@ export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
       const isRenamed = fields.includes(username)
       // A row without a sign-in name cannot sign in.
       if (isRenamed && typeof name !== 'string') return sync.remove(tx, target)
-      if (!(await store.lockCredential(tx, resource, id))) return
-      if (isRenamed) {
+      const credential = await store.lockCredential(tx, resource, id)
+      if (!credential) return
+      if (isRenamed && credential.username !== name) {
         const row = { resource, id, username: String(name), folded: foldName(String(name)) }
         await rejectTakenName(username, () => store.rename(tx, row))
+        // Resets of the former address end; their revision of the credential is over, too.
+        await deleteMailTokens(tx, credential)
+        await outbox?.enqueue(tx, 'username_changed', { email: credential.username })
       }
       const entry = { actor, action: 'person.rename', target: String(id), detail: { fields } }
       await recordAudit(tx, entry, deps)

@@ -32,8 +32,8 @@ const DEFAULT_TEXTS: Readonly<Record<MailOccasion, (facts: MailFacts) => MailCon
   existingAccount: (facts) => ({
     subject: `You have an account of ${facts.service}`,
     text: paragraphs(
-      `An account of ${facts.service} was requested for ${facts.email}, which has one already.`,
-      'Sign in with your password, or request a new one. If you did not sign up, ignore this mail.',
+      `An account of ${facts.service} was requested for ${facts.email}, which has one.`,
+      'Sign in with your password, or request a new one. If you requested none, ignore this mail.',
     ),
   }),
   resetPassword: (facts) => ({
@@ -43,6 +43,22 @@ const DEFAULT_TEXTS: Readonly<Record<MailOccasion, (facts: MailFacts) => MailCon
       wayOf(facts, 'To choose it'),
       `This is possible once, within ${facts.validMinutes} minutes.`,
       'If you did not request it, ignore this mail: your password stays valid.',
+    ),
+  }),
+  confirmUsername: (facts) => ({
+    subject: `Confirm your new e-mail address for ${facts.service}`,
+    text: paragraphs(
+      `An account of ${facts.service} is to be signed in to with ${facts.email}.`,
+      wayOf(facts, 'To confirm the new address'),
+      `This is possible once, within ${facts.validMinutes} minutes.`,
+      'If you did not request it, ignore this mail: nothing changes.',
+    ),
+  }),
+  usernameChanged: (facts) => ({
+    subject: `Your e-mail address for ${facts.service} was changed`,
+    text: paragraphs(
+      `${facts.email} no longer signs in to ${facts.service}: the account has another address.`,
+      'If you did not change it, contact the service now.',
     ),
   }),
   passwordChanged: (facts) => ({
@@ -57,6 +73,7 @@ const DEFAULT_TEXTS: Readonly<Record<MailOccasion, (facts: MailFacts) => MailCon
 const LINK_OF: Readonly<Partial<Record<MailOccasion, keyof MailLinks>>> = {
   verifyEmail: 'verifyEmail',
   resetPassword: 'resetPassword',
+  confirmUsername: 'confirmUsername',
 }
 
 /** A subject is one line. */

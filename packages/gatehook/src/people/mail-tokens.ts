@@ -1,6 +1,6 @@
 /**
- * The tokens that mail carries: of a sign-up, and of a password reset. A token is valid once, for
- * an hour. The database has its SHA-256 only.
+ * The tokens that mail carries: of a sign-up, a password reset, and a changed sign-in name. A token
+ * is valid once, for an hour. The database has its SHA-256 only.
  */
 import type { Random } from '../kernel/random.ts'
 import { sha256 } from '../kernel/secret.ts'
@@ -12,19 +12,19 @@ const TOKEN_LIFE_MS = 3_600_000
 /** The lifetime as mail names it. */
 export const TOKEN_LIFE_MINUTES = TOKEN_LIFE_MS / 60_000
 
-type MailTokenPurpose = 'sign_up' | 'password_reset'
+type MailTokenPurpose = 'sign_up' | 'password_reset' | 'username'
 
-/** A token permits one of two operations: to create an account, or to set a password. */
+/** A token permits one operation: to create an account, to set a password, or to change a name. */
 export interface MailTokenRow extends Row {
   readonly purpose: MailTokenPurpose
   readonly resource: string
-  /** The folded sign-in name, and the rows among which it is unique. */
+  /** The folded sign-in name, the new one of a change, and the rows among which it is unique. */
   readonly folded: string
   readonly namespace: number
   /** The id of the person, whose credential has this revision; null for a sign-up. */
   readonly person: number | null
   readonly revision: number | null
-  /** The body of a sign-up as JSON; null for a password reset. */
+  /** The body of a sign-up, or the change of a name, as JSON; null for a password reset. */
   readonly body: string | null
 }
 

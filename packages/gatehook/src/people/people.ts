@@ -162,7 +162,7 @@ export function createPeople(
     evict: accounts.evict,
     routes: [
       ...signInRoutes({ admin, people: signInApi, devices, tokens, verifyPassword, context }),
-      ...accountMailRoutes(accountMail),
+      ...accountMailRoutes({ ...accountMail, devices, verifyPassword }),
       ...personRoutes(admin, context, { list, perform }),
     ],
     mailTemplates: accountMailTemplates(accountMail, deps.wording),

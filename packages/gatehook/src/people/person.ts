@@ -3,6 +3,7 @@
  * its rows as a `Directory`. Pure.
  */
 import { parseRequestRates } from '../access/customers.ts'
+import type { Actor } from '../audit/store.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
@@ -42,6 +43,15 @@ export interface Directory {
     | undefined
   /** Whether a person resets the password by mail. */
   readonly hasPasswordReset: boolean
+  /** Whether the sign-in name is an e-mail address that its person can change. */
+  readonly hasMailNames: boolean
+  /** Returns a new sign-in name as the value of a row. Throws `validation_failed`. */
+  readUsername(text: string): string
+  /**
+   * Gives the row of a person another sign-in name as the person's own change: with checks, rules,
+   * event and credential. Throws `conflict`, `validation_failed`.
+   */
+  rename(tx: Tx, principal: Principal, id: number, username: string, actor: Actor): Promise<void>
   /** Returns a body's members as the values of a row. Throws `validation_failed`. */
   values(body: DirectoryRow): DirectoryRow
   /** Creates a row as the resource does: with checks, references and events. */

@@ -81,7 +81,7 @@ export const rename = (
 ) =>
   tx.run(sql`UPDATE gh_people SET username = ${row.username}, folded = ${row.folded},
     revision = revision + 1
-    WHERE resource = ${row.resource} AND id = ${row.id} AND username <> ${row.username}`)
+    WHERE resource = ${row.resource} AND id = ${row.id}`)
 
 /** Stores the instant of a sign-in; the revision stays. */
 export const updateLastSignIn = (tx: Tx, resource: string, id: number, now: number) =>

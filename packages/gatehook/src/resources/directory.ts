@@ -1,4 +1,6 @@
 /** The rows that sign in, for `people/`: those of the resource with `.signsIn()`. */
+
+import { foldName } from '../fields/folding.ts'
 import type { Directory, DirectoryRow } from '../people/person.ts'
 import { prepareStatement } from '../storage/sql.ts'
 import type { Catalog } from './catalog.ts'
@@ -12,10 +14,16 @@ export const signInResource = (
   resources: readonly ResourceDefinition[],
 ): ResourceDefinition | undefined => resources.find(({ signsIn }) => signsIn)
 
+/** Returns whether the sign-in name is an e-mail address that can change (§6.9). */
+export function hasMailNames({ fields, signsIn }: ResourceDefinition): boolean {
+  const spec = fields[signsIn!.username]!
+  return spec.kind === 'email' && spec.write !== 'never' && !spec.isWriteOnce
+}
+
 export function createDirectory(catalog: Catalog): Directory | undefined {
   const definition = signInResource(catalog.service.resources)
   if (!definition) return undefined
-  const { rows } = catalog.entries.get(definition.name)!
+  const { rows, reach } = catalog.entries.get(definition.name)!
   // Operators write every field, and read all but write-only ones.
   const shape = rows.newest.as(EVERY_SCOPE)
   const { username, names, signUp, passwordReset } = definition.signsIn!
@@ -28,6 +36,13 @@ export function createDirectory(catalog: Catalog): Directory | undefined {
     fields: definition.fields,
     signUp,
     hasPasswordReset: passwordReset,
+    hasMailNames: hasMailNames(definition),
+    readUsername: (text) => String(shape.validators.patch({ [username]: text })[username]),
+    async rename(tx, principal, id, name, actor) {
+      const permitsUsername = (value: unknown) => foldName(String(value)) === foldName(name)
+      const target = { reach: reach(principal, 'change'), id, actor, permitsUsername }
+      await rows.update(tx, target, () => ({ [username]: name }))
+    },
     values: (body) => shape.validators.create(body),
     async create(tx, scope, values) {
       return (await rows.create(tx, wholeScope(scope), values)).row

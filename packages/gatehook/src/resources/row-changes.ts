@@ -71,7 +71,7 @@ export interface ResourceRows {
 }
 
 /** Whether a change of a row changes its sign-in name, and may do so. */
-export type UsernameChange = 'none' | 'permitted' | 'protected'
+export type UsernamePermission = 'none' | 'permitted' | 'protected'
 
 /** The row of a credential, and the principal that changes it; undefined for the engine. */
 export interface CredentialTarget {
@@ -88,7 +88,7 @@ export interface RowCredentials {
    * checks whose result depends on other rows. Throws 403 `credential_protected` for a sign-in name
    * that the change must not set, and 403 `insufficient_scope` if the change requires `admin`.
    */
-  authorize(tx: Tx, target: CredentialTarget, username: UsernameChange): Promise<void>
+  authorize(tx: Tx, target: CredentialTarget, username: UsernamePermission): Promise<void>
   /**
    * Runs after `fields` changed; `username` is the value of the sign-in name. Throws `conflict` if
    * another row has it.

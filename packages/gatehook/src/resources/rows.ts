@@ -27,7 +27,7 @@ import type {
   RowDeps,
   RowTarget,
   RunRules,
-  UsernameChange,
+  UsernamePermission,
   WrittenRow,
 } from './row-changes.ts'
 import { createRowChecks, type RowChecks } from './row-checks.ts'
@@ -227,7 +227,7 @@ function changeWriter(
     }
     const identity = credentials ? identityFields.filter((field) => field in values) : []
     if (identity.length > 0) {
-      const change = usernameChangeOf(definition, target, row, sent, after)
+      const change = usernamePermissionOf(definition, target, row, sent, after)
       await credentials?.authorize(tx, credentialOf(target), change)
     }
     checks.checkRules(after)
@@ -242,13 +242,13 @@ function changeWriter(
 }
 
 /** Classifies a change of a row that signs in. A hidden sign-in name counts as changed. */
-function usernameChangeOf(
+function usernamePermissionOf(
   { signsIn }: ResourceDefinition,
   { hidden, permitsUsername }: RowTarget,
   row: AnyRow,
   sent: AnyRow,
   after: AnyRow,
-): UsernameChange {
+): UsernamePermission {
   const { username } = signsIn!
   const isSent = username in sent && (hidden?.has(username) || sent[username] !== row[username])
   if (!isSent && after[username] === row[username]) return 'none'

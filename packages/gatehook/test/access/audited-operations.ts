@@ -14,6 +14,7 @@ import {
 import { resetSecondFactor } from '../../src/people/second-factor.ts'
 import { type OauthFixture, PASSWORD } from '../oauth/rig.ts'
 import { resetTokenOf, signUpTokenOf } from '../people/mail-token-rig.ts'
+import { basicOf } from '../people/rig.ts'
 import { cookieOf, OWN } from '../portal/rig.ts'
 
 const OPERATOR = 'operator@example.com'
@@ -65,8 +66,7 @@ async function changeRow({
   const caller = { actor: { kind: 'cli', id: 'test' }, customer: 'default' } as const
   const headers = { 'x-api-key': (await createKey(app.administration, input, caller)).key }
   const row = `/api/v2/users/${id}`
-  const email = 'renamed@example.com'
-  assert.equal((await anonymous.patch(row, { email }, headers)).status, 200)
+  assert.equal((await anonymous.patch(row, { name: 'Renamed' }, headers)).status, 200)
   assert.equal((await anonymous.delete(row, headers)).status, 204)
 }
 
@@ -99,6 +99,13 @@ export async function performMailChanges({
   const { id, email } = await createPerson()
   const reset = { token: await resetTokenOf(app, id, email), password: PASSWORD }
   assert.equal((await anonymous.post('/auth/password/reset', reset)).status, 204)
+  const username = { username: 'eve.new@example.com', password: PASSWORD }
+  const change = await anonymous.post(
+    '/auth/username',
+    username,
+    basicOf('eve@example.com', PASSWORD),
+  )
+  assert.equal(change.status, 202, change.text)
   const input = { email: 'invited@example.com', password: OPERATOR_PASSWORD }
   const operator = await admin.post('/admin/operators', input)
   const invitation = await admin.post(`/admin/operators/${operator.body.id}/invitation`)

@@ -12,6 +12,7 @@ const ACCOUNT = [
   'DELETE /auth/consents/client_1',
   'POST /auth/logout-all',
   'POST /auth/password',
+  'POST /auth/username',
 ].map((line) => line.split(' ') as [string, string])
 
 for (const { name } of databases) {
@@ -28,7 +29,9 @@ for (const { name } of databases) {
     for (const [method, path] of ACCOUNT) {
       const body = path.endsWith('password')
         ? { current: PASSWORD, new: 'another long one' }
-        : undefined
+        : path.endsWith('username')
+          ? { username: 'mallory@example.com', password: PASSWORD }
+          : undefined
       const refused = await anonymous.send(method, path, body, application)
       assert.deepEqual([refused.status, refused.body.error], [403, 'first_party_required'], path)
     }
