@@ -9,7 +9,7 @@ import { type Caller, openService, type TestApp } from '../../../../test/rig/ser
 import { insertJob } from '../../src/jobs/store.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { authorizePath, grantConsent, openBrowser } from '../oauth/rig.ts'
-import { resetTokenOf, signUpTokenOf } from '../people/mail-token-rig.ts'
+import { resetTokenOf, signUpTokenOf, usernameTokenOf } from '../people/mail-token-rig.ts'
 import { bearerOf } from '../people/rig.ts'
 import { openHook } from '../webhooks/hook.ts'
 
@@ -86,14 +86,17 @@ const LINK_TOKEN = '6fQx0N2mVYq3sK8rT1uWzB4cD7eH9jLp5aG2xYz01AB'
 const RECEIVER = 'https://shop.example.com/hooks'
 
 const RESET_TOKEN = 'mT7cR2vX9pLq4sN1bK8wZ5yG3hJ6dF0aQeUiOtYrWxE'
+const USERNAME_TOKEN = '8wZ5yG3hJ6dF0aQeUiOtYrWxEmT7cR2vX9pLq4sN1bK'
 const SIGN_UP_TOKEN = 'aQeUiOtYrWxE3hJ6dF0mT7cR2vX9pLq4sN1bK8wZ5yG'
 
-/** Stores the tokens that mail carries, and returns them: of a password reset, of a sign-up. */
-async function mailTokens({ app, forgetful }: Targets): Promise<readonly [string, string]> {
+/** Stores the tokens that mail carries, and returns them with the examples that they replace. */
+async function mailTokens({ app, forgetful }: Targets) {
+  const person = Number(await forgetful())
   return [
-    await resetTokenOf(app.app, Number(await forgetful()), FORGETFUL),
-    await signUpTokenOf(app.app, 'Eve', 'eve@example.com'),
-  ]
+    [RESET_TOKEN, await resetTokenOf(app.app, person, FORGETFUL)],
+    [USERNAME_TOKEN, await usernameTokenOf(app.app, person, 'bo.new@example.com')],
+    [SIGN_UP_TOKEN, await signUpTokenOf(app.app, 'Eve', 'eve@example.com')],
+  ] as const
 }
 
 /** Returns a token that was issued to the client. */
@@ -111,13 +114,11 @@ export async function exampleValues(targets: Targets) {
   const { access, refresh } = await tokensOf(targets)
   const link = { customer: 'default', mode: 'test', can: scopes }
   const url = await createdBy(admin, '/admin/portal-links', link, 'url')
-  const [resetToken, signUpToken] = await mailTokens(targets)
   const values: readonly (readonly [example: string, value: string])[] = [
     [REFRESH_TOKEN, refresh],
     [CLIENT_TOKEN, await clientToken(targets)],
     [LINK_TOKEN, url.split('#token=')[1]!],
-    [RESET_TOKEN, resetToken],
-    [SIGN_UP_TOKEN, signUpToken],
+    ...(await mailTokens(targets)),
     [RECEIVER, hookUrl],
     ['cli_6Vb1Np', client.client_id],
     ['gcs_Zk3WdV7bN1pQ8mX2cR5t', client.client_secret],

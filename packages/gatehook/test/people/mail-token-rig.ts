@@ -3,6 +3,7 @@ import type { App } from '../../src/app.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { insertMailToken, type MailTokenRow } from '../../src/people/mail-tokens.ts'
 import { INSTALLATION } from '../../src/people/namespace.ts'
+import { sql } from '../../src/storage/sql.ts'
 
 type TokenParts = Pick<MailTokenRow, 'purpose' | 'person' | 'revision' | 'body' | 'folded'>
 
@@ -16,9 +17,22 @@ const insert = ({ db }: Pick<App, 'db'>, parts: TokenParts): Promise<string> =>
     ),
   )
 
-/** Returns the token of a password reset of a person whose credential has its first revision. */
-export const resetTokenOf = (app: Pick<App, 'db'>, person: number, folded: string) =>
-  insert(app, { purpose: 'password_reset', person, revision: 1, body: null, folded })
+/** Returns the revision of a person's credential. */
+const revisionOf = async ({ db }: Pick<App, 'db'>, person: number): Promise<number> =>
+  Number((await db.get(sql`SELECT revision FROM gh_people WHERE id = ${person}`))!.revision)
+
+/** Returns the token of a password reset of a person. */
+export async function resetTokenOf(app: Pick<App, 'db'>, person: number, folded: string) {
+  const revision = await revisionOf(app, person)
+  return insert(app, { purpose: 'password_reset', person, revision, body: null, folded })
+}
+
+/** Returns the token that gives a person another sign-in name. */
+export async function usernameTokenOf(app: Pick<App, 'db'>, person: number, username: string) {
+  const revision = await revisionOf(app, person)
+  const body = JSON.stringify({ person, revision, username, session: null })
+  return insert(app, { purpose: 'username', person, revision, body, folded: username })
+}
 
 /** Returns the token of a sign-up. */
 export const signUpTokenOf = (app: Pick<App, 'db'>, name: string, email: string) =>
