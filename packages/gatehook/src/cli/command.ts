@@ -5,6 +5,7 @@
 import { Command, Option } from 'commander'
 import type { Flags } from '../config/config.ts'
 import { flagOf, type OptionName, optionList } from '../config/options.ts'
+import { printableValue } from '../kernel/printable.ts'
 import { bold, dim, type Output, processOutput, table } from './output.ts'
 
 export interface Input {
@@ -168,7 +169,7 @@ export function commandsOn<Target, Opening = never>(
         const parsed = parse?.(input) as Parsed
         const use = async (target: Target) => {
           const result = await act(target, input, parsed)
-          return { result, text: await describe(result, input, target) }
+          return { result, text: await describe(printableValue(result), input, target) }
         }
         const { result, text } = await open(input, use, opening)
         input.out.result(result, () => text)

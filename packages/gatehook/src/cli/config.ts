@@ -2,11 +2,11 @@
 import { configurationPage, describeConfig } from '../config/describe.ts'
 import { readConfig } from '../config/environment.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { dim, table } from './output.ts'
+import { dim, table, writeText } from './output.ts'
 
 function run({ flags, options, out }: Input): undefined {
   if (options.markdown) {
-    process.stdout.write(configurationPage())
+    writeText(process.stdout, configurationPage())
     return
   }
   const config = readConfig(flags)

@@ -8,7 +8,7 @@ import { type FSWatcher, readdirSync, watch } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { CommandSpec, Input } from './command.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { dim } from './output.ts'
+import { dim, writeText } from './output.ts'
 import { findService } from './service-file.ts'
 import { start } from './start.ts'
 
@@ -83,7 +83,7 @@ function startService(): ChildProcess {
 async function run({ args }: Input): Promise<number> {
   const { path, isDeclared } = findService(args[0] ?? '.')
   if (!isDeclared) throw new UsageError(`There is no service.ts in ${resolve(args[0] ?? '.')}.`)
-  const report = (text: string) => process.stderr.write(`${dim(text)}\n`)
+  const report = (text: string) => writeText(process.stderr, `${dim(text)}\n`)
   let isRestarting = false
   let hasChanged = false
   let child = launch()

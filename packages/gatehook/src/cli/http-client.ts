@@ -2,6 +2,7 @@
  * Requests of the command line to a running node. The only file of the CLI that opens connections;
  * `api.ts` chooses the node and the key.
  */
+import { printable } from '../kernel/printable.ts'
 import { CommandError } from './errors.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: each command reads the members of its own endpoint
@@ -75,10 +76,10 @@ function retryAfterOf({ headers }: Response): number | undefined {
 /** Returns the sentences of an error response, one for each invalid member. */
 export function messagesOf(body: JsonBody, status: number): string[] {
   const errors: JsonBody[] = body?.errors ?? []
-  if (errors.length === 0) return [body?.message ?? `The API responded with ${status}.`]
+  if (errors.length === 0) return [printable(body?.message ?? `The API responded with ${status}.`)]
   // `/scopes/0` and `is not a scope` form one sentence.
   return errors.map(({ pointer, parameter, message }) =>
-    `${String(pointer ?? parameter ?? '').replace(/^\//, '')} ${message}`.trim(),
+    printable(`${String(pointer ?? parameter ?? '').replace(/^\//, '')} ${message}`.trim()),
   )
 }
 

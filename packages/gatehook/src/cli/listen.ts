@@ -6,6 +6,7 @@ import { readConfig } from '../config/environment.ts'
 import { type SigningSecret, signatureHeaders } from '../deliveries/signature.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
+import { printable } from '../kernel/printable.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
 import { listEventScopes } from '../resources/event-types.ts'
@@ -103,12 +104,13 @@ const TYPE_COLUMNS = 24
 
 function lineOf({ event, attempt }: ForwardedEvent, type: string, outcome?: Outcome): string {
   const time = dim(isoTime(wallClock.now()).slice(11, 19))
-  const head = `${time}  ${cyan(type.padEnd(TYPE_COLUMNS))}  ${event.id}`
+  const name = printable(type).padEnd(TYPE_COLUMNS)
+  const head = `${time}  ${cyan(name)}  ${printable(event.id)}`
   if (!outcome) return head
   const attemptText = attempt > 1 ? dim(`  attempt ${attempt}`) : ''
   const duration = `${String(outcome.durationMs).padStart(5)} ms`
   if (outcome.kind === 'failed') {
-    return `${head}  ${alarm('---')}  ${duration}  ${alarm(outcome.message)}${attemptText}`
+    return `${head}  ${alarm('---')}  ${duration}  ${alarm(printable(outcome.message))}${attemptText}`
   }
   const paint = isDelivered(outcome) ? green : outcome.status >= 500 ? alarm : yellow
   return `${head}  ${paint(String(outcome.status))}  ${duration}${attemptText}`

@@ -2,6 +2,8 @@
  * `gatehook logs`: the newest requests as lines, the oldest first; with `--follow`, further ones of
  * a running node as they occur. After a lost connection, it continues behind the last request.
  */
+
+import { printableValue } from '../kernel/printable.ts'
 import { administration, borrowKey, nodeOf } from './api.ts'
 import { countOf, countOption } from './arguments.ts'
 import type { CommandSpec, Input } from './command.ts'
@@ -32,7 +34,7 @@ function print({ out }: Input, { name, data }: FollowedEvent): void {
   if (name === 'dropped') {
     const { requests = 0 } = message
     out.entry({ dropped: requests }, () => yellow(`${requests} requests are left out`))
-  } else if (name === 'requests') out.entry(message, () => requestLine(message))
+  } else if (name === 'requests') out.entry(message, () => requestLine(printableValue(message)))
 }
 
 async function follow(input: Input): Promise<undefined> {

@@ -11,7 +11,7 @@ import type { Service, ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { installationOptions } from './installation.ts'
-import { bold } from './output.ts'
+import { bold, writeText } from './output.ts'
 import { serviceOf } from './service-file.ts'
 
 /** Returns the shapes and schemas of a service, without a database. */
@@ -52,7 +52,7 @@ async function run(input: Input): Promise<undefined> {
   const document = publicUrl ? withServer(general, publicUrl) : general
   const text = `${JSON.stringify(document, null, 2)}\n`
   if (options.out === undefined) {
-    process.stdout.write(text)
+    writeText(process.stdout, text)
     return
   }
   const file = String(options.out)

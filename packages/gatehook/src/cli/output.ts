@@ -1,8 +1,11 @@
 /**
  * The output of a command: tables and lines for people, one JSON document with `--json`. Results go
- * to standard output, progress and errors to standard error.
+ * to standard output, progress and errors to standard error. `writeText` is the only function that
+ * writes to them: it escapes the control characters of callers (§12.7).
  */
 import { styleText } from 'node:util'
+import { printableLines } from '../kernel/printable.ts'
+import { systemRandom } from '../kernel/random.ts'
 
 export interface Output {
   readonly json: boolean
@@ -22,26 +25,40 @@ export interface Output {
 const NARROW = 80
 
 export function processOutput(json: boolean): Output {
-  const print = (text: string) => process.stdout.write(`${text}\n`)
+  const print = (text: string) => writeText(process.stdout, `${text}\n`)
   return {
     json,
     terminal: process.stdout.isTTY === true,
     columns: process.stdout.columns ?? NARROW,
     result: (value, human) => print(json ? JSON.stringify(value, null, 2) : human()),
     entry: (value, human) => print(json ? JSON.stringify(value) : human()),
-    progress: (text) => void (json || process.stderr.write(`${text}\n`)),
+    progress: (text) => void (json || writeText(process.stderr, `${text}\n`)),
     error(sentences, exit) {
       const text = json
         ? JSON.stringify({ error: sentences.join('\n'), exit })
         : sentences.map((sentence) => `${red('error')} ${sentence}`).join('\n')
-      process.stderr.write(`${text}\n`)
+      writeText(process.stderr, `${text}\n`)
     },
   }
 }
 
+/** Begins the colours of this process. Text of a caller cannot contain it. */
+const OWN_COLOUR = `\x1b${systemRandom().bytes(8).toString('hex')}`
+const COLOUR = new RegExp(`${OWN_COLOUR}(\\[[0-9;]*m)`)
+
+/** Writes a text. Of control characters, it writes line feeds and own colours only. */
+export function writeText(stream: NodeJS.WriteStream, text: string): void {
+  const parts = text.split(COLOUR)
+  stream.write(
+    parts.map((part, at) => (at % 2 === 1 ? `\x1b${part}` : printableLines(part))).join(''),
+  )
+}
+
 /** `styleText` adds no colours off a terminal, with NO_COLOR or on a dumb terminal. */
 const style = (format: Parameters<typeof styleText>[0], stream: NodeJS.WriteStream) => {
-  return (text: string) => styleText(format, text, { stream })
+  const colours = styleText(format, ' ', { stream }).replaceAll('\x1b', OWN_COLOUR)
+  const [start = '', end = ''] = colours.split(' ')
+  return (text: string) => `${start}${text}${end}`
 }
 
 export const bold = style('bold', process.stdout)
@@ -52,16 +69,16 @@ export const cyan = style('cyan', process.stdout)
 export const alarm = style('red', process.stdout)
 const red = style('red', process.stderr)
 
-const COLOUR = /\x1b\[[0-9;]*m/g
-const width = (text: string) => text.replace(COLOUR, '').length
+const width = (text: string) =>
+  text.split(COLOUR).reduce((sum, part, at) => sum + (at % 2 === 1 ? 0 : part.length), 0)
 const pad = (text: string, to: number) => text + ' '.repeat(Math.max(0, to - width(text)))
 
 /** Returns aligned columns under dim titles. The last column is not padded. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = titles.map((title, n) => Math.max(title.length, ...rows.map((r) => width(r[n]!))))
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, n) => (n === cells.length - 1 ? cell : pad(cell, widths[n]!)))
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, n) => (n === row.length - 1 ? cell : pad(cell, widths[n]!)))
       .join('  ')
       .trimEnd()
   return [dim(line(titles)), ...rows.map(line)].join('\n')

@@ -5,6 +5,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { UsageError } from './errors.ts'
+import { writeText } from './output.ts'
 
 /** For the summary of a command that reads a password. */
 export const PASSWORD_SOURCE = 'the password is read from standard input, or typed at a terminal'
@@ -26,9 +27,9 @@ async function promptTwice(account: string): Promise<string> {
   const silentOutput = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin, output: silentOutput, terminal: true })
   const promptFor = async (prompt: string) => {
-    process.stderr.write(prompt)
+    writeText(process.stderr, prompt)
     const password = await lines.question('')
-    process.stderr.write('\n')
+    writeText(process.stderr, '\n')
     return password
   }
   try {

@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { addCommand, type CommandFamily, type CommandSpec } from './command.ts'
 import { type CommandList, loadCommands } from './commands.ts'
 import { EXIT, reportOfError } from './errors.ts'
-import { processOutput } from './output.ts'
+import { processOutput, writeText } from './output.ts'
 import { packageVersion } from './own-package.ts'
 
 function createProgram(specs: CommandList): Command {
@@ -29,7 +29,8 @@ function createProgram(specs: CommandList): Command {
 
 /** Configures commander to throw instead of printing an error and ending the process. */
 function throwErrors(command: Command): void {
-  command.exitOverride().configureOutput({ outputError: () => undefined })
+  const writeOut = (text: string) => writeText(process.stdout, text)
+  command.exitOverride().configureOutput({ writeOut, outputError: () => undefined })
   for (const subcommand of command.commands) throwErrors(subcommand)
 }
 
@@ -67,7 +68,8 @@ function reportError(error: unknown, argv: readonly string[], specs: CommandList
     return report.exit
   }
   out.error([`This is a bug in Gatehook ${packageVersion}; please report it:`], EXIT.failed)
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
+  const text = error instanceof Error ? error.stack : String(error)
+  writeText(process.stderr, `${text}\n`)
   return EXIT.failed
 }
 

@@ -1,4 +1,5 @@
 /** `gatehook start`: serves until a signal. A second signal ends it without draining (§2.4). */
+
 import type { App } from '../app.ts'
 import { type Config, withoutPassword } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
@@ -10,6 +11,7 @@ import type { ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { portError } from './doctor-checks.ts'
 import { UsageError } from './errors.ts'
+import { writeText } from './output.ts'
 import { packageVersion } from './own-package.ts'
 import { findService, loadService, type ServiceFile } from './service-file.ts'
 import { terminalStream } from './terminal-log.ts'
@@ -73,7 +75,7 @@ async function printWelcome(
     testKey: app.firstRun.testKey,
     columns,
   })
-  process.stdout.write(`${text}\n`)
+  writeText(process.stdout, `${text}\n`)
 }
 
 function logWarnings(config: Config, log: Log): void {

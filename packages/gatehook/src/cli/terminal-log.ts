@@ -1,5 +1,6 @@
 /** The log at a terminal: the JSON lines of `kernel/log.ts` in a short form. */
-import { alarm, dim, yellow } from './output.ts'
+import { printable } from '../kernel/printable.ts'
+import { alarm, dim, writeText, yellow } from './output.ts'
 
 const paint: Readonly<Record<string, (text: string) => string>> = {
   warn: yellow,
@@ -19,7 +20,9 @@ export function terminalLine(json: string): string {
   const name = String(level)
   const clock = String(time).slice(11, 19)
   const rest = Object.entries(more).map(([key, value]) => `${key}=${textOf(value)}`)
-  const text = [String(msg ?? ''), rest.length > 0 && dim(rest.join(' '))].filter(Boolean).join(' ')
+  const text = [printable(String(msg ?? '')), rest.length > 0 && dim(rest.join(' '))]
+    .filter(Boolean)
+    .join(' ')
   return `${dim(clock)} ${(paint[name] ?? dim)(name.padEnd(5))} ${text}`
 }
 
@@ -30,5 +33,5 @@ const textOf = (value: unknown) => {
 
 /** The destination of pino at a terminal. */
 export const terminalStream = {
-  write: (line: string) => void process.stdout.write(`${terminalLine(line.trimEnd())}\n`),
+  write: (line: string) => writeText(process.stdout, `${terminalLine(line.trimEnd())}\n`),
 }

@@ -4,6 +4,7 @@
  */
 import { pino, symbols } from 'pino'
 import { wallClock } from './clock.ts'
+import { printableLines } from './printable.ts'
 import { isoTime } from './time.ts'
 
 export type Log = pino.Logger
@@ -40,9 +41,17 @@ export function createLog(options: LogOptions): Log {
         censor: '[redacted]',
       },
     },
-    options.destination ?? standardOutput(),
+    printableStream(options.destination ?? standardOutput()),
   )
 }
+
+/** Escapes the control characters that JSON leaves: a terminal displays the log (§12.7). */
+const printableStream = (
+  output: pino.DestinationStream & { flush?: (done?: (error?: Error) => void) => void },
+) => ({
+  write: (lines: string) => output.write(printableLines(lines)),
+  flush: (done?: (error?: Error) => void) => (output.flush ? output.flush(done) : done?.()),
+})
 
 /** A log of lines whose members the caller formats as JSON, without secrets. */
 export interface LineLog {
