@@ -6,6 +6,7 @@
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import type { Answer, Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
+import { redactUrl } from '../kernel/log.ts'
 import { type Mode, type Principal, scopeOf } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
 import { ADMIN_SCOPE, type Administration, customerId } from './administration.ts'
@@ -59,7 +60,7 @@ export function createActing({ db, scopes }: Administration, negotiate: Step) {
 export const actingRecorder = (context: AuditContext) => async (tx: Tx, call: Call) => {
   const { principal, method } = call
   if (!principal?.caller) return
-  const path = call.path.slice(prefixOf(call).length)
+  const path = redactUrl(call.path.slice(prefixOf(call).length))
   const detail = { method, path, mode: principal.mode }
   const entry = { actor: actorOf(call), action: 'customer.request', target: principal.customer }
   await recordAudit(tx, { ...entry, detail }, context)

@@ -110,7 +110,8 @@ function lineOf({ event, attempt }: ForwardedEvent, type: string, outcome?: Outc
   const attemptText = attempt > 1 ? dim(`  attempt ${attempt}`) : ''
   const duration = `${String(outcome.durationMs).padStart(5)} ms`
   if (outcome.kind === 'failed') {
-    return `${head}  ${alarm('---')}  ${duration}  ${alarm(printable(outcome.message))}${attemptText}`
+    const cause = alarm(printable(outcome.message))
+    return `${head}  ${alarm('---')}  ${duration}  ${cause}${attemptText}`
   }
   const paint = isDelivered(outcome) ? green : outcome.status >= 500 ? alarm : yellow
   return `${head}  ${paint(String(outcome.status))}  ${duration}${attemptText}`

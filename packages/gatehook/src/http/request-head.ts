@@ -3,6 +3,7 @@
  * rejects malformed heads. Pure.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { withoutIssued } from '../kernel/credential-shapes.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createShortId } from '../kernel/id.ts'
 import type { Random } from '../kernel/random.ts'
@@ -49,7 +50,7 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i
 
 /** Returns the caller's request id if it is valid (§10.3), otherwise a new one. */
 export const requestIdOf = (sentId: unknown, random: Random, nowMs: number): string =>
-  typeof sentId === 'string' && REQUEST_ID.test(sentId)
+  typeof sentId === 'string' && REQUEST_ID.test(sentId) && withoutIssued(sentId) === sentId
     ? sentId
     : createShortId('req_', nowMs, random)
 

@@ -3,6 +3,7 @@
  *
  * @see https://opentelemetry.io/docs/specs/semconv/http/http-spans/
  */
+import { redactUrl } from '../kernel/log.ts'
 import type { Tracing } from '../kernel/tracing.ts'
 import type { Exchange, ObserveExchange } from './exchange.ts'
 
@@ -24,7 +25,7 @@ export const traceRequests = (tracing: Tracing): RequestTracing => ({
       attributes: {
         'http.request.method': method,
         'http.route': route,
-        'url.path': path,
+        'url.path': redactUrl(path),
         'url.scheme': secure ? 'https' : 'http',
         'gatehook.request_id': exchange.id,
       },

@@ -4,6 +4,7 @@
  */
 import { pino, symbols } from 'pino'
 import { wallClock } from './clock.ts'
+import { REDACTED_TEXT, withoutCredentials, withoutIssued } from './credential-shapes.ts'
 import { printableLines } from './printable.ts'
 import { isoTime } from './time.ts'
 
@@ -41,15 +42,18 @@ export function createLog(options: LogOptions): Log {
         censor: '[redacted]',
       },
     },
-    printableStream(options.destination ?? standardOutput()),
+    safeStream(options.destination ?? standardOutput()),
   )
 }
 
-/** Escapes the control characters that JSON leaves: a terminal displays the log (§12.7). */
-const printableStream = (
+/**
+ * Removes credentials from lines, and escapes the control characters that JSON leaves: a terminal
+ * displays the log (§12.7).
+ */
+const safeStream = (
   output: pino.DestinationStream & { flush?: (done?: (error?: Error) => void) => void },
 ) => ({
-  write: (lines: string) => output.write(printableLines(lines)),
+  write: (lines: string) => output.write(printableLines(withoutIssued(lines))),
   flush: (done?: (error?: Error) => void) => (output.flush ? output.flush(done) : done?.()),
 })
 
@@ -145,25 +149,16 @@ const SECRET_PARAMETERS: ReadonlySet<string> = new Set([
   'ticket',
 ])
 
-/** A key, token or secret that this server issued, or a part of one. */
-const ISSUED_SECRET = /(gk_live_|gk_test_|gs_|grt_|whsec_)[\w+/=%-]+/g
-const ISSUED_PREFIX = /g[ks]_|grt_|whsec_/
-
-/** Replaces a secret. ASCII, because other characters double the bytes and time of a line. */
-const REDACTED_TEXT = '...'
-
 const NO_NAMES: ReadonlySet<string> = new Set()
 
 /**
- * Removes secrets from a URL: the values of secret parameters, and issued secrets anywhere, for
+ * Removes secrets from a URL: the values of secret parameters, and credentials anywhere, for
  * example in `?apikey=gk_...`, `?x=1;api_key=gk_...` or the path.
  *
  * @param secretFields names of fields that are declared secret, which parameters may have as well
  */
-export const redactUrl = (url: string, secretFields = NO_NAMES): string => {
-  const named = withoutSecretValues(url, secretFields)
-  return ISSUED_PREFIX.test(named) ? named.replace(ISSUED_SECRET, `$1${REDACTED_TEXT}`) : named
-}
+export const redactUrl = (url: string, secretFields = NO_NAMES): string =>
+  withoutCredentials(withoutSecretValues(url, secretFields))
 
 function withoutSecretValues(url: string, secretFields: ReadonlySet<string>): string {
   const mark = url.indexOf('?')

@@ -93,7 +93,8 @@ export function describeRequest(
     client_id: caller?.clientId ?? null,
     version: exchange.version ?? null,
     ip: exchange.address,
-    user_agent: userAgent === undefined ? null : textOf(userAgent, USER_AGENT_CHARACTERS),
+    user_agent:
+      userAgent === undefined ? null : textOf(redactUrl(userAgent), USER_AGENT_CHARACTERS),
     object: objectOf(exchange, answer),
     event_ids: exchange.eventIds.length === 0 ? null : eventIdsOf(exchange),
     warnings: warnings.length === 0 ? null : textOf(JSON.stringify(warnings), WARNINGS_CHARACTERS),
@@ -132,7 +133,7 @@ function objectOf(
   if (method === 'GET' && !isError(answer)) return null
   const [, collection, rest] = ROW_ROUTE.exec(route) ?? []
   if (collection === undefined) return null
-  if (params.id !== undefined) return textOf(`${collection}/${params.id}`, 128)
+  if (params.id !== undefined) return textOf(redactUrl(`${collection}/${params.id}`), 128)
   if (rest !== undefined || answer?.status !== 201) return null
   const location = answer.headers?.location
   return location === undefined ? null : `${collection}/${location.split('/').at(-1)}`
