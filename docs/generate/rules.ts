@@ -269,6 +269,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     '15. Own code',
     [['15.7', 'A conflict of own code runs it again; both databases give the same answers.']],
   ],
+  [
+    '16. Agents, partners and companies',
+    [['16.1', 'Challenges name the metadata of their resource and the scopes of the request.']],
+  ],
 ]
 
 export interface Chapter {

@@ -12,6 +12,7 @@ import {
   urlCredential,
   verifyCredential,
 } from './access/authenticate.ts'
+import { addChallenges } from './access/challenges.ts'
 import { crossSite } from './access/cross-site.ts'
 import { accessRoutes, protectedRoute } from './access/routes.ts'
 import type { AppParts } from './assembly/app-interface.ts'
@@ -372,21 +373,19 @@ function composePipeline(
     requireServedHost: requireServedHost({ publicUrl: publicUrl(), host: config.host }),
     preflight: cors.preflight,
     refreshState: poll.refresh,
-    recognize: recognize(
-      sessions.guard(verifyCredential({ verifiers: cheapVerifiers, publicUrl })),
-      identify,
-    ),
+    recognize: recognize(sessions.guard(verifyCredential({ verifiers: cheapVerifiers })), identify),
     limit: quota.limit,
     crossSite: crossSite({ publicUrl, allows: cors.allowsCredentials }),
     requestedVersion: versioning.steps.requestedVersion,
     acceptable: requireAcceptable(service.vendor),
-    authenticate: authenticate({ verifiers, publicUrl, onUse: keys.recordUse }),
+    authenticate: authenticate({ verifiers, onUse: keys.recordUse }),
     limitVerified: quota.limitVerified,
     shed,
     defaultVersion: versioning.steps.defaultVersion,
     authorize,
     versionSignals: versioning.steps.signals,
     versionUsage: versioning.steps.count,
+    challenges: addChallenges(publicUrl),
     conditional: addEntityTag,
     warnings: addWarnings,
     addCacheHeaders: addCacheHeaders(people.placeHeaders),

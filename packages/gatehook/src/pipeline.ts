@@ -38,6 +38,7 @@ export interface StepsByName {
   readonly authorize: Step
   readonly versionSignals: After
   readonly versionUsage: After
+  readonly challenges: After
   readonly conditional: After
   readonly warnings: After
   readonly addCacheHeaders: After
@@ -78,6 +79,7 @@ const table: readonly (readonly [phase: Phase, columns: Columns, step: keyof Ste
   // before every response is sent
   ['out', '. . x . . . . . x', 'versionSignals'],
   ['out', '. . x . . . . . x', 'versionUsage'],
+  ['out', '. . x x x x . . .', 'challenges'],
   ['out', '. . x x x x . . .', 'conditional'],
   ['out', '. . x x x x . . .', 'warnings'],
   ['out', '. . x x x x x . x', 'addCacheHeaders'],

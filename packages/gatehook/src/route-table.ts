@@ -98,8 +98,8 @@ const rows: readonly RouteRow[] = [
   ['GET', '/.well-known/api-catalog', 'public', 'anyone'],
   ['GET', '/.well-known/jwks.json', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-authorization-server', 'public', 'anyone'],
-  ['GET', '/.well-known/openid-configuration', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-protected-resource', 'public', 'anyone'],
+  ['GET', '/.well-known/oauth-protected-resource/api', 'public', 'anyone'],
 
   ['POST', '/auth/login', 'root', 'proof'],
   ['POST', '/auth/refresh', 'root', 'proof'],

@@ -23,8 +23,6 @@ const INSECURE = {
 
 interface AuthenticateOptions {
   readonly verifiers: CredentialVerifiers
-  /** Returns the base of absolute links without a final slash, once the service listens. */
-  readonly publicUrl: () => string
   /** Called with the principal of each request that passes. */
   readonly onUse?: (principal: Principal) => void
 }
@@ -48,25 +46,12 @@ export function authenticate(options: AuthenticateOptions): Step {
 }
 
 /** Returns the step that verifies the credential of a request whose operation accepts one. */
-export function verifyCredential({ verifiers, publicUrl }: AuthenticateOptions): Step {
-  const challenge = () => {
-    const metadata = `${publicUrl()}/.well-known/oauth-protected-resource`
-    return { 'WWW-Authenticate': `ApiKey, Bearer resource_metadata="${metadata}"` }
-  }
-  const findCredential = (call: Call, isRequired: boolean): Credential | undefined => {
-    try {
-      const credential = parseCredential(call)
-      if (credential || !isRequired) return credential
-    } catch (error) {
-      if (!(error instanceof Failure) || error.code !== 'unauthorized') throw error
-      throw new Failure('unauthorized', error.message, { headers: challenge() })
-    }
-    throw new Failure('unauthorized', undefined, { headers: challenge() })
-  }
+export function verifyCredential({ verifiers }: Pick<AuthenticateOptions, 'verifiers'>): Step {
   return (call) => {
     const authenticated = call.operation?.authenticated ?? true
     if (!call.operation || authenticated === false) return undefined
-    const credential = findCredential(call, authenticated !== 'optional')
+    const credential = parseCredential(call)
+    if (!credential && authenticated !== 'optional') throw new Failure('unauthorized')
     if (!credential) return undefined
     if (credential.inUrl) call.warnings.push(INSECURE)
     const principal = verifiers[credential.scheme](credential, call)

@@ -61,4 +61,4 @@ export function requireAdministratorFor(
 
 /** Returns the 403 `insufficient_scope` that names the scope. */
 export const missingScope = (scope: string): Failure =>
-  new Failure('insufficient_scope', `The credential lacks the scope ${scope}.`)
+  new Failure('insufficient_scope', `The credential lacks the scope ${scope}.`, { scope })

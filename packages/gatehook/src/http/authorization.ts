@@ -66,5 +66,18 @@ const decodeForm = (text: string): string => decodeURIComponent(text.replaceAll(
 /** The `WWW-Authenticate` value after a failed Basic attempt (§3.1, RFC 7617). */
 export const BASIC_CHALLENGE = 'Basic realm="gatehook", charset="UTF-8"'
 
-/** The `WWW-Authenticate` value after a failed bearer token (§3.5, RFC 6750 §3). */
-export const BEARER_CHALLENGE = 'Bearer error="invalid_token"'
+export interface BearerChallenge {
+  readonly error?: 'invalid_token' | 'insufficient_scope' | undefined
+  /** The scopes of the request; empty: any token suffices. */
+  readonly scopes: readonly string[]
+  /** The URL of the metadata of the resource (RFC 9728 §5.1). */
+  readonly metadata: string
+}
+
+/** Returns the challenge of a path that accepts access tokens (§16.1, RFC 6750 §3). */
+export function bearerChallenge({ error, scopes, metadata }: BearerChallenge): string {
+  const scope = scopes.length > 0 && `scope="${scopes.join(' ')}"`
+  const resource = `resource_metadata="${metadata}"`
+  const others = error === 'insufficient_scope' ? [scope, resource] : [resource, scope]
+  return `Bearer ${[error && `error="${error}"`, ...others].filter(Boolean).join(', ')}`
+}

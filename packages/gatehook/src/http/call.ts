@@ -1,6 +1,6 @@
 /** The interface between the HTTP server and its handlers: a request, its response, endpoints. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Failure } from '../kernel/failure.ts'
+import type { Failure, FailureCode } from '../kernel/failure.ts'
 import type { CallerKind, Principal, Role } from '../kernel/principal.ts'
 import type { OperationData } from './operation-data.ts'
 import type { Query } from './query.ts'
@@ -71,6 +71,8 @@ export interface Call {
   readonly operation: Operation | undefined
   /** The methods of the path, as listed in `Allow`; empty if no path matches. */
   readonly allow: string
+  /** The media types of PATCH, as listed in `Accept-Patch`; undefined if the path has no PATCH. */
+  readonly acceptPatch?: string | undefined
   readonly headers: IncomingHttpHeaders
   /** Names and values in turn, as sent; `headers` lacks repeated lines (`header.ts`). */
   readonly rawHeaders: readonly string[]
@@ -100,6 +102,10 @@ export interface Call {
   recognized?: Principal | undefined
   /** The failure of the credential; the step that requires one throws it, after the limit. */
   refusal?: Failure | undefined
+  /** The code of the failure in the response. */
+  readonly failure?: FailureCode | undefined
+  /** The scope that the failure names, besides that of the operation. */
+  readonly missingScope?: string | undefined
   /** The major version of the response; undefined outside `/api`. */
   version: string | undefined
   /** Ids of the events that the request caused, once they are committed. */

@@ -9,7 +9,7 @@
 import Negotiator from 'negotiator'
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Operation, Step } from './call.ts'
+import type { Call, Operation, Step } from './call.ts'
 import { MEDIA_RANGES_MAX, type MediaType, parseAccept, parseMediaType } from './media-type.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -149,7 +149,7 @@ export function findBodyTypeProblem(
   types: readonly string[],
   vendor: RegExp,
 ): string | undefined {
-  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
+  if (isCoded(contentEncoding)) {
     return 'Compressed bodies are not supported.'
   }
   if (contentType === undefined) return 'The body has no Content-Type.'
@@ -172,8 +172,24 @@ export function isJsonType(contentType: string): boolean {
   return type.endsWith('/json') || type.endsWith('+json')
 }
 
-/** Returns a 415 whose `Accept` lists the supported types (RFC 9110 §15.5.16). */
-export function unsupportedMediaType(why: string, types: readonly string[]): Failure {
+const isCoded = (contentEncoding: string | undefined): boolean =>
+  contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity'
+
+/** Returns the header `Accept-Patch` of a path with PATCH (RFC 5789 §3.1). */
+export const patchTypes = ({ acceptPatch }: Pick<Call, 'acceptPatch'>): Record<string, string> =>
+  acceptPatch === undefined ? {} : { 'accept-patch': acceptPatch }
+
+/**
+ * Returns a 415 that lists what the path supports: the types in `Accept`, those of PATCH, and the
+ * coding after a coded body (RFC 9110 §15.5.16).
+ */
+export function unsupportedMediaType(
+  why: string,
+  types: readonly string[],
+  call: Pick<Call, 'headers' | 'acceptPatch'>,
+): Failure {
   const accept = types.join(', ')
-  return new Failure('unsupported_media_type', `${why} Send ${accept}.`, { headers: { accept } })
+  const coding = isCoded(call.headers['content-encoding']) && { 'accept-encoding': 'identity' }
+  const headers = { accept, ...coding, ...patchTypes(call) }
+  return new Failure('unsupported_media_type', `${why} Send ${accept}.`, { headers })
 }

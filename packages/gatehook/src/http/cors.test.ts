@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { Answer, Call } from './call.ts'
 import { createCors } from './cors.ts'
@@ -59,9 +60,13 @@ test('responses vary by Origin if origins are listed', () => {
   assert.deepEqual(outOf('https://a.example', { origin: 'null' }), { vary: 'Origin' })
   assert.deepEqual(outOf(undefined, { origin: 'https://a.example' }), {})
   const expose = outOf('*', { origin: 'https://a.example' })['access-control-expose-headers']
-  for (const name of ['Link', 'X-Request-Id', 'Deprecation', 'ETag', 'Retry-After']) {
-    assert(expose?.split(', ').includes(name), name)
-  }
+  const page = readFileSync(new URL('../../../../docs/reference/http.md', import.meta.url), 'utf8')
+  const [, table = ''] = /\| header \| on \| meaning \|\n.*\n((?:\|.*\n)+)/.exec(page) ?? []
+  const named = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) =>
+    [...cell!.matchAll(/`([\w-]+)/g)].map(([, name]) => name!),
+  )
+  assert.ok(named.includes('WWW-Authenticate') && named.length > 20, named.join())
+  for (const name of named) assert(expose?.split(', ').includes(name), name)
 })
 
 test('OPTIONS without Access-Control-Request-Method is no preflight', () => {

@@ -3,17 +3,16 @@
  * and every response, failures included, states which origins may read it. Pure.
  */
 import type { After, Step } from './call.ts'
+import { patchTypes } from './content-negotiation.ts'
 import { trimValue } from './header.ts'
+import { RESPONSE_HEADERS } from './response-headers.ts'
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, X-API-Key, X-API-Version, API-Version, X-Request-Id, ' +
   'Idempotency-Key, If-Match, If-None-Match, Prefer, Gatehook-Read-After, Gatehook-Customer, ' +
   'Gatehook-Mode'
-const EXPOSED_HEADERS =
-  'Link, X-Total-Count, X-Page, X-Per-Page, X-Request-Id, X-API-Version, Deprecation, Sunset, ' +
-  'RateLimit, RateLimit-Policy, Retry-After, ETag, Location, Idempotent-Replayed, ' +
-  'Gatehook-Read-After'
+const EXPOSED_HEADERS = RESPONSE_HEADERS.join(', ')
 const MAX_AGE_S = 7200
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
@@ -60,7 +59,7 @@ export function createCors(origins: string | undefined): Cors {
       const { origin } = call.headers
       const requestedMethod = call.headers['access-control-request-method']
       if (call.method !== 'OPTIONS' || origin === undefined || requestedMethod === undefined) return
-      const headers: Record<string, string> = { allow: call.allow || METHODS }
+      const headers: Record<string, string> = { allow: call.allow || METHODS, ...patchTypes(call) }
       if (allowsAny || allowedOrigins.has(origin)) {
         const requestedHeaders = call.headers['access-control-request-headers']
         headers['access-control-allow-methods'] = call.allow || METHODS

@@ -105,6 +105,7 @@ export interface PreparedPath {
   readonly route: string
   readonly methods: Endpoint['methods']
   readonly allow: string
+  readonly acceptPatch: string | undefined
   readonly steps: PipelineSteps
 }
 
@@ -131,6 +132,7 @@ export class Exchange implements Call {
   readonly route: string
   readonly kind: Kind
   readonly allow: string
+  readonly acceptPatch: string | undefined
   readonly headers: IncomingHttpHeaders
   readonly rawHeaders: readonly string[]
   readonly query: Query
@@ -159,6 +161,7 @@ export class Exchange implements Call {
   stage: number = STAGES.parse
   /** The code of the failure in the response, for the log. */
   failure: Failure['code'] | undefined = undefined
+  missingScope: string | undefined = undefined
   /** Details of a failure for the log. */
   detail: unknown = undefined
   /** The span of the request, if traces are exported. */
@@ -188,6 +191,7 @@ export class Exchange implements Call {
     this.route = prepared.route
     this.kind = prepared.kind
     this.allow = prepared.allow
+    this.acceptPatch = prepared.acceptPatch
     this.headers = headers
     this.rawHeaders = request.rawHeaders
     this.query = head.query

@@ -47,10 +47,10 @@ export function receiveBody(
   const why = findBodyTypeProblem(type, headers['content-encoding'], types, context.vendor)
   // A chunked body without a type may be empty, and then needs none.
   if (why !== undefined && (length !== undefined || type !== undefined)) {
-    throw unsupportedMediaType(why, types)
+    throw unsupportedMediaType(why, types, exchange)
   }
   return collect(exchange, length, limitsFor(exchange, operation)).then((bytes) => {
-    if (why !== undefined && bytes.length > 0) throw unsupportedMediaType(why, types)
+    if (why !== undefined && bytes.length > 0) throw unsupportedMediaType(why, types, exchange)
     acceptBody(exchange, operation, bytes)
   })
 }

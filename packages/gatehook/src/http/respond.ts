@@ -27,6 +27,7 @@ export function answerFailure(exchange: Exchange, error: unknown): Answer {
     failure = new Failure('internal_error')
   }
   exchange.failure = failure.code
+  exchange.missingScope = failure.scope
   const format = context.errorFormats[exchange.kind] ?? formatProblem
   return format(failure, {
     requestId: id,

@@ -4,6 +4,7 @@
  */
 import { Failure } from '../kernel/failure.ts'
 import type { Answer, Call, Operation, Step } from './call.ts'
+import { patchTypes } from './content-negotiation.ts'
 import { type Exchange, STAGES } from './exchange.ts'
 import { ABORTED, receiveBody } from './receive-body.ts'
 import { answerFailure, respond } from './respond.ts'
@@ -108,7 +109,9 @@ function runSteps(
  */
 export const requireKnownMethod: Step = (call) => {
   if (call.operation || call.allow === '') return undefined
-  if (call.method === 'OPTIONS') return { status: 204, headers: { allow: call.allow } }
+  if (call.method === 'OPTIONS') {
+    return { status: 204, headers: { allow: call.allow, ...patchTypes(call) } }
+  }
   throw new Failure('method_not_allowed', `${call.method} is not allowed here.`, {
     headers: { allow: call.allow },
   })

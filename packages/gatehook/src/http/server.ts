@@ -15,7 +15,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Endpoint } from './call.ts'
 import { type ConnectionLimit, createConnectionLimit } from './connection-limit.ts'
-import { vendorTypePattern } from './content-negotiation.ts'
+import { acceptedTypes, vendorTypePattern } from './content-negotiation.ts'
 import { createEgress, type Egress } from './egress.ts'
 import {
   type DocumentationUrl,
@@ -178,6 +178,7 @@ function createPathFinder(
     route: '*',
     methods: {},
     allow: '',
+    acceptPatch: undefined,
     steps: pipeline.unknown,
   }
   const noMatch: PathMatch = { prepared: unknown, params: NO_PARAMS }
@@ -205,6 +206,7 @@ function createPathFinder(
 }
 
 function preparePath(endpoint: Endpoint, pipeline: Pipeline): PreparedPath {
+  const { PATCH } = endpoint.methods
   const methods = Object.keys(endpoint.methods)
   const get = methods.indexOf('GET')
   if (get >= 0) methods.splice(get + 1, 0, 'HEAD')
@@ -213,6 +215,7 @@ function preparePath(endpoint: Endpoint, pipeline: Pipeline): PreparedPath {
     route: endpoint.path,
     methods: endpoint.methods,
     allow: [...methods, 'OPTIONS'].join(', '),
+    acceptPatch: PATCH && acceptedTypes(PATCH, 'PATCH').join(', '),
     steps: pipeline[endpoint.kind],
   }
 }

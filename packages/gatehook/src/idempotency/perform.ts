@@ -220,7 +220,11 @@ async function runChange(tx: Tx, change: (tx: Tx) => Promise<Answer>): Promise<R
     return { answer: await tx.attempt(() => change(tx)) }
   } catch (error) {
     if (!(error instanceof Failure) || error.status >= 500 || error.status === 412) throw error
-    const { code, message, errors, headers } = error
-    return { code, message, options: { ...(errors && { errors }), ...(headers && { headers }) } }
+    const { code, message, errors, headers, scope } = error
+    return {
+      code,
+      message,
+      options: { ...(errors && { errors }), ...(headers && { headers }), ...(scope && { scope }) },
+    }
   }
 }

@@ -90,6 +90,8 @@ export interface FailureOptions {
   readonly errors?: readonly FieldError[]
   /** Response headers, for example `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
+  /** The scope that the caller lacks, which the challenge names (§16.1). */
+  readonly scope?: string
   /** For the log; the response does not contain it. */
   readonly detail?: unknown
 }
@@ -104,6 +106,7 @@ export class Failure extends Error {
   readonly code: FailureCode
   readonly errors: readonly FieldError[] | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
+  readonly scope: string | undefined
   readonly detail: unknown
 
   constructor(code: FailureCode, message?: string, options?: FailureOptions) {
@@ -114,6 +117,7 @@ export class Failure extends Error {
     this.code = code
     this.errors = options?.errors
     this.headers = options?.headers
+    this.scope = options?.scope
     this.detail = options?.detail
   }
 

@@ -4,8 +4,14 @@
  */
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
+import { resourceMetadataUrl } from '../access/protected-resources.ts'
 import { type Actor, type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
-import { parseAuthorization } from '../http/authorization.ts'
+import {
+  BASIC_CHALLENGE,
+  type BearerChallenge,
+  bearerChallenge,
+  parseAuthorization,
+} from '../http/authorization.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
 import { type Mode, modeOf } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
@@ -34,7 +40,13 @@ interface Introspector {
   readonly canSeeAll: boolean
 }
 
-const CHALLENGE = { 'www-authenticate': 'Bearer error="invalid_token", Basic realm="gatehook"' }
+/** Returns the challenges of a caller without a valid credential, or without the scope (§16.1). */
+function challengesFor({ issuer }: IntrospectionDeps, error: BearerChallenge['error']) {
+  const metadata = resourceMetadataUrl(issuer(), '/oauth/introspect')
+  const bearer = bearerChallenge({ error, scopes: [INTROSPECT_SCOPE], metadata })
+  const others = error === 'insufficient_scope' ? [] : ['ApiKey', BASIC_CHALLENGE]
+  return { 'www-authenticate': [bearer, ...others].join(', ') }
+}
 
 /** Authenticates the caller by key or access token if the request has one; else as a client. */
 async function authenticateIntrospector(
@@ -57,12 +69,16 @@ async function authenticateIntrospector(
     throw new OauthError('invalid_request', 'Send one credential.')
   }
   const principal = await deps.identify(call)
-  if (!principal) throw new OauthError('invalid_token', 'The credential is not valid.', CHALLENGE)
+  if (!principal) {
+    const headers = challengesFor(deps, scheme === 'bearer' ? 'invalid_token' : undefined)
+    throw new OauthError('invalid_token', 'The credential is not valid.', headers)
+  }
   const { clientId, customer, mode, scopes } = principal
   if (!scopes.has(INTROSPECT_SCOPE) && !scopes.has(ADMIN_SCOPE)) {
     throw new OauthError(
       'insufficient_scope',
       `The credential lacks the scope ${INTROSPECT_SCOPE}.`,
+      scheme === 'bearer' ? challengesFor(deps, 'insufficient_scope') : {},
     )
   }
   return { clientId, customer, mode, canSeeAll: true }

@@ -1,7 +1,10 @@
 /**
- * The metadata documents: authorization server (RFC 8414, also at the path of OpenID Connect
- * Discovery) and protected resource (RFC 9728). All URLs derive from the configured issuer (§5.5).
+ * The metadata documents: authorization server (RFC 8414), and the protected resources (RFC 9728),
+ * each of which names itself. All URLs derive from the configured issuer (§5.5). The server has no
+ * OpenID Connect, so its discovery is 404: clients then read RFC 8414.
  */
+import { RESOURCE_PATHS, type ResourcePath } from '../access/protected-resources.ts'
+import { isAccountScope } from '../access/scopes.ts'
 import type { Route } from '../http/call.ts'
 import { implement, respond } from '../http/operation.ts'
 import { GRANT_TYPES } from './client.ts'
@@ -39,25 +42,25 @@ export function metadataRoutes({ issuer, service, scopes }: MetadataDeps): Route
     introspection_endpoint_auth_methods_supported: secretMethods,
     prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
     ui_locales_supported: ['en'],
-    protected_resources: [issuer()],
+    protected_resources: RESOURCE_PATHS.map((path) => `${issuer()}${path}`),
   })
-  const resource = () => ({
-    resource: issuer(),
+  const resource = (path: ResourcePath) => ({
+    resource: `${issuer()}${path}`,
     resource_name: service,
     authorization_servers: [issuer()],
     jwks_uri: `${issuer()}/.well-known/jwks.json`,
-    scopes_supported: scopes,
+    scopes_supported: path === '' ? scopes : scopes.filter((scope) => !isAccountScope(scope)),
     bearer_methods_supported: ['header'],
   })
   return [
     implement(metadataOperations.server, () =>
       respond(metadataOperations.server, server(), HEADERS),
     ),
-    implement(metadataOperations.openid, () =>
-      respond(metadataOperations.openid, server(), HEADERS),
-    ),
     implement(metadataOperations.resource, () =>
-      respond(metadataOperations.resource, resource(), HEADERS),
+      respond(metadataOperations.resource, resource(''), HEADERS),
+    ),
+    implement(metadataOperations.apiResource, () =>
+      respond(metadataOperations.apiResource, resource('/api'), HEADERS),
     ),
   ]
 }

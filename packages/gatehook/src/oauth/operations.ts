@@ -87,7 +87,7 @@ const serverMetadata = b
 
 const resourceMetadata = b
   .object({
-    resource: uri('/', 'The API: the public URL of the service.'),
+    resource: uri('/', 'The public URL of the service, or the API under it.'),
     resource_name: b.text().describe('The name of the service.').example('Example API'),
     authorization_servers: b
       .list(b.text({ format: 'uri' }))
@@ -106,16 +106,16 @@ export const metadataOperations = {
     summary: 'Read the metadata of the authorization server (RFC 8414)',
     output: serverMetadata,
   }),
-  openid: operation('GET /.well-known/openid-configuration', {
-    id: 'get_openid_configuration',
-    tag: 'oauth',
-    summary: 'Read the same metadata at the path of OpenID Connect Discovery',
-    output: serverMetadata,
-  }),
   resource: operation('GET /.well-known/oauth-protected-resource', {
     id: 'get_protected_resource',
     tag: 'oauth',
     summary: 'Read the metadata of the protected resource (RFC 9728)',
+    output: resourceMetadata,
+  }),
+  apiResource: operation('GET /.well-known/oauth-protected-resource/api', {
+    id: 'get_protected_resource_api',
+    tag: 'oauth',
+    summary: 'Read the metadata of the API under `/api` as a protected resource (RFC 9728)',
     output: resourceMetadata,
   }),
 }

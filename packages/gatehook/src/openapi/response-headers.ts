@@ -1,5 +1,6 @@
 /** The headers of responses in OpenAPI documents, and the responses that send them (§10, §11). */
 import type { JsonSchema } from '../fields/schema.ts'
+import type { ResponseHeader } from '../http/response-headers.ts'
 import { objectOf } from './schema-walk.ts'
 
 const header = (
@@ -39,12 +40,20 @@ const headers = {
     type: 'string',
     const: 'true',
   }),
-  'WWW-Authenticate': header('The schemes of credentials.', 'ApiKey'),
+  'WWW-Authenticate': header(
+    'At 401 the schemes of credentials; at 403 the scope that an access token lacks.',
+    'Bearer resource_metadata="https://api.example.com/.well-known/…", ApiKey',
+  ),
+  'Accept-Encoding': header('The only coding of bodies.', 'identity'),
+  'Accept-Patch': header('The media types of PATCH.', 'application/json'),
+  Accept: header('The media types of bodies.', 'application/json'),
   Deprecation: header('Since when the version is deprecated (RFC 9745).', '@1764547200'),
   Sunset: header('When the version ends (RFC 8594).', 'Wed, 01 Dec 2027 00:00:00 GMT'),
   'Gatehook-Read-After': header('With replicas: a position for the next request.', '16/B374D848'),
   'Access-Control-Allow-Origin': header('The origin that may read it.', 'https://app.example'),
-} as const
+} as const satisfies Partial<
+  Record<ResponseHeader | 'Access-Control-Allow-Origin', ReturnType<typeof header>>
+>
 
 export type HeaderName = keyof typeof headers
 
@@ -93,8 +102,10 @@ export function successHeaders(facts: ResponseFacts): HeaderName[] {
 
 const BY_STATUS: Readonly<Record<string, readonly HeaderName[]>> = {
   '401': ['WWW-Authenticate'],
+  '403': ['WWW-Authenticate'],
   '409': ['Retry-After'],
   '410': ['Retry-After'],
+  '415': ['Accept', 'Accept-Encoding', 'Accept-Patch'],
   '429': ['Retry-After'],
   '503': ['Retry-After'],
 }

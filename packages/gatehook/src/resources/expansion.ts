@@ -139,7 +139,9 @@ function visibleRelations(
 /** Throws `insufficient_scope` unless the caller can list the resource. */
 function requireReadable({ access }: ResourceDefinition, { principal }: Call, name: string): void {
   if (access.read === PUBLIC || (principal && holdsScope(principal, access.read))) return
-  throw new Failure('insufficient_scope', `expand=${name} needs the scope ${access.read}.`)
+  throw new Failure('insufficient_scope', `expand=${name} needs the scope ${access.read}.`, {
+    scope: access.read,
+  })
 }
 
 /** Distinguishes callers that read different rows or fields of the same relations. */

@@ -197,9 +197,11 @@ export function metricsRoute(identify: Identify, metrics: readonly Metric[]): Ro
   const authorize = async (call: Call): Promise<void> => {
     if (call.local && !FORWARDING_HEADERS.some((name) => call.headers[name] !== undefined)) return
     const principal = await identify(call)
-    if (!principal) throw new Failure('unauthorized')
+    if (!principal) throw new Failure('unauthorized', undefined, { scope: 'admin' })
     if (!principal.scopes.has('admin')) {
-      throw new Failure('insufficient_scope', 'The credential lacks the scope admin.')
+      throw new Failure('insufficient_scope', 'The credential lacks the scope admin.', {
+        scope: 'admin',
+      })
     }
   }
   return implement(probeOperations.metrics, async (call) => {

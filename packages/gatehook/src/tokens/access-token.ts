@@ -4,7 +4,6 @@
  * a signature takes 29 µs there and 78 µs with jose's WebCrypto.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
-import { BEARER_CHALLENGE } from '../http/authorization.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
 import type { Random } from '../kernel/random.ts'
@@ -16,7 +15,6 @@ const SIGNATURE_BYTES = 64
 /** In base64url, with the dot before it. */
 const SIGNATURE_CHARACTERS = 87
 const CLOCK_TOLERANCE_MS = 5_000
-const CHALLENGE = { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } }
 
 /** Claims that a service's hook cannot set: the server's own, and those that affect validation. */
 const RESERVED_CLAIMS: ReadonlySet<string> = new Set(
@@ -191,8 +189,7 @@ export function findInvalidClaim(
   return undefined
 }
 
-export const invalidToken = (message: string): Failure =>
-  new Failure('invalid_token', message, CHALLENGE)
+export const invalidToken = (message: string): Failure => new Failure('invalid_token', message)
 
 const STRING_CLAIMS = ['iss', 'sub', 'aud', 'jti', 'client_id', 'scope', 'customer'] as const
 

@@ -36,6 +36,7 @@ const missingScope = (scope: string, type: string) =>
   new Failure(
     'insufficient_scope',
     `The credential lacks the scope ${scope}, which events of type ${type} require.`,
+    { scope },
   )
 
 /** Throws 403 for a pattern of which the caller may read no type: it would receive no event. */
@@ -104,7 +105,9 @@ export async function makerOf(
   const scopes = new Set([...principal.scopes].filter((scope) => current?.has(scope)))
   const currentPrincipal = { ...principal, scopes }
   if (!mayWrite(scopes)) {
-    throw new Failure('insufficient_scope', `The credential lacks the scope ${WRITE}.`)
+    throw new Failure('insufficient_scope', `The credential lacks the scope ${WRITE}.`, {
+      scope: WRITE,
+    })
   }
   requireReadable({ types }, currentPrincipal, patterns)
   const { kind, subject, clientId } = principal

@@ -23,18 +23,19 @@ eachMigrated('§3.7 /protected returns the id of a key, sent in any header', asy
 eachMigrated('§3.1 each rejected credential has its status, code and challenge', async (db, t) => {
   const { send, createKey } = await openTestNode(db, t)
   const { key } = await createKey({})
-  const metadata = 'https://api.example.test/.well-known/oauth-protected-resource'
-  const challengeOfAll = `ApiKey, Bearer resource_metadata="${metadata}"`
+  const metadata = 'https://api.example.test/.well-known/oauth-protected-resource/api'
+  const challengeOfAll = `Bearer resource_metadata="${metadata}", ApiKey`
+  const ofToken = challengeOfAll.replace('Bearer ', 'Bearer error="invalid_token", ')
   const cases: [Record<string, string | string[]>, string, string | undefined][] = [
     [{}, '401 unauthorized', challengeOfAll],
     [{ authorization: '' }, '401 unauthorized', challengeOfAll],
     [{ authorization: 'Digest x' }, '401 unauthorized', challengeOfAll],
-    [{ authorization: 'Bearer x' }, '401 invalid_token', 'Bearer error="invalid_token"'],
-    [{ authorization: `Bearer ${key}` }, '401 invalid_token', 'Bearer error="invalid_token"'],
+    [{ authorization: 'Bearer x' }, '401 invalid_token', ofToken],
+    [{ authorization: `Bearer ${key}` }, '401 invalid_token', ofToken],
     [
       { authorization: 'Basic dTpw' },
       '401 invalid_credentials',
-      'Basic realm="gatehook", charset="UTF-8"',
+      `${challengeOfAll}, Basic realm="gatehook", charset="UTF-8"`,
     ],
     [{ 'x-api-key': '' }, '403 invalid_api_key', undefined],
     [{ 'x-api-key': `${key}x` }, '403 invalid_api_key', undefined],

@@ -1,12 +1,10 @@
 /** Verifiers of an installation without tokens and without people: they reject everything. */
 import type { CredentialVerifier } from '../../src/access/authenticate.ts'
-import { BASIC_CHALLENGE, BEARER_CHALLENGE } from '../../src/http/authorization.ts'
+import { BASIC_CHALLENGE } from '../../src/http/authorization.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 
 export const noBearer: CredentialVerifier = () => {
-  throw new Failure('invalid_token', undefined, {
-    headers: { 'WWW-Authenticate': BEARER_CHALLENGE },
-  })
+  throw new Failure('invalid_token')
 }
 
 export const noBasic: CredentialVerifier = () => {

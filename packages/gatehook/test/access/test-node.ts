@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import type { Administration } from '../../src/access/administration.ts'
 import { authenticate, authorize } from '../../src/access/authenticate.ts'
+import { addChallenges } from '../../src/access/challenges.ts'
 import { performFirstRun } from '../../src/access/first-run.ts'
 import { createKeyVerifier, type KeyUse, type KeyVerifier } from '../../src/access/key-verifier.ts'
 import { accessRoutes, protectedRoute } from '../../src/access/routes.ts'
@@ -144,8 +145,12 @@ function createTestServer(
   })
   const apikey = ({ value }: { value: string }, call: KeyUse) => verifier.verify(value, call)
   const verifiers = { apikey, bearer: noBearer, basic: noBasic }
-  const authenticateStep = authenticate({ verifiers, publicUrl, onUse: verifier.recordUse })
-  const steps: PipelineSteps = { head: [authenticateStep, authorize], refused: [], out: [] }
+  const authenticateStep = authenticate({ verifiers, onUse: verifier.recordUse })
+  const steps: PipelineSteps = {
+    head: [authenticateStep, authorize],
+    refused: [],
+    out: [addChallenges(publicUrl)],
+  }
   const things: Endpoint = {
     kind: 'root',
     path: '/things',

@@ -20,11 +20,14 @@ eachService(
       assert.deepEqual([path, status, body.error], [path, 401, 'unauthorized'])
       assert.match(
         headers['www-authenticate']!,
-        /^ApiKey, Bearer resource_metadata="http:.*\/\.well-known\/oauth-protected-resource"$/,
+        /^Bearer resource_metadata="http:[^"]*\/oauth-protected-resource(\/api)?".*, ApiKey$/,
       )
       const basic = await get(path, { authorization: `Basic ${btoa('unknown:wrong')}` })
       assert.deepEqual([path, basic.status, basic.body.error], [path, 401, 'invalid_credentials'])
-      assert.match(basic.headers['www-authenticate']!, /^Basic realm=/)
+      assert.match(
+        basic.headers['www-authenticate']!,
+        /^Bearer .*, ApiKey, Basic realm="gatehook", charset="UTF-8"$/,
+      )
     }
   },
 )

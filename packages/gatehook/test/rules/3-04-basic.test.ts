@@ -48,7 +48,9 @@ eachService('every invalid pair is the same 401, with a challenge', async (servi
   for (const headers of invalid) {
     const reply = await anonymous.get(PATH, headers)
     assert.equal(reply.status, 401, JSON.stringify(headers))
-    assert.equal(reply.headers['www-authenticate'], 'Basic realm="gatehook", charset="UTF-8"')
+    assert.ok(
+      reply.headers['www-authenticate']!.endsWith(', Basic realm="gatehook", charset="UTF-8"'),
+    )
     bodies.add(JSON.stringify({ ...reply.body, request_id: '' }))
   }
   assert.equal(bodies.size, 1, [...bodies].join('\n'))

@@ -24,7 +24,7 @@ async function openWithKey(db: Database, t: TestContext) {
 async function assertRejected({ send }: TokenNode, token: string, reason: string) {
   const { status, body, headers } = await send('GET /api/protected', { bearer: token })
   assert.deepEqual([status, body.error], [401, 'invalid_token'], reason)
-  assert.equal(headers['www-authenticate'], 'Bearer error="invalid_token"', reason)
+  assert.match(String(headers['www-authenticate']), /^Bearer error="invalid_token", /, reason)
 }
 
 eachMigrated('a token that jose signs with the server’s key is valid', async (db, t) => {

@@ -8,7 +8,7 @@ const env = {
   GATEHOOK_CORS_ORIGINS: 'https://spa.example',
 }
 
-test('the metadata of the server is the same at both paths', async (t) => {
+test('the metadata of the server has all endpoints', async (t) => {
   const { anonymous } = await openOauthFixture(t, 'sqlite', { env })
   const { body } = await anonymous.get('/.well-known/oauth-authorization-server')
   assert.equal(body.issuer, 'https://api.example.com')
@@ -33,20 +33,31 @@ test('the metadata of the server is the same at both paths', async (t) => {
   assert.equal(body.request_uri_parameter_supported, false)
   assert(body.scopes_supported.includes('orders:read'))
   assert(!('registration_endpoint' in body))
-  assert.deepEqual((await anonymous.get('/.well-known/openid-configuration')).body, body)
+  assert.deepEqual(body.protected_resources, [body.issuer, `${body.issuer}/api`])
+  const openid = await anonymous.get('/.well-known/openid-configuration')
+  assert.equal(openid.status, 404, 'there is no OpenID Connect')
 })
 
-test('the metadata of the resource names its authorization server', async (t) => {
+test('each resource has metadata of its own, which the challenges of its paths name', async (t) => {
   const { anonymous } = await openOauthFixture(t, 'sqlite', { env })
-  const { body } = await anonymous.get('/.well-known/oauth-protected-resource')
-  assert.equal(body.resource, 'https://api.example.com')
-  assert.deepEqual(body.authorization_servers, ['https://api.example.com'])
-  assert.deepEqual(body.bearer_methods_supported, ['header'])
-  const refused = await anonymous.get('/api/v2/orders')
-  assert.match(
-    refused.headers['www-authenticate']!,
-    /resource_metadata="https:\/\/api\.example\.com\/\.well-known\/oauth-protected-resource"/,
-  )
+  const root = 'https://api.example.com'
+  const wellKnown = '/.well-known/oauth-protected-resource'
+  for (const [resource, path] of [
+    ['', '/events'],
+    ['', '/admin/keys'],
+    ['/api', '/api/v2/orders'],
+    ['/api', '/api/orders/1'],
+  ] as const) {
+    const { body } = await anonymous.get(`${wellKnown}${resource}`)
+    assert.equal(body.resource, `${root}${resource}`)
+    assert.deepEqual(body.authorization_servers, [root])
+    assert.deepEqual(body.bearer_methods_supported, ['header'])
+    assert.equal(body.scopes_supported.includes('orders:read'), true)
+    assert.equal(body.scopes_supported.includes('events:read'), resource === '')
+    const refused = await anonymous.get(path)
+    const challenge = `Bearer resource_metadata="${root}${wellKnown}${resource}", scope="`
+    assert.ok(refused.headers['www-authenticate']!.startsWith(challenge), path)
+  }
 })
 
 test('a Host header does not affect the metadata', async (t) => {

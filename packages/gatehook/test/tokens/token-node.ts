@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { authenticate, authorize } from '../../src/access/authenticate.ts'
+import { addChallenges } from '../../src/access/challenges.ts'
 import { protectedRoute } from '../../src/access/routes.ts'
 import { createRecorder } from '../../src/events/store.ts'
 import type { PipelineSteps } from '../../src/http/exchange.ts'
@@ -195,9 +196,12 @@ function createTestServer(tokens: Tokens, time: ManualClock, issuer: string) {
       bearer: ({ value }) => tokens.verifyAccessToken(value),
       basic: noBasic,
     },
-    publicUrl: () => issuer,
   })
-  const guarded: PipelineSteps = { head: [guard, authorize], refused: [], out: [] }
+  const guarded: PipelineSteps = {
+    head: [guard, authorize],
+    refused: [],
+    out: [addChallenges(() => issuer)],
+  }
   const open: PipelineSteps = { head: [], refused: [], out: [] }
   return createServer({
     endpoints: bindRoutes([...tokens.routes, protectedRoute]),
