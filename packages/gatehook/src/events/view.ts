@@ -2,7 +2,7 @@
 import type { Principal, Scope } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import type { Value } from '../storage/database.ts'
-import { envelope, type RenderObject } from './event.ts'
+import { EVENT_MAX_BYTES, envelope, type RenderObject } from './event.ts'
 
 export const eventList: Collection = {
   name: 'events',
@@ -20,7 +20,7 @@ export const eventList: Collection = {
   filter: ['id', 'type', 'created'],
   sort: ['id'],
   indexes: [['id'], ['type', 'id']],
-  wide: true,
+  maxRowBytes: 2 * EVENT_MAX_BYTES, // the object is stored as JSON
 }
 
 /** The columns that a view reads, in order. */

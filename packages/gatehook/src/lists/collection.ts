@@ -86,8 +86,8 @@ export interface Collection {
   readonly where?: string
   /** A condition for one kind of caller, without an index. Must not contain request data. */
   readonly visible?: { readonly condition: string; readonly columns: readonly string[] }
-  /** Whether a page of these rows can exceed the size limit of a response (§11.5). */
-  readonly wide?: boolean
+  /** The bytes of the largest row as JSON, in which a character has up to six. Default: small. */
+  readonly maxRowBytes?: number
 }
 
 export const indexKey = (columns: readonly string[]): string => columns.join(' ')

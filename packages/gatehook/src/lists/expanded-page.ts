@@ -1,12 +1,15 @@
 /**
  * Adds the rows to which the rows of a page refer (§7.11). `resources/expansion.ts` reads them.
  */
+
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { ITEMS_BYTES_MAX, sizeOf } from '../http/answer-budget.ts'
 import { overloadFailure } from '../http/egress.ts'
 import type { Reader, Value } from '../storage/database.ts'
 import { createPageTooLarge } from './bounds-failures.ts'
 import type { View } from './collection.ts'
 import type { ListRequest } from './grammar.ts'
+import { nextRows } from './wide-rows.ts'
 
 export const EXPAND = 'expand'
 
@@ -15,10 +18,14 @@ export interface PageExpansion {
   readonly key: string
   /** The fields whose member has the row instead of its id. */
   readonly omits: readonly string[]
-  /** Whether the rows can exceed the size limit of a response (§11.5). */
-  readonly isWide: boolean
-  /** Returns the JSON members to add to each row. */
-  read(reader: Reader, rows: readonly (readonly Value[])[]): Promise<readonly string[]>
+  /** The bytes of the largest members of a row. */
+  readonly maxRowBytes: number
+  /** Returns the JSON members to add to each row; undefined if their size is above `most`. */
+  read(
+    reader: Reader,
+    rows: readonly (readonly Value[])[],
+    most: number,
+  ): Promise<readonly string[] | undefined>
 }
 
 /** Returns the JSON text of an object with further members. */
@@ -38,31 +45,52 @@ export function fieldsWithout(
 }
 
 interface ExpandTask {
-  readonly reader: Reader
-  readonly expansion: PageExpansion
+  readonly db: Reader
+  readonly expansion?: PageExpansion | undefined
   readonly request: ListRequest
-  /** Largest size of the response; undefined if rows are small. */
-  readonly mostBytes: number | undefined
+  /** Bytes that the caller can receive now. */
+  readonly mostBytes?: number | undefined
+}
+
+/** Rows in the order in which a walk read them. */
+interface ReadPage {
+  readonly rows: readonly (readonly Value[])[]
+  readonly items: readonly string[]
+  readonly more: boolean
+  readonly isCut: boolean
 }
 
 /**
- * Returns the items of a page with their expanded members. Throws `page_too_large` beyond the size
- * of a page, and `overloaded` beyond the bytes that the caller can receive now.
+ * Adds the expanded members of the request to the items of a page, some rows at a time. The page
+ * ends before the row that does not fit, and nothing is read after it. Throws `page_too_large` if
+ * not even one row fits, and `overloaded` beyond the bytes that the caller can receive now.
  */
-export async function expandItems(
-  { reader, expansion, request, mostBytes = ITEMS_BYTES_MAX }: ExpandTask,
-  rows: readonly (readonly Value[])[],
-  items: readonly string[],
-): Promise<string[]> {
-  const members = await expansion.read(reader, rows)
-  const expandedItems = items.map((item, at) => withMembers(item, members[at]!))
+export async function expandPage<P extends ReadPage>(task: ExpandTask, page: P): Promise<P> {
+  const { db, expansion, request, mostBytes = ITEMS_BYTES_MAX } = task
+  if (!expansion) return page
+  const { maxRowBytes } = expansion
+  const items: string[] = []
   let bytes = 0
-  for (const [at, item] of expandedItems.entries()) {
-    bytes += sizeOf(item)
-    if (bytes > ITEMS_BYTES_MAX) {
-      throw createPageTooLarge(request, Math.max(1, at), { expand: true })
-    }
-    if (bytes > mostBytes) throw overloadFailure()
+  let rowsMax = Number.POSITIVE_INFINITY
+  const cut = (): P => {
+    if (items.length === 0) throw createPageTooLarge(request, 1, { expand: true })
+    return { ...page, rows: page.rows.slice(0, items.length), items, more: true, isCut: true }
   }
-  return expandedItems
+  while (items.length < page.rows.length) {
+    const from = items.length
+    if (from > 0) await nextTick() // other requests run between two reads
+    const free = ITEMS_BYTES_MAX - bytes
+    const count = Math.min(rowsMax, nextRows({ maxRowBytes, rows: from, bytes, free }))
+    const members = await expansion.read(db, page.rows.slice(from, from + count), free)
+    if (!members && count === 1) return cut()
+    rowsMax = members ? rowsMax : 1
+    for (const [at, text] of (members ?? []).entries()) {
+      const item = withMembers(page.items[from + at]!, text)
+      bytes += sizeOf(item)
+      if (bytes > ITEMS_BYTES_MAX) return cut()
+      if (bytes > mostBytes) throw overloadFailure()
+      items.push(item)
+    }
+  }
+  return { ...page, items }
 }

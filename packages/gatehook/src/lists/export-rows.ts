@@ -21,6 +21,7 @@ import {
 } from './page-query.ts'
 import { termConditions } from './term-query.ts'
 import { idOf, type Walk } from './walk.ts'
+import { isWide } from './wide-rows.ts'
 
 /** Rows of the first chunk, from which the size of the others follows. */
 const FIRST_ROWS = 8
@@ -51,7 +52,7 @@ export async function* readExportChunks(
   encode: (row: readonly Value[]) => string,
 ): AsyncGenerator<ExportChunk> {
   const read = isServedByIndex(walk) ? readAlongIndex : readSpans
-  const rowsMax = walk.collection.wide ? WIDE_ROWS_MAX : ROWS_MAX
+  const rowsMax = isWide(walk.collection) ? WIDE_ROWS_MAX : ROWS_MAX
   const keys = keysOf(walk)
   let position: Walk = { ...walk, limit: FIRST_ROWS }
   for (;;) {
@@ -83,7 +84,7 @@ async function readSpans(reader: Reader, walk: Walk): Promise<ChunkRows> {
   const { collection, filters } = walk
   if (walk.sort.length > 1) throw createNotExportable()
   const id = raw(idOf(collection))
-  const span = { ...walk, limit: collection.wide ? walk.limit : EXAMINED_ROWS }
+  const span = { ...walk, limit: isWide(collection) ? walk.limit : EXAMINED_ROWS }
   const inOrder = (columns: string, more: readonly Sql[]): Sql => {
     const conditions = [...collectionConditions(walk), ...more]
     if (walk.anchor) conditions.push(sql`(${afterAnchor(walk)})`)

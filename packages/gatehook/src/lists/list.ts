@@ -12,19 +12,19 @@ import type { TurnKey } from '../kernel/turns.ts'
 import type { Database, Value } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
 import { bindingOfList, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
-import { expandItems, fieldsWithout, type PageExpansion } from './expanded-page.ts'
+import { fieldsWithout, type PageExpansion } from './expanded-page.ts'
 import type { Filter } from './filter.ts'
 import { type ListRequest, parseListQuery, type Style } from './grammar.ts'
 import { linkHeader, type Position, pagePaths } from './links.ts'
 import {
   type ListTask,
-  type PageContent,
   type RowScope,
   readCursorPage,
   readKeysetPage,
   readNumberedPage,
 } from './page.ts'
 import { createPageCache } from './page-cache.ts'
+import { isWide } from './wide-rows.ts'
 
 export interface ListerOptions {
   readonly db: Database
@@ -90,8 +90,9 @@ export function createLister(options: ListerOptions): Lister {
 }
 
 async function respond(context: Omit<ListContext, 'mostBytes'>): Promise<Answer> {
-  const isWide = context.collection.wide || context.expansion?.isWide
-  const mostBytes = isWide ? await context.beginLarge() : undefined
+  const { collection, expansion } = context
+  const maxRowBytes = (collection.maxRowBytes ?? 0) + (expansion?.maxRowBytes ?? 0)
+  const mostBytes = isWide({ maxRowBytes }) ? await context.beginLarge() : undefined
   const { options, request, path } = context
   const { json, positions, headers } = await renderers[request.style]({ ...context, mostBytes })
   const link = linkHeader(options.publicUrl(), pagePaths(path, request, positions))
@@ -167,18 +168,7 @@ function taskOf(context: ListContext): ListTask {
   const shape = { ...(fields && { fields }), links: style === 'hypermedia' }
   const { db } = options
   const encode = (row: readonly Value[]) => view.item(row, shape)
-  return { db, customer, collection, rowScope, request, mostBytes, encode }
-}
-
-/** Adds the expanded members of the request to the items of a page. */
-async function withExpansion<P extends PageContent>(
-  { options, expansion, request, mostBytes }: ListContext,
-  page: Promise<P>,
-): Promise<P> {
-  const content = await page
-  if (!expansion) return content
-  const task = { reader: options.db, expansion, request, mostBytes }
-  return { ...content, items: await expandItems(task, content.rows, content.items) }
+  return { db, customer, collection, rowScope, request, expansion, mostBytes, encode }
 }
 
 /** Returns the parameter that selects the style, unless the links repeat it from the request. */
@@ -202,7 +192,7 @@ async function renderCursorPage(context: ListContext): Promise<RenderedPage> {
   const binding = bindingOfCursors(context)
   const cursor =
     context.cursor === undefined ? undefined : decodeCursor(keys, binding, context.cursor)
-  const page = await withExpansion(context, readCursorPage(taskOf(context), cursor))
+  const page = await readCursorPage(taskOf(context), cursor)
   const first = `${options.defaultStyle === 'cursor' ? '' : styleParameter(request)}limit=${limit}`
   const positions: Position[] = [['first', first]]
   const addPosition = (rel: 'prev' | 'next', to: Cursor | null): string => {
@@ -221,7 +211,7 @@ async function renderCursorPage(context: ListContext): Promise<RenderedPage> {
 
 async function renderKeysetPage(context: ListContext): Promise<RenderedPage> {
   const { request, collection } = context
-  const { rows, items, more } = await withExpansion(context, readKeysetPage(taskOf(context)))
+  const { rows, items, more } = await readKeysetPage(taskOf(context))
   const prefix = collection.columns[0]!.idPrefix
   const lowest = prefix === undefined ? 0 : lowestRowId(prefix)
   const last = (rows.at(-1)?.[0] as RowId | undefined) ?? request.afterId ?? lowest
@@ -234,7 +224,7 @@ async function renderKeysetPage(context: ListContext): Promise<RenderedPage> {
 }
 
 async function renderOffsetPage(context: ListContext): Promise<RenderedPage> {
-  const { items, total } = await withExpansion(context, readNumberedPage(taskOf(context)))
+  const { items, total } = await readNumberedPage(taskOf(context))
   const { limit, offset } = context.request
   const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit
   const at = (to: number) => `offset=${to}&limit=${limit}`
@@ -253,7 +243,7 @@ async function renderOffsetPage(context: ListContext): Promise<RenderedPage> {
 
 async function renderNumberedPage(context: ListContext): Promise<RenderedPage> {
   const { request, path } = context
-  const { items, total } = await withExpansion(context, readNumberedPage(taskOf(context)))
+  const { items, total } = await readNumberedPage(taskOf(context))
   const { page, limit, style } = request
   const pageCount = Math.ceil(total / limit)
   const styleText = style === 'hypermedia' ? styleParameter(request) : ''

@@ -3,6 +3,8 @@
  * `page-query.ts` has the SQL of lists that one index serves, `examined-rows.ts` of the others.
  * `list.ts` renders the page.
  */
+
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { ITEMS_BYTES_MAX, sizeOf } from '../http/answer-budget.ts'
 import { overloadFailure } from '../http/egress.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -21,10 +23,12 @@ import type { Collection } from './collection.ts'
 import { readTotal } from './counters.ts'
 import type { Cursor, CursorStep, Key } from './cursor.ts'
 import { readRowsOfIds } from './examined-rows.ts'
+import { expandPage, type PageExpansion } from './expanded-page.ts'
 import type { ListRequest } from './grammar.ts'
 import { countBounded, isServedByIndex, readBoundedKeys } from './page-plan.ts'
 import { pageStatement } from './page-query.ts'
 import { idOf, type Walk } from './walk.ts'
+import { isWide, nextRows } from './wide-rows.ts'
 
 export type Rows = readonly (readonly Value[])[]
 
@@ -46,6 +50,8 @@ export interface ListTask {
   readonly encode: (row: readonly Value[]) => string
   /** Bounds of the attempt beside other requests and of the walk. Default: those of §7.10. */
   readonly bounds?: { readonly concurrent: ReadBounds; readonly long: ReadBounds }
+  /** The rows that the items include. */
+  readonly expansion?: PageExpansion | undefined
   /** Bytes that the caller can receive now (§11.5); larger pages give 503. Default: no limit. */
   readonly mostBytes?: number | undefined
 }
@@ -64,13 +70,6 @@ export interface CursorPage extends PageContent {
 export interface NumberedPage extends PageContent {
   readonly total: number
 }
-
-/** Rows of the first read when few rows can fill a page (§11.5). */
-const WIDE_BATCH_ROWS = 8
-/** Assumed size of a row before the first one is read. */
-const WIDE_ROW_BYTES = 256 * 1024
-/** Approximate size of later reads of a wide page; other requests run between them. */
-const WIDE_BATCH_BYTES = 1024 * 1024
 
 /** Returns the walk of a request, from the beginning. */
 export function createWalk({
@@ -138,13 +137,18 @@ async function fillPage(
   const items: string[] = []
   let bytes = 0
   const { mostBytes = ITEMS_BYTES_MAX } = task
-  const fittingRows = Math.max(1, Math.floor(mostBytes / WIDE_ROW_BYTES))
-  let batch = task.collection.wide ? Math.min(WIDE_BATCH_ROWS, fittingRows) : limit + ahead
+  const { maxRowBytes = 0 } = task.collection
   for (;;) {
-    const most = Math.min(batch, limit + ahead - rows.length)
+    const free = Math.min(ITEMS_BYTES_MAX, mostBytes) - bytes
+    const wanted = limit + ahead - rows.length
+    const fitting = isWide(task.collection)
+      ? nextRows({ maxRowBytes, rows: rows.length, bytes, free })
+      : wanted
+    const most = Math.min(fitting, wanted)
     if (most === 0) return { rows, items, more: false, isCut: false }
-    const nextRows = await next(most)
-    for (const row of nextRows) {
+    if (rows.length > 0) await nextTick() // other requests run between two reads
+    const read = await next(most)
+    for (const row of read) {
       if (rows.length === limit) return { rows, items, more: true, isCut: false }
       const item = task.encode(row)
       bytes += sizeOf(item)
@@ -154,9 +158,7 @@ async function fillPage(
       rows.push(row)
       items.push(item)
     }
-    if (nextRows.length < most) return { rows, items, more: false, isCut: false }
-    const free = Math.min(ITEMS_BYTES_MAX, mostBytes, bytes + WIDE_BATCH_BYTES) - bytes
-    batch = Math.max(1, Math.floor(free / Math.ceil(bytes / rows.length)))
+    if (read.length < most) return { rows, items, more: false, isCut: false }
   }
 }
 
@@ -223,27 +225,23 @@ export async function readCursorPage(
     inclusive: cursor?.step === 'from' || cursor?.step === 'upto',
     limit: task.request.limit + 1,
   }
-  return readFrom(task, walk, (source) => readPageAtCursor(task, walk, cursor, source))
-}
-
-async function readPageAtCursor(
-  task: ListTask,
-  walk: Walk,
-  cursor: Cursor | undefined,
-  source: RowSource,
-): Promise<CursorPage> {
-  const { rows, items, more } = await fillPage(task, source(walk), task.request.limit, 1)
   const keys = keysOf(walk)
+  const { page, hasFollowing } = await readFrom(task, walk, async (source) => {
+    const page = await fillPage(task, source(walk), task.request.limit, 1)
+    // The rows after a backward page may be deleted by now; has_more is true only if one exists.
+    const isEmpty = page.rows.length === 0
+    const anchor = isEmpty ? cursor?.keys : keys(page.rows[0]!)
+    const following = { ...walk, backward: false, anchor, inclusive: isEmpty, limit: 1 }
+    const [row] = walk.backward ? await source(following)(1) : []
+    return { page, hasFollowing: row !== undefined }
+  })
+  const { rows, items, more } = await expandPage(task, page)
   if (!walk.backward) {
     const next = more ? ({ step: 'after', keys: keys(rows.at(-1)!) } as const) : null
     return { rows, items, next, prev: cursor ? cursorAt(rows[0], 'before', 'upto') : null }
   }
   const ordered = [...rows].reverse()
   const next = cursorAt(ordered.at(-1), 'after', 'from')
-  // The rows after this page may be deleted by now; has_more is true only if one exists.
-  const inclusive = next.step === 'from'
-  const followingRow = { ...walk, backward: false, anchor: next.keys, inclusive, limit: 1 }
-  const [hasFollowing] = await source(followingRow)(1)
   return {
     rows: ordered,
     items: [...items].reverse(),
@@ -272,13 +270,21 @@ export async function readKeysetPage(task: ListTask): Promise<PageContent & { mo
   const { afterId, limit } = task.request
   const anchor = afterId === undefined ? undefined : [afterId]
   const walk: Walk = { ...createWalk(task), anchor, limit: limit + 1 }
-  return readFrom(task, walk, (source) => fillPage(task, source(walk), limit, 1))
+  const page = await readFrom(task, walk, (source) => fillPage(task, source(walk), limit, 1))
+  return expandPage(task, page)
 }
 
 /** Reads a page by number from the nearer end, with the total of the same snapshot. */
 export async function readNumberedPage(task: ListTask): Promise<NumberedPage> {
+  const page = await readRowsByNumber(task)
+  const { items, isCut } = await expandPage(task, { ...page, more: false, isCut: false })
+  if (isCut) throw createPageTooLarge(task.request, items.length, { expand: true })
+  return { ...page, items }
+}
+
+async function readRowsByNumber(task: ListTask): Promise<NumberedPage> {
   const ordered = !hasCounter(task) || !isServedByIndex(createWalk(task))
-  if (!ordered && task.request.offset === 0 && !task.collection.wide) return readFirstPage(task)
+  if (!ordered && task.request.offset === 0 && !isWide(task.collection)) return readFirstPage(task)
   return readWithinBounds(task, (reader, bounds) => readPageAtOffset(task, reader, bounds), {
     ordered,
   })

@@ -4,6 +4,7 @@
  * version.
  */
 import { holdsScope } from '../access/scopes.ts'
+import { ITEMS_BYTES_MAX, sizeOf } from '../http/answer-budget.ts'
 import type { Call } from '../http/call.ts'
 import { parameterFailure } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -64,8 +65,8 @@ export function readExpansion(
   return {
     key: keyOf(relations),
     omits: omittedFields(relations),
-    isWide: isWide(relations),
-    read: (reader, rows) => readMembers(reader, relations, rows),
+    maxRowBytes: maxRowBytesOf(relations),
+    read: (reader, rows, most) => readMembers(reader, relations, rows, { left: most }),
   }
 }
 
@@ -156,19 +157,34 @@ const keyOf = (relations: readonly ExpandedRelation[]): string =>
 const omittedFields = (relations: readonly ExpandedRelation[]): string[] =>
   relations.flatMap(({ relation }) => relation.replaces ?? [])
 
-const isWide = (relations: readonly ExpandedRelation[]): boolean =>
-  relations.some(({ entry, relations }) => entry.collection.wide === true || isWide(relations))
+/** Returns the bytes of the largest members of a row. */
+const maxRowBytesOf = (relations: readonly ExpandedRelation[]): number =>
+  relations.reduce(
+    (sum, { entry, relations }) =>
+      sum + (entry.collection.maxRowBytes ?? 0) + maxRowBytesOf(relations),
+    0,
+  )
 
-/** Returns the JSON members of each row: `"room":{…},"guest":7`. */
+/** The bytes that still fit in the response; negative beyond them. */
+interface ReadBudget {
+  left: number
+}
+
+/**
+ * Returns the JSON members of each row: `"room":{…},"guest":7`. Undefined if they do not fit: then
+ * the other relations are not read.
+ */
 async function readMembers(
   reader: Reader,
   relations: readonly ExpandedRelation[],
   rows: readonly (readonly Value[])[],
-): Promise<string[]> {
+  budget: ReadBudget,
+): Promise<string[] | undefined> {
   const members: string[] = rows.map(() => '')
   for (const expanded of relations) {
     const { relation, index } = expanded
-    const texts = await readTexts(reader, expanded, rows)
+    const texts = await readTexts(reader, expanded, rows, budget)
+    if (!texts) return undefined
     for (let at = 0; at < rows.length; at++) {
       const id = rows[at]![index]
       // The id remains for a row out of the caller's reach.
@@ -184,17 +200,26 @@ async function readTexts(
   reader: Reader,
   { entry, reach, shape, index, relations }: ExpandedRelation,
   rows: readonly (readonly Value[])[],
-): Promise<Map<RowId, string>> {
+  budget: ReadBudget,
+): Promise<Map<RowId, string> | undefined> {
   const ids = [...new Set(rows.map((row) => row[index]))].filter((id) => id !== null) as RowId[]
   const related = ids.length === 0 ? [] : await entry.rows.store.findAll(reader, reach, ids)
   const { view } = shape
   const fields = fieldsWithout(view, omittedFields(relations))
   const options = fields ? { fields } : {}
   const texts = new Map<RowId, string>()
-  const members = relations.length > 0 ? await readMembers(reader, relations, related) : undefined
-  for (const [at, row] of related.entries()) {
+  for (const row of related) {
     const text = view.item(row, options)
-    texts.set(row[0] as RowId, members ? withMembers(text, members[at]!) : text)
+    budget.left -= sizeOf(text)
+    if (budget.left < 0) return undefined
+    texts.set(row[0] as RowId, text)
+  }
+  if (relations.length === 0) return texts
+  const members = await readMembers(reader, relations, related, budget)
+  if (!members) return undefined
+  for (const [at, row] of related.entries()) {
+    const id = row[0] as RowId
+    texts.set(id, withMembers(texts.get(id)!, members[at]!))
   }
   return texts
 }
@@ -207,6 +232,12 @@ export async function expandRow(
   row: readonly Value[],
 ): Promise<string> {
   const fields = fieldsWithout(view, expansion.omits)
-  const [members] = await expansion.read(reader, [row])
-  return withMembers(view.item(row, fields ? { fields } : {}), members!)
+  const item = view.item(row, fields ? { fields } : {})
+  const members = await expansion.read(reader, [row], ITEMS_BYTES_MAX - sizeOf(item))
+  if (!members) {
+    const message = 'The response would be larger than 8 MiB. Expand fewer relations.'
+    const error = { parameter: EXPAND, code: 'page_too_large', message } as const
+    throw new Failure('page_too_large', message, { errors: [error] })
+  }
+  return withMembers(item, members[0]!)
 }

@@ -7,10 +7,8 @@ import type { FieldSpec } from '../fields/fields.ts'
 import { foldedColumn } from '../fields/folding.ts'
 import { formOf } from '../fields/forms.ts'
 import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
-import { ITEMS_BYTES_MAX } from '../http/answer-budget.ts'
 import type { Collection, ListColumn } from '../lists/collection.ts'
 import { EXPAND } from '../lists/expanded-page.ts'
-import { MAX_LIMIT } from '../lists/grammar.ts'
 import type { Dialect, Value } from '../storage/database.ts'
 import { distributeByScope } from '../storage/distribution/citus.ts'
 import { columnType, columnTypes } from './column-types.ts'
@@ -292,7 +290,7 @@ export function resourceCollection(
     ...(definition.softDeletion && { where: `${DELETED_FIELD} IS NULL` }),
     indexes: [['id'], ...listIndexesOf(definition)],
     ...(missingIndexes && { missingIndexes }),
-    wide: maxBytesOf(definition.fields) * (MAX_LIMIT + 1) > ITEMS_BYTES_MAX,
+    maxRowBytes: maxBytesOf(definition.fields),
     ...(owner && { owner: owner.column, ownerThrough: owner.through }),
   }
 }

@@ -40,7 +40,7 @@ export const deliveryList: Collection = {
   filter: ['id', 'event_id', 'event_type', 'state', 'created_at'],
   sort: ['id'],
   indexes: [['webhook_no', 'id']],
-  wide: true,
+  maxRowBytes: 262_144,
 }
 
 /**
