@@ -62,3 +62,28 @@ test('a process opens no more connections than its pools have', async (t) => {
   const counts = [...(await Promise.all(work.flat())), (await db.get(count))!.n]
   assert.equal(Math.max(...counts), 5)
 })
+
+for (const pooler of [undefined, 'transaction'] as const) {
+  test(`no statement is compiled, whatever the server's settings (pooler: ${pooler})`, async (t) => {
+    const url = await freshUrl(t, 'postgres')
+    const jit = sql`SELECT current_setting('jit') AS jit, current_setting('jit_above_cost') AS cost`
+    const server = await openDatabase(url, { log: quietLog })
+    await server.migrate(async (_tx, ddl) => {
+      await ddl(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET jit = on`)
+      await ddl(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET jit_above_cost = 7`)
+    })
+    await server.close()
+    const db = await openDatabase({ url, ...(pooler && { pooler }) }, { log: quietLog })
+    t.after(() => db.close())
+    const read = (reader: Pick<typeof db, 'get'>) => reader.get(jit)
+    const settings = await Promise.all([
+      read(db),
+      db.write(read),
+      db.write(read, { serializable: true }),
+      db.snapshot(read),
+      db.snapshot(read, { ordered: true }),
+      db.longRead(1, read),
+    ])
+    for (const setting of settings) assert.deepEqual(setting, { jit: 'off', cost: '7' })
+  })
+}
