@@ -59,6 +59,7 @@ export function assembleConsoleApi(
     audit: { clock, random, trail },
     retentionDays: config.requestLogDays,
     maxRows: config.requestLogMaxRows,
+    maxBytes: config.requestLogMaxMib * 2 ** 20,
     versions: () => catalog.service.versions.flatMap(({ name }) => versioning.statusOf(name) ?? []),
     flushUsage: versioning.flush,
     identify: identifyStream(foundation, assembly.identify),

@@ -304,13 +304,21 @@ export const options = {
     fallback: '5000000',
     sentence: 'Logged requests beyond this number are deleted, the oldest first.',
   }),
+  requestLogMaxMib: option({
+    env: 'GATEHOOK_REQUEST_LOG_MAX_MIB',
+    kind: kind.mebibytes(256, 1_048_576),
+    fallback: '2048',
+    sentence:
+      'Size of the file or the tables of the request log in MiB; the oldest requests leave.',
+  }),
   requestLogBodies: option({
     env: 'GATEHOOK_REQUEST_LOG_BODIES',
     kind: kind.oneOf(['off', 'errors']),
     fallback: 'errors',
     sentence:
       'Whether the log stores headers and bodies of failed requests, without secrets and up to ' +
-      '4 KiB each; never those of /auth, /oauth and /console.',
+      '4 KiB each; never those of /auth, /oauth and /console, nor of a client without a ' +
+      'credential whose response was 401 or 429.',
   }),
   drainDelayS: option({
     env: 'GATEHOOK_DRAIN_DELAY_S',

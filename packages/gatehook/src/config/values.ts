@@ -147,6 +147,7 @@ export const seconds = (min: number, max: number) => integer('seconds', 'seconds
 export const connections = (min: number, max: number) =>
   integer('connections', 'connections', min, max)
 export const days = (min: number, max: number) => integer('days', 'days', min, max)
+export const mebibytes = (min: number, max: number) => integer('mebibytes', 'MiB', min, max)
 export const rows = (min: number, max: number) => integer('rows', 'rows', min, max)
 export const milliseconds = (min: number, max: number) =>
   integer('milliseconds', 'milliseconds', min, max)

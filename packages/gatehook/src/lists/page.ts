@@ -140,11 +140,11 @@ async function fillPage(
   const { maxRowBytes = 0 } = task.collection
   for (;;) {
     const free = Math.min(ITEMS_BYTES_MAX, mostBytes) - bytes
-    const wanted = limit + ahead - rows.length
+    const rest = limit + ahead - rows.length
     const fitting = isWide(task.collection)
       ? nextRows({ maxRowBytes, rows: rows.length, bytes, free })
-      : wanted
-    const most = Math.min(fitting, wanted)
+      : rest
+    const most = Math.min(fitting, rest)
     if (most === 0) return { rows, items, more: false, isCut: false }
     if (rows.length > 0) await nextTick() // other requests run between two reads
     const read = await next(most)

@@ -37,6 +37,7 @@ export interface ConsoleApiOptions {
   readonly audit: AuditContext
   readonly retentionDays: number
   readonly maxRows: number
+  readonly maxBytes: number
   readonly versions: AttentionSources['versions']
   /** Stores the counts of versions. */
   readonly flushUsage: () => Promise<void>
@@ -59,11 +60,13 @@ export interface ConsoleApi {
 export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOptions): ConsoleApi {
   const { recorder, hub } = monitoring
   const { store, clock, log, node, db } = monitoring.options
-  const { retentionDays, maxRows, describeNode, versions, flushUsage } = options
+  const { retentionDays, maxRows, maxBytes, describeNode, versions, flushUsage } = options
   const flush = () => recorder.flush()
   const figures = () => recorder.figures()
   const elapsedMs = () => clock.elapsedMs()
-  const retention = createRetention({ store, clock, retentionDays, maxRows, figures })
+  const storedBytes = () => recorder.storedBytes()
+  const bounds = { retentionDays, maxRows, maxBytes }
+  const retention = createRetention({ store, clock, ...bounds, figures, storedBytes })
   const nodes = createNodeRegistry({ store, clock, node, describe: describeNode })
   const readAttention = createAttentionReader({
     db,
@@ -122,9 +125,10 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
       const every = (intervalMs: number, failure: string, run: () => unknown) =>
         startInterval({ intervalMs, run, log, failure })
       stops = [
-        every(FLUSH_MS, 'the request log could not be written', () =>
-          recorder.flush({ counts: false }),
-        ),
+        every(FLUSH_MS, 'the request log could not be written', async () => {
+          await recorder.flush({ counts: false })
+          await retention.purgeIfGrown()
+        }),
         every(HEARTBEAT_MS, 'the heartbeat of this node could not be written', heartbeat),
         every(POLL_MS, 'live messages could not be read', () => poller.poll()),
       ]

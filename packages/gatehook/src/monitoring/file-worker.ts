@@ -17,7 +17,7 @@ import type {
 } from './file-protocol.ts'
 
 /** The version of the tables; a file with another version is renamed, too. */
-const TABLES_VERSION = 1
+const TABLES_VERSION = 2
 const CACHE_KIB = 1024
 const CHECKPOINT_PAGES = 2048
 

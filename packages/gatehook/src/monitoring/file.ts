@@ -8,6 +8,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Row, Statement, Value } from '../storage/database.ts'
 import { inDialect } from '../storage/migrate.ts'
 import { monitoringTables } from '../storage/migrations/0020-monitoring.ts'
+import { monitoringVolumeTable } from '../storage/migrations/0064-monitoring-volume.ts'
 import { dialect } from '../storage/sqlite-schema.ts'
 import type { Metric } from '../system/metrics.ts'
 import { type FileFigures, FileThread } from './file-thread.ts'
@@ -24,7 +25,8 @@ interface MonitoringFileOptions {
 }
 
 export function createMonitoringFile({ file, log }: MonitoringFileOptions): MonitoringFile {
-  const thread = new FileThread({ file, tables: inDialect(monitoringTables, dialect) }, log)
+  const tables = inDialect(monitoringTables + monitoringVolumeTable, dialect)
+  const thread = new FileThread({ file, tables }, log)
   const figures = () => thread.figures()
   const read = (rows: 'objects' | 'arrays', { sql, values }: Statement) =>
     thread.send({ rows, statement: { sql, values: [...values] } })

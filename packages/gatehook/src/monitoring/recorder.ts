@@ -15,16 +15,18 @@ import {
   callerOf,
   describeRequest,
   isError,
+  isOfStranger,
   type RecordOptions,
   type RequestRecord,
 } from './request-record.ts'
-import { createRequestSampler } from './request-sampler.ts'
+import { createRequestSampler, type SampledKind } from './request-sampler.ts'
 import { SeriesCounter, type SeriesKey } from './series-counter.ts'
 import { insertRequests, type MonitoringStore } from './store.ts'
+import { addVolume, bytesOfRecord } from './volume.ts'
 
 export type RequestLogMode = 'off' | 'errors' | 'all'
 
-/** Records in memory that wait for the store: successes, and errors besides. */
+/** Records in memory that wait for the store, of each kind that is sampled. */
 const WAITING_MAX = 2000
 /** Records in one transaction. */
 const BATCH_MAX = 512
@@ -114,8 +116,12 @@ export class RequestRecorder {
   readonly #deliveries = new DeliveryCounter()
   readonly #takesSample = createRequestSampler()
   /** Records that wait for the store. */
-  readonly #failed: RequestRecord[] = []
-  readonly #succeeded: RequestRecord[] = []
+  readonly #waiting: Readonly<Record<SampledKind, RequestRecord[]>> = {
+    error: [],
+    success: [],
+    stranger: [],
+  }
+  #storedBytes = 0
   readonly #figures = { stored: 0, sampled: 0, dropped: 0 }
   #countsStoredAtMs = 0
   #failedWrites = 0
@@ -151,6 +157,11 @@ export class RequestRecorder {
     return { ...this.#figures }
   }
 
+  /** Returns about the bytes of the records that this process has stored. */
+  storedBytes(): number {
+    return this.#storedBytes
+  }
+
   /**
    * Stores the waiting records; `counts` false: the counts only if they are due. Rejects if the
    * store does; records and counts are then retained.
@@ -160,11 +171,11 @@ export class RequestRecorder {
     while (this.#flushing) await this.#flushing.catch(() => undefined)
     const { clock } = this.#options
     const isDue = counts || clock.elapsedMs() - this.#countsStoredAtMs >= COUNTS_MS
-    const waiting = this.#failed.length + this.#succeeded.length
+    const queues = Object.values(this.#waiting)
+    const waiting = queues.reduce((sum, { length }) => sum + length, 0)
     if (!isDue && waiting < WAKING_RECORDS && !this.#options.store.isAwake()) return
     const run = async () => {
-      while (this.#failed.length > 0) await this.#storeBatch(this.#failed)
-      while (this.#succeeded.length > 0) await this.#storeBatch(this.#succeeded)
+      for (const queue of queues) while (queue.length > 0) await this.#storeBatch(queue)
       if (isDue) await this.#storeCounts()
     }
     this.#flushing = run().finally(() => {
@@ -175,10 +186,10 @@ export class RequestRecorder {
 
   #record(exchange: Exchange, answer: Answer | undefined, ms: number, now: number): void {
     const { mode, clock, nextPosition, onRecord } = this.#options
-    const failed = isError(answer)
-    if (mode === 'off' || (mode === 'errors' && !failed)) return
-    const queue = failed ? this.#failed : this.#succeeded
-    const isSampled = this.#takesSample(clock.elapsedMs(), failed)
+    const kind = isOfStranger(exchange, answer) ? 'stranger' : isError(answer) ? 'error' : 'success'
+    if (mode === 'off' || (mode === 'errors' && kind === 'success')) return
+    const queue = this.#waiting[kind]
+    const isSampled = this.#takesSample(clock.elapsedMs(), kind)
     if (!isSampled || queue.length >= WAITING_MAX) {
       this.#omit(now, isSampled ? 'dropped' : 'sampled')
       return
@@ -195,11 +206,12 @@ export class RequestRecorder {
   }
 
   async #storeBatch(queue: RequestRecord[]): Promise<void> {
-    const { store, clock, log } = this.#options
+    const { store, clock, log, node } = this.#options
     const batch = queue.slice(0, BATCH_MAX)
     try {
-      await store.write(insertRequests(batch))
+      await store.write([...insertRequests(batch), ...addVolume(node, batch)])
       this.#figures.stored += batch.length
+      this.#storedBytes += batch.reduce((sum, record) => sum + bytesOfRecord(record), 0)
       this.#failedWrites = 0
     } catch (error) {
       if (++this.#failedWrites < FAILED_WRITES_MAX) throw error

@@ -60,6 +60,13 @@ const PRIVATE_PATH = /^\/(?:auth|oauth|console)(?:\/|$)/
 /** Whether a response counts as an error: 4xx, 5xx, or none because the connection ended. */
 export const isError = (answer: Answer | undefined): boolean => !answer || answer.status >= 400
 
+/** Statuses of a request that anyone can send in any number. */
+const STRANGER_STATUSES: ReadonlySet<number> = new Set([401, 429])
+
+/** Whether an unidentified client got 401 or 429: the log stores the line of its request only. */
+export const isOfStranger = (call: Call, answer: Answer | undefined): boolean =>
+  answer !== undefined && STRANGER_STATUSES.has(answer.status) && callerOf(call) === undefined
+
 /** Returns the caller of a request as far as it was identified. */
 export const callerOf = (call: Call): Partial<Principal> | undefined =>
   call.principal ?? call.recognized ?? call.identified
@@ -146,6 +153,7 @@ function describeExchange(
   { recordsBodies, secretFields }: RecordOptions,
 ): string | null {
   if (!recordsBodies || !isError(answer) || PRIVATE_PATH.test(exchange.path)) return null
+  if (isOfStranger(exchange, answer)) return null
   const { value, truncated } = redactBody(exchange.body, secretFields)
   return JSON.stringify({
     headers: redactHeaders(exchange.headers, secretFields),

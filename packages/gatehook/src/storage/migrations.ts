@@ -37,6 +37,7 @@ import { scopesOfRows } from './migrations/0055-scopes-of-rows.ts'
 import { staleRows } from './migrations/0060-stale-rows.ts'
 import { deliveryQueue } from './migrations/0061-delivery-queue.ts'
 import { signInNames } from './migrations/0063-sign-in-names.ts'
+import { monitoringVolume } from './migrations/0064-monitoring-volume.ts'
 
 export interface Migration {
   readonly number: number
@@ -85,4 +86,5 @@ export const migrations: readonly Migration[] = [
   { number: 60, name: 'stale rows', sql: staleRows, additive: true },
   { number: 61, name: 'delivery queue', sql: deliveryQueue, additive: true },
   { number: 63, name: 'sign-in names', sql: signInNames, additive: true },
+  { number: 64, name: 'monitoring volume', sql: monitoringVolume, additive: true },
 ]

@@ -46,6 +46,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   gh_monitoring_nodes: 'local',
   gh_monitoring_requests: 'local',
   gh_monitoring_series: 'local',
+  gh_monitoring_volume: 'local',
   gh_move: 'local',
   gh_move_changes: 'local',
   gh_move_keys: 'local',

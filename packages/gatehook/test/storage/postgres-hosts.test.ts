@@ -64,7 +64,7 @@ test('a process opens no more connections than its pools have', async (t) => {
 })
 
 for (const pooler of [undefined, 'transaction'] as const) {
-  test(`no statement is compiled, whatever the server's settings (pooler: ${pooler})`, async (t) => {
+  test(`no statement is compiled, whatever the server's settings [${pooler}]`, async (t) => {
     const url = await freshUrl(t, 'postgres')
     const jit = sql`SELECT current_setting('jit') AS jit, current_setting('jit_above_cost') AS cost`
     const server = await openDatabase(url, { log: quietLog })

@@ -1,0 +1,135 @@
+/** §12.7: the request log is bounded in bytes, and a flood by strangers takes little of them. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { eachService, type Reply } from '../../../../test/rig/service.ts'
+import { createMonitoringFile } from '../../src/monitoring/file.ts'
+import { positionAt } from '../../src/monitoring/position.ts'
+import type { RequestRecord } from '../../src/monitoring/request-record.ts'
+import { createRequestSampler } from '../../src/monitoring/request-sampler.ts'
+import { createRetention } from '../../src/monitoring/retention.ts'
+import { createSharedStore } from '../../src/monitoring/shared-store.ts'
+import { insertRequests } from '../../src/monitoring/store.ts'
+import { addVolume, bytesOfRecord } from '../../src/monitoring/volume.ts'
+import { openDatabase } from '../../src/storage/open.ts'
+import { adminOf, requestIdOf } from './admin.ts'
+
+const MIB = 2 ** 20
+const MAX_BYTES = 64 * MIB
+const BATCH = 512
+const START_MS = Date.UTC(2026, 10, 1)
+
+function recordOf(n: number, exchange: string | null): RequestRecord {
+  const id = `req_${String(n).padStart(16, '0')}`
+  const caller = { customer: 'cus_default', mode: 'live', caller_kind: 'key', caller_name: 'k' }
+  return {
+    ...{ position: positionAt(START_MS + n * 5), id, method: 'GET', path: '/api/v2/orders' },
+    ...{ route: '/api/orders', kind: 'api', stage: 3, status: 404, error: 'not_found', took_ms: 1 },
+    ...caller,
+    ...{ caller_id: null, key_id: `key_${n % 40}`, client_id: null, version: 'v2' },
+    ...{ ip: '203.0.113.7', user_agent: 'curl/8', object: `orders/${n}`, event_ids: null },
+    ...{ warnings: null, trace_id: null, exchange },
+  }
+}
+
+for (const [name, exchange, bytes] of [
+  ['lines', null, 70 * MIB],
+  ['requests with headers and bodies', 'ü'.repeat(4_000), 120 * MIB],
+] as const) {
+  test(`the file of a flood of ${name} never exceeds the bound`, async (t) => {
+    const store = createMonitoringFile({ file: join(emptyFolder(t), 'log.db'), log: quietLog })
+    t.after(() => store.close())
+    let [stored, storedBytes] = [0, 0]
+    const retention = createRetention({
+      ...{ store, retentionDays: 7, maxRows: 5_000_000, maxBytes: MAX_BYTES },
+      clock: { now: () => START_MS + stored * 5, elapsedMs: () => stored },
+      figures: () => ({ stored }),
+      storedBytes: () => storedBytes,
+    })
+    let largest = 0
+    while (storedBytes < bytes) {
+      const batch = Array.from({ length: BATCH }, (_, n) => recordOf(stored + n, exchange))
+      await store.write([...insertRequests(batch), ...addVolume('n', batch)])
+      stored += BATCH
+      for (const record of batch) storedBytes += bytesOfRecord(record)
+      await retention.purgeIfGrown()
+      largest = Math.max(largest, await store.bytes())
+    }
+    t.diagnostic(`${(largest / MIB).toFixed(1)} MiB of ${MAX_BYTES / MIB}`)
+    assert.ok(largest <= MAX_BYTES, `${largest} bytes`)
+    const [row] = await store.all<{ rows: number; newest: number }>({
+      sql: 'SELECT count(*) AS rows, max(position) AS newest FROM gh_monitoring_requests',
+      ...{ text: '', values: [] },
+    })
+    assert.equal(row!.newest, positionAt(START_MS + (stored - 1) * 5), 'the newest stay')
+    const perRecord = bytesOfRecord(recordOf(stored, exchange))
+    assert.ok(row!.rows * perRecord > MAX_BYTES / 2, 'no more than necessary leave')
+  })
+}
+
+test('on PostgreSQL a purge by bytes deletes the oldest requests and their counts', async (t) => {
+  const url = await migratedUrl(t, 'postgres')
+  const store = createSharedStore(() => openDatabase(url, { log: quietLog }))
+  t.after(() => store.close())
+  let stored = 0
+  const options = { retentionDays: 7, maxRows: 5_000_000, maxBytes: 4 * MIB }
+  const retention = createRetention({
+    ...{ store, ...options, clock: { now: () => START_MS, elapsedMs: () => stored } },
+    figures: () => ({ stored }),
+    storedBytes: () => 4 * MIB,
+  })
+  for (; stored < 4 * BATCH; stored += BATCH) {
+    const batch = Array.from({ length: BATCH }, (_, n) => recordOf(stored + n, 'x'.repeat(4_000)))
+    await store.write([...insertRequests(batch), ...addVolume('n', batch)])
+  }
+  await retention.purgeIfGrown()
+  const count = async (text: string) =>
+    Number((await store.all({ sql: text, text, values: [] }))[0]!.n)
+  const remaining = await count('SELECT count(*) AS n FROM gh_monitoring_requests')
+  const bytes = await count('SELECT sum(bytes) AS n FROM gh_monitoring_volume')
+  assert.ok(remaining > 0 && remaining * 4_000 < 3 * MIB, `${remaining} rows`)
+  assert.ok(bytes <= 3 * MIB + 2_000 * 5_000 && bytes >= remaining * 4_000, `${bytes} bytes`)
+})
+
+test('a flood by strangers displaces no error of others', () => {
+  const takes = createRequestSampler()
+  for (const ms of [0, 1_000, 2_000, 3_000]) {
+    let [strangers, errors] = [0, 0]
+    for (let n = 0; n < 5_000; n++) {
+      if (takes(ms, 'stranger')) strangers++
+      if (n % 20 === 0 && takes(ms, 'error')) errors++
+    }
+    assert.equal(errors, 250)
+    assert.ok(strangers <= 50 && strangers > 0, String(strangers))
+  }
+})
+
+eachService(
+  'of a stranger with 401 or 429 the log has the line, of others headers and body',
+  async (service) => {
+    const admin = await adminOf(service)
+    const header = { 'x-filler': 'a long header of a request' }
+    const stranger = service.as(undefined)
+    const reader = service.as(await service.key({ scopes: ['users:read'] }))
+    const statuses = new Set<number>()
+    const logged = async (reply: { status: number; headers: Record<string, string> }) => {
+      statuses.add(reply.status)
+      const { body, text } = await admin.get(`/admin/requests/${requestIdOf(reply)}`)
+      assert.equal(body.status, reply.status)
+      return text.includes(header['x-filler'])
+    }
+    const replies: Reply[] = []
+    for (let n = 0; n < 22; n++) {
+      replies.push(await stranger.post('/api/v2/users', { name: 'Eve' }, header))
+    }
+    for (const reply of [replies[0]!, replies[1]!, ...replies.slice(-2)]) {
+      assert.equal(await logged(reply), false, String(reply.status))
+    }
+    assert.deepEqual([...statuses], [401, 429])
+    const refused = await reader.post('/api/v2/users', { name: 'Eve' }, header)
+    assert.deepEqual([refused.status, await logged(refused)], [403, true])
+  },
+  { env: { GATEHOOK_RATE_LIMIT: '20/60' } },
+)
