@@ -147,7 +147,9 @@ export async function fillGatehook(client: pg.Client, fill: GatehookFill): Promi
   const firstId = Number(rows[0].id) + 1
   for (const columns of chunksOf(firstId, users, tied)) {
     await client.query(
-      `INSERT INTO users (scope, id, name, email, created_at) SELECT $5::bigint, * FROM ${UNNEST}`,
+      `INSERT INTO users (scope, id, name, email, gh_folded_email, created_at)
+       SELECT $5::bigint, id, name, email, email, created_at
+       FROM ${UNNEST} AS row (id, name, email, created_at)`,
       [...columns, scope],
     )
   }

@@ -63,7 +63,8 @@ export function fillGatehook(file: string, { users, tied, orders = 0 }: Gatehook
   const lastId = Number(db.prepare('SELECT coalesce(max(id), 0) AS id FROM users').get()!.id)
   transaction(db, () => {
     const insert = db.prepare(
-      'INSERT INTO users (scope, id, name, email, created_at) VALUES (?, ?, ?, ?, ?)',
+      `INSERT INTO users (scope, id, name, email, gh_folded_email, created_at)
+       VALUES (?1, ?2, ?3, ?4, ?4, ?5)`,
     )
     for (let id = lastId + 1; id <= lastId + users; id++) {
       const { name, email, createdAt } = userOf(id, tied)

@@ -45,6 +45,7 @@ export const fillUsers = (db: Database, count: number, createdAt = 'n'): Promise
   fill(db, 'users', count, {
     name: "'n' || n",
     email: "'e' || n || '@x.io'",
+    gh_folded_email: "'e' || n || '@x.io'",
     created_at: createdAt,
   })
 
