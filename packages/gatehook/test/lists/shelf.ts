@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { f, resource, service } from '../../src/gatehook.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { addToTotal } from '../../src/lists/counters.ts'
+import { valueListText } from '../../src/lists/value-list.ts'
 import type { Database, Value } from '../../src/storage/database.ts'
 import { prepareStatement } from '../../src/storage/sql.ts'
 import { all, run, testScope } from './rows.ts'
@@ -161,7 +162,8 @@ export function filterText({ column, operator, values }: FilterTerm): string {
     if (column === 'due') return new Date(value).toISOString()
     return column === 'flag' ? (value === 1 ? 'true' : 'false') : String(value)
   }
-  return `&${name}=${values.map((value) => encodeURIComponent(wire(value))).join(',')}`
+  const text = operator === 'in' ? valueListText(values.map(wire)) : wire(values[0]!)
+  return `&${name}=${encodeURIComponent(text)}`
 }
 
 /** Replaces all rows of the table; ids continue. */

@@ -147,6 +147,36 @@ eachMailService(
 )
 
 eachMailService(
+  'a changed name is compared with those of the customer and mode of its person',
+  async (rig) => {
+    const { anonymous, inbox, operator } = rig
+    const [first, second] = await createAccounts(rig)
+    const person = { name: 'X', email: 'taken@club.example', password: 'password of X' }
+    assert.equal((await operator.post('/admin/users', { ...person, ...second!.place })).status, 201)
+    const { place, password } = first!
+    const rename = async (from: string, username: string) => {
+      const session = await anonymous.post('/auth/login', { username: from, password, ...place })
+      const bearer = bearerOf(session.body.access_token)
+      const reply = await anonymous.post('/auth/username', { username, password }, bearer)
+      assert.equal(reply.status, 202, reply.text)
+      return (await inbox.receive())[0]!
+    }
+    const token = tokenOf(await rename(ADDRESS, 'TAKEN@club.example'))
+    const confirmed = await anonymous.post('/auth/username/confirm', { token })
+    assert.equal(confirmed.status, 204, confirmed.text)
+    await inbox.receive()
+    const input = { username: person.email, password: person.password }
+    assert.equal((await anonymous.post('/auth/login', { ...input, ...second!.place })).status, 200)
+    assert.equal((await loginAt(rig, second!.place, second!.password)).status, 200)
+    const again = { ...person, email: ADDRESS, ...place }
+    assert.equal((await operator.post('/admin/users', again)).status, 201, 'the name is free')
+    const mail = await rename(person.email, 'o\u0308Z@CLUB.example')
+    assert.deepEqual([mail.to, /You have an account/.test(mail.subject)], [ADDRESS, true])
+  },
+  { service: clubs },
+)
+
+eachMailService(
   'the pages sign in for the customer and mode of their client, or of their request',
   async (rig) => {
     const { operator, anonymous, service } = rig
