@@ -197,7 +197,7 @@ export class Deliverer {
       this.#deps.feed.add({ ...attempt, registration, due, state, nextAt })
       if (state !== 'pending') this.#deps.onEnd?.(due, registration, state)
     }
-    const record = encodeAttempt(attempt.n, attempt.startedAt, outcome)
+    const record = encodeAttempt({ n: attempt.n, at: attempt.startedAt, url }, outcome)
     const { scope } = endpoint
     const { id } = due
     results.addResult(endpoint, { scope, id, state, attempt: due.attempt + 1, nextAt, record })

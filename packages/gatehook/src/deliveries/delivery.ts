@@ -57,6 +57,7 @@ type AttemptColumns = [
   at: number,
   durationMs: number,
   error: string | null,
+  url: string,
   status?: number,
   headers?: Readonly<Record<string, string>>,
   body?: string,
@@ -66,26 +67,43 @@ type AttemptColumns = [
  * Encodes an attempt for the column `attempts`: a JSON array, without names. A row that grows has
  * to move in its table, so each character counts.
  */
-export function encodeAttempt(n: number, at: number, outcome: Outcome): string {
-  const columns: AttemptColumns = [n, at, Math.round(outcome.durationMs), errorOf(outcome)]
+export function encodeAttempt(
+  { n, at, url }: { readonly n: number; readonly at: number; readonly url: string },
+  outcome: Outcome,
+): string {
+  const columns: AttemptColumns = [n, at, Math.round(outcome.durationMs), errorOf(outcome), url]
   if (outcome.kind === 'answered') columns.push(outcome.status, outcome.headers, outcome.body)
   return JSON.stringify(columns)
 }
 
+/** The response of `gatehook-receiver` to a signature that none of its secrets yields. */
+const SIGNATURE_MISMATCH = /^\{"error":\s*"signature_mismatch"/
+const OTHER_SECRET = 'signature_mismatch: it may have another secret than the registration'
+
 function errorOf(outcome: Outcome): string | null {
   if (outcome.kind === 'failed') return `${outcome.reason}: ${outcome.message}`
-  return isDelivered(outcome) ? null : `the receiver answered ${outcome.status}`
+  if (isDelivered(outcome)) return null
+  const { status, body } = outcome
+  const answer = `the receiver answered ${status}`
+  return status === 400 && SIGNATURE_MISMATCH.test(body) ? `${answer}; ${OTHER_SECRET}` : answer
 }
 
 /** Decodes the column `attempts`: encoded attempts, separated by commas. */
 export const decodeAttempts = (stored: string | null): AttemptRecord[] =>
   stored === null ? [] : (JSON.parse(`[${stored}]`) as AttemptColumns[]).map(recordOf)
 
+/** Decodes the URL of each attempt: that of the registration may have changed since. */
+export const decodeAttemptUrls = (stored: string | null): string[] =>
+  stored === null
+    ? []
+    : (JSON.parse(`[${stored}]`) as AttemptColumns[]).map((columns) => columns[4])
+
 const recordOf = ([
   n,
   at,
   duration_ms,
   error,
+  _url,
   status,
   headers,
   body,

@@ -3,7 +3,7 @@
  * headers are not stored: they follow from the delivery, the body and the secrets of that time.
  */
 import { customersOf } from '../access/across-customers.ts'
-import { type AttemptRecord, decodeAttempts } from '../deliveries/delivery.ts'
+import { type AttemptRecord, decodeAttempts, decodeAttemptUrls } from '../deliveries/delivery.ts'
 import { type DeliveryRow, findDelivery, readBody } from '../deliveries/log-store.ts'
 import { tagOf } from '../deliveries/outbox.ts'
 import { plainHeaders, type SigningSecret, signatureHeaders } from '../deliveries/signature.ts'
@@ -47,13 +47,14 @@ async function readAnyDelivery(deps: OneDeliveryDeps, id: string) {
     const row = await findDelivery(db, registration.scope, id)
     if (!row) continue
     const customer = (await customersOf(db, [registration.scope])).get(registration.scope)!
-    const { attempts } = await computeRequests(deps, row, decodeAttempts(row.attempts))
+    const { attempts } = await computeRequests(deps, row)
     return { ...representationOf(registration, row, attempts), ...customer }
   }
   throw new Failure('not_found')
 }
 
 type RequestedAttempt = AttemptRecord & {
+  readonly request_url: string
   /** Without signatures if the body was purged or a secret deleted; null for old attempts. */
   readonly request_headers: Readonly<Record<string, string>> | null
 }
@@ -64,12 +65,13 @@ interface SentRequests {
   readonly attempts: readonly RequestedAttempt[]
 }
 
-/** Returns the body of a delivery, and its attempts with the headers that were sent. */
+/** Returns the body of a delivery, and its attempts with the URL and headers that were sent. */
 export async function computeRequests(
   { db, vault, userAgent }: OneDeliveryDeps,
   row: DeliveryRow,
-  attempts: readonly AttemptRecord[],
 ): Promise<SentRequests> {
+  const attempts = decodeAttempts(row.attempts)
+  const urls = decodeAttemptUrls(row.attempts)
   const [body, secretRows] = await Promise.all([
     readBody(db, row.scope, row.id),
     store.readSecrets(db, { scope: row.scope, no: row.webhook_no }),
@@ -93,7 +95,7 @@ export async function computeRequests(
       ? signatureHeaders({ ...delivery, secrets: live, body })
       : plainHeaders(delivery)
     const isOld = index < attempts.length - SIGNED_MAX
-    return { ...attempt, request_headers: isOld ? null : headers }
+    return { ...attempt, request_url: urls[index]!, request_headers: isOld ? null : headers }
   })
   return { body, attempts: requestedAttempts }
 }

@@ -93,7 +93,7 @@ const sentRequest = b
     delivery_id: b.text().example('dlv_01jdq8w9vgk7'),
     url: b
       .text({ format: 'uri' })
-      .describe('The URL of the registration; a former attempt may have had another one.')
+      .describe('The URL of the newest attempt; without one, that of the registration.')
       .example('https://example.com/hooks'),
     body: b
       .text()
@@ -105,6 +105,7 @@ const sentRequest = b
         b.object({
           n: b.int(1).describe('The number of the attempt.').example(1),
           at: b.time(),
+          url: b.text({ format: 'uri' }).describe('The URL that the attempt called.'),
           headers: b
             .map(b.text())
             .nullable()

@@ -172,6 +172,7 @@ export const overviewOperations = {
         attempts: b.list(
           b.object({
             ...recordedAttempt,
+            request_url: b.text({ format: 'uri' }),
             request_headers: b
               .map(b.text())
               .nullable()

@@ -54,7 +54,7 @@ export function sendTestDelivery(
       const { eventId, at, outcome } = attempt!
       const id = deliveryIdOf(eventId, registration!.tag)
       const state = isDelivered(outcome) ? 'delivered' : 'failed'
-      const attempts = encodeAttempt(1, at, outcome)
+      const attempts = encodeAttempt({ n: 1, at, url: registration!.url }, outcome)
       await insertTestDelivery(tx, registration!, {
         id,
         event_id: eventId,

@@ -88,6 +88,37 @@ eachService(
 )
 
 eachService(
+  'each attempt has the URL that it called, whatever the registration has now',
+  async (service, t) => {
+    const { get, patch, post } = service
+    const { hook, id } = await startSending(t, service)
+    hook.answers = (type) => (type === 'webhook.ping' ? 200 : 500)
+    await pay(service, 1)
+    await finishedLog(service, id)
+    const other = await openHook(t)
+    assert.equal((await patch(`/webhooks/${id}`, { url: other.url })).status, 200)
+    const [{ id: deliveryId, attempts }] = await finishedLog(service, id)
+    await post(`/deliveries/${deliveryId}/resend`)
+    const [resent] = await finishedLog(service, id)
+    assert.equal(resent.state, 'delivered')
+    const urls = [...attempts.map(() => hook.url), other.url]
+    const request = (await get(`/deliveries/${deliveryId}/request`)).body
+    assert.deepEqual(
+      request.attempts.map(({ url }: { url: string }) => url),
+      urls,
+    )
+    assert.equal(request.url, other.url)
+    const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    const recorded = (await admin.get(`/admin/deliveries/${deliveryId}`)).body.attempts
+    assert.deepEqual(
+      recorded.map(({ request_url }: { request_url: string }) => request_url),
+      urls,
+    )
+  },
+  QUICK,
+)
+
+eachService(
   'the log has every list style; paused is a state that filters accept',
   async (service, t) => {
     const { get, patch } = service

@@ -34,6 +34,7 @@ eachService(
     secrets[0] = 'whsec_another'
     const test = await service.post(`/webhooks/${id}/test`, { event_type: 'order.paid' })
     assert.equal(test.body.response_status, 400)
+    assert.match(test.body.error, /signature_mismatch: it may have another secret/)
     assert.deepEqual(handled, ['payment.succeeded'])
   },
   LOCAL,

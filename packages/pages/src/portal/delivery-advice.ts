@@ -6,6 +6,9 @@ export type DeliveryAttempt = Delivery['attempts'][number]
 const SIGNATURE =
   'The endpoint rejected the delivery. Verify the signature over the raw body, with the present ' +
   'secret of this endpoint.'
+const OTHER_SECRET =
+  'The receiver verifies with another secret than that of this endpoint. Configure the present ' +
+  'secret; if it is lost, rotate it.'
 const PATH = 'The endpoint has no such path for POST. Correct the URL of the endpoint.'
 
 const BY_STATUS: Readonly<Record<number, string>> = {
@@ -40,6 +43,7 @@ const BY_REASON: Readonly<Record<string, string>> = {
 }
 
 export function adviceOf({ status, error }: DeliveryAttempt): string | undefined {
+  if (error?.includes('signature_mismatch')) return OTHER_SECRET
   if (status === null) return BY_REASON[error?.split(':')[0] ?? '']
   if (status < 300) return undefined
   if (status < 400) {

@@ -168,7 +168,7 @@ interface AttemptViewProps {
 function AttemptView({ attempt, request, isOpen }: AttemptViewProps) {
   const { n, at, status, error, duration_ms } = attempt
   const isAccepted = status !== null && status >= 200 && status < 300
-  const headers = request?.attempts.find((sent) => sent.n === n)?.headers
+  const sent = request?.attempts.find((each) => each.n === n)
   return (
     <Attempt
       isOpen={isOpen}
@@ -191,12 +191,12 @@ function AttemptView({ attempt, request, isOpen }: AttemptViewProps) {
           {
             name: 'request',
             label: 'Request',
-            content: () => <Request request={request} headers={headers} />,
+            content: () => <Request body={request?.body} sent={sent} />,
           },
           {
             name: 'signature',
             label: 'Signature',
-            content: () => <SignatureWords headers={headers ?? {}} />,
+            content: () => <SignatureWords headers={sent?.headers ?? {}} />,
           },
         ]}
       />
@@ -216,22 +216,18 @@ const Response = ({ attempt }: { readonly attempt: DeliveryAttempt }) =>
   )
 
 interface RequestProps {
-  readonly request: SentRequest | undefined
-  readonly headers: Readonly<Record<string, string>> | null | undefined
+  /** Null: not stored. */
+  readonly body: string | null | undefined
+  readonly sent: SentRequest['attempts'][number] | undefined
 }
 
-function Request({ request, headers }: RequestProps) {
-  if (!request) return null
-  if (!headers) return <p class="soft small">The headers of this attempt are not stored.</p>
-  const path = request.url.replace(/^https?:\/\/[^/]+/, '') || '/'
+function Request({ body, sent }: RequestProps) {
+  if (!sent) return null
+  if (!sent.headers) return <p class="soft small">The headers of this attempt are not stored.</p>
   return (
     <>
-      <ExchangeText
-        start={`POST ${path} HTTP/1.1`}
-        headers={headers}
-        body={request.body ?? undefined}
-      />
-      {request.body === null && (
+      <ExchangeText start={`POST ${sent.url}`} headers={sent.headers} body={body ?? undefined} />
+      {body === null && (
         <p class="hint">The body is not stored: a test, or an event that was purged.</p>
       )}
     </>

@@ -140,6 +140,7 @@ export type SentRequest = {
   readonly attempts: readonly {
     readonly n: number
     readonly at: string
+    readonly url: string
     readonly headers: Readonly<Record<string, string>> | null
   }[]
 }

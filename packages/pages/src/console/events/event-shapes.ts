@@ -34,6 +34,7 @@ export interface AttemptRow {
   readonly response_headers: Readonly<Record<string, string>> | null
   readonly response_body: string | null
   /** `GET /admin/deliveries/{id}` has them. */
+  readonly request_url?: string
   readonly request_headers?: Readonly<Record<string, string>> | null
 }
 
@@ -101,6 +102,9 @@ export const reasonOf = (error: string | null): string =>
 
 /** Returns a sentence for an attempt without a usable response. */
 export function attemptSentence({ error, status }: AttemptRow): string | undefined {
+  if (error?.includes('signature_mismatch')) {
+    return 'The receiver verifies with another secret than that of the endpoint.'
+  }
   if (status !== null) {
     return status >= 300 && status < 400 ? 'Deliveries follow no redirect.' : undefined
   }

@@ -245,13 +245,12 @@ interface SentRequestProps {
 
 function SentRequest({ n, delivery }: SentRequestProps) {
   const detail = useLoaded<DeliveryRow>(`/admin/deliveries/${delivery.id}`)
-  const path = delivery.url.replace(/^https?:\/\/[^/]+/, '') || '/'
   return (
     <Part of={detail} subject="the request">
       {({ attempts }) => {
-        const headers = attempts.find((attempt) => attempt.n === n)?.request_headers
-        return headers ? (
-          <ExchangeText start={`POST ${path} HTTP/1.1`} headers={headers} />
+        const attempt = attempts.find((sent) => sent.n === n)
+        return attempt?.request_headers ? (
+          <ExchangeText start={`POST ${attempt.request_url}`} headers={attempt.request_headers} />
         ) : (
           <p class="soft small">The headers of this attempt are not stored.</p>
         )
