@@ -67,6 +67,7 @@ const SECTIONS: readonly string[] = ['#hooks', '#keys']
 
 function Head() {
   const { customer, mode, return_url: returnUrl, sections, signed_in } = session.value!
+  const holder = [customer.name, mode, signed_in.name].filter(Boolean).join(', ')
   const { path, hash } = place.value
   const isHome = /^\/portal\/?$/.test(path)
   const links = [
@@ -107,9 +108,8 @@ function Head() {
         </ul>
       </nav>
       <div class="right bar">
-        <span class="small soft">
-          {customer.name}, {mode}
-          {signed_in.name && `, ${signed_in.name}`}
+        <span class="small soft" title={holder}>
+          {holder}
         </span>
         {returnUrl && (
           <a class="btn quiet tiny" href={returnUrl} rel="noreferrer">

@@ -92,10 +92,25 @@ const Shape = ({ state }: Pick<Health, 'state'>) => (
   </svg>
 )
 
-const callersOf = ({ callers }: UsedVersion): string =>
+interface Named {
+  readonly kind: string
+  readonly id: string | null
+  readonly name: string | null
+}
+
+/** Returns the name of a key, client or version; of an endpoint its address: hosts repeat. */
+const nameOf = ({ kind, id, name }: Named, { webhooks }: Health): string | null => {
+  const endpoint = kind === 'webhook' ? webhooks.find((each) => each.id === id) : undefined
+  return endpoint ? withoutScheme(endpoint.url) : name
+}
+
+const callersOf = ({ callers }: UsedVersion, health: Health): string =>
   [
     ...new Set(
-      callers.map(({ kind, name }) => name ?? (kind === 'webhook' ? 'webhooks' : 'other calls')),
+      callers.map(
+        (caller) =>
+          nameOf(caller, health) ?? (caller.kind === 'webhook' ? 'webhooks' : 'other calls'),
+      ),
     ),
   ].join(', ')
 
@@ -105,8 +120,8 @@ const DEADLINE_VERBS: Readonly<Record<string, string>> = {
   key: 'expires',
 }
 
-const deadlineWords = ({ kind, name }: Health['deadlines'][number]): string =>
-  `${name} ${DEADLINE_VERBS[kind] ?? 'ends'}`
+const deadlineWords = (deadline: Health['deadlines'][number], health: Health): string =>
+  `${nameOf(deadline, health)} ${DEADLINE_VERBS[deadline.kind] ?? 'ends'}`
 
 function HealthCard({ health }: { readonly health: Health }) {
   const { state, deadlines, webhooks, versions } = health
@@ -124,26 +139,27 @@ function HealthCard({ health }: { readonly health: Health }) {
       <div>
         <h2 id="health-title">
           {state === 'well' && 'Nothing needs a change'}
-          {state === 'fix_by' && `Fix by ${day(next!.at)}: ${deadlineWords(next!)}`}
+          {state === 'fix_by' && `Fix by ${day(next!.at)}: ${deadlineWords(next!, health)}`}
           {state === 'broken' && `${count(broken.length, 'webhook')} not delivered`}
         </h2>
         {state === 'well' && <p>No webhook fails, and no version that you use ends.</p>}
         {broken.map(({ id, url, since, off_at: offAt }) => (
           <p key={id}>
-            {new URL(url).host} {since === null ? 'is switched off.' : `fails since ${day(since)}.`}
-            {offAt !== null && ` It is switched off on ${day(offAt)}.`}
+            {withoutScheme(url)}{' '}
+            {since === null ? 'is switched off.' : `fails since ${day(since)}.`}
+            {offAt !== null && ` It is switched off on ${day(offAt)} if no delivery succeeds.`}
           </p>
         ))}
         {deadlines
           .filter(({ kind }) => kind === 'key')
           .map((deadline) => (
             <p key={deadline.id}>
-              The key {deadlineWords(deadline)} on {day(deadline.at)}.
+              The key {deadlineWords(deadline, health)} on {day(deadline.at)}.
             </p>
           ))}
         {ending.map((version) => (
           <p key={version.version}>
-            {`Still on ${version.version}: ${callersOf(version)}. `}
+            {`Still on ${version.version}: ${callersOf(version, health)}. `}
             {`Change to ${version.successor} before ${day(version.fix_by!)}.`}
           </p>
         ))}

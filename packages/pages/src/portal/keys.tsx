@@ -119,7 +119,9 @@ const KeyTable = ({ keys, isWritable, onOpen }: KeyTableProps) => (
             {expiresAt && (
               <>
                 <br />
-                <span class="soft small nowrap">expires on {day(expiresAt)}</span>
+                <span class="soft small nowrap">
+                  {Date.parse(expiresAt) > nowMs() ? 'expires' : 'expired'} on {day(expiresAt)}
+                </span>
               </>
             )}
             {overlapEnd && (

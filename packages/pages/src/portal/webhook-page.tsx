@@ -2,13 +2,13 @@
 import { useState } from 'preact/hooks'
 import { ApiFailure, send } from '../api.ts'
 import { nowMs } from '../clock.ts'
-import { count, listTime } from '../format.ts'
+import { count, day, listTime } from '../format.ts'
 import { useListPage } from '../list-page.ts'
 import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { useTitle } from '../parts/frame.tsx'
-import { Empty, Part } from '../parts/notices.tsx'
+import { Empty, Notice, Part } from '../parts/notices.tsx'
 import { Code } from '../parts/state.tsx'
 import { Pager, Sub, Table } from '../parts/table.tsx'
 import { say } from '../parts/toast.tsx'
@@ -19,6 +19,7 @@ import { TestEvent } from '../webhooks/test-event.tsx'
 import { DeliveryDetail, DeliveryState } from './delivery.tsx'
 import type { Delivery } from './platform-types.ts'
 import { session } from './session.ts'
+import type { Health } from './shapes.ts'
 
 const REFRESH_MS = 5000
 
@@ -50,6 +51,7 @@ export function Page({ params }: PageProps) {
             <p class="soft">
               Gets {endpoint.events.join(' ')} as {endpoint.api_version}
             </p>
+            <FailureNote id={params.id!} />
             {session.value!.sections.webhooks === 'write' && (
               <Operations
                 path={path}
@@ -84,6 +86,19 @@ export function Page({ params }: PageProps) {
         </Dialog>
       )}
     </main>
+  )
+}
+
+/** Says since when an endpoint fails, and when it is disabled. */
+function FailureNote({ id }: { readonly id: string }) {
+  const health = useLoaded<Health>('/portal/api/health', { everyMs: REFRESH_MS })
+  const endpoint = health.data?.webhooks.find((each) => each.id === id)
+  if (!endpoint?.since || !endpoint.off_at) return null
+  return (
+    <Notice tone="warn" word="Failing">
+      It fails since {day(endpoint.since)}, and is switched off on {day(endpoint.off_at)} if no
+      delivery succeeds.
+    </Notice>
   )
 }
 
