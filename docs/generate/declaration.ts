@@ -70,7 +70,7 @@ const blocks: readonly Block[] = [
   {
     title: '`signUp: {…}`',
     file: 'resources/sign-in.ts',
-    opens: 'interface SignUpOptions<',
+    opens: 'export interface SignUpOptions<',
   },
   {
     title: '`.before(version, {…})`',

@@ -267,7 +267,18 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
   ],
   [
     '15. Own code',
-    [['15.7', 'A conflict of own code runs it again; both databases give the same answers.']],
+    [
+      ['15.7', 'A conflict of own code runs it again; both databases give the same answers.'],
+      [
+        '15.8',
+        'A run of `.every()` serves the latest due time and those missed.',
+        part('`timeZone`, `each`'),
+      ],
+      [
+        '15.12',
+        'Mistakes in a declaration are reported together; the test kit runs on both databases.',
+      ],
+    ],
   ],
   [
     '16. Agents, partners and companies',

@@ -3,6 +3,7 @@
  * `gatehook start` runs a service, and so does `openApp` of `gatehook/app`.
  */
 
+export { DeclarationError } from './fields/declaration-mistakes.ts'
 export {
   type CreateOf,
   type Field,
@@ -22,7 +23,6 @@ export type {
 } from './mail/message.ts'
 export { smtp } from './mail/smtp.ts'
 export { type BodyFields, fields } from './resources/body-fields.ts'
-export { DeclarationError } from './resources/field-check.ts'
 export {
   type EventContext,
   type HandlerOptions,

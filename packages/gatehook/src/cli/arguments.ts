@@ -2,7 +2,7 @@
  * Command-line arguments as values: lists of words, spans and instants, scopes. Throws `UsageError`
  * for text that is not valid. Pure.
  */
-import { findClosest } from '../config/closest.ts'
+import { findClosest } from '../kernel/closest.ts'
 import { isInstantMs, isoTime } from '../kernel/time.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { UsageError } from './errors.ts'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from '../config/config.ts'
+import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import { Failure } from '../kernel/failure.ts'
-import { DeclarationError } from '../resources/field-check.ts'
 import { StorageError, StorageWaitError } from '../storage/database.ts'
 import { CommandError, locationOf, reportOfError, ServiceError, UsageError } from './errors.ts'
 

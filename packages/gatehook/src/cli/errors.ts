@@ -5,8 +5,8 @@
  */
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../config/config.ts'
+import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import { Failure } from '../kernel/failure.ts'
-import { DeclarationError } from '../resources/field-check.ts'
 import { StorageError, StorageWaitError } from '../storage/database.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, temporary: 75, configuration: 78 } as const

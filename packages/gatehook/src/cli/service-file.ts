@@ -8,6 +8,7 @@ import { existsSync, statSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { basename, extname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { collectMistakes } from '../fields/declaration-mistakes.ts'
 import { Service } from '../resources/service.ts'
 import type { Input } from './command.ts'
 import { locationOf, ServiceError, UsageError } from './errors.ts'
@@ -57,13 +58,14 @@ let isResolving = false
 export async function loadService({ path }: ServiceFile): Promise<Service> {
   if (!isResolving) resolveToEngine()
   isResolving = true
-  let module: Record<string, unknown>
-  try {
-    module = await import(pathToFileURL(path).href)
-  } catch (error) {
-    throw new ServiceError(loadErrorText(error, path), { cause: error })
+  const { value: module, errors } = await collectMistakes(
+    (): Promise<Record<string, unknown>> => import(pathToFileURL(path).href),
+  )
+  if (errors.length > 0) {
+    const text = errors.map((error) => loadErrorText(error, path)).join('\n')
+    throw new ServiceError(text, { cause: errors.at(-1) })
   }
-  const services = Object.values(module).filter((value) => value instanceof Service)
+  const services = Object.values(module!).filter((value) => value instanceof Service)
   const [service] = services
   if (service !== undefined && new Set(services).size === 1) return service
   const file = displayPath(path)

@@ -1,5 +1,5 @@
 /** `gatehook trigger TYPE`: causes an event by the API requests that lead to it. */
-import { findClosest } from '../config/closest.ts'
+import { findClosest } from '../kernel/closest.ts'
 import { systemRandom } from '../kernel/random.ts'
 import type { AnyRow, ResourceDefinition } from '../resources/resource.ts'
 import { type Api, ApiError, customerCommands } from './api.ts'

@@ -3,9 +3,9 @@
  * together. Pure; `environment.ts` reads the process environment and files.
  */
 import { isLoopback } from '../kernel/address.ts'
+import { findClosest } from '../kernel/closest.ts'
 import type { DatabaseTarget } from '../kernel/database-target.ts'
 import { accentContrast, CONTRAST_MIN } from './accent.ts'
-import { findClosest } from './closest.ts'
 import {
   commandVariables,
   flagOf,

@@ -3,6 +3,12 @@
  * files derive SQL columns, JSON Schema and validation. Types infer from the chain. The bodies of
  * the engine's own operations have more kinds of members (`members.ts`).
  */
+import {
+  findUnknownMembers,
+  reportMistakes,
+  type Shape,
+  type ShapeOf,
+} from './declaration-mistakes.ts'
 import type { FieldKind, FieldWrite, MemberSpec } from './spec.ts'
 
 /** A declared field as data, from which its column, schema and validation follow. */
@@ -164,26 +170,43 @@ export class Field<V, W extends FieldWrite> {
 const field = <V>(kind: FieldKind, more: Partial<FieldSpec> = {}): Field<V, 'required'> =>
   new Field({ kind, write: 'required', nullable: false, ...more })
 
-/** Returns the data of a field. Throws `TypeError` for what plain JavaScript passes instead. */
+/** Returns the data of a field, and that of a text for what plain JavaScript passes instead. */
 function specOf(call: string, type: unknown): FieldSpec {
   if (type instanceof Field) return type.spec
-  throw new TypeError(`${call} requires a field, for example f.string()`)
+  reportMistakes([`${call} requires a field, for example f.string()`])
+  return f.string().spec
 }
 
-function valuesOf<T extends readonly string[]>(values: T): T {
+function valuesOf<T extends readonly string[]>(values: T): readonly string[] {
   if (Array.isArray(values)) return values
-  throw new TypeError("f.oneOf() requires an array of texts: f.oneOf(['open', 'shut'])")
+  reportMistakes(["f.oneOf() requires an array of texts: f.oneOf(['open', 'shut'])"])
+  return ['open', 'shut']
 }
 
 /** Returns the text of an expression. Flags have no equivalent in JSON Schema. */
 function sourceOf(pattern: RegExp): string {
   if (!(pattern instanceof RegExp)) {
-    throw new TypeError('f.pattern() requires a regular expression: f.pattern(/^[a-z]+$/)')
+    reportMistakes(['f.pattern() requires a regular expression: f.pattern(/^[a-z]+$/)'])
+    return '^[a-z]+$'
   }
   const { source, flags } = pattern
-  if (flags.replace('u', '') === '') return source
-  throw new TypeError(`f.pattern(/${source}/${flags}): write the pattern without flags`)
+  if (flags.replace('u', '') !== '') {
+    reportMistakes([`f.pattern(/${source}/${flags}): write the pattern without flags`])
+  }
+  return source
 }
+
+const reportUnknown = (call: string, options: unknown, shape: Shape): void =>
+  reportMistakes(findUnknownMembers(options, shape).map((mistake) => `${call}: ${mistake}`))
+
+/** The options of `f.array(item, {…})`. */
+interface ArraySize {
+  readonly max: number
+  readonly min?: number
+}
+
+const arraySize = { max: true, min: true } as const satisfies ShapeOf<ArraySize>
+const derivedSql = { sqlite: true, postgres: true } as const satisfies ShapeOf<DerivedSql>
 
 function declareId(prefix: string): Field<string, 'never'>
 function declareId(): Field<number, 'never'>
@@ -264,11 +287,12 @@ export const f = {
       ),
     }),
   /** A list of at most `max` values: `f.array(f.string(), { max: 10 })`. A patch replaces it. */
-  array: <V>(
-    item: Field<V, FieldWrite>,
-    size: { readonly max: number; readonly min?: number },
-  ): Field<readonly V[], 'required'> =>
-    field('list', { ...size, items: specOf('f.array()', item) }),
+  array: <V>(item: Field<V, FieldWrite>, size: ArraySize): Field<readonly V[], 'required'> => {
+    reportUnknown('f.array(item, size)', size, arraySize)
+    const { max, min } = size ?? {}
+    const bounds = { max, ...(min !== undefined && { min }) }
+    return field('list', { ...bounds, items: specOf('f.array()', item) })
+  },
   /**
    * At most 50 texts of the client by key, `{}` by default. A patch adds and changes keys, and
    * removes those that are null.
@@ -296,6 +320,7 @@ export const f = {
    * clients only read it. Declared in `list`, it filters and sorts. At most 1,000 characters.
    */
   derived: <V>(type: Field<V, FieldWrite>, sql: string | DerivedSql): Field<V, 'never'> => {
+    reportUnknown('f.derived(type, sql)', sql, derivedSql)
     const derived = typeof sql === 'string' ? { sqlite: sql, postgres: sql } : sql
     const site = new Error()
     Error.captureStackTrace(site, f.derived)
@@ -314,6 +339,20 @@ export const f = {
   updatedAt: (): Field<number, 'never'> =>
     new Field({ kind: 'time', write: 'never', nullable: false, stamp: 'updated' }),
 } as const
+
+/** Reports arguments that a kind does not take: plain JavaScript expects `f.string({ max: 9 })`. */
+for (const [name, kind] of Object.entries(f) as [keyof typeof f, (...args: never[]) => unknown][]) {
+  const declare = (...args: never[]) => {
+    if (args.length > kind.length) {
+      const accepted = kind.length === 0 ? 'no argument' : `at most ${kind.length} arguments`
+      reportMistakes([
+        `f.${name}() takes ${accepted}; its methods set the rest, for example .nullable()`,
+      ])
+    }
+    return kind(...args)
+  }
+  Object.assign(f, { [name]: declare })
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: the type of any field
 export type AnyField = Field<any, FieldWrite>

@@ -12,6 +12,7 @@ import type { PolledValue } from '../storage/shared-poll.ts'
 import { type AttemptOutcome, type RunningAttempt, startAttempt } from './attempt.ts'
 import { type ClaimedJob, type JobHandler, retryDelayMs } from './job.ts'
 import type { EnqueueJob } from './queue.ts'
+import { findPassedTimes } from './schedule.ts'
 import * as store from './store.ts'
 import { JobTurns } from './turns.ts'
 
@@ -157,7 +158,7 @@ export class NodeJobRunner implements JobRunner {
         if (!run) return void (await this.#enqueueRun(tx, handler))
         if (JSON.parse(run.input).every === schedule.expression) return
         const dueAt = schedule.next(clock.now())
-        await store.rescheduleRun(tx, run.no, inputOfRun(schedule.expression, dueAt), dueAt)
+        await store.rescheduleRun(tx, run.no, inputOfRun(schedule.expression, dueAt, 0), dueAt)
       })
     }
   }
@@ -184,15 +185,29 @@ export class NodeJobRunner implements JobRunner {
   }
 
   async #claim(due: readonly ClaimedJob[], now: number): Promise<void> {
+    const current = await Promise.all(due.map((job) => this.#withPassedTimes(job, now)))
     const claimed = await this.#deps.db.write(async (tx) => {
       const jobs: ClaimedJob[] = []
       // In one order on all nodes: they wait for each other's rows.
-      for (const job of due.toSorted((a, b) => a.no - b.no)) {
+      for (const job of current.toSorted((a, b) => a.no - b.no)) {
         if (await store.claimJob(tx, job, { node: this.#node, now })) jobs.push(job)
       }
       return jobs
     })
     for (const job of claimed) this.#start(job)
+  }
+
+  /**
+   * Returns a recurring job with the due times that its attempt serves: those that have passed,
+   * also during an outage, or during the earlier attempts. A repeated run that has failed before
+   * keeps its own: other runs have served the later ones.
+   */
+  async #withPassedTimes(job: ClaimedJob, now: number): Promise<ClaimedJob> {
+    const { schedule } = this.#handlers.get(job.name)!
+    if (!schedule || job.schedule === null) return job
+    const { due_at: firstMs, missed: before } = JSON.parse(job.input) as RunInput
+    const { dueAt, missed } = await findPassedTimes(schedule.next, firstMs, now)
+    return { ...job, input: inputOfRun(schedule.expression, dueAt, before + missed) }
   }
 
   #start(job: ClaimedJob): void {
@@ -229,7 +244,7 @@ export class NodeJobRunner implements JobRunner {
     const isStored = await db.write(async (tx) => {
       const isMine = await store.endAttempt(tx, job, end, { node: this.#node, now })
       const hasEnded = end.state === 'done' || end.state === 'failed'
-      if (isMine && hasEnded && job.schedule) await this.#enqueueRun(tx, handler)
+      if (isMine && hasEnded && job.schedule) await this.#enqueueRun(tx, handler, job)
       return isMine
     })
     if (end.state === 'waiting') this.#noteDue(end.runAt)
@@ -294,12 +309,14 @@ export class NodeJobRunner implements JobRunner {
     this.#isAwake = true
   }
 
-  async #enqueueRun(tx: Tx, { name, schedule }: JobHandler): Promise<void> {
-    const dueAt = schedule!.next(this.#deps.clock.now())
-    const input = inputOfRun(schedule!.expression, dueAt)
+  /** Enqueues the next run; it serves the due times since those of the last one. */
+  async #enqueueRun(tx: Tx, { name, schedule }: JobHandler, last?: ClaimedJob): Promise<void> {
+    const { expression, next } = schedule!
+    const runAt = next(this.#deps.clock.now())
+    const dueAt = last ? next((JSON.parse(last.input) as RunInput).due_at) : runAt
     const run = { kind: 'schedule', name, scope: undefined, schedule: name } as const
-    await this.#deps.enqueue(tx, { ...run, input, runAt: dueAt })
-    tx.afterCommit(() => this.#noteDue(dueAt))
+    await this.#deps.enqueue(tx, { ...run, input: inputOfRun(expression, dueAt, 0), runAt })
+    tx.afterCommit(() => this.#noteDue(runAt))
   }
 
   #count(job: string, outcome: string): void {
@@ -312,5 +329,15 @@ export class NodeJobRunner implements JobRunner {
 
 const rejectSpent = () => Promise.reject(new Error('the node ended during the last attempt'))
 
-const inputOfRun = (expression: string, dueAt: number): string =>
-  JSON.stringify({ every: expression, due_at: dueAt })
+/** The input of a recurring job: the due times that its run serves. */
+export interface RunInput {
+  /** The expression of its schedule. */
+  readonly every: string
+  /** The latest due time; before the first attempt, the earliest. */
+  readonly due_at: number
+  /** The number of earlier ones. */
+  readonly missed: number
+}
+
+const inputOfRun = (every: string, due_at: number, missed: number): string =>
+  JSON.stringify({ every, due_at, missed } satisfies RunInput)

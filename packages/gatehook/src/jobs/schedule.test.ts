@@ -1,7 +1,7 @@
 /** The due times of recurring jobs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseSchedule } from './schedule.ts'
+import { findPassedTimes, type NextDueTime, parseSchedule } from './schedule.ts'
 
 const NOW = Date.UTC(2027, 1, 27, 10, 20, 30)
 
@@ -50,4 +50,24 @@ test('other expressions are mistakes', () => {
   for (const [expression, sentence] of mistakes) {
     assert.match(String(parseSchedule(expression, NOW)), sentence, expression)
   }
+})
+
+test('a run after an outage serves the latest due time, and counts the earlier ones', async () => {
+  for (const expression of ['7m', '1h', '*/5 2,3 * * *', '0 5 * * *', '* * 1 3 *']) {
+    const next = parseSchedule(expression, NOW) as NextDueTime
+    const first = next(NOW)
+    for (const outageMs of [0, 1, 60_000, 3_600_000, 10 * 86_400_000]) {
+      const now = first + outageMs
+      const times = [first]
+      while (next(times.at(-1)!) <= now) times.push(next(times.at(-1)!))
+      const expected = { dueAt: times.at(-1), missed: times.length - 1 }
+      assert.deepEqual(await findPassedTimes(next, first, now), expected, expression)
+    }
+  }
+})
+
+test('counting due times has a bound', async () => {
+  const next = parseSchedule('1s', NOW) as NextDueTime
+  const passed = await findPassedTimes(next, NOW, NOW + 10 * 366 * 86_400_000)
+  assert.deepEqual(passed, { dueAt: NOW + 10 * 366 * 86_400_000, missed: 100_000 })
 })

@@ -2,6 +2,7 @@
  * The due times of a recurring job: an interval (`15m`, `1h`), aligned to midnight of 1 January
  * 1970, or a cron expression with five fields, in UTC. Pure.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Cron } from 'croner'
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
@@ -36,4 +37,49 @@ export function parseSchedule(expression: string, nowMs: number): NextDueTime | 
   } catch (error) {
     return `"${expression}" is no cron expression: ${(error as Error).message}`
   }
+}
+
+/** The due times that one run serves. */
+export interface PassedTimes {
+  /** The latest due time that has passed, in epoch milliseconds. */
+  readonly dueAt: number
+  /** The number of earlier ones, up to `MISSED_MAX`. */
+  readonly missed: number
+}
+
+/** More than a month of minutes: a run that waits for longer is purged. */
+const MISSED_MAX = 100_000
+/** Due times that are counted in one turn of the event loop. */
+const SLICE = 200
+
+/**
+ * Returns the due times from one that has passed up to an instant, for a run that serves them all.
+ *
+ * @param firstMs a due time, at most `nowMs`
+ */
+export async function findPassedTimes(
+  next: NextDueTime,
+  firstMs: number,
+  nowMs: number,
+): Promise<PassedTimes> {
+  const dueAt = latestDueTime(next, firstMs, nowMs)
+  let missed = 0
+  for (let at = firstMs; at < dueAt && missed < MISSED_MAX; at = next(at)) {
+    missed++
+    if (missed % SLICE === 0) await nextTurn()
+  }
+  return { dueAt, missed }
+}
+
+/** Halves the interval: due times can be frequent and far in the past. */
+function latestDueTime(next: NextDueTime, firstMs: number, nowMs: number): number {
+  const isBeforeLatest = (ms: number) => next(ms) <= nowMs
+  if (!isBeforeLatest(firstMs)) return firstMs
+  let [low, high] = [firstMs, nowMs]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (isBeforeLatest(middle)) low = middle
+    else high = middle
+  }
+  return next(low)
 }

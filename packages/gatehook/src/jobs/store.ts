@@ -100,14 +100,15 @@ export const readTurns = (
     FROM turns WHERE customer_scope IS NOT NULL AND position > 0 ORDER BY customer_scope`)
 
 const claim = prepareStatement(`UPDATE gh_jobs SET state = 'running', attempt = attempt + 1,
-  node = ?, beat = beat + 1, started_at = ? WHERE no = ? AND attempt = ? AND state = 'waiting'`)
+  node = ?, beat = beat + 1, started_at = ?, input = ?
+  WHERE no = ? AND attempt = ? AND state = 'waiting'`)
 
 /** Returns whether this node runs the job now; false if another one does. */
 export const claimJob = async (
   tx: Tx,
-  { no, attempt }: ClaimedJob,
+  { no, attempt, input }: ClaimedJob,
   { node, now }: { node: string; now: number },
-): Promise<boolean> => (await tx.run(claim([node, now, no, attempt - 1]))) === 1
+): Promise<boolean> => (await tx.run(claim([node, now, input, no, attempt - 1]))) === 1
 
 /** The end of an attempt. */
 export type JobEnd =

@@ -2,10 +2,11 @@
  * `fields({…}).before('v2', {…})`: the members of a route's query, input or output, and the changes
  * between their versions (§8.8). Pure.
  */
+
+import { findUnknownMembers, reportMistakes } from '../fields/declaration-mistakes.ts'
 import { type AnyField, Field, type Fields, type RowOf } from '../fields/fields.ts'
-import type { Change } from '../versions/change.ts'
 import type { BodyConversion } from './action.ts'
-import { DeclarationError } from './field-check.ts'
+import { declaredMembers } from './declared-members.ts'
 import { type AnyResource, type Omitted, Resource } from './resource.ts'
 
 /** The members of a JSON response: fields, rows of a resource, and lists of either. */
@@ -76,15 +77,8 @@ export class BodyFields<M extends OutputMembers, S = MemberValues<M>> {
     change: BodyChangeOptions<S, Had, K>,
   ): BodyFields<M, OlderBody<S, Had, K>> {
     checkChange(version, { ...change })
-    const entry: BodyChange = {
-      version,
-      why: change.why,
-      had: change.had,
-      hadNot: change.hadNot,
-      up: change.up as BodyChange['up'],
-      down: change.down as BodyChange['down'],
-      renamed: (change.renamed ?? {}) as Change['renamed'],
-    }
+    const { why, had, hadNot, up, down, renamed = {} } = change ?? {}
+    const entry = { version, why, had, hadNot, up, down, renamed } as unknown as BodyChange
     return new BodyFields<M, OlderBody<S, Had, K>>(this.members, [...this.changes, entry])
   }
 }
@@ -103,15 +97,15 @@ export const findMemberMistakes = (members: Readonly<Record<string, unknown>>): 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function reject(call: string, mistakes: readonly string[]): void {
-  if (mistakes.length > 0) throw new DeclarationError(`${call}: ${mistakes.join('; ')}`)
-}
+/** Reports the mistakes of a call. */
+const report = (call: string, mistakes: readonly string[]): void =>
+  reportMistakes(mistakes.map((mistake) => `${call}: ${mistake}`))
 
-/** Validates what plain JavaScript passes. Throws `DeclarationError`. */
 function checkChange(version: string, change: Readonly<Record<string, unknown>>): void {
   const { why, had, hadNot, up, down } = change
   const conversions = Object.entries({ up, down })
-  reject(`.before('${version}')`, [
+  report(`.before('${version}')`, [
+    ...findUnknownMembers(change, declaredMembers.before),
     ...(typeof why === 'string' && why !== '' ? [] : ['why is required, for the changelog']),
     ...(isObject(had) ? findMemberMistakes(had) : ['had is an object of fields']),
     ...(Array.isArray(hadNot) ? [] : ['hadNot is an array of names']),
@@ -137,6 +131,6 @@ export type AnyBodyFields = BodyFields<any, any>
  * })
  */
 export function fields<const M extends OutputMembers>(members: M): BodyFields<M> {
-  reject('fields()', isObject(members) ? findMemberMistakes(members) : ['an object is required'])
-  return new BodyFields(members)
+  report('fields()', isObject(members) ? findMemberMistakes(members) : ['an object is required'])
+  return new BodyFields(isObject(members) ? members : ({} as M))
 }

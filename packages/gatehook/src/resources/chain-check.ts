@@ -2,10 +2,16 @@
  * Validates each call of a resource's chain, so that an error has the file and the line of the
  * call. Types prevent these mistakes in TypeScript; plain JavaScript meets them here. Pure.
  */
+
+import {
+  DeclarationError,
+  findUnknownMembers,
+  reportMistakes,
+  type Shape,
+} from '../fields/declaration-mistakes.ts'
 import { Field, type FieldSpec, type Fields } from '../fields/fields.ts'
 import type { Change } from '../versions/change.ts'
-import { checkField, DeclarationError, STATE_FIELD } from './field-check.ts'
-import { isListField, isSortField } from './list-options.ts'
+import { findFieldMistakes, STATE_FIELD } from './field-check.ts'
 import { findSignInTypeMistakes } from './sign-in.ts'
 
 /** The parts of a resource that a call refers to. */
@@ -17,7 +23,19 @@ interface ChainTarget {
 /** Throws `DeclarationError` with all mistakes of a call: `resource orders: .action(pay): …`. */
 function reject({ name }: ChainTarget, call: string, mistakes: readonly string[]): void {
   if (mistakes.length === 0) return
-  throw new DeclarationError(`resource ${name}: ${call}: ${mistakes.join('; ')}`)
+  const sentences = mistakes.map((mistake) => `resource ${name}: ${call}: ${mistake}`)
+  throw new DeclarationError(sentences.join('\n'))
+}
+
+/** Reports members that the options of a call lack. */
+export function reportUnknown(
+  { name }: ChainTarget,
+  call: string,
+  options: unknown,
+  shape: Shape,
+): void {
+  const mistakes = findUnknownMembers(options, shape)
+  reportMistakes(mistakes.map((mistake) => `resource ${name}: ${call}: ${mistake}`))
 }
 
 const functionMistake = (name: string, value: unknown): string[] =>
@@ -68,6 +86,22 @@ export function checkAction(definition: ChainTarget, name: string, options: unkn
   ])
 }
 
+/** Returns the valid parts of an action with mistakes, so that others can refer to it. */
+export function validAction({ fields }: ChainTarget, name: string, options: unknown) {
+  const { scope, from, to, emits } = (isObject(options) ? options : {}) as ActionParts
+  const states = fields[STATE_FIELD]?.values ?? []
+  return {
+    name,
+    scope: typeof scope === 'string' ? scope : `${name}:write`,
+    from: Array.isArray(from) ? from.filter((state) => states.includes(state)) : undefined,
+    to: states.find((state) => state === to),
+    emits: typeof emits === 'string' ? emits : undefined,
+    input: {},
+    inputChanges: [],
+    run: undefined,
+  }
+}
+
 export function checkEditable(definition: ChainTarget, fields: unknown, options: unknown) {
   const from = (options as { from?: unknown } | undefined)?.from
   const states = Array.isArray(from)
@@ -115,18 +149,28 @@ export function checkChange(
   ])
 }
 
-/** Returns the data of declared fields. Throws `DeclarationError`. */
+/** Returns the data of declared fields. Throws `DeclarationError` with the mistakes of all. */
 export function specsOf(fields: Fields): Record<string, FieldSpec> {
-  const specs: Record<string, FieldSpec> = {}
-  for (const [name, field] of Object.entries(fields)) {
+  const mistakes = Object.entries(fields).flatMap(([name, field]) => {
     if (!((field as unknown) instanceof Field)) {
-      throw new DeclarationError(`field ${name}: is not a field, for example f.string()`)
+      return [`field ${name}: is not a field, for example f.string()`]
     }
-    checkField(name, field.spec)
-    specs[name] = field.spec
-  }
-  return specs
+    return findFieldMistakes(name, field.spec)
+  })
+  if (mistakes.length > 0) throw new DeclarationError(mistakes.join('\n'))
+  return validSpecsOf(fields)
 }
+
+const PLACEHOLDER: FieldSpec = { kind: 'string', write: 'optional', nullable: true, max: 255 }
+
+/** Returns the data of fields, and that of a text for a value that is no field. */
+export const validSpecsOf = (fields: unknown): Record<string, FieldSpec> =>
+  Object.fromEntries(
+    Object.entries(isObject(fields) ? (fields as Fields) : {}).map(([name, field]) => [
+      name,
+      (field as unknown) instanceof Field ? field.spec : PLACEHOLDER,
+    ]),
+  )
 
 export function checkNamedCheck(
   target: ChainTarget,
@@ -141,45 +185,8 @@ export function checkNamedCheck(
   ])
 }
 
-/** The options of a resource, as plain JavaScript passes them. */
-interface ResourceParts {
-  readonly fields?: unknown
-  readonly list?: Readonly<Partial<Record<'filter' | 'sort' | 'prefix' | 'contains', unknown>>>
-  readonly access?: unknown
-  readonly events?: unknown
-  readonly unique?: unknown
-  readonly search?: unknown
-}
-
-const isObject = (value: unknown): boolean =>
+export const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const isArrayOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
-  Array.isArray(value) && value.every(isItem)
-
-const isNames = (value: unknown): boolean => isArrayOf(value, (name) => typeof name === 'string')
-
-const UNINDEXED = '{ field, index: false }'
-
-/** Throws `DeclarationError` for required members that plain JavaScript omitted. */
-export function requireMembers(options: ResourceParts | undefined): void {
-  const { fields, list, access, events, unique = [], search } = options ?? {}
-  const missing = [
-    !isObject(fields) && 'fields is required, for example { id: f.id() }',
-    !isArrayOf(list?.filter, isListField) &&
-      `list.filter is required: an array of field names or ${UNINDEXED}, or []`,
-    !isArrayOf(list?.sort, isSortField) &&
-      `list.sort is required: an array of field names, tuples of them or ${UNINDEXED}, or []`,
-    !isNames(list?.prefix ?? []) && 'list.prefix is an array of field names',
-    !isNames(list?.contains ?? []) && 'list.contains is an array of field names',
-    !isNames(search ?? []) && "search is an array of field names: ['name']",
-    !isObject(access) && 'access is required: a scope or false for read, create, update, delete',
-    !(Array.isArray(unique) && unique.every(Array.isArray)) &&
-      "unique is an array of tuples: [['room_id', 'day']]",
-    !Array.isArray(events) && 'events is required: an array of event types, or []',
-  ].filter((sentence) => sentence !== false)
-  if (missing.length > 0) throw new DeclarationError(missing.join('; '))
-}
 
 /**
  * Reports versions in the wrong order, and names that a change refers to and its version lacks.

@@ -44,12 +44,12 @@ export interface CollectionFeatures {
 /** Reads the options. Throws `DeclarationError`. */
 export const readCollectionOptions = (
   { batch = false, export: isExported = false, search = [], softDelete }: CollectionOptions<string>,
-  access: { readonly delete: string | false },
+  deletionScope: string | false,
 ): CollectionFeatures => ({
   batch,
   isExported,
   search,
-  softDeletion: readSoftDelete(softDelete, access.delete),
+  softDeletion: readSoftDelete(softDelete, deletionScope),
 })
 
 /** The parts of a resource that its added operations depend on. */

@@ -3,12 +3,12 @@
  * one transaction each: new ones, and all after a migration of the service. An interrupted start
  * resumes after the last batch. Records no events.
  */
+import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import { ConstraintError, type Database, type Tx, type Value } from '../storage/database.ts'
 import { createRowPages } from '../storage/key-pages.ts'
 import { prepareStatement, sql } from '../storage/sql.ts'
 import { columnFields, storedComputations } from './computed.ts'
 import { selectTerms } from './derived.ts'
-import { DeclarationError } from './field-check.ts'
 import { foldCell, foldedColumns } from './folded-columns.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { createRowComputer } from './rows.ts'

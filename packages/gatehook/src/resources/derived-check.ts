@@ -5,13 +5,13 @@
  */
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import { derivationSite, type FieldSpec } from '../fields/fields.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Database } from '../storage/database.ts'
 import { columnType } from './column-types.ts'
 import { columnFields } from './computed.ts'
 import { derivedFields, derivedSql } from './derived.ts'
-import { DeclarationError } from './field-check.ts'
 import type { ResourceDefinition } from './resource.ts'
 
 /** Throws `DeclarationError` with the file and the line of an expression that is not valid. */

@@ -1,5 +1,7 @@
 /** Checks a declared field, and names mistakes in a declaration. Pure. */
+
 import { DECIMAL_DIGITS_MAX, parseDecimal } from '../fields/decimal.ts'
+import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import type { FieldSpec } from '../fields/fields.ts'
 import { ENGINE_PREFIX, FOLDED_FIELD_MAX } from '../fields/folding.ts'
 import { isSameValue, toJson } from '../fields/forms.ts'
@@ -15,55 +17,90 @@ const STRING_MAX = 65_536
 /** The field that actions change (`from`, `to`). */
 export const STATE_FIELD = 'status'
 
-/** A mistake in a declaration. The developer sees it at start; callers never do. */
-export class DeclarationError extends Error {}
+/** Throws the first mistake of its kind. */
+type FieldRule = (field: {
+  readonly name: string
+  readonly spec: FieldSpec
+  /** 1 for a column, more for a value inside another. */
+  readonly depth: number
+  readonly mistake: (why: string) => DeclarationError
+}) => void
 
-/** Validates a field. Throws `DeclarationError`. */
-export function checkField(name: string, spec: FieldSpec, depth = 1): void {
+const isTextKind = ({ kind }: FieldSpec): boolean =>
+  ['string', 'email', 'url', 'pattern'].includes(kind)
+
+const fieldRules: readonly FieldRule[] = [
+  ({ name, spec, depth, mistake }) => {
+    if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
+      throw mistake('names are snake_case, at most 63 characters')
+    if (depth > 1) return
+    if (name === 'scope') throw mistake('"scope" is the engine\'s own column; choose another name')
+    if (isSqlWord(name)) throw mistake('is a reserved word of SQL; choose another name')
+    if (name.startsWith(ENGINE_PREFIX))
+      throw mistake(`"${ENGINE_PREFIX}" begins the engine's own columns; choose another name`)
+    if (spec.kind === 'email' && name.length > FOLDED_FIELD_MAX)
+      throw mistake(`the name of an f.email() has at most ${FOLDED_FIELD_MAX} characters`)
+  },
+  ({ spec, mistake }) => {
+    const hasBounds =
+      isTextKind(spec) ||
+      ['int', 'number', 'id', 'ref', 'duration', 'decimal', 'list', 'json', 'metadata'].includes(
+        spec.kind,
+      )
+    if (!hasBounds && (spec.min !== undefined || spec.max !== undefined)) {
+      throw mistake(`${spec.kind} takes no min or max`)
+    }
+    checkBounds(spec, mistake)
+    if ((isTextKind(spec) || spec.kind === 'json') && (spec.max ?? 0) > STRING_MAX)
+      throw mistake(`max is at most ${STRING_MAX}`)
+    if (spec.min !== undefined && spec.max !== undefined && spec.min > spec.max) {
+      throw mistake('min is above max')
+    }
+  },
+  ({ name, spec, depth }) => checkNested(name, spec, depth),
+  ({ spec, mistake }) => spec.idPrefix !== undefined && checkPrefix(spec, mistake),
+  ({ spec, mistake }) => spec.pattern !== undefined && checkPattern(spec, mistake),
+  ({ spec, mistake }) => spec.unit !== undefined && checkUnit(spec, mistake),
+  ({ spec, mistake }) => spec.kind === 'decimal' && checkDecimal(spec, mistake),
+  ({ spec, mistake }) => {
+    if (spec.kind === 'id' && spec.nullable) throw mistake('an id is never null')
+    if (spec.kind === 'oneOf' && !spec.values?.length) throw mistake('f.oneOf([…]) has no text')
+  },
+  ({ name, spec, depth, mistake }) => checkRights(name, spec, depth, mistake),
+  ({ name, spec, mistake }) => checkComputed(name, spec, mistake),
+  ({ spec, mistake }) => spec.derived !== undefined && checkDerived(spec, mistake),
+  ({ spec, mistake }) => {
+    if (spec.isWriteOnce && spec.write === 'never')
+      throw mistake('clients never write it, not once')
+  },
+  ({ spec, mistake }) => {
+    if (spec.default === null && !spec.nullable)
+      throw mistake('the default is null; add .nullable()')
+    checkDefault(spec, mistake)
+  },
+  ({ spec, mistake }) => {
+    if (spec.values && new Set(spec.values).size < spec.values.length) {
+      throw mistake('a value occurs twice')
+    }
+  },
+  ({ spec, mistake }) => {
+    if (spec.owner && spec.kind !== 'ref') throw mistake('.owner() goes with f.ref(…)')
+  },
+  ({ spec, mistake }) => spec.onDelete !== undefined && checkDeletion(spec, mistake),
+]
+
+/** Returns a sentence for the developer per mistake of a field. */
+export function findFieldMistakes(name: string, spec: FieldSpec, depth = 1): string[] {
   const mistake = (why: string) => new DeclarationError(`field ${name}: ${why}`)
-  if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
-    throw mistake('names are snake_case, at most 63 characters')
-  if (depth === 1 && name === 'scope')
-    throw mistake('"scope" is the engine\'s own column; choose another name')
-  if (depth === 1 && name.startsWith(ENGINE_PREFIX))
-    throw mistake(`"${ENGINE_PREFIX}" begins the engine's own columns; choose another name`)
-  if (depth === 1 && spec.kind === 'email' && name.length > FOLDED_FIELD_MAX)
-    throw mistake(`the name of an f.email() has at most ${FOLDED_FIELD_MAX} characters`)
-  if (depth === 1 && isSqlWord(name))
-    throw mistake('is a reserved word of SQL; choose another name')
-  const isText = ['string', 'email', 'url', 'pattern'].includes(spec.kind)
-  const hasBounds =
-    isText ||
-    ['int', 'number', 'id', 'ref', 'duration', 'decimal', 'list', 'json', 'metadata'].includes(
-      spec.kind,
-    )
-  if (!hasBounds && (spec.min !== undefined || spec.max !== undefined)) {
-    throw mistake(`${spec.kind} takes no min or max`)
-  }
-  checkBounds(spec, mistake)
-  if ((isText || spec.kind === 'json') && (spec.max ?? 0) > STRING_MAX)
-    throw mistake(`max is at most ${STRING_MAX}`)
-  if (spec.min !== undefined && spec.max !== undefined && spec.min > spec.max) {
-    throw mistake('min is above max')
-  }
-  checkNested(name, spec, depth)
-  if (spec.idPrefix !== undefined) checkPrefix(spec, mistake)
-  if (spec.pattern !== undefined) checkPattern(spec, mistake)
-  if (spec.unit !== undefined) checkUnit(spec, mistake)
-  if (spec.kind === 'decimal') checkDecimal(spec, mistake)
-  if (spec.kind === 'id' && spec.nullable) throw mistake('an id is never null')
-  if (spec.kind === 'oneOf' && !spec.values?.length) throw mistake('f.oneOf([…]) has no text')
-  checkRights(name, spec, depth, mistake)
-  checkComputed(name, spec, mistake)
-  if (spec.derived !== undefined) checkDerived(spec, mistake)
-  if (spec.isWriteOnce && spec.write === 'never') throw mistake('clients never write it, not once')
-  if (spec.default === null && !spec.nullable) throw mistake('the default is null; add .nullable()')
-  checkDefault(spec, mistake)
-  if (spec.values && new Set(spec.values).size < spec.values.length) {
-    throw mistake('a value occurs twice')
-  }
-  if (spec.owner && spec.kind !== 'ref') throw mistake('.owner() goes with f.ref(…)')
-  if (spec.onDelete !== undefined) checkDeletion(spec, mistake)
+  return fieldRules.flatMap((check) => {
+    try {
+      check({ name, spec, depth, mistake })
+      return []
+    } catch (error) {
+      if (!(error instanceof DeclarationError)) throw error
+      return error.message.split('\n')
+    }
+  })
 }
 
 function checkPrefix(
@@ -195,12 +232,11 @@ function checkNested(name: string, spec: FieldSpec, depth: number): void {
     throw mistake(`f.array(item, { max }) has a max of at most ${ITEMS_MAX}`)
   }
   const members = { ...spec.members, ...(spec.kind === 'list' && { item: spec.items! }) }
-  for (const [member, of] of Object.entries(members)) {
-    try {
-      checkField(member, of as FieldSpec, depth + 1)
-    } catch (error) {
-      throw error instanceof DeclarationError ? mistake(error.message) : error
-    }
+  const inner = Object.entries(members).flatMap(([member, of]) =>
+    findFieldMistakes(member, of as FieldSpec, depth + 1),
+  )
+  if (inner.length > 0) {
+    throw new DeclarationError(inner.map((why) => mistake(why).message).join('\n'))
   }
 }
 

@@ -3,6 +3,7 @@ import { envelope } from '../events/event.ts'
 import { findEvent, type RecordEvent } from '../events/store.ts'
 import type { JobAttempt, JobHandler } from '../jobs/job.ts'
 import type { EventHandlers } from '../jobs/queue.ts'
+import type { RunInput } from '../jobs/runner.ts'
 import { parseSchedule } from '../jobs/schedule.ts'
 import { readCustomers } from '../jobs/store.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -79,9 +80,9 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
   schedule(catalog, { name, handle }, deps) {
     const contextOf = createContexts(catalog, name, deps)
     return async (attempt) => {
-      const { due_at: dueAt } = JSON.parse(attempt.input) as { due_at: number }
+      const { due_at: dueAt, missed } = JSON.parse(attempt.input) as RunInput
       const customers = () => iterateCustomers(deps.db, contextOf, attempt.signal)
-      await handle({ ...factsOf(attempt), dueAt, customers })
+      await handle({ ...factsOf(attempt), dueAt, missed, customers })
     }
   },
 }

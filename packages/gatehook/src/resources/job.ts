@@ -91,8 +91,13 @@ interface JobEvent {
 
 /** The arguments of a handler of `.every(schedule, name, handle)`. */
 export interface ScheduleContext extends AttemptContext {
-  /** When the run was due, as epoch milliseconds. */
+  /** The latest due time that has passed, as epoch milliseconds. */
   readonly dueAt: number
+  /**
+   * The number of earlier due times that had no run of their own: no node ran then, or the last run
+   * had not ended. At most 100,000.
+   */
+  readonly missed: number
   /** Yields each customer in each mode, with access to its rows. */
   customers(): AsyncIterable<CustomerContext>
 }

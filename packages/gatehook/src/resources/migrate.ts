@@ -2,6 +2,8 @@
  * Migrates the tables to the declaration (§6.6): first the service's reviewed migrations, each
  * once, then additions. It rejects any other change with a sentence.
  */
+
+import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import { inDialect, migrationChecksum } from '../storage/migrate.ts'
@@ -13,7 +15,6 @@ import {
   requestFill,
 } from './computed-fill.ts'
 import { checkDerivedFields } from './derived-check.ts'
-import { DeclarationError } from './field-check.ts'
 import { foldedColumns } from './folded-columns.ts'
 import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
 import type { ResourceDefinition } from './resource.ts'

@@ -3,6 +3,8 @@
  * in the object and functions are in the chain, so that types infer. The result is a
  * `ResourceDefinition`: data and functions without type parameters.
  */
+
+import { declareOr } from '../fields/declaration-mistakes.ts'
 import type { CreateOf, FieldSpec, Fields, Flat, ReadOnlyName, RowOf } from '../fields/fields.ts'
 import type { FieldError } from '../kernel/failure.ts'
 import type { AnyRow, Change } from '../versions/change.ts'
@@ -19,24 +21,21 @@ import {
   checkFieldName,
   checkFunction,
   checkSignIn,
-  requireMembers,
+  reportUnknown,
   specsOf,
+  validAction,
 } from './chain-check.ts'
-import {
-  type CollectionFeatures,
-  type CollectionOptions,
-  readCollectionOptions,
-} from './collection-options.ts'
+import type { CollectionFeatures, CollectionOptions } from './collection-options.ts'
 import type { ComputeValue } from './computed.ts'
-import { DeclarationError, STATE_FIELD } from './field-check.ts'
-import { type ListDeclaration, type ListField, readListOptions } from './list-options.ts'
-import { type RetiredColumns, type RetiredOptions, readRetired } from './retired-columns.ts'
+import { declaredMembers } from './declared-members.ts'
+import { readResource } from './declared-resource.ts'
+import { STATE_FIELD } from './field-check.ts'
+import type { ListDeclaration, ListField } from './list-options.ts'
+import type { RetiredColumns, RetiredOptions } from './retired-columns.ts'
 import { createFieldCheck, createNamedCheck } from './row-rules.ts'
 import type { Rule, RuleDefinition, RuleOperation } from './rule.ts'
 import { type SignInDefinition, type SignInOptions, toSignInDefinition } from './sign-in.ts'
-import { COLLECTION_NAME, readSingular } from './singular.ts'
-import { addDeletedField, type DeletedFields } from './soft-deletion.ts'
-import { isSqlWord } from './sql-words.ts'
+import type { DeletedFields } from './soft-deletion.ts'
 
 export { type ActionDefinition, type AnyRow, STATE_FIELD }
 
@@ -71,7 +70,7 @@ interface EditableRule {
 }
 
 /** The scopes of the four operations. `false`: the operation does not exist. */
-interface Access {
+export interface Access {
   /** A scope, or `public`: anonymous callers read live rows of the customer `default` (§6.10). */
   readonly read: string
   readonly create: string | false
@@ -137,6 +136,12 @@ type StateOf<F extends Fields> = F extends { readonly status: infer S }
   ? RowOf<{ s: Extract<S, Fields[string]> }>['s']
   : never
 
+/** `Name`: the states. */
+export interface EditableOptions<Name> {
+  /** The states in which clients can change the fields. */
+  readonly from: readonly Name[]
+}
+
 export interface ActionOptions<F extends Fields, I extends ActionInput, E extends string> {
   /** The required scope. */
   readonly scope: string
@@ -197,7 +202,15 @@ export class Resource<F extends Fields, S = RowOf<F>> {
     this.definition = definition
   }
 
-  #with<S2 = S>(more: Partial<ResourceDefinition>): Resource<F, S2> {
+  /**
+   * Adds what a call declares, after its checks. A call with a mistake that is collected adds
+   * `rest`, by default nothing.
+   */
+  #with<S2 = S>(
+    declare: (definition: ResourceDefinition) => Partial<ResourceDefinition>,
+    rest: () => Partial<ResourceDefinition> = () => ({}),
+  ): Resource<F, S2> {
+    const more = declareOr(rest, () => declare(this.definition))
     return new Resource<F, S2>({ ...this.definition, ...more })
   }
 
@@ -209,17 +222,25 @@ export class Resource<F extends Fields, S = RowOf<F>> {
     name: string,
     options: ActionOptions<F, I, E>,
   ): Resource<F, S> {
-    checkAction(this.definition, name, options)
-    const action: ActionDefinition = {
-      name,
-      scope: options.scope,
-      from: options.from as readonly string[] | undefined,
-      to: options.to as string | undefined,
-      emits: options.emits,
-      ...readActionInput(options.input),
-      run: options.run as ActionDefinition['run'],
-    }
-    return this.#with({ actions: [...this.definition.actions, action] })
+    reportUnknown(this.definition, `.action(${name})`, options, declaredMembers.action)
+    return this.#with(
+      (definition) => {
+        checkAction(definition, name, options)
+        const action: ActionDefinition = {
+          name,
+          scope: options.scope,
+          from: options.from as readonly string[] | undefined,
+          to: options.to as string | undefined,
+          emits: options.emits,
+          ...readActionInput(options.input),
+          run: options.run as ActionDefinition['run'],
+        }
+        return { actions: [...definition.actions, action] }
+      },
+      () => ({
+        actions: [...this.definition.actions, validAction(this.definition, name, options)],
+      }),
+    )
   }
 
   /** Adds a rule for the whole row, which returns a sentence per invalid field, or undefined. */
@@ -235,11 +256,13 @@ export class Resource<F extends Fields, S = RowOf<F>> {
     rule?: (row: RowOf<F>) => boolean,
     sentence?: string,
   ): Resource<F, S> {
-    const check =
-      typeof first === 'string'
-        ? createNamedCheck(this.definition, first, rule as (row: AnyRow) => boolean, sentence)
-        : createFieldCheck(this.definition, first as Parameters<typeof createFieldCheck>[1])
-    return this.#with({ checks: [...this.definition.checks, check] })
+    return this.#with((definition) => {
+      const check =
+        typeof first === 'string'
+          ? createNamedCheck(definition, first, rule as (row: AnyRow) => boolean, sentence)
+          : createFieldCheck(definition, first as Parameters<typeof createFieldCheck>[1])
+      return { checks: [...definition.checks, check] }
+    })
   }
 
   /**
@@ -248,9 +271,11 @@ export class Resource<F extends Fields, S = RowOf<F>> {
    * returns values that complete it. The changes of a resource with rules are serializable.
    */
   rule<const O extends RuleOperation>(operation: O, rule: Rule<F, O>): Resource<F, S> {
-    checkFunction(this.definition, `.rule(${operation})`, rule)
-    const entry: RuleDefinition = { operation, rule: rule as unknown as RuleDefinition['rule'] }
-    return this.#with({ rules: [...this.definition.rules, entry] })
+    return this.#with((definition) => {
+      checkFunction(definition, `.rule(${operation})`, rule)
+      const entry: RuleDefinition = { operation, rule: rule as unknown as RuleDefinition['rule'] }
+      return { rules: [...definition.rules, entry] }
+    })
   }
 
   /**
@@ -261,22 +286,27 @@ export class Resource<F extends Fields, S = RowOf<F>> {
     name: K,
     compute: (row: Omit<RowOf<F>, 'id' | K>) => RowOf<F>[K],
   ): Resource<F, S> {
-    checkFieldName(this.definition, '.compute()', name)
-    checkFunction(this.definition, `.compute(${name})`, compute)
-    const computations = { ...this.definition.computations, [name]: compute as ComputeValue }
-    return this.#with({ computations })
+    return this.#with((definition) => {
+      checkFieldName(definition, '.compute()', name)
+      checkFunction(definition, `.compute(${name})`, compute)
+      return { computations: { ...definition.computations, [name]: compute as ComputeValue } }
+    })
   }
 
   /** Sets the links of a row by name, relative to the version: `/orders/7`. */
   links(links: (row: RowOf<F>) => { self: string } & Record<string, string>): Resource<F, S> {
-    checkFunction(this.definition, '.links()', links)
-    return this.#with({ links: links as ResourceDefinition['links'] })
+    return this.#with((definition) => {
+      checkFunction(definition, '.links()', links)
+      return { links: links as ResourceDefinition['links'] }
+    })
   }
 
   /** Sets the n-th sample row, for seeds and docs. The engine adds references. */
   sample(createRow: (n: number) => Partial<CreateOf<F>>): Resource<F, S> {
-    checkFunction(this.definition, '.sample()', createRow)
-    return this.#with({ sample: createRow as ResourceDefinition['sample'] })
+    return this.#with((definition) => {
+      checkFunction(definition, '.sample()', createRow)
+      return { sample: createRow as ResourceDefinition['sample'] }
+    })
   }
 
   /**
@@ -286,14 +316,19 @@ export class Resource<F extends Fields, S = RowOf<F>> {
    * an account (§4.9).
    */
   signsIn(signIn: SignInOptions<F>): Resource<F, S> {
-    checkSignIn(this.definition, signIn)
-    return this.#with({ signsIn: toSignInDefinition(signIn) })
+    reportUnknown(this.definition, '.signsIn()', signIn, declaredMembers.signsIn)
+    return this.#with((definition) => {
+      checkSignIn(definition, signIn)
+      return { signsIn: toSignInDefinition(signIn) }
+    })
   }
 
   /** The owner of a row is that of the row to which this field refers (§6.7). */
   ownedBy(field: keyof F & string): Resource<F, S> {
-    checkFieldName(this.definition, '.ownedBy()', field)
-    return this.#with({ ownedBy: field })
+    return this.#with((definition) => {
+      checkFieldName(definition, '.ownedBy()', field)
+      return { ownedBy: field }
+    })
   }
 
   /**
@@ -302,11 +337,14 @@ export class Resource<F extends Fields, S = RowOf<F>> {
    */
   editable(
     fields: readonly (keyof F & string)[],
-    options: { from: readonly StateOf<F>[] },
+    options: EditableOptions<StateOf<F>>,
   ): Resource<F, S> {
-    checkEditable(this.definition, fields, options)
-    const rule = { fields, from: options.from as readonly string[] }
-    return this.#with({ editable: [...this.definition.editable, rule] })
+    reportUnknown(this.definition, '.editable()', options, declaredMembers.editable)
+    return this.#with((definition) => {
+      checkEditable(definition, fields, options)
+      const rule = { fields, from: options.from as readonly string[] }
+      return { editable: [...definition.editable, rule] }
+    })
   }
 
   /** Adds a breaking change of `version`. Older versions are served through it (§8.8). */
@@ -314,17 +352,20 @@ export class Resource<F extends Fields, S = RowOf<F>> {
     version: string,
     change: ChangeOptions<S, Had, K, Down>,
   ): Resource<F, Older<S, Had, K>> {
-    checkChange(this.definition, version, change)
-    const entry: Change = {
-      version,
-      why: change.why,
-      had: specsOf(change.had),
-      hadNot: change.hadNot,
-      up: change.up as Change['up'],
-      down: change.down as Change['down'],
-      renamed: (change.renamed ?? {}) as Change['renamed'],
-    }
-    return this.#with<Older<S, Had, K>>({ changes: [...this.definition.changes, entry] })
+    reportUnknown(this.definition, `.before('${version}')`, change, declaredMembers.before)
+    return this.#with<Older<S, Had, K>>((definition) => {
+      checkChange(definition, version, change)
+      const entry: Change = {
+        version,
+        why: change.why,
+        had: specsOf(change.had),
+        hadNot: change.hadNot,
+        up: change.up as Change['up'],
+        down: change.down as Change['down'],
+        renamed: (change.renamed ?? {}) as Change['renamed'],
+      }
+      return { changes: [...definition.changes, entry] }
+    })
   }
 }
 
@@ -350,43 +391,5 @@ export function resource<
   name: string,
   options: ResourceOptions<F> & { readonly softDelete?: D },
 ): Resource<[D] extends [undefined | false] ? F : Flat<F & DeletedFields>> {
-  if (!COLLECTION_NAME.test(name)) {
-    throw new DeclarationError(`resource ${name}: names are snake_case, at most 41 characters`)
-  }
-  if (isSqlWord(name)) {
-    throw new DeclarationError(`resource ${name}: is a reserved word of SQL; choose another name`)
-  }
-  try {
-    requireMembers(options)
-    const features = readCollectionOptions(options, options.access)
-    const fields = addDeletedField(specsOf(options.fields), features.softDeletion)
-    const [first] = Object.entries(fields)
-    if (first?.[0] !== 'id' || first[1].kind !== 'id') {
-      throw new DeclarationError('the first field is `id: f.id()`')
-    }
-    return new Resource({
-      name,
-      singular: readSingular(name, options.singular),
-      fields,
-      ...readListOptions(options.list),
-      access: options.access,
-      events: options.events,
-      actions: [],
-      changes: [],
-      links: undefined,
-      checks: [],
-      rules: [],
-      computations: {},
-      unique: options.unique ?? [],
-      sample: undefined,
-      signsIn: undefined,
-      ownedBy: undefined,
-      editable: [],
-      retired: readRetired(options, fields),
-      ...features,
-    })
-  } catch (error) {
-    if (!(error instanceof DeclarationError)) throw error
-    throw new DeclarationError(`resource ${name}: ${error.message}`)
-  }
+  return new Resource(readResource(name, options))
 }

@@ -1,8 +1,9 @@
 /**
  * Columns that no field declares any more, while nodes of the previous release use them. Pure.
  */
+
+import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import type { FieldSpec } from '../fields/fields.ts'
-import { DeclarationError } from './field-check.ts'
 
 export interface RetiredOptions {
   /**

@@ -3,6 +3,14 @@
  * It validates the whole declaration, and reports all mistakes in one `DeclarationError`.
  */
 import { engineEvents } from '../events/engine-types.ts'
+import {
+  checkWhole,
+  DeclarationError,
+  type DeclarationMistake,
+  findUnknownMembers,
+  reportMistakes,
+  type Shape,
+} from '../fields/declaration-mistakes.ts'
 import type { Fields } from '../fields/fields.ts'
 import {
   findMailMistakes,
@@ -15,7 +23,8 @@ import type { VersionDefinition } from '../versions/calendar.ts'
 import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
 import { bodyChanges } from './body-versions.ts'
 import { findChangeMistakes } from './change-check.ts'
-import { DeclarationError } from './field-check.ts'
+import { declaredMembers } from './declared-members.ts'
+import { declarationSite } from './declared-resource.ts'
 import { findInputIdMistakes, findPrefixMistakes } from './id-check.ts'
 import {
   defineEventHandler,
@@ -66,20 +75,20 @@ export interface ServiceOptions {
 }
 
 /** A license by its SPDX identifier, or by its address. */
-interface ServiceLicense {
+export interface ServiceLicense {
   readonly name: string
   readonly identifier?: string
   readonly url?: string
 }
 
-interface ServiceContact {
+export interface ServiceContact {
   readonly name: string
   readonly url?: string
   readonly email?: string
 }
 
 /** An event type that no resource emits. Without a scope, `events:read` is sufficient. */
-interface ExternalEvent {
+export interface ExternalEvent {
   readonly type: string
   readonly scope?: string
 }
@@ -134,9 +143,11 @@ export class Service {
     const O extends RouteOutput | undefined = undefined,
   >(options: RouteOptions<Q, I, P, O>): Service {
     if (typeof options !== 'object' || options === null) {
-      throw new DeclarationError('.route(): options are required, for example { method, path }')
+      reportMistakes(['.route(): options are required, for example { method, path }'])
+      return this
     }
-    const { query, input, output } = options
+    const { method, path, query, input, output } = options
+    reportUnknown(`route ${method} ${path}`, options, declaredMembers.route)
     const changes = [query, input, output].flatMap(bodyChanges)
     const route = { ...options, changes } as unknown as RouteDefinition
     const routes = [...this.definition.routes, route]
@@ -146,8 +157,10 @@ export class Service {
   /** Adds the code of a job, which `tx.enqueue(job, input)` enqueues. It runs at least once. */
   job<I extends Fields>(job: Job<I>, handle: JobHandle<I>, options?: JobOptions): Service {
     if (!(job instanceof Job)) {
-      throw new DeclarationError('.job(): the first argument is the result of job(name, fields)')
+      reportMistakes(['.job(): the first argument is the result of job(name, fields)'])
+      return this
     }
+    reportUnknown(`.job ${job.name}`, options, declaredMembers.job)
     return this.#withJob(defineJob(job, handle, options))
   }
 
@@ -156,11 +169,13 @@ export class Service {
    * a cron expression in UTC (`0 3 * * *`). Times that pass while no node runs cause one run.
    */
   every(schedule: string, name: string, handle: ScheduleHandle, options?: JobOptions): Service {
+    reportUnknown(`.every ${name}`, options, declaredMembers.every)
     return this.#withJob(defineSchedule(schedule, name, handle, options))
   }
 
   /** Adds a handler of an event type. It runs at least once, in the order of one row. */
   on(type: string, handle: EventHandle, options?: HandlerOptions): Service {
+    reportUnknown(`.on ${type}`, options, declaredMembers.on)
     return this.#withJob(defineEventHandler(type, handle, options))
   }
 
@@ -174,8 +189,8 @@ export class Service {
    * `send(message)`. Without a transport, mail is stored as files in the data folder.
    */
   mail(transport: MailTransport | undefined, options: MailOptions): Service {
-    const mistakes = findMailMistakes(transport, options)
-    if (mistakes.length > 0) throw new DeclarationError(mistakes.join('\n'))
+    reportUnknown('.mail()', options, declaredMembers.mail)
+    reportMistakes(findMailMistakes(transport, options))
     return new Service({ ...this.definition, mail: { ...options, transport } })
   }
 }
@@ -191,51 +206,70 @@ export class Service {
  * })
  */
 export function service(options: ServiceOptions): Service {
-  requireMembers(options)
-  const { versions, mistakes } = parseVersions(options.versions)
+  const given = readOptions(options)
+  const { versions, mistakes } = parseVersions(given.versions)
   const definition = {
-    name: options.name,
-    vendor: options.vendor ?? 'gatehook',
+    name: given.name,
+    vendor: given.vendor ?? 'gatehook',
     info: {
-      ...(options.license && { license: options.license }),
-      ...(options.contact && { contact: options.contact }),
+      ...(given.license && { license: given.license }),
+      ...(given.contact && { contact: given.contact }),
     },
     versions,
-    resources: options.resources.map(({ definition }) => definition),
-    externalEvents: (options.externalEvents ?? []).map((event) =>
+    resources: given.resources.map(({ definition }) => definition),
+    externalEvents: (given.externalEvents ?? []).map((event) =>
       typeof event === 'string' ? { type: event } : event,
     ),
-    migrations: options.migrations ?? [],
+    migrations: given.migrations ?? [],
     routes: [],
     jobs: [],
-    claims: options.claims,
+    claims: given.claims,
   }
   return new Service(checkChanges(checkDefinition(definition, mistakes)))
 }
 
+/** Reports members that the options of a call lack. */
+function reportUnknown(call: string, options: unknown, shape: Shape): void {
+  reportMistakes(findUnknownMembers(options, shape).map((mistake) => `${call}: ${mistake}`))
+}
+
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 
-/** Throws `DeclarationError` for members that plain JavaScript omitted, or that have no form. */
-function requireMembers(options: Partial<ServiceOptions> | undefined): void {
+/**
+ * Reports members that are unknown, that plain JavaScript omitted, or that have no form. Returns
+ * the valid ones.
+ */
+function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptions {
+  reportUnknown('service', options, declaredMembers.service)
   const { name, versions, resources, externalEvents = [], migrations = [] } = options ?? {}
   const { vendor = '', claims } = options ?? {}
+  const hasVersions = isObject(versions) && Object.values(versions!).every(isObject)
   const hasResources = Array.isArray(resources)
+  const isResource = (resource: unknown) => resource instanceof Resource
+  const hasEvents = Array.isArray(externalEvents) && externalEvents.every(isEvent)
+  const hasMigrations = Array.isArray(migrations) && migrations.every(isMigration)
   const missing = [
     typeof name !== 'string' && 'name is required, for example "notes"',
-    (!isObject(versions) || !Object.values(versions!).every(isObject)) &&
-      "versions is required, for example { v1: { released: '2026-06-01' } }",
+    !hasVersions && "versions is required, for example { v1: { released: '2026-06-01' } }",
     !hasResources && 'resources is required: an array of resource(…)',
     hasResources &&
-      !resources.every((resource) => resource instanceof Resource) &&
+      !resources.every(isResource) &&
       'resources: each is the result of resource(…); modules that import each other have undefined',
-    !(Array.isArray(externalEvents) && externalEvents.every(isEvent)) &&
-      "externalEvents is an array of types: ['payment.succeeded']",
-    !(Array.isArray(migrations) && migrations.every(isMigration)) &&
+    !hasEvents && "externalEvents is an array of types: ['payment.succeeded']",
+    !hasMigrations &&
       "migrations is an array: [{ number: 1, name: 'note becomes memo', sql: 'ALTER TABLE …' }]",
     typeof vendor !== 'string' && 'vendor is a text',
     claims !== undefined && typeof claims !== 'function' && 'claims is a function',
   ].filter((sentence) => sentence !== false)
-  if (missing.length > 0) throw new DeclarationError(`service: ${missing.join('; ')}`)
+  reportMistakes(missing.map((sentence) => `service: ${sentence}`))
+  return {
+    ...options,
+    name: String(name),
+    versions: hasVersions ? versions! : { v1: { released: '2000-01-01' } },
+    resources: hasResources ? resources.filter(isResource) : [],
+    externalEvents: hasEvents ? externalEvents : [],
+    migrations: hasMigrations ? migrations : [],
+  }
 }
 
 /** The SQL is a text, or one for each database. */
@@ -248,15 +282,23 @@ function isMigration(migration: unknown): boolean {
 const isEvent = (event: unknown): boolean =>
   typeof event === 'string' || typeof (event as { type?: unknown } | null)?.type === 'string'
 
+/** Returns the mistakes of each resource, with the call that declared it. */
+const findInResources = (
+  resources: readonly ResourceDefinition[],
+  find: (resource: ResourceDefinition) => readonly string[],
+): DeclarationMistake[] =>
+  resources.flatMap((resource) =>
+    checkWhole(() => find(resource)).map((mistake) => ({
+      sentence: `resource ${resource.name}: ${mistake}`,
+      site: declarationSite(resource),
+    })),
+  )
+
 /** Runs the changes between versions on sample rows: only a run shows their mistakes. */
 function checkChanges(definition: ServiceDefinition): ServiceDefinition {
   const versions = definition.versions.map(({ name }) => name)
-  const mistakes = definition.resources.flatMap((resource) =>
-    findChangeMistakes(resource, versions).map(
-      (mistake) => `resource ${resource.name}: ${mistake}`,
-    ),
-  )
-  if (mistakes.length > 0) throw new DeclarationError(mistakes.join('\n'))
+  const find = (resource: ResourceDefinition) => findChangeMistakes(resource, versions)
+  reportMistakes(findInResources(definition.resources, find))
   return definition
 }
 
@@ -264,38 +306,39 @@ function checkDefinition(
   definition: ServiceDefinition,
   versionMistakes: readonly string[] = [],
 ): ServiceDefinition {
-  const { resources, migrations } = definition
+  const { resources, migrations, routes, jobs } = definition
   const versions = definition.versions.map(({ name }) => name)
   const signIn = resources.filter(({ signsIn }) => signsIn).map(({ name }) => name)
-  const mistakes = [
-    ...versionMistakes,
-    ...definition.routes.flatMap((route) => findRouteMistakes(route, resources, versions)),
-    ...findDuplicateRoutes(definition.routes),
-    ...findScopeMistakes(definition),
-    ...eventMistakes(definition),
-    ...findJobMistakes(
-      definition.jobs,
-      new Set([...listEventTypes(definition), ...Object.keys(engineEvents)]),
-    ),
-    ...migrations
-      .map(({ number }) => number)
-      .filter((number, n, all) => !Number.isSafeInteger(number) || number <= (all[n - 1] ?? 0))
-      .map((number) => `migration ${number}: numbers are 1, 2, …, oldest first`),
-    ...duplicatesIn(resources.map(({ name }) => name)).map(
-      (name) => `resource ${name} is declared twice`,
-    ),
-    ...findPrefixMistakes(resources),
-    ...findInputIdMistakes(definition),
-    ...(signIn.length > 1
-      ? [`${signIn.join(' and ')}: the rows of one resource sign in; the subject is their id`]
-      : []),
-    ...resources.flatMap((resource) =>
-      findResourceMistakes(resource, { resources, versions }).map(
-        (mistake) => `resource ${resource.name}: ${mistake}`,
+  const checks: readonly (() => readonly string[])[] = [
+    () => versionMistakes,
+    ...routes.map((route) => () => findRouteMistakes(route, resources, versions)),
+    () => findDuplicateRoutes(routes),
+    () => findScopeMistakes(definition),
+    () => eventMistakes(definition),
+    () =>
+      findJobMistakes(jobs, new Set([...listEventTypes(definition), ...Object.keys(engineEvents)])),
+    () =>
+      migrations
+        .map(({ number }) => number)
+        .filter((number, n, all) => !Number.isSafeInteger(number) || number <= (all[n - 1] ?? 0))
+        .map((number) => `migration ${number}: numbers are 1, 2, …, oldest first`),
+    () =>
+      duplicatesIn(resources.map(({ name }) => name)).map(
+        (name) => `resource ${name} is declared twice`,
       ),
-    ),
+    () => findPrefixMistakes(resources),
+    () => findInputIdMistakes(definition),
+    () =>
+      signIn.length > 1
+        ? [`${signIn.join(' and ')}: the rows of one resource sign in; the subject is their id`]
+        : [],
   ]
-  if (mistakes.length > 0) throw new DeclarationError(mistakes.join('\n'))
+  reportMistakes([
+    ...checks.flatMap(checkWhole),
+    ...findInResources(resources, (resource) =>
+      findResourceMistakes(resource, { resources, versions }),
+    ),
+  ])
   return definition
 }
 

@@ -29,7 +29,7 @@ export interface SignInOptions<F extends Fields> {
   readonly passwordReset?: boolean
 }
 
-interface SignUpOptions<F extends Fields> {
+export interface SignUpOptions<F extends Fields> {
   /** The fields that a stranger sets, besides the e-mail address. */
   readonly fields?: readonly (keyof F & string)[]
   /** The scopes of the new account. Default: those of every person. */

@@ -3,7 +3,7 @@
  * names are a promise to generated clients, so the rules are few; a declaration has the last word
  * (`singular: 'datum'`). Pure.
  */
-import { DeclarationError } from './field-check.ts'
+import { DeclarationError } from '../fields/declaration-mistakes.ts'
 
 export const COLLECTION_NAME = /^[a-z][a-z0-9_]{0,40}$/
 

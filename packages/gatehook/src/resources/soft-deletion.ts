@@ -3,12 +3,12 @@
  * and references do not see it until it is restored; a purge deletes it. Pure.
  */
 import { holdsScope, missingScope } from '../access/scopes.ts'
+import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import { Field, type FieldSpec } from '../fields/fields.ts'
 import { parameterFailure, type Query } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Filter } from '../lists/filter.ts'
-import { DeclarationError } from './field-check.ts'
 
 /** The field that the engine adds to a resource with soft deletion. */
 export const DELETED_FIELD = 'deleted_at'

@@ -76,12 +76,12 @@ const declarations: [title: string, text: string, sentence: RegExp][] = [
     'members that plain JavaScript left out',
     "import { f, resource, service } from 'gatehook'\n\n" +
       "const notes = resource('notes', { fields: { id: f.id() }, list: {} })\n",
-    /service\.ts:3: resource notes: list\.filter is required: .*; access is .*; events is /,
+    /service\.ts:3: resource notes: list\.filter is .*\n(.*\n)+.*: access is .*\n.*: events is /,
   ],
   [
     'no resources',
     "import { service } from 'gatehook'\nexport const api = service({ name: 'a' })\n",
-    /service\.ts:2: service: versions is required, .*; resources is required: an array/,
+    /service\.ts:2: service: versions is required, .*\n.*: resources is required: an array/,
   ],
   [
     'a state that does not exist',

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
+import { DeclarationError } from '../../src/fields/declaration-mistakes.ts'
 import { f } from '../../src/fields/fields.ts'
-import { DeclarationError } from '../../src/resources/field-check.ts'
 import { describePending, migrateService, planMigration } from '../../src/resources/migrate.ts'
 import { planStatements } from '../../src/resources/migration-plan.ts'
 import { resource } from '../../src/resources/resource.ts'

@@ -37,7 +37,7 @@ test('each call of the chain names its mistake', () => {
     [/no field title/, () => doors().editable(plain(['title']), { from: ['open'] })],
     [/no state ajar/, () => doors().editable(['text'], plain({ from: ['ajar'] }))],
     [/from is an array/, () => doors().editable(['text'], plain(undefined))],
-    [/why is required.*down is a function/, () => doors().before('v2', plain({}))],
+    [/why is required[\s\S]*down is a function/, () => doors().before('v2', plain({}))],
     [
       /field note: is not a field/,
       () => resource('notes', plain({ ...base, fields: { note: 'text' } })),

@@ -128,5 +128,8 @@ test('a tuple has declared fields, each once', () => {
   assert.throws(() => declare([['room', 'room']]), /unique: room occurs twice/)
   assert.throws(() => declare(['room']), /unique is an array of tuples/)
   assert.throws(() => stays().check('Days', (() => true) as never, 's'), DeclarationError)
-  assert.throws(() => stays().check('days', undefined as never, 7 as never), /is a function.*third/)
+  assert.throws(
+    () => stays().check('days', undefined as never, 7 as never),
+    /is a function\n.*third/,
+  )
 })

@@ -1,9 +1,9 @@
 /** §6.6: a start applies additions; other changes need a reviewed migration. */
 import assert from 'node:assert/strict'
 import { eachDatabase, freshUrl, openForTest } from '../../../../test/rig/databases.ts'
+import { DeclarationError } from '../../src/fields/declaration-mistakes.ts'
 import { type AnyField, type Fields, f } from '../../src/fields/fields.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { DeclarationError } from '../../src/resources/field-check.ts'
 import { copyAdditions, migrateService, planMigration } from '../../src/resources/migrate.ts'
 import { resource } from '../../src/resources/resource.ts'
 import { type MigrationOptions, type Service, service } from '../../src/resources/service.ts'

@@ -276,9 +276,14 @@ test('a change that contradicts itself is a mistake of the declaration', () => {
     assert.throws(() => office.route({ ...base, ...more } as never), mistake)
   }
   assert.throws(() => a().before('v2', { why: '', had: 1, hadNot: 1, up: 1 } as never), {
-    message:
-      ".before('v2'): why is required, for the changelog; had is an object of fields; " +
-      'hadNot is an array of names; up is a function',
+    message: [
+      'why is required, for the changelog',
+      'had is an object of fields',
+      'hadNot is an array of names',
+      'up is a function',
+    ]
+      .map((mistake) => `.before('v2'): ${mistake}`)
+      .join('\n'),
   })
   assert.throws(() => fields({ a: 'text' } as never), /fields\(\): a is a field, a resource/)
 })

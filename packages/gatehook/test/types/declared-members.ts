@@ -1,0 +1,68 @@
+/**
+ * The table of declared members has exactly the members of the options' types. The file is
+ * compiled, not run.
+ */
+import type { Fields } from '../../src/fields/fields.ts'
+import type { MailOptions } from '../../src/mail/message.ts'
+import type { ActionInput } from '../../src/resources/action.ts'
+import type { BodyChangeOptions } from '../../src/resources/body-fields.ts'
+import type { declaredMembers } from '../../src/resources/declared-members.ts'
+import type { HandlerOptions, JobOptions } from '../../src/resources/job.ts'
+import type { ListField } from '../../src/resources/list-options.ts'
+import type {
+  Access,
+  ActionOptions,
+  ChangeOptions,
+  EditableOptions,
+  ResourceOptions,
+} from '../../src/resources/resource.ts'
+import type { RouteOptions, RouteOutput, RouteQuery } from '../../src/resources/route.ts'
+import type {
+  ExternalEvent,
+  MigrationOptions,
+  ServiceContact,
+  ServiceLicense,
+  ServiceOptions,
+} from '../../src/resources/service.ts'
+import type { SignInOptions, SignUpOptions } from '../../src/resources/sign-in.ts'
+import type { SoftDeleteOptions } from '../../src/resources/soft-deletion.ts'
+
+type Table = typeof declaredMembers
+type Resource = Table['resource']
+type Service = Table['service']
+type Named<T> = Exclude<keyof T, symbol | number>
+/** Is true if both have the same members, else the differing names. */
+type Same<A, B> = [Exclude<Named<A>, Named<B>> | Exclude<Named<B>, Named<A>>] extends [never]
+  ? true
+  : Exclude<Named<A>, Named<B>> | Exclude<Named<B>, Named<A>>
+
+type AnyResourceOptions = ResourceOptions<Fields> & { readonly softDelete?: unknown }
+// biome-ignore lint/suspicious/noExplicitAny: the options of any change
+type AnyChange = ChangeOptions<any, any, any>
+// biome-ignore lint/suspicious/noExplicitAny: the options of any change
+type AnyBodyChange = BodyChangeOptions<any, any, any>
+
+export const resource: Same<Resource, AnyResourceOptions> = true
+export const list: Same<Resource['list'], AnyResourceOptions['list']> = true
+export const field: Same<Resource['list']['filter'], Exclude<ListField<string>, string>> = true
+export const access: Same<Resource['access'], Access> = true
+export const softDelete: Same<Resource['softDelete'], SoftDeleteOptions> = true
+export const action: Same<Table['action'], ActionOptions<Fields, ActionInput, string>> = true
+export const editable: Same<Table['editable'], EditableOptions<string>> = true
+export const signsIn: Same<Table['signsIn'], SignInOptions<Fields>> = true
+export const signUp: Same<Table['signsIn']['signUp'], SignUpOptions<Fields>> = true
+export const before: Same<Table['before'], AnyChange> = true
+export const bodyBefore: Same<Table['before'], AnyBodyChange> = true
+export const route: Same<
+  Table['route'],
+  RouteOptions<RouteQuery, RouteQuery, string, RouteOutput>
+> = true
+export const service: Same<Service, ServiceOptions> = true
+export const license: Same<Service['license'], ServiceLicense> = true
+export const contact: Same<Service['contact'], ServiceContact> = true
+export const externalEvent: Same<Service['externalEvents'], ExternalEvent> = true
+export const migration: Same<Service['migrations'], MigrationOptions> = true
+export const jobOptions: Same<Table['job'], JobOptions> = true
+export const every: Same<Table['every'], JobOptions> = true
+export const on: Same<Table['on'], HandlerOptions> = true
+export const mail: Same<Table['mail'], MailOptions> = true
