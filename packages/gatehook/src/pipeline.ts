@@ -36,6 +36,7 @@ export interface StepsByName {
   readonly shed: Step
   readonly defaultVersion: Step
   readonly authorize: Step
+  readonly rejectNoneMatch: Step
   readonly versionSignals: After
   readonly versionUsage: After
   readonly challenges: After
@@ -72,6 +73,7 @@ const table: readonly (readonly [phase: Phase, columns: Columns, step: keyof Ste
   ['head', '. x x x x x x x .', 'shed'],
   ['head', '. . x . . . . . .', 'defaultVersion'],
   ['head', '. . x x x x . . .', 'authorize'],
+  ['head', '. x x x x x x x .', 'rejectNoneMatch'],
   // before the server rejects a malformed request
   ['refused', '. . x x x x . . x', 'recognize'],
   ['refused', '. x x x x x x x x', 'limit'],

@@ -21,6 +21,19 @@ const secretText = (verb: string, { client_id, client_secret, name, mode }: Clie
       : `The secret, displayed only once:\n\n  ${bold(client_secret)}\n`
   }`
 
+/** Returns what a client may do with a person, and without one. */
+function permissionsText({ grant_types: grants, scopes, customer }: ClientWithSecret): string {
+  const within = `within ${scopes.join(' ')}`
+  const refresh = grants.includes('refresh_token') ? ', and refreshes its tokens' : ''
+  const withPerson = grants.includes('authorization_code')
+    ? `acts for each person who consents, ${within}${refresh}.`
+    : 'nothing.'
+  const withoutPerson = grants.includes('client_credentials')
+    ? `acts for the whole customer ${customer}, ${within}.`
+    : 'nothing.'
+  return `With a person:    ${withPerson}\nWithout a person: ${withoutPerson}`
+}
+
 const pathOf = (id: unknown) => `/admin/clients/${encodeURIComponent(String(id))}`
 const createExample = 'gatehook clients create --scope events:read'
 
@@ -52,7 +65,11 @@ export const clients: CommandFamily = {
         ['--redirect-uri <URIS...>', 'redirect URIs, compared exactly'],
         ['--scope <SCOPES...>', 'scopes it may request, separated by commas or spaces'],
         ['--public', 'an app in a browser or on a device: it has no secret'],
-        ['--grant-type <TYPES...>', 'authorization_code, client_credentials, refresh_token'],
+        [
+          '--grant-type <TYPES...>',
+          'authorization_code, client_credentials, refresh_token (default: client_credentials ' +
+            'without --redirect-uri, the others with it)',
+        ],
         [
           '--require-client-auth-on-refresh',
           'refreshing needs its secret, at /auth/refresh too (default, except for --public)',
@@ -88,7 +105,7 @@ export const clients: CommandFamily = {
           mode,
         })
       },
-      describe: (client) => secretText('Created', client),
+      describe: (client) => `${secretText('Created', client)}\n${permissionsText(client)}`,
     }),
     administration.action({
       name: 'delete <CLIENT_ID>',

@@ -2,7 +2,13 @@
 import { openExistingVault } from '../assembly/secrets.ts'
 import { recordAudit } from '../audit/store.ts'
 import { openSigner } from '../audit/trail.ts'
-import { type Config, databaseAddress, databaseTarget, withoutPassword } from '../config/config.ts'
+import {
+  type Config,
+  databaseAddress,
+  databaseTarget,
+  hasPassword,
+  withoutPassword,
+} from '../config/config.ts'
 import { environmentMoveTarget, readConfig, secretFile } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
@@ -16,7 +22,7 @@ import { openDatabase } from '../storage/open.ts'
 import { asCommandError } from './backup.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { databaseExists } from './doctor-checks.ts'
-import { CommandError, UsageError } from './errors.ts'
+import { CommandError, EXIT, UsageError } from './errors.ts'
 import { cliActor, installationOptions } from './installation.ts'
 import { bold, formatCount } from './output.ts'
 import { createProgress } from './progress.ts'
@@ -55,6 +61,12 @@ async function runMove(input: Input): Promise<undefined> {
   if (!isAddress(to)) {
     throw new UsageError(
       'Name the new database, postgres://… or sqlite:FILE, in GATEHOOK_MOVE_TO or with --to.',
+    )
+  }
+  if (options.to !== undefined && hasPassword(to)) {
+    throw new CommandError(
+      '--to contains a password, and arguments are visible to others. Give it in GATEHOOK_MOVE_TO.',
+      EXIT.configuration,
     )
   }
   if (to === config.databaseUrl) throw new UsageError('Source and target are the same database.')

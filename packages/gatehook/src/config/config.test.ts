@@ -245,3 +245,25 @@ test('the base of links is the public URL, or the bind address', () => {
   assert.equal(at({ GATEHOOK_HOST: '0.0.0.0', ...TLS }), 'https://localhost:81')
   assert.equal(at({ GATEHOOK_PUBLIC_URL: 'https://api.example.com' }), 'https://api.example.com')
 })
+
+test('an address with a password in an argument is a mistake that names the variable', () => {
+  const names = ['databaseUrl', 'databaseDirectUrl', 'databaseReadUrls'] as const
+  for (const name of names) {
+    for (const url of [
+      'postgres://u:hunter2@db.example/gatehook',
+      'postgres://u:@db.example/gatehook',
+      'postgres://u@db.example/gatehook?password=hunter2',
+      'postgres://u@db.example/gatehook?x=1&sslpassword=hunter2',
+    ]) {
+      const mistakes = mistakesOf({}, { [name]: url })
+      assert.ok(
+        mistakes.some((text) => text.includes(options[name].env)),
+        `${name} ${url}`,
+      )
+      assert.ok(!mistakes.join().includes('hunter2'))
+    }
+    const without = mistakesOf({}, { [name]: 'postgres://u@db.example:5432/gatehook?x=a@b:c' })
+    assert.ok(!without.some((text) => text.includes('contains a password')), name)
+  }
+  assert.deepEqual(mistakesOf({ GATEHOOK_DATABASE_URL: 'sqlite:./a.db' }, {}), [])
+})

@@ -65,6 +65,10 @@ export function loadConfig(
   for (const [name, option] of optionList) {
     const { text, source } = findText(option, env, flags[name])
     sources[name] = source
+    if (source === 'flag' && hasPassword(text ?? '')) {
+      mistakes.push(describePasswordInFlag(option))
+      continue
+    }
     const value = text === null ? null : option.kind.parse(text)
     if (value === undefined) mistakes.push(describeInvalidValue(option, text ?? '', source))
     else values[name] = value
@@ -104,6 +108,15 @@ function findText(
   }
   return { text, source: 'environment' }
 }
+
+/** Returns whether a URL, or one of several, contains a password. */
+export const hasPassword = (text: string): boolean =>
+  /\/\/[^/?#\s]*:[^/?#\s]*@/.test(text) || /[?&][a-z]*password=[^&]/i.test(text)
+
+/** Other users of the machine can read the arguments of its processes. */
+const describePasswordInFlag = (option: Option): string =>
+  `${flagOf(option)} contains a password, and arguments are visible to others. ` +
+  `Give the address in ${option.env}.`
 
 /** Removes passwords from a URL, even from one that does not parse. */
 export const withoutPassword = (text: string) =>

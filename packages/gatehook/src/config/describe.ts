@@ -65,8 +65,8 @@ with 78. \`gatehook config\` prints every value and its source.
 
 An empty variable counts as not set; for a list, it is the empty list. Switches are \`1\` or \`0\`;
 their flags take no value. A \`GATEHOOK_\` name that resembles an option prevents the start; other
-unknown names are logged as a warning. Secrets have no flag, because any process of a machine can
-read the arguments of another.
+unknown names are logged as a warning. Secrets have no flag, and a flag takes no address with a
+password, because any process of a machine can read the arguments of another.
 
 ${row(['variable', 'flag', 'value', 'default', 'meaning'])}
 ${row(['---', '---', '---', '---', '---'])}

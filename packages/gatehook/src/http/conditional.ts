@@ -1,7 +1,7 @@
 /** Conditional requests (§11.2, RFC 9110 §13): entity tags, 304 and 412. Pure. */
 import { hash } from 'node:crypto'
 import { Failure } from '../kernel/failure.ts'
-import type { After, Call } from './call.ts'
+import type { After, Call, Step } from './call.ts'
 
 /**
  * Returns a strong entity tag. It distinguishes versions and protects nothing, so SHA-1 is enough.
@@ -61,4 +61,14 @@ export function requireMatch(call: Call, text: () => string): void {
   const ifMatch = call.headers['if-match']
   if (ifMatch === undefined || includesTag(ifMatch, entityTag(text()), false)) return
   throw new Failure('precondition_failed')
+}
+
+/**
+ * Rejects `If-None-Match` of a method that changes something with 412, before the work (§11.2): its
+ * value, `*` included, names what the caller wants to be absent, and the path exists.
+ */
+export const rejectNoneMatch: Step = ({ method, headers, operation }) => {
+  if (!operation || method === 'GET' || method === 'HEAD') return
+  if (headers['if-none-match'] === undefined) return
+  throw new Failure('precondition_failed', 'If-None-Match is for GET and HEAD; use If-Match.')
 }

@@ -17,6 +17,7 @@ interface ParserError extends Error {
   readonly code?: string
   /** The bytes that the parser rejected. */
   readonly rawPacket?: Buffer
+  readonly bytesParsed?: number
 }
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http') // see `server.ts`
@@ -37,8 +38,21 @@ function failureOf(error: ParserError, urlBytes: number): Failure {
     case 'CONNECT':
       return new Failure('invalid_request', 'CONNECT is not supported: this server is not a proxy.')
     default:
-      return new Failure('invalid_request', 'The HTTP request is malformed.')
+      return new Failure('invalid_request', malformedMessage(error))
   }
+}
+
+const FIELD_LINE = /^([\w!#$%&'*+.^`|~-]{1,100}):/
+
+/** Names the header in whose line, or behind whose line, the parser stopped. */
+function malformedMessage({ code = '', rawPacket, bytesParsed = 0 }: ParserError): string {
+  const isHeader = /^HPE_(INVALID_HEADER_TOKEN|CR_EXPECTED|LF_EXPECTED)$/.test(code)
+  const lines = isHeader ? (rawPacket?.toString('latin1', 0, bytesParsed).split('\n') ?? []) : []
+  const names = lines.slice(1).flatMap((line) => FIELD_LINE.exec(line)?.[1] ?? [])
+  const name = names.at(-1)
+  return name === undefined
+    ? 'The HTTP request is malformed.'
+    : `The header ${name} contains a line break or another control character.`
 }
 
 /** Returns the length of the request line if the bytes begin with one, otherwise 0. */

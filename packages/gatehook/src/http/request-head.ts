@@ -121,6 +121,12 @@ function findRefusal(
     return new Failure('invalid_request', 'The Host header is missing.')
   }
   const { expect, 'transfer-encoding': coding, 'content-type': type } = request.headers
+  // An intermediary of HTTP/1.0 may frame the body in another way (RFC 9112 §6.1).
+  if (coding !== undefined && request.httpVersionMinor === 0) {
+    return new Failure('invalid_request', 'HTTP/1.0 has no Transfer-Encoding.', {
+      headers: { connection: 'close' },
+    })
+  }
   // Node accepts any list that ends in chunked, and decodes only that.
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
     return new Failure('invalid_request', 'The only supported transfer coding is chunked.')

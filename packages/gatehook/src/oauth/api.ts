@@ -42,6 +42,8 @@ interface OauthDeps {
   readonly lifetimes: AuthorizationLifetimes
   /** Returns the configured public URL. */
   readonly issuer: () => string
+  /** Returns the audience of access tokens. */
+  readonly audience: () => string
 }
 
 export interface Oauth {
@@ -53,7 +55,7 @@ export interface Oauth {
 
 export function createOauth(deps: OauthDeps): Oauth {
   const { clients, tokens, devices, people, identify, vault, list, perform } = deps
-  const { service, lifetimes, issuer } = deps
+  const { service, lifetimes, issuer, audience } = deps
   const { db, clock, random, trail } = deps.administration
   const audit = { clock, random, trail }
   const throttle = createSecretThrottle(clock)
@@ -76,8 +78,18 @@ export function createOauth(deps: OauthDeps): Oauth {
         service,
         lifetimes,
         issuer,
+        audience,
       }),
-      ...tokenRoutes({ ...audit, db, tokens, people, authenticateClient, identify, issuer }),
+      ...tokenRoutes({
+        ...audit,
+        db,
+        tokens,
+        people,
+        authenticateClient,
+        identify,
+        issuer,
+        audience,
+      }),
       ...metadataRoutes({ issuer, service, scopes }),
       ...consentRoutes({ ...audit, db, list, tokens }),
       ...clientRoutes(administration, { list, perform }),

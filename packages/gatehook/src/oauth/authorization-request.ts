@@ -10,6 +10,7 @@ import { OauthError, type OauthErrorCode } from './oauth-error.ts'
 import { type OauthParameters, requireParameter } from './parameters.ts'
 import { isChallenge } from './pkce.ts'
 import { appendParameters, matchesRedirectUri } from './redirect-uri.ts'
+import { type OwnResources, rejectForeignResources } from './resource-parameter.ts'
 import { parseScopes } from './scopes.ts'
 
 /** OpenID Connect Core §3.1.2.1. */
@@ -59,6 +60,7 @@ export async function findRedirectTarget(
 export function parseAuthorizationRequest(
   parameters: OauthParameters,
   target: RedirectTarget,
+  resources: OwnResources,
 ): AuthorizationRequest {
   const { client } = target
   rejectRequestObjects(parameters)
@@ -88,6 +90,7 @@ export function parseAuthorizationRequest(
   if (!isValidPrompt) {
     throw new OauthError('invalid_request', 'prompt is none, or some of login and consent.')
   }
+  rejectForeignResources(parameters, resources)
   const scopes = parseScopes(parameters.get('scope'), client.scopes)
   return { ...target, scopes, challenge, prompt }
 }

@@ -41,12 +41,13 @@ import {
 } from './pages.ts'
 import { FORM_TYPES, type OauthParameters, parseForm, parseParameters } from './parameters.ts'
 import { isAuthenticated } from './redirect-uri.ts'
+import type { OwnResources } from './resource-parameter.ts'
 import { intersect } from './scopes.ts'
 import type { BrowserCookie, SignInSessions } from './sign-in-session.ts'
 
 const AUTHORIZE_PATH = '/oauth/authorize'
 
-interface AuthorizeDeps extends AuditContext {
+interface AuthorizeDeps extends AuditContext, OwnResources {
   readonly db: Database
   readonly clients: ClientCache
   readonly signIns: SignInSessions
@@ -56,7 +57,6 @@ interface AuthorizeDeps extends AuditContext {
   /** The display name of the API. */
   readonly service: string
   readonly lifetimes: AuthorizationLifetimes
-  readonly issuer: () => string
 }
 
 /** A request of a browser, with the authorization request to which it belongs. */
@@ -116,7 +116,7 @@ async function validateRequest(
 ): Promise<AuthorizationRequest | Answer> {
   const target = await findRedirectTarget(parameters, deps.clients)
   try {
-    return parseAuthorizationRequest(parameters, target)
+    return parseAuthorizationRequest(parameters, target, deps)
   } catch (error) {
     if (!(error instanceof OauthError)) throw error
     return redirectError(deps, target, error.code, error.message)

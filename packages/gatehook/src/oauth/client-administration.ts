@@ -16,7 +16,7 @@ import { createTimeOrderedId } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Tokens } from '../tokens/api.ts'
-import { GRANT_TYPES, PUBLIC_GRANT_TYPES } from './client.ts'
+import { GRANT_TYPES, type GrantType, PUBLIC_GRANT_TYPES } from './client.ts'
 import * as store from './client-store.ts'
 import { deleteConsentsAtClient } from './consent-store.ts'
 import { findRegistrationFault } from './redirect-uri.ts'
@@ -106,7 +106,13 @@ export const clientPatch = (admin: Pick<Administration, 'scopes'>) => ({
   name: b.line(NAME_MAX).optional().example('Shop'),
   redirect_uris: b.set(redirectUri, { max: MAX_REDIRECT_URIS }).optional(),
   scopes: scopeSet(admin).optional(),
-  grant_types: b.set(b.oneOf(GRANT_TYPES), { max: GRANT_TYPES.length }).optional(),
+  grant_types: b
+    .set(b.oneOf(GRANT_TYPES), { max: GRANT_TYPES.length })
+    .optional()
+    .describe(
+      'Default of a new client: code and refresh with redirect URIs, client credentials without. ' +
+        'Client credentials act without a person, for the whole customer.',
+    ),
   require_client_auth_on_refresh: b.bool().optional(),
   first_party: b.bool().optional().describe('Persons need not consent.'),
 })
@@ -119,6 +125,10 @@ export const clientCreation = (admin: Pick<Administration, 'scopes'>) => ({
   customer: b.line(NAME_MAX).optional(),
   mode: mode.optional(),
 })
+
+/** Grants with a person for a client to which persons return, the grant without one for others. */
+const defaultGrants = (isPublic: boolean, redirectUris: readonly string[]): readonly GrantType[] =>
+  isPublic || redirectUris.length > 0 ? PUBLIC_GRANT_TYPES : ['client_credentials']
 
 /**
  * Creates a client. By default, a confidential client must authenticate to refresh (§5.4). Throws
@@ -140,7 +150,7 @@ export async function createClient(
     redirect_uris: JSON.stringify(values.redirect_uris ?? []),
     scopes: JSON.stringify(values.scopes),
     grant_types: JSON.stringify(
-      values.grant_types ?? (isPublic ? PUBLIC_GRANT_TYPES : GRANT_TYPES),
+      values.grant_types ?? defaultGrants(isPublic, values.redirect_uris ?? []),
     ),
     public: Number(isPublic),
     require_client_auth_on_refresh: Number(values.require_client_auth_on_refresh ?? !isPublic),

@@ -13,6 +13,7 @@ const STATUS_BY_CODE = {
   unauthorized_client: 400,
   unsupported_grant_type: 400,
   invalid_scope: 400,
+  invalid_target: 400,
   unsupported_response_type: 400,
   request_not_supported: 400,
   request_uri_not_supported: 400,

@@ -8,6 +8,9 @@ export const FORM_TYPES: readonly string[] = ['application/x-www-form-urlencoded
 
 export type OauthParameters = ReadonlyMap<string, string>
 
+/** The parameter that may repeat (RFC 8707 §2). Its values are URIs, joined by spaces. */
+const REPEATABLE = 'resource'
+
 /**
  * Parses a query. A parameter without a value counts as absent. Throws `invalid_request` for a
  * repeated parameter: two parsers might read two different requests.
@@ -18,6 +21,10 @@ export function parseParameters(query: Query): OauthParameters {
   const parameters = new Map<string, string>()
   for (const [name, value] of query.entries) {
     if (parameters.has(name)) {
+      if (name === REPEATABLE) {
+        parameters.set(name, `${parameters.get(name)} ${value}`)
+        continue
+      }
       throw new OauthError('invalid_request', `The parameter ${printable(name)} is repeated.`)
     }
     parameters.set(name, value)

@@ -8,6 +8,9 @@ const MAX_CHARACTERS = 2000
 /** `http://127.0.0.1` or `http://[::1]`, an optional port, and the rest. */
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/
 
+/** Parameters of responses. A client that reads the first value would not see the true one. */
+const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error'] as const
+
 /** Returns the reason why a URI cannot be registered; undefined if it can. */
 export function findRegistrationFault(text: string): string | undefined {
   if (text.length > MAX_CHARACTERS) return `must have at most ${MAX_CHARACTERS} characters`
@@ -20,6 +23,8 @@ export function findRegistrationFault(text: string): string | undefined {
   if (url.username !== '' || url.password !== '' || /^\w+:\/\/[^/?]*@/.test(text)) {
     return 'must not have a user name'
   }
+  const own = RESPONSE_PARAMETERS.find((name) => url.searchParams.has(name))
+  if (own !== undefined) return `must not have ${own} in its query: the response adds it`
   if (/^https:\/\/[^/?]/.test(text)) return undefined
   if (/^http:\/\/[^/?]/.test(text)) {
     return isLoopback(url) ? undefined : 'must be https; http is for 127.0.0.1, [::1] and localhost'

@@ -14,9 +14,10 @@ import { holdClient } from './client-store.ts'
 import { OauthError } from './oauth-error.ts'
 import { type OauthParameters, requireParameter } from './parameters.ts'
 import { computeChallenge } from './pkce.ts'
+import { type OwnResources, rejectForeignResources } from './resource-parameter.ts'
 import { intersect, parseScopes } from './scopes.ts'
 
-export interface TokenGrantDeps extends AuditContext {
+export interface TokenGrantDeps extends AuditContext, OwnResources {
   readonly db: Database
   readonly tokens: Tokens
   readonly people: Pick<SignInApi, 'confirm'>
@@ -161,5 +162,6 @@ export async function issueTokens(
   if (!client.grantTypes.includes(type)) {
     throw new OauthError('unauthorized_client', `The client may not use ${type}.`)
   }
+  rejectForeignResources(parameters, deps)
   return GRANTS[type](deps, request)
 }

@@ -16,6 +16,7 @@ import type { Principal } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { SignInName } from './login.ts'
 import type { NameReach, SignInPlace } from './namespace.ts'
+import type { SignInClient } from './recognized-clients.ts'
 import { invalidCredentials } from './username.ts'
 
 const CACHE_LIFE_MS = 5 * 60_000
@@ -40,7 +41,7 @@ interface BasicDeps {
   readonly signIn: (
     name: SignInName,
     password: string,
-    address: string,
+    client: SignInClient,
   ) => Promise<{ readonly id: number; readonly revision: number }>
 }
 
@@ -103,13 +104,13 @@ export function createBasic(deps: BasicDeps): BasicVerifiers {
     name: string,
     value: string,
     place: SignInPlace,
-    address: string,
+    client: SignInClient,
   ): Promise<Principal> => {
     const sentPair = parseBasic(value)
     if (!sentPair) throw rejection()
     const { username, password } = sentPair
     try {
-      const { id, revision } = await signIn({ username, ...place }, password, address)
+      const { id, revision } = await signIn({ username, ...place }, password, client)
       pairs.set(name, { id, revision, expiresMs: clock.elapsedMs() + CACHE_LIFE_MS })
       // The cached account may be older than the change that set this password.
       accounts.evict(id)
@@ -125,17 +126,18 @@ export function createBasic(deps: BasicDeps): BasicVerifiers {
 
   return {
     verify({ value }, call) {
-      const { address } = call
+      const { address, id: requestId } = call
       if (!isAllowed(address)) throw rejection()
+      const client = { address, requestId }
       const place = placeOf(call)
       const name = digest(value, place)
       const pair = findPair(name)
-      if (!pair) return verifyPassword(name, value, place, address)
+      if (!pair) return verifyPassword(name, value, place, client)
       const accept = (account: BasicAccount | undefined): Principal | Promise<Principal> => {
         const principal = toPrincipal(pair.revision, account)
         if (principal) return principal
         pairs.delete(name)
-        return verifyPassword(name, value, place, address)
+        return verifyPassword(name, value, place, client)
       }
       const account = accounts.get(pair.id)
       return account instanceof Promise ? account.then(accept) : accept(account)

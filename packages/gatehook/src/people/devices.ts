@@ -47,10 +47,11 @@ export function createDevices(vault: Vault, random: Random): Devices {
       maxAgeS: MAX_AGE_S,
     })
   return {
-    clientOf: (call) => ({ address: call.address, device: deviceOf(call) }),
+    clientOf: (call) => ({ address: call.address, requestId: call.id, device: deviceOf(call) }),
     pageClientOf(call) {
       const device = deviceOf(call) ?? random.bytes(ID_BYTES).toString('base64url')
-      return { address: call.address, device, cookie: cookieOf(call, device) }
+      const { address, id: requestId } = call
+      return { address, requestId, device, cookie: cookieOf(call, device) }
     },
   }
 }

@@ -278,8 +278,8 @@ export function createPasswordVerifier(deps: PasswordVerifierDeps): VerifyPasswo
     client: SignInClient,
   ): Promise<A> => {
     const { realm, namespace, verifySecondFactor } = accounts
-    const { address, device } = client
-    const identity = { realm, namespace, username: foldName(username), address }
+    const { address, device, requestId } = client
+    const identity = { realm, namespace, username: foldName(username), address, requestId }
     const text = normalizePassword(password)
     if (verifySecondFactor) return verify(accounts, identity, text, client)
     // At its start, a program may send the same password many times at once. It is hashed once, and

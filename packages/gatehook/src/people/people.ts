@@ -90,7 +90,7 @@ export function createSignInVerifier(
 ): VerifyPassword {
   const { db, clock } = admin
   const report: ThrottleDeps['report'] = async (tx, throttled) => {
-    const { realm, namespace, username, address, limit, retryAfterS } = throttled
+    const { realm, namespace, username, address, requestId, limit, retryAfterS } = throttled
     const account =
       directory && realm === 'person'
         ? await store.findByName(tx, directory.resource, namespace.no, username)
@@ -99,7 +99,7 @@ export function createSignInVerifier(
     const accountTarget = account ? String(account.id) : 'unknown'
     const target = limit === 'address' ? address : accountTarget
     const detail = { [LIMIT_MEMBER]: limit, realm, address, retry_after_s: retryAfterS }
-    const actor: Actor = { kind: 'system', id: 'throttle', address }
+    const actor: Actor = { kind: 'system', id: 'throttle', address, requestId }
     await recordAudit(tx, { actor, action: 'login.throttled', target, detail }, admin)
     if (!account || limit !== 'account') return
     const object = { id: account.id, username: account.username, ...detail }
@@ -148,10 +148,10 @@ export function createPeople(
     allowedRanges: deps.basicAllowedCidrs,
     accounts,
     names: directory.names,
-    async signIn({ username, ...place }, password, address) {
+    async signIn({ username, ...place }, password, client) {
       const namespace = await findNamespace(db, directory.names, place)
       const people = peopleAccounts(db, directory.resource, namespace)
-      return verifyPassword(people, username, password, { address })
+      return verifyPassword(people, username, password, client)
     },
   })
   return {

@@ -24,6 +24,8 @@ export interface SignInClient {
   readonly address: string
   /** The id in the device cookie of a browser (`devices.ts`). */
   readonly device?: string | undefined
+  /** The id of the request, for the audit trail. */
+  readonly requestId?: string | undefined
 }
 
 /** A stored account. */

@@ -35,6 +35,8 @@ export interface AttemptIdentity {
   /** Folded. */
   readonly username: string
   readonly address: string
+  /** The id of the request, for the audit trail. */
+  readonly requestId?: string | undefined
   /** `ClientRecognition.clientKey`. */
   readonly clientKey?: string | undefined
 }
@@ -120,7 +122,7 @@ const waitMsOf = (attempts: readonly number[], limit: number, now: number): numb
   attempts.length < limit ? 0 : attempts[attempts.length - limit]! + WINDOW_MS - now
 
 const createReport = (
-  { realm, namespace, username, address }: AttemptIdentity,
+  { realm, namespace, username, address, requestId }: AttemptIdentity,
   { kind }: Counter,
   waitMs: number,
 ): ThrottleReport => ({
@@ -128,6 +130,7 @@ const createReport = (
   namespace,
   username,
   address,
+  requestId,
   limit: kind,
   retryAfterS: Math.max(1, Math.ceil(waitMs / 1000)),
 })

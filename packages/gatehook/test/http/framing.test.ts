@@ -55,3 +55,18 @@ test('a request before CONNECT gets its response first', async (t) => {
     [200, 200, 400],
   )
 })
+
+test('a transfer coding of HTTP/1.0 is 400 and ends the connection', async (t) => {
+  const { port } = await start(t)
+  const head = 'Host: localhost\r\nContent-Type: application/json\r\n'
+  for (const connection of ['keep-alive', 'close']) {
+    const first = `POST /api/orders HTTP/1.0\r\n${head}Connection: ${connection}\r\n`
+    const body = 'Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n'
+    const answers = await talk(port, first + body, request('GET /healthz'))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400],
+    )
+    assert.equal(answers[0]?.headers.connection, 'close')
+  }
+})

@@ -155,3 +155,15 @@ test('any bytes result in a status below 500 or a closed connection', async (t) 
     false,
   )
 })
+
+test('a header with a line break or a control character is named', async (t) => {
+  const { port } = await start(t)
+  for (const value of ['one\ntwo', 'one\r\ntwo', 'one\rtwo', 'a\0b', 'a\x01b']) {
+    for (const before of [[], ['X-Other: 1']]) {
+      const bytes = request('GET /api/orders', ...before, `X-Request-Note: ${value}`)
+      const [answer] = await talk(port, bytes)
+      assert.equal(answer?.status, 400)
+      assert.match(JSON.parse(answer!.body).message, /header X-Request-Note contains/, value)
+    }
+  }
+})

@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test'
 import type { Kind } from '../../../../test/rig/databases.ts'
 import { type Caller, openService, type TestAppOptions } from '../../../../test/rig/service.ts'
 import type { App } from '../../src/app.ts'
+import { GRANT_TYPES } from '../../src/oauth/client.ts'
 
 export const PASSWORD = 'correct horse battery'
 export const CALLBACK = 'https://app.example/callback'
@@ -50,7 +51,9 @@ export async function openOauthFixture(
   const createClient: OauthFixture['createClient'] = async (members = {}) => {
     const name = 'An app'
     const scopes = ['users:read', 'orders:read', 'orders:write']
-    const body = { name, redirect_uris: [CALLBACK], scopes, ...members }
+    // Both kinds of grants; a public client has those with a person only.
+    const grants = members.public === true ? {} : { grant_types: GRANT_TYPES }
+    const body = { name, redirect_uris: [CALLBACK], scopes, ...grants, ...members }
     const reply = await admin.post('/admin/clients', body)
     assert.equal(reply.status, 201, reply.text)
     return reply.body

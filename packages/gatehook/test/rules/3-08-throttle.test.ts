@@ -137,6 +137,7 @@ eachService('a reached limit is one audit row, and one event of the customer', a
   for (let n = 0; n < 13; n++) await login(emailOf('ada'), 'wrong')
   for (let n = 0; n < 13; n++) await login('unknown-name', PASSWORD)
   const { body } = await operator.get('/admin/audit?action=login.throttled')
+  for (const { request_id } of body.data) assert.match(request_id, /^req_/)
   const targets = body.data.map(({ target }: { target: string }) => target)
   assert.deepEqual(targets.toSorted(), [String(ada.id), 'unknown'].toSorted())
   assert.ok(!JSON.stringify(body).includes('unknown-name'), 'unknown names are not stored')

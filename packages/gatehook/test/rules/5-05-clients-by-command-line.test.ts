@@ -12,6 +12,7 @@ test('a client is created, authenticates, rotates its secret and is deleted', as
     installation,
     ...['clients', 'create', '--name', 'Shop', '--scope', 'events:read', 'orders:read'],
     ...['--redirect-uri', 'https://shop.example/a', '--redirect-uri', 'https://shop.example/b'],
+    ...['--grant-type', 'authorization_code', 'client_credentials'],
   )
   assert.match(client.client_secret, /^gs_/)
   assert.deepEqual(client.redirect_uris, ['https://shop.example/a', 'https://shop.example/b'])
@@ -71,4 +72,18 @@ test('a public client has no secret; invalid options exit with 2', async (t) => 
     assert.match(stderr, sentence)
     assert.equal(exit, 2)
   }
+})
+
+test('the command prints what a client may do with and without a person', async (t) => {
+  const installation = { cwd: emptyFolder(t) }
+  const create = async (...args: string[]) => {
+    const base = ['clients', 'create', '--name', 'Shop', '--scope', 'orders:read']
+    return (await gatehook(installation, ...base, ...args)).stdout
+  }
+  const app = await create('--redirect-uri', 'https://shop.example/a')
+  assert.match(app, /With a person: +acts for each person who consents, within orders:read, and/)
+  assert.match(app, /Without a person: nothing\./)
+  const program = await create()
+  assert.match(program, /With a person: +nothing\./)
+  assert.match(program, /Without a person: acts for the whole customer cus_default, within orders/)
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { type Caller, openService } from '../../../../test/rig/service.ts'
+import { type Caller, eachService, openService } from '../../../../test/rig/service.ts'
 import { basicOf, type Client, form, openOauthFixture } from '../oauth/rig.ts'
 
 const requestToken = (caller: Caller, client: Client) =>
@@ -16,6 +16,7 @@ for (const { name } of databases) {
       name: 'Shop',
       redirect_uris: ['https://shop.example/callback'],
       scopes: ['orders:read'],
+      grant_types: ['authorization_code', 'client_credentials', 'refresh_token'],
     }
     const creation = await admin.post('/admin/clients', registration)
     assert.equal(creation.status, 201)
@@ -26,7 +27,6 @@ for (const { name } of databases) {
     assert.match(created_at, /^\d{4}-\d{2}-\d{2}T.*Z$/)
     assert.deepEqual(rest, {
       ...registration,
-      grant_types: ['authorization_code', 'client_credentials', 'refresh_token'],
       public: false,
       require_client_auth_on_refresh: true,
       first_party: false,
@@ -152,4 +152,34 @@ test('an idempotent replay creates one client, and only admins create clients', 
   const token = (await requestToken(anonymous, first.body)).body.access_token
   const asClient = { authorization: `Bearer ${token}` }
   assert.equal((await anonymous.get('/admin/clients', asClient)).status, 403)
+})
+
+eachService('a client has the grants that its registration needs, by default', async (service) => {
+  const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+  const withPerson = ['authorization_code', 'refresh_token']
+  const cases: readonly [Record<string, unknown>, readonly string[]][] = [
+    [{ redirect_uris: ['https://a.example/cb'] }, withPerson],
+    [{ redirect_uris: ['https://a.example/cb'], public: true }, withPerson],
+    [{}, ['client_credentials']],
+    [{ redirect_uris: [] }, ['client_credentials']],
+  ]
+  for (const [members, grants] of cases) {
+    const body = { name: 'A', scopes: ['orders:read'], ...members }
+    const { status, body: client } = await admin.post('/admin/clients', body)
+    assert.deepEqual([status, client.grant_types], [201, grants], JSON.stringify(members))
+  }
+})
+
+eachService('a registered redirect URI has no parameter of a response', async (service) => {
+  const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+  const base = ['https://a.example/cb', 'http://127.0.0.1/cb', 'com.example.app:/cb']
+  for (const uri of base) {
+    for (const query of ['code=1', 'x=1&state=2', 'iss', 'error=', '%63ode=1', 'error&x']) {
+      const body = { name: 'A', scopes: ['orders:read'], redirect_uris: [`${uri}?${query}`] }
+      const { status, body: failure } = await admin.post('/admin/clients', body)
+      assert.deepEqual([status, failure.errors?.[0].pointer], [422, '/redirect_uris/0'], query)
+    }
+    const body = { name: 'A', scopes: ['orders:read'], redirect_uris: [`${uri}?codes=1&x=state`] }
+    assert.equal((await admin.post('/admin/clients', body)).status, 201, uri)
+  }
 })
