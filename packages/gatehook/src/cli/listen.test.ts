@@ -24,6 +24,14 @@ test('a target may be a port, a host with a path, or a URL', () => {
     '70000',
     'http://me:key@localhost',
     'localhost/#a',
+    '/ok',
+    '//ok',
+    '?a',
+    '',
+    'http:3000',
+    'http:/localhost/',
+    'http:\\\\localhost',
+    'local host',
   ]
   for (const given of unusable) assert.throws(() => forwardTarget(given), /is no URL to send to/)
 })

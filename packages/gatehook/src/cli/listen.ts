@@ -30,7 +30,7 @@ export function forwardTarget(text: unknown): string | undefined {
   const address = String(text)
   const url = /^\d+$/.test(address)
     ? `http://127.0.0.1:${address}/`
-    : /^[a-z][a-z\d+.-]*:\/\//i.test(address)
+    : /^(?:https?:|[a-z][a-z\d+.-]*:\/\/)/i.test(address)
       ? address
       : `http://${address}`
   // The same URLs as for registrations.
@@ -213,7 +213,9 @@ export const listen: CommandSpec = {
   summary: 'events of a running node, forwarded to a receiver on this machine',
   description:
     'Prints events as they occur and forwards each, signed as webhooks are, with a secret of ' +
-    'this machine. After a lost connection, it continues behind the last event.',
+    'this machine. After a lost connection, it continues behind the last event. It is a client ' +
+    'of a running node: name its address by --port or --url. `trigger` needs neither, because ' +
+    'it opens the database of the folder itself.',
   options: [
     ...customerOptions,
     ['--forward-to <URL>', 'the receiver of each event: a URL, host:port/path, or a port'],

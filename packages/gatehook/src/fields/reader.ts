@@ -2,6 +2,8 @@
  * Validates JSON values against the specs of fields and members, converts them, and reports every
  * mistake with its pointer (§10.2). One pass; pure.
  */
+
+import { isAbsoluteUrl } from '../kernel/absolute-url.ts'
 import type { FieldError } from '../kernel/failure.ts'
 import type { MistakeCode } from '../kernel/mistakes.ts'
 import { idWords, isPrefixedId } from '../kernel/row-id.ts'
@@ -209,7 +211,6 @@ type FindMistake = (value: unknown) => Mistake | undefined
 const EMAIL = /^[^\s@\p{Cc}]+@[^\s@.\p{Cc}]+(\.[^\s@.\p{Cc}]+)+$/u
 export const currencies: readonly string[] = Intl.supportedValuesOf('currency')
 
-const isUrl = (text: string) => /^https?:\/\//i.test(text) && URL.canParse(text)
 const isLine = (text: string) =>
   text.trim() !== '' && !/[\x00-\x1f\x7f]/.test(text) && text.isWellFormed()
 const isInstant = (text: string) => parseTime(text) !== undefined
@@ -242,7 +243,7 @@ const mistakeFinders: Readonly<
   text: (spec) => textFinder(spec),
   line: (spec) => textFinder({ min: 1, ...spec }, 'one line of valid Unicode', isLine),
   email: (spec) => textFinder(spec, 'an e-mail address', (text) => EMAIL.test(text)),
-  url: (spec) => textFinder(spec, 'an absolute http or https URL', isUrl),
+  url: (spec) => textFinder(spec, 'an absolute http or https URL', isAbsoluteUrl),
   time: (spec) => textFinder(spec, INSTANT, isInstant),
   instant: (spec) => textFinder(spec, INSTANT, isInstant),
   date: (spec) => textFinder(spec, 'a day that exists, for example 2026-01-31', isDate),

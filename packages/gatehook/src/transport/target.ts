@@ -1,5 +1,6 @@
 /** Validates and parses the URLs of receivers (§9.9). Pure; addresses are checked when dialed. */
 import { isIP } from 'node:net'
+import { isAbsoluteUrl } from '../kernel/absolute-url.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import { isDialable } from './address-guard.ts'
 
@@ -21,11 +22,11 @@ const MAX_CACHED_TARGETS = 1_000
  * address that must not be dialed, in any spelling (`0x7f.1`, `[::ffff:7f00:1]`), or `localhost`.
  */
 export function findTargetProblem(text: string, allowPrivate: boolean): TargetProblem | undefined {
-  const url = text.length <= MAX_URL_CHARACTERS ? URL.parse(text) : null
-  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'invalid'
+  if (text.length > MAX_URL_CHARACTERS || !isAbsoluteUrl(text)) return 'invalid'
+  const url = new URL(text)
   if (url.protocol === 'http:' && !allowPrivate) return 'not_https'
   // `URL` drops empty credentials (`//@host`) and empty fragments, so check the text.
-  const authority = /^[^:]*:[\\/]*([^\\/?#]*)/.exec(text)?.[1] ?? ''
+  const authority = /^[^:]*:\/\/([^/?#]*)/.exec(text)?.[1] ?? ''
   if (authority.includes('@')) return 'credentials'
   if (text.includes('#')) return 'fragment'
   const host = url.hostname.replace(/^\[|\]$/g, '')

@@ -69,9 +69,7 @@ const receiverUrl = (allowPrivate: boolean): Member<string> =>
     .text({ format: 'uri', max: MAX_URL })
     .example('https://shop.example.com/hooks')
     .refine((text, reject) => {
-      // The URL standard drops white space: the stored text would differ from the requested URL.
-      const isText = text !== '' && !/[\s\x00-\x1f\x7f]/.test(text) && text.isWellFormed()
-      const problem = isText ? findTargetProblem(text, allowPrivate) : 'invalid'
+      const problem = findTargetProblem(text, allowPrivate)
       if (problem === undefined || problem === 'address') return text
       return reject(problem === 'not_https' && isLocal(text) ? DEVELOPMENT : sentences[problem])
     })

@@ -19,6 +19,7 @@ const wrong: [args: string[], sentence: RegExp][] = [
   [['start', '--role', 'api,web'], /--role "web" is not a role; roles are api and delivery\./],
   [['openapi', '--version', 'v9'], /There is no version v9; there are v1, v2\./],
   [['clock', 'advance', 'soon'], /"soon" is no span of time; expected/],
+  [['listen', '--forward-to', '/ok'], /--forward-to "\/ok" is no URL to send to; try http/],
   [['clock', 'rewind', '1d'], /"rewind" is not an action/],
 ]
 
