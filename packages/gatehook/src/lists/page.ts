@@ -284,7 +284,9 @@ export async function readNumberedPage(task: ListTask): Promise<NumberedPage> {
 
 async function readRowsByNumber(task: ListTask): Promise<NumberedPage> {
   const ordered = !hasCounter(task) || !isServedByIndex(createWalk(task))
-  if (!ordered && task.request.offset === 0 && !isWide(task.collection)) return readFirstPage(task)
+  const { skippedRows } = task.bounds?.concurrent ?? CONCURRENT_BOUNDS
+  const isNearStart = task.request.offset <= skippedRows
+  if (!ordered && isNearStart && !isWide(task.collection)) return readFromStart(task)
   return readWithinBounds(task, (reader, bounds) => readPageAtOffset(task, reader, bounds), {
     ordered,
   })
@@ -296,12 +298,12 @@ const hasCounter = ({ collection, rowScope, request }: ListTask): boolean =>
   rowScope.owner === undefined &&
   request.filters.length + request.terms.length === 0
 
-/** Reads the first page, and its total from the counter, in one round trip. */
-function readFirstPage(task: ListTask): Promise<NumberedPage> {
+/** Reads a page from the start of the list, and the total of a counter, in one round trip. */
+function readFromStart(task: ListTask): Promise<NumberedPage> {
   const { db, collection, rowScope, request } = task
   return db.snapshot(
     async (reader) => {
-      const next = readAlongIndex(reader, createWalk(task))
+      const next = readAlongIndex(reader, { ...createWalk(task), skip: request.offset })
       const [total, { rows, items, isCut }] = await runTogether(
         reader,
         () => readTotal(reader, rowScope.scope, collection.name),

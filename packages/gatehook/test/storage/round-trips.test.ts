@@ -46,11 +46,13 @@ test('a request takes few round trips to PostgreSQL', async (t) => {
     service.post('/api/v2/orders', order, { 'idempotency-key': `key-${++key}` }),
   )
   const page = await count(() => service.get('/api/v2/orders?pagination=page&per_page=20'))
-  const counts = { post, repeatable, page }
+  const later = await count(() => service.get('/api/v2/orders?pagination=page&per_page=4&page=3'))
+  const offset = await count(() => service.get('/api/v2/orders?offset=13&limit=5'))
+  const counts = { post, repeatable, page, later, offset }
   t.diagnostic(JSON.stringify(counts))
   assert.equal(post.roundTrips, 2)
   assert.equal(repeatable.roundTrips, 3)
-  assert.equal(page.roundTrips, 1)
+  for (const { roundTrips } of [page, later, offset]) assert.equal(roundTrips, 1)
 })
 
 test('a refresh takes two round trips to PostgreSQL', async (t) => {
