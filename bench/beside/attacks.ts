@@ -162,6 +162,55 @@ const costlyHeaders: Attack = ({ port }, signal) =>
     return raw(port, head, signal, true)
   })
 
+const RELATIONS = Array.from({ length: 10 }, (_, n) => `r${n}`).join(',')
+
+/** Sends a request with a key of the attacker, and reads the response. */
+async function sendRaw(target: Target, n: number, path: string, init: RequestInit = {}) {
+  const key = target.noisyKeys[n % target.noisyKeys.length]!
+  const headers = { 'x-api-key': key, 'content-type': 'application/json', ...HTTPS }
+  const answer = await fetch(target.url + path, {
+    ...init,
+    headers: { ...headers, ...(init.headers as Record<string, string>) },
+  })
+  await answer.arrayBuffer()
+}
+
+const dryDeletions: Attack = (target, signal) =>
+  loops(3, signal, (n) =>
+    sendRaw(target, n, '/api/v2/folders/1', { method: 'DELETE', headers: { prefer: 'dry-run' } }),
+  )
+
+const expandedPages: Attack = (target, signal) =>
+  loops(6, signal, (n) => {
+    const style = n % 2 ? '&pagination=hypermedia&per_page=100' : '&limit=100'
+    return sendRaw(target, n, `/api/v2/links?expand=${RELATIONS}${style}`)
+  })
+
+const notes = (count: number): string => {
+  const body = (item: number) =>
+    Array.from({ length: 1_000 }, (_, n) => (n * 7_919 + item * 104_729).toString(36)).join(' ')
+  const items = Array.from({ length: count }, (_, item) => ({ body: body(item) }))
+  return JSON.stringify({ items })
+}
+
+/** Creates rows with words: more than one change may have, or as many. */
+const words =
+  (rows: number): Attack =>
+  (target, signal) => {
+    const body = notes(rows)
+    const init = { method: 'POST', body }
+    return loops(3, signal, (n) => sendRaw(target, n, '/api/v2/notes/batch', init))
+  }
+
+const FILLER = Array.from({ length: 8 }, (_, n) => `x-filler-${n}: ${'f'.repeat(500)}`)
+
+const refusedStrangers: Attack = ({ port }, signal) =>
+  loops(3, signal, () => {
+    const close = 'connection: close'
+    const from = proxied('203.0.113.9')
+    return raw(port, ['GET /api/v2/users HTTP/1.1', ...FILLER, close, from], signal, true)
+  })
+
 /** The attacks by their names in the README. */
 export const attacks: Readonly<Record<string, Attack>> = {
   'unread answers': unreadAnswers,
@@ -171,6 +220,11 @@ export const attacks: Readonly<Record<string, Attack>> = {
   replays,
   'hanging receivers': hangingReceivers,
   'costly headers': costlyHeaders,
+  'dry deletions': dryDeletions,
+  'expanded pages': expandedPages,
+  'too many words': words(100),
+  'most words': words(20),
+  'refused strangers': refusedStrangers,
   // The last: it uses up the registrations of a minute, which two of the others need.
   'registrations in a loop': registrationLoop,
 }

@@ -143,6 +143,7 @@ export async function attackRows(
       for (const [at, attack] of names.entries()) {
         // A new process for each attack, so that the memory of one does not count for the next.
         const server = await world.start()
+        let exitCode: number | null = null
         try {
           const of = `${at + 1}/${names.length}`
           progress(`${database} ${of}: quiet for ${seconds} s, then beside ${attack}`)
@@ -153,8 +154,9 @@ export async function attackRows(
           results.push(result)
           progress(`${database} ${of}: ${attack}: ${JSON.stringify(rowOf(result))}`)
         } finally {
-          await server.end('SIGTERM')
+          exitCode = await server.end('SIGTERM')
         }
+        if (exitCode !== 0) throw new Error(`${attack}: the service ended with ${exitCode}`)
       }
     } finally {
       world.end()

@@ -1,6 +1,7 @@
 /**
  * Two customers of one installation for row 21: `noisy` attacks, with 300,000 orders and events of
- * 250 kB; `quiet` is measured. The API creates all data except the orders, which SQL inserts.
+ * 250 kB, and 300 rows of 195 kB; `quiet` is measured. The API creates all data except the orders,
+ * which SQL inserts.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,6 +31,9 @@ const KEYS = 40
 const LARGE_EVENTS = 100
 const LARGE_BYTES = 250_000
 const SMALL_EVENTS = 20_000
+/** Rows of 195 kB, all of one folder, and links to ten of them each. */
+const LARGE_ROWS = 300
+const LINKS = 100
 /** High request limits, as an operator may set them. */
 const GENEROUS = { limit: 1_000_000, window_s: 60 }
 const PASSWORD = 'a rather long pass phrase'
@@ -60,11 +64,13 @@ export async function openWorld(name: DatabaseName, progress: (line: string) => 
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-beside-'))
   const file = join(folder, 'gatehook.db')
   const url = name === 'sqlite' ? `sqlite:${file}` : await newDatabase(undefined)
-  const { args, env } = gatehookCommand(url)
+  const { args, env } = gatehookCommand(url, { service: 'large' })
   const command = {
     args,
     env: {
       ...env,
+      // A pod of `deploy/kubernetes` has 1 GiB. A server that exceeds its heap ends, and so the bench.
+      NODE_OPTIONS: '--max-old-space-size=512',
       GATEHOOK_RATE_LIMIT: '1000/60', // as shipped
       GATEHOOK_SECRET_KEY: Buffer.alloc(32, 'bench').toString('hex'),
       GATEHOOK_TRUST_PROXY: '127.0.0.1',
@@ -84,6 +90,8 @@ export async function openWorld(name: DatabaseName, progress: (line: string) => 
     else await fillPostgres(url, customers.noisyNo, userId)
     progress(`${name}: prepares ${(SMALL_EVENTS + LARGE_EVENTS).toLocaleString('en')} events`)
     await recordEvents(server, customers.noisyKeys[0]!)
+    progress(`${name}: prepares ${LARGE_ROWS} rows of 195 kB`)
+    await createLargeRows(server, customers.noisyKeys[0]!)
     await server.end('SIGTERM')
     return { start, ...customers, end: remove } satisfies World
   } catch (error) {
@@ -95,7 +103,7 @@ export async function openWorld(name: DatabaseName, progress: (line: string) => 
 async function createCustomers(server: Server) {
   const admin = (method: string, path: string, body?: unknown) =>
     send(server, BENCH_KEY, method, path, body)
-  const scopes = ['users', 'orders', 'webhooks', 'events'].flatMap((name) => [
+  const scopes = ['users', 'orders', 'large', 'webhooks', 'events'].flatMap((name) => [
     `${name}:read`,
     `${name}:write`,
   ])
@@ -181,4 +189,17 @@ async function recordEvents(server: Server, key: string): Promise<void> {
   await many(SMALL_EVENTS, (id) => ({ id }))
   const text = 'x'.repeat(LARGE_BYTES)
   await many(LARGE_EVENTS, (id) => ({ id, text }))
+}
+
+async function createLargeRows(server: Server, key: string): Promise<void> {
+  const folder = await send(server, key, 'POST', '/api/v2/folders', { name: 'large' })
+  const text = { text: 'y'.repeat(65_000) }
+  const row = { folder_id: folder.id, a: text, b: text, c: text }
+  for (let n = 0; n < LARGE_ROWS; n += 5) {
+    await send(server, key, 'POST', '/api/v2/texts/batch', { items: Array(5).fill(row) })
+  }
+  const linkTo = (first: number) =>
+    Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`r${at}_id`, first + at]))
+  const items = Array.from({ length: LINKS }, (_, n) => linkTo(1 + ((n * 3) % (LARGE_ROWS - 9))))
+  await send(server, key, 'POST', '/api/v2/links/batch', { items })
 }
