@@ -69,7 +69,7 @@ export async function openWorld(name: DatabaseName, progress: (line: string) => 
     args,
     env: {
       ...env,
-      // A pod of `deploy/kubernetes` has 1 GiB. A server that exceeds its heap ends, and so the bench.
+      // A server that exceeds its heap ends, and the row fails.
       NODE_OPTIONS: '--max-old-space-size=512',
       GATEHOOK_RATE_LIMIT: '1000/60', // as shipped
       GATEHOOK_SECRET_KEY: Buffer.alloc(32, 'bench').toString('hex'),

@@ -91,3 +91,24 @@ eachService(
   },
   { service: archive },
 )
+
+eachService(
+  'a page reads no more than its bound, whatever rows follow small ones',
+  async ({ app, get }) => {
+    const long = `replace('${'x'.repeat(2048)}', 'x', 'abcdefghijklmnopqrstuvwxyz012345')`
+    const wide = `CASE WHEN n <= 8 THEN '' ELSE ${long} END`
+    await fill(app.db, 'papers', ROWS, { size: 'n', kind: 'n', a: wide, b: wide, c: wide })
+    const { arrays } = app.db
+    let bytes = 0
+    app.db.arrays = async (statement) => {
+      const rows = await arrays(statement)
+      if (!statement.sql.includes('FROM papers')) return rows
+      for (const cell of rows.flat()) bytes += typeof cell === 'string' ? cell.length : 0
+      return rows
+    }
+    const page = await ok(get(`${PATH}?limit=100`))
+    assert.ok(page.body.data.length < ROWS && page.body.has_more)
+    assert.ok(bytes <= BOUND + 3 * 65_536, `${bytes} bytes`)
+  },
+  { service: archive },
+)
