@@ -4,10 +4,10 @@
  */
 import type { Member } from '../fields/members.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Collection, View } from '../lists/collection.ts'
+import type { Collection, ListColumn, View } from '../lists/collection.ts'
 import { columnsOf } from '../lists/columns.ts'
 import { cellView } from '../lists/encode.ts'
-import type { Reader, Row } from '../storage/database.ts'
+import type { Reader, Row, Value } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
 
 export interface AdminTable<T> {
@@ -28,8 +28,32 @@ interface AdminTableDescription
   extends Omit<Collection, 'columns' | 'integerId' | 'scoped' | 'hasStoredTotal'> {
   /** The columns with the folded texts of columns, by name (§4.8). */
   readonly folded?: Readonly<Record<string, string>>
+  /** Members without a column of their own: the column that they repeat; undefined: null. */
+  readonly repeated?: Readonly<Record<string, string | undefined>>
   /** The table that leads from an id to its scope, by a column, if `table` is distributed. */
   readonly route?: { readonly table: string; readonly column: string }
+}
+
+/** Returns the view of rows that lack repeated members. */
+function withRepeated(
+  view: View,
+  members: readonly ListColumn[],
+  names: readonly string[],
+  repeated: NonNullable<AdminTableDescription['repeated']>,
+): View {
+  if (Object.keys(repeated).length === 0) return view
+  const indexes = members.map(({ name }) => {
+    const column = Object.hasOwn(repeated, name) ? repeated[name] : name
+    return column === undefined ? -1 : names.indexOf(column)
+  })
+  return {
+    ...view,
+    item: (row, options) =>
+      view.item(
+        indexes.map((at) => row[at] ?? null),
+        options,
+      ),
+  }
 }
 
 /** Creates a table whose rows are served at `path`/`id`; its columns are the members of `row`. */
@@ -38,14 +62,18 @@ export function createAdminTable<T>(
   description: AdminTableDescription,
   path: string,
 ): AdminTable<T> {
-  const { route, folded = {}, ...list } = description
+  const { route, folded = {}, repeated = {}, ...list } = description
   const { table, where = '1 = 1' } = list
-  const columns = columnsOf(row).map((column) => ({ ...column, folded: folded[column.name] }))
+  const members = columnsOf(row)
+  const columns = members
+    .filter(({ name }) => !Object.hasOwn(repeated, name))
+    .map((column) => ({ ...column, folded: folded[column.name] }))
   const integerId = columns[0]!.type === 'int'
   const collection = { ...list, columns, integerId, scoped: false }
   const names = columns.map(({ name }) => name)
   const [id] = names as [string, ...string[]]
-  const view = cellView(columns, (row) => `{"self":${JSON.stringify(`${path}/${row[0]}`)}}`)
+  const links = (row: readonly Value[]) => `{"self":${JSON.stringify(`${path}/${row[0]}`)}}`
+  const view = withRepeated(cellView(members, links), members, names, repeated)
   const toJson = (row: Row): T => {
     const cells = names.map((name) => row[name])
     return JSON.parse(view.item(cells, {}))

@@ -51,9 +51,12 @@ export function pageStatement(walk: Walk): Statement {
 
 /** Returns the part of the shape that determines `rowConditions`. */
 function conditionShape(walk: Walk): string {
-  const { name, table } = walk.collection
+  const { name, table, where, visible } = walk.collection
   // The source of derived columns differs between databases.
   let shape = name === table ? name : `${name} ${table}`
+  // Services of one process may differ in the conditions of a list.
+  if (where !== undefined) shape += ` where ${where}`
+  if (visible) shape += ` visible ${visible.condition}`
   if (walk.owner !== undefined) shape += ' own'
   for (const { column, operator, values } of walk.filters) {
     shape += ` ${column}:${operator}:${values.length}`

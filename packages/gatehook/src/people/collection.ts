@@ -3,6 +3,7 @@ import { type AdminTable, createAdminTable } from '../access/admin-table.ts'
 import { mode } from '../access/collections.ts'
 import { b, type JsonOf } from '../fields/members.ts'
 import { ROLES } from '../kernel/principal.ts'
+import type { Directory } from './person.ts'
 
 /** The members of a credential that follow the row's own. */
 export const credentialMembers = {
@@ -17,7 +18,9 @@ export const credentialMembers = {
 export const account = b
   .object({
     id: b.int(1),
-    username: b.email(),
+    name: b.text().nullable().describe('The field `name` of the row.').example('Ada'),
+    email: b.email().nullable().describe('The sign-in name, if it is an e-mail address.'),
+    username: b.text().describe('The sign-in name.').example('ada@example.com'),
     ...credentialMembers,
     created_at: b.time(),
     last_sign_in_at: b
@@ -29,8 +32,12 @@ export const account = b
 
 export type AccountJson = JsonOf<typeof account>
 
-/** Returns the table of people; `resource` is a declared name, never request data. */
-export const accountTable = (resource: string): AdminTable<AccountJson> =>
+/** Returns the table of people; its resource is a declared name, never request data. */
+export const accountTable = ({
+  resource,
+  fields,
+  username,
+}: Pick<Directory, 'resource' | 'fields' | 'username'>): AdminTable<AccountJson> =>
   createAdminTable(
     account,
     {
@@ -40,6 +47,7 @@ export const accountTable = (resource: string): AdminTable<AccountJson> =>
       sort: ['id'],
       indexes: [['id'], ['folded'], ['customer', 'id']],
       folded: { username: 'folded' },
+      repeated: { email: fields[username]!.kind === 'email' ? 'username' : undefined },
       where: `resource = '${resource}'`,
     },
     '/admin/users',

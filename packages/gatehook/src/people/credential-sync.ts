@@ -13,7 +13,7 @@ import type { MailOutbox } from '../mail/outbox.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { deleteMailTokens } from './mail-tokens.ts'
-import { parseScopes } from './person.ts'
+import { type DirectoryRow, nameOf, parseScopes } from './person.ts'
 import * as store from './store.ts'
 
 /** A row that signs in, and the principal that changes it; undefined for the engine itself. */
@@ -36,14 +36,14 @@ interface CredentialSync {
     username: 'none' | 'permitted' | 'protected',
   ): Promise<void>
   /**
-   * Called after `fields` of the row changed; `username` is the value of its sign-in name. Throws
-   * `conflict` if another row signs in with that name.
+   * Called after `fields` of the row changed. Throws `conflict` if another row signs in with its
+   * sign-in name.
    */
   rename(
     tx: Tx,
     target: CredentialRowChange,
     fields: readonly string[],
-    username: unknown,
+    row: DirectoryRow,
   ): Promise<void>
   /** Called after the row is deleted: deletes its credential and ends its sessions. */
   remove(tx: Tx, target: CredentialRowChange): Promise<void>
@@ -94,13 +94,15 @@ export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
       if (change === 'protected') throw protectedName(username)
       if (parseScopes(credential).some(isAccountScope)) throw missingScope(ADMIN_SCOPE)
     },
-    async rename(tx, target, fields, name) {
+    async rename(tx, target, fields, changed) {
       const { id, actor = ENGINE } = target
+      const name = changed[username]
       const isRenamed = fields.includes(username)
       // A row without a sign-in name cannot sign in.
       if (isRenamed && typeof name !== 'string') return sync.remove(tx, target)
       const credential = await store.lockCredential(tx, resource, id)
       if (!credential) return
+      await store.updateName(tx, { resource, id, name: nameOf(changed) })
       if (isRenamed && credential.username !== name) {
         const row = { resource, id, username: String(name), folded: foldName(String(name)) }
         await rejectTakenName(username, () => store.rename(tx, row))

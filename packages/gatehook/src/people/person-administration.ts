@@ -30,7 +30,7 @@ import {
   newPassword,
   rejectCommonPassword,
 } from './password-policy.ts'
-import { type Directory, type DirectoryRow, parseScopes } from './person.ts'
+import { type Directory, type DirectoryRow, nameOf, parseScopes } from './person.ts'
 import * as store from './store.ts'
 
 /** The longest role and the longest name of a customer, in characters. */
@@ -291,6 +291,7 @@ export async function insertCredential(
     resource,
     id: row.id as number,
     scope,
+    name: nameOf(row),
     username: name,
     folded: foldName(name),
     namespace: namespaceOf(directory.names, scope).no,

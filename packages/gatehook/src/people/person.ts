@@ -68,6 +68,10 @@ export type ClaimsHook = (
   person: Omit<Person, 'claims' | 'revision'> & { readonly row: DirectoryRow },
 ) => Readonly<Record<string, unknown>>
 
+/** Returns the name in the row of a person; null without one. */
+export const nameOf = ({ name }: DirectoryRow): string | null =>
+  typeof name === 'string' ? name : null
+
 export const parseScopes = (row: { readonly scopes: string }): readonly string[] =>
   JSON.parse(row.scopes) as string[]
 
@@ -104,7 +108,7 @@ export function toPerson(
   hook: ClaimsHook | undefined,
 ): Person {
   const scope = credential.scope as Scope
-  const name = typeof row.name === 'string' ? row.name : undefined
+  const name = nameOf(row) ?? undefined
   const role = credential.role ?? undefined
   const person = {
     scope,

@@ -43,7 +43,7 @@ export function personRoutes(
   const operations = personOperations(admin, context.directory.fields)
   const person = row((from, call) => readPerson(from, context, idOf(call)))
   return [
-    list(operations.list, accountTable(context.directory.resource)),
+    list(operations.list, accountTable(context.directory)),
     change(operations.create, ({ admin, call, caller }) =>
       createPerson(admin, context, call.body, caller),
     ),

@@ -17,6 +17,8 @@ export interface CredentialRow extends Row {
   readonly scope: number
   readonly customer: string
   readonly mode: 'live' | 'test'
+  /** The name in the row, if it has one. */
+  readonly name: string | null
   readonly username: string
   readonly folded: string
   /** The rows among which the name is unique (`namespace.ts`). */
@@ -39,9 +41,9 @@ export interface AccountRow extends CredentialRow {
 /** The unique index of sign-in names. */
 export const USERNAME_INDEX = 'gh_people_names'
 
-const account = `SELECT p.resource, p.id, p.scope, p.customer, p.mode, p.username, p.folded,
-  p.namespace, p.password, p.role, p.scopes, p.disabled, p.revision, p.created_at, c.suspended,
-  c.limits
+const account = `SELECT p.resource, p.id, p.scope, p.customer, p.mode, p.name, p.username,
+  p.folded, p.namespace, p.password, p.role, p.scopes, p.disabled, p.revision, p.created_at,
+  c.suspended, c.limits
   FROM gh_people p JOIN gh_customers c ON c.id = p.customer WHERE p.resource = ?`
 const byName = prepareStatement(`${account} AND p.namespace = ? AND p.folded = ?`)
 const byId = prepareStatement(`${account} AND p.id = ?`)
@@ -53,18 +55,18 @@ export const findById = (from: Reader, resource: string, id: number) =>
   from.get<AccountRow>(byId([resource, id]))
 
 const credential = prepareStatement(
-  `SELECT resource, id, scope, customer, mode, username, folded, namespace, password, role,
-   scopes, disabled, revision, created_at FROM gh_people WHERE resource = ? AND id = ?`,
+  `SELECT resource, id, scope, customer, mode, name, username, folded, namespace, password,
+   role, scopes, disabled, revision, created_at FROM gh_people WHERE resource = ? AND id = ?`,
 )
 
 export const lockCredential = (tx: Tx, resource: string, id: number) =>
   tx.lock<CredentialRow>(credential([resource, id]))
 
 export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'revision' | 'disabled'>) =>
-  tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, username, folded,
+  tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, name, username, folded,
     namespace, password, role, scopes, created_at)
     VALUES (${row.resource}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode},
-            ${row.username}, ${row.folded}, ${row.namespace}, ${row.password},
+            ${row.name}, ${row.username}, ${row.folded}, ${row.namespace}, ${row.password},
             ${row.role}, ${row.scopes}, ${row.created_at})`)
 
 export const updateCredential = (
@@ -82,6 +84,12 @@ export const rename = (
   tx.run(sql`UPDATE gh_people SET username = ${row.username}, folded = ${row.folded},
     revision = revision + 1
     WHERE resource = ${row.resource} AND id = ${row.id}`)
+
+/** Stores the name in the row of a person; the revision stays. */
+export const updateName = (
+  tx: Tx,
+  { resource, id, name }: Pick<CredentialRow, 'resource' | 'id' | 'name'>,
+) => tx.run(sql`UPDATE gh_people SET name = ${name} WHERE resource = ${resource} AND id = ${id}`)
 
 /** Stores the instant of a sign-in; the revision stays. */
 export const updateLastSignIn = (tx: Tx, resource: string, id: number, now: number) =>

@@ -90,15 +90,9 @@ export interface RowCredentials {
    */
   authorize(tx: Tx, target: CredentialTarget, username: UsernamePermission): Promise<void>
   /**
-   * Runs after `fields` changed; `username` is the value of the sign-in name. Throws `conflict` if
-   * another row has it.
+   * Runs after `fields` of the row changed. Throws `conflict` if another row has its sign-in name.
    */
-  rename(
-    tx: Tx,
-    target: CredentialTarget,
-    fields: readonly string[],
-    username: unknown,
-  ): Promise<void>
+  rename(tx: Tx, target: CredentialTarget, fields: readonly string[], row: AnyRow): Promise<void>
   remove(tx: Tx, target: CredentialTarget): Promise<void>
 }
 

@@ -225,7 +225,8 @@ function changeWriter(
     for (const field of storedFields) {
       if (!isSameValue(after[field], row[field])) values[field] = after[field]
     }
-    const identity = credentials ? identityFields.filter((field) => field in values) : []
+    const isChanged = (field: string) => field in values || after[field] !== row[field]
+    const identity = credentials ? identityFields.filter(isChanged) : []
     if (identity.length > 0) {
       const change = usernamePermissionOf(definition, target, row, sent, after)
       await credentials?.authorize(tx, credentialOf(target), change)
@@ -233,10 +234,7 @@ function changeWriter(
     checks.checkRules(after)
     await checks.checkReferences(tx, target.reach, values)
     await checks.checkUnique(() => store.update(tx, target.reach.scope, target.id, values))
-    if (identity.length > 0) {
-      const username = after[definition.signsIn!.username]
-      await credentials?.rename(tx, credentialOf(target), identity, username)
-    }
+    if (identity.length > 0) await credentials?.rename(tx, credentialOf(target), identity, after)
     return after
   }
 }

@@ -36,6 +36,7 @@ import { secretResponses } from './migrations/0053-secret-responses.ts'
 import { scopesOfRows } from './migrations/0055-scopes-of-rows.ts'
 import { staleRows } from './migrations/0060-stale-rows.ts'
 import { deliveryQueue } from './migrations/0061-delivery-queue.ts'
+import { namesOfPeople } from './migrations/0062-names-of-people.ts'
 import { signInNames } from './migrations/0063-sign-in-names.ts'
 import { monitoringVolume } from './migrations/0064-monitoring-volume.ts'
 
@@ -85,6 +86,7 @@ export const migrations: readonly Migration[] = [
   { number: 55, name: 'scopes of rows', sql: scopesOfRows, additive: true },
   { number: 60, name: 'stale rows', sql: staleRows, additive: true },
   { number: 61, name: 'delivery queue', sql: deliveryQueue, additive: true },
+  { number: 62, name: 'names of people', sql: namesOfPeople, additive: true },
   { number: 63, name: 'sign-in names', sql: signInNames, additive: true },
   { number: 64, name: 'monitoring volume', sql: monitoringVolume, additive: true },
 ]

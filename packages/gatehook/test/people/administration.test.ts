@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService } from '../../../../test/rig/service.ts'
+import { service as declare, f, resource } from '../../src/gatehook.ts'
 import { basicOf, emailOf, openPeople, PASSWORD } from './rig.ts'
 
 const newPerson = { name: 'Ada', email: emailOf('ada'), password: PASSWORD, mode: 'test' }
@@ -138,6 +139,8 @@ eachService('people are listed in every style, for operators only', async (servi
   const { data } = (await operator.get('/admin/users?role=owner')).body
   assert.deepEqual(Object.keys(data[0]), [
     'id',
+    'name',
+    'email',
     'username',
     'role',
     'scopes',
@@ -149,3 +152,58 @@ eachService('people are listed in every style, for operators only', async (servi
   ])
   assert.equal((await service.get('/admin/users')).status, 403)
 })
+
+eachService('the list of people has the name and the address of each row', async (service) => {
+  const { createPerson, operator } = await openPeople(service)
+  const { id } = await createPerson('ada')
+  const namesOf = async (query = '') => (await operator.get(`/admin/users?${query}`)).body.data
+  const read = async () => {
+    const [{ name, email, username }] = await namesOf()
+    return [name, email, username]
+  }
+  assert.deepEqual(await read(), ['ada', emailOf('ada'), emailOf('ada')])
+  assert.equal((await service.patch(`/api/v2/users/${id}`, { name: 'Ada L.' })).status, 200)
+  const row = `/admin/as/default/test/api/v2/users/${id}`
+  assert.equal((await operator.patch(row, { email: emailOf('lovelace') })).status, 200)
+  assert.deepEqual(await read(), ['Ada L.', emailOf('lovelace'), emailOf('lovelace')])
+  const selected = await namesOf('fields=email,id')
+  assert.deepEqual(selected, [{ id, email: emailOf('lovelace') }])
+  const late = (await service.post('/api/v2/users', { name: 'Bo', email: emailOf('bo') })).body.id
+  await operator.put(`/admin/users/${late}/password`, { password: PASSWORD })
+  assert.deepEqual(
+    (await namesOf('sort=id')).map(({ name }: { name: string }) => name),
+    ['Ada L.', 'Bo'],
+  )
+})
+
+const logins = declare({
+  name: 'Logins',
+  versions: { v1: { released: '2026-01-01' } },
+  resources: [
+    resource('accounts', {
+      fields: { id: f.id(), login: f.string().unique() },
+      list: { filter: [], sort: ['id'] },
+      access: { read: 'a:read', create: 'a:write', update: 'a:write', delete: 'a:write' },
+      events: [],
+    }).signsIn({ username: 'login' }),
+  ],
+})
+
+eachService(
+  'a sign-in name that is no address is no `email`, and `admin` alone changes it',
+  async (service) => {
+    const { operator, anonymous, login } = await openPeople(service)
+    const body = { login: 'ada', password: PASSWORD, mode: 'test' }
+    const created = await operator.post('/admin/users', body)
+    assert.equal(created.status, 201, created.text)
+    const { id } = created.body
+    const [{ name, email, username }] = (await operator.get('/admin/users')).body.data
+    assert.deepEqual([name, email, username], [null, null, 'ada'])
+    const change = await anonymous.post('/auth/username', { username: 'x', password: PASSWORD })
+    assert.equal(change.status, 404)
+    const row = `/admin/as/default/test/api/v1/accounts/${id}`
+    assert.equal((await operator.patch(row, { login: 'lovelace' })).status, 200)
+    assert.equal((await login('lovelace')).status, 200)
+  },
+  { service: logins },
+)
