@@ -15,13 +15,13 @@ export interface LoopPauses {
   pauseIfDue(): Promise<void> | undefined
 }
 
-export function createLoopPauses({ elapsedMs }: Pick<Clock, 'elapsedMs'>): LoopPauses {
-  let sinceMs = elapsedMs()
+export function createLoopPauses(clock: Pick<Clock, 'elapsedMs'>): LoopPauses {
+  let sinceMs = clock.elapsedMs()
   const begin = () => {
-    sinceMs = elapsedMs()
+    sinceMs = clock.elapsedMs()
   }
   return {
     begin,
-    pauseIfDue: () => (elapsedMs() - sinceMs < WORK_MS ? undefined : nextTick().then(begin)),
+    pauseIfDue: () => (clock.elapsedMs() - sinceMs < WORK_MS ? undefined : nextTick().then(begin)),
   }
 }
