@@ -127,9 +127,8 @@ test('Redocly, Spectral and openapi-spec-validator accept the documents', async 
 test('a client in Python that OpenAPI Generator writes calls the service', async (t) => {
   const { url, keys } = await startService(t)
   // The generator writes webhooks as methods without types, which are no Python.
-  const { webhooks, ...document } = JSON.parse(readFileSync(fileOf('v2'), 'utf8'))
-  assert.ok(Object.keys(webhooks).length > 10)
-  writeFileSync(fileOf('client'), JSON.stringify(document))
+  const response = await fetch(`${url}/openapi/v2.json?webhooks=0`)
+  writeFileSync(fileOf('client'), await response.text())
   const client = join(folder, 'client')
   const input = ['--input-spec', fileOf('client'), '--generator-name', 'python', '--output', client]
   await tool('openapi-generator-cli', 'generate', ...input)
@@ -140,13 +139,11 @@ test('a client in Python that OpenAPI Generator writes calls the service', async
   assert.equal(text, 'ok\n')
 })
 
-/** Rows of a page in its style are whole; those of any page may lack members. */
+/** A page of any style has whole rows. */
 const CALLER = `import type { paths } from './types.ts'
 type Page = paths['/api/v2/orders']['get']['responses'][200]['content']['application/json']
-export const amounts = (page: Page): number[] =>
-  'next_cursor' in page ? page.data.map((row) => row.amount) : []
-export const selectedAmounts = (page: Page): (number | undefined)[] =>
-  page.data.map((row) => row.amount)
+export const amounts = (page: Page): number[] => page.data.map((row) => row.amount)
+export const next = (page: Page): string | null | undefined => page.next_cursor
 `
 
 test('types that openapi-typescript writes have the members of whole rows', async (t) => {

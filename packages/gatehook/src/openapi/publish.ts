@@ -91,17 +91,19 @@ function publishedParameters({ parameters }: JsonSchema): JsonSchema {
   }
 }
 
-/** An event is a body of a request, in which a member is never read-only. */
+/**
+ * Adds the requests to receivers. An event is a body of a request, in which a member is never
+ * read-only, so its object is a copy of the row. The copy is inline: tools that write servers do not
+ * find components that only `webhooks` use.
+ */
 function addWebhooks(document: JsonSchema, events: readonly DocumentEvent[]): void {
-  const components = objectOf(document.components)
-  const schemas = objectOf(components.schemas)
+  const schemas = objectOf(objectOf(document.components).schemas)
   const inEvents = events.map((event) => {
     const name = schemaNameOf(event.schema)
     if (!name) return event
     const row = structuredClone(objectOf(schemas[name]))
     for (const member of Object.values(objectOf(row.properties))) delete objectOf(member).readOnly
-    schemas[`${name}InEvent`] ??= { ...row, description: `The object of an event: ${name}.` }
-    return { ...event, schema: { $ref: `#/components/schemas/${name}InEvent` } }
+    return { ...event, schema: { ...row, description: `The object of an event: ${name}.` } }
   })
   document.webhooks = eventWebhooks(inEvents)
   document.tags = [...((document.tags ?? []) as JsonSchema[]), WEBHOOKS_TAG]

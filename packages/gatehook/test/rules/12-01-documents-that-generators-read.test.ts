@@ -134,8 +134,13 @@ for (const [title, declared] of Object.entries(services)) {
         sorted(operationsOf({ paths: items }).flatMap(([, { tags = [] }]) => tags.map(letters)))
       const shared = tagsOf(webhooks).filter((tag) => tagsOf(document.paths).includes(tag))
       expect(shared.length === 0, `webhooks share the tag ${shared}`)
-      for (const { at, node } of sitesOf(webhooks, '#/webhooks')) {
-        if (node.$ref) expect(/\/schemas\//.test(node.$ref), `${at}: a reference of a webhook`)
+      const plain = (await get(`/openapi/${name}.json?webhooks=0`)).body
+      assert.equal(plain.webhooks, undefined)
+      assert.deepEqual(plain.paths, document.paths)
+      for (const kind of Object.keys(components)) {
+        const names = Object.keys(components[kind])
+        const onlyOfWebhooks = names.filter((each) => !plain.components[kind]?.[each])
+        expect(onlyOfWebhooks.length === 0, `webhooks alone use ${onlyOfWebhooks}`)
       }
       assert.deepEqual(faults, [], name)
     }
