@@ -93,8 +93,8 @@ function publishedParameters({ parameters }: JsonSchema): JsonSchema {
 
 /**
  * Adds the requests to receivers. An event is a body of a request, in which a member is never
- * read-only, so its object is a copy of the row. The copy is inline: tools that write servers do not
- * find components that only `webhooks` use.
+ * read-only, so its object is a copy of the row. The copy is inline: oapi-codegen omits components
+ * that webhooks alone use.
  */
 function addWebhooks(document: JsonSchema, events: readonly DocumentEvent[]): void {
   const schemas = objectOf(objectOf(document.components).schemas)

@@ -1,0 +1,227 @@
+/**
+ * `npm run test:judges`: generators of clients read the documents of running services as published.
+ * Each client is compiled, creates rows, reads all pages of a filtered list, changes and deletes a
+ * row, and reads a failure. Needs npm, PyPI, Maven Central, the proxy of Go and crates.io, with
+ * Java, Maven, Go, Cargo and Python. `JUDGES=go,rust` selects by name.
+ */
+import assert from 'node:assert/strict'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { hotel } from '../../packages/gatehook/examples/bookings/service.ts'
+import { marketplace } from '../../packages/gatehook/examples/marketplace/service.ts'
+import { api } from '../../packages/gatehook/service/service.ts'
+import type { Service } from '../../packages/gatehook/src/resources/service.ts'
+import { environment, npm, output } from '../outside/stage.ts'
+import { emptyFolder } from '../rig/cleanup.ts'
+import { openService } from '../rig/service.ts'
+
+const PROGRAMS = join(import.meta.dirname, 'programs')
+const NODE = dirname(process.execPath)
+const root = emptyFolder({ after })
+
+/** A service, with the collection that the programs call `widgets` and its field `caption`. */
+interface Subject {
+  readonly service: Service
+  readonly version: string
+  readonly rows: string
+  readonly row: string
+  readonly caption: string
+}
+
+const subjects: readonly Subject[] = [
+  { service: api, version: 'v2', rows: 'users', row: 'user', caption: 'name' },
+  { service: marketplace, version: 'v1', rows: 'sellers', row: 'seller', caption: 'name' },
+  { service: hotel, version: 'v2', rows: 'guests', row: 'guest', caption: 'full_name' },
+]
+
+const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
+const camel = (text: string) => text.replace(/_(\w)/g, (_all, letter) => letter.toUpperCase())
+
+/** Returns the text of a program for a service. */
+function programFor({ version, rows, row, caption }: Subject, file: string): string {
+  const words: readonly (readonly [word: string, value: string])[] = [
+    ['captionCamel', camel(caption)],
+    ['vN', version],
+    ['widget_', `${row}_`],
+    ['widgets', rows],
+    ['Widgets', capital(rows)],
+    ['widget', row],
+    ['Widget', capital(row)],
+    ['Caption', capital(camel(caption))],
+    ['caption', caption],
+  ]
+  const text = readFileSync(join(PROGRAMS, file), 'utf8')
+  return words.reduce((all, [word, value]) => all.replaceAll(word, value), text)
+}
+
+/** A generator in a folder of its own, which contains the documents of a running service. */
+interface Bench {
+  readonly folder: string
+  /** Runs a program with the address and a key of the service. */
+  run(program: string, ...args: string[]): Promise<string>
+  /** Runs a tool of npm. */
+  tool(name: string, ...args: string[]): Promise<string>
+  /** Runs OpenAPI Generator on the document without webhooks (`?webhooks=0`). */
+  generate(generator: string, output: string, ...options: string[]): Promise<string>
+  /** Writes a program for the service. */
+  write(file: string, target?: string): string
+}
+
+/** The document as published. OpenAPI Generator writes webhooks as operations, without types. */
+const PUBLISHED = 'api.json'
+const PLAIN = 'plain.json'
+
+const python = (name: string) => join(root, 'venv/bin', name)
+
+async function runPython({ run, write }: Bench, file: string): Promise<string> {
+  write(file)
+  return run(python('python'), file)
+}
+
+async function runGo({ run, write, folder }: Bench, file: string): Promise<string> {
+  write(file, 'main.go')
+  writeFileSync(join(folder, 'go.mod'), 'module judge\n\ngo 1.24\n')
+  await run('go', 'mod', 'tidy')
+  return run('go', 'run', '.')
+}
+
+async function runTypeScript({ run, tool, write }: Bench, file: string): Promise<string> {
+  write('flow.ts')
+  write(file)
+  const words = '--noEmit --strict --skipLibCheck --allowImportingTsExtensions --target es2022'
+  const places = '--module esnext --moduleResolution bundler --lib es2022,dom,dom.iterable'
+  await tool('tsc', ...words.split(' '), ...places.split(' '), file)
+  await tool('esbuild', file, '--bundle', '--platform=node', '--format=esm', '--outfile=out.mjs')
+  return run(process.execPath, 'out.mjs')
+}
+
+/** Options without which a method has a parameter for each filter. */
+const ONE_PARAMETER = '--additional-properties=useSingleRequestParameter=true'
+
+const judges: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
+  'openapi-typescript': async (bench) => {
+    await bench.tool('openapi-typescript', PUBLISHED, '--output', 'types.ts')
+    return runTypeScript(bench, 'openapi-fetch.ts')
+  },
+  'hey-api': async (bench) => {
+    await bench.tool('openapi-ts', '--input', `./${PUBLISHED}`, '--output', 'hey')
+    return runTypeScript(bench, 'hey-api.ts')
+  },
+  oazapfts: async (bench) => {
+    await bench.tool('oazapfts', PUBLISHED, 'oazapfts-client.ts')
+    return runTypeScript(bench, 'oazapfts.ts')
+  },
+  orval: async (bench) => {
+    const output = { target: './orval-client.ts', client: 'fetch' }
+    const config = JSON.stringify({ api: { input: `./${PUBLISHED}`, output } })
+    writeFileSync(join(bench.folder, 'orval.config.cjs'), `module.exports = ${config}\n`)
+    await bench.tool('orval', '--config', 'orval.config.cjs')
+    return runTypeScript(bench, 'orval.ts')
+  },
+  'typescript-fetch': async (bench) => {
+    await bench.generate('typescript-fetch', 'generated')
+    return runTypeScript(bench, 'typescript-fetch.ts')
+  },
+  'openapi-python-client': async (bench) => {
+    const words = ['--path', PUBLISHED, '--output-path', 'judged', '--meta', 'none']
+    const report = await bench.run(python('openapi-python-client'), 'generate', ...words)
+    assert.doesNotMatch(report, /warning|error/i)
+    return runPython(bench, 'openapi_python_client.py')
+  },
+  python: async (bench) => {
+    await bench.generate('python', 'generated')
+    await bench.run(python('pip'), 'install', '-q', '--force-reinstall', './generated')
+    return runPython(bench, 'oag.py')
+  },
+  'oapi-codegen': async (bench) => {
+    const { folder, run } = bench
+    mkdirSync(join(folder, 'api'))
+    const tool = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2'
+    const words = ['-generate', 'types,client', '-package', 'api', '-o', 'api/api.go']
+    await run('go', 'run', tool, ...words, PUBLISHED)
+    return runGo(bench, 'oapi.go')
+  },
+  go: async (bench) => {
+    await bench.generate('go', 'openapi', '--git-user-id', 'judge', '--git-repo-id', 'openapi')
+    for (const file of ['go.mod', 'go.sum', 'test']) {
+      rmSync(join(bench.folder, 'openapi', file), { recursive: true, force: true })
+    }
+    return runGo(bench, 'oag.go')
+  },
+  rust: async (bench) => {
+    await bench.generate('rust', '.', ONE_PARAMETER)
+    mkdirSync(join(bench.folder, 'src/bin'))
+    bench.write('main.rs', 'src/bin/judge.rs')
+    const features = ['--features', 'macros,rt-multi-thread']
+    await bench.run('cargo', 'add', '--quiet', 'tokio', ...features)
+    return bench.run(
+      'cargo',
+      'run',
+      '--quiet',
+      '--bin',
+      'judge',
+      '--target-dir',
+      join(root, 'rust'),
+    )
+  },
+  java: async (bench) => {
+    await bench.generate('java', '.', ONE_PARAMETER)
+    bench.write('Judge.java', 'src/main/java/Judge.java')
+    await bench.run('mvn', '-q', '-DskipTests', 'compile')
+    return bench.run('mvn', '-q', 'exec:java', '-Dexec.mainClass=Judge')
+  },
+}
+
+before(async () => {
+  for (const file of ['package.json', 'openapitools.json']) {
+    cpSync(join(import.meta.dirname, 'tools', file), join(root, file))
+  }
+  await npm(root, NODE, 'install')
+  await output(root, environment(NODE), 'python3', '-m', 'venv', 'venv')
+  const packages = ['openapi-python-client==0.29.1', 'ruff']
+  await output(root, environment(NODE), python('pip'), 'install', '--quiet', ...packages)
+})
+
+const selected = process.env.JUDGES?.split(',') ?? Object.keys(judges)
+
+for (const subject of subjects) {
+  for (const name of selected) {
+    const judge = judges[name]!
+    const { service, version } = subject
+    test(`${name} has a client of ${service.definition.name}, ${version}`, async (t) => {
+      const { app, key } = await openService(t, 'sqlite', { service })
+      const { url } = await app.listen()
+      const folder = join(root, `${service.definition.name}-${name}`)
+      mkdirSync(folder)
+      for (const [file, query] of [
+        [PUBLISHED, ''],
+        [PLAIN, '?webhooks=0'],
+      ] as const) {
+        const response = await fetch(`${url}/openapi/${version}.json${query}`)
+        assert.equal(response.status, 200)
+        writeFileSync(join(folder, file), await response.text())
+      }
+      const path = `${join(root, 'venv/bin')}:${process.env.PATH}`
+      const env = { ...environment(NODE, { URL: url, KEY: await key() }), PATH: path }
+      const run: Bench['run'] = (program, ...args) => output(folder, env, program, ...args)
+      const tool: Bench['tool'] = (command, ...args) =>
+        run(join(root, 'node_modules/.bin', command), ...args)
+      const text = await judge({
+        folder,
+        run,
+        tool,
+        generate: (generator, target, ...options) => {
+          const input = ['-i', join(folder, PLAIN), '-g', generator, '-o', join(folder, target)]
+          const cli = join(root, 'node_modules/.bin/openapi-generator-cli')
+          return output(root, env, cli, 'generate', ...input, ...options)
+        },
+        write: (file, target = file) => {
+          writeFileSync(join(folder, target), programFor(subject, file))
+          return target
+        },
+      })
+      assert.match(text, /ok\n$/)
+    })
+  }
+}
