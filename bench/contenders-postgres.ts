@@ -149,7 +149,7 @@ export async function fillGatehook(client: pg.Client, fill: GatehookFill): Promi
     await client.query(
       `INSERT INTO users (scope, id, name, email, gh_folded_email, created_at)
        SELECT $5::bigint, id, name, email, email, created_at
-       FROM ${UNNEST} AS row (id, name, email, created_at)`,
+       FROM ${UNNEST} AS filled (id, name, email, created_at)`,
       [...columns, scope],
     )
   }
