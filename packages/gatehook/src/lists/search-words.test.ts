@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import fc from 'fast-check'
 import { requestedWords, WORD_MAX_CHARACTERS, wordsOf } from './search-words.ts'
 
 const words = (text: string) => [...wordsOf(text)]
@@ -22,4 +23,15 @@ test('a word has a bounded length, and no half of a character', () => {
 test('a request has no word with which another one begins', () => {
   assert.deepEqual(requestedWords('an anna bo An'), ['anna', 'bo'])
   assert.deepEqual(requestedWords('!?'), [])
+})
+
+test('an ASCII text has the same words alone and beside other letters', () => {
+  const ascii = fc.string({ unit: 'binary-ascii', maxLength: 400 })
+  fc.assert(
+    fc.property(ascii, (text) => {
+      const beside = [...wordsOf(`${text} \u00e9\u00e9\u00e9`)].sort()
+      assert.deepEqual([...new Set([...wordsOf(text), 'eee'])].sort(), beside)
+    }),
+    { numRuns: 500 },
+  )
 })
