@@ -21,7 +21,8 @@ export interface KeyVerifier {
   /**
    * Returns the principal of a key used from the address of `call`; synchronously if the key is
    * cached. Throws 403 `customer_suspended`, and 403 `invalid_api_key` for any other reason; a
-   * stored key that is revoked, expired or used from another address is then `call.identified`.
+   * stored key that is revoked, expired or used from another address is then `call.identified`,
+   * and the message names the reason: only the caller with its secret receives it (§3.2).
    */
   verify(key: string, call: KeyUse): Principal | Promise<Principal>
   /** Records the use of the key that yielded a principal; writes at most once a minute. */
@@ -39,6 +40,8 @@ interface CachedKey {
   readonly principal: Principal
   /** Epoch milliseconds; Infinity without an expiry, 0 if the key is revoked. */
   readonly expiresAt: number
+  /** The sentence of the rejection from `expiresAt` on. */
+  readonly endMessage: string
   readonly suspended: boolean
   readonly allowsAddress: (address: string) => boolean
   /** The stored time of the last use, as far as this node has read or written it. */
@@ -51,7 +54,7 @@ interface KeyVerifierDeps {
   readonly log: Log
 }
 
-const invalidKey = () => new Failure('invalid_api_key')
+const invalidKey = (message?: string) => new Failure('invalid_api_key', message)
 
 export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
   const background = createBackgroundTasks(log)
@@ -75,10 +78,13 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
 
   const accept = (cachedKey: CachedKey | undefined, call: KeyUse): Principal => {
     if (!cachedKey) throw invalidKey()
-    const isValid = cachedKey.expiresAt > clock.now() && cachedKey.allowsAddress(call.address)
-    if (!isValid || cachedKey.suspended) {
-      call.identified = cachedKey.principal
-      throw isValid ? new Failure('customer_suspended') : invalidKey()
+    const { principal, expiresAt, endMessage, suspended, allowsAddress } = cachedKey
+    const hasEnded = expiresAt <= clock.now()
+    if (hasEnded || suspended || !allowsAddress(call.address)) {
+      call.identified = principal
+      if (hasEnded) throw invalidKey(endMessage)
+      if (!allowsAddress(call.address)) throw invalidKey(WRONG_ADDRESS)
+      throw new Failure('customer_suspended')
     }
     cachedKeys.set(cachedKey.principal, cachedKey)
     return cachedKey.principal
@@ -106,6 +112,22 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
   }
 }
 
+const WRONG_ADDRESS = 'The API key is not valid from this address.'
+
+/** Returns why a key ends; the earlier of two ends counts. */
+function endMessageOf({
+  revoked_at,
+  expires_at,
+  secret_expires_at,
+}: store.VerificationRow): string {
+  if (revoked_at !== null) return 'The API key was revoked.'
+  const isReplaced =
+    secret_expires_at !== null && secret_expires_at < (expires_at ?? Number.POSITIVE_INFINITY)
+  return isReplaced
+    ? 'A newer secret has replaced this one of the API key.'
+    : 'The API key has expired.'
+}
+
 /** Returns the columns by which a statement finds the key of a principal. */
 const placeOf = ({ scope, subject }: Principal) => ({ scope, id: subject })
 
@@ -131,6 +153,7 @@ function toCachedKey(row: store.VerificationRow, lastUsedAt = 0): CachedKey {
             row.expires_at ?? Number.POSITIVE_INFINITY,
             row.secret_expires_at ?? Number.POSITIVE_INFINITY,
           ),
+    endMessage: endMessageOf(row),
     suspended: row.suspended !== 0,
     allowsAddress: cidrs.length === 0 ? () => true : createRangeMatcher(cidrs),
     lastUsedAt: Math.max(row.last_used_at ?? 0, lastUsedAt),

@@ -12,16 +12,46 @@ const callerOf = ({ credential }: JsonBody): string => {
   return `${kind} ${name ?? hint ?? id}`
 }
 
+const revokerOf = ({ principal: { kind, id, name } }: JsonBody): string => `${kind} ${name ?? id}`
+
 const paintOutcome: Readonly<Record<string, (text: string) => string>> = {
   passed: green,
   refused: alarm,
   not_reached: dim,
 }
 
+/** Each step of the pipeline in words. */
+export const STEP_WORDS: Readonly<Record<string, string>> = {
+  parse: 'valid head',
+  requireHttps: 'HTTPS',
+  requireServedHost: 'host',
+  preflight: 'CORS preflight',
+  refreshState: 'changes of other nodes',
+  recognize: 'look-up of the credential',
+  limit: 'request limit',
+  crossSite: 'same site',
+  requestedVersion: 'version of the path',
+  acceptable: 'Accept',
+  authenticate: 'credential',
+  limitVerified: 'request limit of the person',
+  shed: 'unread responses',
+  defaultVersion: 'version',
+  authorize: 'scope',
+  rejectNoneMatch: 'If-None-Match',
+  route: 'path and method',
+  body: 'body',
+  fields: 'fields',
+  repeat: 'idempotency key',
+  conditions: 'If-Match',
+  handler: 'the operation itself',
+}
+
 /** Returns the gates, those passed and those never reached on one line each. */
 function gateLines(gates: JsonBody[]): string[] {
   const stepsOf = (outcome: string) =>
-    gates.filter((gate) => gate.outcome === outcome).map(({ step }) => step)
+    gates
+      .filter((gate) => gate.outcome === outcome)
+      .map(({ step }) => STEP_WORDS[step] ?? String(step))
   const line = (outcome: string, title: string) => {
     const steps = stepsOf(outcome)
     const text = `${title.padEnd(12)} ${steps.join(', ')}`
@@ -36,12 +66,14 @@ function gateLines(gates: JsonBody[]): string[] {
 
 function describe(request: JsonBody): string {
   const { id, at, method, path, status, error, took_ms, ip, version, answer, help } = request
+  const { key_revocation: revocation } = request
   const message = answer?.body?.message
   return [
     `${bold(`${method} ${path}`)}  ${statusText(status)}${error === null ? '' : ` ${error}`}`,
     `${id} · ${at} · ${took_ms} ms`,
     `${callerOf(request)} · ${ip}${version === null ? '' : ` · ${version}`}`,
     ...(message === undefined ? [] : [yellow(message)]),
+    ...(revocation ? [`revoked ${revocation.at} by ${revokerOf(revocation)}`] : []),
     ...(help === null || help === undefined ? [] : [help.text]),
     '',
     ...gateLines(request.gates),

@@ -28,7 +28,7 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   invalid_grant: 'Sign in again: the token or code was used before, is expired or revoked.',
   invalid_scope: 'Request scopes that the client has.',
   invalid_credentials: 'Check name and password.',
-  invalid_api_key: 'Check the key, its expiry and your address; obtain another key.',
+  invalid_api_key: 'Follow `message`, which names the reason for a stored key; obtain another key.',
   insufficient_scope: 'Obtain the scope that `message` names.',
   insufficient_role: 'Obtain the role that `message` names: `gatehook operators role`.',
   credential_protected:

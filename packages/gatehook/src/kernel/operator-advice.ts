@@ -54,7 +54,7 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   invalid_scope: help('The client requests a scope that it does not have.', 'open_client'),
   invalid_credentials: help('Name or password is wrong. Set a new password for the person.'),
   invalid_api_key: help(
-    'The key is unknown, revoked, expired, or used from another address. Create or roll a key.',
+    'The message names the reason, unless the key is unknown. Create or roll a key.',
     'open_key',
   ),
   insufficient_scope: help(

@@ -160,6 +160,17 @@ const loggedRequestDetail = b
         }),
       )
       .describe('The steps of the request in their order.'),
+    key_revocation: b
+      .object({
+        at: b.time(),
+        principal: b.object({
+          kind: b.text().describe('The kind of the principal.').example('operator'),
+          id: b.text().describe('The id of the principal.').example('op_01jdq8w9vgk7'),
+          name: b.text().nullable().describe('Its name.').example('ada@example.com'),
+        }),
+      })
+      .nullable()
+      .describe('When and by whom the key of a rejected request was revoked.'),
     help: b
       .object({
         text: b.text().describe('Sentences for operators.').example('The key lacks the scope.'),

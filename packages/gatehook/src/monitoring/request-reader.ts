@@ -6,7 +6,8 @@ import type { RightsOf } from '../access/stored-data.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Mode, Principal } from '../kernel/principal.ts'
 import type { MacKeys } from '../kernel/secret.ts'
-import type { Reader } from '../storage/database.ts'
+import { isoTime } from '../kernel/time.ts'
+import type { Reader, Row } from '../storage/database.ts'
 import { join, sql } from '../storage/sql.ts'
 import type { RecorderFigures, RequestLogMode } from './recorder.ts'
 import {
@@ -17,6 +18,7 @@ import {
   requestQueryOf,
 } from './request-filters.ts'
 import { findRequest, readRequestPage } from './request-list.ts'
+import type { RequestRecord } from './request-record.ts'
 import {
   type GateSources,
   type KeyHints,
@@ -87,7 +89,8 @@ export function createRequestReader(options: RequestReaderOptions) {
       const record = await findRequest(store, id, conditionsOf(owner))
       if (!record) throw new Failure('not_found')
       const hints = await readKeyHints(db, record.key_id === null ? [] : [record.key_id])
-      return readableDetail(requestDetail(record, hints, options), rightsOf(reader))
+      const revocation = await readRevocation(db, record)
+      return readableDetail(requestDetail(record, hints, options, revocation), rightsOf(reader))
     },
   }
 }
@@ -122,4 +125,23 @@ async function readKeyHints(db: Reader, keyIds: readonly string[]): Promise<KeyH
   return new Map(
     rows.map(({ id, name, hint, since }) => [id, { name, hint, sinceMs: Number(since ?? 0) }]),
   )
+}
+
+/** Returns the audited revocation of the key of a rejected request; null if there is none. */
+async function readRevocation(db: Reader, { error, key_id: id }: RequestRecord) {
+  if (error !== 'invalid_api_key' || id === null) return null
+  const row = await db.get<RevocationRow>(
+    sql`SELECT at, actor_kind, actor_id, actor_name FROM gh_audit
+      WHERE action = 'key.revoke' AND target = ${id} ORDER BY at DESC LIMIT 1`,
+  )
+  if (!row) return null
+  const { at, actor_kind: kind, actor_id, actor_name: name } = row
+  return { at: isoTime(Number(at)), principal: { kind, id: actor_id, name } }
+}
+
+interface RevocationRow extends Row {
+  readonly at: number
+  readonly actor_kind: string
+  readonly actor_id: string
+  readonly actor_name: string | null
 }

@@ -84,6 +84,7 @@ export function requestDetail(
   record: RequestRecord,
   hints: KeyHints,
   { headStepNames, requiredScope }: GateSources,
+  revocation: LoggedRequestDetailJson['key_revocation'],
 ): LoggedRequestDetailJson {
   const { headers, body, body_truncated, body_bytes, answer } =
     record.exchange === null ? NO_EXCHANGE : JSON.parse(record.exchange)
@@ -95,6 +96,7 @@ export function requestDetail(
     warnings: record.warnings === null ? [] : parseWarnings(record.warnings),
     gates: gatesOf(record, headStepNames, requiredScope),
     help: record.error === null ? null : helpOf(record.error),
+    key_revocation: revocation,
     /** Null unless the request failed and `GATEHOOK_REQUEST_LOG_BODIES` is `errors`. */
     headers: headers ?? null,
     body: body ?? null,

@@ -43,7 +43,7 @@ test('a rejected request is found, explained and followed by command line', asyn
   const detail = await gatehook(remote, 'requests', 'show', ids.at(-1)!, ...url)
   assert.equal(detail.exit, 0, detail.stderr)
   assert.match(detail.stdout, /GET \/api\/v2\/users\/999 .*404.* not_found/)
-  assert.match(detail.stdout, /rejected at {2}handler/)
+  assert.match(detail.stdout, /rejected at {2}the operation itself/)
   const lines = await gatehook(remote, 'logs', ...route, ...url)
   assert.match(lines.stdout, /404 .* GET +\/api\/v2\/users\/999 +not_found +req_\w+\n$/)
   assert.match(

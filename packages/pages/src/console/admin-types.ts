@@ -219,6 +219,14 @@ export type LoggedRequestDetail = {
     readonly outcome: 'passed' | 'refused' | 'not_reached'
     readonly facts: Readonly<Record<string, unknown>>
   }[]
+  readonly key_revocation: {
+    readonly at: string
+    readonly principal: {
+      readonly kind: string
+      readonly id: string
+      readonly name: string | null
+    }
+  } | null
   readonly help: {
     readonly text: string
     readonly actions: readonly string[]

@@ -49,6 +49,11 @@ export function RequestDrawer({ id, closeHref }: RequestDrawerProps) {
   )
 }
 
+/** The audited end of the key that the request carried. */
+const Revocation = ({ at, principal }: NonNullable<RequestDetail['key_revocation']>) => (
+  <p>{`Revoked ${instant(at)}, ${principal.kind} ${principal.name ?? principal.id}.`}</p>
+)
+
 function Detail({ request }: { readonly request: RequestDetail }) {
   const isError = request.status === null || request.status >= 400
   return (
@@ -57,6 +62,7 @@ function Detail({ request }: { readonly request: RequestDetail }) {
       <section aria-labelledby="why">
         <h2 id="why">{isError ? `Why ${request.status ?? 'no response'}` : 'The gates'}</h2>
         <Gates gates={gatesOf(request)}>
+          {request.key_revocation && <Revocation {...request.key_revocation} />}
           {isError && <RequestHelp request={request} more={<More {...request} />} />}
         </Gates>
       </section>

@@ -51,6 +51,7 @@ const GATES: Readonly<Record<string, GateWords>> = {
   requestedVersion: version,
   defaultVersion: version,
   acceptable: gate('Accept', () => 'a media type that the service has'),
+  rejectNoneMatch: gate('Conditions', () => 'they hold'),
   authorize: gate('Scope', ({ credential }) =>
     credential === null ? 'none required' : 'the credential has it',
   ),
@@ -74,10 +75,10 @@ function messageOf({ answer, error }: RequestDetail): string {
   return typeof message === 'string' ? message : (error ?? 'The connection ended.')
 }
 
-/** Steps of one gate: a later one is not reached if another gate between them rejected. */
+/** A gate has passed once all of its steps have: none behind the gate that rejected has. */
 const outcomeOf = (rows: readonly GateRow[]): GateRow['outcome'] => {
   if (rows.some(({ outcome }) => outcome === 'refused')) return 'refused'
-  return rows.some(({ outcome }) => outcome === 'passed') ? 'passed' : 'not_reached'
+  return rows.every(({ outcome }) => outcome === 'passed') ? 'passed' : 'not_reached'
 }
 
 /** Returns the gates of a request in the order of their last step. */
