@@ -31,7 +31,7 @@ func main() {
 		email := types.Email(fmt.Sprintf("oapi%d@example.com", n))
 		row, err := client.CreateWidgetWithResponse(ctx, nil, api.WidgetCreate{Caption: "Ada", Email: email})
 		require(err == nil && row.JSON201 != nil, err)
-		emails, created = append(emails, email), append(created, row.JSON201.Id)
+		emails, created = append(emails, email), append(created, *row.JSON201.Id)
 	}
 	limit, ids := int64(2), []int64{}
 	params := &api.ListWidgetsParams{Limit: &limit, EmailIn: &emails}
@@ -39,7 +39,7 @@ func main() {
 		page, err := client.ListWidgetsWithResponse(ctx, params)
 		require(err == nil && page.JSON200 != nil, err, page)
 		for _, row := range page.JSON200.Data {
-			ids = append(ids, row.Id)
+			ids = append(ids, *row.Id)
 		}
 		if params.Cursor = page.JSON200.NextCursor; params.Cursor == nil {
 			break

@@ -8,17 +8,17 @@ api.defaults.headers = { 'X-API-Key': KEY }
 await run('oazapfts', {
   create: async (body) => {
     const reply = await api.createWidget(body)
-    if (reply.status !== 201) throw new Error(String(reply.status))
+    if ('error' in reply.data) throw new Error(String(reply.status))
     return reply.data
   },
   page: async ({ email, ...page }) => {
     const reply = await api.listWidgets({ ...page, emailGte: email, emailLt: `${email}~` })
-    if (reply.status !== 200) throw new Error(String(reply.status))
+    if ('error' in reply.data) throw new Error(String(reply.status))
     return reply.data
   },
   patch: async (id, body) => {
     const reply = await api.updateWidget(id, body)
-    if (reply.status !== 200) throw new Error(String(reply.status))
+    if ('error' in reply.data) throw new Error(String(reply.status))
     return reply.data
   },
   remove: (id) => api.deleteWidget(id),

@@ -10,7 +10,12 @@ const client = createClient<paths>({ baseUrl: URL, headers, querySerializer })
 await run('openapi-fetch', {
   create: async (body) => (await client.POST('/api/vN/widgets', { body })).data!,
   page: async ({ email, ...page }) => {
-    const query = { ...page, sort: ['id' as const], 'email[gte]': email, 'email[lt]': `${email}~` }
+    const query = {
+      ...page,
+      sort: ['created_at' as const],
+      'email[gte]': email,
+      'email[lt]': `${email}~`,
+    }
     return (await client.GET('/api/vN/widgets', { params: { query } })).data!
   },
   patch: async (id, body) =>
