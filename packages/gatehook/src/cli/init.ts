@@ -76,6 +76,12 @@ interface WrittenProject {
  */
 function writeProject(root: string, pack: boolean): WrittenProject {
   const manifest = existingPackage(root)
+  if (manifest?.type === 'commonjs') {
+    throw new UsageError(
+      `${join(root, 'package.json')} has "type": "commonjs", and a service consists of ES ` +
+        'modules; nothing was written. Choose a folder of its own, or set "type": "module" first.',
+    )
+  }
   const serviceFiles = readdirSync(SERVICE).filter((name) => !/\.test\.ts$/.test(name))
   const name = typeof manifest?.name === 'string' ? manifest.name : npmName(root)
   const engine = pack ? `file:${VENDOR}/gatehook-${packageVersion}.tgz` : `^${packageVersion}`

@@ -67,7 +67,7 @@ test('the plan takes the shortest path through the states', () => {
 })
 
 test('an update changes a field that is not unique', () => {
-  assert.deepEqual(changeOf(things.definition, 0), { size: 1 })
+  assert.deepEqual(changeOf(things.definition, 0, { size: 0 }), { size: 1 })
 })
 
 test('a sample has the required fields that .sample() lacks, and distinct unique values', () => {

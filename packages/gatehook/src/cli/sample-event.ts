@@ -92,18 +92,30 @@ function uniqueValue(name: string, spec: FieldSpec, n: number): unknown {
   return sampleMember(name, spec)
 }
 
+/** Returns the required members of an action's body; references are the caller's part. */
 export const inputOf = ({ input }: ActionDefinition): AnyRow =>
   Object.fromEntries(
-    Object.entries(input).flatMap(([name, { default: value }]) =>
-      value === undefined || value === null ? [] : [[name, value]],
-    ),
+    Object.entries(input)
+      .filter(([, { write, target }]) => write === 'required' && !target)
+      .map(([name, spec]) => [name, sampleMember(name, spec)]),
   )
 
-/** Returns a patch with a field that differs between sample `n` and the next; `{}` if none does. */
-export function changeOf({ sample, fields }: ResourceDefinition, n: number): AnyRow {
-  const [before, after] = [sample?.(n) ?? {}, sample?.(n + 1) ?? {}]
-  for (const name of Object.keys(after)) {
-    if (after[name] !== before[name] && !fields[name]?.unique) return { [name]: after[name] }
+/** Returns a patch with a field that differs from the row of sample `n`; `{}` if none can. */
+export function changeOf({ sample, fields }: ResourceDefinition, n: number, row: AnyRow): AnyRow {
+  const next = toWire(fields, { ...sample?.(n + 1) })
+  for (const [name, spec] of Object.entries(fields)) {
+    if (spec.write === 'never' || spec.isWriteOnce || spec.unique || spec.target) continue
+    const value =
+      name in next && next[name] !== row[name] ? next[name] : otherValue(spec, row[name])
+    if (value !== undefined) return { [name]: value }
   }
   return {}
+}
+
+/** Returns another value of a field; undefined for a kind without a simple one. */
+function otherValue({ kind, values, min = 1, max = 255 }: FieldSpec, value: unknown): unknown {
+  if (kind === 'string') return (value === 'changed' ? 'changed again' : 'changed').slice(0, max)
+  if (kind === 'int' || kind === 'number') return value === min ? min + 1 : min
+  if (kind === 'bool') return !value
+  return values?.find((other) => other !== value)
 }

@@ -15,8 +15,8 @@ import {
   triggerable,
 } from './sample-event.ts'
 
-/** Parses `--data`, a JSON object. */
-function dataOf(text: unknown): AnyRow {
+/** Parses the value of an option, a JSON object. */
+function objectOf(option: string, text: unknown): AnyRow {
   if (text === undefined) return {}
   try {
     const value: unknown = JSON.parse(String(text))
@@ -24,7 +24,15 @@ function dataOf(text: unknown): AnyRow {
   } catch {
     // the same error as for a JSON value of another type
   }
-  throw new UsageError('--data is no JSON object. Quote it: --data \'{"amount": 4900}\'')
+  throw new UsageError(`${option} is no JSON object. Quote it: ${option} '{"amount": 4900}'`)
+}
+
+/** The members that the user selects; the others are samples. */
+interface GivenValues {
+  /** Of the row, or of the object of an external event. */
+  readonly data: AnyRow
+  /** Of the body of the last action. */
+  readonly input: AnyRow
 }
 
 interface Trigger {
@@ -33,6 +41,8 @@ interface Trigger {
   /** Number of the sample: random, so that unique fields differ from existing rows. */
   readonly sampleNo: number
 }
+
+const SMALL_SAMPLES = 9_000
 
 const collectionPath = ({ version }: Trigger, { name }: ResourceDefinition) =>
   `/api/${version}/${name}`
@@ -47,19 +57,37 @@ async function createRow(
   if (resource.access.create === false) {
     throw new CommandError(`The API cannot create rows of ${resource.name}.`)
   }
-  const body: AnyRow = { ...sampleValues(resource, sampleNo), ...data }
-  for (const [field, { target, nullable }] of Object.entries(resource.fields)) {
-    if (!target || body[field] !== undefined || nullable) continue
-    body[field] = await referenceTo(trigger, target)
+  const create = async (n: number): Promise<AnyRow> => {
+    const values = { ...sampleValues(resource, n), ...data }
+    const body = await withReferences(trigger, resource.fields, values)
+    return api.request('POST', collectionPath(trigger, resource), body)
   }
   try {
-    return await api.request('POST', collectionPath(trigger, resource), body)
+    // A sample with its number in a short text has no value for a large one.
+    return await create(sampleNo).catch((error) => {
+      const isInvalid = error instanceof ApiError && error.response.status === 422
+      return isInvalid ? create(sampleNo % SMALL_SAMPLES) : Promise.reject(error)
+    })
   } catch (error) {
     if (!(error instanceof ApiError) || error.response.status < 400) throw error
     const { name } = resource
     const remedy = `The sample row of ${name} was rejected. Declare its values by .sample().`
     throw new CommandError([...error.sentences, remedy])
   }
+}
+
+/** Adds the id of a row for each reference that the values lack. */
+async function withReferences(
+  trigger: Trigger,
+  fields: ResourceDefinition['fields'],
+  values: AnyRow,
+): Promise<AnyRow> {
+  const body = { ...values }
+  for (const [field, { target, nullable, write }] of Object.entries(fields)) {
+    if (!target || body[field] !== undefined || nullable || write === 'never') continue
+    body[field] = await referenceTo(trigger, target)
+  }
+  return body
 }
 
 /** Returns the id of an existing row, or of a new one where the collection is empty. */
@@ -73,13 +101,17 @@ async function referenceTo(trigger: Trigger, target: string): Promise<unknown> {
 async function carryOut(
   trigger: Trigger,
   { resource, actions, ending }: Extract<EventPlan, { kind: 'row' }>,
-  data: AnyRow,
+  { data, input }: GivenValues,
 ): Promise<AnyRow> {
   const { api, sampleNo } = trigger
   const row = await createRow(trigger, resource, data)
   const path = `${collectionPath(trigger, resource)}/${row.id}`
-  for (const action of actions) await api.request('POST', `${path}/${action.name}`, inputOf(action))
-  if (ending === 'update') await api.request('PATCH', path, changeOf(resource, sampleNo))
+  for (const action of actions) {
+    const values = { ...inputOf(action), ...(action === actions.at(-1) && input) }
+    const body = await withReferences(trigger, action.input, values)
+    await api.request('POST', `${path}/${action.name}`, body)
+  }
+  if (ending === 'update') await api.request('PATCH', path, changeOf(resource, sampleNo, row))
   if (ending === 'delete') await api.request('DELETE', path)
   return row
 }
@@ -87,14 +119,21 @@ async function carryOut(
 /** Returns the newest event of the type about the object. */
 async function eventOf({ api }: Trigger, type: string, objectId: unknown) {
   const rows = await api.list(`/events?type=${encodeURIComponent(type)}&sort=-id`, 20)
-  return rows.find((event) => event.data.object.id === objectId) ?? rows[0]
+  const event = rows.find(({ data }) => data.object.id === objectId) ?? rows[0]
+  if (!event) throw new CommandError(`The requests succeeded, and no event ${type} followed.`)
+  return event
 }
 
-async function causeEvent(trigger: Trigger, type: string, data: AnyRow) {
+async function causeEvent(trigger: Trigger, type: string, given: GivenValues) {
   const { api } = trigger
+  const { data, input } = given
   const plan = planFor(api.service, type)
   if (!plan) throw unknownType(api, type)
-  if (plan.kind === 'row') return eventOf(trigger, type, (await carryOut(trigger, plan, data)).id)
+  const hasAction = plan.kind === 'row' && plan.actions.length > 0
+  if (!hasAction && Object.keys(input).length > 0) {
+    throw new UsageError(`No action leads to ${type}, so that it has no --input. Use --data.`)
+  }
+  if (plan.kind === 'row') return eventOf(trigger, type, (await carryOut(trigger, plan, given)).id)
   const status = type.slice(type.lastIndexOf('.') + 1)
   const isSample = Object.keys(data).length === 0
   const object = isSample ? { id: `sample_${trigger.sampleNo}`, status } : data
@@ -116,16 +155,26 @@ export const triggerCommand: CommandSpec = customerCommands().action({
   description:
     'Creates a sample row and performs the actions that lead to the event, through the API: its ' +
     'effects, webhooks included, are real. External events are recorded with a sample.',
-  options: [['--data <JSON>', 'fields of the row, or the object of the event']],
+  options: [
+    ['--data <JSON>', 'fields of the row, or the object of the event'],
+    ['--input <JSON>', 'members of the body of the action that emits the event'],
+  ],
   examples: [
     ['gatehook trigger order.paid', 'creates one and pays it, in test mode'],
+    [
+      'gatehook trigger order.shipped --input \'{"carrier": "DHL"}\'',
+      'with the body of its action',
+    ],
     ['gatehook trigger order.created --data \'{"amount": 4900}\'', 'with a field of your choice'],
   ],
-  parse: ({ options }) => dataOf(options.data),
-  act(api, { args: [type = ''] }, data) {
+  parse: ({ options }): GivenValues => ({
+    data: objectOf('--data', options.data),
+    input: objectOf('--input', options.input),
+  }),
+  act(api, { args: [type = ''] }, given) {
     const sampleNo = systemRandom().bytes(4).readUInt32BE()
     const version = api.service.versions.at(-1)!.name
-    return causeEvent({ api, version, sampleNo }, type, data)
+    return causeEvent({ api, version, sampleNo }, type, given)
   },
   describe: ({ type, id, data }) => `${bold(type)}  ${id}  ${dim(`id ${data.object.id}`)}`,
 })

@@ -87,7 +87,6 @@ test('init adds to a folder with a package.json and changes no other file', asyn
   const existing = {
     name: 'mine',
     version: '3.2.1',
-    type: 'commonjs',
     scripts: { test: 'jest', lint: 'eslint .' },
     dependencies: { left: '1.0.0' },
   }
@@ -142,5 +141,16 @@ test('no file is overwritten, and no other file is written', async (t) => {
   assert.equal(exit, 2)
   assert.match(stderr, /already has README\.md; nothing was written/)
   assert.equal(readFileSync(join(cwd, 'README.md'), 'utf8'), 'mine')
+  assert.equal(existsSync(join(cwd, 'service.ts')), false)
+})
+
+test('init refuses a project of CommonJS modules, and changes nothing', async (t) => {
+  const cwd = emptyFolder(t)
+  const text = JSON.stringify({ name: 'mine', type: 'commonjs' })
+  writeFileSync(join(cwd, 'package.json'), text)
+  const { exit, stderr } = await gatehook({ cwd }, 'init', '--no-pack')
+  assert.equal(exit, 2)
+  assert.match(stderr, /has "type": "commonjs".* nothing was written/)
+  assert.equal(readFileSync(join(cwd, 'package.json'), 'utf8'), text)
   assert.equal(existsSync(join(cwd, 'service.ts')), false)
 })

@@ -1,0 +1,65 @@
+/** `gatehook trigger` causes every event type of the reference service, and fills actions. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { api as reference } from '../../service/service.ts'
+import { triggerable } from '../../src/cli/sample-event.ts'
+import { gatehook } from './process.ts'
+
+test('every event type of the reference service can be triggered', async (t) => {
+  const dir = fileURLToPath(new URL('../../service', import.meta.url))
+  const cwd = emptyFolder(t)
+  const env = { GATEHOOK_DATABASE_URL: `sqlite:${join(cwd, 'g.db')}` }
+  assert.equal((await gatehook({ cwd, env }, 'migrate', '--dir', dir)).exit, 0)
+  for (const type of triggerable(reference.definition)) {
+    const { exit, stderr } = await gatehook({ cwd, env }, 'trigger', type, '--dir', dir)
+    assert.equal(exit, 0, `${type}: ${stderr}`)
+  }
+})
+
+const invoices = `import { f, resource, service } from 'gatehook'
+
+const access = { read: 'i:read', create: 'i:write', update: false, delete: false }
+const list = { filter: [], sort: ['id'] }
+const accounts = resource('accounts', {
+  fields: { id: f.id(), name: f.string() }, list, access, events: [],
+})
+const invoices = resource('invoices', {
+  fields: {
+    id: f.id(),
+    status: f.oneOf(['open', 'paid']).default('open').readonly(),
+    paid_on: f.date().nullable().default(null).readonly(),
+    memo: f.string().nullable().default(null).readonly(),
+  },
+  list, access, events: [],
+}).action('pay', {
+  scope: 'i:write', from: ['open'], to: 'paid', emits: 'invoice.paid',
+  input: { paid_on: f.date(), account_id: f.ref('accounts'), memo: f.string().default('none') },
+  run: ({ input: { paid_on, memo } }) => ({ paid_on, memo }),
+})
+export const api = service({
+  name: 'Invoices', versions: { v1: { released: '2026-01-01' } }, resources: [accounts, invoices],
+})
+`
+
+test('an action gets samples, rows that it refers to, and the given members', async (t) => {
+  const cwd = emptyFolder(t)
+  writeFileSync(join(cwd, 'service.mjs'), invoices)
+  const env = { GATEHOOK_DATABASE_URL: `sqlite:${join(cwd, 'g.db')}` }
+  assert.equal((await gatehook({ cwd, env }, 'migrate')).exit, 0)
+  const trigger = (...args: string[]) =>
+    gatehook({ cwd, env }, 'trigger', 'invoice.paid', '--json', ...args)
+  const sample = await trigger()
+  assert.equal(sample.exit, 0, sample.stderr)
+  assert.equal(JSON.parse(sample.stdout).data.object.memo, 'none')
+  const given = await trigger('--input', '{"paid_on": "2026-11-28", "memo": "cash"}')
+  const { paid_on, memo } = JSON.parse(given.stdout).data.object
+  assert.deepEqual([paid_on, memo], ['2026-11-28', 'cash'])
+  assert.deepEqual(
+    [(await trigger('--input', '[]')).exit, (await trigger('--input', '7')).exit],
+    [2, 2],
+  )
+})
