@@ -13,7 +13,7 @@ await run('oazapfts', {
   },
   page: async ({ email, ...page }) => {
     const reply = await api.listWidgets({ ...page, emailGte: email, emailLt: `${email}~` })
-    if ('error' in reply.data) throw new Error(String(reply.status))
+    if (!('data' in reply) || 'error' in reply.data) throw new Error(String(reply.status))
     return reply.data
   },
   patch: async (id, body) => {
