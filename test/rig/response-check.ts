@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { App } from '../../packages/gatehook/src/app.ts'
+import { addPublicFormats } from './formats.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -41,10 +42,10 @@ export function createResponseCheck(app: Pick<App, 'openapi'>): ResponseCheck {
   // The schemas of a document are not at its top: a check of the document itself finds nothing.
   const ajv = new Ajv2020({
     strict: false,
-    validateFormats: false,
     validateSchema: false,
     allErrors: true,
   })
+  addPublicFormats(ajv)
   const validators = new Map<string, ValidateFunction>()
 
   const load = (document: string): readonly Operation[] => {

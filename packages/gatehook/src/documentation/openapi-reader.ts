@@ -1,5 +1,5 @@
 /** Reads an OpenAPI 3.1 document for the docs: references, types and examples of schemas. Pure. */
-import type { JsonSchema } from '../fields/schema.ts'
+import { type JsonSchema, TEXT_KIND } from '../fields/schema.ts'
 import { defaultLimits } from '../http/exchange.ts'
 import type { FailureCode } from '../kernel/failure.ts'
 import { FIELDS } from '../openapi/list-extensions.ts'
@@ -177,7 +177,7 @@ export function typeWords(schema: OpenApiNode): string {
     ? 'text'
     : types.map((type) => TYPE_NAMES[String(type)] ?? type).join(' or ')
   const words = [
-    FORMAT_NAMES[String(schema.format)] ?? name,
+    FORMAT_NAMES[String(schema[TEXT_KIND] ?? schema.format)] ?? name,
     minimum !== undefined && isBounded(minimum) && `at least ${minimum}`,
     maximum !== undefined && isBounded(maximum) && `at most ${maximum}`,
     minLength !== undefined && minLength !== 0 && `at least ${minLength} characters`,
@@ -193,7 +193,7 @@ export function typeWords(schema: OpenApiNode): string {
 
 const FORMAT_NAMES: Readonly<Record<string, string>> = {
   'date-time': 'instant',
-  email: 'e-mail',
+  'idn-email': 'e-mail',
   date: 'day',
   'time-local': 'time of day',
   duration: 'duration',

@@ -15,6 +15,12 @@ export const DURATION_MAX_MS = 1_000_000 * DAY_MS - 1
 const TIME = /(?:(\d{1,8})H)?(?:(\d{1,9})M)?(?:(\d{1,11})(?:\.(\d{1,3}))?S)?/
 const DURATION = new RegExp(`^P(?:(\\d{1,5})W|(?:(\\d{1,6})D)?(?:T${TIME.source})?)$`)
 
+const SECONDS = '[0-9]{1,11}(\\.[0-9]{1,3})?S'
+const MINUTES = `[0-9]{1,9}M(${SECONDS})?`
+const TIME_PART = `T([0-9]{1,8}H(${MINUTES}|${SECONDS})?|${MINUTES}|${SECONDS})`
+/** The pattern of the text for JSON Schema. */
+export const DURATION_PATTERN = `^P([0-9]{1,5}W|[0-9]{1,6}D(${TIME_PART})?|${TIME_PART})$`
+
 /** Returns milliseconds; undefined for text of another form. */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION.exec(text)

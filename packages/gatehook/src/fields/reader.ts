@@ -3,11 +3,11 @@
  * mistake with its pointer (§10.2). One pass; pure.
  */
 
-import { isAbsoluteUrl } from '../kernel/absolute-url.ts'
 import type { FieldError } from '../kernel/failure.ts'
 import type { MistakeCode } from '../kernel/mistakes.ts'
 import { idWords, isPrefixedId } from '../kernel/row-id.ts'
 import { parseTime } from '../kernel/time.ts'
+import { isWebUrl } from '../kernel/uri.ts'
 import { boundUnits, formatDecimal, parseDecimal } from './decimal.ts'
 import { formatDuration, parseDuration } from './duration.ts'
 import type { MemberSpec, MemberSpecs } from './spec.ts'
@@ -208,7 +208,11 @@ function jsonFinder(max: number): FindMistake {
 
 type FindMistake = (value: unknown) => Mistake | undefined
 
-const EMAIL = /^[^\s@\p{Cc}]+@[^\s@.\p{Cc}]+(\.[^\s@.\p{Cc}]+)+$/u
+/** Unquoted addresses of RFC 5321, with the characters beyond ASCII of RFC 6531. */
+const WIDE = '[^\\x00-\\x9f\\s\\p{Cs}\\p{Cn}]'
+const atom = `(?:[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]|${WIDE})+`
+const label = `(?:[A-Za-z0-9]|${WIDE})(?:(?:[A-Za-z0-9-]|${WIDE})*(?:[A-Za-z0-9]|${WIDE}))?`
+const EMAIL = new RegExp(`^${atom}(?:\\.${atom})*@${label}(?:\\.${label})+$`, 'u')
 export const currencies: readonly string[] = Intl.supportedValuesOf('currency')
 
 const isLine = (text: string) =>
@@ -243,7 +247,8 @@ const mistakeFinders: Readonly<
   text: (spec) => textFinder(spec),
   line: (spec) => textFinder({ min: 1, ...spec }, 'one line of valid Unicode', isLine),
   email: (spec) => textFinder(spec, 'an e-mail address', (text) => EMAIL.test(text)),
-  url: (spec) => textFinder(spec, 'an absolute http or https URL', isAbsoluteUrl),
+  url: (spec) =>
+    textFinder(spec, 'an absolute http or https URL of the characters of a URI', isWebUrl),
   time: (spec) => textFinder(spec, INSTANT, isInstant),
   instant: (spec) => textFinder(spec, INSTANT, isInstant),
   date: (spec) => textFinder(spec, 'a day that exists, for example 2026-01-31', isDate),

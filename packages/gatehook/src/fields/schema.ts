@@ -1,7 +1,7 @@
 /** The JSON Schema of fields and members, for OpenAPI and for the gate. Pure. */
 import { rowIdPattern } from '../kernel/row-id.ts'
 import { boundUnits, decimalPattern, formatDecimal } from './decimal.ts'
-import { formatDuration } from './duration.ts'
+import { DURATION_PATTERN, formatDuration } from './duration.ts'
 import type { FieldSpec } from './fields.ts'
 import { toJson } from './forms.ts'
 import { patchSpecs } from './merge-patch.ts'
@@ -27,6 +27,15 @@ const inline: SchemaContext = {
   page: (items) => ({ type: 'array', items }),
 }
 
+/**
+ * The extension with the name of a text that has no standard format. Some generators would read
+ * `format: decimal` as a floating-point number.
+ */
+export const TEXT_KIND = 'x-text'
+
+/** `http://` or `https://`; schemes have no case. */
+const WEB_URL_START = '^[Hh][Tt][Tt][Pp][Ss]?://'
+
 type SchemaOf = (spec: MemberSpec, context: SchemaContext) => JsonSchema
 
 const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
@@ -38,8 +47,9 @@ const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
   string: stringSchema,
   text: stringSchema,
   line: stringSchema,
-  email: (spec) => stringSchema({ ...spec, format: 'email' }),
-  url: (spec) => stringSchema({ ...spec, format: 'uri' }),
+  // Addresses may have characters beyond ASCII, which the format `email` excludes.
+  email: (spec) => stringSchema({ ...spec, format: 'idn-email' }),
+  url: (spec) => ({ ...stringSchema({ ...spec, format: 'uri' }), pattern: WEB_URL_START }),
   // ISO 4217, and Node's copy of it, change without notice: callers must expect new codes (§8.11).
   currency: () => ({ type: 'string', enum: currencies, 'x-open-set': true }),
   oneOf: ({ values, isOpen }) => ({
@@ -53,7 +63,8 @@ const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
   timeOfDay: () => ({ type: 'string', pattern: TIME_OF_DAY.source, format: 'time-local' }),
   duration: ({ min, max }) =>
     withBounds(
-      { type: 'string', format: 'duration' },
+      // The format `duration` excludes fractions.
+      { type: 'string', pattern: DURATION_PATTERN, [TEXT_KIND]: 'duration' },
       {
         ...(min !== undefined && min > 0 && { min: formatDuration(min) }),
         ...(max !== undefined && { max: formatDuration(max) }),
@@ -103,7 +114,7 @@ export function idSchema({ idPrefix }: Pick<MemberSpec, 'idPrefix'>): JsonSchema
 function decimalSchema({ precision = 0, scale = 0, min, max }: MemberSpec): JsonSchema {
   const pattern = decimalPattern({ precision, scale })
   return withBounds(
-    { type: 'string', pattern },
+    { type: 'string', pattern, [TEXT_KIND]: 'decimal' },
     {
       ...(min !== undefined && { min: formatDecimal(boundUnits(min, scale), scale) }),
       ...(max !== undefined && { max: formatDecimal(boundUnits(max, scale), scale) }),

@@ -4,7 +4,7 @@
  * types, enumerations and bounds. Pure.
  */
 import { escapePointer } from '../fields/reader.ts'
-import { READ_SCOPE, UNIT, WRITE_SCOPE } from '../fields/schema.ts'
+import { READ_SCOPE, TEXT_KIND, UNIT, WRITE_SCOPE } from '../fields/schema.ts'
 import { componentName, isEqual, listOf, type Node, nodeOf, resolveRef } from './document.ts'
 import {
   additionFinding,
@@ -215,7 +215,7 @@ const COMPARED_KEYWORDS: ReadonlySet<string> = new Set(
   [
     'type enum format minimum maximum minLength maxLength minItems maxItems',
     'properties required additionalProperties items oneOf default',
-    `$ref title description examples readOnly writeOnly x-open-set ${UNIT}`,
+    `$ref title description examples readOnly writeOnly x-open-set ${UNIT} ${TEXT_KIND}`,
     `${READ_SCOPE} ${WRITE_SCOPE}`,
   ].flatMap((words) => words.split(' ')),
 )

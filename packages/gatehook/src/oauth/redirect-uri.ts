@@ -2,6 +2,7 @@
  * Redirect URIs: which ones can be registered, and which registered one a request names (§5.1,
  * RFC 8252, RFC 9700 §4.1). They are compared as text: two URL parsers may disagree. Pure.
  */
+import { isUri } from '../kernel/uri.ts'
 
 const MAX_CHARACTERS = 2000
 
@@ -14,7 +15,7 @@ const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error'] as const
 /** Returns the reason why a URI cannot be registered; undefined if it can. */
 export function findRegistrationFault(text: string): string | undefined {
   if (text.length > MAX_CHARACTERS) return `must have at most ${MAX_CHARACTERS} characters`
-  if (!/^[\x21-\x7e]+$/.test(text) || /["'<>\\^`{|}*;,]/.test(text)) {
+  if (!isUri(text) || /['*;,]/.test(text)) {
     return 'must be a URI of plain characters, percent-encoded where it needs to be, no wildcards'
   }
   if (text.includes('#')) return 'must not have a fragment'

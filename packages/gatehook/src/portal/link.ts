@@ -14,6 +14,7 @@ import { Failure } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
 import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
+import { isWebUrl } from '../kernel/uri.ts'
 import * as store from './store.ts'
 
 const NAME_MAX = 200
@@ -43,10 +44,8 @@ export const newPortalLink = b
 /** The absolute URL of a web page: a browser follows it, so no other scheme is accepted. */
 const pageUrl = b.text({ format: 'uri' }).refine((text, reject) => {
   const problem = `must be an http or https URL of at most ${URL_MAX} characters`
-  const url = text.length > URL_MAX ? null : URL.parse(text)
-  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return reject(problem)
-  if (url.username !== '' || url.password !== '') return reject('must contain no credentials')
-  return url.href
+  if (text.length > URL_MAX || !isWebUrl(text)) return reject(problem)
+  return /^[^/]*\/\/[^/?#]*@/.test(text) ? reject('must contain no credentials') : text
 })
 
 export const portalLinkCreation = (admin: Pick<Administration, 'scopes'>) => ({

@@ -1,18 +1,17 @@
 /** The members of a calendar in JSON and in a declaration. Pure. */
 import { b } from '../fields/members.ts'
+import { isWebUrl } from '../kernel/uri.ts'
 
 const URL_MAX = 2000
 const BROWNOUTS_MAX = 100
 
-/** An http or https URL. Its serialization cannot end the `<…>` of a `Link` header. */
+/** An http or https URL. Its characters cannot end the `<…>` of a `Link` header. */
 const webUrl = b
   .text({ format: 'uri' })
   .example('https://example.com/versions')
-  .refine((text, reject) => {
-    const url = text.length <= URL_MAX && URL.canParse(text) ? new URL(text) : undefined
-    if (url && /^https?:$/.test(url.protocol)) return url.href
-    return reject('must be an http or https URL')
-  })
+  .refine((text, reject) =>
+    text.length <= URL_MAX && isWebUrl(text) ? text : reject('must be an http or https URL'),
+  )
 
 const brownout = b.object({
   start: b
