@@ -88,14 +88,18 @@ export class Field<V, W extends FieldWrite> {
     return this.#with({ write: 'never' })
   }
 
-  /** The minimum: of a number, a text's characters, an array's items, a duration's milliseconds. */
+  /**
+   * The minimum: of a number or a decimal, as a number (`.min(0.001)`), of a text's characters, an
+   * array's items, a duration's milliseconds.
+   */
   min(bound: number): Field<V, W> {
     return this.#with({ min: bound })
   }
 
   /**
-   * The maximum: of a number, of the characters of a text or of JSON, of an array's items, of a
-   * duration's milliseconds.
+   * The maximum: of a number or a decimal, as a number, of the characters of a text or of JSON, of
+   * an array's items, of a duration's milliseconds. A text and JSON have at most 65,536 characters;
+   * a text that `list` or `unique` indexes has at most 600.
    */
   max(bound: number): Field<V, W> {
     return this.#with({ max: bound })
@@ -237,7 +241,7 @@ export const f = {
   string: (): Field<string, 'required'> => field('string', { max: DEFAULT_STRING_MAX }),
   /** An e-mail address, compared without case, by NFC and lower case of Unicode (§4.8). */
   email: (): Field<string, 'required'> => field('email', { max: EMAIL_MAX }),
-  /** An absolute http or https URL. */
+  /** An absolute http or https URL of the characters of RFC 3986, stored as it was sent. */
   url: (): Field<string, 'required'> => field('url', { max: URL_MAX }),
   /** An ISO 4217 code, for example `EUR`. */
   currency: (): Field<string, 'required'> => field('currency'),
@@ -294,8 +298,9 @@ export const f = {
     return field('list', { ...bounds, items: specOf('f.array()', item) })
   },
   /**
-   * At most 50 texts of the client by key, `{}` by default. A patch adds and changes keys, and
-   * removes those that are null.
+   * At most 50 texts of the client by key, `{}` by default. A key has 1 to 40 of A-Z, a-z, 0-9,
+   * `_`, `.` and `-`, a text at most 500 characters. A patch adds and changes keys, and removes
+   * those that are null.
    */
   metadata: (): Field<Readonly<Record<string, string>>, 'optional'> =>
     new Field({

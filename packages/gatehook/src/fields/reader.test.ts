@@ -17,7 +17,7 @@ const isPlainEmail = addFormats.default(new Ajv()).compile({ type: 'string', for
 
 function createValidator(): Ajv {
   const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true })
-  ajv.addKeyword('x-open-set')
+  ajv.addVocabulary(['x-open-set', 'x-text'])
   ajv.addKeyword({
     keyword: 'x-minimum',
     type: 'string',

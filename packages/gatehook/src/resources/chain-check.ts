@@ -149,13 +149,17 @@ export function checkChange(
   ])
 }
 
-/** Returns the data of declared fields. Throws `DeclarationError` with the mistakes of all. */
-export function specsOf(fields: Fields): Record<string, FieldSpec> {
+/**
+ * Returns the data of declared fields. Throws `DeclarationError` with the mistakes of all.
+ *
+ * @param isColumn whether they are columns, whose names SQL limits
+ */
+export function specsOf(fields: Fields, isColumn = false): Record<string, FieldSpec> {
   const mistakes = Object.entries(fields).flatMap(([name, field]) => {
     if (!((field as unknown) instanceof Field)) {
       return [`field ${name}: is not a field, for example f.string()`]
     }
-    return findFieldMistakes(name, field.spec)
+    return findFieldMistakes(name, field.spec, { isColumn })
   })
   if (mistakes.length > 0) throw new DeclarationError(mistakes.join('\n'))
   return validSpecsOf(fields)

@@ -71,7 +71,7 @@ export function readResource(name: string, options: unknown) {
   )
   const declared = isObject(parts.fields)
     ? read(
-        () => specsOf(parts.fields!),
+        () => specsOf(parts.fields!, true),
         () => validSpecsOf(parts.fields),
       )
     : { id: PLACEHOLDER_ID }

@@ -21,8 +21,10 @@ export const STATE_FIELD = 'status'
 type FieldRule = (field: {
   readonly name: string
   readonly spec: FieldSpec
-  /** 1 for a column, more for a value inside another. */
+  /** 1 for a field, more for a value inside another. */
   readonly depth: number
+  /** Whether it is a column; members of bodies and of older versions are none. */
+  readonly isColumn: boolean
   readonly mistake: (why: string) => DeclarationError
 }) => void
 
@@ -30,10 +32,10 @@ const isTextKind = ({ kind }: FieldSpec): boolean =>
   ['string', 'email', 'url', 'pattern'].includes(kind)
 
 const fieldRules: readonly FieldRule[] = [
-  ({ name, spec, depth, mistake }) => {
+  ({ name, spec, isColumn, mistake }) => {
     if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
       throw mistake('names are snake_case, at most 63 characters')
-    if (depth > 1) return
+    if (!isColumn) return
     if (name === 'scope') throw mistake('"scope" is the engine\'s own column; choose another name')
     if (isSqlWord(name)) throw mistake('is a reserved word of SQL; choose another name')
     if (name.startsWith(ENGINE_PREFIX))
@@ -52,7 +54,9 @@ const fieldRules: readonly FieldRule[] = [
     }
     checkBounds(spec, mistake)
     if ((isTextKind(spec) || spec.kind === 'json') && (spec.max ?? 0) > STRING_MAX)
-      throw mistake(`max is at most ${STRING_MAX}`)
+      throw mistake(
+        `max is at most ${STRING_MAX}; keep longer texts elsewhere, and store an f.url()`,
+      )
     if (spec.min !== undefined && spec.max !== undefined && spec.min > spec.max) {
       throw mistake('min is above max')
     }
@@ -90,11 +94,15 @@ const fieldRules: readonly FieldRule[] = [
 ]
 
 /** Returns a sentence for the developer per mistake of a field. */
-export function findFieldMistakes(name: string, spec: FieldSpec, depth = 1): string[] {
+export function findFieldMistakes(
+  name: string,
+  spec: FieldSpec,
+  { depth = 1, isColumn = false } = {},
+): string[] {
   const mistake = (why: string) => new DeclarationError(`field ${name}: ${why}`)
   return fieldRules.flatMap((check) => {
     try {
-      check({ name, spec, depth, mistake })
+      check({ name, spec, depth, isColumn, mistake })
       return []
     } catch (error) {
       if (!(error instanceof DeclarationError)) throw error
@@ -233,7 +241,7 @@ function checkNested(name: string, spec: FieldSpec, depth: number): void {
   }
   const members = { ...spec.members, ...(spec.kind === 'list' && { item: spec.items! }) }
   const inner = Object.entries(members).flatMap(([member, of]) =>
-    findFieldMistakes(member, of as FieldSpec, depth + 1),
+    findFieldMistakes(member, of as FieldSpec, { depth: depth + 1 }),
   )
   if (inner.length > 0) {
     throw new DeclarationError(inner.map((why) => mistake(why).message).join('\n'))

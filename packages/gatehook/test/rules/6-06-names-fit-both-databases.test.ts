@@ -57,6 +57,18 @@ test('reserved words of SQL are rejected', () => {
     () => resource('a', { ...options, fields: { id: f.id(), group: f.int() } }),
     /field group: is a reserved word/,
   )
+  // Members of older versions and of bodies are no columns.
+  const members = { end: f.int(), group: f.string().default('a'), scope: f.string().default('') }
+  resource('a', { ...options, fields: { id: f.id(), ends: f.int() } })
+    .action('order', { scope: 'r', input: members, run: async () => {} } as never)
+    .before('v2', {
+      why: 'An end is a time.',
+      had: members,
+      hadNot: ['ends'],
+      up: ({ end }) => ({ ends: end }),
+      down: ({ ends }) => ({ end: ends, group: 'a', scope: '' }),
+      renamed: { end: 'ends' },
+    })
   const table = resource('sqlite_x', { ...options, fields: { id: f.id() } })
   const versions = { v1: { released: '2026-01-01' } }
   assert.throws(() => service({ name: 's', versions, resources: [table] }), /the name is taken/)
