@@ -197,6 +197,7 @@ const FORMAT_NAMES: Readonly<Record<string, string>> = {
   date: 'day',
   'time-local': 'time of day',
   duration: 'duration',
+  decimal: 'decimal',
   uuid: 'UUID',
 }
 

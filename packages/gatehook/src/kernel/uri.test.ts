@@ -64,7 +64,7 @@ test('every accepted text is a URI', () => {
   fc.assert(property, { numRuns: 5_000 })
 })
 
-test('a URL without a host, with an escaped host or of another scheme is none', () => {
+test('a URL without a host or of another scheme is none', () => {
   for (const url of [
     'https:///a',
     'http:\\\\a',
@@ -75,7 +75,6 @@ test('a URL without a host, with an escaped host or of another scheme is none', 
     'https://',
     'https://:80/',
     'https://user@/',
-    'https://ex%61mple.com/',
     'https://a:99999/',
     'https://a/%zz',
     'https://a/[b]',

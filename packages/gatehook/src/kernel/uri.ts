@@ -8,8 +8,7 @@ const PERCENT = '%[0-9A-Fa-f]{2}'
 const CHARACTERS = "A-Za-z0-9\\-._~!$&'()*+,;="
 const segment = `(?:[${CHARACTERS}:@]|${PERCENT})`
 const user = `(?:(?:[${CHARACTERS}:]|${PERCENT})*@)?`
-/** Escapes in a host are read differently by different parsers, so it has none. */
-const host = `(?:\\[[0-9A-Fa-f:.]+\\]|[${CHARACTERS}]+)`
+const host = `(?:\\[[0-9A-Fa-f:.]+\\]|(?:[${CHARACTERS}]|${PERCENT})+)`
 const rest = `(?:/${segment}*)*(?:\\?(?:${segment}|[/?])*)?(?:#(?:${segment}|[/?])*)?`
 const URI = new RegExp(
   `^[A-Za-z][A-Za-z0-9+.-]*:(?:${segment}+|//${user}${host}?(?::[0-9]*)?)?${rest}$`,

@@ -27,7 +27,7 @@ eachService(
   'the unit is in the document and the overview, and the value is as before',
   async (service) => {
     const document = (await service.get('/openapi/v1.json')).body
-    const { weight, price } = document.components.schemas.Parcels.properties
+    const { weight, price } = document.components.schemas.Parcel.properties
     assert.deepEqual([weight['x-unit'], weight.description], ['gram', 'With the box. Unit: gram.'])
     assert.equal(price['x-unit'], 'EUR')
     assert.match(price.description, /\. Unit: EUR\.$/)

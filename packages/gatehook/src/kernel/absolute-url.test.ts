@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { isAbsoluteUrl } from './absolute-url.ts'
+
+test('the absolute form has a scheme, two slashes and a host', () => {
+  const absolute = [
+    'http://a',
+    'HTTPS://Example.com:8443/a?b=c&d',
+    'http://[::1]/',
+    'https://ä.de/',
+  ]
+  for (const text of absolute) assert.equal(isAbsoluteUrl(text), true, text)
+  const relative = ['', 'a', '/a', '//a', 'http:a', 'http:/a', 'http:///a', 'http://', 'https://?a']
+  const rewritten = [
+    'http:\\\\a',
+    'http://a\\b',
+    ' http://a',
+    'http://a\n',
+    'http://a\tb/',
+    'http://a/b c',
+  ]
+  const others = [
+    'ftp://a',
+    'http://a/\ud800',
+    'http://a:99999/',
+    'http://a/"',
+    'http://a/`',
+    'http://a/<b>',
+  ]
+  for (const text of [...relative, ...rewritten, ...others]) {
+    assert.equal(isAbsoluteUrl(text), false, JSON.stringify(text))
+  }
+})
+
+test('a text in the absolute form has the scheme and the authority of its URL', () => {
+  const part = fc.string({ unit: 'grapheme-ascii', maxLength: 12 })
+  const text = fc.oneof(
+    fc.webUrl({ withQueryParameters: true }),
+    fc
+      .tuple(fc.constantFrom('http:', 'https://', 'http:/', 'HTTP:///'), part)
+      .map((t) => t.join('')),
+    fc.tuple(fc.constant('http://a'), part, fc.constant('/'), part).map((t) => t.join('')),
+  )
+  fc.assert(
+    fc.property(text, (value) => {
+      if (!isAbsoluteUrl(value)) return
+      const { protocol, host } = new URL(value)
+      const [, scheme, authority] = /^(https?:)\/\/([^/?#]*)/i.exec(value)!
+      assert.equal(scheme!.toLowerCase(), protocol)
+      const same = new URL(`${scheme}//${authority}`).host
+      assert.equal(host, same, value)
+    }),
+    { numRuns: 1000 },
+  )
+})
