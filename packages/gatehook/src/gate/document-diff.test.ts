@@ -154,6 +154,7 @@ const changedValue: Readonly<Record<string, (value: never) => unknown>> = {
   minLength: (value: number) => value + 1,
   minimum: (value: number) => value + 1,
   oneOf: (value: unknown[]) => value.slice(1),
+  pattern: () => '^different$',
   properties: (value: Json) => {
     const entries = Object.entries(value)
     return entries.length > 0 ? Object.fromEntries(entries.slice(1)) : undefined

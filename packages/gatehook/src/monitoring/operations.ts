@@ -163,11 +163,13 @@ const loggedRequestDetail = b
     key_revocation: b
       .object({
         at: b.time(),
-        principal: b.object({
-          kind: b.text().describe('The kind of the principal.').example('operator'),
-          id: b.text().describe('The id of the principal.').example('op_01jdq8w9vgk7'),
-          name: b.text().nullable().describe('Its name.').example('ada@example.com'),
-        }),
+        principal: b
+          .object({
+            kind: b.text().describe('The kind of the principal.').example('operator'),
+            id: b.text().describe('The id of the principal.').example('op_01jdq8w9vgk7'),
+            name: b.text().nullable().describe('Its name.').example('ada@example.com'),
+          })
+          .describe('Who revoked the key.'),
       })
       .nullable()
       .describe('When and by whom the key of a rejected request was revoked.'),

@@ -30,6 +30,6 @@ export function rejectForeignResources(
 /** Scheme and host compare without case, one final slash aside; the rest compares as text. */
 function comparable(resource: string): string {
   const [, origin = '', rest = resource] =
-    /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)(.*)$/i.exec(resource) ?? []
+    /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)(.*)$/is.exec(resource) ?? []
   return origin.toLowerCase() + rest.replace(/\/$/, '')
 }

@@ -172,7 +172,10 @@ export const overviewOperations = {
         attempts: b.list(
           b.object({
             ...recordedAttempt,
-            request_url: b.text({ format: 'uri' }),
+            request_url: b
+              .text({ format: 'uri' })
+              .describe('The URL of this attempt.')
+              .example('https://example.com/hooks'),
             request_headers: b
               .map(b.text())
               .nullable()

@@ -64,7 +64,7 @@ eachMigrated('§3.6 the error names the missing scope; admin implies every scope
   assert.equal((await send('GET /admin/keys', { key: reader })).body.error, 'insufficient_scope')
 })
 
-eachMigrated('a wrong, expired, revoked or foreign key has the same response', async (db, t) => {
+eachMigrated('a key that is stored has a reason, any other text has none', async (db, t) => {
   const { send, createKey, time } = await openTestNode(db, t)
   const expires_at = new Date(time.nowMs + 60_000).toISOString()
   const [expiring, revoked, restricted] = [
@@ -78,20 +78,17 @@ eachMigrated('a wrong, expired, revoked or foreign key has the same response', a
   await send(`DELETE /admin/keys/${revoked.id}`)
   // Only the date advances: the cached key is validated again.
   time.nowMs += 60_000
-  const bodies = new Set<string>()
-  const invalidKeys = [
-    expiring.key,
-    revoked.key,
-    restricted.key,
-    'nonsense',
-    generateApiKey(random, 'test'),
+  const invalidKeys: readonly (readonly [string, string])[] = [
+    [expiring.key, 'The API key has expired.'],
+    [revoked.key, 'The API key was revoked.'],
+    [restricted.key, 'The API key is not valid from this address.'],
+    ['nonsense', 'The API key is not valid.'],
+    [generateApiKey(random, 'test'), 'The API key is not valid.'],
   ]
-  for (const key of invalidKeys) {
+  for (const [key, message] of invalidKeys) {
     const { status, body } = await send(PATH, { key, from: '11.0.0.1' })
-    assert.equal(status, 403)
-    bodies.add(JSON.stringify({ ...body, request_id: '' }))
+    assert.deepEqual([status, body.error, body.message], [403, 'invalid_api_key', message])
   }
-  assert.equal(bodies.size, 1, [...bodies].join('\n'))
 })
 
 test('any bytes as a key are rejected with invalid_api_key', async (t) => {

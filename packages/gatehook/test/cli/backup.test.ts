@@ -164,9 +164,11 @@ test('commands that cannot succeed say why and exit with 1', async (t) => {
 })
 
 test('on PostgreSQL the command names pg_dump', async (t) => {
-  const env = { GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough' }
-  const args = ['backup', 'b.dump', '--database-url', await freshUrl(t, 'postgres')]
-  const { exit, stderr } = await gatehook({ cwd: emptyFolder(t), env }, ...args)
+  const env = {
+    GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
+    GATEHOOK_DATABASE_URL: await freshUrl(t, 'postgres'),
+  }
+  const { exit, stderr } = await gatehook({ cwd: emptyFolder(t), env }, 'backup', 'b.dump')
   assert.equal(exit, 1)
   assert.match(stderr, /pg_dump --format=custom --file=b\.dump 'postgres/)
 })

@@ -55,8 +55,8 @@ const values: readonly Mutation[] = [
   ]),
   breaks('a response has a new format', [[`${O}/created_at/format`, 'date']], '"date-time"'),
   breaks('a request has a format', [[`${UC}/name/format`, 'uri']], 'not in the format "uri"'),
-  adds('a request has no format', [[`${UC}/email/format`]], 'not in the format "email"'),
-  breaks('a response has no format', [[`${U}/email/format`]], 'not in the format "email"'),
+  adds('a request has no format', [[`${UC}/email/format`]], 'not in the format "idn-email"'),
+  breaks('a response has no format', [[`${U}/email/format`]], 'not in the format "idn-email"'),
   breaks('an unknown keyword', [[`${UC}/name/pattern`, '^A']], 'The keyword "pattern" of "name"'),
 ]
 

@@ -206,7 +206,7 @@ eachService(
         target,
         detail,
       ]),
-      [1, 2].map(() => [String(ada.id), { fields: ['email'] }]),
+      [1, 2].map(() => [String(ada.id), { fields: ['email', 'former'] }]),
     )
   },
   CLUB,
