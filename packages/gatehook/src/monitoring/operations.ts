@@ -169,7 +169,7 @@ const loggedRequestDetail = b
             id: b.text().describe('The id of the principal.').example('op_01jdq8w9vgk7'),
             name: b.text().nullable().describe('Its name.').example('ada@example.com'),
           })
-          .describe('Who revoked the key.'),
+          .describe('The principal that revoked the key.'),
       })
       .nullable()
       .describe('When and by whom the key of a rejected request was revoked.'),
