@@ -19,7 +19,8 @@ import { workshop } from './workshop.ts'
 const NODE = dirname(process.execPath)
 /** The oldest version differs from the newest one by its names only. */
 const DOCUMENTS = ['v2', 'platform', 'admin'] as const
-const SCORE_MIN = 90
+/** Lower for every parameter of an operation: a list has one for each operator of a filter. */
+const SCORE_MIN = 88
 const CASES_MIN = 5_000
 const EXAMPLE_CASES_MIN = 500
 

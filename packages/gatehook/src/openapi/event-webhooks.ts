@@ -92,7 +92,7 @@ export const eventWebhooks = (events: readonly DocumentEvent[]): Record<string, 
         summary: `Receive ${type}`,
         description: `The service sends this event as a signed POST.${reader}`,
         security: [],
-        parameters,
+        parameters: structuredClone(parameters),
         requestBody: {
           required: true,
           description: 'The event.',

@@ -105,6 +105,7 @@ export function walkSchemas(document: JsonSchema, visit: VisitSchema): void {
     walk(objectOf(header).schema, '', '', 'response')
   }
   for (const { operation } of operationsIn(document.webhooks)) {
+    for (const parameter of arrayOf(operation.parameters)) walkParameter(parameter)
     walkContent(objectOf(operation.requestBody).content, 'response')
   }
   for (const name of Object.keys(named)) pending.push([name, 'response'])

@@ -110,6 +110,8 @@ for (const [title, declared] of Object.entries(services)) {
           expect(FORMATS.has(format), `${at}: format ${format}`)
         }
         expect(anyOf === undefined, `${at}: anyOf`)
+        const isBounded = ['maxLength', 'enum', 'const'].some((word) => Object.hasOwn(node, word))
+        expect(type !== 'string' || isBounded, `${at}: a text without a bound`)
       }
       for (const [at, { requestBody, responses, parameters = [] }] of operationsOf(document)) {
         const statuses = Object.keys(responses)
