@@ -5,7 +5,7 @@
 
 import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Database, Reader, Tx } from '../storage/database.ts'
+import { ConstraintError, type Database, type Reader, type Tx } from '../storage/database.ts'
 import { inDialect, migrationChecksum } from '../storage/migrate.ts'
 import { sql } from '../storage/sql.ts'
 import {
@@ -274,8 +274,10 @@ function describeError({ number, name }: MigrationOptions, error: unknown): unkn
   const cause = error instanceof Failure ? error.detail : error
   const isRejectedSql = !(error instanceof Failure) || error.code === 'invalid_request'
   if (!isRejectedSql || !(cause instanceof Error)) return error
+  const index = cause instanceof ConstraintError && cause.kind === 'unique' && cause.index
+  const reason = index ? `rows have equal values of the unique index ${index}` : cause.message
   return new DeclarationError(
-    `Your migration ${number} (${name}) failed: ${cause.message}. Nothing of it was applied.`,
+    `Your migration ${number} (${name}) failed: ${reason}. Nothing of it was applied.`,
     { cause },
   )
 }

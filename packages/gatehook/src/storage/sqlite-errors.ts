@@ -1,5 +1,6 @@
 /** Translates SQLite's result codes to the errors that `Database` documents. Pure. */
 import { ConstraintError } from './database.ts'
+import { splitStatements } from './sql-statements.ts'
 import { installationMoved, MOVED_MESSAGE, storageUnavailable } from './transaction.ts'
 
 /** An error of node:sqlite; `errcode` is SQLite's extended result code. */
@@ -46,6 +47,20 @@ export function translateSqliteError(
   if (!CONSTRAINT_UNIQUE.has(error.errcode)) return error
   return new ConstraintError('unique', indexName(error.message, uniques), error)
 }
+
+const CREATE_UNIQUE =
+  /^CREATE UNIQUE INDEX (?:IF NOT EXISTS )?"?(\w+)"? ON "?(\w+)"? ?\(([^()]*)\)/i
+
+/**
+ * Returns the unique indexes of a table that statements create: after an error the database does
+ * not have the index whose values it names.
+ */
+export const uniquesCreatedBy = (text: string, table: string): UniqueIndex[] =>
+  splitStatements(text).flatMap((statement) => {
+    const [, name, on, columns] = CREATE_UNIQUE.exec(statement) ?? []
+    if (name === undefined || on !== table) return []
+    return [{ name, columns: columns!.split(',').map((column) => /\w+/.exec(column)?.[0] ?? '') }]
+  })
 
 /** Parses `…failed: t.a, t.b`, or `…failed: index 'name'` of an index on expressions. */
 function indexName(message: string, uniques: (table: string) => UniqueIndex[]): string | undefined {

@@ -11,7 +11,12 @@ import type { Database, Reader, Row, Statement, Tx, Value } from './database.ts'
 import { createDelayedSync } from './delayed-sync.ts'
 import { createLoopPauses, type LoopPauses } from './loop-pauses.ts'
 import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
-import { isBusy, translateSqliteError, type UniqueIndex } from './sqlite-errors.ts'
+import {
+  isBusy,
+  translateSqliteError,
+  type UniqueIndex,
+  uniquesCreatedBy,
+} from './sqlite-errors.ts'
 import { closeFile, openFile } from './sqlite-file.ts'
 import { createLongReads } from './sqlite-long-reads.ts'
 import {
@@ -109,7 +114,8 @@ class SqliteTx implements Tx {
 
   async ddl(sql: string): Promise<void> {
     this.#transaction.hasWritten = true // statements before a failed one have taken effect
-    this.#perform(() => this.#connection.exec(sql))
+    const uniques = (table: string) => [...this.#uniques(table), ...uniquesCreatedBy(sql, table)]
+    this.#perform(() => this.#connection.exec(sql), undefined, uniques)
   }
 
   /** Performs a statement, after a pause if one is due. */
@@ -119,7 +125,7 @@ class SqliteTx implements Tx {
   }
 
   /** `query`: a statement that returns rows; with `RETURNING` it also writes. */
-  #perform<T>(body: () => T, query?: Statement): T {
+  #perform<T>(body: () => T, query?: Statement, uniques = this.#uniques): T {
     this.#transaction.requireUsable()
     try {
       const result = body()
@@ -127,7 +133,7 @@ class SqliteTx implements Tx {
       return result
     } catch (error) {
       // SQLite has undone the changes of the failed statement.
-      throw this.#transaction.fail(translateSqliteError(error, this.#uniques))
+      throw this.#transaction.fail(translateSqliteError(error, uniques))
     }
   }
 }

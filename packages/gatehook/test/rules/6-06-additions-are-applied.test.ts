@@ -159,6 +159,28 @@ eachDatabase(
   },
 )
 
+eachDatabase('a migration over equal rows fails with the name of the unique index', async (db) => {
+  await createNotes(db)
+  await db.write((tx) => tx.run(sql`INSERT INTO notes (scope, text, size) VALUES (2, 'a', 8)`))
+  const unique = { text: f.string().unique(), size: f.int() }
+  const [pending] = await planMigration(db, notes(unique).definition)
+  const suggested = /Write: (CREATE .*), after/.exec(pending!.plan.rejected[0]!)![1]!
+  const failing = [
+    suggested,
+    `DELETE FROM notes WHERE size = 9; ${suggested}`,
+    suggested.replace(/\(.*/, '(lower(text))'),
+    `DELETE FROM notes WHERE size = 8; ${suggested}; INSERT INTO notes (scope, text, size)
+      SELECT scope, text, 9 FROM notes`,
+  ]
+  for (const text of failing) {
+    const migration = { number: 1, name: 'texts differ', table: 'notes', sql: text }
+    const message =
+      'Your migration 1 (texts differ) failed: rows have equal values of the unique index ' +
+      'notes_unique_text. Nothing of it was applied.'
+    await assert.rejects(start(db, notes(unique, [migration])), { message }, text)
+  }
+})
+
 eachDatabase('an edited migration is rejected after it was applied', async (db) => {
   await createNotes(db)
   const renamed = { text: f.string(), length: f.int() }
