@@ -200,13 +200,12 @@ function remedyLines(
   }
   const sql = stubs.flatMap((stub) => stub.sql)
   if (sql.length > 0) {
-    const instruction = 'Existing rows need a migration in service({ migrations: […] }), with'
+    const number = `migration ${mend.migration}`
+    const instruction = `Existing rows need ${number} in service({ migrations: […] }), with`
     const stop = 'Stop the nodes of the old release before it runs: they read the old column.'
     steps.push([instruction, '', ...code(sql.join('\n')), '', stop])
   }
-  for (const stub of stubs) {
-    for (const rename of stub.online ?? []) steps.push(onlineSteps(stub.resource, rename))
-  }
+  for (const rename of mend.online) steps.push(onlineSteps(rename))
   const hasOlderVersions = verdicts.length > 1 && fresh
   const oldest = verdicts[0]!.version
   const retire = `gatehook versions deprecate ${oldest} --sunset DATE`
@@ -254,8 +253,8 @@ function routeLines(
 }
 
 /** The steps of a rename while nodes of both releases run. */
-const onlineSteps = (resource: string, { retired, expand, contract }: OnlineRename): string[] => [
-  `Or, while nodes of the old release run on PostgreSQL, add to ${resource}:`,
+const onlineSteps = ({ table, retired, expand, contract }: OnlineRename): string[] => [
+  `Or, while nodes of the old release run on PostgreSQL, add to ${table}:`,
   '',
   ...code(retired),
   '',

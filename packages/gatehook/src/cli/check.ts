@@ -85,7 +85,8 @@ export function check(service: ServiceDefinition, lock: Lock): Checked {
     (name) => !Object.hasOwn(lock.versions, name),
   )
   const isBroken = verdicts.some(({ breaks }) => breaks.length > 0)
-  const mend = isBroken ? remedyFor(lock, declaredPromises) : undefined
+  const nextMigration = 1 + Math.max(0, ...service.migrations.map(({ number }) => number))
+  const mend = isBroken ? remedyFor(lock, declaredPromises, nextMigration) : undefined
   const after = mend ? compareWithLock(lock, promisesWith(service, mend, declaredPromises)) : []
   const remaining = after.filter(({ breaks }) => breaks.length > 0)
   const routes = service.routes.map(

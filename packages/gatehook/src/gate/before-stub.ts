@@ -5,7 +5,7 @@
 import { isEqual } from './document.ts'
 import { type FieldSplit, splitDeclaration, splitSql } from './field-split.ts'
 import type { LockedField, LockedFields } from './lock.ts'
-import { type OnlineRename, onlineRename } from './online-rename.ts'
+import type { RenamedColumn } from './online-rename.ts'
 import { conversionOf, fieldCode, hasSameStorage, placeholderCode } from './stub-conversion.ts'
 
 interface FieldPair {
@@ -28,8 +28,7 @@ export interface BeforeStub {
   /** The field that several new ones replace, and the lines that derive its value. */
   readonly split?: FieldSplit | undefined
   readonly fields?: string
-  /** The migrations of renamed columns while nodes of the previous release run. */
-  readonly online?: readonly OnlineRename[]
+  readonly columns?: readonly RenamedColumn[]
 }
 
 /** Returns undefined if the current fields break no caller. */
@@ -51,13 +50,13 @@ export function beforeStub(
       old && now && hasSameStorage(promised[old]!, current[now]!) ? [[old, now]] : [],
     ),
   )
-  const sql = Object.entries(renamed)
+  const columns = Object.entries(renamed)
     .filter(([old, now]) => old !== now)
-    .map(([old, now]) => `ALTER TABLE ${resource} RENAME COLUMN ${old} TO ${now}`)
-  const online = Object.entries(renamed)
-    .filter(([old, now]) => old !== now)
-    .map(([old, now]) => onlineRename({ table: resource, old, now, field: current[now]! }))
-  const change = { resource, pairs, had, hadNot, renamed, sql, online }
+    .map(([old, now]) => ({ table: resource, old, now, field: current[now]! }))
+  const sql = columns.map(
+    ({ old, now }) => `ALTER TABLE ${resource} RENAME COLUMN ${old} TO ${now}`,
+  )
+  const change = { resource, pairs, had, hadNot, renamed, sql, columns }
   return { ...change, code: stubCode(change, version, promised, current) }
 }
 

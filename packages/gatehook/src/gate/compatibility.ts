@@ -7,6 +7,7 @@ import { diffDocuments } from './document-diff.ts'
 import { findSplit, listedFields } from './field-split.ts'
 import type { OperationFinding } from './finding.ts'
 import { type Lock, lockOf, type VersionPromise } from './lock.ts'
+import { type OnlineRename, onlineRenames } from './online-rename.ts'
 import { diffRules } from './rule-diff.ts'
 import { diffService } from './service-diff.ts'
 
@@ -80,11 +81,17 @@ export interface Remedy {
   readonly base: string
   /** Empty if no `.before()` helps. */
   readonly stubs: readonly BeforeStub[]
+  /** The number of the next migration of the service. */
+  readonly migration: number
+  /** The migrations of renamed columns while nodes of the previous release run. */
+  readonly online: readonly OnlineRename[]
 }
 
+/** `migration`: the number of the next migration of the service. */
 export function remedyFor(
   lock: Lock,
   declared: ReadonlyMap<string, VersionPromise>,
+  migration: number,
 ): Remedy | undefined {
   const base = Object.keys(lock.versions).findLast((version) => declared.has(version))
   const newest = [...declared.keys()].at(-1)
@@ -98,5 +105,7 @@ export function remedyFor(
     const split = findSplit(fields, now, listedFields(document, resource), base)
     return beforeStub(resource, version, fields, now, split) ?? []
   })
-  return { version, fresh, base, stubs }
+  const renamedColumns = stubs.flatMap(({ columns = [] }) => columns)
+  const online = onlineRenames(renamedColumns, migration)
+  return { version, fresh, base, stubs, migration, online }
 }

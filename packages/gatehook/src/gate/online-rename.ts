@@ -6,7 +6,7 @@
 import { foldedColumn } from '../fields/folding.ts'
 import type { LockedField } from './lock.ts'
 
-interface RenamedColumn {
+export interface RenamedColumn {
   readonly table: string
   readonly old: string
   readonly now: string
@@ -14,6 +14,7 @@ interface RenamedColumn {
 }
 
 export interface OnlineRename {
+  readonly table: string
   /** The option of the resource until `contract`. */
   readonly retired: string
   /** Code of the migrations of the release that renames the field. */
@@ -56,11 +57,13 @@ const triggerSql = (column: RenamedColumn, name: string): string[] => [
   `  FOR EACH ROW EXECUTE FUNCTION ${name}();`,
 ]
 
-function migrationCode(
-  [number, name, table]: readonly [number: number, name: string, table: string],
-  sqlite: string,
-  postgres: readonly string[],
-): string {
+interface Step {
+  readonly name: string
+  readonly sqlite: string
+  readonly postgres: readonly string[]
+}
+
+function migrationCode(number: number, table: string, { name, sqlite, postgres }: Step): string {
   const text = postgres.length === 1 ? `"${postgres[0]}"` : `\`\n    ${postgres.join('\n    ')}\``
   return (
     `{ number: ${number}, name: '${name}', table: '${table}', sql: {\n` +
@@ -68,8 +71,8 @@ function migrationCode(
   )
 }
 
-/** Returns the recipe. SQLite needs no statement of the later steps. */
-export function onlineRename(column: RenamedColumn): OnlineRename {
+/** Returns the migrations of a rename. SQLite needs no statement of the later ones. */
+function stepsOf(column: RenamedColumn): { expand: readonly Step[]; contract: Step } {
   const { table, old, now, field } = column
   const columns = columnsOf(column)
   const each = (change: (names: ColumnNames) => string, separator: string) =>
@@ -78,27 +81,48 @@ export function onlineRename(column: RenamedColumn): OnlineRename {
     `ALTER TABLE ${table} RENAME COLUMN ${old} TO ${now}`
   const added = ({ now }: ColumnNames) => `ADD COLUMN ${now} ${columnTypeOf(field)}`
   const trigger = `${table}_${old}_and_${now}`.slice(0, 63)
-  const name = `${old} becomes ${now}`
-  const expand = [
-    migrationCode([1, name, table], each(rename, '; '), [
-      `ALTER TABLE ${table} ${each(added, ', ')};`,
-      ...triggerSql(column, trigger),
-    ]),
-    migrationCode([2, `${now} of existing rows`, table], 'SELECT 1', [
-      `UPDATE ${table} SET ${each(({ old, now }) => `${now} = ${old}`, ', ')} WHERE ${now} IS NULL`,
-    ]),
-    ...(field.nullable
-      ? []
-      : [
-          migrationCode([3, `${now} is never null`, table], 'SELECT 1', [
-            `ALTER TABLE ${table} ALTER COLUMN ${now} SET NOT NULL`,
-          ]),
-        ]),
-  ]
-  const contract = migrationCode([expand.length + 1, `${old} is dropped`, table], 'SELECT 1', [
-    `DROP TRIGGER ${trigger} ON ${table};`,
-    `DROP FUNCTION ${trigger}();`,
-    `ALTER TABLE ${table} ${each(({ old }) => `DROP COLUMN ${old}`, ', ')}`,
-  ])
-  return { retired: `retired: ['${old}'],`, expand: expand.join('\n'), contract }
+  const later = (name: string, ...postgres: string[]): Step => ({
+    name,
+    sqlite: 'SELECT 1',
+    postgres,
+  })
+  const copy = each(({ old, now }) => `${now} = ${old}`, ', ')
+  const first = {
+    name: `${old} becomes ${now}`,
+    sqlite: each(rename, '; '),
+    postgres: [`ALTER TABLE ${table} ${each(added, ', ')};`, ...triggerSql(column, trigger)],
+  }
+  const second = later(
+    `${now} of existing rows`,
+    `UPDATE ${table} SET ${copy} WHERE ${now} IS NULL`,
+  )
+  const notNull = `ALTER TABLE ${table} ALTER COLUMN ${now} SET NOT NULL`
+  const third = field.nullable ? [] : [later(`${now} is never null`, notNull)]
+  return {
+    expand: [first, second, ...third],
+    contract: later(
+      `${old} is dropped`,
+      `DROP TRIGGER ${trigger} ON ${table};`,
+      `DROP FUNCTION ${trigger}();`,
+      `ALTER TABLE ${table} ${each(({ old }) => `DROP COLUMN ${old}`, ', ')}`,
+    ),
+  }
+}
+
+/**
+ * Returns the recipe of each column. The numbers of the migrations start with `next`; those of the
+ * later release follow those of all columns.
+ */
+export function onlineRenames(columns: readonly RenamedColumn[], next: number): OnlineRename[] {
+  const renames = columns.map((column) => ({ ...column, ...stepsOf(column) }))
+  let number = next
+  const expands = renames.map(({ table, expand }) =>
+    expand.map((step) => migrationCode(number++, table, step)).join('\n'),
+  )
+  return renames.map(({ table, old, contract }, at) => ({
+    table,
+    retired: `retired: ['${old}'],`,
+    expand: expands[at]!,
+    contract: migrationCode(number++, table, contract),
+  }))
 }

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openForTest } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
-import { onlineRename } from '../../src/gate/online-rename.ts'
+import { onlineRenames, type RenamedColumn } from '../../src/gate/online-rename.ts'
 import { f, resource, type Service, service } from '../../src/gatehook.ts'
 import type { MigrationOptions } from '../../src/resources/service.ts'
 
@@ -48,6 +48,8 @@ const after = (migrations: readonly MigrationOptions[], retired: readonly string
       }),
     ],
   })
+
+const onlineRename = (column: RenamedColumn) => onlineRenames([column], 1)[0]!
 
 const recipe = onlineRename({
   table: 'people',
@@ -117,6 +119,25 @@ test('SQLite, which has one node, renames the column', async (t) => {
   await old.app.close()
   const now = await open(t, 'sqlite', after(contract, []), old.url)
   assert.equal((await now.get('/api/v2/people/1')).body.full_name, 'Ada')
+})
+
+test('the recipes of several columns have all numbers from the next one', () => {
+  const field = { kind: 'string', write: 'required', nullable: false } as const
+  const recipes = onlineRenames(
+    [
+      { table: 'people', old: 'a', now: 'b', field },
+      { table: 'people', old: 'c', now: 'd', field: { ...field, nullable: true } },
+    ],
+    4,
+  )
+  const numbers = (code: string) => read(code).map(({ number }) => number)
+  assert.deepEqual(
+    recipes.map(({ expand: first, contract: last }) => [numbers(first), numbers(last)]),
+    [
+      [[4, 5, 6], [9]],
+      [[7, 8], [10]],
+    ],
+  )
 })
 
 test('a retired column is no field', () => {

@@ -67,6 +67,18 @@ test('the stub uses a declared version that is not promised yet', async (t) => {
   assert.ok(!stdout.includes('Declare v3'), stdout)
 })
 
+test('the suggested migrations have the next free numbers', async (t) => {
+  const copy = renameField(t)
+  copy.edit('service.ts', [
+    'resources: [users, orders],',
+    "resources: [users, orders],\nmigrations: [{ number: 3, name: 'x', sql: 'SELECT 1' }],",
+  ])
+  const { stdout } = await check(copy)
+  assert.match(stdout, /Existing rows need migration 4 in/)
+  const numbers = [...stdout.matchAll(/\{ number: (\d+),/g)].map(([, number]) => Number(number))
+  assert.deepEqual(numbers, [4, 5, 6, 7])
+})
+
 test('--update accepts additions and rejects breaks', async (t) => {
   const copy = copyOfService(t)
   copy.edit(USERS, [
