@@ -57,13 +57,17 @@ const triggerSql = (column: RenamedColumn, name: string): string[] => [
   `  FOR EACH ROW EXECUTE FUNCTION ${name}();`,
 ]
 
-interface Step {
+interface RenameStep {
   readonly name: string
   readonly sqlite: string
   readonly postgres: readonly string[]
 }
 
-function migrationCode(number: number, table: string, { name, sqlite, postgres }: Step): string {
+function migrationCode(
+  number: number,
+  table: string,
+  { name, sqlite, postgres }: RenameStep,
+): string {
   const text = postgres.length === 1 ? `"${postgres[0]}"` : `\`\n    ${postgres.join('\n    ')}\``
   return (
     `{ number: ${number}, name: '${name}', table: '${table}', sql: {\n` +
@@ -72,7 +76,7 @@ function migrationCode(number: number, table: string, { name, sqlite, postgres }
 }
 
 /** Returns the migrations of a rename. SQLite needs no statement of the later ones. */
-function stepsOf(column: RenamedColumn): { expand: readonly Step[]; contract: Step } {
+function stepsOf(column: RenamedColumn): { expand: readonly RenameStep[]; contract: RenameStep } {
   const { table, old, now, field } = column
   const columns = columnsOf(column)
   const each = (change: (names: ColumnNames) => string, separator: string) =>
@@ -81,7 +85,7 @@ function stepsOf(column: RenamedColumn): { expand: readonly Step[]; contract: St
     `ALTER TABLE ${table} RENAME COLUMN ${old} TO ${now}`
   const added = ({ now }: ColumnNames) => `ADD COLUMN ${now} ${columnTypeOf(field)}`
   const trigger = `${table}_${old}_and_${now}`.slice(0, 63)
-  const later = (name: string, ...postgres: string[]): Step => ({
+  const later = (name: string, ...postgres: string[]): RenameStep => ({
     name,
     sqlite: 'SELECT 1',
     postgres,

@@ -148,8 +148,7 @@ export async function migrateService(
 ): Promise<IndexChanges> {
   await checkDerivedFields(db, service.resources)
   const migrations = await pendingMigrations(db, service)
-  // The SQL of a migration can change texts without their words.
-  if (migrations.length > 0) await resetSearchIndexes(db)
+  if (migrations.length > 0) await resetSearchIndexes(db, changedTables(service, migrations))
   for (const migration of migrations) {
     if (migration.table !== undefined) await applyMigration(db, service, migration, progress)
   }
@@ -212,6 +211,23 @@ async function applyAdditions(
   }
   const changes = [...describeColumns(plan), ...(isDeferred ? [] : describeIndexes(plan))]
   if (changes.length > 0) progress(`table ${table}: ${changes.join(', ')}`)
+}
+
+/** Statements whose effects continue after the migration: they can change further tables. */
+const LASTING = /\b(trigger|function|procedure|rule|view)\b/i
+
+/** Returns the resources whose texts the migrations can change without their words. */
+function changedTables(
+  { resources, migrations }: ServiceDefinition,
+  pending: readonly MigrationOptions[],
+): string[] {
+  const texts = migrations.flatMap((migration) => {
+    const { sql: text } = migration
+    const all = typeof text === 'string' ? text : `${text.sqlite} ${text.postgres}`
+    return pending.includes(migration) || LASTING.test(all) ? all.toLowerCase() : []
+  })
+  const words = new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []))
+  return resources.map(({ name }) => name).filter((name) => words.has(name))
 }
 
 const MIGRATIONS_TABLE = 'gh_service_migrations'

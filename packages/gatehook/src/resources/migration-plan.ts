@@ -124,9 +124,10 @@ async function estimate(db: Database, { table, ...work }: Work): Promise<Planned
   const size = await db.size(/^\w+$/.test(named) ? named : table)
   const [, rowsPerS] = READS_ROWS.find(([pattern]) => pattern.test(sql)) ?? []
   const isBatch = /^(index|compute) /.test(sql)
-  const lock: StatementLock = isBatch
-    ? { lock: 'ROW EXCLUSIVE', blocks: 'nothing' }
-    : classifyLock(db.name, sql)
+  const lock: StatementLock =
+    isBatch && db.name === 'postgres'
+      ? { lock: 'ROW EXCLUSIVE', blocks: 'nothing' }
+      : classifyLock(db.name, sql)
   return {
     ...work,
     table: table === '' ? null : table,

@@ -69,10 +69,16 @@ async function listRecordedIndexes(db: Database): Promise<Set<string>> {
   return new Set(rows.map(([name]) => String(name).replaceAll('+', ' ')))
 }
 
-/** Lets the start index the rows of all resources again. */
-export async function resetSearchIndexes(db: Database): Promise<void> {
-  if ((await readState(db)).size === 0) return
-  await db.write((tx) => tx.run(sql`UPDATE gh_search_indexes SET fields = 'outdated'`))
+/** Lets the start index the rows of the resources again. */
+export async function resetSearchIndexes(db: Database, names: readonly string[]): Promise<void> {
+  const states = await readState(db)
+  const indexed = names.filter((name) => states.has(name))
+  if (indexed.length === 0) return
+  await db.write(async (tx) => {
+    for (const name of indexed) {
+      await tx.run(sql`UPDATE gh_search_indexes SET fields = 'outdated' WHERE resource = ${name}`)
+    }
+  })
 }
 
 /** Brings the tables of words in line with the declaration. */

@@ -78,3 +78,22 @@ eachDatabase('a plan has reviewed migrations, and changes that need one', async 
   )
   assert.deepEqual([plan.rejected, plan.dependent], [[], ['notes']])
 })
+
+eachDatabase('work in batches has the locks of its database', async (db) => {
+  await migrateEngine(db, { clock: wallClock })
+  await migrateService(db, declare({}))
+  const notes = resource('notes', {
+    fields: { id: f.id(), text: f.string() },
+    list: { filter: [], sort: ['id'] },
+    search: ['text'],
+    access,
+    events: [],
+  })
+  const versions = { v1: { released: '2026-01-01' } }
+  const next = service({ name: 'n', versions, resources: [notes] }).definition
+  const { statements } = await planStatements(db, next)
+  const words = statements.find(({ sql: text }) => text.startsWith('index the words'))
+  const expected =
+    db.name === 'postgres' ? ['ROW EXCLUSIVE', 'nothing'] : ['the database file', 'writes']
+  assert.deepEqual([words!.lock, words!.blocks], expected)
+})

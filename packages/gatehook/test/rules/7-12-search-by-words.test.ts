@@ -6,6 +6,7 @@ import { eachService } from '../../../../test/rig/service.ts'
 import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { migrateService } from '../../src/resources/migrate.ts'
+import type { MigrationOptions } from '../../src/resources/service.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
 import { prepareStatement } from '../../src/storage/sql.ts'
 import { follow, idsOf, ok, refused, run, styles } from '../lists/rows.ts'
@@ -225,6 +226,45 @@ eachDatabase('a start indexes existing rows, and again after a change', async (d
   }
   await start(db, guests(['name'], [migration]))
   assert.deepEqual(new Set(await wordsIn(db)), new Set(['x']))
+})
+
+eachDatabase('a migration indexes the rows of the tables that its SQL names', async (db) => {
+  const inn = (...texts: MigrationOptions['sql'][]) => {
+    const noted = (name: string) =>
+      resource(name, {
+        fields: { id: f.id(), note: f.string(), rank: f.int().default(0) },
+        list: { filter: [], sort: ['id'] },
+        access,
+        events: [],
+        search: ['note'],
+      })
+    const migrations = texts.map((text, n) => ({ number: n + 1, name: `m${n}`, sql: text }))
+    const versions = { v1: { released: '2025-01-01' } }
+    return service({ name: 'Inn', versions, migrations, resources: ['beds', 'rooms'].map(noted) })
+  }
+  await migrateEngine(db, { clock: wallClock })
+  await start(db, inn())
+  await run(db, "INSERT INTO beds (scope, note) VALUES (2, 'a')")
+  await run(db, "INSERT INTO rooms (scope, note) VALUES (2, 'b')")
+  const indexed = async (...texts: MigrationOptions['sql'][]) =>
+    (await start(db, inn(...texts))).flatMap((line) => /^table (\w+): search/.exec(line)?.[1] ?? [])
+  const update = "UPDATE Rooms SET note = 'c'"
+  const texts: MigrationOptions['sql'][] = [
+    'ALTER TABLE beds RENAME COLUMN rank TO own; ALTER TABLE beds RENAME COLUMN own TO rank',
+    update,
+    {
+      sqlite: `CREATE TRIGGER own AFTER UPDATE ON beds BEGIN ${update}; END`,
+      postgres: `CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN ${update}; RETURN NEW; END $$;
+        CREATE TRIGGER own AFTER UPDATE ON beds FOR EACH ROW EXECUTE FUNCTION own()`,
+    },
+    'UPDATE beds SET rank = 2',
+  ]
+  const both = ['beds', 'rooms']
+  const expected = [['beds'], ['rooms'], both, both]
+  for (const [n, names] of expected.entries()) {
+    assert.deepEqual(await indexed(...texts.slice(0, n + 1)), names, String(n))
+  }
 })
 
 eachDatabase('an interrupted index of existing rows resumes after its last batch', async (db) => {
