@@ -50,12 +50,10 @@ export interface PreparedDatabase {
   readonly publicScope: Scope
 }
 
-/** `engine migration 24: last sign-ins`, `22 engine migrations, to 24: last sign-ins` */
+/** `engine migrated to 24: last sign-ins` */
 function describeMigrations(applied: readonly Migration[]): string {
   const { number, name } = applied.at(-1)!
-  return applied.length === 1
-    ? `engine migration ${number}: ${name}`
-    : `${applied.length} engine migrations, to ${number}: ${name}`
+  return `engine migrated to ${number}: ${name}`
 }
 
 /** Throws `StorageError` and `DeclarationError`: sentences for the operator. */

@@ -1,6 +1,8 @@
 /** The log at a terminal: the JSON lines of `kernel/log.ts` in a short form. */
-import { printable } from '../kernel/printable.ts'
+import { printable, printableValue } from '../kernel/printable.ts'
+import type { JsonBody } from './http-client.ts'
 import { alarm, dim, writeText, yellow } from './output.ts'
+import { requestLine } from './request-line.ts'
 
 const paint: Readonly<Record<string, (text: string) => string>> = {
   warn: yellow,
@@ -8,7 +10,10 @@ const paint: Readonly<Record<string, (text: string) => string>> = {
   fatal: alarm,
 }
 
-/** Returns `10:31:02 warn the message key=value`; a line that is not JSON is unchanged. */
+/**
+ * Returns `10:31:02 warn the message key=value`, or the line of `gatehook logs` for a request; a
+ * line that is not JSON is unchanged.
+ */
 export function terminalLine(json: string): string {
   let line: Record<string, unknown>
   try {
@@ -17,6 +22,7 @@ export function terminalLine(json: string): string {
     return json
   }
   const { level, time, msg, ...more } = line
+  if (msg === 'request' || msg === 'request aborted') return lineOfRequest(printableValue(line))
   const name = String(level)
   const clock = String(time).slice(11, 19)
   const rest = Object.entries(more).map(([key, value]) => `${key}=${textOf(value)}`)
@@ -25,6 +31,17 @@ export function terminalLine(json: string): string {
     .join(' ')
   return `${dim(clock)} ${(paint[name] ?? dim)(name.padEnd(5))} ${text}`
 }
+
+const lineOfRequest = ({ time, status, ms, method, url, error, request_id }: JsonBody): string =>
+  requestLine({
+    at: time,
+    status: status ?? null,
+    took_ms: ms,
+    method: method ?? '-',
+    path: url,
+    error: error ?? null,
+    id: request_id,
+  })
 
 const textOf = (value: unknown) => {
   const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -57,3 +57,35 @@ test('at a terminal a log line is short; other lines are unchanged', () => {
   assert.equal(line, '01:38:24 warn  two words url=http://a')
   assert.equal(terminalLine('not json'), 'not json')
 })
+
+test('at a terminal a request is a line with its method, path, status and duration', () => {
+  const line = (members: object) =>
+    terminalLine(
+      JSON.stringify({
+        level: 'info',
+        time: '2026-11-21T01:38:24.123Z',
+        msg: 'request',
+        ...members,
+      }),
+    ).replace(/\x1b\w*\[[0-9;]*m/g, '')
+  const request = {
+    request_id: 'req_a',
+    method: 'GET',
+    url: '/api/v1/notes?limit=3',
+    route: '/api/v1/notes',
+    status: 200,
+    ms: 3.4,
+    address: '127.0.0.1',
+    principal_kind: 'key',
+    principal_id: 'key_1',
+    customer: 'default',
+    mode: 'test',
+  }
+  assert.equal(line(request), '01:38:24.123  200      3 ms  GET    /api/v1/notes?limit=3  req_a')
+  assert.equal(
+    line({ ...request, status: 404, error: 'not_found', url: '/\u001b[2J\u202ea\nb' }),
+    '01:38:24.123  404      3 ms  GET    /\\u001b[2J\\u202ea\\u000ab  not_found  req_a',
+  )
+  const { status: _, ...aborted } = request
+  assert.match(line({ ...aborted, msg: 'request aborted' }), / {2}--- .* GET /)
+})
