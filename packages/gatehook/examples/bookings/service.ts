@@ -9,6 +9,13 @@ const access = (name: string) =>
     delete: `${name}:write`,
   }) as const
 
+const DAY_MS = 86_400_000
+const LAST_DAY = 1_000_000
+
+/** Returns a date of samples: the n-th day after the given one. */
+const dayAfter = (start: string, n: number): string =>
+  new Date(Date.parse(start) + (n % LAST_DAY) * DAY_MS).toISOString().slice(0, 10)
+
 export const rooms = resource('rooms', {
   fields: {
     id: f.id(),
@@ -33,7 +40,7 @@ export const rates = resource('rates', {
   unique: [['room_id', 'from_night']],
   access: access('rooms'),
   events: [],
-})
+}).sample((n) => ({ from_night: dayAfter('2020-01-01', n), price: `${60 + (n % 40)}.00` }))
 
 export const guests = resource('guests', {
   fields: {
@@ -78,6 +85,7 @@ export const bookings = resource('bookings', {
   access: { ...access('bookings'), delete: false },
   events: ['booking.created', 'booking.updated'],
 })
+  .sample((n) => ({ arrives: dayAfter('2027-01-01', n), departs: dayAfter('2027-01-04', n) }))
   .links(({ id, room_id, guest_id }) => ({
     self: `/bookings/${id}`,
     room: `/rooms/${room_id}`,
@@ -131,7 +139,6 @@ async function refuseOverlap(tx: Tx, scope: number, stay: Stay & { id: string })
 }
 
 const NIGHTS_MAX = 90
-const DAY_MS = 86_400_000
 
 /** Returns the sum of the rates. Tables store decimals in units of their last digit: cents. */
 async function totalOf(tx: Tx, scope: number, stay: Stay): Promise<string> {

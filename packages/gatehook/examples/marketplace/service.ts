@@ -40,7 +40,7 @@ export const products = resource('products', {
   batch: true,
   access: access('products'),
   events: ['product.created', 'product.updated', 'product.deleted'],
-})
+}).sample((n) => ({ title: `Product ${n}`, price: `${1 + (n % 99)}.50`, stock: 1_000 }))
 
 const line = f.object({
   product_id: f.int().min(1),

@@ -59,7 +59,6 @@ test('the plan takes the shortest path through the states', () => {
     'thing.created',
     'thing.updated',
     'thing.glued',
-    'thing.restored',
     'thing.done',
     'thing.poked',
     'payment.made',

@@ -21,21 +21,23 @@ export type EventPlan =
     }
 
 /** Lists the event types that `trigger` can cause. */
-export const triggerable = ({ resources, externalEvents }: ServiceDefinition): string[] => [
-  ...resources.flatMap(({ events, actions }) => [
+export function triggerable(service: ServiceDefinition): string[] {
+  const types = service.resources.flatMap(({ events, actions }) => [
     ...events,
     ...actions.flatMap(({ emits }) => emits ?? []),
-  ]),
-  ...externalEvents.map(({ type }) => type),
-]
+  ])
+  return [...types, ...externalEventTypes(service)].filter((type) => planFor(service, type))
+}
 
 /** Returns the plan for a type; undefined if no request leads to it. */
 export function planFor(service: ServiceDefinition, type: string): EventPlan | undefined {
   if (externalEventTypes(service).includes(type)) return { kind: 'external' }
   for (const resource of service.resources) {
+    if (resource.access.create === false) continue
     if (resource.events.includes(type)) {
       const verb = type.slice(type.lastIndexOf('.') + 1)
       const ending = verb === 'updated' ? 'update' : verb === 'deleted' ? 'delete' : undefined
+      if (ending && resource.access[ending] === false) continue
       return { kind: 'row', resource, actions: [], ending }
     }
     const actions = shortestPath(resource, (action) => action.emits === type)

@@ -5,20 +5,33 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { hotel } from '../../examples/bookings/service.ts'
+import { marketplace } from '../../examples/marketplace/service.ts'
 import { api as reference } from '../../service/service.ts'
 import { triggerable } from '../../src/cli/sample-event.ts'
 import { gatehook } from './process.ts'
 
-test('every event type of the reference service can be triggered', async (t) => {
-  const dir = fileURLToPath(new URL('../../service', import.meta.url))
-  const cwd = emptyFolder(t)
-  const env = { GATEHOOK_DATABASE_URL: `sqlite:${join(cwd, 'g.db')}` }
-  assert.equal((await gatehook({ cwd, env }, 'migrate', '--dir', dir)).exit, 0)
-  for (const type of triggerable(reference.definition)) {
-    const { exit, stderr } = await gatehook({ cwd, env }, 'trigger', type, '--dir', dir)
-    assert.equal(exit, 0, `${type}: ${stderr}`)
-  }
-})
+const services = {
+  service: reference,
+  'examples/bookings': hotel,
+  'examples/marketplace': marketplace,
+}
+
+for (const [folder, { definition }] of Object.entries(services)) {
+  test(`every event type of ${folder} can be triggered`, async (t) => {
+    const dir = fileURLToPath(new URL(`../../${folder}`, import.meta.url))
+    const cwd = emptyFolder(t)
+    const env = { GATEHOOK_DATABASE_URL: `sqlite:${join(cwd, 'g.db')}` }
+    assert.equal((await gatehook({ cwd, env }, 'migrate', '--dir', dir)).exit, 0)
+    assert.equal((await gatehook({ cwd, env }, 'seed', '--dir', dir)).exit, 0)
+    const failures: string[] = []
+    for (const type of triggerable(definition)) {
+      const { exit, stderr } = await gatehook({ cwd, env }, 'trigger', type, '--dir', dir)
+      if (exit !== 0) failures.push(`${type}: ${stderr}`)
+    }
+    assert.deepEqual(failures, [])
+  })
+}
 
 const invoices = `import { f, resource, service } from 'gatehook'
 
@@ -44,6 +57,23 @@ export const api = service({
   name: 'Invoices', versions: { v1: { released: '2026-01-01' } }, resources: [accounts, invoices],
 })
 `
+
+test('an event that no request of the API causes is no event to trigger', async (t) => {
+  const cwd = emptyFolder(t)
+  writeFileSync(
+    join(cwd, 'service.mjs'),
+    invoices.replace(
+      'events: [],\n}).action',
+      "events: ['invoice.created', 'invoice.updated', 'invoice.deleted'],\n}).action",
+    ),
+  )
+  const env = { GATEHOOK_DATABASE_URL: `sqlite:${join(cwd, 'g.db')}` }
+  assert.equal((await gatehook({ cwd, env }, 'migrate')).exit, 0)
+  const exits = ['created', 'updated', 'deleted'].map(
+    async (verb) => (await gatehook({ cwd, env }, 'trigger', `invoice.${verb}`)).exit,
+  )
+  assert.deepEqual(await Promise.all(exits), [0, 2, 2])
+})
 
 test('an action gets samples, rows that it refers to, and the given members', async (t) => {
   const cwd = emptyFolder(t)
