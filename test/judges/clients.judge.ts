@@ -122,7 +122,9 @@ const judges: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
     return runTypeScript(bench, 'orval.ts')
   },
   'typescript-fetch': async (bench) => {
-    await bench.generate('typescript-fetch', 'generated')
+    // The checks at run time do not compile; without them the names must be those of the API.
+    const option = '--additional-properties=withoutRuntimeChecks=true,modelPropertyNaming=original'
+    await bench.generate('typescript-fetch', 'generated', option)
     return runTypeScript(bench, 'typescript-fetch.ts')
   },
   'openapi-python-client': async (bench) => {
@@ -223,7 +225,7 @@ for (const subject of subjects) {
           return target
         },
       })
-      assert.match(text, /ok\n$/)
+      assert.match(text, /^ok$/m)
     })
   }
 }

@@ -4,7 +4,9 @@ import java.util.List;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
 import org.openapitools.client.api.WidgetsApi;
+import org.openapitools.client.model.Widget;
 import org.openapitools.client.model.WidgetCreate;
+import org.openapitools.client.model.WidgetList;
 import org.openapitools.client.model.WidgetPatch;
 
 public class Judge {
@@ -25,13 +27,13 @@ public class Judge {
     List<Long> ids = new ArrayList<>();
     String cursor = null;
     do {
-      var page = api.listWidgets().limit(2L).emailIn(emails).cursor(cursor).execute();
+      WidgetList page = api.listWidgets().limit(2L).emailIn(emails).cursor(cursor).execute();
       page.getData().forEach(row -> ids.add(row.getId()));
       cursor = page.getNextCursor();
     } while (cursor != null);
     require(ids.equals(created), ids);
     Long id = ids.get(0);
-    var row = api.updateWidget(id, new WidgetPatch().captionCamel("Grace")).execute();
+    Widget row = api.updateWidget(id, new WidgetPatch().captionCamel("Grace")).execute();
     require(row.getCaption().equals("Grace"), row);
     api.deleteWidget(id).execute();
     try {

@@ -8,14 +8,23 @@ import (
 	"os"
 
 	"judge/api"
-
-	"github.com/oapi-codegen/runtime/types"
 )
 
 func require(isTrue bool, values ...any) {
 	if !isTrue {
 		panic(fmt.Sprint(values...))
 	}
+}
+
+// A text with a format has a type of its own.
+func set[T ~string](target *T, text string) { *target = T(text) }
+
+func listOf[T ~string](_ *[]T, texts []string) *[]T {
+	list := make([]T, len(texts))
+	for index, text := range texts {
+		set(&list[index], text)
+	}
+	return &list
 }
 
 func main() {
@@ -26,15 +35,17 @@ func main() {
 	}
 	client, err := api.NewClientWithResponses(os.Getenv("URL"), api.WithRequestEditorFn(withKey))
 	require(err == nil, err)
-	emails, created := []types.Email{}, []int64{}
+	emails, created := []string{}, []int64{}
 	for n := range 3 {
-		email := types.Email(fmt.Sprintf("oapi%d@example.com", n))
-		row, err := client.CreateWidgetWithResponse(ctx, nil, api.WidgetCreate{Caption: "Ada", Email: email})
+		email, body := fmt.Sprintf("oapi%d@example.com", n), api.WidgetCreate{Caption: "Ada"}
+		set(&body.Email, email)
+		row, err := client.CreateWidgetWithResponse(ctx, nil, body)
 		require(err == nil && row.JSON201 != nil, err)
 		emails, created = append(emails, email), append(created, *row.JSON201.Id)
 	}
 	limit, ids := int64(2), []int64{}
-	params := &api.ListWidgetsParams{Limit: &limit, EmailIn: &emails}
+	params := &api.ListWidgetsParams{Limit: &limit}
+	params.EmailIn = listOf(params.EmailIn, emails)
 	for {
 		page, err := client.ListWidgetsWithResponse(ctx, params)
 		require(err == nil && page.JSON200 != nil, err, page)

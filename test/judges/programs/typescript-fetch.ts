@@ -5,14 +5,9 @@ import { Configuration, type ResponseError, WidgetsApi } from './generated'
 const api = new WidgetsApi(new Configuration({ basePath: URL, apiKey: () => KEY }))
 
 await run('generator', {
-  create: ({ caption, email }) =>
-    api.createWidget({ widgetCreate: { captionCamel: caption, email } }).then(toRow),
-  page: async ({ email, ...page }) => {
-    const list = await api.listWidgets({ ...page, emailGte: email, emailLt: `${email}~` })
-    return { data: list.data.map(toRow), next_cursor: list.nextCursor }
-  },
-  patch: (id, { caption }) =>
-    api.updateWidget({ id, widgetPatch: { captionCamel: caption } }).then(toRow),
+  create: (body) => api.createWidget({ widgetCreate: body }),
+  page: ({ email, ...page }) => api.listWidgets({ ...page, emailGte: email, emailLt: `${email}~` }),
+  patch: (id, body) => api.updateWidget({ id, widgetPatch: body }),
   remove: (id) => api.deleteWidget({ id }),
   failure: async (id) => {
     try {
@@ -22,7 +17,3 @@ await run('generator', {
     }
   },
 })
-
-function toRow({ id, captionCamel: caption }: { id: number; captionCamel: string }) {
-  return { id, caption }
-}
