@@ -12,7 +12,7 @@ with client.ApiClient(configuration) as connection:
     rows = [api.create_widget(client.WidgetCreate(caption="Ada", email=email)) for email in emails]
     ids, cursor = [], None
     while True:
-        page = api.list_widgets(limit=2, sort=["-id"], email_in=emails, cursor=cursor)
+        page = api.list_widgets(limit=2, sort=["-created_at"], email_in=emails, cursor=cursor)
         ids += [row.id for row in page.data]
         cursor = page.next_cursor
         if cursor is None:
