@@ -318,7 +318,7 @@ export const options = {
     sentence:
       'Whether the log stores headers and bodies of failed requests, without secrets and up to ' +
       '4 KiB each; never those of /auth, /oauth and /console, nor of a client without a ' +
-      'credential whose response was 401 or 429.',
+      'credential whose response was 401, 403 or 429.',
   }),
   drainDelayS: option({
     env: 'GATEHOOK_DRAIN_DELAY_S',

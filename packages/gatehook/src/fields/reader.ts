@@ -208,8 +208,11 @@ function jsonFinder(max: number): FindMistake {
 
 type FindMistake = (value: unknown) => Mistake | undefined
 
-/** Unquoted addresses of RFC 5321, with the characters beyond ASCII of RFC 6531. */
-const WIDE = '[^\\x00-\\x9f\\s\\p{Cs}\\p{Cn}]'
+/**
+ * Unquoted addresses of RFC 5321, with the characters beyond ASCII of RFC 6531. Format characters
+ * are invisible or reorder text: two addresses would look alike.
+ */
+const WIDE = '[^\\x00-\\x9f\\s\\p{Cf}\\p{Cs}\\p{Cn}]'
 const atom = `(?:[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]|${WIDE})+`
 const label = `(?:[A-Za-z0-9]|${WIDE})(?:(?:[A-Za-z0-9-]|${WIDE})*(?:[A-Za-z0-9]|${WIDE}))?`
 const EMAIL = new RegExp(`^${atom}(?:\\.${atom})*@${label}(?:\\.${label})+$`, 'u')

@@ -61,9 +61,9 @@ const PRIVATE_PATH = /^\/(?:auth|oauth|console)(?:\/|$)/
 export const isError = (answer: Answer | undefined): boolean => !answer || answer.status >= 400
 
 /** Statuses of a request that anyone can send in any number. */
-const STRANGER_STATUSES: ReadonlySet<number> = new Set([401, 429])
+const STRANGER_STATUSES: ReadonlySet<number> = new Set([401, 403, 429])
 
-/** Whether an unidentified client got 401 or 429: the log stores the line of its request only. */
+/** Whether an unidentified client got 401, 403 or 429: the log stores the line of its request only. */
 export const isOfStranger = (call: Call, answer: Answer | undefined): boolean =>
   answer !== undefined && STRANGER_STATUSES.has(answer.status) && callerOf(call) === undefined
 

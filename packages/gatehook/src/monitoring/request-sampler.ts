@@ -3,7 +3,7 @@
  * kind has a budget of its own, so that a flood of one never displaces the others. Pure.
  */
 
-/** `stranger`: a request without a verified credential whose response was 401 or 429. */
+/** `stranger`: a request without a verified credential whose response was 401, 403 or 429. */
 export type SampledKind = 'success' | 'error' | 'stranger'
 
 /** Requests of one second that are all stored; of more, an evenly spaced sample of this size. */

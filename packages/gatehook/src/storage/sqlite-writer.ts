@@ -149,9 +149,11 @@ export class WriteQueue {
     this.#needsSavepoints = false
     const nextJob = this.#waiting.begin()
     const beganMs = this.#clock.elapsedMs()
+    const hasTime = () => this.#clock.elapsedMs() - beganMs < LONG_MS
     try {
-      // A long transaction is the last one of its batch: others do not wait for more than it.
-      while (open.length < BATCH_MAX && this.#clock.elapsedMs() - beganMs < LONG_MS) {
+      // A long transaction is the last one of its batch: others do not wait for more than it. Each
+      // batch takes one, also after a pause of the process.
+      while (open.length === 0 || (open.length < BATCH_MAX && hasTime())) {
         const job = nextJob()
         if (!job) break
         const startMs = this.#clock.elapsedMs()

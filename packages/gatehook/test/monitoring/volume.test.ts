@@ -38,7 +38,9 @@ for (const [name, exchange, bytes] of [
   ['lines', null, 70 * MIB],
   ['requests with headers and bodies', 'ü'.repeat(4_000), 120 * MIB],
 ] as const) {
-  test(`the file of a flood of ${name} never exceeds the bound`, async (t) => {
+  test(`the file of a flood of ${name} never exceeds the bound`, {
+    timeout: 300_000,
+  }, async (t) => {
     const store = createMonitoringFile({ file: join(emptyFolder(t), 'log.db'), log: quietLog })
     t.after(() => store.close())
     let [stored, storedBytes] = [0, 0]
@@ -107,7 +109,7 @@ test('a flood by strangers displaces no error of others', () => {
 })
 
 eachService(
-  'of a stranger with 401 or 429 the log has the line, of others headers and body',
+  'of a stranger with 401, 403 or 429 the log has the line, of others headers and body',
   async (service) => {
     const admin = await adminOf(service)
     const header = { 'x-filler': 'a long header of a request' }
@@ -122,12 +124,15 @@ eachService(
     }
     const replies: Reply[] = []
     for (let n = 0; n < 22; n++) {
-      replies.push(await stranger.post('/api/v2/users', { name: 'Eve' }, header))
+      const wrongKey = n === 1 ? { 'x-api-key': 'no key of this service' } : {}
+      replies.push(
+        await stranger.post('/api/v2/users', { name: 'Eve' }, { ...header, ...wrongKey }),
+      )
     }
     for (const reply of [replies[0]!, replies[1]!, ...replies.slice(-2)]) {
       assert.equal(await logged(reply), false, String(reply.status))
     }
-    assert.deepEqual([...statuses], [401, 429])
+    assert.deepEqual([...statuses], [401, 403, 429])
     const refused = await reader.post('/api/v2/users', { name: 'Eve' }, header)
     assert.deepEqual([refused.status, await logged(refused)], [403, true])
   },
