@@ -63,7 +63,7 @@ export const isError = (answer: Answer | undefined): boolean => !answer || answe
 /** Statuses of a request that anyone can send in any number. */
 const STRANGER_STATUSES: ReadonlySet<number> = new Set([401, 403, 429])
 
-/** Whether an unidentified client got 401, 403 or 429: the log stores the line of its request only. */
+/** Whether an unidentified client got 401, 403 or 429: the log then stores its line only. */
 export const isOfStranger = (call: Call, answer: Answer | undefined): boolean =>
   answer !== undefined && STRANGER_STATUSES.has(answer.status) && callerOf(call) === undefined
 
