@@ -62,7 +62,8 @@ eachService('a sign-in just before a change of the password gets no session', as
   const { createPerson, operator } = await openPeople(service)
   const { db, people } = service.app
   const ada = await createPerson('ada')
-  const person = await people.signIn(ada.email, PASSWORD, { address: '127.0.0.1' })
+  const signedIn = { username: ada.email }
+  const person = await people.signIn(signedIn, PASSWORD, { address: '127.0.0.1' })
   await db.write((tx) => people.confirm(tx, person))
   await operator.put(`/admin/users/${ada.id}/password`, { password: 'another horse' })
   const confirmed = db.write((tx) => people.confirm(tx, person))

@@ -71,7 +71,10 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     )
     await rejects(`${create} title is not a field here`, write({ text: 'a', title: 'b' }))
     await rejects(`${create} id is set by the service`, write({ text: 'a', id: 7 }))
-    await rejects(`${update} link must be an absolute http or https URL`, write({ link: 'x' }, 1))
+    await rejects(
+      `${update} link must be an absolute http or https URL of the characters of a URI`,
+      write({ link: 'x' }, 1),
+    )
     await rejects(`${update} size must be at least 0`, write({ size: -1 }, 1))
     await rejects('tx.update(notes): the id of a row never changes', write({ id: 2 }, 1))
     const retitle = (body: object) => post('/api/v1/notes/1/retitle', body)

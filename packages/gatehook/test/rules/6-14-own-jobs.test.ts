@@ -118,14 +118,14 @@ eachService(
     assert.deepEqual([run.state, run.run_at], ['waiting', '2027-03-01T11:00:00.000Z'])
     assert.deepEqual([run.customer, run.mode], [null, null])
     await admin.post('/admin/clock', { advance_s: 5 * 3600 })
-    assert.deepEqual((await notesOf(service, 2)).slice(1), ['11:00: 1 orders'])
+    assert.deepEqual((await notesOf(service, 2)).slice(1), ['15:00: 1 orders'])
     const next = await eventually(runs, (rows) => rows.length === 2, WITHIN_MS)
     assert.deepEqual(
       next.map(({ state, run_at }: { state: string; run_at: string }) => `${state} ${run_at}`),
       ['done 2027-03-01T11:00:00.000Z', 'waiting 2027-03-01T16:00:00.000Z'],
     )
     await admin.post('/admin/clock', { advance_s: 3600 })
-    assert.deepEqual((await notesOf(service, 3)).slice(1), ['11:00: 1 orders', '16:00: 1 orders'])
+    assert.deepEqual((await notesOf(service, 3)).slice(1), ['15:00: 1 orders', '16:00: 1 orders'])
   },
   OPTIONS,
 )

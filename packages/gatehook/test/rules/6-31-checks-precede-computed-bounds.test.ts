@@ -10,7 +10,7 @@ const nightsOf = (row: { first: string; last: string }) =>
 
 const access = { read: 's:read', create: 's:write', update: 's:write', delete: false } as const
 
-const declare = (sample?: (n: number) => { first: string; last: string }) => {
+const declare = (sample: (n: number) => { first: string; last: string }) => {
   const stays = resource('stays', {
     fields: {
       id: f.id(),
@@ -36,7 +36,7 @@ const declare = (sample?: (n: number) => { first: string; last: string }) => {
     name: 'inn',
     versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
     resources: [
-      (sample ? stays.sample(sample) : stays).before('v2', {
+      stays.sample(sample).before('v2', {
         why: 'The first day is first.',
         had: { begin: f.date() },
         hadNot: ['first'],
@@ -101,9 +101,16 @@ eachService(
 )
 
 test('the start names .sample() if the computed fields of a sample row are impossible', () => {
+  const tallies = resource('tallies', {
+    fields: { id: f.id(), n: f.int(), sum: f.computed(f.int().max(9)) },
+    list: { filter: [], sort: [] },
+    access,
+    events: [],
+  }).compute('sum', (row) => row.n + 10)
+  const versions = { v1: { released: '2025-01-01' } }
   assert.throws(
-    () => declare(),
-    /compute\('nights'\): must be at least 1 .*declare possible values/,
+    () => service({ name: 'inn', versions, resources: [tallies] }),
+    /compute\('sum'\): must be at most 9 .*declare possible values/,
   )
   assert.throws(
     () => declare(() => ({ first: '2026-06-01', last: '2026-06-01' })),

@@ -62,8 +62,9 @@ eachService(
   async ({ app, get }) => {
     const scope = await testScope(app.db)
     for (const [at, name] of names.entries()) {
-      const text = 'INSERT INTO guests (scope, name, email, age) VALUES (?, ?, ?, ?)'
-      await run(app.db, text, [scope, name, `E${at + 1}@x.io`, at % 2])
+      const text =
+        'INSERT INTO guests (scope, name, email, gh_folded_email, age) VALUES (?, ?, ?, ?, ?)'
+      await run(app.db, text, [scope, name, `E${at + 1}@x.io`, `e${at + 1}@x.io`, at % 2])
     }
     for (const [parameter, text, ...expected] of cases) {
       const query = `${encodeURIComponent(parameter)}=${encodeURIComponent(text)}`

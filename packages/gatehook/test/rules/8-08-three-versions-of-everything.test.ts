@@ -168,7 +168,10 @@ eachService('OpenAPI describes each version', async ({ get }) => {
       members: Object.keys(components.schemas.Parcel.properties),
       sent: Object.keys(components.schemas.ParcelCreate.properties),
       states: components.schemas.Parcel.properties.status.enum,
-      filters: parameters.flatMap((parameter: { name?: string }) => parameter.name ?? []),
+      // Each filter also has parameters for its operators: `status[in]`.
+      filters: parameters
+        .flatMap((parameter: { name?: string }) => parameter.name ?? [])
+        .filter((name: string) => !name.includes('[')),
     }
   }
   assert.deepEqual(await describe('v1'), {
@@ -185,7 +188,7 @@ eachService('OpenAPI describes each version', async ({ get }) => {
     ],
     sent: ['customer_id', 'weight_kg', 'fragile', 'sticker'],
     states: ['packed', 'sent', 'lost'],
-    filters: ['sort', 'fields', 'customer_id', 'status', 'expand'],
+    filters: ['sort', 'customer_id', 'status', 'expand'],
   })
   assert.deepEqual(await describe('v3'), {
     members: [
@@ -200,6 +203,6 @@ eachService('OpenAPI describes each version', async ({ get }) => {
     ],
     sent: ['client_id', 'weight_g', 'fragile'],
     states: ['packed', 'held', 'sent', 'lost'],
-    filters: ['sort', 'fields', 'client_id', 'status', 'weight_g', 'fragile', 'expand'],
+    filters: ['sort', 'client_id', 'status', 'weight_g', 'fragile', 'expand'],
   })
 })

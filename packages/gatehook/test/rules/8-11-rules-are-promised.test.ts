@@ -128,7 +128,7 @@ test('a removed event type, and another scope that reads it, are breaks', () => 
   const added = eventsOf('payment.succeeded', 'a.b', { type: 'payment.failed', scope: 's:read' })
   assert.deepEqual(breaksOf(added, promised), [])
   assert.deepEqual(breaksOf(eventsOf('payment.failed'), promised), [
-    '"type" of the body of POST /events no longer accepts "payment.succeeded": callers that ' +
+    '"type" of PostEventBody no longer accepts "payment.succeeded": callers that ' +
       'send it are rejected.',
     'The event payment.succeeded is removed: subscribers no longer receive it.',
     'The event payment.failed needs the scope events:read instead of s:read: existing ' +
