@@ -34,9 +34,10 @@ export interface RelocationResult {
 
 const SECRET = 'a secret that only tests know, long enough'
 
-function gatehook(databaseUrl: string, ...args: string[]): ChildProcess {
+function gatehook(databaseUrl: string, args: string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
   return spawn(process.execPath, [MAIN, ...args, '--json'], {
     env: {
+      ...env,
       PATH: process.env.PATH ?? '',
       GATEHOOK_DATABASE_URL: databaseUrl,
       GATEHOOK_SECRET_KEY: SECRET,
@@ -163,12 +164,12 @@ export function restoreUnderLoad(options: RelocationOptions, folder: string) {
       await load.until(options.events / 2)
       const expected = new Set(load.acknowledged)
       const file = join(folder, 'chaos.gatehook')
-      await requireSuccess(gatehook(options.source, 'backup', file))
+      await requireSuccess(gatehook(options.source, ['backup', file]))
       await load.until(load.acknowledged.size + options.events / 4)
       node.child.kill('SIGKILL')
       await ended(node.child)
       await load.stop()
-      await requireSuccess(gatehook(options.target, 'restore', file))
+      await requireSuccess(gatehook(options.target, ['restore', file]))
       await rm(file)
       return expected
     },
@@ -185,7 +186,7 @@ export function moveUnderLoad(options: RelocationOptions) {
     async (load, node) => {
       await load.until(options.events)
       for (let limitMs = 800; ; limitMs *= 1.5) {
-        const child = gatehook(options.source, 'move', '--to', options.target)
+        const child = gatehook(options.source, ['move'], { GATEHOOK_MOVE_TO: options.target })
         const timer = setTimeout(() => child.kill('SIGKILL'), limitMs * (0.5 + random()))
         await ended(child)
         clearTimeout(timer)

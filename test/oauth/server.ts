@@ -33,7 +33,12 @@ export async function openOauthServer(t: TestContext): Promise<OauthServer> {
     url: new URL(url),
     credentials,
     subject: String(person.id),
-    client: await create('/admin/clients', { name: 'Web', redirect_uris: [CALLBACK], scopes }),
+    client: await create('/admin/clients', {
+      name: 'Web',
+      redirect_uris: [CALLBACK],
+      scopes,
+      grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
+    }),
     app: await create('/admin/clients', {
       name: 'Desk',
       redirect_uris: ['http://127.0.0.1/callback'],
