@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { isAbsoluteUrl } from './absolute-url.ts'
 
 test('the absolute form has a scheme, two slashes and a host', () => {
@@ -31,26 +30,4 @@ test('the absolute form has a scheme, two slashes and a host', () => {
   for (const text of [...relative, ...rewritten, ...others]) {
     assert.equal(isAbsoluteUrl(text), false, JSON.stringify(text))
   }
-})
-
-test('a text in the absolute form has the scheme and the authority of its URL', () => {
-  const part = fc.string({ unit: 'grapheme-ascii', maxLength: 12 })
-  const text = fc.oneof(
-    fc.webUrl({ withQueryParameters: true }),
-    fc
-      .tuple(fc.constantFrom('http:', 'https://', 'http:/', 'HTTP:///'), part)
-      .map((t) => t.join('')),
-    fc.tuple(fc.constant('http://a'), part, fc.constant('/'), part).map((t) => t.join('')),
-  )
-  fc.assert(
-    fc.property(text, (value) => {
-      if (!isAbsoluteUrl(value)) return
-      const { protocol, host } = new URL(value)
-      const [, scheme, authority] = /^(https?:)\/\/([^/?#]*)/i.exec(value)!
-      assert.equal(scheme!.toLowerCase(), protocol)
-      const same = new URL(`${scheme}//${authority}`).host
-      assert.equal(host, same, value)
-    }),
-    { numRuns: 1000 },
-  )
 })

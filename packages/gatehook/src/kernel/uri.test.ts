@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import fc from 'fast-check'
+import { isAbsoluteUrl } from './absolute-url.ts'
 import { isWebUrl } from './uri.ts'
 
 const ajv = new Ajv()
@@ -100,7 +101,7 @@ test('a text in the absolute form has the scheme and the authority of its URL', 
   )
   fc.assert(
     fc.property(text, (value) => {
-      if (!isWebUrl(value)) return
+      if (!isWebUrl(value) && !isAbsoluteUrl(value)) return
       const { protocol, host } = new URL(value)
       const [, scheme, authority] = /^(https?:)\/\/([^/?#]*)/i.exec(value)!
       assert.equal(scheme!.toLowerCase(), protocol)
