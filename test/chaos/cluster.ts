@@ -61,7 +61,7 @@ export class Cluster {
 
   /** The address of haproxy. */
   get url(): string {
-    return `http://127.0.0.1:${this.#balancer.port}`
+    return this.#balancer.url
   }
 
   /** Starts the node of this position, whose process has ended. */

@@ -3,8 +3,9 @@
  * twice at once, repeat each until its result is certain, and read acknowledged payments. After the
  * faults the database is compared with what the clients know.
  */
-import { Agent, request } from 'node:http'
+import { Agent, request } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
+import { haproxyCertificate } from '../rig/haproxy.ts'
 import { openReceiver } from './kill.ts'
 
 export interface LoadOptions {
@@ -54,7 +55,11 @@ const EXCUSED = new Set([0, 502, 503, 504])
 
 export class PaymentLoad {
   readonly #options: LoadOptions
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 * CLIENTS })
+  readonly #agent = new Agent({
+    keepAlive: true,
+    maxSockets: 4 * CLIENTS,
+    ca: haproxyCertificate,
+  })
   readonly #receiver: Awaited<ReturnType<typeof openReceiver>>
   /** Wallets by id, with their first balance. */
   readonly #wallets = new Map<number, number>()
@@ -233,8 +238,7 @@ export class PaymentLoad {
   /** Sends a request; a status of 0 is a network error or a timeout. */
   #send(method: string, path: string, body?: object, idempotencyKey?: string): Promise<HttpReply> {
     const { url, key } = this.#options
-    // In place of the TLS that haproxy would terminate.
-    const headers: Record<string, string> = { 'x-api-key': key, 'x-forwarded-proto': 'https' }
+    const headers: Record<string, string> = { 'x-api-key': key }
     if (body) headers['content-type'] = 'application/json'
     if (idempotencyKey) headers['idempotency-key'] = idempotencyKey
     const signal = AbortSignal.timeout(REQUEST_LIMIT_MS)

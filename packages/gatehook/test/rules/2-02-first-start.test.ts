@@ -15,7 +15,7 @@ test('without a terminal, the log is JSON lines without secrets', async (t) => {
   const { url } = run
   assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
   assert.ok(
-    run.lines.some((line) => /migration/.test(String(line.msg))),
+    run.lines.some((line) => /^engine migrated to \d+/.test(String(line.msg))),
     'progress is shown',
   )
   const ready = await fetch(`${url}/readyz`)
