@@ -2,7 +2,8 @@
  * The dependencies that administrative operations share, created once in `app.ts` and used alike by
  * HTTP, command line and console. Pure data; the operations are in `customers.ts` and `keys.ts`.
  */
-import type { Actor, AuditContext } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import type { AuditContext } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Role } from '../kernel/principal.ts'
 import type { Database, Tx } from '../storage/database.ts'

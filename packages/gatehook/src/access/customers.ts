@@ -2,7 +2,8 @@
  * Creates and updates customers (§13). Each operation is one transaction that also records its
  * audit row.
  */
-import { type Actor, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { recordAudit } from '../audit/store.ts'
 import { invalidMembers } from '../fields/body.ts'
 import { emailAddress } from '../fields/email-address.ts'
 import { b, type ValuesOf } from '../fields/members.ts'

@@ -3,7 +3,8 @@
  * test key. Runs at every start and leaves existing objects unchanged, also when two processes
  * start at once.
  */
-import { type Actor, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { recordAudit } from '../audit/store.ts'
 import { generateApiKey, parseApiKey } from '../kernel/api-key-format.ts'
 import { type Mode, scopeOf } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'

@@ -9,24 +9,8 @@ import type { Principal } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
+import type { Actor, AuditPrincipal } from './actor.ts'
 import { type AuditContent, contentValues } from './chain.ts'
-
-/** The principal of an audit row: a credential's, an operator, the command line or the engine. */
-interface AuditPrincipal {
-  readonly kind: Principal['kind'] | 'system' | 'anonymous'
-  /** `Principal.subject`; the account name for `cli`, the part of the engine for `system`. */
-  readonly id: string
-  /** The name of the key, client, person or operator at that time. */
-  readonly name?: string | undefined
-}
-
-/** A principal, and the request it came with; the last two are absent outside of HTTP. */
-export interface Actor extends AuditPrincipal {
-  /** The client's address. */
-  readonly address?: string | undefined
-  /** `X-Request-Id`. */
-  readonly requestId?: string | undefined
-}
 
 interface AuditEntry {
   readonly actor: Actor

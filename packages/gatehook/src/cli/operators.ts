@@ -1,6 +1,6 @@
 /** `gatehook operators …`: operators of the console (§12.2), without a running node. */
 import type { App } from '../app.ts'
-import type { Actor } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
 import { readMembers } from '../fields/body.ts'
 import { ROLES } from '../kernel/principal.ts'
 import { operatorTable } from '../people/collection.ts'

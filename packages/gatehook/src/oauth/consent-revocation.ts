@@ -1,5 +1,6 @@
 /** Revokes the consent of a person to a client (§4.5). */
-import { type Actor, type AuditContext, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { type AuditContext, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'

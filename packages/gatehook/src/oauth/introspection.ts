@@ -5,7 +5,8 @@
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { resourceMetadataUrl } from '../access/protected-resources.ts'
-import { type Actor, type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import {
   BASIC_CHALLENGE,
   type BearerChallenge,

@@ -2,7 +2,8 @@
  * The grants of `POST /oauth/token` (§5.3): for an authenticated client, each issues tokens or
  * throws an `OauthError`.
  */
-import { type Actor, type AuditContext, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { type AuditContext, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { SignInApi } from '../people/login.ts'

@@ -5,7 +5,8 @@
 
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import { isAccountScope, isAdministrator, missingScope } from '../access/scopes.ts'
-import { type Actor, type AuditContext, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { type AuditContext, recordAudit } from '../audit/store.ts'
 import { foldName } from '../fields/folding.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'

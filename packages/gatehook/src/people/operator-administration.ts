@@ -1,7 +1,7 @@
 /** `/admin/operators` (§12.2): operators of the console, by the code of the command line. */
 import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import type { Administration } from '../access/administration.ts'
-import type { Actor } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
 import { b } from '../fields/members.ts'
 import type { Call, Route } from '../http/call.ts'
 import { operation } from '../http/operation.ts'

@@ -4,7 +4,8 @@
  */
 
 import type { Administration } from '../access/administration.ts'
-import { type Actor, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { recordAudit } from '../audit/store.ts'
 import { foldName } from '../fields/folding.ts'
 import { operation } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'

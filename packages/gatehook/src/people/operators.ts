@@ -4,7 +4,8 @@
  */
 
 import type { Administration } from '../access/administration.ts'
-import { type Actor, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { recordAudit } from '../audit/store.ts'
 import { emailAddress } from '../fields/email-address.ts'
 import { foldName } from '../fields/folding.ts'
 import { b, type ValuesOf } from '../fields/members.ts'

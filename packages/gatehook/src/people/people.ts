@@ -4,7 +4,8 @@
  */
 import type { Administration } from '../access/administration.ts'
 import type { CredentialVerifier } from '../access/authenticate.ts'
-import { type Actor, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import { BASIC_CHALLENGE } from '../http/authorization.ts'
 import type { Route } from '../http/call.ts'

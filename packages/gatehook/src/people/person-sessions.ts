@@ -1,7 +1,8 @@
 /** Lists and ends the sessions of a person, for operators (§13). */
 import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import type { Administration } from '../access/administration.ts'
-import { type Actor, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { recordAudit } from '../audit/store.ts'
 import { b } from '../fields/members.ts'
 import type { Call, Route } from '../http/call.ts'
 import { implement, operation } from '../http/operation.ts'

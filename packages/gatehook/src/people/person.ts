@@ -3,7 +3,7 @@
  * its rows as a `Directory`. Pure.
  */
 import { parseRequestRates } from '../access/customers.ts'
-import type { Actor } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'

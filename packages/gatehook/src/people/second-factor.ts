@@ -4,7 +4,8 @@
  */
 
 import type { Administration } from '../access/administration.ts'
-import { type Actor, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { recordAudit } from '../audit/store.ts'
 import { foldName } from '../fields/folding.ts'
 import { Failure } from '../kernel/failure.ts'
 import { sha256, type Vault } from '../kernel/secret.ts'

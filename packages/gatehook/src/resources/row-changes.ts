@@ -1,5 +1,5 @@
 /** The changes of rows and their dependencies (`rows.ts`). Contains types only. */
-import type { Actor } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'

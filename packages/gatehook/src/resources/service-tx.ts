@@ -2,7 +2,7 @@
  * The access of own code to rows: reads within the caller's reach, and changes with their events in
  * one transaction.
  */
-import type { Actor } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
 import type { RecordEvent } from '../events/store.ts'
 import { Failure, failures } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'

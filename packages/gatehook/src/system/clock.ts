@@ -2,7 +2,8 @@
  * The setting of the test clock (§12.6): one node sets it, the database stores it, every node
  * applies it. `kernel/clock.ts` has the clock itself.
  */
-import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { type AuditSigner, recordAudit } from '../audit/store.ts'
 import { invalidMembers } from '../fields/body.ts'
 import { b, type JsonOf, type ValuesOf } from '../fields/members.ts'
 import type { ClockSetting, SettableClock } from '../kernel/clock.ts'

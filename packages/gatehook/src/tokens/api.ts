@@ -3,7 +3,7 @@
  * the module looks up elsewhere (`TokenLookup`). `tokens.ts` implements it.
  */
 
-import type { Actor } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
 import { b, type JsonOf } from '../fields/members.ts'
 import type { Route } from '../http/call.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'

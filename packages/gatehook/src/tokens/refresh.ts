@@ -14,7 +14,8 @@
  *
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  */
-import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { type AuditSigner, recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'

@@ -11,7 +11,8 @@ import {
   type webcrypto,
 } from 'node:crypto'
 import { promisify } from 'node:util'
-import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { type AuditSigner, recordAudit } from '../audit/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Random } from '../kernel/random.ts'

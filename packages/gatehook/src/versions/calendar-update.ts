@@ -2,7 +2,8 @@
  * An operator's change of a version's calendar (§8.5, §13): validates it, checks the notice that
  * callers are owed, and stores it with its audit record. HTTP, CLI and console share it.
  */
-import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { type AuditSigner, recordAudit } from '../audit/store.ts'
 import { invalidMembers } from '../fields/body.ts'
 import { b, type JsonOf, type ValuesOf } from '../fields/members.ts'
 import type { Clock } from '../kernel/clock.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import type { Actor } from '../../src/audit/store.ts'
+import type { Actor } from '../../src/audit/actor.ts'
 import type { Statement } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { clockKeeper } from '../../src/system/clock.ts'
