@@ -284,6 +284,16 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     '16. Agents, partners and companies',
     [['16.1', 'Challenges name the metadata of their resource and the scopes of the request.']],
   ],
+  [
+    '18. Operation',
+    [
+      [
+        '18.4',
+        'Six commands create a database; a start refuses parts of an installation without one.',
+        part('take-over of a SQLite file; damaged pages; full disks'),
+      ],
+    ],
+  ],
 ]
 
 export interface Chapter {

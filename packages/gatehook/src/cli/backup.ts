@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { openExistingVault } from '../assembly/secrets.ts'
 import { type Config, ConfigError, databaseAddress, databaseTarget } from '../config/config.ts'
-import { readConfig, secretFile } from '../config/environment.ts'
+import { databaseExists, readConfig, secretFile } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -15,7 +15,6 @@ import {
   totalRows,
 } from '../storage/sqlite-backup.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { databaseExists } from './doctor-checks.ts'
 import { CommandError } from './errors.ts'
 import { bold, formatCount, yellow } from './output.ts'
 import { packageVersion } from './own-package.ts'

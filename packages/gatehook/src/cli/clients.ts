@@ -11,7 +11,6 @@ import {
 } from './arguments.ts'
 import type { CommandFamily } from './command.ts'
 import { UsageError } from './errors.ts'
-import { BEFORE_FIRST_START } from './installation.ts'
 import { bold, dim } from './output.ts'
 
 const secretText = (verb: string, { client_id, client_secret, name, mode }: ClientWithSecret) =>
@@ -86,7 +85,6 @@ export const clients: CommandFamily = {
           'an app on a person’s machine; any port is accepted',
         ],
       ],
-      opening: BEFORE_FIRST_START,
       parse({ options: { name } }) {
         if (!name) throw new UsageError('Give the client a name: --name "My app"')
       },

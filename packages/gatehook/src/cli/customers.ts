@@ -2,7 +2,6 @@
 import type { CustomerJson } from '../access/collections.ts'
 import { administration } from './api.ts'
 import type { CommandDescription, CommandFamily } from './command.ts'
-import { BEFORE_FIRST_START } from './installation.ts'
 import { bold, dim, yellow } from './output.ts'
 
 /** A command that sets or clears `suspended`. */
@@ -41,7 +40,6 @@ export const customers: CommandFamily = {
       summary: 'a new customer',
       options: [['--contact <EMAIL>', 'the address for news about the API']],
       examples: [['gatehook customers create "Acme Ltd"', 'for keys create --customer ID']],
-      opening: BEFORE_FIRST_START,
       act: (api, { args: [name], options: { contact } }) =>
         api.request<CustomerJson>('POST', '/admin/customers', { name, contact_email: contact }),
       describe: ({ id, name }) => `Created ${bold(id)} (${name}).`,

@@ -6,7 +6,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { openExistingVault } from '../assembly/secrets.ts'
-import { type Config, databaseAddress, withoutPassword } from '../config/config.ts'
+import { type Config, withoutPassword } from '../config/config.ts'
 import { dataFolder, mailFolder, monitoringFile, secretFile } from '../config/environment.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
@@ -90,12 +90,6 @@ export function checkSecretFile(config: Config): CheckResult {
   return (mode & OTHER_USERS) === 0
     ? ok(`${file}, this user only`)
     : fail(`${file} has mode ${mode.toString(8)}: others can read it`, `chmod 600 ${file}`)
-}
-
-/** Returns whether the database exists. Opening a missing SQLite file would create it. */
-export function databaseExists(config: Config): boolean {
-  const address = databaseAddress(config.databaseUrl)
-  return address.kind === 'postgres' || existsSync(address.file)
 }
 
 /** Checks that the master secret decrypts this database. Generates none. */

@@ -1,6 +1,6 @@
 /** `gatehook doctor`: a table of the checks in `doctor-checks.ts`; exit 1 if one fails. */
 import { type Config, databaseTarget } from '../config/config.ts'
-import { readConfig } from '../config/environment.ts'
+import { databaseExists, readConfig, refuseRemains } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import type { Service } from '../resources/service.ts'
@@ -71,7 +71,8 @@ async function runChecks({ flags, options }: Input): Promise<CheckResults> {
       async () => {
         if (!config) return undefined
         const url = checks.printableDatabaseUrl(config)
-        if (!checks.databaseExists(config)) return checks.ok(`${url} (the first start creates it)`)
+        refuseRemains(config)
+        if (!databaseExists(config)) return checks.ok(`${url} (the first start creates it)`)
         db = await openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
         return checks.ok(url)
       },

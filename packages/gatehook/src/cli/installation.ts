@@ -7,17 +7,17 @@ import { resolve } from 'node:path'
 import { DEFAULT_CUSTOMER } from '../access/administration.ts'
 import type { App, AppOptions } from '../app.ts'
 import { type Config, databaseAddress, databaseTarget } from '../config/config.ts'
-import { readConfig } from '../config/environment.ts'
+import { databaseExists, readConfig } from '../config/environment.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createLog, type Log } from '../kernel/log.ts'
 import { describePending, planMigration } from '../resources/migrate.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
-import { migrations } from '../storage/migrations.ts'
+import { type Migration, migrations } from '../storage/migrations.ts'
 import { openDatabase } from '../storage/open.ts'
 import { type CommandSpec, commandsOn, type Input } from './command.ts'
-import { databaseExists, printableDatabaseUrl } from './doctor-checks.ts'
+import { printableDatabaseUrl } from './doctor-checks.ts'
 import { CommandError } from './errors.ts'
 import { packageVersion } from './own-package.ts'
 import { serviceOf } from './service-file.ts'
@@ -33,16 +33,11 @@ export const installationOptions: NonNullable<CommandSpec['options']> = [
 ]
 
 export interface Opening {
-  /** Applies migrations to a database in use. Other commands leave that to start and migrate. */
+  /** Creates the database, and applies migrations to it; for `migrate` and `seed` (§18.4). */
   readonly migrates?: boolean
   readonly seed?: boolean
-  /** Creates a missing SQLite database: the command may precede the first start. */
-  readonly creates?: boolean
   readonly processKeys?: AppOptions['processKeys']
 }
-
-/** For commands that create a key, a client, a person or an operator before the first start. */
-export const BEFORE_FIRST_START: Opening = { creates: true }
 
 /** With one of these flags, links have the address that they describe. */
 const ADDRESS_FLAGS = ['publicUrl', 'host', 'port'] as const
@@ -51,15 +46,14 @@ const ADDRESS_FLAGS = ['publicUrl', 'host', 'port'] as const
 export async function withApp<T>(
   input: Input,
   use: (app: App) => Promise<T> | T,
-  { migrates = false, seed = false, creates = migrates, processKeys }: Opening = {},
+  { migrates = false, seed = false, processKeys }: Opening = {},
 ): Promise<T> {
   const config = readConfig(input.flags)
   const service = await serviceOf(input)
   // Standard output is for the result.
   const destination = { write: (line: string) => void process.stderr.write(line) }
   const log = createLog({ level: 'warn', destination })
-  if (!creates) requireDatabase(config)
-  if (!migrates) await requireOwnTables(config, service, log)
+  if (!migrates) await requireInstallation(config, service, log)
   // Loaded here, so that --help and config start without the server's modules.
   const { openApp } = await import('../app.ts')
   const app = await openApp({
@@ -85,26 +79,18 @@ export const installation = commandsOn(withApp, {
   config: ['databaseUrl'],
 })
 
-/** Opening creates the file: in the wrong folder, `keys list` would report that no keys exist. */
-function requireDatabase(config: Config): void {
-  if (databaseExists(config)) return
-  const address = databaseAddress(config.databaseUrl)
-  const file = address.kind === 'sqlite' ? resolve(address.file) : printableDatabaseUrl(config)
-  throw new CommandError(
-    `There is no database at ${file}. Start the service here first (gatehook start), run this ` +
-      'in the folder where it was started, or name its file: --database-url sqlite:FILE',
-  )
-}
-
 /**
- * Throws if a database in use lacks tables of the service. Opening applies migrations: in the wrong
- * folder, `keys list` would create another service's tables.
+ * Throws without a database, without tables in it, and if a database in use lacks tables of the
+ * service. Opening creates and migrates: in the wrong folder, a command would report an empty
+ * installation, or create another service's tables.
  */
-async function requireOwnTables(config: Config, service: Service, log: Log): Promise<void> {
-  if (!databaseExists(config)) return
+async function requireInstallation(config: Config, service: Service, log: Log): Promise<void> {
+  if (!databaseExists(config)) throw missingInstallation(config)
   const db = await openDatabase(databaseTarget(config), { log })
   try {
-    const missingParts = await missingFrom(db, service)
+    const engine = await pendingMigrations(db)
+    if (engine.length === migrations.length) throw missingInstallation(config)
+    const missingParts = await missingFrom(db, service, engine)
     if (missingParts.length === 0) return
     throw new CommandError(
       `The database lacks ${missingParts.join(', ')}. If it belongs to a service in another ` +
@@ -115,10 +101,27 @@ async function requireOwnTables(config: Config, service: Service, log: Log): Pro
   }
 }
 
-/** Lists migrations and tables that a database in use lacks; empty for a new database. */
-async function missingFrom(db: Database, service: Service): Promise<string[]> {
-  const engine = await pendingMigrations(db)
-  if (engine.length === migrations.length) return []
+function missingInstallation(config: Config): CommandError {
+  const address = databaseAddress(config.databaseUrl)
+  if (address.kind === 'postgres') {
+    return new CommandError(
+      `There is no installation in the database ${printableDatabaseUrl(config)}. Start the ` +
+        'service first (gatehook start), or name its database in GATEHOOK_DATABASE_URL.',
+    )
+  }
+  return new CommandError(
+    `There is no database at ${resolve(address.file)}. Start the service here first (gatehook ` +
+      'start), run this in the folder where it was started, or name its file: ' +
+      '--database-url sqlite:FILE',
+  )
+}
+
+/** Lists migrations and tables that a database in use lacks. */
+async function missingFrom(
+  db: Database,
+  service: Service,
+  engine: readonly Migration[],
+): Promise<string[]> {
   const tables = (await planMigration(db, service.definition)).filter(
     // A node creates indexes while the service runs.
     ({ plan, isSearchIndex, isComputedFill }) =>

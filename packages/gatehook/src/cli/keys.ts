@@ -12,7 +12,7 @@ import {
 } from './arguments.ts'
 import type { CommandFamily } from './command.ts'
 import { UsageError } from './errors.ts'
-import { BEFORE_FIRST_START, cliActor, installation } from './installation.ts'
+import { cliActor, installation } from './installation.ts'
 import { bold, dim } from './output.ts'
 
 const secretText = (verb: string, { id, name, mode, key }: NewApiKey) =>
@@ -58,7 +58,6 @@ export const keys: CommandFamily = {
           'a key that expires',
         ],
       ],
-      opening: BEFORE_FIRST_START,
       parse({ options: { name } }) {
         if (!name) throw new UsageError('Give the key a name: --name "Billing service"')
       },

@@ -9,7 +9,12 @@ import {
   hasPassword,
   withoutPassword,
 } from '../config/config.ts'
-import { environmentMoveTarget, readConfig, secretFile } from '../config/environment.ts'
+import {
+  databaseExists,
+  environmentMoveTarget,
+  readConfig,
+  secretFile,
+} from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
@@ -21,7 +26,6 @@ import { type MoveResult, moveInstallation, undoMove } from '../storage/move/mov
 import { openDatabase } from '../storage/open.ts'
 import { asCommandError } from './backup.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { databaseExists } from './doctor-checks.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { cliActor, installationOptions } from './installation.ts'
 import { bold, formatCount } from './output.ts'

@@ -17,7 +17,7 @@ import {
 } from '../people/operators.ts'
 import { resetSecondFactor } from '../people/second-factor.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
-import { BEFORE_FIRST_START, cliActor, installation, requireFound } from './installation.ts'
+import { cliActor, installation, requireFound } from './installation.ts'
 import { bold, yellow } from './output.ts'
 import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
 
@@ -67,7 +67,6 @@ export const operators: CommandFamily = {
         ['gatehook operators create you@example.com', 'prompts for the password'],
         ['gatehook operators create ann@example.com --role support', 'deliveries and keys only'],
       ],
-      opening: BEFORE_FIRST_START,
       async act({ administration, hasher }, { args: [email = ''], options: { role } }) {
         const members = { email, role, password: await readPassword(email) }
         const body = readMembers(members, operatorCreation)

@@ -8,7 +8,6 @@ import { type Api, administration, invalidMode } from './api.ts'
 import { words } from './arguments.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
-import { BEFORE_FIRST_START } from './installation.ts'
 import { bold, dim, yellow } from './output.ts'
 import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
 
@@ -171,7 +170,6 @@ export const people: CommandFamily = {
           'without a prompt',
         ],
       ],
-      opening: BEFORE_FIRST_START,
       async act(api, { args: [pairs], options: { role, customer, mode, scopes } }) {
         const resource = signInResource(api)
         const row = rowOf(resource, [pairs ?? []].flat())

@@ -2,7 +2,7 @@
  * Reads the configuration from the process environment, and the master secrets from the environment
  * or the data folder. The only file that reads `process.env`; `config.ts` parses the texts.
  */
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describeFileError, fileErrors, makeFolder } from '../kernel/files.ts'
 import type { Random } from '../kernel/random.ts'
@@ -69,10 +69,39 @@ export function readMasterSecrets(config: Config): readonly string[] | undefined
 export const ensureMasterSecrets = (config: Config, random: Random): readonly string[] =>
   readMasterSecrets(config) ?? createSecretFile(secretFile(config)!, random)
 
-/** Creates the folder of a SQLite database. Throws a `ConfigError` if that is impossible. */
+/** Returns whether there is a database. An empty file is none; on PostgreSQL the server decides. */
+export function databaseExists(config: Config): boolean {
+  const address = databaseAddress(config.databaseUrl)
+  if (address.kind === 'postgres') return true
+  return (statSync(address.file, { throwIfNoEntry: false })?.size ?? 0) > 0
+}
+
+/**
+ * Throws a `ConfigError` if parts of an installation exist without its SQLite database: a start
+ * would create an empty one, and SQLite would delete the log beside it (§18.4).
+ */
+export function refuseRemains(config: Config): void {
+  const address = databaseAddress(config.databaseUrl)
+  if (address.kind === 'postgres' || databaseExists(config)) return
+  const file = resolve(address.file)
+  const remains = [join(dirname(file), SECRET_FILE), `${file}-wal`, monitoringFile(config)!]
+  const remainder = remains.find((path) => existsSync(path))
+  if (remainder === undefined) return
+  throw new ConfigError([
+    `There is no database at ${file}, but ${remainder} belongs to an installation. Mount or ` +
+      'restore its database (gatehook restore), or name its file in GATEHOOK_DATABASE_URL. A new ' +
+      'installation needs a folder of its own.',
+  ])
+}
+
+/**
+ * Creates the folder of a SQLite database. Throws a `ConfigError` if that is impossible, and if the
+ * folder has parts of an installation without its database.
+ */
 export function makeDataFolder(config: Config): void {
   const folder = dataFolder(config)
   if (folder === undefined) return
+  refuseRemains(config)
   try {
     makeFolder(folder)
   } catch (error) {

@@ -4,10 +4,10 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, jsonOf, serving } from './process.ts'
+import { gatehook, installed, jsonOf, serving } from './process.ts'
 
 test('customers are created, suspended and resumed', async (t) => {
-  const place = { cwd: emptyFolder(t) }
+  const place = await installed(t)
   const acme = await jsonOf(place, 'customers', 'create', 'Acme Ltd')
   assert.equal((await jsonOf(place, 'customers', 'suspend', acme.id)).suspended, true)
   const list = await gatehook(place, 'customers', 'list')
@@ -20,7 +20,7 @@ test('customers are created, suspended and resumed', async (t) => {
 })
 
 test('a link to the portal of a customer opens one session', async (t) => {
-  const place = { cwd: emptyFolder(t) }
+  const place = await installed(t)
   const acme = await jsonOf(place, 'customers', 'create', 'Acme Ltd')
   const flags = ['--public-url', 'https://api.example.com', '--mode', 'test']
   const link = await jsonOf(place, 'portal-link', acme.id, ...flags, '--email', 'ada@example.com')
@@ -154,7 +154,7 @@ test('openapi prints the served document, without a database', async (t) => {
 })
 
 test('with --url, administration goes to a running node', async (t) => {
-  const place = { cwd: emptyFolder(t) }
+  const place = await installed(t)
   const { url } = await serving(t, place, '--no-seed')
   const { key } = await jsonOf(place, 'keys', 'create', '--name', 'admin', '--scopes', 'admin')
   const remote = { cwd: emptyFolder(t), env: { GATEHOOK_API_KEY: key } }

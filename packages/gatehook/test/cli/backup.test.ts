@@ -9,7 +9,7 @@ import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { clientSentence } from '../../src/cli/postgres-tools.ts'
 import { createProgress, progressLine } from '../../src/cli/progress.ts'
 import { backupSqlite, restoreSqlite } from '../../src/storage/sqlite-backup.ts'
-import { gatehook, jsonOf, serving } from './process.ts'
+import { gatehook, installed, jsonOf, serving } from './process.ts'
 
 const stamp = { createdAt: '2027-01-31T00:00:00.000Z', release: '0.1.0' }
 const user = (n: number) => ({ name: `User ${n}`, email: `user${n}@example.com` })
@@ -133,7 +133,7 @@ test('a backup that was changed or cut anywhere creates no database', async (t) 
 })
 
 test('a restored installation serves once the master secret is in place', async (t) => {
-  const place = { cwd: emptyFolder(t) }
+  const place = await installed(t)
   const { key } = await jsonOf(place, 'keys', 'create', '--name', 'ops', '--scopes', 'users:read')
   const backup = join(place.cwd, 'b.gatehook')
   await jsonOf(place, 'backup', backup)

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { onEnd } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import type { HostCommand } from './command-host.ts'
 
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
@@ -102,6 +102,13 @@ export function gatehook(place: Place, ...args: string[]): Promise<ProcessResult
   const result = last.then(() => inHost({ args, cwd, env: { ...INHERITED, ...env } }))
   last = result.catch(() => undefined)
   return result
+}
+
+/** Creates a folder with an installation that no service has used. */
+export async function installed(t: TestContext): Promise<Place> {
+  const place = { cwd: emptyFolder(t) }
+  await jsonOf(place, 'migrate')
+  return place
 }
 
 /** Runs a command with `--json` and returns its output. Throws if the exit code is not 0. */

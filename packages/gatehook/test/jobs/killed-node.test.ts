@@ -38,6 +38,7 @@ export default service({
 `
 
 async function killNode(place: Place, t: TestContext): Promise<unknown[]> {
+  await jsonOf(place, 'migrate')
   const { key } = await jsonOf(place, 'keys', 'create', '--name', 'a', '--scopes', 'r,w,admin')
   const send = (url: string, path: string, body?: unknown) =>
     fetch(url + path, {

@@ -4,14 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
 import {
   createConsoleLink,
   createOperator,
   setOperatorDisabled,
 } from '../../src/people/operators.ts'
-import { gatehook, jsonOf } from '../cli/process.ts'
+import { gatehook, installed, jsonOf } from '../cli/process.ts'
 import { emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const actor = { kind: 'system', id: 'test' } as const
@@ -178,7 +177,7 @@ test('on HTTPS the cookie is Secure and bound to the host', async (t) => {
 })
 
 test('the command line creates, lists and disables operators, and creates links', async (t) => {
-  const place = { cwd: emptyFolder(t), input: PASSWORD }
+  const place = { ...(await installed(t)), input: PASSWORD }
   const createReply = await jsonOf(place, 'operators', 'create', EMAIL)
   assert.match(createReply.id, /^op_/)
   assert.equal(createReply.password, undefined)

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, jsonOf } from '../cli/process.ts'
+import { gatehook, installed, jsonOf } from '../cli/process.ts'
 
 test('audit list returns rows; audit verify passes, then names the changed row', async (t) => {
-  const folder = { cwd: emptyFolder(t) }
+  const folder = await installed(t)
   const key = await jsonOf(folder, 'keys', 'create', '--name', 'CI', '--scopes', 'events:read')
   const { data } = await jsonOf(folder, 'audit', 'list', '--action', 'key.create')
   assert.equal(data.length, 1)

@@ -1,7 +1,6 @@
 /** §13: `keys:write` narrows keys of its own customer and mode; widening requires `admin`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import {
@@ -10,7 +9,7 @@ import {
   openService,
   type TestApp,
 } from '../../../../test/rig/service.ts'
-import { gatehook, jsonOf } from '../cli/process.ts'
+import { gatehook, installed, jsonOf } from '../cli/process.ts'
 
 const DAY_MS = 86_400_000
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
@@ -175,7 +174,7 @@ for (const { name } of databases) {
 }
 
 test('the command line updates a key', async (t) => {
-  const place = { cwd: emptyFolder(t) }
+  const place = await installed(t)
   const { id } = await jsonOf(place, 'keys', 'create', '--name', 'k', '--scopes', 'orders:read')
   const narrow = ['--scopes', 'orders:read', '--cidrs', '10.0.0.0/8', '--expires', '5d']
   const key = await jsonOf(place, 'keys', 'update', id, ...narrow)

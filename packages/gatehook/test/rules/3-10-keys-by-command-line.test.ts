@@ -1,12 +1,11 @@
 /** §3.10: the command line manages keys, and every node applies a change within two seconds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { gatehook, jsonOf, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf, serving } from '../cli/process.ts'
 
 test('a key is created, used, rolled and revoked', async (t) => {
-  const place = { cwd: emptyFolder(t) }
+  const place = await installed(t)
   const created = await jsonOf(
     place,
     'keys',
@@ -60,7 +59,7 @@ test('a key is created, used, rolled and revoked', async (t) => {
 })
 
 test('an invalid key is rejected before anything is written', async (t) => {
-  const place = { cwd: emptyFolder(t) }
+  const place = await installed(t)
   const invalid: [args: string[], sentence: RegExp][] = [
     [['--scopes', 'admin'], /Give the key a name/],
     [['--name', 'x'], /: --scopes, of .*admin/],

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { gatehook, jsonOf, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf, serving } from '../cli/process.ts'
 import { basicOf } from '../people/rig.ts'
 
 test('a person is created, signs in, gets a new password and is disabled', async (t) => {
-  const place = { cwd: emptyFolder(t) }
+  const place = await installed(t)
   const withInput = (input: string) => ({ ...place, input })
   const fields = ['name=Ada', 'email=ada@example.com']
   const options = ['--role', 'owner', '--scopes', 'events:read', '--mode', 'test']
@@ -49,7 +49,7 @@ test('a person is created, signs in, gets a new password and is disabled', async
 })
 
 test('invalid input is rejected with its reason, and no person is created', async (t) => {
-  const place = { cwd: emptyFolder(t), input: 'correct horse' }
+  const place = { ...(await installed(t)), input: 'correct horse' }
   const fields = ['name=Ada', 'email=ada@example.com']
   const invalid: [input: string, args: string[], exit: number, sentence: RegExp][] = [
     ['', ['create', ...fields], 2, /Give the password on standard input/],

@@ -1,15 +1,14 @@
 /** §4.6, §4.7 with real processes and time: a node applies changes of the command line. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { jsonOf, serving } from '../cli/process.ts'
+import { installed, jsonOf, serving } from '../cli/process.ts'
 import { bearerOf, PASSWORD } from '../people/rig.ts'
 
 const WITHIN_MS = 2_000
 
 test('within 2 s a disabled person’s token is rejected, and a new key is published', async (t) => {
-  const options = { cwd: emptyFolder(t) }
+  const options = await installed(t)
   const fields = ['name=Ada', 'email=ada@example.com', '--mode', 'test']
   await jsonOf({ ...options, input: PASSWORD }, 'users', 'create', ...fields)
   const { url } = await serving(t, options, '--no-seed')

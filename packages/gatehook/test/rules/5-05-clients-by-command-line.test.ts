@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { gatehook, jsonOf, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf, serving } from '../cli/process.ts'
 
 test('a client is created, authenticates, rotates its secret and is deleted', async (t) => {
   const installation = { cwd: emptyFolder(t) }
@@ -55,7 +55,7 @@ test('a client is created, authenticates, rotates its secret and is deleted', as
 })
 
 test('a public client has no secret; invalid options exit with 2', async (t) => {
-  const installation = { cwd: emptyFolder(t) }
+  const installation = await installed(t)
   const uri = 'http://127.0.0.1/callback'
   const scope = ['--scope', 'events:read']
   const options = ['--name', 'Desk', ...scope, '--redirect-uri', uri]
@@ -75,7 +75,7 @@ test('a public client has no secret; invalid options exit with 2', async (t) => 
 })
 
 test('the command prints what a client may do with and without a person', async (t) => {
-  const installation = { cwd: emptyFolder(t) }
+  const installation = await installed(t)
   const create = async (...args: string[]) => {
     const base = ['clients', 'create', '--name', 'Shop', '--scope', 'orders:read']
     return (await gatehook(installation, ...base, ...args)).stdout
