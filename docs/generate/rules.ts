@@ -289,8 +289,8 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     [
       [
         '18.4',
-        'Six commands create a database; a start refuses parts of an installation without one.',
-        part('take-over of a SQLite file; damaged pages; full disks'),
+        'Six commands create a database; one process serves from a SQLite file, or takes it over.',
+        part('damaged pages; full disks'),
       ],
     ],
   ],

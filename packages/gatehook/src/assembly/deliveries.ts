@@ -22,7 +22,7 @@ export interface DeliveryAssembly {
 
 /** Throws when the file of `GATEHOOK_WEBHOOK_CA` cannot be read. */
 export function assembleDeliveries(
-  { config, db, log, vault, delivers = true, release = '0' }: Foundation,
+  { config, db, log, vault, delivers = true, release = '0', onTakenOver }: Foundation,
   { catalog, types, onAttempts, late }: DeliveryAssembly,
 ): Deliveries & Component {
   const { deliveryRate: rate, webhookCa } = config
@@ -30,9 +30,9 @@ export function assembleDeliveries(
     db,
     log,
     delivers,
-    listeners: { onAttempts, onJobsDue: late.wakeJobs },
+    listeners: { onAttempts, onJobsDue: late.wakeJobs, ...(onTakenOver && { onTakenOver }) },
     settings: {
-      database: databaseTarget(config),
+      database: { ...databaseTarget(config), generation: db.generation },
       masterSecrets: readMasterSecrets(config) ?? vault.masterSecrets(),
       secretFile: secretFile(config),
       testClock: config.testClock,

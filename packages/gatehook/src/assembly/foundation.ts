@@ -13,6 +13,7 @@ import type { Tracing } from '../kernel/tracing.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import type { PolledValue, SharedPoll } from '../storage/shared-poll.ts'
+import type { Ownership } from '../storage/sqlite-owner.ts'
 import type { Chores } from '../system/janitor.ts'
 import type { Metric } from '../system/metrics.ts'
 
@@ -39,6 +40,10 @@ export interface AppOptions {
   readonly testKey?: boolean
   /** API keys that are valid in this process only: the command line sends them with `inject`. */
   readonly processKeys?: ReadonlyMap<string, Principal>
+  /** SQLite: holds the file, as a service does. Default: opens it beside the service. */
+  readonly ownership?: Ownership
+  /** SQLite: called when another process has taken the file over; this one must end. */
+  readonly onTakenOver?: () => void
   /** Receives a line for each step of the start that may take long: migrations, sample data. */
   readonly onProgress?: (line: string) => void
 }

@@ -19,12 +19,18 @@ interface ReplicatedDatabase {
 
 /** Throws `StorageError` when the primary cannot be opened. Replicas are opened by their reads. */
 export async function openWithReplicas(
-  { config, service, log }: Pick<AppOptions, 'config' | 'service' | 'log'>,
+  {
+    config,
+    service,
+    log,
+    ownership,
+    onTakenOver,
+  }: Pick<AppOptions, 'config' | 'service' | 'log' | 'ownership' | 'onTakenOver'>,
   clock: Clock,
 ): Promise<ReplicatedDatabase> {
   const deps = { clock, log }
   const target = { ...databaseTarget(config), maintains: listDerivations(service.definition) }
-  const primary = await openDatabase(target, deps)
+  const primary = await openDatabase(target, { ...deps, ownership, onTakenOver })
   const urls = config.databaseReadUrls
   if (urls.length === 0) {
     return { database: primary, readAfter: (endpoint) => endpoint, isPrimaryAway: () => false }

@@ -13,6 +13,7 @@ import {
   backupSqlite,
   restoreSqlite,
   totalRows,
+  wasServed,
 } from '../storage/sqlite-backup.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError } from './errors.ts'
@@ -45,9 +46,17 @@ async function runBackup({ args: [file], flags, out }: Input): Promise<undefined
   if (!databaseExists(config)) {
     throw new CommandError(`There is no database at ${resolve(address.file)}.`)
   }
+  const database = resolve(address.file)
+  const isUsed = await asCommandError(async () => wasServed(database))
+  if (!isUsed) {
+    throw new CommandError(
+      `No service has ever used ${database}. Name the database of the service: ` +
+        'GATEHOOK_DATABASE_URL or --database-url sqlite:FILE',
+    )
+  }
   const manifest = await asCommandError(() =>
     backupSqlite({
-      database: address.file,
+      database,
       file: file!,
       createdAt: isoTime(wallClock.now()),
       release: packageVersion,
@@ -55,9 +64,12 @@ async function runBackup({ args: [file], flags, out }: Input): Promise<undefined
     }),
   )
   const secret = secretPlace(config)
-  out.result({ file: resolve(file!), ...manifest, master_secret: 'not included' }, () =>
+  const { newest_event: event } = manifest
+  const newest = event ? `${event.id} ${event.type} of ${event.created_at}` : 'none'
+  out.result({ file: resolve(file!), database, ...manifest, master_secret: 'not included' }, () =>
     [
-      `${bold(file!)} holds ${contents(manifest)}.`,
+      `${bold(resolve(file!))} holds ${contents(manifest)} of ${database}.`,
+      `The newest event is ${newest}.`,
       `It holds no master secret. Store ${secret} elsewhere: without it Gatehook cannot decrypt`,
       'the webhook secrets, signing keys and second factors in this backup.',
     ].join('\n'),

@@ -10,7 +10,7 @@ import { findNarrowings } from '../resources/change-check.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { portError } from './doctor-checks.ts'
-import { UsageError } from './errors.ts'
+import { EXIT, UsageError } from './errors.ts'
 import { writeText } from './output.ts'
 import { packageVersion } from './own-package.ts'
 import { findService, loadService, type ServiceFile } from './service-file.ts'
@@ -123,6 +123,13 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
     delivers: roles.includes('delivery'),
     seed: options.seed !== false && 'first',
     testKey: isInteractive,
+    ownership: { takesOver: options.takeOver === true },
+    // It sends no response: its state may be outdated.
+    onTakenOver() {
+      log.fatal('another process has taken the database over; this one ends')
+      log.flush?.()
+      process.exit(EXIT.temporary)
+    },
     onProgress: (line) => log.info(line),
   })
   try {
@@ -152,6 +159,7 @@ export const start: CommandSpec = {
   options: [
     ['--role <ROLES>', 'api, delivery, or both (default: api,delivery)'],
     ['--no-seed', 'no sample data on the first start'],
+    ['--take-over', 'SQLite: replaces a process that holds the database and does not end'],
   ],
   config: 'all',
   examples: [

@@ -35,6 +35,8 @@ export interface EngineListeners {
   readonly onAttempts: (report: AttemptReport) => void
   /** Called when another node has stored a job that is due. */
   readonly onJobsDue: () => void
+  /** Called when another process has taken the database over. */
+  readonly onTakenOver?: () => void
 }
 
 export interface Deliveries {
@@ -101,6 +103,7 @@ export type FromWorker =
   | { readonly figures: DeliveryFigures }
   | { readonly attempts: AttemptReport }
   | { readonly jobsDue: true }
+  | { readonly takenOver: true }
 
 interface EngineThread {
   /** Returns false while the engine does not run. */
@@ -121,7 +124,7 @@ const RESTART_MAX_MS = 30_000
 export async function startEngineThread(
   settings: EngineSettings,
   log: Log,
-  { onAttempts, onJobsDue }: EngineListeners,
+  { onAttempts, onJobsDue, onTakenOver }: EngineListeners,
 ): Promise<EngineThread> {
   let figures = NO_FIGURES
   let worker: Worker | undefined
@@ -139,6 +142,7 @@ export async function startEngineThread(
         if ('log' in message) return relayLog(log, message.log)
         if ('attempts' in message) return onAttempts(message.attempts)
         if ('jobsDue' in message) return onJobsDue()
+        if ('takenOver' in message) return onTakenOver?.()
         if ('figures' in message) figures = message.figures
         else resolve()
       })

@@ -13,7 +13,11 @@ const post = (message: FromWorker) => port.postMessage(message)
 const { settings, level } = workerData as { settings: EngineSettings; level: string }
 // The main thread writes the log: two threads on one pipe would interleave their lines.
 const log = createLog({ level, destination: { write: (line) => post({ log: line }) } })
-const host = await openEngineHost(settings, { log, onJobsDue: () => post({ jobsDue: true }) })
+const host = await openEngineHost(settings, {
+  log,
+  onJobsDue: () => post({ jobsDue: true }),
+  onTakenOver: () => post({ takenOver: true }),
+})
 
 const postAttempts = () => {
   const attempts = host.takeAttempts()

@@ -104,12 +104,14 @@ interface EngineHostDeps {
   readonly log: Log
   /** Called when another node has stored a job that is due. */
   readonly onJobsDue?: () => void
+  /** Called when another process has taken the database over. */
+  readonly onTakenOver?: () => void
 }
 
 /** Opens the engine and starts it. Throws `StorageError` when the database cannot be opened. */
 export async function openEngineHost(
   settings: EngineSettings,
-  { log, onJobsDue = () => {} }: EngineHostDeps,
+  { log, onJobsDue = () => {}, onTakenOver }: EngineHostDeps,
 ): Promise<EngineHost> {
   const random = systemRandom()
   const clock = settings.testClock ? new SettableClock(wallClock) : wallClock
@@ -121,6 +123,7 @@ export async function openEngineHost(
     cacheKib: CACHE_KIB,
     syncAfterMs: SYNC_AFTER_MS,
     plansOnce: true,
+    onTakenOver,
   })
   const testClock = clock instanceof SettableClock ? clockFollower({ db, clock }) : undefined
   await testClock?.follow()

@@ -47,7 +47,7 @@ function soleLease({ db, clock, log, node }: Omit<LeasesDeps, 'announce'>): Node
   }
   return {
     get isAlive() {
-      return isHolder && clock.elapsedMs() - heartbeatAtMs < UNSURE_AFTER_MS
+      return isHolder && db.isOwner() && clock.elapsedMs() - heartbeatAtMs < UNSURE_AFTER_MS
     },
     get generation() {
       return generation

@@ -16,6 +16,8 @@ export interface DatabaseTarget {
   readonly distributed?: 'citus' | undefined
   /** The derivations that the process writes with each row (`resources/derivation.ts`). */
   readonly maintains?: readonly string[] | undefined
+  /** SQLite: the generation of the process that holds the file (`storage/sqlite-owner.ts`). */
+  readonly generation?: number | undefined
 }
 
 interface ConnectionCounts {

@@ -252,6 +252,10 @@ export interface Database extends Reader {
    * same number are still current. Undefined on PostgreSQL, which would need a request for it.
    */
   stamp(): number | undefined
+  /** SQLite: the generation of this process, if it holds the file (`sqlite-owner.ts`). */
+  readonly generation: number | undefined
+  /** Whether no other process has taken the file over; always true on PostgreSQL. */
+  isOwner(): boolean
   /**
    * Calls the listener after each promotion that this process has noticed or notices; ids have
    * skipped ahead by then. Never on SQLite.

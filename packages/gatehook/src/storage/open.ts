@@ -4,6 +4,7 @@ import type { DatabaseTarget } from '../kernel/database-target.ts'
 import type { Log } from '../kernel/log.ts'
 import { type Database, StorageError } from './database.ts'
 import { openSqlite } from './sqlite.ts'
+import type { Ownership } from './sqlite-owner.ts'
 
 export interface OpenDeps {
   readonly log: Log
@@ -26,6 +27,10 @@ export interface OpenDeps {
   readonly plansOnce?: boolean
   /** SQLite: whether foreign keys are checked. Default true; a move disables the check. */
   readonly checksReferences?: boolean
+  /** SQLite: holds the file, as a service does (`sqlite-owner.ts`). */
+  readonly ownership?: Ownership | undefined
+  /** SQLite: called when another process has taken the file over. */
+  readonly onTakenOver?: (() => void) | undefined
 }
 
 /**
@@ -53,5 +58,5 @@ export async function openDatabase(
         'which cannot share a database in memory. Use a file.',
     )
   }
-  return openSqlite(path, deps)
+  return openSqlite(path, { ...deps, generation: target.generation })
 }

@@ -142,6 +142,8 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
       })
     },
     stamp: () => undefined,
+    generation: undefined,
+    isOwner: () => true,
     columns: (table) => columnsOf(sessions, table),
     indexes: (table) => indexesOf(sessions, table),
     triggers: (table) => triggersOf(sessions, table),

@@ -11,9 +11,11 @@ import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import { makeFolder, syncFolder } from '../kernel/files.ts'
+import { isoTime } from '../kernel/time.ts'
 import { StorageError } from './database.ts'
 import { sql } from './sql.ts'
 import { Connection } from './sqlite-connection.ts'
+import { readGeneration } from './sqlite-owner.ts'
 
 const FORMAT = 'gatehook-backup/1'
 const MANIFEST_MAX_BYTES = 65_536
@@ -31,6 +33,15 @@ export interface BackupManifest {
   readonly sha256: string
   /** Rows by table. */
   readonly tables: Readonly<Record<string, number>>
+  readonly newest_event: NewestEvent | null
+}
+
+/** The last event of a database, by which a person recognizes it. */
+interface NewestEvent {
+  readonly id: string
+  readonly type: string
+  /** ISO 8601. */
+  readonly created_at: string
 }
 
 /** The current step of a long operation, and its finished part (0 to 1). */
@@ -68,7 +79,7 @@ export async function backupSqlite(options: BackupOptions): Promise<BackupManife
   const [copy, part] = [`${file}.copy`, `${file}.part`]
   await removeFiles(copy, part)
   try {
-    const tables = await copySnapshot(database, copy, onProgress)
+    const { tables, newest_event } = await copySnapshot(database, copy, onProgress)
     const rows = totalRows({ tables })
     onProgress({ step: 'verify', fraction: 0, rows })
     verifyPages(copy, `The database ${resolve(database)}`)
@@ -81,6 +92,7 @@ export async function backupSqlite(options: BackupOptions): Promise<BackupManife
       bytes,
       sha256,
       tables,
+      newest_event,
     } as const
     const report = (fraction: number) => onProgress({ step: 'compress', fraction, rows })
     const out = createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true })
@@ -141,24 +153,41 @@ export async function restoreSqlite(options: RestoreOptions): Promise<BackupMani
   }
 }
 
-/** Copies one snapshot and returns its rows by table. */
+/** Copies one snapshot and returns what it holds. */
 async function copySnapshot(
   database: string,
   copy: string,
   onProgress: OnBackupProgress,
-): Promise<Readonly<Record<string, number>>> {
+): Promise<Pick<BackupManifest, 'tables' | 'newest_event'>> {
   // Created here with mode 0600: SQLite would create a file that others can read, or reuse theirs.
   await (await open(copy, 'wx', 0o600)).close()
   const source = new Connection(resolve(database), true)
   try {
     source.exec('BEGIN')
     const tables = countTables(source)
+    const newest_event = findNewestEvent(source)
     const rows = totalRows({ tables })
     await source.copyTo(copy, (fraction) => onProgress({ step: 'copy', fraction, rows }))
     source.exec('COMMIT')
-    return tables
+    return { tables, newest_event }
   } finally {
     source.close()
+  }
+}
+
+function findNewestEvent(connection: Connection): NewestEvent | null {
+  const row = connection.get(sql`SELECT id, type, created FROM gh_events
+    ORDER BY position DESC LIMIT 1`)
+  return row ? { id: row.id, type: row.type, created_at: isoTime(row.created * 1000) } : null
+}
+
+/** Whether a service has ever served from the file: commands alone begin no generation. */
+export function wasServed(file: string): boolean {
+  const connection = new Connection(resolve(file), true)
+  try {
+    return readGeneration(connection) > 0
+  } finally {
+    connection.close()
   }
 }
 

@@ -2,7 +2,7 @@
  * The file of a SQLite database: created, opened by three connections, with a handle of its log for
  * syncs. Contains no transactions.
  */
-import { closeSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -85,10 +85,33 @@ export async function closeFile({
   }
 }
 
-/** Opens no existing file: closing a handle of an open database would drop its POSIX locks. */
-function createFile(file: string): void {
-  makeFolder(dirname(file))
-  if (createPrivateFile(file, '')) syncFolder(dirname(file))
+/**
+ * Creates the file and its folder when absent. Opens no existing file: closing a handle of an open
+ * database would drop its POSIX locks. Throws `StorageError` when this user may not write to it.
+ */
+export function createFile(file: string): void {
+  try {
+    makeFolder(dirname(file))
+    if (createPrivateFile(file, '')) syncFolder(dirname(file))
+  } catch (error) {
+    throw toStorageError(file, error)
+  }
+  for (const suffix of ['', '-wal', '-shm', '.lock']) requireAccess(`${file}${suffix}`)
+}
+
+/** SQLite reports no more than "unable to open" or "readonly" for a file that it cannot write. */
+function requireAccess(path: string): void {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode
+  if (mode === undefined) return
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+  } catch (error) {
+    throw new StorageError(
+      `${path} has the mode ${(mode & 0o777).toString(8).padStart(4, '0')}, and this process ` +
+        `(user ${process.geteuid?.()}) must read and write it: chmod 600 ${path}`,
+      { cause: error },
+    )
+  }
 }
 
 /** Limits the page cache of a reader, in KiB, and maps the file into memory. */

@@ -7,7 +7,15 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { type Clock, wallClock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
-import type { Database, Reader, Row, Statement, Tx, Value } from './database.ts'
+import {
+  type Database,
+  type Reader,
+  type Row,
+  type Statement,
+  StorageWaitError,
+  type Tx,
+  type Value,
+} from './database.ts'
 import { createDelayedSync } from './delayed-sync.ts'
 import { createLoopPauses, type LoopPauses } from './loop-pauses.ts'
 import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
@@ -17,8 +25,14 @@ import {
   type UniqueIndex,
   uniquesCreatedBy,
 } from './sqlite-errors.ts'
-import { closeFile, openFile } from './sqlite-file.ts'
+import { closeFile, createFile, openFile } from './sqlite-file.ts'
 import { createLongReads } from './sqlite-long-reads.ts'
+import {
+  acquireOwnerLock,
+  type Ownership,
+  raiseGeneration,
+  readGeneration,
+} from './sqlite-owner.ts'
 import {
   columnsOf,
   dialect,
@@ -47,6 +61,12 @@ export interface SqliteDeps {
   readonly checksReferences?: boolean
   /** Delay of the sync after a write is acknowledged, in ms. Default: sync before. */
   readonly syncAfterMs?: number
+  /** Holds the file, as a service does. Default: opens it beside the process that holds it. */
+  readonly ownership?: Ownership | undefined
+  /** The generation of the process that holds the file, for another connection of it. */
+  readonly generation?: number | undefined
+  /** Called when another process has taken the file over: transactions fail from then on. */
+  readonly onTakenOver?: (() => void) | undefined
   /** Syncs the write-ahead log to disk. Default: `fdatasync` in libuv's thread pool. */
   readonly sync?: (log: number) => Promise<void>
 }
@@ -197,22 +217,27 @@ function createWriterConnection(
   clock: Clock,
   sharedRead: SharedRead,
   sync: () => Promise<void>,
+  isOwner: () => boolean,
 ): WriterConnection {
   const begin = connection.command('BEGIN IMMEDIATE')
+  const rollback = connection.command('ROLLBACK')
   const commit = connection.command('COMMIT')
   const release = connection.command('RELEASE job')
   const rollbackTo = connection.command('ROLLBACK TO job')
   const pauses = createLoopPauses(clock)
   return {
-    begin() {
+    async begin() {
       pauses.begin()
-      return retryWhileBusy(clock, begin)
+      await retryWhileBusy(clock, begin)
+      if (isOwner()) return
+      rollback()
+      throw storageUnavailable('another process has taken the database over')
     },
     commit() {
       sharedRead.end() // reads then see the commit, and the log can restart from its beginning
       return retryWhileBusy(clock, commit)
     },
-    rollback: connection.command('ROLLBACK'),
+    rollback,
     savepoint: connection.command('SAVEPOINT job'),
     release,
     rollbackToSavepoint() {
@@ -228,10 +253,40 @@ function createWriterConnection(
   }
 }
 
+/** Opens the file. A process that holds it acquires the lock first, and begins a generation. */
+async function openOwned(path: string, clock: Clock, deps: SqliteDeps) {
+  const { ownership, cacheKib, checksReferences } = deps
+  const open = () => openFile(path, clock, cacheKib, checksReferences)
+  if (!ownership) return { file: await open(), generation: deps.generation, lock: undefined }
+  createFile(resolve(path))
+  const lock = acquireOwnerLock(resolve(path), ownership)
+  try {
+    const file = await open()
+    const raise = () => raiseGeneration(file.writer)
+    const generation = await retryWhileBusy(clock, raise).catch(async (error) => {
+      await closeFile(file)
+      throw new StorageWaitError(
+        `The database ${resolve(path)} cannot be taken over: another process writes to it and ` +
+          'does not end its transaction. End that process.',
+        { cause: error },
+      )
+    })
+    return { file, generation, lock }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
 /** Throws `StorageError` when the file cannot be used at all. */
 export async function openSqlite(path: string, deps: SqliteDeps): Promise<Database> {
   const clock = deps.clock ?? wallClock
-  const file = await openFile(path, clock, deps.cacheKib, deps.checksReferences)
+  const { file, generation, lock } = await openOwned(path, clock, deps)
+  const isOwner = () => {
+    if (generation === undefined || readGeneration(writer) === generation) return true
+    deps.onTakenOver?.()
+    return false
+  }
   const { writer, reader, snapshotReader, wal } = file
   const guard = createTransactionGuard()
   const syncLog = deps.sync ?? promisify(fdatasync)
@@ -241,7 +296,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
       : createDelayedSync(() => syncLog(wal), deps.syncAfterMs)
   const sync = delayedSync?.schedule ?? (() => syncLog(wal))
   const sharedRead = createSharedRead(reader)
-  const connection = createWriterConnection(writer, guard, clock, sharedRead, sync)
+  const connection = createWriterConnection(writer, guard, clock, sharedRead, sync, isOwner)
   const queue = new WriteQueue(connection, deps.log, clock)
   const snapshots = createSnapshots(snapshotReader, guard, clock)
   const longReads = createLongReads(resolve(path), guard)
@@ -272,6 +327,8 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
       return longReads.take(customer, read)
     },
     stamp: sharedRead.stamp,
+    generation,
+    isOwner,
     queued: () => queue.length,
     async columns(table) {
       return columnsOf(reader, table)
@@ -304,7 +361,8 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
         async () => {
           await delayedSync?.finish()
           sharedRead.end()
-          return closeFile(file)
+          await closeFile(file)
+          lock?.release()
         },
       )
       return closing

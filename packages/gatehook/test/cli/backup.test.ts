@@ -67,6 +67,26 @@ test('a backup is readable by its owner alone and holds no master secret', async
   assert.ok(!readFileSync(database).includes(secret))
 })
 
+test('a backup names its database and the newest event', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const database = join(place.cwd, 'data', 'gatehook.db')
+  await serving(t, place)
+  const { newest_event, ...report } = await jsonOf(place, 'backup', 'b.gatehook')
+  assert.equal(report.database, database)
+  assert.match(newest_event.id, /^evt_/)
+  const { stdout } = await gatehook(place, 'backup', 'c.gatehook')
+  assert.match(stdout, new RegExp(`c\\.gatehook holds .* rows in .* tables of ${database}\\.\n`))
+  assert.match(stdout, new RegExp(`The newest event is ${newest_event.id} \\S+ of 20`))
+})
+
+test('a backup of a database that no service has used fails, and writes no file', async (t) => {
+  const place = await installed(t)
+  const { exit, stderr } = await gatehook(place, 'backup', 'b.gatehook')
+  assert.equal(exit, 1)
+  assert.match(stderr, /No service has ever used \S+gatehook\.db\. Name the database/)
+  assert.equal(existsSync(join(place.cwd, 'b.gatehook')), false)
+})
+
 test('only its owner can read the copy of a backup in progress', async (t) => {
   const { database, file } = await backedUp(t)
   const umask = process.umask(0)
@@ -135,8 +155,11 @@ test('a backup that was changed or cut anywhere creates no database', async (t) 
 test('a restored installation serves once the master secret is in place', async (t) => {
   const place = await installed(t)
   const { key } = await jsonOf(place, 'keys', 'create', '--name', 'ops', '--scopes', 'users:read')
+  const run = await serving(t, place, '--no-seed')
   const backup = join(place.cwd, 'b.gatehook')
   await jsonOf(place, 'backup', backup)
+  run.kill('SIGTERM')
+  await run.ended
   const elsewhere = { cwd: emptyFolder(t) }
   const lacking = await gatehook(elsewhere, 'restore', backup)
   assert.equal(lacking.exit, 0, lacking.stderr)

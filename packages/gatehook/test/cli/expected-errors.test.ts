@@ -1,11 +1,19 @@
 /** Expected errors: one sentence with the remedy, an exit code, no stack. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, type ProcessResult } from './process.ts'
+import { gatehook, ownProcess, type ProcessResult } from './process.ts'
 
 function assertSentence(
   { exit, stdout, stderr }: ProcessResult,
@@ -50,6 +58,35 @@ test('a file that is not a database', async (t) => {
   )
   const args = ['start', '--port', '0', '--database-url', 'sqlite:g.db']
   assertSentence(await gatehook({ cwd }, ...args), 78, /g\.db cannot be opened: it is not a SQLite/)
+})
+
+const NOBODY = 65_534
+
+test('a file of the database that this user may not write', {
+  skip: process.getuid?.() !== 0 && 'it starts a process as another user',
+}, async (t) => {
+  const cwd = emptyFolder(t)
+  await gatehook({ cwd }, 'migrate')
+  const data = join(cwd, 'data')
+  const database = join(data, 'gatehook.db')
+  for (const path of [cwd, data, ...readdirSync(data).map((name) => join(data, name))]) {
+    chownSync(path, NOBODY, NOBODY)
+  }
+  for (const suffix of ['', '-wal', '-shm', '.lock']) {
+    const path = `${database}${suffix}`
+    if (suffix !== '') writeFileSync(path, '')
+    chownSync(path, NOBODY, NOBODY)
+    chmodSync(path, 0o444)
+    for (const args of [
+      ['start', '--port', '0'],
+      ['keys', 'list'],
+    ]) {
+      const ended = await ownProcess({ cwd, uid: NOBODY }, ...args)
+      assertSentence(ended, 78, new RegExp(`${path} has the mode 0444, .*chmod 600 ${path}`))
+    }
+    if (suffix === '') chmodSync(path, 0o600)
+    else rmSync(path)
+  }
 })
 
 test('§18.7: a database that does not answer ends a start with 75', async (t) => {

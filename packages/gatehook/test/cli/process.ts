@@ -18,6 +18,8 @@ export interface Place {
   readonly env?: Readonly<Record<string, string>>
   /** Standard input; empty without it. */
   readonly input?: string
+  /** The user of a process of its own; default: that of the test. */
+  readonly uid?: number
 }
 
 export interface ProcessResult {
@@ -33,11 +35,12 @@ const { PATH = '', NODE_COMPILE_CACHE } = process.env
 const INHERITED = { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
 
 /** Starts the process with `env` only, without a developer's GATEHOOK_ variables. */
-function launch(args: readonly string[], { cwd, env, input }: Place): Child {
+function launch(args: readonly string[], { cwd, env, input, uid }: Place): Child {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
     env: { ...INHERITED, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid }),
   })
   child.stdin.on('error', () => undefined) // it may end before it reads
   child.stdin.end(input)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
-import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { freshUrl, migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
@@ -80,7 +80,7 @@ test('requests are served while another process locks the file', async (t) => {
 })
 
 test('a service starts and serves with a damaged file', async (t) => {
-  const url = await freshUrl(t, 'sqlite')
+  const url = await migratedUrl(t, 'sqlite')
   writeFileSync(fileOf(url), 'damaged '.repeat(10_000))
   const service = await openService(t, 'sqlite', { url })
   assert.equal((await service.get('/api/v2/orders')).status, 200)
