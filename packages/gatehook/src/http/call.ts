@@ -1,6 +1,7 @@
 /** The interface between the HTTP server and its handlers: a request, its response, endpoints. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Failure, FailureCode } from '../kernel/failure.ts'
+import type { Pace } from '../kernel/pace.ts'
 import type { CallerKind, Principal, Role } from '../kernel/principal.ts'
 import type { OperationData } from './operation-data.ts'
 import type { Query } from './query.ts'
@@ -120,10 +121,20 @@ export interface Call {
   /** When the head of the request had arrived, by `clock.elapsedMs`. */
   readonly startedMs: number
   /**
-   * Resolves when the database may be read for a response that can be large, with the maximum of
-   * its bytes. Throws `overloaded` if the caller does not read earlier responses (§11.5).
+   * Resolves when the database may be read for a response that can be large. Throws `overloaded` if
+   * the caller does not read earlier responses (§11.5).
    */
-  beginLarge(): Promise<number>
+  beginLarge(): Promise<LargeResponse>
+  /** Begins long work of the caller, and returns the function to call between its parts (§11.5). */
+  startPace(): Pace
+}
+
+/** A large response under construction. */
+export interface LargeResponse {
+  /** The maximum of its bytes. */
+  readonly mostBytes: number
+  /** Counts bytes that were read for it, whether or not they become part of it. */
+  count(bytes: number): void
 }
 
 export type IdentifiedPrincipal = Pick<Principal, 'kind' | 'subject' | 'customer' | 'mode'> &

@@ -5,6 +5,7 @@
 import { addressBlock } from '../kernel/address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
+import { type Activity, createActivity } from '../kernel/pace.ts'
 import { ANSWER_BYTES_MAX } from './answer-budget.ts'
 import type { Call, Step } from './call.ts'
 import { createLargeResponses, type LargeResponses } from './large-responses.ts'
@@ -34,6 +35,8 @@ export const defaultEgressBounds: EgressBounds = {
 
 /** A response of this size counts before it is sent; a smaller one counts if it stays unread. */
 export const LARGE_BYTES = 65_536
+/** The part of this thread's time for the long work of a customer, while others send requests. */
+const LONG_WORK_PART = 0.1
 const SWEEPS_PER_BOUND = 10
 const RETRY_AFTER_S = 1
 
@@ -48,6 +51,8 @@ interface UnreadResponse {
 export interface Egress {
   readonly bounds: EgressBounds
   readonly large: LargeResponses
+  /** The customers whose requests arrived lately, and the rest of those with long work. */
+  readonly activity: Activity
   /** Returns whether the unread bytes of a caller leave no space for a large response. */
   isFull(call: Call): boolean
   /** Returns the maximum of bytes for the next response of `owner`. */
@@ -95,6 +100,7 @@ export function createEgress(
   customBounds: Partial<EgressBounds> = {},
 ): Egress {
   const bounds = { ...defaultEgressBounds, ...customBounds }
+  const activity = createActivity(clock, LONG_WORK_PART)
   /** In the order of their latest progress. */
   const responses = new Set<CountedResponse>()
   const bytesByOwner = new Map<string, number>()
@@ -126,7 +132,8 @@ export function createEgress(
   }
   const egress: Egress = {
     bounds,
-    large: createLargeResponses(),
+    large: createLargeResponses(activity, clock),
+    activity,
     isFull: (call) =>
       responses.size > 0 && bytesOf(ownerOf(call)) + LARGE_BYTES > bounds.customerBytes,
     freeBytes(owner) {

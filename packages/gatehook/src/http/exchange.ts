@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
+import { type Pace, pauseLoop, startPace } from '../kernel/pace.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { TraceSpan } from '../kernel/tracing.ts'
 
@@ -13,6 +14,7 @@ import type {
   Endpoint,
   IdentifiedPrincipal,
   Kind,
+  LargeResponse,
   Method,
   Operation,
   Step,
@@ -118,6 +120,11 @@ export const STAGES = { parse: -1, route: -2, body: -3, handler: -4 } as const
 /** Receives every response that was sent; `answer` is undefined if the connection ended. */
 export type ObserveExchange = (exchange: Exchange, answer: Answer | undefined, ms: number) => void
 
+/** Bytes of a response whose work counts as that of any request. */
+const UNCOUNTED_BYTES = 1_048_576
+/** Bytes of a large response that cost a millisecond of this thread, from read to socket. */
+const BYTES_PER_MS = 40_000
+
 /** A class, so that all instances have the same fields in the same order. */
 export class Exchange implements Call {
   readonly context: ServerContext
@@ -205,12 +212,27 @@ export class Exchange implements Call {
     this.out = commonHeaders(head.id)
   }
 
-  async beginLarge(): Promise<number> {
+  async beginLarge(): Promise<LargeResponse> {
     const { egress } = this.context
-    await egress.large.begin(this.response, ownerOf(this))
+    const owner = ownerOf(this)
+    await egress.large.begin(this.response, owner)
     if (this.response.destroyed) throw ABORTED
     if (egress.isFull(this)) throw overloadFailure()
-    return egress.freeBytes(ownerOf(this))
+    let bytes = 0
+    return {
+      mostBytes: egress.freeBytes(owner),
+      count: (more) => {
+        const from = Math.max(bytes, UNCOUNTED_BYTES)
+        bytes += more
+        const workMs = (bytes - from) / BYTES_PER_MS
+        if (workMs > 0) egress.activity.addWork(owner, workMs)
+      },
+    }
+  }
+
+  startPace(): Pace {
+    const { egress, clock } = this.context
+    return startPace(ownerOf(this), egress.activity, clock, pauseLoop)
   }
 }
 

@@ -1,8 +1,14 @@
 /**
  * Serializes the construction of large responses per owner (§11.5), so that the bound on unread
- * bytes applies to each response before the database is read for the next.
+ * bytes applies to each response before the database is read for the next. Beside others, an owner
+ * rests after a large response.
  */
-import { createTurns } from '../kernel/turns.ts'
+
+import type { Clock } from '../kernel/clock.ts'
+import type { Activity } from '../kernel/pace.ts'
+import { createTurns, type Rests } from '../kernel/turns.ts'
+
+const after = (ms: number, wake: () => void) => void setTimeout(wake, ms).unref()
 
 /** Large responses under construction in the process; each owner has at most one of them. */
 const MAX_CONCURRENT = 4
@@ -18,8 +24,13 @@ export interface LargeResponses {
   end(response: object): void
 }
 
-export function createLargeResponses(): LargeResponses {
-  const turns = createTurns(MAX_CONCURRENT)
+export function createLargeResponses(
+  { restMs }: Pick<Activity, 'restMs'>,
+  clock: Pick<Clock, 'elapsedMs'>,
+): LargeResponses {
+  // `Call.beginLarge` counts the work by its bytes.
+  const rests: Rests = { clock, after, restMs, add: () => {} }
+  const turns = createTurns(MAX_CONCURRENT, { rests })
   const ends = new Map<object, () => void>()
   return {
     begin(response, owner) {

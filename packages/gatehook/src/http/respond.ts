@@ -42,7 +42,8 @@ export function answerFailure(exchange: Exchange, error: unknown): Answer {
  * log remains. Every request passes here once, with its final status.
  */
 export function respond(exchange: Exchange, answer: Answer | undefined): void {
-  const { context, response } = exchange
+  const { context, response, principal } = exchange
+  if (principal) context.egress.activity.note(principal.customer)
   try {
     const sent = answer && !response.destroyed ? sendOnce(exchange, answer) : undefined
     const ms = Math.round((context.clock.elapsedMs() - exchange.startedMs) * 100) / 100

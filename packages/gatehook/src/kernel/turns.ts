@@ -1,6 +1,6 @@
 /**
  * Fair access to a few slots: each key (a customer) uses one slot at a time, and keys that wait
- * take turns. With a `Share`, a key uses its slot for a part of the time only.
+ * take turns. With `Rests`, a key uses its slot for a part of the time only.
  */
 import type { Clock } from './clock.ts'
 import { Failure } from './failure.ts'
@@ -30,6 +30,14 @@ export interface Share {
   readonly after: (ms: number, wake: () => void) => void
 }
 
+/** The rests of keys between their bodies. */
+export interface Rests extends Pick<Share, 'clock' | 'after'> {
+  /** Returns how long a key still rests, in milliseconds; 0 or less if it may run. */
+  restMs(key: TurnKey): number
+  /** Adds the work of a body that started at `startMs` and ends now. */
+  add(key: TurnKey, startMs: number): void
+}
+
 interface WaitingBody {
   readonly sinceMs: number
   readonly start: () => void
@@ -53,18 +61,18 @@ export interface TurnOptions {
   readonly perKey?: number
   /** Bodies of one key that wait at most. Default 64. */
   readonly waitingPerKey?: number
-  readonly share?: Share
+  /** Default: keys do not rest. */
+  readonly rests?: Rests
 }
 
 /** Returns a function that runs `body` in one of `slots` slots when it is the turn of `key`. */
 export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn {
-  const { perKey = 1, waitingPerKey = WAITING_PER_KEY_MAX, share } = options
+  const { perKey = 1, waitingPerKey = WAITING_PER_KEY_MAX, rests } = options
   let free = slots
   const states = new Map<TurnKey, KeyState>()
   /** Keys of which a body may start, in the order of their turns. */
   const ready: TurnKey[] = []
-  const rests = share ? createRests(share) : undefined
-  const now = () => share?.clock.elapsedMs() ?? 0
+  const now = () => rests?.clock.elapsedMs() ?? 0
 
   const startNext = () => {
     while (free > 0 && ready.length > 0) {
@@ -88,7 +96,7 @@ export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn 
     state.isReady = true
     const restMs = rests?.restMs(key) ?? 0
     if (restMs <= 0) ready.push(key)
-    else share!.after(restMs, () => wake(key, state))
+    else rests!.after(restMs, () => wake(key, state))
   }
   const wake = (key: TurnKey, state: KeyState) => {
     const { waiting } = state
@@ -132,14 +140,15 @@ export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn 
   return Object.assign(take, { refuseIfFull })
 }
 
-/** Tracks the rest time of each key. */
-function createRests({ part, burstMs, clock }: Share) {
+/** Returns rests after which the work of a key takes its share of the time. */
+export function createShare({ part, burstMs, clock, after }: Share): Rests {
   /** The instant from which a key may run, before its burst is added. */
   const dueMs = new Map<TurnKey, number>()
   return {
-    restMs: (key: TurnKey): number => (dueMs.get(key) ?? 0) - clock.elapsedMs(),
-    /** The work of a key that started at `startMs` has ended. */
-    add(key: TurnKey, startMs: number): void {
+    clock,
+    after,
+    restMs: (key) => (dueMs.get(key) ?? 0) - clock.elapsedMs(),
+    add(key, startMs) {
       const rested = startMs - burstMs / part
       const workMs = clock.elapsedMs() - startMs
       dueMs.set(key, Math.max(dueMs.get(key) ?? rested, rested) + workMs / part)

@@ -4,6 +4,7 @@
 
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { ITEMS_BYTES_MAX, sizeOf } from '../http/answer-budget.ts'
+import type { LargeResponse } from '../http/call.ts'
 import { overloadFailure } from '../http/egress.ts'
 import type { Reader, Value } from '../storage/database.ts'
 import { createPageTooLarge } from './bounds-failures.ts'
@@ -48,8 +49,7 @@ interface ExpandTask {
   readonly db: Reader
   readonly expansion?: PageExpansion | undefined
   readonly request: ListRequest
-  /** Bytes that the caller can receive now. */
-  readonly mostBytes?: number | undefined
+  readonly large?: LargeResponse | undefined
 }
 
 /** Rows in the order in which a walk read them. */
@@ -66,10 +66,11 @@ interface ReadPage {
  * not even one row fits, and `overloaded` beyond the bytes that the caller can receive now.
  */
 export async function expandPage<P extends ReadPage>(task: ExpandTask, page: P): Promise<P> {
-  const { db, expansion, request, mostBytes = ITEMS_BYTES_MAX } = task
+  const { db, expansion, request, large } = task
   if (!expansion) return page
   const { maxRowBytes } = expansion
   const items: string[] = []
+  const { mostBytes = ITEMS_BYTES_MAX } = large ?? {}
   let bytes = 0
   let rowsMax = Number.POSITIVE_INFINITY
   const cut = (): P => {
@@ -86,7 +87,9 @@ export async function expandPage<P extends ReadPage>(task: ExpandTask, page: P):
     rowsMax = members ? rowsMax : 1
     for (const [at, text] of (members ?? []).entries()) {
       const item = withMembers(page.items[from + at]!, text)
-      bytes += sizeOf(item)
+      const itemBytes = sizeOf(item)
+      bytes += itemBytes
+      large?.count(itemBytes)
       if (bytes > ITEMS_BYTES_MAX) return cut()
       if (bytes > mostBytes) throw overloadFailure()
       items.push(item)

@@ -2,7 +2,7 @@
  * Answers a list request in the requested style (§7.1, §7.2, §7.8). Creates envelopes and headers;
  * `page.ts` reads the rows.
  */
-import type { Answer, Call } from '../http/call.ts'
+import type { Answer, Call, LargeResponse } from '../http/call.ts'
 import { ownerOf } from '../http/egress.ts'
 import type { Query } from '../http/query.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
@@ -89,12 +89,12 @@ export function createLister(options: ListerOptions): Lister {
   }
 }
 
-async function respond(context: Omit<ListContext, 'mostBytes'>): Promise<Answer> {
+async function respond(context: Omit<ListContext, 'large'>): Promise<Answer> {
   const { collection, expansion } = context
   const maxRowBytes = (collection.maxRowBytes ?? 0) + (expansion?.maxRowBytes ?? 0)
-  const mostBytes = isWide({ maxRowBytes }) ? await context.beginLarge() : undefined
+  const large = isWide({ maxRowBytes }) ? await context.beginLarge() : undefined
   const { options, request, path } = context
-  const { json, positions, headers } = await renderers[request.style]({ ...context, mostBytes })
+  const { json, positions, headers } = await renderers[request.style]({ ...context, large })
   const link = linkHeader(options.publicUrl(), pagePaths(path, request, positions))
   return { status: 200, json, headers: { ...headers, link } }
 }
@@ -140,8 +140,8 @@ interface ListContext extends ParsedQuery {
   readonly view: View
   readonly path: string
   readonly beginLarge: Call['beginLarge']
-  /** Largest size of the response; undefined if rows are small. */
-  readonly mostBytes: number | undefined
+  /** Undefined if rows are small. */
+  readonly large: LargeResponse | undefined
   readonly expansion: PageExpansion | undefined
 }
 
@@ -162,13 +162,13 @@ const renderers: Readonly<Record<Style, (context: ListContext) => Promise<Render
 const dataOf = (items: readonly string[]): string => `"data":[${items.join(',')}]`
 
 function taskOf(context: ListContext): ListTask {
-  const { options, collection, view, rowScope, customer, request, mostBytes, expansion } = context
+  const { options, collection, view, rowScope, customer, request, large, expansion } = context
   const { style } = request
   const fields = fieldsWithout(view, expansion?.omits ?? [], request.fields)
   const shape = { ...(fields && { fields }), links: style === 'hypermedia' }
   const { db } = options
   const encode = (row: readonly Value[]) => view.item(row, shape)
-  return { db, customer, collection, rowScope, request, expansion, mostBytes, encode }
+  return { db, customer, collection, rowScope, request, expansion, large, encode }
 }
 
 /** Returns the parameter that selects the style, unless the links repeat it from the request. */

@@ -6,6 +6,7 @@
 
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { ITEMS_BYTES_MAX, sizeOf } from '../http/answer-budget.ts'
+import type { LargeResponse } from '../http/call.ts'
 import { overloadFailure } from '../http/egress.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { TurnKey } from '../kernel/turns.ts'
@@ -52,8 +53,8 @@ export interface ListTask {
   readonly bounds?: { readonly concurrent: ReadBounds; readonly long: ReadBounds }
   /** The rows that the items include. */
   readonly expansion?: PageExpansion | undefined
-  /** Bytes that the caller can receive now (§11.5); larger pages give 503. Default: no limit. */
-  readonly mostBytes?: number | undefined
+  /** Its bound (§11.5); larger pages give 503. Default: no limit. */
+  readonly large?: LargeResponse | undefined
 }
 
 /** Rows of a page, and the JSON text of each. */
@@ -136,7 +137,7 @@ async function fillPage(
   const rows: (readonly Value[])[] = []
   const items: string[] = []
   let bytes = 0
-  const { mostBytes = ITEMS_BYTES_MAX } = task
+  const { mostBytes = ITEMS_BYTES_MAX } = task.large ?? {}
   const { maxRowBytes = 0 } = task.collection
   for (;;) {
     const free = Math.min(ITEMS_BYTES_MAX, mostBytes) - bytes
@@ -151,7 +152,9 @@ async function fillPage(
     for (const row of read) {
       if (rows.length === limit) return { rows, items, more: true, isCut: false }
       const item = task.encode(row)
-      bytes += sizeOf(item)
+      const itemBytes = sizeOf(item)
+      bytes += itemBytes
+      task.large?.count(itemBytes)
       if (bytes > ITEMS_BYTES_MAX && rows.length > 0)
         return { rows, items, more: true, isCut: true }
       if (bytes > mostBytes) throw overloadFailure()

@@ -8,6 +8,7 @@ import { createObjectReader, ERRORS_MAX } from '../fields/reader.ts'
 import type { Answer, Call, Operation } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
+import type { Pace } from '../kernel/pace.ts'
 import type { LimitItems } from '../quota/steps.ts'
 import { CHANGE_BOUNDS, createChangeTooLarge } from '../storage/change-budget.ts'
 import type { Tx } from '../storage/database.ts'
@@ -53,8 +54,9 @@ export function batchOperation(
       const reach = entry.reach(call.principal, 'create')
       const envelope = readEnvelope(call.body)
       await limitItems(call, envelope.items.length)
-      const { items, isAtomic } = readItems(entry, shape, envelope)
-      requireFewWords(entry, items)
+      const pace = call.startPace()
+      const { items, isAtomic } = await readItems(entry, shape, envelope, pace)
+      await requireFewWords(entry, items, pace)
       return perform(call, async (tx) => {
         const texts: string[] = []
         const createdRows: AnyRow[] = []
@@ -74,12 +76,17 @@ export function batchOperation(
 }
 
 /** Throws `change_too_large` before the transaction; rows that rules add count in it. */
-function requireFewWords({ rows }: CatalogEntry, items: readonly NewItem[]): void {
+async function requireFewWords(
+  { rows }: CatalogEntry,
+  items: readonly NewItem[],
+  pace: Pace,
+): Promise<void> {
   const { definition, newest } = rows
   if (definition.search.length === 0) return
   let words = 0
   for (const [index, item] of items.entries()) {
     if ('failure' in item) continue
+    await pace()
     words += countNewWords(definition, { ...newest.defaults, ...item.values })
     if (words > CHANGE_BOUNDS.words) throw atItem(createChangeTooLarge('words'), index)
   }
@@ -93,19 +100,22 @@ function readEnvelope(body: unknown): BatchEnvelope {
 }
 
 /** Validates the items. With `atomic` one invalid item rejects all, with the mistakes of each. */
-function readItems(
+async function readItems(
   entry: CatalogEntry,
   shape: VersionShape,
   { items: bodies, atomic: isAtomic = true }: BatchEnvelope,
-): Batch {
-  const items = bodies.map((item, index): NewItem => {
+  pace: Pace,
+): Promise<Batch> {
+  const items: NewItem[] = []
+  for (const [index, item] of bodies.entries()) {
+    await pace()
     try {
-      return { values: readNewRow(entry, shape, item) }
+      items.push({ values: readNewRow(entry, shape, item) })
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      return { failure: atItem(error, index) }
+      items.push({ failure: atItem(error, index) })
     }
-  })
+  }
   const mistakes = items.flatMap((item) => ('failure' in item ? (item.failure.errors ?? []) : []))
   if (isAtomic && mistakes.length > 0) throw validationFailure(mistakes.slice(0, ERRORS_MAX))
   return { items, isAtomic }

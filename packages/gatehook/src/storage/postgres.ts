@@ -6,7 +6,7 @@ import { wallClock } from '../kernel/clock.ts'
 import type { DatabaseTarget } from '../kernel/database-target.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
-import { createTurns, type Share, type TurnOptions } from '../kernel/turns.ts'
+import { createShare, createTurns, type Share, type TurnOptions } from '../kernel/turns.ts'
 import type {
   Column,
   Database,
@@ -83,7 +83,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
   const { sessions, isDistributed } = await openForTables(target, deps)
   const bounds = boundsOf(sessions.size)
   const guard = createTransactionGuard()
-  const longReadTurns = createTurns(bounds.longReads, { share: LONG_READ_SHARE })
+  const longReadTurns = createTurns(bounds.longReads, { rests: createShare(LONG_READ_SHARE) })
   const listTurns = createTurns(bounds.lists, bounds.listsPerCustomer)
   const transactions = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined

@@ -40,6 +40,7 @@ export interface WriterConnection {
 
 interface WriteJob {
   readonly customer: TurnKey | undefined
+  readonly sinceMs: number
   readonly change: (tx: Tx) => Promise<unknown>
   /** Whether it runs own code, which may wait for something other than the database. */
   readonly endsWhenIdle: boolean
@@ -55,9 +56,11 @@ export class WriteQueue {
   readonly #connection: WriterConnection
   readonly #log: Log
   readonly #clock: Pick<Clock, 'elapsedMs'>
-  readonly #waiting = new WriteLanes<WriteJob>()
+  readonly #waiting: WriteLanes<WriteJob>
   #committed: WriteJob[] = []
   #running: Promise<void> | undefined
+  /** Until a customer with long transactions has rested. */
+  #resting: NodeJS.Timeout | undefined
   #syncing: Promise<void> | undefined
   /** Transactions in the last commit. */
   #expectedSize = 0
@@ -70,6 +73,7 @@ export class WriteQueue {
     this.#connection = connection
     this.#log = log
     this.#clock = clock
+    this.#waiting = new WriteLanes(clock)
   }
 
   write<T>(change: (tx: Tx) => Promise<T>, options: WriteOptions = {}): Promise<T> {
@@ -79,6 +83,7 @@ export class WriteQueue {
       this.#waiting.add({
         change,
         customer: options.customer,
+        sinceMs: this.#clock.elapsedMs(),
         endsWhenIdle: options.serializable ?? false,
         inContext: AsyncLocalStorage.snapshot(),
         resolve: resolve as (value: unknown) => void,
@@ -97,6 +102,8 @@ export class WriteQueue {
 
   /** Resolves when every waiting transaction has resolved or rejected. */
   async drain(): Promise<void> {
+    this.#waiting.endRest()
+    this.#proceed()
     while (this.#running || this.#syncing) {
       await this.#running
       await this.#syncing
@@ -111,6 +118,12 @@ export class WriteQueue {
   #proceed(): void {
     const { length } = this.#waiting
     if (length === 0 || (this.#syncing && length < BATCH_MAX)) return
+    clearTimeout(this.#resting)
+    const { restMs } = this.#waiting
+    if (restMs > 0) {
+      this.#resting = setTimeout(() => this.#proceed(), restMs)
+      return
+    }
     this.#running ??= this.#runBatch().finally(() => {
       this.#running = undefined
       this.#proceed()

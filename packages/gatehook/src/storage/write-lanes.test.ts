@@ -3,8 +3,25 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LONG_MS, WriteLanes } from './write-lanes.ts'
 
-const job = (customer: string | undefined, name: string) => ({ customer, name })
-type Job = ReturnType<typeof job>
+/** A clock, and a function that creates jobs. */
+function createRig() {
+  let nowMs = 0
+  const rejected: string[] = []
+  const lanes = new WriteLanes<Job>({ elapsedMs: () => nowMs })
+  const job = (customer: string | undefined, name: string): Job => {
+    return { customer, name, sinceMs: nowMs, reject: () => void rejected.push(name) }
+  }
+  const advance = (ms: number) => {
+    nowMs += ms
+  }
+  return { lanes, job, advance, rejected }
+}
+interface Job {
+  readonly customer: string | undefined
+  readonly name: string
+  readonly sinceMs: number
+  readonly reject: (reason: unknown) => void
+}
 const namesOf = (lanes: WriteLanes<Job>): string[] => {
   const next = lanes.begin()
   const names: string[] = []
@@ -13,7 +30,7 @@ const namesOf = (lanes: WriteLanes<Job>): string[] => {
 }
 
 test('long transactions of a customer take turns with the batches of the others', () => {
-  const lanes = new WriteLanes<Job>()
+  const { lanes, job, advance } = createRig()
   const first = job('a', 'a0')
   lanes.add(first)
   assert.deepEqual(namesOf(lanes), ['a0'])
@@ -24,6 +41,7 @@ test('long transactions of a customer take turns with the batches of the others'
   lanes.add(job('b', 'b1'))
   lanes.add(job(undefined, 'engine'))
   assert.equal(lanes.length, 6)
+  advance(LONG_MS * 10)
   const batches = [namesOf(lanes), namesOf(lanes)]
   lanes.add(job('b', 'b2'))
   while (lanes.length > 0) batches.push(namesOf(lanes))
@@ -31,7 +49,7 @@ test('long transactions of a customer take turns with the batches of the others'
 })
 
 test('a customer whose transaction was short commits with the others again', () => {
-  const lanes = new WriteLanes<Job>()
+  const { lanes, job } = createRig()
   lanes.note(job('a', 'a0'), LONG_MS)
   for (const name of ['a1', 'a2', 'a3']) lanes.add(job('a', name))
   assert.deepEqual(namesOf(lanes), ['a1'])
@@ -40,8 +58,59 @@ test('a customer whose transaction was short commits with the others again', () 
   assert.equal(lanes.length, 0)
 })
 
+test('beside others a long transaction rests 19 times what the last one took beyond 20 ms', () => {
+  const { lanes, job, advance } = createRig()
+  lanes.add(job('b', 'b0'))
+  assert.deepEqual(namesOf(lanes), ['b0'])
+  lanes.note(job('a', 'a0'), 50)
+  lanes.add(job('a', 'a1'))
+  assert.equal(lanes.restMs, 570)
+  assert.deepEqual(namesOf(lanes), [])
+  lanes.add(job('b', 'b1'))
+  assert.equal(lanes.restMs, 0)
+  assert.deepEqual(namesOf(lanes), ['b1'])
+  advance(570)
+  assert.equal(lanes.restMs, 0)
+  assert.deepEqual(namesOf(lanes), ['a1'])
+})
+
+test('customers with long transactions do not rest for each other', () => {
+  const { lanes, job, advance } = createRig()
+  for (const customer of ['a', 'b']) lanes.note(job(customer, customer), 50)
+  advance(5_000)
+  for (const name of ['a1', 'b1']) lanes.add(job(name[0], name))
+  lanes.note(job('a', 'a1'), 50)
+  assert.equal(lanes.restMs, 0)
+})
+
+test('beside others each customer rests for its own transactions only, until the close', () => {
+  const { lanes, job } = createRig()
+  lanes.add(job('c', 'c1'))
+  lanes.note(job('a', 'a0'), 250)
+  lanes.note(job('b', 'b0'), LONG_MS)
+  for (const name of ['a1', 'b1']) lanes.add(job(name[0], name))
+  const batches = [namesOf(lanes), namesOf(lanes), namesOf(lanes)]
+  assert.deepEqual(batches, [['c1'], ['b1'], []])
+  assert.ok(lanes.restMs > 4_000)
+  lanes.endRest()
+  assert.equal(lanes.restMs, 0)
+  assert.deepEqual(namesOf(lanes), ['a1'])
+})
+
+test('a long transaction that waited for more than ten seconds is rejected at its turn', () => {
+  const { lanes, job, advance, rejected } = createRig()
+  lanes.note(job('a', 'a0'), LONG_MS)
+  lanes.add(job('a', 'a1'))
+  advance(1)
+  lanes.add(job('a', 'a2'))
+  advance(10_000)
+  assert.deepEqual(namesOf(lanes), ['a2'])
+  assert.deepEqual(rejected, ['a1'])
+  assert.equal(lanes.length, 0)
+})
+
 test('all transactions are removed at once', () => {
-  const lanes = new WriteLanes<Job>()
+  const { lanes, job } = createRig()
   lanes.note(job('a', 'a0'), LONG_MS)
   for (const customer of ['a', 'b', undefined]) lanes.add(job(customer, String(customer)))
   assert.deepEqual(

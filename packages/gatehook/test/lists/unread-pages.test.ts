@@ -53,11 +53,17 @@ eachService(
     assert.deepEqual([page.items.length, page.more], [Math.floor((8192 - 64) / 100), true])
     rows = 0
     const overloaded = (error: unknown) => error instanceof Failure && error.code === 'overloaded'
-    await assert.rejects(readKeysetPage({ ...task, mostBytes: 600 * KIB }), overloaded)
+    let sumBytes = 0
+    const count = (bytes: number) => {
+      sumBytes += bytes
+    }
+    const bounds = { mostBytes: 600 * KIB, count }
+    await assert.rejects(readKeysetPage({ ...task, large: bounds }), overloaded)
+    assert.ok(sumBytes > bounds.mostBytes)
     assert.ok(rows * ROW_BYTES < 1024 * KIB, `${rows} rows`)
     rows = 0
     const request = { ...task.request, limit: 5 }
-    const small = await readKeysetPage({ ...task, request, mostBytes: 600 * KIB })
+    const small = await readKeysetPage({ ...task, request, large: bounds })
     assert.deepEqual([small.items.length, rows], [5, 6])
   },
   { service: archive },

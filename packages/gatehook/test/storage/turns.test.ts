@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import { createTurns } from '../../src/kernel/turns.ts'
+import { createShare, createTurns } from '../../src/kernel/turns.ts'
 import { prepareStatement } from '../../src/storage/sql.ts'
 
 test('one read of a customer runs at a time, and customers take turns', async () => {
@@ -94,12 +94,12 @@ function createLimitedTurns() {
   const time = { ms: 0 }
   const wakes: { atMs: number; wake: () => void }[] = []
   const turns = createTurns(2, {
-    share: {
+    rests: createShare({
       part: 0.1,
       burstMs: 100,
       clock: { elapsedMs: () => time.ms },
       after: (ms, wake) => void wakes.push({ atMs: time.ms + ms, wake }),
-    },
+    }),
   })
   const work = (key: string, ms: number) =>
     turns(key, async () => {
