@@ -1,8 +1,4 @@
 /** Faults between nodes and PostgreSQL: restarts, cut connections, a full disk, PgBouncer. */
-import { execFileSync, spawnSync } from 'node:child_process'
-import { chmod, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openCuttableLink } from '../rig/cuttable-link.ts'
 import { hasPgbouncer, startPgbouncer } from '../rig/pgbouncer.ts'
@@ -12,6 +8,7 @@ import {
   queryAsAdmin,
   startPostgres,
 } from '../rig/postgres.ts'
+import { canMount, mountSmallDisk } from '../rig/small-disk.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
 import {
   auditUnderLoad,
@@ -26,7 +23,7 @@ const RESTARTS = 5
 const CUTS = 24
 const POOLER_RESTARTS = 4
 const POOL_SIZE = 10
-const DISK_MB = 256
+const DISK_MIB = 256
 const FULL_MS = 6_000
 
 async function restartServer({ load, random, report }: Faults, server: PostgresServer) {
@@ -68,26 +65,22 @@ async function cutConnections(context: ChaosContext): Promise<ChaosCounts> {
 
 /** Fills the disk of PostgreSQL for seconds. The server may crash, and needs a start then. */
 async function fillDisk(context: ChaosContext): Promise<ChaosCounts> {
-  const disk = await mkdtemp(join(tmpdir(), 'gatehook-disk-'))
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m`, 'tmpfs', disk])
+  const disk = await mountSmallDisk(DISK_MIB)
   let server: PostgresServer | undefined
   try {
-    await chmod(disk, 0o777)
     const sizes = ['max_wal_size=64MB', 'min_wal_size=32MB']
-    server = await startPostgres([...SETTINGS, ...sizes], disk)
+    server = await startPostgres([...SETTINGS, ...sizes], disk.folder)
     const own = server
     const databaseUrl = await createDatabase(own.url)
     const world = { databaseUrl, booksUrl: () => databaseUrl }
     const audit = await auditUnderLoad(context, world, async ({ load, report }) => {
-      const { bavail, bsize } = await statfs(disk)
-      const ballast = join(disk, 'ballast')
       load.markFault()
-      await writeFile(ballast, Buffer.alloc(bavail * bsize)).catch(() => undefined)
+      await disk.fill()
       report('the disk is full')
       // A new segment of the log needs 16 MiB, which the disk lacks: the server stops with PANIC.
       await queryAsAdmin(own.url, 'SELECT pg_switch_wal()').catch(() => undefined)
       await pause(FULL_MS)
-      await rm(ballast)
+      await disk.free()
       report(`the disk has space again, the server ${own.isRunning() ? 'runs' : 'has ended'}`)
       if (!own.isRunning()) await own.start()
       await pause(FULL_MS)
@@ -95,14 +88,9 @@ async function fillDisk(context: ChaosContext): Promise<ChaosCounts> {
     return verifyAudit(audit)
   } finally {
     await server?.stop()
-    execFileSync('umount', ['-l', disk])
-    await rm(disk, { recursive: true })
+    await disk.unmount()
   }
 }
-
-const canMount = () =>
-  process.getuid?.() === 0 &&
-  spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
 
 async function restartPooler(context: ChaosContext): Promise<ChaosCounts> {
   const server = await startPostgres(SETTINGS)

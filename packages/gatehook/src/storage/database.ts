@@ -192,11 +192,17 @@ export interface Database extends Reader {
    * once (PostgreSQL: deadlock, serialization failure; SQLite: failure of another transaction in
    * the batch), so its only effects are statements, its return value and `afterCommit`.
    *
-   * Throws `ConstraintError`; `Failure` `storage_unavailable` when the database cannot store, or
-   * when the connection broke during the commit and the outcome is uncertain; `Failure`
-   * `invalid_request` for text that a database cannot hold.
+   * Throws `ConstraintError`; `SchemaError`; `Failure` `storage_unavailable` when the database
+   * cannot store, or when the connection broke during the commit and the outcome is uncertain;
+   * `Failure` `invalid_request` for text that a database cannot hold.
    */
   write<T>(change: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>
+  /** Whether a statement has met a damaged page since the database was opened. */
+  hasDamage(): boolean
+  /** Whether the disk was full for a write, and `takeSpace` has not found space since. */
+  lacksSpace(): boolean
+  /** Stores bytes in new pages, and removes them. Throws `storage_unavailable` on a full disk. */
+  takeSpace(bytes: number): Promise<void>
   /** Returns the number of transactions of this process that wait or run. */
   queued(): number
   /**
@@ -289,6 +295,15 @@ export class ConstraintError extends Error {
 }
 
 const SHORTENED = /^(.{44,})_[0-9a-f]{8}$/
+
+/** A statement names a table or a column that the database lacks. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError'
+
+  constructor(cause: Error) {
+    super(cause.message, { cause })
+  }
+}
 
 /** The database cannot be used. The message is one sentence for the operator. */
 export class StorageError extends Error {

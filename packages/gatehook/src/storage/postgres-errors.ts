@@ -1,6 +1,6 @@
 /** Translates SQLSTATEs and network error codes to the errors that `Database` documents. Pure. */
 import { Failure } from '../kernel/failure.ts'
-import { ConstraintError } from './database.ts'
+import { ConstraintError, SchemaError } from './database.ts'
 import { installationMoved, MOVED_MESSAGE, storageUnavailable } from './transaction.ts'
 
 interface PostgresError extends Error {
@@ -23,8 +23,13 @@ const CONNECTION_LOST_STATE = /^(08|57P0)/
 /** Errors of pg about a broken connection, which have no code. */
 const CONNECTION_LOST_TEXT =
   /^(Connection terminated|Client (has encountered|was closed)|timeout exceeded)/
-/** 53 resources, 58 I/O, 57014 timeout, 25006 standby, 25P03 idle, 55000 closed, XX00x damage. */
-const UNAVAILABLE = /^(53|58|57014|25006|25P03|25P04|55000|55P03|XX00)/
+/**
+ * 53 resources, 58 I/O, 57014 timeout, 25006 standby, 25P03 idle, 3D000 no such database,
+ * 55000 closed, XX00x damage.
+ */
+const UNAVAILABLE = /^(53|58|57014|25006|25P03|25P04|3D000|55000|55P03|XX00)/
+/** No such schema, table or column. */
+const SCHEMA_LACKS = new Set(['3F000', '42P01', '42703'])
 /** Text or numbers that PostgreSQL cannot store; they come from the client. */
 const UNSTORABLE = new Set(['22001', '22003', '22021', '22P02', '22P03', '22P05', '54000'])
 /** Serialization failure, deadlock: the transaction was rolled back and can be repeated. */
@@ -99,6 +104,9 @@ export const isTimeout = (error: unknown): boolean =>
 export const isLockTimeout = (error: unknown): boolean =>
   codeOf(error instanceof Failure ? error.detail : error) === '55P03'
 
+/** Whether the server could not store for want of space. */
+export const isDiskFull = (error: unknown): boolean => codeOf(error) === '53100'
+
 /** Whether the server does not support a statement in its present state. */
 export const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A000'
 
@@ -139,6 +147,7 @@ export function translatePostgresError(error: unknown): unknown {
   if (UNSTORABLE.has(code)) {
     return new Failure('invalid_request', 'A value cannot be stored.', { detail: error })
   }
+  if (SCHEMA_LACKS.has(code)) return new SchemaError(error as Error)
   if (isConnectionLost(error) || UNAVAILABLE.test(code) || RETRYABLE.has(code))
     return storageUnavailable(error)
   return error

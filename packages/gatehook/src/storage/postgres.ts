@@ -18,8 +18,9 @@ import type {
   Tx,
   Value,
 } from './database.ts'
+import { createDiskFaults } from './disk-faults.ts'
 import { CITUS_DDL, readDistribution, SERVER_HORIZON } from './distribution/citus.ts'
-import { isTimeout } from './postgres-errors.ts'
+import { isDiskFull, isTimeout } from './postgres-errors.ts'
 import { HORIZON, OWN_HORIZON } from './postgres-horizon.ts'
 import { createIndexes, dropIndexes, readIndexBuilds } from './postgres-indexes.ts'
 import {
@@ -29,6 +30,7 @@ import {
 } from './postgres-migration.ts'
 import type { ResultShape } from './postgres-send.ts'
 import { openSessions, type Sessions } from './postgres-session.ts'
+import { takeSpace } from './postgres-space.ts'
 import {
   ATTEMPTS_MAX,
   LONG_READ,
@@ -39,6 +41,7 @@ import {
   runTransaction,
   SERIALIZABLE,
   SERIALIZABLE_ATTEMPTS_MAX,
+  type TransactionDeps,
   type TransactionMode,
   withRetries,
 } from './postgres-transaction.ts'
@@ -107,20 +110,13 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     return running
   }
   const transactionDeps = { sessions, guard, log: deps.log, isDistributed, track }
-  const begin = <T>(mode: TransactionMode, change: (tx: Tx) => Promise<T>): Promise<T> =>
+  const begin: Begin = (mode, change) =>
     track(withRetries(ATTEMPTS_MAX, () => runTransaction(transactionDeps, mode, change)))
-  const admission = createSerialAdmission()
+  const faults = createDiskFaults({ log: deps.log, isDamage: () => false, isDiskFull })
+  const runWrite = createWrite(transactionDeps, begin)
   const write: Database['write'] = async (change, options) => {
     requireUsable('write')
-    // A commit that waits for a replica is a round trip of its own.
-    const isSingle = options?.single === true && sessions.commitsInBatch
-    if (!options?.serializable) return begin({ ...READ_WRITE, isSingle }, change)
-    const violations = new Set<string>()
-    const run = () => runTransaction(transactionDeps, SERIALIZABLE, change, violations)
-    // Most violations are met again by the second run, which then needs no run alone.
-    const runsAlone = (n: number) => n > (violations.size > 0 ? 2 : 1)
-    const attempt = (n: number) => (runsAlone(n) ? admission.alone(run) : admission.together(run))
-    return track(withRetries(SERIALIZABLE_ATTEMPTS_MAX, attempt))
+    return runWrite(change, options).catch(faults.note)
   }
   return {
     name: 'postgres',
@@ -141,6 +137,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
         throw isTimeout(error) ? new Failure('query_too_expensive') : error
       })
     },
+    ...faults.methods((bytes) => takeSpace(write, bytes)),
     stamp: () => undefined,
     generation: undefined,
     isOwner: () => true,
@@ -166,6 +163,25 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
       closing ??= Promise.allSettled(transactions).then(() => sessions.close())
       return closing
     },
+  }
+}
+
+type Begin = <T>(mode: TransactionMode, change: (tx: Tx) => Promise<T>) => Promise<T>
+
+function createWrite(deps: TransactionDeps, begin: Begin): Database['write'] {
+  const admission = createSerialAdmission()
+  return async (change, options) => {
+    // A commit that waits for a replica is a round trip of its own.
+    const isSingle = options?.single === true && deps.sessions.commitsInBatch
+    if (!options?.serializable) return begin({ ...READ_WRITE, isSingle }, change)
+    const violations = new Set<string>()
+    const run = () => runTransaction(deps, SERIALIZABLE, change, violations)
+    // Most violations are met again by the second run, which then needs no run alone.
+    const runsAlone = (n: number) => n > (violations.size > 0 ? 2 : 1)
+    const attempt = (n: number) => (runsAlone(n) ? admission.alone(run) : admission.together(run))
+    const running = withRetries(SERIALIZABLE_ATTEMPTS_MAX, attempt)
+    deps.track(running)
+    return running
   }
 }
 

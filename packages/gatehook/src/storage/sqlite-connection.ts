@@ -89,6 +89,15 @@ export class Connection {
     })
   }
 
+  /** Ends a read transaction. After a damaged page COMMIT fails too, and ends it nevertheless. */
+  endRead(): void {
+    try {
+      if (this.inTransaction) this.exec('COMMIT')
+    } catch {
+      // The reads have thrown their errors.
+    }
+  }
+
   get inTransaction(): boolean {
     return this.#raw.isTransaction
   }

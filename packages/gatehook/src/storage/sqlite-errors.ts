@@ -1,5 +1,6 @@
 /** Translates SQLite's result codes to the errors that `Database` documents. Pure. */
-import { ConstraintError } from './database.ts'
+import { Failure } from '../kernel/failure.ts'
+import { ConstraintError, SchemaError } from './database.ts'
 import { splitStatements } from './sql-statements.ts'
 import { installationMoved, MOVED_MESSAGE, storageUnavailable } from './transaction.ts'
 
@@ -10,9 +11,14 @@ interface SqliteError extends Error {
 
 const BUSY = 5
 const CORRUPT = 11
+const FULL = 13
+const IO_ERROR_SHARED_MEMORY_SIZE = 4874
 const NOT_A_DATABASE = 26
-/** BUSY LOCKED NOMEM READONLY IOERR CORRUPT FULL CANTOPEN PROTOCOL NOTADB. */
-const UNAVAILABLE = new Set([BUSY, 6, 7, 8, 10, CORRUPT, 13, 14, 15, NOT_A_DATABASE])
+/** BUSY LOCKED NOMEM READONLY IOERR FULL CANTOPEN PROTOCOL. */
+const UNAVAILABLE = new Set([BUSY, 6, 7, 8, 10, FULL, 14, 15])
+const ERROR = 1
+/** SQLite has no codes for these errors. */
+const SCHEMA_TEXT = /^no such (table|column): |^table \S+ has no column named /
 const CONSTRAINT_FOREIGN_KEY = 787
 const CONSTRAINT_UNIQUE = new Set([1555, 2067, 2579])
 
@@ -28,6 +34,17 @@ export const isBusy = (error: unknown): boolean =>
 export const isNotADatabase = (error: unknown): boolean =>
   isSqliteError(error) && (primaryCode(error) === NOT_A_DATABASE || primaryCode(error) === CORRUPT)
 
+/** Whether a file could not grow. */
+export const isDiskFull = (error: unknown): boolean =>
+  isSqliteError(error) &&
+  (primaryCode(error) === FULL || error.errcode === IO_ERROR_SHARED_MEMORY_SIZE)
+
+/** Creates the failure for a statement that met a damaged page. */
+const storageDamaged = (detail: unknown): Failure =>
+  new Failure('storage_unavailable', 'The database file is damaged. It has to be restored.', {
+    detail,
+  })
+
 export interface UniqueIndex {
   readonly name: string
   readonly columns: readonly string[]
@@ -40,10 +57,12 @@ export function translateSqliteError(
 ): unknown {
   if (!isSqliteError(error)) return error
   if (error.message === MOVED_MESSAGE) return installationMoved(error)
+  if (isNotADatabase(error)) return storageDamaged(error)
   if (UNAVAILABLE.has(primaryCode(error))) return storageUnavailable(error)
   if (error.errcode === CONSTRAINT_FOREIGN_KEY) {
     return new ConstraintError('reference', undefined, error)
   }
+  if (error.errcode === ERROR && SCHEMA_TEXT.test(error.message)) return new SchemaError(error)
   if (!CONSTRAINT_UNIQUE.has(error.errcode)) return error
   return new ConstraintError('unique', indexName(error.message, uniques), error)
 }

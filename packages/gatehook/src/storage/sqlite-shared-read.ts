@@ -14,9 +14,10 @@ export interface SharedRead {
   end(): void
   /**
    * Returns a number that changes with every commit of any process. Commits that precede a request
-   * of this iteration are visible: they precede the start of the transaction too.
+   * of this iteration are visible: they precede the start of the transaction too. Undefined if the
+   * file cannot be read: the statement of the page then throws the reason.
    */
-  stamp(): number
+  stamp(): number | undefined
 }
 
 export function createSharedRead(connection: Connection): SharedRead {
@@ -28,11 +29,17 @@ export function createSharedRead(connection: Connection): SharedRead {
     if (!isOpen) return
     isOpen = false
     stamp = undefined
-    if (connection.inTransaction) commit()
+    if (!connection.inTransaction) return
+    try {
+      commit()
+    } catch {
+      // After a damaged page COMMIT fails too. The reads have thrown their errors, and no request
+      // waits for this result.
+    }
   }
   const begin = () => {
     if (isOpen) return
-    beginTransaction()
+    if (!connection.inTransaction) beginTransaction()
     isOpen = true
     setImmediate(end)
   }
@@ -40,9 +47,13 @@ export function createSharedRead(connection: Connection): SharedRead {
     begin,
     end,
     stamp() {
-      begin()
-      stamp ??= connection.arrays(DATA_VERSION)[0]![0] as number
-      return stamp
+      try {
+        begin()
+        stamp ??= connection.arrays(DATA_VERSION)[0]![0] as number
+        return stamp
+      } catch {
+        return undefined
+      }
     },
   }
 }

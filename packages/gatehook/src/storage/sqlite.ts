@@ -17,10 +17,15 @@ import {
   type Value,
 } from './database.ts'
 import { createDelayedSync } from './delayed-sync.ts'
+import { createDiskFaults, type DiskFaults } from './disk-faults.ts'
 import { createLoopPauses, type LoopPauses } from './loop-pauses.ts'
+import { writeSetting } from './settings.ts'
+import { sql } from './sql.ts'
 import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
 import {
   isBusy,
+  isDiskFull,
+  isNotADatabase,
   translateSqliteError,
   type UniqueIndex,
   uniquesCreatedBy,
@@ -158,13 +163,18 @@ class SqliteTx implements Tx {
   }
 }
 
+interface ReaderDeps {
+  readonly clock: Clock
+  readonly faults: DiskFaults
+}
+
 /**
  * Creates a reader for one connection. `check` runs before each statement. A read waits only while
  * another process recovers or closes the file; it then runs outside the shared transaction.
  */
 function createReader(
   connection: Connection,
-  clock: Clock,
+  { clock, faults }: ReaderDeps,
   check: () => void,
   sharedRead?: SharedRead,
 ): Reader {
@@ -174,7 +184,7 @@ function createReader(
       sharedRead?.begin()
       return body()
     } catch (error) {
-      if (!isBusy(error)) throw translateSqliteError(error, () => [])
+      if (!isBusy(error)) return faults.note(translateSqliteError(error, () => []))
       sharedRead?.end()
       return retryWhileBusy(clock, body)
     }
@@ -188,17 +198,17 @@ function createReader(
 }
 
 /** Runs snapshots one at a time: they share one connection. */
-function createSnapshots(connection: Connection, guard: TransactionGuard, clock: Clock) {
+function createSnapshots(connection: Connection, guard: TransactionGuard, deps: ReaderDeps) {
   let last: Promise<unknown> = Promise.resolve()
   const take = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
     const transaction = new Transaction()
     connection.exec('BEGIN')
     try {
-      const reader = createReader(connection, clock, () => transaction.requireUsable())
+      const reader = createReader(connection, deps, () => transaction.requireUsable())
       return await guard.run(transaction, () => read(reader))
     } finally {
       transaction.isOpen = false
-      if (connection.inTransaction) connection.exec('COMMIT')
+      connection.endRead()
     }
   }
   return {
@@ -297,8 +307,10 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const sync = delayedSync?.schedule ?? (() => syncLog(wal))
   const sharedRead = createSharedRead(reader)
   const connection = createWriterConnection(writer, guard, clock, sharedRead, sync, isOwner)
+  const faults = createDiskFaults({ log: deps.log, isDamage: isNotADatabase, isDiskFull })
+  const readerDeps = { clock, faults }
   const queue = new WriteQueue(connection, deps.log, clock)
-  const snapshots = createSnapshots(snapshotReader, guard, clock)
+  const snapshots = createSnapshots(snapshotReader, guard, readerDeps)
   const longReads = createLongReads(resolve(path), guard)
   let closing: Promise<void> | undefined
   const requireUsable = (method: string) => {
@@ -307,7 +319,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   }
   const write: Database['write'] = async (change, options) => {
     requireUsable('write')
-    return queue.write(change, options)
+    return queue.write(change, options).catch(faults.note)
   }
   const migrate: Database['migrate'] = async (change) => {
     await write((tx) => change(tx, (sql) => (tx as SqliteTx).ddl(sql)))
@@ -316,7 +328,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   return {
     name: 'sqlite',
     dialect,
-    ...createReader(reader, clock, () => requireUsable('all, get or arrays'), sharedRead),
+    ...createReader(reader, readerDeps, () => requireUsable('all, get or arrays'), sharedRead),
     write,
     async snapshot(read) {
       requireUsable('snapshot')
@@ -324,8 +336,12 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     },
     async longRead(customer, read) {
       requireUsable('longRead')
-      return longReads.take(customer, read)
+      return longReads.take(customer, read).catch(faults.note)
     },
+    ...faults.methods(async (bytes) => {
+      await write((tx) => writeSetting(tx, 'space', 'x'.repeat(bytes)))
+      await write((tx) => tx.run(sql`DELETE FROM gh_settings WHERE name = 'space'`))
+    }),
     stamp: sharedRead.stamp,
     generation,
     isOwner,

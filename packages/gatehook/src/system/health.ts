@@ -42,34 +42,46 @@ async function runInTime(run: HealthCheck): Promise<string | undefined> {
   return Promise.race([result, timeout]).finally(() => clearTimeout(timer))
 }
 
+const DAMAGED = 'The database file is damaged. Restore a backup, or recover its rows.'
+
 export const databaseCheck =
   (db: Database): HealthCheck =>
   async () => {
     await db.get(sql`SELECT 1 AS one`)
-    return undefined
+    return db.hasDamage() ? DAMAGED : undefined
   }
 
 /** How long the result of a write is valid: probes must not cause a load of writes. */
 const WRITE_INTERVAL_MS = 5000
 
+/** Less free space is a full disk, once a write has failed for want of it. */
+const LEAST_SPACE_BYTES = 1_048_576
+
 /**
  * Checks that the database accepts writes: reads also work on a full disk or a standby. It writes a
- * row at most every 5 s.
+ * row at most every 5 s. An update needs no new page, so after a write that found no space it also
+ * lets a table grow.
  */
 export function writeCheck(db: Database, clock: Clock): HealthCheck {
   let lastResult: Promise<string | undefined> | undefined
   let lastWriteMs = Number.NEGATIVE_INFINITY
+  let lackedSpace = false
   const write = async () => {
     try {
+      if (lackedSpace) await db.takeSpace(LEAST_SPACE_BYTES)
       await db.write((tx) => writeSetting(tx, 'last_trial', clock.now()), { single: true })
       return undefined
     } catch (error) {
       if (!(error instanceof Failure)) throw error
+      if (db.lacksSpace()) return 'The disk of the database is full. Free space, or enlarge it.'
       return 'The database does not accept writes at the moment.'
     }
   }
   return () => {
-    if (!lastResult || clock.elapsedMs() - lastWriteMs >= WRITE_INTERVAL_MS) {
+    const lacksSpace = db.lacksSpace()
+    const isDue = clock.elapsedMs() - lastWriteMs >= WRITE_INTERVAL_MS
+    if (!lastResult || isDue || (lacksSpace && !lackedSpace)) {
+      lackedSpace = lacksSpace
       lastWriteMs = clock.elapsedMs()
       lastResult = write()
     }
