@@ -357,6 +357,7 @@ function composeServer(
     tls: tlsFilesOf(config),
     documentation: errorsUrl(foundation.publicUrl, modules.catalog),
     vendor: prepared.service.vendor,
+    explainError: prepared.schema.explain,
     errorFormats: { oauth: formatOauthError, page: renderFailurePage },
     ...options,
   })

@@ -1,5 +1,6 @@
 /** Assembles the console's view of the installation: `monitoring/` and the parts it observes. */
 import { statSync } from 'node:fs'
+import { hostname } from 'node:os'
 import type { Administration } from '../access/administration.ts'
 import { databaseAddress } from '../config/config.ts'
 import type { Deliveries } from '../deliveries/deliveries.ts'
@@ -17,6 +18,7 @@ import type { NodeFacts } from '../monitoring/nodes.ts'
 import { versionNoticeRoutes } from '../monitoring/version-notices.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { resourceOverviewRoute } from '../resources/overview.ts'
+import { columnUse } from '../resources/schema-check.ts'
 import { searchRoute } from '../search/routes.ts'
 import { sql } from '../storage/sql.ts'
 import { drainCheck, listUnreadyReasons } from '../system/health.ts'
@@ -50,10 +52,11 @@ export function assembleConsoleApi(
   foundation: Foundation,
   assembly: ConsoleApiAssembly,
 ): ConsoleApiComponent {
-  const { config, db, clock, random, trail } = foundation
+  const { config, db, clock, random, trail, vault } = foundation
   const { monitoring, catalog, versioning } = assembly
   const jobs = new JobLog()
   const { store, mode } = monitoring.options
+  const columns = columnUse(catalog.service.resources)
   const console: ConsoleApi = createConsoleApi(monitoring, {
     perform: assembly.perform,
     audit: { clock, random, trail },
@@ -64,6 +67,7 @@ export function assembleConsoleApi(
     flushUsage: versioning.flush,
     identify: identifyStream(foundation, assembly.identify),
     describeNode: nodeDescriber(foundation, assembly),
+    describeUse: () => ({ name: hostname(), columns, keyIds: vault.keyIds }),
   })
   const figures = installationFigures({
     db,

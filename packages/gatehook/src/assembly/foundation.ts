@@ -44,6 +44,8 @@ export interface AppOptions {
   readonly ownership?: Ownership
   /** SQLite: called when another process has taken the file over; this one must end. */
   readonly onTakenOver?: () => void
+  /** Lets migrations take columns from nodes that run (§18.8). Default false. */
+  readonly ignoresNodes?: boolean
   /** Receives a line for each step of the start that may take long: migrations, sample data. */
   readonly onProgress?: (line: string) => void
 }

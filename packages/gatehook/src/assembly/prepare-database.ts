@@ -9,11 +9,13 @@ import type { Endpoint } from '../http/call.ts'
 import { SettableClock } from '../kernel/clock.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
 import { moveNames } from '../people/store.ts'
+import { listUndeclaredAdditions } from '../resources/additions.ts'
 import { signInResource } from '../resources/directory.ts'
 import { createIndexBuilder, type IndexBuilder } from '../resources/index-builds.ts'
 import { migrateService } from '../resources/migrate.ts'
 import { createRepairWork, type RepairWork } from '../resources/repair-work.ts'
 import { createRowRepairs } from '../resources/row-repairs.ts'
+import { openSchemaCheck, type SchemaCheck } from '../resources/schema-check.ts'
 import { listScopes } from '../resources/scopes.ts'
 import { type SeedCounts, seedService } from '../resources/seed.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
@@ -44,6 +46,8 @@ export interface PreparedDatabase {
   readonly indexes: IndexBuilder
   /** Adds values to rows that nodes of another declaration write. */
   readonly repairs: RepairWork
+  /** Compares the database with the columns that this node uses. */
+  readonly schema: SchemaCheck
   /** Lets an endpoint read from replicas, and repair rows first. */
   readonly withReads: (endpoint: Endpoint) => Endpoint
   /** The rows that unauthenticated callers read: live mode of the default customer (§6.10). */
@@ -68,7 +72,15 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   })
   if (applied.length > 0) onProgress(describeMigrations(applied))
   await settleSecrets({ db, config, vault, random })
-  const changes = await migrateService(db, service, onProgress, { defersIndexes: true })
+  const changes = await migrateService(db, service, onProgress, {
+    defersIndexes: true,
+    ignoresNodes: foundation.ignoresNodes ?? false,
+    now: () => clock.now(),
+  })
+  const columns = await listUndeclaredAdditions(db, service.resources)
+  if (columns.length > 0) {
+    log.info({ columns }, 'another declaration has added columns that this one lacks; they stay')
+  }
   await moveSignInNames(db, service)
   const missing = [...(await listMissingEngineIndexes(db)), ...changes.missing]
   const unused = [...(await listUnusedEngineIndexes(db)), ...changes.unused]
@@ -123,6 +135,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     publicScope,
     indexes,
     repairs,
+    schema: await openSchemaCheck({ db, log, resources: service.resources }),
     withReads: (endpoint) => repairs.beforeReads(foundation.readAfter(endpoint)),
   }
 }

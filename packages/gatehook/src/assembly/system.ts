@@ -33,13 +33,14 @@ export interface SystemAssembly {
 
 export function assembleSystem(
   { db, log, clock, random, config, recent, release = 'unknown' }: Foundation,
-  { service, versions, keeper, keys, trail, indexes, repairs }: PreparedDatabase,
+  { service, versions, keeper, keys, trail, indexes, repairs, schema }: PreparedDatabase,
   { list, perform, collections, isDraining, secrets, figures }: SystemAssembly,
 ): Component {
   const clockDifference = createClockDifference({ db, clock: wallClock, log })
   const read = {
     database: databaseCheck(db),
     migrations: migrationCheck(db),
+    schema: schema.check,
     draining: drainCheck(isDraining),
     clock: clockDifference.check,
   }

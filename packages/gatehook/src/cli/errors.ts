@@ -8,6 +8,7 @@ import { ConfigError } from '../config/config.ts'
 import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import { Failure } from '../kernel/failure.ts'
 import { StorageError, StorageWaitError } from '../storage/database.ts'
+import { NodesRunError } from '../storage/running-nodes.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, temporary: 75, configuration: 78 } as const
 
@@ -81,6 +82,7 @@ export function reportOfError(error: unknown): ErrorReport | undefined {
   if (error instanceof ServiceError || error instanceof DeclarationError) {
     return { sentences: error.message.split('\n'), exit: EXIT.configuration }
   }
+  if (error instanceof NodesRunError) return { sentences: [error.message], exit: EXIT.temporary }
   if (error instanceof StorageError) {
     const code = (error.cause as Errno | undefined)?.code ?? ''
     const isTemporary = error instanceof StorageWaitError || TEMPORARY.test(code)

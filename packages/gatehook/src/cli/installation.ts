@@ -35,6 +35,7 @@ export const installationOptions: NonNullable<CommandSpec['options']> = [
 export interface Opening {
   /** Creates the database, and applies migrations to it; for `migrate` and `seed` (§18.4). */
   readonly migrates?: boolean
+  readonly ignoresNodes?: boolean
   readonly seed?: boolean
   readonly processKeys?: AppOptions['processKeys']
 }
@@ -46,7 +47,7 @@ const ADDRESS_FLAGS = ['publicUrl', 'host', 'port'] as const
 export async function withApp<T>(
   input: Input,
   use: (app: App) => Promise<T> | T,
-  { migrates = false, seed = false, processKeys }: Opening = {},
+  { migrates = false, seed = false, ignoresNodes, processKeys }: Opening = {},
 ): Promise<T> {
   const config = readConfig(input.flags)
   const service = await serviceOf(input)
@@ -64,6 +65,7 @@ export async function withApp<T>(
     onProgress: input.out.progress,
     release: packageVersion,
     adoptsNode: !ADDRESS_FLAGS.some((name) => name in input.flags),
+    ...(ignoresNodes && { ignoresNodes }),
     ...(processKeys && { processKeys }),
   })
   try {

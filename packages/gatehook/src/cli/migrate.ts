@@ -2,10 +2,12 @@
 import type { App } from '../app.ts'
 import { type Config, databaseTarget } from '../config/config.ts'
 import { databaseExists, readConfig } from '../config/environment.ts'
+import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { type MigrationPlan, planStatements } from '../resources/migration-plan.ts'
 import type { Service } from '../resources/service.ts'
 import { openDatabase } from '../storage/open.ts'
+import { listRunningNodes } from '../storage/running-nodes.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { EXIT } from './errors.ts'
 import { installation, installationOptions, withApp } from './installation.ts'
@@ -21,14 +23,20 @@ async function runMigrate(input: Input): Promise<number | undefined> {
   }
   const out = { ...input.out, progress: onProgress }
   const finish = (app: App) => app.finishIndexes(input.out.progress, onProgress)
-  await withApp({ ...input, out }, finish, { migrates: true })
+  const ignoresNodes = input.options.force === true
+  await withApp({ ...input, out }, finish, { migrates: true, ignoresNodes })
   input.out.result({ applied: lines }, () =>
     lines.length === 0 ? 'The database is up to date.' : 'The database is up to date now.',
   )
   return
 }
 
-const NO_PLAN: MigrationPlan = { statements: [], rejected: [], dependent: [] }
+interface PlanReport extends MigrationPlan {
+  /** The names of nodes that run, from which no migration may take a column. */
+  readonly nodes: readonly string[]
+}
+
+const NO_PLAN: PlanReport = { statements: [], rejected: [], dependent: [], nodes: [] }
 
 /** Prints the statements of the next start; exit 1 if it would fail. */
 async function printPlan({ flags, options, out }: Input): Promise<number> {
@@ -41,17 +49,20 @@ async function printPlan({ flags, options, out }: Input): Promise<number> {
   return plan.rejected.length > 0 ? EXIT.failed : EXIT.ok
 }
 
-async function readPlan(config: Config, service: Service): Promise<MigrationPlan> {
+async function readPlan(config: Config, service: Service): Promise<PlanReport> {
   const db = await openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
   try {
-    return await planStatements(db, service.definition)
+    const plan = await planStatements(db, service.definition)
+    const isMigrated = (await db.columns('gh_nodes')).length > 0
+    const nodes = isMigrated ? await listRunningNodes(db, wallClock.now()) : []
+    return { ...plan, nodes: nodes.map(({ name }) => name) }
   } finally {
     await db.close()
   }
 }
 
 /** A block for each statement: the SQL, then its lock and estimate. */
-function formatPlan({ statements, rejected, dependent }: MigrationPlan): string {
+function formatPlan({ statements, rejected, dependent, nodes }: PlanReport): string {
   const blocks = statements.map((statement) => {
     const { origin, runs, sql, lock, blocks, rows, bytes, seconds } = statement
     const size = bytes ? `, ${formatCount(Math.ceil(bytes / 1_000_000))} MB` : ''
@@ -62,7 +73,12 @@ function formatPlan({ statements, rejected, dependent }: MigrationPlan): string 
   })
   const further = dependent.map((table) => `Then the declared changes of table ${table} follow.`)
   const refusals = rejected.map((sentence) => `${alarm('refused')} ${sentence}`)
-  const lines = [...blocks, ...further, ...refusals]
+  const isReviewed = statements.some(({ origin }) => origin.startsWith('migration '))
+  const running =
+    isReviewed && nodes.length > 0
+      ? [`A migration that takes a column from a running node is refused: ${nodes.join(', ')}`]
+      : []
+  const lines = [...blocks, ...further, ...refusals, ...running]
   return lines.length === 0 ? 'The database is up to date.' : lines.join('\n')
 }
 
@@ -71,10 +87,12 @@ export const migrate: CommandSpec = {
   summary: 'bring the database up to date, without starting',
   description:
     'Applies pending migrations of the engine and additions of the declaration. A change that ' +
-    'is not an addition is an error, as it is at start. On PostgreSQL nodes can serve meanwhile.',
+    'is not an addition is an error, as it is at start. On PostgreSQL nodes can serve meanwhile. ' +
+    'A migration that removes or renames a column which running nodes use is refused.',
   options: [
     ...installationOptions,
     ['--plan', 'print the statements, their locks and estimates; change nothing'],
+    ['--force', 'take columns from running nodes: they answer 503 until they end'],
   ],
   config: ['databaseUrl'],
   examples: [

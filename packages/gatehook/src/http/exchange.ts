@@ -96,6 +96,8 @@ export interface ServerContext {
   readonly drain: AbortController
   /** Called once for each request, after its response. */
   readonly observeExchange: ObserveExchange
+  /** Returns the failure that explains an error, or the error itself. Never rejects. */
+  readonly explainError: (error: unknown) => unknown
 }
 
 /** Formats of failures for kinds of request that do not use the usual envelope (§10.1). */

@@ -27,7 +27,8 @@ async function completeLater(exchange: Exchange, pending: Promise<Answer>): Prom
     answer = await pending
   } catch (error) {
     if (error === ABORTED) return respond(exchange, undefined)
-    answer = answerFailure(exchange, error)
+    const { explainError } = exchange.context
+    answer = answerFailure(exchange, error instanceof Failure ? error : await explainError(error))
   }
   complete(exchange, answer)
 }

@@ -64,6 +64,8 @@ export interface ServerOptions {
   readonly secretFields?: ReadonlySet<string> | undefined
   /** Called once for each request, after its response (`monitoring/`). */
   readonly observeExchange?: ObserveExchange | undefined
+  /** See `ServerContext`. Default: any error other than a `Failure` is a bug. */
+  readonly explainError?: ServerContext['explainError'] | undefined
   /** Serves a request inside its span; absent unless traces are exported. */
   readonly serveTraced?: ((exchange: Exchange, serve: () => void) => void) | undefined
 }
@@ -135,6 +137,7 @@ export function createServer(options: ServerOptions): HttpServer {
     isLeaving: false,
     drain: new AbortController(),
     observeExchange: options.observeExchange ?? (() => {}),
+    explainError: options.explainError ?? ((error) => error),
   }
   const now = () => clock.now()
   const rules: HeadRules = { urlBytes: limits.urlBytes, roots: options.roots, random, now }

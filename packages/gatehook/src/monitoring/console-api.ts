@@ -8,6 +8,7 @@ import { implement, respond } from '../http/operation.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { startInterval } from '../kernel/interval.ts'
 import type { Principal } from '../kernel/principal.ts'
+import { HEARTBEAT_MS } from '../storage/running-nodes.ts'
 import type { Chores } from '../system/janitor.ts'
 import type { Metric } from '../system/metrics.ts'
 import { type AttentionSources, createAttentionReader } from './attention.ts'
@@ -18,7 +19,7 @@ import { keyUsageRoute } from './key-usage.ts'
 import type { Topic } from './live-hub.ts'
 import { LivePoller, POLL_MS } from './live-poller.ts'
 import type { Monitoring } from './monitoring.ts'
-import { createNodeRegistry, HEARTBEAT_MS, type NodeFacts, type NodeRegistry } from './nodes.ts'
+import { createNodeRegistry, type NodeFacts, type NodeRegistry } from './nodes.ts'
 import { monitoringOperations as operations } from './operations.ts'
 import { FLUSH_MS } from './recorder.ts'
 import type { ListedRequest } from './request-list.ts'
@@ -44,6 +45,7 @@ export interface ConsoleApiOptions {
   readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
   /** Returns the role and the state of this node. */
   readonly describeNode: () => Promise<NodeFacts>
+  readonly describeUse: Parameters<typeof createNodeRegistry>[0]['describeUse']
 }
 
 export interface ConsoleApi {
@@ -60,14 +62,15 @@ export interface ConsoleApi {
 export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOptions): ConsoleApi {
   const { recorder, hub } = monitoring
   const { store, clock, log, node, db } = monitoring.options
-  const { retentionDays, maxRows, maxBytes, describeNode, versions, flushUsage } = options
+  const { retentionDays, maxRows, maxBytes, versions, flushUsage } = options
+  const { describeNode: describe, describeUse } = options
   const flush = () => recorder.flush()
   const figures = () => recorder.figures()
   const elapsedMs = () => clock.elapsedMs()
   const storedBytes = () => recorder.storedBytes()
   const bounds = { retentionDays, maxRows, maxBytes }
   const retention = createRetention({ store, clock, ...bounds, figures, storedBytes })
-  const nodes = createNodeRegistry({ store, clock, node, describe: describeNode })
+  const nodes = createNodeRegistry({ db, clock, node, describe, describeUse })
   const readAttention = createAttentionReader({
     db,
     monitoring: store,

@@ -9,7 +9,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { MacKeys } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
-import type { Reader } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
 import { readKeyRefusals } from './key-usage.ts'
 import { LiveHub } from './live-hub.ts'
 import { type PeakUse, readPeak } from './peak.ts'
@@ -32,7 +32,7 @@ export interface MonitoringOptions extends GateSources {
   /** Returns what a reader of the log may read. */
   readonly rightsOf: RightsOf
   /** The engine's database. */
-  readonly db: Reader
+  readonly db: Database
   readonly cursorKeys: MacKeys
 }
 

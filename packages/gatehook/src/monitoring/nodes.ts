@@ -1,15 +1,19 @@
 /**
- * The nodes of an installation (`GET /admin/system`). On PostgreSQL each node stores a row every
- * 15 s; a row that is older than 45 s belongs to a node that ended without notice. On SQLite there
- * is one node, which stores nothing.
+ * The nodes of an installation (`GET /admin/system`), from `gh_nodes`. On SQLite one process
+ * serves: other rows are of runs that ended without notice.
  */
 import type { Clock } from '../kernel/clock.ts'
-import { sql } from '../storage/sql.ts'
+import type { Database } from '../storage/database.ts'
+import {
+  deleteNode,
+  GONE_AFTER_MS,
+  listNodes,
+  listRunningNodes,
+  type RunningNode,
+  storeNode,
+} from '../storage/running-nodes.ts'
 import { NODE_SLOTS } from './position.ts'
-import type { MonitoringStore } from './store.ts'
 
-export const HEARTBEAT_MS = 15_000
-const GONE_AFTER_MS = 3 * HEARTBEAT_MS
 /** Rows of nodes that ended without notice are deleted after this time. */
 const DELETED_AFTER_MS = 3_600_000
 
@@ -34,10 +38,12 @@ export interface NodeState extends NodeFacts {
 }
 
 interface NodeRegistryOptions {
-  readonly store: MonitoringStore
+  readonly db: Database
   readonly clock: Clock
   /** Identifies this run of this process. */
   readonly node: string
+  /** Returns the name of this node, and what it uses. */
+  readonly describeUse: () => Pick<RunningNode, 'name' | 'columns' | 'keyIds'>
   readonly describe: () => Promise<NodeFacts>
 }
 
@@ -56,7 +62,7 @@ const stateOf = (facts: NodeFacts, seenAt: number, now: number): NodeState['stat
 }
 
 export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
-  const { store, clock, node, describe } = options
+  const { db, clock, node, describe, describeUse } = options
   let slot: number | undefined
   const own = async (): Promise<NodeState> => {
     const facts = await describe()
@@ -65,44 +71,32 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   }
   /** Takes the lowest slot that no node uses; two that start at once may take the same. */
   const takeSlot = async () => {
-    const rows = await store.all<{ slot: number }>(sql`SELECT slot FROM gh_monitoring_nodes
-      WHERE id <> ${node} AND seen_at > ${clock.now() - GONE_AFTER_MS}`)
-    const used = new Set(rows.map((row) => row.slot))
-    const free = Array.from({ length: NODE_SLOTS }, (_, at) => at).find((at) => !used.has(at))
-    return free ?? 0
+    if (!db.dialect.shared) return 0
+    const others = (await listRunningNodes(db, clock.now())).filter(({ id }) => id !== node)
+    const used = new Set(others.map((other) => other.slot))
+    return Array.from({ length: NODE_SLOTS }, (_, at) => at).find((at) => !used.has(at)) ?? 0
   }
   return {
     slot: () => slot ?? 0,
     async heartbeat() {
-      if (!store.shared) return
       slot ??= await takeSlot()
       const { id, seenAt, state, ...facts } = await own()
-      await store.write([
-        sql`INSERT INTO gh_monitoring_nodes (id, slot, facts, seen_at)
-          VALUES (${id}, ${slot}, ${JSON.stringify(facts)}, ${seenAt})
-          ON CONFLICT (id) DO UPDATE SET facts = excluded.facts, seen_at = excluded.seen_at`,
-      ])
+      await storeNode(db, { ...describeUse(), id, slot, facts: JSON.stringify(facts), seenAt })
     },
     async list() {
       const current = await own()
-      if (!store.shared) return [current]
+      if (!db.dialect.shared) return [current]
       const now = clock.now()
-      const rows = await store.all<{ id: string; facts: string; seen_at: number }>(
-        sql`SELECT id, facts, seen_at FROM gh_monitoring_nodes
-          WHERE id <> ${node} AND seen_at > ${now - DELETED_AFTER_MS} ORDER BY id LIMIT 200`,
-      )
-      const others = rows.map(({ id, facts: text, seen_at: seenAt }): NodeState => {
+      const others = (await listNodes(db, now - DELETED_AFTER_MS)).filter(({ id }) => id !== node)
+      const states = others.map(({ id, facts: text, seenAt }): NodeState => {
         const facts = JSON.parse(text) as NodeFacts
         return { ...facts, id, seenAt, state: stateOf(facts, seenAt, now) }
       })
-      return [current, ...others]
+      return [current, ...states]
     },
     async leave() {
-      if (!store.shared || slot === undefined) return
-      await store.write([
-        sql`DELETE FROM gh_monitoring_nodes
-          WHERE id = ${node} OR seen_at <= ${clock.now() - DELETED_AFTER_MS}`,
-      ])
+      if (slot === undefined) return
+      await deleteNode(db, node, clock.now() - DELETED_AFTER_MS)
     },
   }
 }

@@ -4,10 +4,9 @@
  */
 
 import { DeclarationError } from '../fields/declaration-mistakes.ts'
-import { Failure } from '../kernel/failure.ts'
-import { ConstraintError, type Database, type Reader, type Tx } from '../storage/database.ts'
-import { inDialect, migrationChecksum } from '../storage/migrate.ts'
-import { sql } from '../storage/sql.ts'
+import { wallClock } from '../kernel/clock.ts'
+import type { Database, Reader } from '../storage/database.ts'
+import { listAdditions, recordAdditions, tableExists } from './additions.ts'
 import {
   columnsToCompute,
   fillComputedFields,
@@ -15,10 +14,9 @@ import {
   requestFill,
 } from './computed-fill.ts'
 import { checkDerivedFields } from './derived-check.ts'
-import { foldedColumns } from './folded-columns.ts'
 import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { columnsAddedBy } from './retired-columns.ts'
+import { applyMigration, pendingMigrations, sqlFor } from './reviewed-migrations.ts'
 import { fillSearchIndexes, findOutdatedIndexes, resetSearchIndexes } from './search-fill.ts'
 import { type MigrationOptions, orderByReference, type ServiceDefinition } from './service.ts'
 import { applyMarking, planMarking } from './stale-rows.ts'
@@ -134,11 +132,16 @@ export interface MigrationMode {
    * delay to requests. Default: creates them.
    */
   readonly defersIndexes?: boolean
+  /** Takes columns from nodes that run, in place of `NodesRunError`. */
+  readonly ignoresNodes?: boolean
+  /** The present, in epoch milliseconds. */
+  readonly now?: () => number
 }
 
 /**
  * Applies the pending migrations and additions. Returns the changes of indexes that remain. Throws
- * `DeclarationError` if a change needs a reviewed migration; then it adds nothing.
+ * `DeclarationError` if a change needs a reviewed migration; then it adds nothing. Throws also the
+ * errors of `applyMigration`.
  */
 export async function migrateService(
   db: Database,
@@ -146,11 +149,13 @@ export async function migrateService(
   progress: Progress = () => {},
   mode: MigrationMode = {},
 ): Promise<IndexChanges> {
+  const { ignoresNodes = false, now = wallClock.now } = mode
+  const reviewed = { ignoresNodes, now, progress }
   await checkDerivedFields(db, service.resources)
   const migrations = await pendingMigrations(db, service)
   if (migrations.length > 0) await resetSearchIndexes(db, changedTables(service, migrations))
   for (const migration of migrations) {
-    if (migration.table !== undefined) await applyMigration(db, service, migration, progress)
+    if (migration.table !== undefined) await applyMigration(db, service, migration, reviewed)
   }
   const pending = (await planMigration(db, service)).filter(
     ({ migrations, isSearchIndex, isComputedFill, isMarking }) =>
@@ -169,7 +174,7 @@ export async function migrateService(
     await applyAdditions(db, definition, plan, isDeferred, progress)
   }
   for (const migration of migrations) {
-    if (migration.table === undefined) await applyMigration(db, service, migration, progress)
+    if (migration.table === undefined) await applyMigration(db, service, migration, reviewed)
   }
   // Before the fills: rows that another process changes meanwhile are recorded.
   await applyMarking(db, service.resources, progress)
@@ -229,151 +234,3 @@ function changedTables(
   const words = new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []))
   return resources.map(({ name }) => name).filter((name) => words.has(name))
 }
-
-const MIGRATIONS_TABLE = 'gh_service_migrations'
-/** The columns that a start has added to a table in use. */
-const ADDITIONS_TABLE = 'gh_service_additions'
-
-/**
- * Applies a migration in its own transaction, so that the next one sees its tables. A migration of
- * a table that does not exist yet is recorded only: the start creates that table in the current
- * shape. Throws `DeclarationError` with the database's message if a statement fails.
- */
-async function applyMigration(
-  db: Database,
-  service: ServiceDefinition,
-  migration: MigrationOptions,
-  progress: Progress,
-): Promise<void> {
-  const { number, name, table } = migration
-  const { int, text } = db.dialect.types
-  const checksum = checksumOf(db, migration)
-  let isReported = false
-  await db.migrate(async (tx, ddl) => {
-    await ddl(`CREATE TABLE IF NOT EXISTS ${MIGRATIONS_TABLE} (
-      number ${int} NOT NULL PRIMARY KEY, name ${text} NOT NULL, checksum ${text})`)
-    // The lock of `migrate` admits one process at a time; another one can be faster.
-    if ((await appliedNumbers(tx)).includes(number)) return
-    if (table === undefined || (await tableExists(db, table))) {
-      if (!isReported) progress(`migration ${number} of the service: ${name}`)
-      isReported = true
-      await ddl(sqlFor(db, migration.sql)).catch((error: unknown) => {
-        throw describeError(migration, error)
-      })
-      const columns = overlapColumns(db, service, migration)
-      if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
-      // The SQL can change addresses without their folded texts.
-      const definition = service.resources.find(({ name }) => name === table)
-      if (definition && foldedColumns(definition.fields).length > 0) {
-        await requestFill(db, tx, ddl, definition)
-      }
-    }
-    await tx.run(sql`INSERT INTO gh_service_migrations (number, name, checksum)
-      VALUES (${number}, ${name}, ${checksum})`)
-  }, progress)
-}
-
-/** Returns the columns that nodes of the previous declaration meet beside a retired column. */
-function overlapColumns(
-  db: Database,
-  { resources }: ServiceDefinition,
-  { table, sql: text }: MigrationOptions,
-): (readonly [table: string, column: string])[] {
-  const definition = resources.find(({ name }) => name === table)
-  if (!definition || definition.retired.length === 0) return []
-  const columns = columnsAddedBy(typeof text === 'string' ? text : text[db.name])
-  return columns.map((column) => [definition.name, column] as const)
-}
-
-/** Names the migration in an error of its SQL. Other errors, such as a lost connection, pass. */
-function describeError({ number, name }: MigrationOptions, error: unknown): unknown {
-  const cause = error instanceof Failure ? error.detail : error
-  const isRejectedSql = !(error instanceof Failure) || error.code === 'invalid_request'
-  if (!isRejectedSql || !(cause instanceof Error)) return error
-  const index = cause instanceof ConstraintError && cause.kind === 'unique' && cause.index
-  const reason = index ? `rows have equal values of the unique index ${index}` : cause.message
-  return new DeclarationError(
-    `Your migration ${number} (${name}) failed: ${reason}. Nothing of it was applied.`,
-    { cause },
-  )
-}
-
-const checksumOf = (db: Database, { sql: text }: MigrationOptions): string =>
-  migrationChecksum(typeof text === 'string' ? text : text[db.name])
-
-/** Returns the migrations that the database lacks. Throws if an applied one was edited. */
-async function pendingMigrations(
-  db: Database,
-  service: ServiceDefinition,
-): Promise<MigrationOptions[]> {
-  if (service.migrations.length === 0) return []
-  const columns = (await db.columns(MIGRATIONS_TABLE)).map(({ name }) => name)
-  if (columns.length === 0) return [...service.migrations]
-  if (!columns.includes('checksum')) await addChecksums(db, service)
-  const rows = await db.all(sql`SELECT number, checksum FROM gh_service_migrations`)
-  const checksums = new Map(rows.map(({ number, checksum }) => [Number(number), checksum]))
-  for (const migration of service.migrations) {
-    const checksum = checksums.get(migration.number)
-    if (checksum == null || checksum === checksumOf(db, migration)) continue
-    throw new DeclarationError(
-      `Your migration ${migration.number} (${migration.name}) was edited after this database ` +
-        'applied it. Restore its text, and add a migration with the next number.',
-    )
-  }
-  return service.migrations.filter(({ number }) => !checksums.has(number))
-}
-
-/** Adds the checksums that an earlier release did not record. */
-async function addChecksums(db: Database, service: ServiceDefinition): Promise<void> {
-  await db.migrate(async (tx, ddl) => {
-    await ddl(`ALTER TABLE ${MIGRATIONS_TABLE} ADD COLUMN checksum ${db.dialect.types.text}`)
-    for (const migration of service.migrations) {
-      await tx.run(sql`UPDATE gh_service_migrations SET checksum = ${checksumOf(db, migration)}
-        WHERE number = ${migration.number}`)
-    }
-  })
-}
-
-/** Returns the columns that a start, perhaps of a newer declaration, has added to the table. */
-async function listAdditions(db: Database, reader: Reader, table: string): Promise<string[]> {
-  if (!(await tableExists(db, ADDITIONS_TABLE))) return []
-  const rows = await reader.arrays(
-    sql`SELECT column_name FROM gh_service_additions WHERE table_name = ${table}`,
-  )
-  return rows.map(([name]) => String(name))
-}
-
-/** Records added columns, so that the previous declaration can be started again (rollback). */
-async function recordAdditions(
-  tx: Tx,
-  ddl: (sql: string) => Promise<void>,
-  db: Database,
-  columns: readonly (readonly [table: string, column: string])[],
-): Promise<void> {
-  const { text } = db.dialect.types
-  await ddl(`CREATE TABLE IF NOT EXISTS ${ADDITIONS_TABLE} (table_name ${text} NOT NULL,
-    column_name ${text} NOT NULL, PRIMARY KEY (table_name, column_name))`)
-  for (const [table, column] of columns) {
-    await tx.run(sql`INSERT INTO gh_service_additions (table_name, column_name)
-      VALUES (${table}, ${column}) ON CONFLICT DO NOTHING`)
-  }
-}
-
-/** Records the added columns of `source` in `target` too, whose tables were created with them. */
-export async function copyAdditions(source: Database, target: Database): Promise<void> {
-  if (!(await tableExists(source, ADDITIONS_TABLE))) return
-  const rows = await source.arrays(sql`SELECT table_name, column_name FROM gh_service_additions`)
-  const columns = rows.map(([table, column]) => [String(table), String(column)] as const)
-  await target.migrate((tx, ddl) => recordAdditions(tx, ddl, target, columns))
-}
-
-const tableExists = async (db: Database, table: string): Promise<boolean> =>
-  (await db.columns(table)).length > 0
-
-async function appliedNumbers(reader: Reader): Promise<number[]> {
-  const rows = await reader.arrays(sql`SELECT number FROM gh_service_migrations`)
-  return rows.map((row) => Number(row[0]))
-}
-
-const sqlFor = (db: Database, text: MigrationOptions['sql']): string =>
-  inDialect(typeof text === 'string' ? text : text[db.name], db.dialect)

@@ -39,6 +39,7 @@ import { deliveryQueue } from './migrations/0061-delivery-queue.ts'
 import { namesOfPeople } from './migrations/0062-names-of-people.ts'
 import { signInNames } from './migrations/0063-sign-in-names.ts'
 import { monitoringVolume } from './migrations/0064-monitoring-volume.ts'
+import { nodes } from './migrations/0070-nodes.ts'
 
 export interface Migration {
   readonly number: number
@@ -89,4 +90,5 @@ export const migrations: readonly Migration[] = [
   { number: 62, name: 'names of people', sql: namesOfPeople, additive: true },
   { number: 63, name: 'sign-in names', sql: signInNames, additive: true },
   { number: 64, name: 'monitoring volume', sql: monitoringVolume, additive: true },
+  { number: 70, name: 'nodes', sql: nodes },
 ]

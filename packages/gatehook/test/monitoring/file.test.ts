@@ -53,10 +53,9 @@ test('a file with other tables is renamed', async (t) => {
 
 test('a failed statement is rejected and rolls its transaction back', async (t) => {
   const file = openFile(t, join(emptyFolder(t), 'monitoring.db'))
-  const insert = sql`INSERT INTO gh_monitoring_nodes (id, slot, facts, seen_at)
-    VALUES ('n', 0, '', 0)`
+  const insert = sql`INSERT INTO gh_monitoring_volume (at, node, bytes) VALUES (0, 'n', 1)`
   await assert.rejects(file.write([insert, sql`INSERT INTO nothing VALUES (1)`]))
-  assert.deepEqual(await file.all(sql`SELECT id FROM gh_monitoring_nodes`), [])
+  assert.deepEqual(await file.all(sql`SELECT at FROM gh_monitoring_volume`), [])
   assert.equal(file.figures().failures.failed, 1)
 })
 

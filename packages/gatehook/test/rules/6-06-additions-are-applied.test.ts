@@ -4,7 +4,8 @@ import { eachDatabase, freshUrl, openForTest } from '../../../../test/rig/databa
 import { DeclarationError } from '../../src/fields/declaration-mistakes.ts'
 import { type AnyField, type Fields, f } from '../../src/fields/fields.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { copyAdditions, migrateService, planMigration } from '../../src/resources/migrate.ts'
+import { copyAdditions } from '../../src/resources/additions.ts'
+import { migrateService, planMigration } from '../../src/resources/migrate.ts'
 import { resource } from '../../src/resources/resource.ts'
 import { type MigrationOptions, type Service, service } from '../../src/resources/service.ts'
 import type { Database } from '../../src/storage/database.ts'
@@ -190,16 +191,6 @@ eachDatabase('an edited migration is rejected after it was applied', async (db) 
   const edited = { ...rename, sql: `${rename.sql}; UPDATE notes SET length = 0` }
   await assert.rejects(start(db, notes(renamed, [edited])), /migration 1 .* was edited/)
   assert.equal((await row(db))?.length, 7)
-})
-
-eachDatabase('a database without checksums gets them, and keeps its data', async (db) => {
-  await createNotes(db)
-  const renamed = notes({ text: f.string(), length: f.int() }, [rename])
-  await start(db, renamed)
-  await db.migrate((_tx, ddl) => ddl('ALTER TABLE gh_service_migrations DROP COLUMN checksum'))
-  assert.deepEqual(await start(db, renamed), [])
-  const [stored] = await db.all(sql`SELECT checksum FROM gh_service_migrations`)
-  assert.match(stored!.checksum, /^[0-9a-f]{64}$/)
 })
 
 eachDatabase('the previous declaration starts again after an addition', async (db) => {

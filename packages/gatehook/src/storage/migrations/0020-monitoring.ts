@@ -105,7 +105,10 @@ CREATE TABLE gh_monitoring_errors (
   sample {text} NOT NULL,
   PRIMARY KEY (step, at, node, error, status, route, version, customer, mode)
 );
-CREATE TABLE gh_monitoring_nodes (
+`
+
+/** Replaced by `0070-nodes.ts`. */
+const nodes = `CREATE TABLE gh_monitoring_nodes (
   id {text} NOT NULL PRIMARY KEY,
   slot {int} NOT NULL,
   facts {text} NOT NULL,
@@ -114,7 +117,7 @@ CREATE TABLE gh_monitoring_nodes (
 `
 
 /** The migration: on SQLite it adds no tables to the engine's database. */
-export const monitoring = monitoringTables
+export const monitoring = (monitoringTables + nodes)
   .split('\n')
   .map((line) => (line === '' ? '' : `{postgres} ${line}`))
   .join('\n')

@@ -1,0 +1,82 @@
+/**
+ * §18.8: while the database lacks a table or a column that a node uses, the node is not ready and
+ * answers 503. It recovers by itself.
+ */
+import assert from 'node:assert/strict'
+import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { tableKinds } from '../../src/storage/table-kinds.ts'
+
+/** A part of the database, and requests that use it. */
+interface MissingPart {
+  readonly name: string
+  readonly remove: string
+  readonly restore: string
+  readonly paths: readonly string[]
+}
+
+const parts: readonly MissingPart[] = [
+  {
+    name: 'a column of a resource is renamed',
+    remove: 'ALTER TABLE orders RENAME COLUMN note TO memo',
+    restore: 'ALTER TABLE orders RENAME COLUMN memo TO note',
+    paths: ['/api/v2/orders', '/api/v2/orders/1'],
+  },
+  {
+    name: 'a table of a resource is renamed',
+    remove: 'ALTER TABLE orders RENAME TO orders_old',
+    restore: 'ALTER TABLE orders_old RENAME TO orders',
+    paths: ['/api/v2/orders', '/api/v2/orders/1'],
+  },
+  {
+    name: 'a table of the engine is renamed',
+    remove: 'ALTER TABLE gh_counters RENAME TO gh_counters_old',
+    restore: 'ALTER TABLE gh_counters_old RENAME TO gh_counters',
+    paths: [],
+  },
+]
+
+const change = ({ app }: TestApp, text: string) => app.db.migrate((_tx, ddl) => ddl(text))
+
+/** Returns the status code and the failed checks. */
+async function readiness({ as }: TestApp, path: string) {
+  const { status, body } = await as(undefined).get(path)
+  return [status, body.reasons.map(({ check }: { check: string }) => check)]
+}
+
+const order = { user_id: 1, amount: 100, currency: 'EUR', note: 'n' }
+
+for (const { name, remove, restore, paths } of parts) {
+  eachService(`${name}: 503 and not ready, until it is back`, async (service) => {
+    const { get, post } = service
+    const user = await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+    const body = { ...order, user_id: user.body.id }
+    const created = await post('/api/v2/orders', body)
+    assert.equal(created.status, 201, created.text)
+    await change(service, remove)
+    for (const path of ['/readyz', '/readyz?for=read']) {
+      assert.deepEqual(await readiness(service, path), [503, ['schema']])
+    }
+    for (const path of paths) {
+      const { status, body } = await get(path)
+      assert.deepEqual([status, body.error], [503, 'storage_unavailable'], path)
+    }
+    const refused = await post('/api/v2/orders', body)
+    assert.deepEqual([refused.status, refused.body.error], [503, 'storage_unavailable'])
+    await change(service, restore)
+    assert.deepEqual(await readiness(service, '/readyz'), [200, []])
+    assert.equal((await post('/api/v2/orders', body)).status, 201)
+    for (const path of paths) assert.equal((await get(path)).status, 200, path)
+  })
+}
+
+eachService('each table of the engine is one that readiness needs', async (service) => {
+  const { db } = service.app
+  for (const table of Object.keys(tableKinds)) {
+    const columns = await db.columns(table)
+    if (columns.length === 0 || /^gh_move(_|$)/.test(table)) continue
+    await change(service, `ALTER TABLE ${table} RENAME TO ${table}_old`)
+    const [, failed] = await readiness(service, '/readyz?for=read')
+    assert.ok((failed as string[]).includes('schema'), table)
+    await change(service, `ALTER TABLE ${table}_old RENAME TO ${table}`)
+  }
+})
