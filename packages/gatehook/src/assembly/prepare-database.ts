@@ -72,9 +72,11 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   })
   if (applied.length > 0) onProgress(describeMigrations(applied))
   await settleSecrets({ db, config, vault, random })
+  // The owner of a SQLite file is its only node: other rows are of processes that were killed.
+  const isOnlyNode = !db.dialect.shared && foundation.ownership !== undefined
   const changes = await migrateService(db, service, onProgress, {
     defersIndexes: true,
-    ignoresNodes: foundation.ignoresNodes ?? false,
+    ignoresNodes: foundation.ignoresNodes || isOnlyNode,
     now: () => clock.now(),
   })
   const columns = await listUndeclaredAdditions(db, service.resources)
