@@ -288,6 +288,24 @@ async function openOwned(path: string, clock: Clock, deps: SqliteDeps) {
   }
 }
 
+const indexMethods = (
+  reader: Connection,
+  migrate: Database['migrate'],
+): Pick<Database, 'createIndexes' | 'dropIndexes'> => ({
+  async createIndexes(indexes) {
+    for (const { table, name, definition } of indexes) {
+      if (indexesOf(reader, table).includes(name)) continue
+      await migrate((_tx, ddl) => ddl(`CREATE INDEX ${name} ${definition}`))
+    }
+    return true
+  },
+  async dropIndexes(names) {
+    await migrate(async (_tx, ddl) => {
+      for (const name of names) await ddl(`DROP INDEX IF EXISTS ${name}`)
+    })
+  },
+})
+
 /** Throws `StorageError` when the file cannot be used at all. */
 export async function openSqlite(path: string, deps: SqliteDeps): Promise<Database> {
   const clock = deps.clock ?? wallClock
@@ -355,18 +373,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     triggers: async (table) => triggersOf(reader, table),
     migrate,
     async validateConstraint() {},
-    async createIndexes(indexes) {
-      for (const { table, name, definition } of indexes) {
-        if (indexesOf(reader, table).includes(name)) continue
-        await migrate((_tx, ddl) => ddl(`CREATE INDEX ${name} ${definition}`))
-      }
-      return true
-    },
-    async dropIndexes(names) {
-      await migrate(async (_tx, ddl) => {
-        for (const name of names) await ddl(`DROP INDEX IF EXISTS ${name}`)
-      })
-    },
+    ...indexMethods(reader, migrate),
     size: async (table) => sizeOf(reader, table),
     indexBuilds: async () => [],
     async notify() {},
