@@ -289,9 +289,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     [
       [
         '18.4',
-        'Six commands create a database; one process serves from a SQLite file, or takes it over.',
-        part('damaged pages; full disks'),
+        'Six commands create a database; one process serves from a SQLite file, or takes it ' +
+          'over. A damaged page and a full disk are 503 and not ready.',
       ],
+      ['18.8', 'A migration takes no column from nodes that run; a node without one is not ready.'],
     ],
   ],
 ]
