@@ -148,7 +148,19 @@ test('requests with a revoked or unknown key are in the list and the errors', as
     await page.locator(`main a.cover[href*="${headers.get('x-request-id')}"]`).waitFor()
   }
   await page.goto(`${stage.url}/console/requests/${rejected.headers.get('x-request-id')}`)
-  await drawer(page).getByRole('link', { name: 'Old kiosk' }).waitFor()
+  await drawer(page).getByRole('link', { name: 'Old kiosk' }).click()
+  await page.waitForURL(new RegExp(`/console/keys/${id}`))
+  // The actor of the revocation, in the audit trail.
+  await drawer(page).locator('a[href*="/console/audit"]').waitFor()
+  assert.equal(await drawer(page).getByRole('button', { name: 'Revoke…' }).count(), 0)
+  for (const text of [key, key.slice(-4), 'old kiosk']) {
+    await page.goto(`${stage.url}/console/overview`)
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await jump(page, text, /Old kiosk \(revoked\)/)
+    await page.waitForURL(new RegExp(`/console/keys/${id}`))
+  }
+  await page.goto(`${stage.url}/console/keys?state=revoked`)
+  await page.getByRole('row', { name: /Old kiosk.*Revoked/ }).waitFor()
   await page.goto(`${stage.url}/console/overview`)
   await page.getByRole('link', { name: 'invalid_api_key' }).first().waitFor()
 })

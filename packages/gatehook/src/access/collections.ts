@@ -91,14 +91,20 @@ export type ApiKeyJson = JsonOf<typeof apiKey>
 /** A key in the only response that contains its text. */
 export type NewApiKey = JsonOf<typeof newApiKey>
 
+/** The list of all keys. The row of a revoked key remains, for the log and the audit trail. */
+export const storedKeys = {
+  name: 'api_keys',
+  table: 'gh_api_keys',
+  route: { table: 'gh_api_key_secrets', column: 'key_id' },
+  filter: ['id', 'name', 'customer', 'mode', 'expires_at', 'created_at', 'last_used_at'],
+  sort: ['id', 'name', 'created_at', 'last_used_at'],
+} as const
+
+/** Keys that are not revoked. */
 export const keyTable = createAdminTable(
   apiKey,
   {
-    name: 'api_keys',
-    table: 'gh_api_keys',
-    route: { table: 'gh_api_key_secrets', column: 'key_id' },
-    filter: ['id', 'name', 'customer', 'mode', 'expires_at', 'created_at', 'last_used_at'],
-    sort: ['id', 'name', 'created_at', 'last_used_at'],
+    ...storedKeys,
     indexes: [
       ['id'],
       ['name', 'id'],
@@ -106,7 +112,6 @@ export const keyTable = createAdminTable(
       ['last_used_at', 'id'],
       ['customer', 'id'],
     ],
-    // The row of a revoked key remains, for the audit trail and the statistics of versions.
     where: 'revoked_at IS NULL',
   },
   '/admin/keys',

@@ -15,7 +15,7 @@ import { type AdminCaller, type Administration, customerId } from './administrat
 import { keyTable, mode, type NewApiKey } from './collections.ts'
 import { findMisplacedAdmin, holdCustomerScope, nameIn, scopeSet } from './grant-validation.ts'
 import { requireAdministratorFor } from './scopes.ts'
-import { createSecretStore, overlapMs, type RotationOverlap } from './secret-store.ts'
+import { createSecretStore, endingOf, overlapMs, type RotationOverlap } from './secret-store.ts'
 import * as store from './store.ts'
 
 export const NAME_MAX = 200
@@ -214,4 +214,4 @@ export async function rollKey(
   })
 }
 
-const hintOf = (key: string) => `${key.slice(0, 8)}…${key.slice(-4)}`
+const hintOf = (key: string) => `${key.slice(0, 8)}…${endingOf(key)}`

@@ -2,7 +2,7 @@
  * Keys with facts that change without the key: the end of an overlap of secrets, and the requests
  * that were rejected lately. The entity tag of a single key does not depend on them.
  */
-import { b, type JsonOf } from '../fields/members.ts'
+import { b, type JsonOf, type ValuesOf } from '../fields/members.ts'
 import type { Call } from '../http/call.ts'
 import { entityTag } from '../http/conditional.ts'
 import { parameterFailure } from '../http/query.ts'
@@ -13,8 +13,15 @@ import type { Reader, Row } from '../storage/database.ts'
 import { join, sql } from '../storage/sql.ts'
 import { completePage } from './across-customers.ts'
 import { withCustomerIds } from './admin-handlers.ts'
+import { createAdminTable } from './admin-table.ts'
 import type { Administration } from './administration.ts'
-import { keyMembers, keyTable } from './collections.ts'
+import { keyMembers, keyTable, storedKeys } from './collections.ts'
+
+/** The stored members of a listed key. */
+const storedMembers = {
+  ...keyMembers,
+  revoked_at: b.time().nullable().describe('Null: it is not revoked.').example(null),
+}
 
 const ADDED = ['overlap_ends_at', 'refused_24h'] as const
 
@@ -26,7 +33,7 @@ export const overlapEnd = b
 
 export const listedKey = b
   .object({
-    ...keyMembers,
+    ...storedMembers,
     overlap_ends_at: overlapEnd,
     refused_24h: b
       .int(0)
@@ -36,9 +43,17 @@ export const listedKey = b
   })
   .named('ListedApiKey')
 
+export type ListedKeyJson = JsonOf<typeof listedKey>
+
 export const keyQuery = {
   scope: b.line(200).optional().describe('A scope that the key holds.'),
+  revoked: b
+    .oneOf(['false', 'true', 'any'])
+    .optional()
+    .describe('`true`: the revoked keys; `any`: all keys; default: those that are not revoked.'),
 }
+
+type KeyQuery = ValuesOf<typeof keyQuery>
 
 /** Returns the rejected requests of keys in the last 24 hours, by id; undefined: not counted. */
 export type ReadRefusals = (
@@ -58,12 +73,28 @@ export const addMembers = (view: View, names: readonly string[]): View => ({
   },
 })
 
-const view = addMembers(keyTable.view, ADDED)
+const tableOf = ({ columns: _, ...rows }: Partial<Collection>) =>
+  createAdminTable(b.object(storedMembers), { ...storedKeys, ...rows }, '/admin/keys')
 
-const collection: Collection = { ...keyTable.collection, parameters: Object.keys(keyQuery) }
+const tables = {
+  false: tableOf(keyTable.collection),
+  true: tableOf({
+    name: 'revoked_api_keys',
+    sort: [...storedKeys.sort, 'revoked_at'],
+    indexes: [['id'], ['name', 'id'], ['revoked_at', 'id']],
+    where: 'revoked_at IS NOT NULL',
+  }),
+  any: tableOf({ name: 'all_api_keys', indexes: [['id']] }),
+}
 
-/** Returns the keys that hold a scope. Scopes are declared names, never request data. */
-function keysWith({ scopes }: Pick<Administration, 'scopes'>, scope: string | undefined) {
+const view = addMembers(tables.any.view, ADDED)
+
+/** Returns the selected keys. Scopes are declared names, never request data. */
+function selectKeys(
+  { scopes }: Pick<Administration, 'scopes'>,
+  { scope, revoked = 'false' }: KeyQuery,
+): Collection {
+  const collection = { ...tables[revoked].collection, parameters: Object.keys(keyQuery) }
   if (scope === undefined) return collection
   if (!scopes.has(scope)) {
     throw parameterFailure('invalid_parameter', 'scope', 'is not a known scope')
@@ -75,11 +106,11 @@ function keysWith({ scopes }: Pick<Administration, 'scopes'>, scope: string | un
 export function listKeys(
   admin: Administration,
   call: Call,
-  scope: string | undefined,
+  query: KeyQuery,
   { list, readRefusals }: { readonly list: Lister; readonly readRefusals: ReadRefusals },
 ) {
   const now = admin.clock.now()
-  const page = list(withCustomerIds(call), keysWith(admin, scope), view)
+  const page = list(withCustomerIds(call), selectKeys(admin, query), view)
   return completePage(page, async (items) => {
     const ids = items.flatMap((item) => (item.overlap_ends_at ?? item.refused_24h ?? []) as string)
     if (ids.length === 0) return
@@ -103,13 +134,14 @@ export async function readKey(
   { db, clock }: Pick<Administration, 'db' | 'clock'>,
   id: string,
   readRefusals: ReadRefusals,
-): Promise<{ readonly key: JsonOf<typeof listedKey>; readonly etag: string }> {
+): Promise<{ readonly key: ListedKeyJson; readonly etag: string }> {
   const key = await keyTable.read(db, id)
   const [overlaps, refusals] = await Promise.all([
     readOverlaps(db, [id], clock.now()),
     readRefusals([id]),
   ])
   const facts = {
+    revoked_at: null,
     overlap_ends_at: overlaps.get(id) ?? null,
     refused_24h: refusals ? (refusals.get(id) ?? 0) : null,
   }

@@ -60,7 +60,7 @@ export const keyOperations = (admin: Pick<Administration, 'scopes' | 'versions'>
   }),
   read: operation('GET /admin/keys/:id', {
     id: 'get_key',
-    summary: 'Read an API key',
+    summary: 'Read an API key that is not revoked',
     output: listedKey,
   }),
   update: operation('PATCH /admin/keys/:id', {

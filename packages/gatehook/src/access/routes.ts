@@ -47,7 +47,7 @@ function keyRoutes(admin: Administration, deps: KeyRouteDeps): Route[] {
     return key
   })
   return [
-    implement(operations.list, (call, _, { scope }) => listKeys(admin, call, scope, deps)),
+    implement(operations.list, (call, _, query) => listKeys(admin, call, query, deps)),
     change(operations.create, ({ admin, input, caller }) => createKey(admin, input, caller)),
     implement(operations.read, async ({ params }) => {
       const { key, etag } = await readKey(admin, params.id!, deps.readRefusals)

@@ -60,10 +60,14 @@ interface SecretStoreOptions {
   readonly limitMessage: string
 }
 
+/** The characters at the end of a secret that identify it to an operator. */
+export const endingOf = (secret: string): string => secret.slice(-4)
+
 export function createSecretStore(options: SecretStoreOptions): SecretStore {
   const { table, ownerColumn, maxSecrets, limitMessage } = options
   const insert = prepareStatement(
-    `INSERT INTO ${table} (${ownerColumn}, hash, scope, created_at) VALUES (?, ?, ?, ?)`,
+    `INSERT INTO ${table} (${ownerColumn}, hash, ending, scope, created_at)
+     VALUES (?, ?, ?, ?, ?)`,
   )
   const owned = `scope = ? AND ${ownerColumn} = ?`
   const shorten = prepareStatement(
@@ -77,7 +81,7 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
   const deleteAll = prepareStatement(`DELETE FROM ${table} WHERE ${owned}`)
 
   const add: SecretStore['add'] = (tx, { id, scope }, secret, nowMs) =>
-    tx.run(insert([id, sha256(secret), scope, nowMs]))
+    tx.run(insert([id, sha256(secret), endingOf(secret), scope, nowMs]))
   return {
     add,
     async replace(tx, owner, secret, nowMs, overlapMs) {

@@ -1,5 +1,6 @@
 /** `gatehook keys …`: API keys (§3.2, §13), and the keys that sign access tokens. */
 import type { ApiKeyJson, NewApiKey } from '../access/collections.ts'
+import type { ListedKeyJson } from '../access/listed-keys.ts'
 import { administration, declaredScopes } from './api.ts'
 import {
   filterOf,
@@ -24,18 +25,25 @@ export const keys: CommandFamily = {
   name: 'keys',
   summary: 'API keys: list, create, update, revoke, roll; the keys that sign tokens',
   commands: [
-    administration.list<ApiKeyJson>({
+    administration.list<ListedKeyJson>({
       name: 'list',
-      summary: 'keys that are not revoked',
-      options: filterOptions,
-      examples: [['gatehook keys list --mode live', 'keys of live data']],
-      rows: (api, input) => api.list(`/admin/keys?sort=id&${filterOf(input)}`),
+      summary: 'keys that are not revoked, or the revoked ones',
+      options: [...filterOptions, ['--revoked', 'the revoked keys']],
+      examples: [
+        ['gatehook keys list --mode live', 'keys of live data'],
+        ['gatehook keys list --revoked', 'revoked keys, the last one first'],
+      ],
+      rows: (api, input) => {
+        const order = input.options.revoked ? 'revoked=true&sort=-revoked_at' : 'sort=id'
+        return api.list(`/admin/keys?${order}&${filterOf(input)}`)
+      },
       empty: 'No keys. Create one: gatehook keys create --name mine --scopes admin',
       columns: [
         ...(['id', 'name', 'customer', 'mode'] as const),
         ['key', 'hint'],
         ['expires', (key) => key.expires_at ?? dim('never')],
         ['last used', (key) => key.last_used_at ?? dim('never')],
+        ['revoked', (key) => key.revoked_at ?? dim('no')],
         ['scopes', (key) => key.scopes.join(' ')], // last, because the list may be long
       ],
     }),

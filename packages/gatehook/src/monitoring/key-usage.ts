@@ -99,9 +99,8 @@ interface UsedRouteRow extends Row {
   readonly last_at: number
 }
 
-const keyById = prepareStatement(
-  'SELECT scope, scopes FROM gh_api_keys WHERE id = ? AND revoked_at IS NULL',
-)
+/** A revoked key has its usage, too: the requests of a leaked key matter after its end. */
+const keyById = prepareStatement('SELECT scope, scopes FROM gh_api_keys WHERE id = ?')
 const versionNames = prepareStatement('SELECT version FROM gh_versions')
 const routesOf = prepareStatement(`SELECT version, method, route, count, last_at
   FROM gh_version_usage WHERE version = ? AND scope = ? AND key_id = ? AND last_at >= ?`)

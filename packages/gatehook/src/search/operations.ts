@@ -31,13 +31,19 @@ const result = b
 export const searchOperations = {
   search: operation('GET /admin/search', {
     id: 'search',
-    summary: 'Find anything by the beginning of its id or name',
+    summary: 'Find anything by the beginning of its id or name, or the end of its secret',
     description:
       'An id of the engine (`req_`, `evt_`, `dlv_`, `wh_`, `key_`, `client_`, `cus_`, `op_`), ' +
-      'the id of a row, or the beginning of the name of a customer, key, client or operator. ' +
+      'the id of a row, the beginning of the name of a customer, key, client or operator, ' +
+      'or the last four characters of the secret of a key or client. A label says `(revoked)`. ' +
       `Returns at most ${RESULTS_MAX} results.`,
     tag: 'monitoring',
-    query: { q: b.line(100).describe('The beginning of an id or name.').example('Shop') },
+    query: {
+      q: b
+        .line(100)
+        .describe('The beginning of an id or name, or the end of a secret.')
+        .example('Shop'),
+    },
     output: b.object({ data: b.list(result) }).named('SearchResults'),
   }),
 }

@@ -6,7 +6,14 @@ import type { Mode } from '../kernel/principal.ts'
 import { findRequest } from '../monitoring/request-list.ts'
 import type { Reader } from '../storage/database.ts'
 import { RESULTS_MAX as LIMIT, searchOperations as operations } from './operations.ts'
-import { findById, findByName, findRows, type SearchedTable, type SearchHit } from './store.ts'
+import {
+  findByEnding,
+  findById,
+  findByName,
+  findRows,
+  type SearchedTable,
+  type SearchHit,
+} from './store.ts'
 
 export interface SearchDeps {
   readonly db: Reader
@@ -42,8 +49,12 @@ async function findRequestResult({ requests }: SearchDeps, id: string) {
   return [{ type: 'request' as const, id, label, customer, mode: mode as Mode | null, href }]
 }
 
+/** The last characters of a secret, as `hint` of a key has them. */
+const SECRET_ENDING = /^[0-9A-Za-z]{4}$/
+
 async function findHits({ db, tables }: SearchDeps, text: string): Promise<readonly SearchHit[]> {
   const searches = [
+    SECRET_ENDING.test(text) ? findByEnding(db, text, LIMIT) : [],
     /^[a-z][a-z0-9]*_/.test(text) ? findById(db, text, LIMIT) : [],
     findRows(db, tables, text, LIMIT),
     findByName(db, text, LIMIT),

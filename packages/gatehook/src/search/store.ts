@@ -1,6 +1,6 @@
 /**
- * Finds rows of the installation by an id, the beginning of an id, or the beginning of a name. Each
- * statement reads a range of one index.
+ * Finds rows of the installation by an id, the beginning of an id, or the beginning of a name, and
+ * credentials by the end of their secret. Each statement reads a range of one index.
  */
 import { inEveryScope } from '../access/across-customers.ts'
 import { foldName } from '../fields/folding.ts'
@@ -30,6 +30,7 @@ interface Place {
   readonly type: StoredType
   readonly table: string
   readonly id: string
+  /** An SQL expression of the columns of `e`. */
   readonly label: string
   /** The condition of the rows that results may contain. */
   readonly visible: string
@@ -42,10 +43,16 @@ const place = (
   table: string,
   label: string,
   { id = 'id', scope = 'column', visible = '1 = 1' }: Partial<Place> = {},
-): Place => ({ type, table, id, label, scope, visible })
+): Place => ({ type, table, id, label: `e.${label}`, scope, visible })
 
 const customers = place('customer', 'gh_customers', 'name', { scope: 'table' })
-const keys = place('key', 'gh_api_keys', 'name', { visible: 'revoked_at IS NULL' })
+const keys = {
+  ...place('key', 'gh_api_keys', 'name'),
+  label: "CASE WHEN e.revoked_at IS NULL THEN e.name ELSE e.name || ' (revoked)' END",
+}
+/** Two indexes have the names of keys. */
+const activeKeys: Place = { ...keys, visible: 'revoked_at IS NULL' }
+const revokedKeys: Place = { ...keys, visible: 'revoked_at IS NOT NULL' }
 const clients = place('client', 'gh_clients', 'name', {
   id: 'client_id',
   visible: 'deleted_at IS NULL',
@@ -70,7 +77,7 @@ const NAMED: readonly {
   /** Returns the spellings of a name that the index contains. */
   readonly spellings: (text: string) => readonly string[]
 }[] = [
-  ...[customers, keys, clients].map((named) => ({
+  ...[customers, activeKeys, clients, revokedKeys].map((named) => ({
     place: named,
     column: 'name',
     spellings: (text: string) => [...new Set([text, text.charAt(0).toUpperCase() + text.slice(1)])],
@@ -88,7 +95,7 @@ export interface SearchHit {
 }
 
 const select = ({ id, label, scope }: Place): string =>
-  `e.${id} AS id, e.${label} AS label, ${scope === 'table' ? 'NULL' : 'e.scope'} AS scope`
+  `e.${id} AS id, ${label} AS label, ${scope === 'table' ? 'NULL' : 'e.scope'} AS scope`
 
 async function readHits(from: Reader, type: StoredType, statement: Sql): Promise<SearchHit[]> {
   const rows = await from.all<SearchRow>(statement)
@@ -114,6 +121,30 @@ export async function findById(from: Reader, text: string, limit: number): Promi
       : sql`SELECT ${raw(select(match))} FROM ${raw(table)} e WHERE ${condition}
         ORDER BY e.${raw(id)} LIMIT ${limit}`
   return readHits(from, type, statement)
+}
+
+/** Those with secrets, and the table of the secrets. */
+const SECRETS = [
+  { owner: keys, table: 'gh_api_key_secrets', column: 'key_id' },
+  { owner: clients, table: 'gh_client_secrets', column: 'client_id' },
+] as const
+
+/** Returns the keys and clients with a secret that ends with `ending`; older secrets count. */
+export async function findByEnding(
+  from: Reader,
+  ending: string,
+  limit: number,
+): Promise<SearchHit[]> {
+  const searches = SECRETS.map(({ owner, table, column }) =>
+    readHits(
+      from,
+      owner.type,
+      sql`SELECT DISTINCT ${raw(select(owner))} FROM ${raw(table)} s
+        JOIN ${raw(owner.table)} e ON e.scope = s.scope AND e.${raw(owner.id)} = s.${raw(column)}
+        WHERE s.ending = ${ending} AND ${raw(owner.visible)} LIMIT ${limit}`,
+    ),
+  )
+  return (await Promise.all(searches)).flat()
 }
 
 /** Returns customers, keys, clients and operators whose name begins with `text`. */

@@ -39,6 +39,7 @@ import { deliveryQueue } from './migrations/0061-delivery-queue.ts'
 import { namesOfPeople } from './migrations/0062-names-of-people.ts'
 import { signInNames } from './migrations/0063-sign-in-names.ts'
 import { monitoringVolume } from './migrations/0064-monitoring-volume.ts'
+import { endedCredentials } from './migrations/0065-ended-credentials.ts'
 import { nodes } from './migrations/0070-nodes.ts'
 
 export interface Migration {
@@ -90,5 +91,6 @@ export const migrations: readonly Migration[] = [
   { number: 62, name: 'names of people', sql: namesOfPeople, additive: true },
   { number: 63, name: 'sign-in names', sql: signInNames, additive: true },
   { number: 64, name: 'monitoring volume', sql: monitoringVolume, additive: true },
+  { number: 65, name: 'ended credentials', sql: endedCredentials, additive: true },
   { number: 70, name: 'nodes', sql: nodes },
 ]

@@ -37,7 +37,7 @@ eachMigrated('§13 a key is created, listed without its secret, and revoked', as
     created_at: new Date(time.nowMs).toISOString(),
     last_used_at: null,
   })
-  const item = { ...rest, overlap_ends_at: null, refused_24h: null }
+  const item = { ...rest, revoked_at: null, overlap_ends_at: null, refused_24h: null }
   assert.deepEqual((await send(`GET /admin/keys/${rest.id}`)).body, item)
   const listed = await send('GET /admin/keys?mode=test')
   assert.deepEqual(listed.body.data, [item])

@@ -53,6 +53,16 @@ eachService(
       assert.match(reply.body.message, pattern)
       const { body } = await operator.get(`/admin/requests/${requestIdOf(reply)}`)
       assert.equal(body.key_revocation === null, reason !== 'revoked', reason)
+      const { id, key } = keys[reason as keyof typeof keys]
+      assert.equal(body.credential.id, id, 'the log leads to the key')
+      const [row] = (await operator.get(`/admin/keys?id=${id}&revoked=any`)).body.data
+      assert.deepEqual([row.id, row.revoked_at === null], [id, reason !== 'revoked'])
+      assert.equal((await operator.get(`/admin/keys/${id}/usage`)).status, 200)
+      const results = (await operator.get(`/admin/search?q=${key.slice(-4)}`)).body.data
+      assert.ok(
+        results.some((result: { id: string }) => result.id === id),
+        `the end of a ${reason} secret leads to the key`,
+      )
     }
     const { body } = await operator.get(
       `/admin/requests/${requestIdOf(await use(keys.revoked.key))}`,

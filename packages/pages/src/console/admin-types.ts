@@ -156,6 +156,7 @@ export type ListedApiKey = {
   readonly expires_at: string | null
   readonly created_at: string
   readonly last_used_at: string | null
+  readonly revoked_at: string | null
   readonly overlap_ends_at: string | null
   readonly refused_24h: number | null
 }

@@ -7,7 +7,7 @@ import { Palette, type PaletteEntry } from '../parts/palette.tsx'
 import { say } from '../parts/toast.tsx'
 import { go, href } from '../router.ts'
 import { switchTheme } from '../theme.ts'
-import { findKeysByEnd, type KeyName, keyEndOf } from './key-names.ts'
+import { searchTextOf } from './key-names.ts'
 import { pages } from './pages.ts'
 import { typedTime } from './typed-time.ts'
 
@@ -75,13 +75,6 @@ const entryOf = (result: SearchResult): PaletteEntry => ({
   run: () => openResult(result),
 })
 
-const entryOfKey = ({ id, name, hint }: KeyName): PaletteEntry => ({
-  id: `key-${id}`,
-  kind: 'key',
-  label: `${name} · ${hint}`,
-  run: () => go(href(`/console/keys/${id}`)),
-})
-
 /** The requests of a time that is typed. */
 function entriesOfTime(text: string): readonly PaletteEntry[] {
   const time = typedTime(text, nowMs())
@@ -95,11 +88,8 @@ async function search(text: string, signal: AbortSignal): Promise<readonly Palet
   const times = entriesOfTime(text)
   if (times.length > 0) return times
   try {
-    const end = keyEndOf(text)
-    const keys = end === undefined ? [] : (await findKeysByEnd(end, signal)).map(entryOfKey)
-    if (keys.length > 0 || text.startsWith('gk_')) return keys
     const { data } = await get<{ data: SearchResult[] }>('/admin/search', {
-      query: { q: text },
+      query: { q: searchTextOf(text) },
       signal,
     })
     return data.length > 0 ? data.map(entryOf) : entryOfId(text)

@@ -15,30 +15,11 @@ import { href, keepQuery, type PageProps } from '../../router.ts'
 import { saveCsv } from '../csv.ts'
 import { ListScreen } from '../list-screen.tsx'
 import { auditWords, parametersOf, targetHref } from './audit-filters.ts'
-
-/** A row of `GET /admin/audit`. */
-interface AuditRow {
-  readonly id: string
-  readonly at: string
-  readonly principal: {
-    readonly kind: string
-    readonly id: string
-    readonly name: string | null
-  }
-  readonly action: string
-  readonly target: string
-  readonly address: string | null
-  readonly request_id: string | null
-  readonly detail: Readonly<Record<string, unknown>>
-  readonly hash: string | null
-}
+import { type AuditRow, nameOf } from './audit-shapes.ts'
 
 const PATH = '/admin/audit'
 /** Rows of a CSV file: 20 pages of 100. */
 const MAX_CSV_PAGES = 20
-
-const nameOf = ({ principal: { kind, id, name } }: AuditRow): string =>
-  name ?? (id === '' || id === kind ? kind : `${kind} ${id}`)
 
 const columns: readonly Column<AuditRow>[] = [
   {

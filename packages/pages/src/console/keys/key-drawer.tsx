@@ -20,6 +20,7 @@ import { go, href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import type { KeyUsage } from '../admin-types.ts'
 import type { Page } from '../api-shapes.ts'
+import { type AuditRow, nameOf } from '../audit/audit-shapes.ts'
 import { customerName } from '../customer-names.ts'
 import { mayChange } from '../session.ts'
 import { isInUse, type KeyRow, type NewKey, type ScopeRow, stateOf } from './key-shapes.ts'
@@ -34,8 +35,7 @@ interface KeyDrawerProps {
 type Operation = 'roll' | 'change' | 'revoke'
 
 export function KeyDrawer({ id, closeHref, onChange }: KeyDrawerProps) {
-  // Rows of the list also have the end of an overlap and the rejections.
-  const path = withQuery('/admin/keys', { id, limit: 1 })
+  const path = withQuery('/admin/keys', { id, revoked: 'any', limit: 1 })
   const key = useLoaded<Page<KeyRow>>(path)
   const [operation, setOperation] = useState<Operation>()
   const close = () => setOperation(undefined)
@@ -51,7 +51,7 @@ export function KeyDrawer({ id, closeHref, onChange }: KeyDrawerProps) {
           row ? (
             <>
               <Facts row={row} />
-              {mayChange('support') && (
+              {mayChange('support') && row.revoked_at === null && (
                 <div class="bar">
                   <Button size="tiny" onClick={() => setOperation('change')}>
                     Change…
@@ -67,7 +67,7 @@ export function KeyDrawer({ id, closeHref, onChange }: KeyDrawerProps) {
               <Usage id={row.id} />
             </>
           ) : (
-            <Empty title="No key has this id">It was revoked, or it never existed.</Empty>
+            <Empty title="No key has this id" />
           )
         }
       </Part>
@@ -124,6 +124,7 @@ function Facts({ row }: { readonly row: KeyRow }) {
           <dd>valid until {instant(row.overlap_ends_at)}</dd>
         </>
       )}
+      {row.revoked_at !== null && <Revocation id={row.id} at={row.revoked_at} />}
       <dt>Created</dt>
       <dd>{instant(row.created_at)}</dd>
       <dt>Last used</dt>
@@ -135,6 +136,27 @@ function Facts({ row }: { readonly row: KeyRow }) {
         </a>
       </dd>
     </dl>
+  )
+}
+
+/** The instant of the revocation, and the operator or key that the audit trail names. */
+function Revocation({ id, at }: { readonly id: string; readonly at: string }) {
+  const filter = { action: 'key.revoke', target: id }
+  const audit = useLoaded<Page<AuditRow>>(withQuery('/admin/audit', { ...filter, limit: 1 }))
+  const row = audit.data?.data[0]
+  return (
+    <>
+      <dt>Revoked</dt>
+      <dd>
+        {instant(at)}
+        {row && (
+          <>
+            {', by '}
+            <a href={href('/console/audit', { act: filter.action, target: id })}>{nameOf(row)}</a>
+          </>
+        )}
+      </dd>
+    </>
   )
 }
 

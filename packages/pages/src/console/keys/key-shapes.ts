@@ -1,5 +1,5 @@
 /** The JSON of keys in `/admin`, and its meaning for an operator. */
-import { count, period } from '../../format.ts'
+import { ago, count, period } from '../../format.ts'
 import type { Tone } from '../../parts/state.tsx'
 import type { ListedApiKey } from '../admin-types.ts'
 
@@ -29,6 +29,8 @@ interface KeyState {
 
 /** Returns the state of a key, the most urgent first. */
 export function stateOf(key: KeyRow, nowMs: number): KeyState {
+  if (key.revoked_at !== null)
+    return { tone: 'bad', words: `Revoked ${ago(key.revoked_at, nowMs)}` }
   const refused = key.refused_24h ?? 0
   const until = (iso: string) => Date.parse(iso) - nowMs
   if (key.expires_at !== null && until(key.expires_at) <= 0)

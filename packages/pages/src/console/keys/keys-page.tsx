@@ -31,6 +31,12 @@ const keyWords = (): readonly FilterWord[] => [
   },
   { name: 'scope', hint: 'a scope that the key has' },
   { name: 'unused', hint: 'not used for 90d', values: ['30d', '90d'], check: inDays },
+  {
+    name: 'state',
+    hint: 'revoked keys',
+    values: ['revoked'],
+    check: (value) => (value === 'revoked' ? undefined : 'It must be revoked.'),
+  },
   { name: 'expires', hint: 'expires within 30d', values: ['7d', '30d'], check: inDays },
 ]
 
@@ -41,6 +47,12 @@ function parametersOf(filters: readonly Filter[]) {
     const days = Number(DAYS.exec(value)?.[1] ?? 0)
     if (name === 'unused') return [['last_used_at[lt]', isoSecond(nowMs - days * DAY_MS)]]
     if (name === 'expires') return [['expires_at[lt]', isoSecond(nowMs + days * DAY_MS)]]
+    if (name === 'state') {
+      return [
+        ['revoked', 'true'],
+        ['sort', '-revoked_at'],
+      ]
+    }
     return [[name === 'of' ? 'customer' : name, value]]
   })
   return Object.fromEntries(entries)
@@ -116,7 +128,7 @@ export const Page = ({ params }: PageProps) => (
       form: (props) => <CreateKey {...props} />,
     }}
     words={keyWords()}
-    placeholder="name:…  of:cus_…  unused:90d  expires:30d"
+    placeholder="name:…  of:cus_…  unused:90d  state:revoked"
     caption="Keys, the last used first"
     columns={columns}
     rowKey={({ id }) => id}

@@ -1,0 +1,22 @@
+/** The JSON of the audit trail, and the name of an actor. */
+
+/** A row of `GET /admin/audit`. */
+export interface AuditRow {
+  readonly id: string
+  readonly at: string
+  readonly principal: {
+    readonly kind: string
+    readonly id: string
+    readonly name: string | null
+  }
+  readonly action: string
+  readonly target: string
+  readonly address: string | null
+  readonly request_id: string | null
+  readonly detail: Readonly<Record<string, unknown>>
+  readonly hash: string | null
+}
+
+/** Returns the words for the actor of a row. */
+export const nameOf = ({ principal: { kind, id, name } }: AuditRow): string =>
+  name ?? (id === '' || id === kind ? kind : `${kind} ${id}`)
