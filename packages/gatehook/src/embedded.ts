@@ -13,10 +13,16 @@ import { readMembers } from './fields/body.ts'
 import { Failure } from './kernel/failure.ts'
 import { createLog } from './kernel/log.ts'
 import { systemRandom } from './kernel/random.ts'
-import type { Service } from './resources/service.ts'
+import { Service } from './resources/service.ts'
+import { loadServiceModule, type ServiceModule } from './resources/service-module.ts'
 
 export interface OpenOptions {
-  readonly service: Service
+  /**
+   * The service, or a function that loads or declares it: `() => import('./service.ts')`. All
+   * mistakes of a declaration are then in one error, as those of a start. Outside such a function
+   * the first call with a mistake throws.
+   */
+  readonly service: Service | (() => ServiceModule | Promise<ServiceModule>)
   /**
    * A database of a PostgreSQL server, `postgres://…`, whose role may create databases. The app has
    * a new database beside it, which `close` drops. Default, also for undefined: a SQLite file in a
@@ -99,6 +105,7 @@ export async function openApp({
   env = {},
   seed = false,
 }: OpenOptions): Promise<EmbeddedApp> {
+  const declared = service instanceof Service ? service : await loadServiceModule(service)
   const storage = await createStorage(database)
   try {
     const config = loadConfig({
@@ -109,7 +116,7 @@ export async function openApp({
       ...env,
     })
     const log = createLog({ level: config.logLevel })
-    const engine = await openEngine({ config, service, log, seed })
+    const engine = await openEngine({ config, service: declared, log, seed })
     return {
       request: requestOf(engine),
       createKey: keyCreatorOf(engine),

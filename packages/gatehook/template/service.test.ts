@@ -2,17 +2,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type App, openApp } from 'gatehook/app'
-import { api } from './service.ts'
 
-const { resources, versions } = api.definition
+/** Imported within `openApp`, which reports all mistakes of the declaration together. */
+const load = () => import('./service.ts')
 let app: App
 
 before(async () => {
-  app = await openApp({ service: api, seed: true })
+  app = await openApp({ service: load, seed: true })
 })
 after(() => app.close())
 
 test('each list requires a key and returns rows of the samples', async () => {
+  const { resources } = (await load()).api.definition
   const key = await app.createKey()
   for (const { name, sample } of resources) {
     const path = `/api/${name}?limit=1`
@@ -25,6 +26,7 @@ test('each list requires a key and returns rows of the samples', async () => {
 })
 
 test('every version has an OpenAPI document', async () => {
+  const { versions } = (await load()).api.definition
   for (const { name } of versions) {
     assert.equal((await app.request(`/openapi/${name}.json`)).status, 200)
   }

@@ -5,7 +5,7 @@ import { ConfigError } from '../config/config.ts'
 import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import { Failure } from '../kernel/failure.ts'
 import { StorageError, StorageWaitError } from '../storage/database.ts'
-import { CommandError, locationOf, reportOfError, ServiceError, UsageError } from './errors.ts'
+import { CommandError, reportOfError, UsageError } from './errors.ts'
 
 const errno = (more: object) => Object.assign(new Error('listen'), { syscall: 'listen', ...more })
 const lost = (code: string) => new StorageError('It is away.', { cause: { code } })
@@ -14,7 +14,6 @@ const rows: [error: unknown, exit: number, sentences: string | RegExp][] = [
   [new ConfigError(['one', 'two']), 78, 'one|two'],
   [new UsageError('wrong'), 2, 'wrong'],
   [new CommandError('cannot'), 1, 'cannot'],
-  [new ServiceError('a\nb'), 78, 'a|b'],
   [new DeclarationError('a\nb'), 78, 'a|b'],
   [lost('ECONNREFUSED'), 75, /It is away\. \(GATEHOOK_DATABASE_URL\)/],
   [lost('57P03'), 75, /It is away/], // the server starts
@@ -51,15 +50,4 @@ test('a bug has no report', () => {
   for (const bug of [new TypeError('x'), new Failure('internal_error'), undefined, 'text']) {
     assert.equal(reportOfError(bug), undefined)
   }
-})
-
-test('the location is the innermost line outside the engine', () => {
-  const engine = new URL('../resources/field-check.ts', import.meta.url).href
-  const error = new Error('no')
-  error.stack = `Error: no\n  at f (${engine}:1:60)\n  at file:///srv/my%20api/service.ts:3:24\n`
-  assert.equal(locationOf(error), '/srv/my api/service.ts:3')
-  error.stack = '/srv/api/service.ts:2\nexport {{\n\nSyntaxError: no\n    at node:internal:1:2'
-  assert.equal(locationOf(error), '/srv/api/service.ts:2')
-  error.stack = 'Error: no\n    at node:internal/modules:1:2'
-  assert.equal(locationOf(error), undefined)
 })

@@ -3,7 +3,6 @@
  * for expected errors. Exit codes: 1 failed or findings, 2 usage, 75 a later start may succeed,
  * 78 the configuration must change (§18.7).
  */
-import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../config/config.ts'
 import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -31,11 +30,6 @@ export class CommandError extends Error {
     this.sentences = [sentences].flat()
     this.exit = exit
   }
-}
-
-/** The file that declares the service does not load. */
-export class ServiceError extends Error {
-  override readonly name = 'ServiceError'
 }
 
 type Errno = NodeJS.ErrnoException & {
@@ -79,7 +73,7 @@ export function reportOfError(error: unknown): ErrorReport | undefined {
   }
   if (error instanceof UsageError) return { sentences: [error.message], exit: EXIT.usage }
   if (error instanceof CommandError) return error
-  if (error instanceof ServiceError || error instanceof DeclarationError) {
+  if (error instanceof DeclarationError) {
     return { sentences: error.message.split('\n'), exit: EXIT.configuration }
   }
   if (error instanceof NodesRunError) return { sentences: [error.message], exit: EXIT.temporary }
@@ -105,23 +99,4 @@ function reportOfFailure(failure: Failure): ErrorReport | undefined {
     sentences: details.length > 0 ? details : [failure.message],
     exit: isInvalidInput ? EXIT.usage : EXIT.failed,
   }
-}
-
-const ENGINE = new URL('../', import.meta.url).href
-const FRAME = /(?:\(|at (?:async )?)(file:\/\/[^\s)]+?):(\d+)(?::\d+)?\)?$/
-const HEAD = /^(?:file:\/\/)?(\/\S.*|[A-Za-z]:[\\/].*):(\d+)$/
-
-/** Returns `file:line` of the innermost stack frame outside the engine and Node. */
-export function locationOf(error: Error): string | undefined {
-  const lines = (error.stack ?? '').split('\n')
-  // Syntax errors name the location on their first line, before the message.
-  const head = HEAD.exec(lines[0] ?? '')
-  if (head) return `${decodeURI(head[1]!)}:${head[2]}`
-  for (const line of lines) {
-    const frame = FRAME.exec(line)
-    if (frame && !frame[1]!.startsWith(ENGINE) && !frame[1]!.includes('/node_modules/')) {
-      return `${fileURLToPath(frame[1]!)}:${frame[2]}`
-    }
-  }
-  return undefined
 }

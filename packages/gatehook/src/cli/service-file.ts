@@ -3,15 +3,14 @@
  * which exports the result of `service(…)`. In a folder without one, the reference service of this
  * package.
  */
-import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { registerHooks } from 'node:module'
-import { basename, extname, join, relative, resolve } from 'node:path'
+import { extname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { collectMistakes } from '../fields/declaration-mistakes.ts'
-import { Service } from '../resources/service.ts'
+import type { Service } from '../resources/service.ts'
+import { loadServiceModule } from '../resources/service-module.ts'
 import type { Input } from './command.ts'
-import { locationOf, ServiceError, UsageError } from './errors.ts'
+import { UsageError } from './errors.ts'
 
 const FILES = ['service.ts', 'service.js', 'service.mjs']
 
@@ -54,55 +53,13 @@ function resolveToEngine(): void {
 
 let isResolving = false
 
-/** Loads the declaration. Each sentence of its `ServiceError` names the file and the line. */
+/** Loads the declaration. Each line of its `DeclarationError` names the file and the line. */
 export async function loadService({ path }: ServiceFile): Promise<Service> {
   if (!isResolving) resolveToEngine()
   isResolving = true
-  const { value: module, errors } = await collectMistakes(
-    (): Promise<Record<string, unknown>> => import(pathToFileURL(path).href),
-  )
-  if (errors.length > 0) {
-    const text = errors.map((error) => loadErrorText(error, path)).join('\n')
-    throw new ServiceError(text, { cause: errors.at(-1) })
-  }
-  const services = Object.values(module!).filter((value) => value instanceof Service)
-  const [service] = services
-  if (service !== undefined && new Set(services).size === 1) return service
-  const file = displayPath(path)
-  throw new ServiceError(
-    service === undefined
-      ? `${file} exports no service. Its last line: export const api = service(…)`
-      : `${file} exports more than one service. Export the one to run.`,
-  )
+  return loadServiceModule(() => import(pathToFileURL(path).href), path)
 }
 
 /** Loads the service of `--dir`, by default of this folder. */
 export const serviceOf = ({ options }: Pick<Input, 'options'>): Promise<Service> =>
   loadService(findService(String(options.dir ?? '.')))
-
-const displayPath = (file: string) => {
-  const path = relative(process.cwd(), file)
-  return path.startsWith('..') ? file : path
-}
-
-function loadErrorText(error: unknown, file: string): string {
-  if (!(error instanceof Error)) return `${displayPath(file)} threw ${JSON.stringify(error)}.`
-  const location =
-    locationOf(error) ?? (error instanceof SyntaxError ? syntaxErrorLocation(file) : undefined)
-  const prefix = location
-    ? location.replace(/^(.*)(:\d+)$/, (_, path, line) => displayPath(path) + line)
-    : displayPath(file)
-  const hint = error.message.startsWith('Cannot find package')
-    ? `. Run npm install in ${basename(resolve(file, '..'))}/ if it is a dependency.`
-    : ''
-  const lines = `${error.message}${hint}`.split('\n')
-  return lines.map((line) => `${prefix}: ${line}`).join('\n')
-}
-
-/** Node reports the line of a JavaScript syntax error only with `--check`. */
-function syntaxErrorLocation(file: string): string | undefined {
-  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8' })
-  const stack = new Error()
-  stack.stack = stderr ?? ''
-  return locationOf(stack)
-}

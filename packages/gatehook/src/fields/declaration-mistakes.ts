@@ -60,11 +60,22 @@ export function checkWhole(check: () => readonly string[]): readonly string[] {
   }
 }
 
-/** Loads files that declare a service. Returns what `load` returns or throws, and all mistakes. */
-export async function collectMistakes<T>(load: () => Promise<T>): Promise<{
+interface Collected<T> {
   readonly value: T | undefined
   readonly errors: readonly unknown[]
-}> {
+}
+
+/** The last collection that began: there is one at a time. */
+let last: Promise<unknown> = Promise.resolve()
+
+/** Loads code that declares a service. Returns what `load` returns or throws, and all mistakes. */
+export function collectMistakes<T>(load: () => Promise<T>): Promise<Collected<T>> {
+  const collected = last.then(() => collect(load))
+  last = collected
+  return collected
+}
+
+async function collect<T>(load: () => Promise<T>): Promise<Collected<T>> {
   const mistakes = new Map<string, DeclarationError>()
   collection = mistakes
   try {

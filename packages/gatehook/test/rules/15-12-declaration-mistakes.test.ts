@@ -1,10 +1,15 @@
-/** §15.12: one start reports all mistakes of a declaration, each with its file and line. */
+/**
+ * §15.12: one start, and one `openApp` of a test, reports all mistakes of a declaration, each with
+ * its file and line.
+ */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { f, fields, job, resource, service } from '../../src/gatehook.ts'
+import { openApp } from '../../src/embedded.ts'
+import { DeclarationError, f, fields, job, resource, service } from '../../src/gatehook.ts'
 import { declaredMembers } from '../../src/resources/declared-members.ts'
 import { gatehook } from '../cli/process.ts'
 
@@ -195,6 +200,71 @@ test('one start reports the mistakes of all files, and exits with 78', async (t)
   const lines = await failedStart(folderWith(t, files))
   assert.equal(lines.length, expected.length, lines.join('\n'))
   for (const [at, sentence] of expected.entries()) assert.match(lines[at]!, sentence)
+})
+
+/** Returns the function that imports the service of a folder, with the engine of this checkout. */
+function moduleOf(t: TestContext, texts: Readonly<Record<string, string>>) {
+  const engine = new URL('../../src/gatehook.ts', import.meta.url).href
+  const linked = Object.entries(texts).map(([name, text]) => [
+    name,
+    text.replaceAll("from 'gatehook'", `from '${engine}'`),
+  ])
+  const { href } = pathToFileURL(join(folderWith(t, Object.fromEntries(linked)), 'service.mjs'))
+  return () => import(href)
+}
+
+/** Returns the lines of the error of `openApp`. */
+async function failedOpening(service: Parameters<typeof openApp>[0]['service']): Promise<string[]> {
+  const error = await openApp({ service }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  assert.ok(error instanceof DeclarationError, String(error))
+  return error.message.split('\n')
+}
+
+test('openApp of a test reports them as a start does, also when it opens again', async (t) => {
+  const module = moduleOf(t, files)
+  for (const lines of [await failedOpening(module), await failedOpening(module)]) {
+    assert.equal(lines.length, expected.length, lines.join('\n'))
+    for (const [at, sentence] of expected.entries()) assert.match(lines[at]!, sentence)
+  }
+})
+
+test('openApp reports the mistakes of a service that its function declares', async () => {
+  const declare = () => api({ colour: 1, licence: {} })
+  const [first, second] = await Promise.all([failedOpening(declare), failedOpening(declare)])
+  assert.equal(first.length, 2)
+  assert.deepEqual(second, first)
+  for (const line of first)
+    assert.match(line, /15-12-declaration-mistakes\.test\.ts:\d+: service: /)
+  assert.throws(declare, /there is no member colour/, 'outside openApp the first call throws')
+})
+
+test('openApp opens the service that a module exports, or that a function returns', async (t) => {
+  const valid = `import { f, resource, service } from 'gatehook'
+export const notes = resource('notes', {
+  fields: { id: f.id() },
+  list: { filter: [], sort: [] },
+  access: { read: 'notes:read', create: 'notes:write', update: false, delete: false },
+  events: [],
+})
+export const api = service({
+  name: 'Notes', versions: { v1: { released: '2026-06-01' } }, resources: [notes],
+})
+`
+  for (const [service, collection] of [
+    [moduleOf(t, { 'service.mjs': valid }), 'notes'],
+    [() => api(), 'doors'],
+    [api(), 'doors'],
+  ] as const) {
+    const app = await openApp({ service })
+    const headers = { 'x-api-key': await app.createKey() }
+    assert.equal((await app.request(`/api/v1/${collection}`, { headers })).status, 200)
+    await app.close()
+  }
+  const [line] = await failedOpening(moduleOf(t, { 'service.mjs': 'export const x = 1' }))
+  assert.match(line!, /exports no service/)
 })
 
 test('an exception of a file does not hide the mistakes before it', async (t) => {
