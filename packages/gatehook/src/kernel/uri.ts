@@ -4,19 +4,36 @@
  * one. A valid text is stored as it was sent. Pure.
  */
 
-const PERCENT = '%[0-9A-Fa-f]{2}'
-const CHARACTERS = "A-Za-z0-9\\-._~!$&'()*+,;="
-const segment = `(?:[${CHARACTERS}:@]|${PERCENT})`
-const user = `(?:(?:[${CHARACTERS}:]|${PERCENT})*@)?`
-const host = `(?:\\[[0-9A-Fa-f:.]+\\]|(?:[${CHARACTERS}]|${PERCENT})+)`
-const rest = `(?:/${segment}*)*(?:\\?(?:${segment}|[/?])*)?(?:#(?:${segment}|[/?])*)?`
-const URI = new RegExp(
-  `^[A-Za-z][A-Za-z0-9+.-]*:(?:${segment}+|//${user}${host}?(?::[0-9]*)?)?${rest}$`,
-)
-const WEB_URL = new RegExp(`^[Hh][Tt][Tt][Pp][Ss]?://${user}${host}(?::[0-9]*)?${rest}$`)
+/** A character that no URI has, or a percent sign without two hexadecimal digits. */
+const INVALID = /[^\w\-.~:/?#[\]@!$&'()*+,;=%]|%(?![\dA-Fa-f]{2})/
+/** Validators reject an empty path without an authority, which RFC 3986 allows. */
+const SCHEME = /^[a-z][a-z0-9+.-]*:(?=[^?#])/i
+const AUTHORITY = /^\/\/([^/?#]*)/
+/** A name or an address in brackets, then a port. */
+const HOST = /^(?:\[[\dA-Fa-f:.]+\]|[^:[\]]*)(?::\d*)?$/
+const BRACKET = /[[\]]/
 
 /** Whether a text has the syntax of a URI of any scheme. */
-export const isUri = (text: string): boolean => URI.test(text)
+export function isUri(text: string): boolean {
+  const scheme = SCHEME.exec(text)?.[0]
+  if (scheme === undefined || INVALID.test(text)) return false
+  const hierarchy = text.slice(scheme.length)
+  const [slashes = '', authority = ''] = AUTHORITY.exec(hierarchy) ?? []
+  const rest = hierarchy.slice(slashes.length)
+  const hasOneFragment = rest.indexOf('#') === rest.lastIndexOf('#')
+  return isAuthority(authority) && hasOneFragment && !BRACKET.test(rest)
+}
+
+/** A user, which needs an `@`, then a host with a port. */
+function isAuthority(text: string): boolean {
+  const at = text.indexOf('@')
+  return (
+    HOST.test(text.slice(at + 1)) &&
+    !text.includes('@', at + 1) &&
+    !BRACKET.test(text.slice(0, at + 1))
+  )
+}
 
 /** Whether a text is an absolute http or https URL, whose characters are those of a URI. */
-export const isWebUrl = (text: string): boolean => WEB_URL.test(text) && URL.canParse(text)
+export const isWebUrl = (text: string): boolean =>
+  /^https?:\/\/[^/?#]/i.test(text) && isUri(text) && URL.canParse(text)

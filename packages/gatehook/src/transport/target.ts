@@ -1,7 +1,7 @@
 /** Validates and parses the URLs of receivers (§9.9). Pure; addresses are checked when dialed. */
 import { isIP } from 'node:net'
-import { isAbsoluteUrl } from '../kernel/absolute-url.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
+import { isWebUrl } from '../kernel/uri.ts'
 import { isDialable } from './address-guard.ts'
 
 export type TargetProblem = 'invalid' | 'not_https' | 'credentials' | 'fragment' | 'address'
@@ -22,7 +22,7 @@ const MAX_CACHED_TARGETS = 1_000
  * address that must not be dialed, in any spelling (`0x7f.1`, `[::ffff:7f00:1]`), or `localhost`.
  */
 export function findTargetProblem(text: string, allowPrivate: boolean): TargetProblem | undefined {
-  if (text.length > MAX_URL_CHARACTERS || !isAbsoluteUrl(text)) return 'invalid'
+  if (text.length > MAX_URL_CHARACTERS || !isWebUrl(text)) return 'invalid'
   const url = new URL(text)
   if (url.protocol === 'http:' && !allowPrivate) return 'not_https'
   // `URL` drops empty credentials (`//@host`) and empty fragments, so check the text.

@@ -11,7 +11,12 @@ import { expressionsIn, isPlainlyLinear } from '../http/expressions.ts'
 const packages = join(import.meta.dirname, '../../..')
 
 /** Input from the operator's machine: arguments, declarations, files. */
-const NOT_OUTSIDE = /src\/(cli|gate|config|storage)\/|src\/documentation\/(?!routes)|\.test\.ts$/
+const NOT_OUTSIDE = new RegExp(
+  [
+    'src/(cli|gate|config|storage)/|src/documentation/(?!routes)',
+    String.raw`/service-module\.ts$|\.test\.ts$`,
+  ].join('|'),
+)
 
 /**
  * Linear in spite of several repetitions: each begins at `^`, and a repeated class excludes the
@@ -46,6 +51,7 @@ const REVIEWED: readonly string[] = [
   String.raw`/^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)(.*)$/is`,
   String.raw`/^[^/]*\/\/[^/?#]*@/`,
   String.raw`/^[^:]*:\/\/([^/?#]*)/`,
+  String.raw`/^(?:\[[\dA-Fa-f:.]+\]|[^:[\]]*)(?::\d*)?$/`,
   // A media type that a declaration names.
   String.raw`/^[a-z]+\/[a-z0-9][a-z0-9.+-]*$/`,
   // For names of source files, and for a hash that this server computed.
