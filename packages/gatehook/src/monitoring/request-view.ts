@@ -130,9 +130,18 @@ export function readableItem<R extends Omit<LoggedRequestJson, 'warnings'>>(
   }
 }
 
-/** Returns the template of a path; of an unknown one, the path without its query. */
-const withoutValues = (path: string, route: string): string =>
-  route.startsWith('/') ? route : path.split('?', 1)[0]!
+/**
+ * Returns the template of a path; of an unknown one, its first name. Later segments may be values,
+ * which no scope of a customer reads.
+ */
+function withoutValues(path: string, route: string): string {
+  if (route.startsWith('/')) return route
+  const segments = path.split('?', 1)[0]!.split('/')
+  const [, first, version = ''] = segments
+  const names = first !== 'api' ? 2 : /^v\d{1,9}$/.test(version) ? 4 : 3
+  const start = segments.slice(0, names).join('/')
+  return segments.length > names ? `${start}/…` : start
+}
 
 /** Returns a request with headers and bodies, without what the reader may not read. */
 export function readableDetail(

@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
+import { ROLES } from '../../src/kernel/principal.ts'
+import { createConsoleLink, createOperator } from '../../src/people/operators.ts'
 import { authorizePath, grantConsent, openBrowser, PASSWORD } from '../oauth/rig.ts'
 import { openPortal } from '../portal/rig.ts'
 import { openHook } from '../webhooks/hook.ts'
@@ -86,7 +88,8 @@ async function leaveCanaries(app: TestApp, hookUrl: string): Promise<string[]> {
   await fail('GET', '/api/v2/people?salary[gt]=54321012&email=filter-of-a-list&limit=x')
   await fail('POST', '/api/v2/people/1/pay', { iban: 'iban-of-an-action', more: 1 })
   await fail('POST', '/webhooks', { url: `${hookUrl}/path-of-a-webhook`, events: ['no'] })
-  await fail('GET', '/api/v2/peopel/x?name=filter-of-a-list')
+  await fail('GET', '/api/v2/peopel/value-of-an-unknown-path?name=filter-of-a-list')
+  await fail('GET', '/value/value-of-an-unknown-path')
   await key.get('/api/v1/people')
   const registration = { url: `${hookUrl}/path-of-a-webhook`, events: ['person.created'] }
   assert.equal((await key.post('/webhooks', registration)).status, 201)
@@ -127,6 +130,8 @@ eachService(
     }
     const all = await readAll(SCOPES)
     for (const canary of Object.keys(CANARIES)) assert.ok(all.includes(canary), `lacks ${canary}`)
+    assert.ok(!all.includes('value-of-an-unknown-path'), 'no scope of a customer reads it')
+    for (const start of ['/api/v2/peopel/…', '/value/…']) assert.ok(all.includes(`"${start}"`))
     for (const scope of SCOPES) {
       const text = await readAll(SCOPES.filter((name) => name !== scope))
       for (const [canary, needed] of Object.entries(CANARIES)) {
@@ -150,8 +155,38 @@ eachService(
     const texts = await Promise.all(
       requests.map(async (id) => (await admin.get(`/admin/requests/${id}`)).text),
     )
-    for (const canary of [76543210, 65432101, 54321012, 'iban-of-an-action']) {
+    for (const canary of [76543210, 65432101, 54321012, 'iban-of-an-action', 'unknown-path']) {
       assert.ok(texts.join().includes(String(canary)), String(canary))
+    }
+  },
+  { ...ENV, service: declaration },
+)
+
+eachService(
+  'an operator of any role reads a field in the log as in the row (decision 0067)',
+  async (app, t) => {
+    const hook = await openHook(t)
+    const [request] = await leaveCanaries(app, hook.url)
+    const admin = app.as(await app.key({ scopes: ['admin'], mode: 'live' }))
+    const people = '/admin/as/default/live/api/v2/people'
+    const body = { name: 'Ada', email: 'ada@example.com', salary: 76543210 }
+    const { id } = (await admin.post(people, body)).body
+    const actor = { kind: 'cli', id: 'test' } as const
+    for (const role of ROLES) {
+      const email = `${role}@example.com`
+      const { administration, hasher } = app.app
+      await createOperator(administration, hasher, { email, password: PASSWORD, role }, actor)
+      const { path } = await createConsoleLink(administration, email, actor)
+      const token = path.split('#token=')[1]
+      const session = await app.as(undefined).post('/console/session', { token })
+      const cookie = String([session.headers['set-cookie']].flat()[0]).split(';')[0]!
+      const read = (url: string) =>
+        app.as(undefined).get(url, { cookie, 'x-gatehook-console': '1' })
+      for (const url of [`${people}/${id}`, `/admin/requests/${request}`]) {
+        const { status, text } = await read(url)
+        assert.equal(status, 200, `${role} ${url}`)
+        assert.ok(text.includes('76543210'), `${role} ${url}`)
+      }
     }
   },
   { ...ENV, service: declaration },
