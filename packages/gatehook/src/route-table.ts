@@ -7,6 +7,7 @@
  */
 import type { Endpoint, Handling, Kind, Method, Route } from './http/call.ts'
 import { type Mount, mountEndpoints } from './http/mount.ts'
+import { rejectUnknownParameters } from './http/query-members.ts'
 import { rejectDryRun } from './idempotency/dry-run.ts'
 import type { CallerKind, Role } from './kernel/principal.ts'
 
@@ -314,15 +315,33 @@ function mergePaths(routes: readonly Route[]): Route[] {
 }
 
 function bindRoute({ path, methods }: Route): Endpoint {
+  const { kind } = rowOf(Object.keys(methods)[0]!, path)
   const operations = Object.entries(methods).map(([method, handler]) => {
     const { callers, scope, role } = rowOf(method, path)
     const { kinds } = CALLERS[callers]
     const access = kinds ? { callers: kinds, scope, role } : { authenticated: false }
-    const handle = method === 'GET' ? handler.handle : withoutDryRun(handler.handle)
+    const strict = withoutUnknownParameters(handler, kind)
+    const handle = method === 'GET' ? strict : withoutDryRun(strict)
     return [method, { ...handler, ...access, handle }] as const
   })
-  const { kind } = rowOf(operations[0]![0], path)
   return { kind, path, methods: Object.fromEntries(operations) }
+}
+
+/** Kinds whose callers are programs of the API. Others tolerate parameters, as RFC 6749 does. */
+const STRICT_KINDS: ReadonlySet<Endpoint['kind']> = new Set(['api', 'root', 'admin', 'portal'])
+
+/** Returns the handler of an operation, which rejects every parameter if it declares none. */
+function withoutUnknownParameters(
+  { declaration, produces, handle }: Handling,
+  kind: Endpoint['kind'],
+): Handling['handle'] {
+  const isPage = declaration?.output?.spec.kind === 'page'
+  const reads = !declaration || isPage || declaration.query !== undefined || produces
+  if (reads || !STRICT_KINDS.has(kind)) return handle
+  return (call) => {
+    rejectUnknownParameters(call, () => false)
+    return handle(call)
+  }
 }
 
 /** Returns the handler of an operation that has no dry run: a request for one is rejected. */

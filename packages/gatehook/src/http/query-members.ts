@@ -20,6 +20,17 @@ function parseText(kind: MemberSpec['kind'], text: string): unknown {
   return text
 }
 
+/** Throws 400 `unknown_parameter` for a parameter that the operation does not have (§7.7). */
+export function rejectUnknownParameters(
+  { query }: Pick<Call, 'query'>,
+  isKnown: (name: string) => boolean,
+): void {
+  for (const [name] of query.entries) {
+    if (isKnown(name) || name === 'api_key' || versionParameters.has(name)) continue
+    throw parameterFailure('unknown_parameter', name, 'is not a parameter here')
+  }
+}
+
 /**
  * Creates a reader that rejects undeclared, repeated and invalid parameters with 400. With `isList`
  * it leaves parameters that are undeclared or repeated to the list (§7.7).
@@ -29,16 +40,16 @@ export function createQueryReader<T>(
   validate: (values: Record<string, unknown>) => T,
   isList = false,
 ): (call: Pick<Call, 'query'>) => T {
-  return ({ query }) => {
+  const isDeclared = (name: string) => Object.hasOwn(specs, name)
+  return (call) => {
+    const { query } = call
+    if (!isList) rejectUnknownParameters(call, isDeclared)
     const [repeated] = query.repeated()
     if (repeated !== undefined && !isList)
       throw parameterFailure('invalid_parameter', repeated, 'is repeated')
     const values: Record<string, unknown> = {}
     for (const [name, text] of query.entries) {
-      if (!Object.hasOwn(specs, name)) {
-        if (isList || name === 'api_key' || versionParameters.has(name)) continue
-        throw parameterFailure('unknown_parameter', name, 'is not a parameter here')
-      }
+      if (!isDeclared(name)) continue
       values[name] = parseText(specs[name]!.kind, text)
     }
     try {

@@ -9,7 +9,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Tx } from '../storage/database.ts'
 
 /** The parameter that requests a dry run where a client cannot set headers. */
-const DRY_RUN_PARAMETER = 'dry_run'
+export const DRY_RUN_PARAMETER = 'dry_run'
 
 /**
  * Returns the value of each preference `dry-run`, '' for none (RFC 7240: `=""` is no value). Other

@@ -5,9 +5,12 @@ import { actorOf } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, noContent, type Operation } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
 import { JSON_TYPE, PROBLEM_TYPE } from '../http/content-negotiation.ts'
+import { rejectUnknownParameters } from '../http/query-members.ts'
+import { DRY_RUN_PARAMETER } from '../idempotency/dry-run.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import { parseRowId, type RowId } from '../kernel/row-id.ts'
+import { EXPAND } from '../lists/expanded-page.ts'
 import { EXPORT_TYPES, type Exporter, exportTypeOf } from '../lists/export.ts'
 import type { Lister } from '../lists/list.ts'
 import type { LimitItems } from '../quota/steps.ts'
@@ -27,6 +30,7 @@ import {
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { expandRow, readExpansion } from './expansion.ts'
 import { visibleCollection } from './field-rights.ts'
+import { hasRelations } from './relations.ts'
 import { narrowRows } from './replayed-rows.ts'
 import {
   type ActionDefinition,
@@ -91,7 +95,7 @@ function endpointsOf(entry: CatalogEntry, deps: EndpointDeps): Endpoint[] {
       path: base,
       methods: {
         GET: listOperation(entry, deps),
-        ...(access.create && { POST: createOperation(entry, deps, access.create) }),
+        ...(access.create && { POST: change(createOperation(entry, deps, access.create)) }),
       },
     },
     ...addedEndpoints(entry, deps),
@@ -99,31 +103,44 @@ function endpointsOf(entry: CatalogEntry, deps: EndpointDeps): Endpoint[] {
       kind: 'api',
       path: `${base}/:id`,
       methods: {
-        GET: readOperation(entry, deps),
-        ...(access.update && { PATCH: updateOperation(entry, deps, access.update) }),
-        ...(access.delete && { DELETE: deleteOperation(entry, deps, access.delete) }),
+        GET: withParameters(readOperation(entry, deps), hasRelations(entry.definition) && EXPAND),
+        ...(access.update && { PATCH: change(updateOperation(entry, deps, access.update)) }),
+        ...(access.delete && { DELETE: change(deleteOperation(entry, deps, access.delete)) }),
       },
     },
     ...actions.map(
       (action): Endpoint => ({
         kind: 'api',
         path: `${base}/:id/${action.name}`,
-        methods: { POST: actionOperation(entry, deps, action) },
+        methods: { POST: change(actionOperation(entry, deps, action)) },
       }),
     ),
   ]
 }
+
+/** Returns an operation that has one parameter at most, and rejects others (§7.7). */
+function withParameters(operation: Operation, parameter: string | false): Operation {
+  return {
+    ...operation,
+    handle(call) {
+      rejectUnknownParameters(call, (name) => name === parameter)
+      return operation.handle(call)
+    },
+  }
+}
+
+const change = (operation: Operation): Operation => withParameters(operation, DRY_RUN_PARAMETER)
 
 /** Returns the endpoints of the operations that the declaration adds. */
 function addedEndpoints(entry: CatalogEntry, deps: ResourceDeps): Endpoint[] {
   const { name, access, batch, softDeletion } = entry.definition
   const endpoints: Endpoint[] = []
   if (batch && access.create) {
-    const methods = { POST: batchOperation(entry, deps, access.create) }
+    const methods = { POST: change(batchOperation(entry, deps, access.create)) }
     endpoints.push({ kind: 'api', path: `/api/${name}/batch`, methods })
   }
   if (softDeletion?.scope !== undefined) {
-    const methods = { POST: restoreOperation(entry, deps, softDeletion.scope) }
+    const methods = { POST: change(restoreOperation(entry, deps, softDeletion.scope)) }
     endpoints.push({ kind: 'api', path: `/api/${name}/:id/restore`, methods })
   }
   return endpoints
