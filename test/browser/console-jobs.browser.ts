@@ -115,3 +115,14 @@ for (const colorScheme of ['light', 'dark'] as const) {
     }
   })
 }
+
+test('each link of the side bar has its own name, also of a resource like a page', async (t) => {
+  const page = await stage.signedIn(t)
+  await page.goto(`${stage.url}/console/overview`)
+  const bar = page.getByRole('navigation', { name: 'Console' })
+  await bar.getByRole('link', { name: 'customers (rows)', exact: true }).click()
+  await page.waitForURL(/\/console\/data\/customers/)
+  const names = (await bar.getByRole('link').allInnerTexts()).map((name) => name.toLowerCase())
+  assert.ok(names.includes('customers'))
+  assert.deepEqual(names, [...new Set(names)])
+})

@@ -31,6 +31,8 @@ test('the first request and the first webhook tick by themselves', async (t) => 
   for (const page of pages) {
     await page.goto(`${stage.url}/console/setup`)
     await step(page, 'Send a first request').and(page.locator('.now')).waitFor()
+    // The node runs a folder that declares a service.
+    await step(page, 'Declare a resource').and(page.locator('.done')).waitFor()
   }
   assert.equal((await read()).status, 200)
   for (const page of pages) {

@@ -8,6 +8,14 @@ const pages = resource('pages', {
   events: ['page.created'],
 })
 
+/** The console has a page with this name, too. */
+const customers = resource('customers', {
+  fields: { id: f.id(), name: f.string() },
+  list: { filter: ['id'], sort: ['id'] },
+  access: { read: 'customers:read', create: 'customers:write', update: false, delete: false },
+  events: [],
+})
+
 const printPage = job('print_page', { page_id: f.int() })
 const bindBook = job('bind_book', { title: f.string() })
 
@@ -16,7 +24,7 @@ const DAY_MS = 86_400_000
 export const printing = service({
   name: 'Printing house',
   versions: { v1: { released: '2026-01-01' } },
-  resources: [pages],
+  resources: [pages, customers],
 })
   .on('page.created', async ({ event, write }) => {
     const { id, text } = event.data.object

@@ -79,7 +79,11 @@ export function assembleConsoleApi(
     requestLog: () => ({ mode, ...monitoring.recorder.figures() }),
   })
   const features = { test_clock: config.testClock, request_log: config.requestLog !== 'off' }
-  const overview = resourceOverviewRoute(catalog, { db, features })
+  const overview = resourceOverviewRoute(catalog, {
+    db,
+    features,
+    isReference: foundation.isReference ?? false,
+  })
   const search = searchRoute({
     db,
     tables: [...catalog.entries].map(([name, { collection, definition }]) => ({

@@ -29,6 +29,8 @@ export interface AppOptions {
   readonly delivers?: boolean
   /** Whether links have the address of the running node: for commands. Default false. */
   readonly adoptsNode?: boolean
+  /** Whether the service is the reference service of this package. Default false. */
+  readonly isReference?: boolean
   /** The version of the program: `0.1.0`. */
   readonly release?: string
   /**

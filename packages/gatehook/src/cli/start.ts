@@ -117,6 +117,7 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
   const app = await openApp({
     config,
     service,
+    isReference: !serviceFile.isDeclared,
     log,
     release: packageVersion,
     serves,

@@ -146,6 +146,10 @@ export const resourceOverviewOperations = {
     output: b
       .object({
         service: b.text().describe('The name of the service.').example('Things'),
+        is_reference: b
+          .bool()
+          .describe('Whether it is the reference service, which runs where a team declares none.')
+          .example(false),
         version: b.text().describe('The version of the fields.').example('v2'),
         versions: names().describe('All versions, oldest first.').example(['v1', 'v2']),
         resources: b.list(resourceOverview).describe('The resources in their declared order.'),
@@ -248,10 +252,12 @@ function describeResource({ definition, collection }: CatalogEntry, shape: Versi
 interface OverviewDeps {
   readonly db: Reader
   readonly features: Features
+  readonly isReference: boolean
 }
 
 /** Returns the route of `GET /admin/resources`. */
-export function resourceOverviewRoute(catalog: Catalog, { db, features }: OverviewDeps): Route {
+export function resourceOverviewRoute(catalog: Catalog, deps: OverviewDeps): Route {
+  const { db, features, isReference } = deps
   const { service, versions, newest, entries } = catalog
   return implement(resourceOverviewOperations.read, async (_call, _input, query) => {
     const { version = newest, ...selection } = query
@@ -265,6 +271,7 @@ export function resourceOverviewRoute(catalog: Catalog, { db, features }: Overvi
     }))
     return respond(resourceOverviewOperations.read, {
       service: service.name,
+      is_reference: isReference,
       version,
       versions,
       resources: await Promise.all(resources),

@@ -20,6 +20,7 @@ eachService('fields, lists, scopes and actions are those of the declaration', as
   const { status, body } = await admin.get(PATH)
   assert.equal(status, 200)
   assert.deepEqual(body.versions, ['v1', 'v2'])
+  assert.equal(body.is_reference, false, 'only the command line runs the reference service')
   assert.deepEqual(
     body.resources.map(({ name }: Named) => name),
     ['users', 'orders'],

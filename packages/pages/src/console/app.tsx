@@ -79,6 +79,12 @@ interface Resources {
   readonly resources: readonly { readonly name: string }[]
 }
 
+const pageLabels = new Set(pages.map(({ label }) => label.toLowerCase()))
+
+/** The label of a resource. One with the name of a page would be a second link of that name. */
+const dataLabel = (name: string): string =>
+  pageLabels.has(name.toLowerCase()) ? `${name} (rows)` : name
+
 /** The links of the side bar: those of `pages.ts`, and one for each declared resource. */
 function useGroups(current: ConsolePage | undefined): readonly NavGroup[] {
   const dataPage = pages.find(({ path }) => path.startsWith('/console/data/'))
@@ -87,7 +93,7 @@ function useGroups(current: ConsolePage | undefined): readonly NavGroup[] {
   const { path } = place.value
   const dataLinks = (data?.resources ?? []).map(({ name }) => {
     const url = `/console/data/${name}`
-    return { label: name, href: href(url), isCurrent: `${path}/`.startsWith(`${url}/`) }
+    return { label: dataLabel(name), href: href(url), isCurrent: `${path}/`.startsWith(`${url}/`) }
   })
   return GROUPS.map((label) => ({
     label,

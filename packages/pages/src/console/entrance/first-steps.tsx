@@ -1,4 +1,7 @@
-/** The four first steps. The second and the third tick when the stream reports them. */
+/**
+ * The four first steps. The second and the third tick when the stream reports them, the last when
+ * the node runs a service that a team declares.
+ */
 import { useState } from 'preact/hooks'
 import { useLoaded } from '../../loaded.ts'
 import { Copy } from '../../parts/copy.tsx'
@@ -18,20 +21,22 @@ interface RootBody {
 }
 
 interface ResourcesBody {
+  readonly is_reference: boolean
   readonly event_types?: readonly (string | { readonly type: string })[]
 }
 
-/** A path of the newest version that returns rows, and an event type of the declaration. */
-function useExamples() {
+/** A path of the newest version that returns rows, an event type, and whose service runs. */
+function useService() {
   const root = useLoaded<RootBody>('/').data
-  const types = useLoaded<ResourcesBody>('/admin/resources').data?.event_types
+  const declared = useLoaded<ResourcesBody>('/admin/resources').data
   const newest = root?.versions.at(-1) ?? ''
   const collections = root?.links.api[newest] ?? {}
   const [firstPath] = Object.values(collections)
-  const [type] = types ?? []
+  const [type] = declared?.event_types ?? []
   return {
     path: firstPath === undefined ? `/api/${newest}/protected` : `${firstPath}?limit=3`,
     event: typeof type === 'object' ? type.type : type,
+    isOwn: declared?.is_reference === false,
   }
 }
 
@@ -81,7 +86,7 @@ export function FirstSteps() {
   useStream(['first_steps'], {}, (topic, data) => {
     if (topic === 'first_steps') setSteps(data as FirstStepsState)
   })
-  const { path, event } = useExamples()
+  const { path, event, isOwn } = useService()
   const hasRequest = steps?.first_call ?? false
   const hasDelivery = steps?.first_webhook ?? false
   return (
@@ -114,10 +119,14 @@ export function FirstSteps() {
       />
       <Step
         title="Declare a resource of your own"
-        text="Gatehook writes a project with a declaration to change."
-        isDone={false}
-        isNow={hasRequest && hasDelivery}
-        commands={['npx gatehook init my-api']}
+        text={
+          isOwn
+            ? 'This node runs a service of your own.'
+            : 'Gatehook writes a project with a declaration to change.'
+        }
+        isDone={isOwn}
+        isNow={hasRequest && hasDelivery && !isOwn}
+        commands={isOwn ? [] : ['npx gatehook init my-api']}
       />
     </ol>
   )
