@@ -18,9 +18,9 @@ import { loadServiceModule, type ServiceModule } from './resources/service-modul
 
 export interface OpenOptions {
   /**
-   * The service, or a function that loads or declares it: `() => import('./service.ts')`. All
-   * mistakes of a declaration are then in one error, as those of a start. Outside such a function
-   * the first call with a mistake throws.
+   * The service, or a function that imports its module or declares it. All mistakes of a
+   * declaration are then in one error, as those of a start. Outside such a function the first call
+   * with a mistake throws.
    */
   readonly service: Service | (() => ServiceModule | Promise<ServiceModule>)
   /**
