@@ -7,12 +7,15 @@ export interface CuttableLink {
   through(url: string): string
   /** Resets all connections; new ones succeed. Returns their number. */
   cut(): number
+  /** Forwards nothing, on open and on new connections; returns the function that ends it. */
+  silence(): () => void
   close(): Promise<void>
 }
 
 export async function openCuttableLink(serverUrl: string): Promise<CuttableLink> {
   const { hostname, port } = new URL(serverUrl)
   const sockets = new Set<Socket>()
+  let isSilent = false
   const server = createServer((near) => {
     const far = connect(Number(port), hostname)
     for (const [socket, other] of [
@@ -21,7 +24,7 @@ export async function openCuttableLink(serverUrl: string): Promise<CuttableLink>
     ] as const) {
       sockets.add(socket)
       socket.setNoDelay(true)
-      socket.pipe(other)
+      if (!isSilent) socket.pipe(other)
       socket.once('error', () => other.destroy())
       socket.once('close', () => {
         sockets.delete(socket)
@@ -43,6 +46,14 @@ export async function openCuttableLink(serverUrl: string): Promise<CuttableLink>
       return address.href
     },
     cut,
+    silence() {
+      isSilent = true
+      for (const socket of sockets) socket.unpipe().pause()
+      return () => {
+        isSilent = false
+        cut()
+      }
+    },
     async close() {
       const closed = once(server, 'close')
       server.close()

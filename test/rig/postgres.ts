@@ -16,6 +16,8 @@ export interface PostgresServer {
   isRunning(): boolean
   /** Ends the server and retains its data. `immediate` is a crash. */
   halt(mode: 'fast' | 'immediate'): Promise<void>
+  /** Stops all its processes without ending them; returns the function that lets them continue. */
+  freeze(): () => void
   /** Restarts a halted server at the same address. */
   start(): Promise<void>
   /** Starts a standby of this server: a copy of its data that follows it. */
@@ -99,11 +101,13 @@ async function openServer(
     postmaster().kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
     await exit
   }
+  let resume = () => {}
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     pid: () => postmaster().pid!,
     isRunning: () => !hasEnded(postmaster()),
     halt,
+    freeze: () => (resume = freezeProcesses(postmaster().pid!)),
     start,
     async openStandby() {
       await halt('fast')
@@ -120,9 +124,23 @@ async function openServer(
       return openServer(copy, settings, { isStandby: true })
     },
     async stop() {
-      if (!hasEnded(postmaster())) await server.stop()
+      if (!hasEnded(postmaster())) {
+        resume()
+        await server.stop()
+      }
       await rm(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** Stops a process and its children, and returns the function that lets them continue. */
+function freezeProcesses(pid: number): () => void {
+  process.kill(pid, 'SIGSTOP') // first, so that it starts no further child
+  const listed = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+  const pids = [pid, ...listed.trim().split(/\s+/).map(Number)]
+  for (const child of pids) process.kill(child, 'SIGSTOP')
+  return () => {
+    for (const child of pids.splice(0)) process.kill(child, 'SIGCONT')
   }
 }
 

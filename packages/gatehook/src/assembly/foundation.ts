@@ -65,7 +65,7 @@ export interface Foundation extends AppOptions {
   readonly readAfter: (endpoint: Endpoint) => Endpoint
   /** Reads the state that other nodes change. */
   readonly poll: SharedPoll
-  /** Whether replicas serve the reads because no primary answers (decision 0057). */
+  /** Whether no primary answers, as far as the node knows: replicas serve reads (§18.1). */
   readonly isPrimaryAway: () => boolean
   /** The events that this node has committed (`events/lost-events.ts`). */
   readonly recent: RecentItems<RecentEvent>

@@ -33,7 +33,8 @@ export async function openWithReplicas(
   const primary = await openDatabase(target, { ...deps, ownership, onTakenOver })
   const urls = config.databaseReadUrls
   if (urls.length === 0) {
-    return { database: primary, readAfter: (endpoint) => endpoint, isPrimaryAway: () => false }
+    const isPrimaryAway = primary.isAway
+    return { database: primary, readAfter: (endpoint) => endpoint, isPrimaryAway }
   }
   if (primary.dialect.distributed) {
     await primary.close()
@@ -42,7 +43,7 @@ export async function openWithReplicas(
         'standby has the rows of one server.',
     )
   }
-  const open = urls.map((url) => () => openDatabase({ ...target, url }, deps))
+  const open = urls.map((url) => () => openDatabase({ ...target, url, otherUrls: [] }, deps))
   const outageMs = config.databaseReadOutageS * 1000
   const { db, replicas } = withReplicas({ primary, open, outageMs, ...deps })
   const { isPrimaryAway } = replicas

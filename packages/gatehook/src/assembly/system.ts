@@ -10,7 +10,14 @@ import { extendSessions } from '../people/operator-store.ts'
 import { purgeQuota } from '../quota/store.ts'
 import { followClock } from '../system/clock.ts'
 import { createClockDifference } from '../system/clock-difference.ts'
-import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../system/health.ts'
+import {
+  databaseCheck,
+  drainCheck,
+  migrationCheck,
+  primaryCheck,
+  writeCheck,
+} from '../system/health.ts'
+import { primaryMetric } from '../system/metrics.ts'
 import { followPromotions, reportLostEvents } from '../system/promotions.ts'
 import { auditRoute, clockRoutes, probeRoutes, rootRoute, systemRoute } from '../system/routes.ts'
 import { listSigningKeyStates } from '../tokens/signing-keys.ts'
@@ -32,7 +39,7 @@ export interface SystemAssembly {
 }
 
 export function assembleSystem(
-  { db, log, clock, random, config, recent, release = 'unknown' }: Foundation,
+  { db, log, clock, random, config, recent, release = 'unknown', isPrimaryAway }: Foundation,
   { service, versions, keeper, keys, trail, indexes, repairs, schema }: PreparedDatabase,
   { list, perform, collections, isDraining, secrets, figures }: SystemAssembly,
 ): Component {
@@ -44,7 +51,8 @@ export function assembleSystem(
     draining: drainCheck(isDraining),
     clock: clockDifference.check,
   }
-  const write = { ...read, writes: writeCheck(db, clock), master_secret: secrets.check }
+  const primary = primaryCheck(isPrimaryAway)
+  const write = { ...read, primary, writes: writeCheck(db, clock), master_secret: secrets.check }
   let stopClock = async () => {}
   let stopPromotions = async () => {}
   return {
@@ -74,7 +82,7 @@ export function assembleSystem(
         },
       }),
     ],
-    metrics: [clockDifference.metric],
+    metrics: [clockDifference.metric, primaryMetric(isPrimaryAway)],
     polled: clockDifference.polled,
     chores: {
       ...trail.chores,

@@ -169,6 +169,7 @@ export const databaseTarget = (config: Settings): DatabaseTarget => ({
   url: config.databaseUrl,
   pooler: config.databasePooler ?? undefined,
   directUrl: config.databaseDirectUrl ?? undefined,
+  otherUrls: [config.databaseDirectUrl ?? [], config.databaseReadUrls].flat(),
   durability: config.durability,
   distributed: config.databaseDistributed ?? undefined,
   connections: {

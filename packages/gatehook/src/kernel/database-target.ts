@@ -9,6 +9,8 @@ export interface DatabaseTarget {
   readonly pooler?: 'transaction' | undefined
   /** The address without the pooler, for notifications; without it there are none. */
   readonly directUrl?: string | undefined
+  /** Further addresses of the installation, to recognize a former primary (§18.2). */
+  readonly otherUrls?: readonly string[] | undefined
   /** The disks that a commit waits for; undefined: those that the server is configured for. */
   readonly durability?: 'local' | 'replica' | undefined
   readonly connections?: ConnectionCounts | undefined

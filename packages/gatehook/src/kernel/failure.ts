@@ -96,6 +96,11 @@ export interface FailureOptions {
   readonly detail?: unknown
 }
 
+/** The headers of a code whose failures have no others. */
+const defaultHeaders: Partial<Record<FailureCode, FailureOptions['headers']>> = {
+  storage_unavailable: { 'retry-after': '2' },
+}
+
 /**
  * An error for the caller. It has no stack trace, which makes it cheap.
  *
@@ -116,7 +121,7 @@ export class Failure extends Error {
     Error.stackTraceLimit = limit
     this.code = code
     this.errors = options?.errors
-    this.headers = options?.headers
+    this.headers = options?.headers ?? defaultHeaders[code]
     this.scope = options?.scope
     this.detail = options?.detail
   }

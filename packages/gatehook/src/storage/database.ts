@@ -267,6 +267,8 @@ export interface Database extends Reader {
    * skipped ahead by then. Never on SQLite.
    */
   onPromotion(listener: (promotion: Promotion) => void): void
+  /** Whether no server answers as the primary, as the process knows it; never on SQLite. */
+  isAway(): boolean
   close(): Promise<void>
 }
 

@@ -15,6 +15,11 @@ const CONNECTION_LOST = new Set([
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ECONNABORTED',
   'ENOTFOUND',
   'EAI_AGAIN',
 ])
@@ -22,7 +27,7 @@ const CONNECTION_LOST = new Set([
 const CONNECTION_LOST_STATE = /^(08|57P0)/
 /** Errors of pg about a broken connection, which have no code. */
 const CONNECTION_LOST_TEXT =
-  /^(Connection terminated|Client (has encountered|was closed)|timeout exceeded)/
+  /^(Connection terminated|Client (has encountered|was closed)|timeout ex(ceeded|pired))/
 /**
  * 53 resources, 58 I/O, 57014 timeout, 25006 standby, 25P03 idle, 3D000 no such database,
  * 55000 closed, XX00x damage.
@@ -74,6 +79,22 @@ export class UnreplicatedError extends Error {
  */
 export const isStandby = (error: unknown): boolean =>
   codeOf(error) === '25006' && (error as Error).message !== MOVED_MESSAGE
+
+/** Of the server, and of PgBouncer. */
+const NO_CONNECTION_LEFT = '53300'
+const NO_CONNECTION_LEFT_TEXT = /^no more connections allowed/
+/** Texts of pg for a connection that has not opened in time. */
+const OPENING_TIMEOUT_TEXT = /^(timeout expired$|Connection terminated due to connection timeout)/
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
+
+/** Whether the server has no connection left; it answers on those that are open. */
+export const isServerFull = (error: unknown): boolean =>
+  codeOf(error) === NO_CONNECTION_LEFT || NO_CONNECTION_LEFT_TEXT.test(messageOf(error))
+
+/** Whether no further connection opened, while those that are open may be usable. */
+export const cannotGrow = (error: unknown): boolean =>
+  isServerFull(error) || OPENING_TIMEOUT_TEXT.test(messageOf(error))
 
 /** Whether no connection of the pool became free in time. */
 export const isPoolFull = (error: unknown): boolean =>

@@ -11,7 +11,9 @@ import {
 import { StorageError } from './database.ts'
 
 /** The time in which a connection must open, or one of the pool must become free. */
-const CONNECT_MS = 5_000
+const CONNECT_MS = 2_000
+/** A connection is probed after this time without packets: its host may have restarted. */
+const KEEP_ALIVE_MS = 5_000
 const STATEMENT_MS = 30_000
 /** The server ends a transaction that is idle for this time, and releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 30_000
@@ -78,6 +80,7 @@ export function createHosts(address: string, options: HostsOptions): PostgresHos
     application_name: 'gatehook',
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     pipeline: true,
   }))
   let current = 0

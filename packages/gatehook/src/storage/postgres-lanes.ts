@@ -1,6 +1,10 @@
 /** Pipelined connections for reads outside transactions. Opens them when they are needed. */
 import type pg from 'pg'
+import { wallClock } from '../kernel/clock.ts'
 import { isConnectionLost } from './postgres-errors.ts'
+
+/** The time in which no lane opens, after the server had no connection left. */
+const PAUSE_MS = 2_000
 
 interface ReadLane {
   use<T>(body: (client: pg.Client) => Promise<T>): Promise<T>
@@ -11,11 +15,19 @@ interface ReadLane {
 /** Creates pipelined connections; each statement uses the one with the fewest pending. */
 export function createReadLanes(open: () => Promise<pg.Client>, count: number) {
   const lanes = Array.from({ length: count }, () => createLane(open))
+  let growsFromMs = Number.NEGATIVE_INFINITY
+  const openLanes = () => lanes.filter(({ isOpen }) => isOpen())
   return {
     choose(): ReadLane {
-      return lanes.reduce((best, other) =>
+      const open = wallClock.elapsedMs() < growsFromMs ? openLanes() : []
+      return (open.length > 0 ? open : lanes).reduce((best, other) =>
         other.pendingCount() < best.pendingCount() ? other : best,
       )
+    },
+    /** For a moment uses open lanes only. Returns whether there is one. */
+    pauseGrowth(): boolean {
+      growsFromMs = wallClock.elapsedMs() + PAUSE_MS
+      return openLanes().length > 0
     },
     /** All lanes connect again. */
     drop() {
@@ -30,12 +42,16 @@ export function createReadLanes(open: () => Promise<pg.Client>, count: number) {
 function createLane(open: () => Promise<pg.Client>) {
   let pendingCount = 0
   let current: Promise<pg.Client> | undefined
+  let isOpen = false
   const connect = (): Promise<pg.Client> => {
     const clear = () => {
-      if (current === connected) current = undefined
+      if (current !== connected) return
+      current = undefined
+      isOpen = false
     }
     const connected = open().then((client) => {
       client.on('end', clear)
+      isOpen = current === connected
       return client
     })
     connected.catch(clear)
@@ -44,8 +60,10 @@ function createLane(open: () => Promise<pg.Client>) {
   const drop = () => {
     void current?.then((client) => client.end()).catch(() => undefined)
     current = undefined
+    isOpen = false
   }
   return {
+    isOpen: () => isOpen,
     pendingCount: () => pendingCount,
     async use<T>(body: (client: pg.Client) => Promise<T>): Promise<T> {
       pendingCount++
@@ -55,7 +73,10 @@ function createLane(open: () => Promise<pg.Client>) {
         batchWrites(client)
         return await body(client)
       } catch (error) {
-        if (isConnectionLost(error) && current === connection) current = undefined
+        if (isConnectionLost(error) && current === connection) {
+          current = undefined
+          isOpen = false
+        }
         throw error
       } finally {
         pendingCount--
@@ -63,7 +84,7 @@ function createLane(open: () => Promise<pg.Client>) {
     },
     drop,
     async close() {
-      await current?.then((client) => client.end())
+      await current?.then((client) => client.end()).catch(() => undefined)
     },
   }
 }

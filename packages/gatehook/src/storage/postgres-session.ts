@@ -3,14 +3,16 @@
  * uses pg. Contains no transactions.
  */
 import pg from 'pg'
-import { wallClock } from '../kernel/clock.ts'
 import type { DatabaseTarget } from '../kernel/database-target.ts'
+import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
+import { type ConnectionSource, createConnectionSource } from './connection-source.ts'
 import { type Promotion, type Row, type Statement, StorageError, type Value } from './database.ts'
+import { dedicate, listen } from './own-connections.ts'
 import { type BatchStatement, sendBatch } from './postgres-batch.ts'
 import {
+  cannotGrow,
   isConnectionLost,
-  isPoolFull,
   isStalePlan,
   StandbyError,
   translatePostgresError,
@@ -18,6 +20,7 @@ import {
 } from './postgres-errors.ts'
 import { createHosts, type PostgresHosts } from './postgres-hosts.ts'
 import { createReadLanes } from './postgres-lanes.ts'
+import { openPool } from './postgres-pool.ts'
 import {
   createNames,
   createSender,
@@ -25,7 +28,7 @@ import {
   type SendStatement,
   sendInTransaction,
 } from './postgres-send.ts'
-import { compareHosts, createTimelineGuard, type TimelineGuard } from './postgres-timeline.ts'
+import { compareServers, createTimelineGuard, type TimelineGuard } from './postgres-timeline.ts'
 import { checkValues } from './transaction.ts'
 
 const CONNECTIONS = { transactions: 10, reads: 4 }
@@ -55,6 +58,8 @@ export interface Sessions {
   readonly size: number
   /** Takes a connection of the pool; with several hosts, of the first one that is usable. */
   connect(): Promise<pg.PoolClient>
+  /** Whether no host answers as a server that the address requires, as the process knows it. */
+  isAway(): boolean
   /** Returns the number of transactions that wait for a connection. */
   waitingCount(): number
   /**
@@ -116,40 +121,46 @@ export async function openSessions(
   }
   const hosts = createHosts(target.url, { pooler, settings })
   const guard = createTimelineGuard(log)
+  const source = createConnectionSource({ hosts, guard, log, newClient })
   // A pooler forwards no notifications and shares locks of sessions; the direct address does not.
-  const directHosts = pooler ? target.directUrl && createHosts(target.directUrl, {}) : hosts
+  const directHosts = target.directUrl && createHosts(target.directUrl, {})
+  const directSource = directHosts ? { hosts: directHosts, guard, log, newClient } : undefined
+  const direct = pooler ? directSource && createConnectionSource(directSource) : source
   const { transactions: size, reads } = { ...CONNECTIONS, ...options.connections }
-  const pool = openPool({ hosts, guard, log }, size)
-  const generations = createGenerations()
-  pool.on('connect', generations.note)
-  const connect = async () => {
-    for (;;) {
-      const session = await tryHosts(hosts, () => pool.connect())
-      if (generations.isCurrent(session)) return session
-      session.release(true)
-    }
-  }
+  const pool = openPool(source, size, (config) => new pg.Pool(config))
   const nameOf = createNames(pooler === undefined)
   const send = createSender(nameOf)
-  await compareHosts(hosts, guard, (config) => new pg.Client(config))
-  await requireUtf8(connect, hosts).catch(async (error) => {
-    await pool.end()
+  const compare = createComparison(hosts, target, guard)
+  await compare()
+  await requireUtf8(pool.connect, hosts).catch(async (error) => {
+    source.stop()
+    await pool.close()
     throw error
   })
-  const lanes = createReadLanes(() => openClient({ hosts, guard, log }), reads)
+  const lanes = createReadLanes(source.open, reads)
   const replaceConnections = () => {
-    generations.begin()
+    pool.replace()
     lanes.drop()
   }
   guard.onPromotion(replaceConnections)
+  const stopComparing = startInterval({
+    intervalMs: COMPARE_MS,
+    async run() {
+      await compare()
+      if (guard.isSuspect() && pool.isReplaceable()) replaceConnections()
+    },
+    log,
+    failure: 'the timelines of the servers could not be compared',
+  })
   const { localSettings } = hosts
   const sendRead = localSettings === '' ? send : sendInTransaction(send, localSettings)
   return {
     size,
-    connect,
-    waitingCount: () => pool.waitingCount,
+    connect: pool.connect,
+    waitingCount: pool.waitingCount,
+    isAway: source.isAway,
     begin: pooler
-      ? (session, begin) => beginPooled({ hosts, guard }, session, begin)
+      ? (session, begin) => beginPooled(source, session, begin)
       : async (_, begin) => begin,
     commitsInBatch: durability !== 'replica' || isSyncDelayed,
     commit: commitReplicated,
@@ -157,7 +168,7 @@ export async function openSessions(
     sendBatch: (session, statements) => sendBatch(session, statements, createResult),
     onPromotion: guard.onPromotion,
     leaveStandby() {
-      if (!generations.isOld()) return
+      if (!pool.isReplaceable()) return
       hosts.moveOn(hosts.current())
       replaceConnections()
     },
@@ -170,86 +181,40 @@ export async function openSessions(
           return (await lane.use((client) => sendRead(client, statement, shape))).rows
         } catch (error) {
           if (isStalePlan(error)) lane.drop()
-          if (attempt > 1 || !(isConnectionLost(error) || isStalePlan(error)))
+          const isElsewhere = cannotGrow(error) && lanes.pauseGrowth()
+          if (attempt > 1 || !(isElsewhere || isConnectionLost(error) || isStalePlan(error)))
             throw translatePostgresError(error)
         }
       }
     },
-    listen: async (channel, onMessage) =>
-      directHosts ? listen({ hosts: directHosts, guard, log }, channel, onMessage) : async () => {},
+    listen: async (...args) => (direct ? listen(direct, ...args) : async () => {}),
     dedicate: (use, signal) =>
-      dedicate(
-        { hosts: directHosts || hosts, guard, log },
-        (session) => use(session, directHosts !== undefined),
-        signal,
-      ),
+      dedicate(direct ?? source, (session) => use(session, direct !== undefined), signal),
     async close() {
-      await Promise.all([pool.end(), lanes.close()])
+      await stopComparing()
+      await Promise.all([pool.close(), lanes.close()])
+      source.stop()
+      direct?.stop()
     },
   }
 }
 
-/**
- * Opens one connection by `open`, on the current host or on one of the others. A full pool is not
- * the fault of its host.
- */
-async function tryHosts<T>(hosts: PostgresHosts, open: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    const host = hosts.current()
-    try {
-      return await open()
-    } catch (error) {
-      if (attempt >= hosts.count || isPoolFull(error)) throw error
-      hosts.moveOn(host)
-    }
+const newClient = (config: pg.ClientConfig): pg.Client => new pg.Client({ ...config, types })
+
+/** The time between two comparisons of the servers that the configuration names. */
+const COMPARE_MS = 5_000
+
+/** Returns the function that compares the timelines of all servers, if there are several. */
+function createComparison(
+  hosts: PostgresHosts,
+  { otherUrls = [] }: DatabaseTarget,
+  guard: TimelineGuard,
+): () => Promise<void> {
+  const others = otherUrls.flatMap((url) => createHosts(url, {}).all)
+  const configs = [...hosts.all, ...others]
+  return async () => {
+    if (configs.length > 1) await compareServers(configs, guard, newClient)
   }
-}
-
-/** The time after which connections may be replaced again. */
-const GENERATION_MS = 1_000
-
-/** The connections of the pool by generation: those of former ones are replaced. */
-function createGenerations() {
-  const generationOf = new WeakMap<Session, number>()
-  let current = 0
-  let beganMs = Number.NEGATIVE_INFINITY
-  return {
-    note: (session: Session) => void generationOf.set(session, current),
-    isCurrent: (session: Session) => generationOf.get(session) === current,
-    isOld: () => wallClock.elapsedMs() - beganMs >= GENERATION_MS,
-    begin() {
-      current++
-      beganMs = wallClock.elapsedMs()
-    },
-  }
-}
-
-/** The parts that open a connection. */
-interface ConnectionSource {
-  readonly hosts: PostgresHosts
-  readonly guard: TimelineGuard
-  readonly log: Log
-}
-
-/**
- * An unused connection of the pool closes after this time. Most periodic writes of a node are more
- * frequent, and use the same connection each time.
- */
-const UNUSED_MS = 30_000
-
-function openPool({ hosts, guard, log }: ConnectionSource, max: number): pg.Pool {
-  /** Connects to the host that is current then, which the options of a pool cannot express. */
-  const Client = function createClient() {
-    // A batch is one query of pg, which its pipeline mode would reject.
-    return new pg.Client({ ...hosts.config(), types, pipeline: false })
-  } as unknown as typeof pg.Client
-  const onConnect = (client: Session) => guard.verify(client, hosts.requiresPrimary)
-  const options = { max, idleTimeoutMillis: UNUSED_MS, Client, onConnect }
-  const pool = new pg.Pool({ ...hosts.config(), ...options } as pg.PoolConfig)
-  // For clients in use too: without a listener a broken connection would end the process.
-  pool.on('connect', (client) => client.on('error', (error) => logBrokenConnection(log, error)))
-  pool.on('error', (error) => logBrokenConnection(log, error))
-  return pool
 }
 
 /** Times that the server of a pooled session may change before its transaction begins. */
@@ -257,7 +222,7 @@ const BEGIN_ATTEMPTS_MAX = 3
 
 /** Begins a transaction behind a pooler: sets its settings, and reads the server's timeline. */
 async function beginPooled(
-  { hosts, guard }: Pick<ConnectionSource, 'hosts' | 'guard'>,
+  { hosts, guard }: ConnectionSource,
   session: Session,
   begin: readonly string[],
 ): Promise<readonly string[]> {
@@ -298,21 +263,6 @@ async function commitReplicated(session: Session): Promise<void> {
   if (warning !== undefined) throw new UnreplicatedError(warning)
 }
 
-/** Opens a connection outside the pool. */
-const openClient = ({ hosts, guard, log }: ConnectionSource): Promise<pg.Client> =>
-  tryHosts(hosts, async () => {
-    const client = new pg.Client({ ...hosts.config(), types })
-    client.on('error', (error) => logBrokenConnection(log, error))
-    await client.connect()
-    try {
-      await guard.verify(client, hosts.requiresPrimary)
-    } catch (error) {
-      await client.end().catch(() => undefined)
-      throw error
-    }
-    return client
-  })
-
 const TLS_ADVICE =
   ' A host that is not local must have a valid certificate: add sslrootcert=FILE to the address ' +
   'for an authority of your own, or sslmode=disable for a private network'
@@ -330,62 +280,5 @@ async function requireUtf8(connect: Sessions['connect'], hosts: PostgresHosts): 
       `The database ${hosts.label} cannot be opened: ${reason}.${isTls ? `${TLS_ADVICE}.` : ''}`,
       { cause: error },
     )
-  }
-}
-
-const logBrokenConnection = (log: Log, error: Error): void =>
-  log.warn({ err: error }, 'a connection to the database broke')
-
-async function dedicate<T>(
-  source: ConnectionSource,
-  use: (session: Session) => Promise<T>,
-  signal?: AbortSignal,
-): Promise<T> {
-  const client = await openClient(source)
-  const cut = () => client.connection.stream.destroy()
-  signal?.addEventListener('abort', cut)
-  try {
-    return await use(client)
-  } finally {
-    signal?.removeEventListener('abort', cut)
-    await client.end().catch(() => undefined)
-  }
-}
-
-/** Pause before a broken listening connection is replaced. */
-const RECONNECT_PAUSE_MS = 1_000
-
-async function listen(
-  source: ConnectionSource,
-  channel: string,
-  onMessage: (message: string) => void,
-): Promise<() => Promise<void>> {
-  let current: pg.Client | undefined
-  let timer: NodeJS.Timeout | undefined
-  let isStopped = false
-  const reconnect = () => {
-    if (isStopped || timer) return
-    timer = setTimeout(() => {
-      timer = undefined
-      connect().catch((error: Error) => {
-        logBrokenConnection(source.log, error)
-        reconnect()
-      })
-    }, RECONNECT_PAUSE_MS)
-    timer.unref()
-  }
-  const connect = async () => {
-    const client = await openClient(source)
-    client.on('end', reconnect)
-    client.on('notification', ({ payload }) => onMessage(payload ?? ''))
-    await client.query(`LISTEN ${channel}`)
-    current = client
-    if (isStopped) await client.end()
-  }
-  await connect()
-  return async () => {
-    isStopped = true
-    clearTimeout(timer)
-    await current?.end().catch(() => undefined)
   }
 }

@@ -8,7 +8,6 @@ import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Promotion, Statement, Tx } from './database.ts'
 import { StandbyError } from './postgres-errors.ts'
-import type { PostgresHosts } from './postgres-hosts.ts'
 import { replaceEpoch } from './transaction-epoch.ts'
 
 /** Ids that the old primary may have assigned in the commits that were lost. */
@@ -29,6 +28,7 @@ interface StoredTimeline {
 const TIMELINE = `CASE WHEN pg_is_in_recovery() THEN NULL
   ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END`
 const READ_SERVER = `SELECT pg_is_in_recovery() AS standby, ${TIMELINE} AS timeline`
+const READ_SYSTEM = 'SELECT system_identifier::text AS system FROM pg_control_system()'
 /** A function stores the timeline, because tables move to other databases (`move/tables.ts`). */
 const STORED = 'gh_timeline'
 const READ_STORED = `SELECT ${STORED}() AS value, system_identifier::text AS system
@@ -54,8 +54,10 @@ export interface TimelineGuard {
    * that the address excludes, and for a former primary.
    */
   verify(client: Session, requiresPrimary: boolean): Promise<void>
-  /** Excludes former primaries: those whose timeline is older than that of this primary. */
+  /** Excludes former primaries: those whose timeline is older than that of this server. */
   noteOther(client: Session): Promise<void>
+  /** Whether open connections may belong to a former primary, so that `verify` has to decide. */
+  isSuspect(): boolean
   /** A statement that returns the timeline; empty if the server does not report it. */
   query(): string
   /** Whether a transaction may run on this timeline without `verify`; null: on a standby. */
@@ -68,6 +70,9 @@ export function createTimelineGuard(log: Log): TimelineGuard {
   let current: number | undefined
   /** The newest timeline of any primary, from which no connection may be in use. */
   let newest = 0
+  /** The newest timeline of other servers by cluster, and the cluster of the server in use. */
+  const others = new Map<string, number>()
+  let system: string | undefined
   let isAvailable = true
   let lastPromotion: Promotion | undefined
   /** Listeners use the database, whose connection is not open yet. */
@@ -87,13 +92,19 @@ export function createTimelineGuard(log: Log): TimelineGuard {
     }
     return (await client.query('SELECT pg_is_in_recovery() AS standby')).rows[0]
   }
+  const otherTimeline = () => (system === undefined ? 0 : (others.get(system) ?? 0))
+  const isSuspect = () =>
+    others.size > 0 && (system === undefined || otherTimeline() > (current ?? 0))
   return {
+    isSuspect,
     async verify(client, requiresPrimary) {
       const { standby, timeline } = await readServer(client)
       if (standby && requiresPrimary) throw new StandbyError()
-      if (standby || timeline === undefined || timeline === current) return
-      newest = Math.max(newest, current ?? 0)
+      if (standby || timeline === undefined) return
+      if (others.size > 0) system = await readSystem(client)
+      newest = Math.max(newest, current ?? 0, otherTimeline())
       if (timeline < newest) throw new OldPrimaryError(timeline, newest)
+      if (timeline === current) return
       const stored = await readStored(client)
       const isBehind = stored !== undefined && stored < timeline
       if (isBehind) await skipIds(client, timeline)
@@ -105,10 +116,12 @@ export function createTimelineGuard(log: Log): TimelineGuard {
     },
     async noteOther(client) {
       const { standby, timeline } = await readServer(client)
-      if (!standby) newest = Math.max(newest, timeline ?? 0)
+      if (standby || timeline === undefined) return
+      const other = await readSystem(client)
+      others.set(other, Math.max(timeline, others.get(other) ?? 0))
     },
     query: () => (isAvailable ? `SELECT ${TIMELINE} AS timeline` : ''),
-    isCurrent: (timeline) => timeline === null || timeline === current,
+    isCurrent: (timeline) => timeline === null || (timeline === current && !isSuspect()),
     onPromotion(listener) {
       listeners.push(listener)
       if (lastPromotion) announce(listener, lastPromotion)
@@ -116,21 +129,25 @@ export function createTimelineGuard(log: Log): TimelineGuard {
   }
 }
 
-/** The time in which a host must accept a connection to take part in the comparison. */
+/** The time that a server has for each step of the comparison. */
 const COMPARE_MS = 1_000
 
 /**
- * Reads the timelines of all hosts. A former primary that has returned accepts connections, and a
- * process that has used no other server could not recognize it. A host that is down is left out.
+ * Reads the timelines of all servers that the configuration names. A former primary that has
+ * returned accepts connections, and a process that has used no other server could not recognize it.
+ * A server that is down is left out.
  */
-export async function compareHosts(
-  { count, requiresPrimary, all }: PostgresHosts,
+export async function compareServers(
+  configs: readonly ClientConfig[],
   guard: TimelineGuard,
-  createClient: (config: ClientConfig) => Client,
+  newClient: (config: ClientConfig) => Client,
 ): Promise<void> {
-  if (count === 1 || !requiresPrimary) return
   const note = async (config: ClientConfig) => {
-    const client = createClient({ ...config, connectionTimeoutMillis: COMPARE_MS })
+    const client = newClient({
+      ...config,
+      connectionTimeoutMillis: COMPARE_MS,
+      query_timeout: COMPARE_MS,
+    })
     client.on('error', () => undefined)
     try {
       await client.connect()
@@ -138,10 +155,20 @@ export async function compareHosts(
     } catch {
       // The connection in use reports why its server cannot be used.
     } finally {
-      await client.end().catch(() => undefined)
+      client.connection.stream.destroy()
     }
   }
-  await Promise.all(all.map(note))
+  await Promise.all(configs.map(note))
+}
+
+/** Returns the identifier of the cluster, which its copies share; empty if it is not readable. */
+async function readSystem(client: Session): Promise<string> {
+  try {
+    return (await client.query(READ_SYSTEM)).rows[0].system
+  } catch (error) {
+    if (!NOT_AVAILABLE.test(codeOf(error))) throw error
+    return ''
+  }
 }
 
 /** Returns the stored timeline; undefined for none, and for that of another cluster. */
@@ -164,6 +191,8 @@ async function skipIds(client: Session, timeline: number): Promise<void> {
   await client.query('BEGIN')
   try {
     await client.query(`SELECT pg_advisory_xact_lock(${PROMOTION_LOCK})`)
+    // Opening a table lets the session notice the function that another one has replaced meanwhile.
+    await client.query('SELECT 1 FROM pg_proc LIMIT 1')
     const stored = await readStored(client)
     if (stored !== undefined && stored < timeline) {
       await client.query(`SELECT setval(format('%I.%I', schemaname, sequencename)::regclass,

@@ -157,6 +157,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     },
     listen: (channel, onMessage) => sessions.listen(channel, onMessage),
     onPromotion: sessions.onPromotion,
+    isAway: sessions.isAway,
     queued: () => transactions.size,
     close() {
       // A pool that ends never resolves its waiting requests, so all transactions end first.

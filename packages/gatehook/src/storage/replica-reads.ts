@@ -136,6 +136,7 @@ export function withReplicas(options: ReplicaOptions): {
       get: (statement) => read((db) => db.get(statement)),
       arrays: (statement) => read((db) => db.arrays(statement)),
       snapshot: (body, of) => read((db) => db.snapshot(body, of)),
+      columns: (table) => read((db) => db.columns(table)),
       longRead: (customer, body) => read((db) => db.longRead(customer, body)),
       async write(change, of) {
         const request = inside.getStore()
@@ -156,7 +157,7 @@ export function withReplicas(options: ReplicaOptions): {
     },
     replicas: {
       position,
-      isPrimaryAway: contact.isLost,
+      isPrimaryAway: () => contact.isLost() || primary.isAway(),
       async run(after, body) {
         const replica = choose(after)
         if (!replica) return runOnPrimary(after, body)

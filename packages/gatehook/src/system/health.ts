@@ -51,6 +51,12 @@ export const databaseCheck =
     return db.hasDamage() ? DAMAGED : undefined
   }
 
+/** Says at once that no primary answers, also while the result of an earlier write is valid. */
+export const primaryCheck =
+  (isPrimaryAway: () => boolean): HealthCheck =>
+  () =>
+    isPrimaryAway() ? 'No primary of the database answers.' : undefined
+
 /** How long the result of a write is valid: probes must not cause a load of writes. */
 const WRITE_INTERVAL_MS = 5000
 

@@ -32,6 +32,13 @@ export const gauge = (name: string, help: string, read: () => number): Metric =>
   read: () => [{ value: read() }],
 })
 
+export const primaryMetric = (isPrimaryAway: () => boolean): Metric =>
+  gauge(
+    'gatehook_database_available',
+    '1 while the primary of the database answers; 0 while writes are 503 (§18.1).',
+    () => (isPrimaryAway() ? 0 : 1),
+  )
+
 /**
  * Returns the samples of a histogram.
  *
