@@ -182,8 +182,7 @@ async function readWithinBounds<T>(
     long: LONG_READ_BOUNDS,
   }
   try {
-    const snapshotOptions = options.ordered ? { ...options, customer } : options
-    return await db.snapshot((reader) => read(reader, concurrent), snapshotOptions)
+    return await db.snapshot((reader) => read(reader, concurrent), { ...options, customer })
   } catch (error) {
     if (!(error instanceof BoundsExceeded)) throw error
   }
@@ -210,10 +209,9 @@ function readFrom<T>(
       read((part) => readBounded(reader, part, bounds)),
     )
   }
+  const along = (reader: Reader) => read((part) => readAlongIndex(reader, part))
   // A backward page takes two reads, of the page and of the row after it, on one snapshot.
-  return walk.backward
-    ? task.db.snapshot((reader) => read((part) => readAlongIndex(reader, part)))
-    : read((part) => readAlongIndex(task.db, part))
+  return walk.backward ? task.db.snapshot(along, { customer: task.customer }) : along(task.db)
 }
 
 /** Reads a page of the cursor style, and one row more to detect a next page. */
@@ -303,7 +301,7 @@ const hasCounter = ({ collection, rowScope, request }: ListTask): boolean =>
 
 /** Reads a page from the start of the list, and the total of a counter, in one round trip. */
 function readFromStart(task: ListTask): Promise<NumberedPage> {
-  const { db, collection, rowScope, request } = task
+  const { db, customer, collection, rowScope, request } = task
   return db.snapshot(
     async (reader) => {
       const next = readAlongIndex(reader, { ...createWalk(task), skip: request.offset })
@@ -315,7 +313,7 @@ function readFromStart(task: ListTask): Promise<NumberedPage> {
       if (isCut) throw createPageTooLarge(request, rows.length)
       return { rows, items, total }
     },
-    { single: true },
+    { single: true, customer },
   )
 }
 

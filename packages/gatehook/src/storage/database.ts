@@ -145,7 +145,10 @@ export interface WriteOptions {
    * commit are one round trip. A later statement is a bug, and so is an exception after one.
    */
   readonly single?: boolean
-  /** Long transactions of one customer take turns with those of others (SQLite). */
+  /**
+   * The customer that requests the change; undefined: the engine itself. On SQLite long
+   * transactions of customers take turns; on PostgreSQL a customer uses a part of the connections.
+   */
   readonly customer?: TurnKey
 }
 
@@ -164,9 +167,9 @@ export interface Database extends Reader {
    * Runs several reads on one snapshot, taken at the first read. `read` may await statements of
    * `reader` only, as in `write`; methods of the database throw there. `ordered`: the ORDER BY of a
    * statement determines its index, and PostgreSQL's planner uses no other. `customer`: one
-   * customer's snapshots leave connections for other customers, and are rejected with 503 while
-   * many of its long reads wait. `single`: the reads are one round trip (`runTogether`), with which
-   * the snapshot ends.
+   * customer's snapshots leave connections for other customers; `ordered` ones are rejected with
+   * 503 while many of its long reads wait. `single`: the reads are one round trip
+   * (`runTogether`), with which the snapshot ends.
    */
   snapshot<T>(
     read: (reader: Reader) => Promise<T>,

@@ -6,7 +6,14 @@ import { wallClock } from '../kernel/clock.ts'
 import type { DatabaseTarget } from '../kernel/database-target.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
-import { createShare, createTurns, type Share, type TurnOptions } from '../kernel/turns.ts'
+import {
+  createShare,
+  createTurns,
+  type Share,
+  type TurnKey,
+  type TurnOptions,
+} from '../kernel/turns.ts'
+import { createConnectionTurns, type TakeConnection } from './connection-turns.ts'
 import type {
   Column,
   Database,
@@ -110,10 +117,13 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     return running
   }
   const transactionDeps = { sessions, guard, log: deps.log, isDistributed, track }
-  const begin: Begin = (mode, change) =>
-    track(withRetries(ATTEMPTS_MAX, () => runTransaction(transactionDeps, mode, change)))
+  const takeConnection = createConnectionTurns(sessions.size)
+  const begin: Begin = (mode, change, customer) => {
+    const run = () => runTransaction(transactionDeps, mode, change)
+    return track(withRetries(ATTEMPTS_MAX, () => takeConnection(customer, run)))
+  }
   const faults = createDiskFaults({ log: deps.log, isDamage: () => false, isDiskFull })
-  const runWrite = createWrite(transactionDeps, begin)
+  const runWrite = createWrite(transactionDeps, begin, takeConnection)
   const write: Database['write'] = async (change, options) => {
     requireUsable('write')
     return runWrite(change, options).catch(faults.note)
@@ -126,9 +136,9 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     async snapshot(body, options) {
       requireUsable('snapshot')
       const { ordered, customer, single: isSingle = false } = options ?? {}
-      const take = () => begin({ ...(ordered ? ORDERED : READ_ONLY), isSingle }, body)
+      const take = () => begin({ ...(ordered ? ORDERED : READ_ONLY), isSingle }, body, customer)
       if (customer === undefined) return take()
-      longReadTurns.refuseIfFull(customer)
+      if (ordered) longReadTurns.refuseIfFull(customer)
       return listTurns(customer, take)
     },
     async longRead(customer, body) {
@@ -167,20 +177,32 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
   }
 }
 
-type Begin = <T>(mode: TransactionMode, change: (tx: Tx) => Promise<T>) => Promise<T>
+type Begin = <T>(
+  mode: TransactionMode,
+  change: (tx: Tx) => Promise<T>,
+  customer?: TurnKey,
+) => Promise<T>
 
-function createWrite(deps: TransactionDeps, begin: Begin): Database['write'] {
+function createWrite(
+  deps: TransactionDeps,
+  begin: Begin,
+  takeConnection: TakeConnection,
+): Database['write'] {
   const admission = createSerialAdmission()
   return async (change, options) => {
     // A commit that waits for a replica is a round trip of its own.
     const isSingle = options?.single === true && deps.sessions.commitsInBatch
-    if (!options?.serializable) return begin({ ...READ_WRITE, isSingle }, change)
+    const customer = options?.customer
+    if (!options?.serializable) return begin({ ...READ_WRITE, isSingle }, change, customer)
     const violations = new Set<string>()
     const run = () => runTransaction(deps, SERIALIZABLE, change, violations)
     // Most violations are met again by the second run, which then needs no run alone.
-    const runsAlone = (n: number) => n > (violations.size > 0 ? 2 : 1)
-    const attempt = (n: number) => (runsAlone(n) ? admission.alone(run) : admission.together(run))
-    const running = withRetries(SERIALIZABLE_ATTEMPTS_MAX, attempt)
+    const isRepeated = (attempt: number) => attempt > (violations.size > 0 ? 2 : 1)
+    const running = withRetries(SERIALIZABLE_ATTEMPTS_MAX, (attempt) =>
+      admission.run(customer, { attempt, isRepeated: isRepeated(attempt) }, () =>
+        takeConnection(customer, run),
+      ),
+    )
     deps.track(running)
     return running
   }
