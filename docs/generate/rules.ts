@@ -4,7 +4,7 @@
  */
 
 /** `part`: the missing part. */
-export type State = 'built' | 'not built' | { readonly part: string }
+export type State = 'built' | { readonly part: string }
 
 export interface Rule {
   /** `7.6`, or `13` where a chapter is one rule. */
@@ -14,7 +14,6 @@ export interface Rule {
 }
 
 const part = (missing: string): State => ({ part: missing })
-const LATER: State = 'not built'
 
 type Line = readonly [number: string, sentence: string, state?: State]
 
@@ -26,8 +25,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['2.1', 'Two commands run the reference service on SQLite; `npm install` brings Node.'],
       [
         '2.2',
-        'The first start migrates and seeds; on a terminal it prints a key and a curl command.',
-        part('console link'),
+        'The first start migrates and seeds; on a terminal it prints links, a key and a command.',
       ],
       [
         '2.3',
@@ -103,8 +101,8 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     [
       [
         '6.1',
-        'A resource is declared once; table, validation, OpenAPI, lists and events follow.',
-        part('console pages and SDK types'),
+        'A resource is declared once; table, validation, OpenAPI, lists, events and pages follow.',
+        part('types of the client'),
       ],
       [
         '6.2',
@@ -247,11 +245,14 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
   [
     '12. User interfaces and tools',
     [
-      ['12.1', 'OpenAPI, probes, metrics, `/`.', part('`/docs`')],
+      ['12.1', 'The reference `/docs`, OpenAPI, probes, metrics, `/`.'],
       ['12.2', 'Console and portal.'],
-      ['12.3', 'The command line; `--json` everywhere; exit codes.', part('`conform`')],
+      [
+        '12.3',
+        'The command line; `--json` everywhere; exit codes.',
+        part('`issuers`, `outbox`, `forward`'),
+      ],
       ['12.4', 'The typed client.'],
-      ['12.5', '`gatehook conform`.', LATER],
       ['12.6', 'The test clock.'],
       ['12.7', 'JSON logs, redacted; traces by OpenTelemetry; an audit trail.'],
     ],
@@ -282,7 +283,14 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
   ],
   [
     '16. Agents, partners and companies',
-    [['16.1', 'Challenges name the metadata of their resource and the scopes of the request.']],
+    [
+      ['16.1', 'Challenges name the metadata of their resource and the scopes of the request.'],
+      [
+        '16.2',
+        'The `resource` of another server is `invalid_target`; it consumes and rotates nothing.',
+        part('the audience of the token; lists of audiences'),
+      ],
+    ],
   ],
   [
     '18. Operation',
@@ -294,6 +302,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'Six commands create a database; one process serves from a SQLite file, or takes it ' +
           'over. A damaged page and a full disk are 503 and not ready.',
       ],
+      ['18.7', 'Exit status 75: a later start may succeed; 78: the configuration must change.'],
       ['18.8', 'A migration takes no column from nodes that run; a node without one is not ready.'],
     ],
   ],

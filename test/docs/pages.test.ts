@@ -19,6 +19,15 @@ test('each rule is listed once', () => {
   assert.deepEqual(numbers, [...new Set(numbers)])
 })
 
+test('each rule with a test of its own is listed', () => {
+  const numbers = new Set(rules.map((rule) => rule.number))
+  const missing = readdirSync(new URL('packages/gatehook/test/rules/', root)).filter((name) => {
+    const [, chapter, rule] = /^(\d+)(?:-(\d\d))?-.*\.test\.ts$/.exec(name) ?? []
+    return chapter && !numbers.has(rule === undefined ? chapter : `${chapter}.${Number(rule)}`)
+  })
+  assert.deepEqual(missing, [])
+})
+
 test('docs/README.md links to every guide, reference page and decision', () => {
   const index = readFileSync(new URL('docs/README.md', root), 'utf8')
   for (const folder of ['guides', 'reference', 'decisions']) {
