@@ -107,7 +107,9 @@ function run(
 
 const TSC = fileURLToPath(new URL('../../node_modules/.bin/tsc', import.meta.url))
 
-for (const page of ['docs/guides/testing.md', 'docs/guides/own-code.md']) {
+const tested = ['docs/guides/testing.md', 'docs/guides/own-code.md', 'docs/guides/tutorial.md']
+
+for (const page of tested) {
   test(`${page}: its tests pass on both databases, and compile in a project`, async (t) => {
     const folder = join(emptyFolder(t), 'tested')
     await gatehook('init', folder, '--no-pack')
@@ -122,6 +124,15 @@ for (const page of ['docs/guides/testing.md', 'docs/guides/own-code.md']) {
     }
   })
 }
+
+test('docs/guides/tutorial.md: its project returns the responses of the page', async (t) => {
+  const folder = join(emptyFolder(t), 'invoicing')
+  await gatehook('init', folder, '--no-pack')
+  writeFiles(folder, read('docs/guides/tutorial.md'))
+  const names = ['clients', 'invoices', 'payments']
+  const scopes = names.flatMap((name) => [`${name}:read`, `${name}:write`])
+  await checkPage(t, 'docs/guides/tutorial.md', folder, scopes)
+})
 
 test('docs/guides/first-api.md: its project returns the responses of the page', async (t) => {
   const folder = join(emptyFolder(t), 'my-api')
