@@ -27,6 +27,7 @@ export const MASTER_SECRET = 'the master secret of the bench, long enough'
 /** Returns the settings of an engine for the benchmark. */
 export const engineSettings = (databaseUrl: string) => ({
   database: { url: databaseUrl },
+  nodeName: 'bench',
   masterSecrets: [MASTER_SECRET],
   secretFile: undefined,
   testClock: false,

@@ -31,6 +31,7 @@ const members: readonly (readonly [members: string, content: string])[] = [
     'the place in the hash chain; `null` until the row is appended, within a second of its commit',
   ],
   ['`actor_kind`, `actor_id`, `actor_name`', 'the members of `principal`, as columns to filter by'],
+  ['`node`', 'the name of the node (`GATEHOOK_NODE_NAME`); of the machine for `cli`'],
 ]
 
 const chain = [

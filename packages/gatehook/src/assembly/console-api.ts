@@ -1,8 +1,8 @@
 /** Assembles the console's view of the installation: `monitoring/` and the parts it observes. */
 import { statSync } from 'node:fs'
-import { hostname } from 'node:os'
 import type { Administration } from '../access/administration.ts'
 import { databaseAddress } from '../config/config.ts'
+import { nodeNameOf } from '../config/environment.ts'
 import type { Deliveries } from '../deliveries/deliveries.ts'
 import type { Call } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
@@ -67,7 +67,7 @@ export function assembleConsoleApi(
     flushUsage: versioning.flush,
     identify: identifyStream(foundation, assembly.identify),
     describeNode: nodeDescriber(foundation, assembly),
-    describeUse: () => ({ name: hostname(), columns, keyIds: vault.keyIds }),
+    describeUse: () => ({ name: nodeNameOf(config), columns, keyIds: vault.keyIds }),
   })
   const figures = installationFigures({
     db,

@@ -1,7 +1,7 @@
 /** Configures the delivery engine. */
 import { readFileSync } from 'node:fs'
 import { databaseTarget } from '../config/config.ts'
-import { readMasterSecrets, secretFile } from '../config/environment.ts'
+import { nodeNameOf, readMasterSecrets, secretFile } from '../config/environment.ts'
 import type { AttemptReport } from '../deliveries/attempt-feed.ts'
 import { createDeliveries, type Deliveries } from '../deliveries/deliveries.ts'
 import { webhookMetrics } from '../deliveries/metrics.ts'
@@ -33,6 +33,7 @@ export function assembleDeliveries(
     listeners: { onAttempts, onJobsDue: late.wakeJobs, ...(onTakenOver && { onTakenOver }) },
     settings: {
       database: { ...databaseTarget(config), generation: db.generation },
+      nodeName: nodeNameOf(config),
       masterSecrets: readMasterSecrets(config) ?? vault.masterSecrets(),
       secretFile: secretFile(config),
       testClock: config.testClock,

@@ -1,5 +1,6 @@
 /** Assembles `/metrics` from the figures of all components (§12.1). */
 import type { Identify } from '../access/authenticate.ts'
+import { nodeNameOf } from '../config/environment.ts'
 import type { After, Endpoint } from '../http/call.ts'
 import { gauge, metricsRoute, processMetrics, requestCounter } from '../system/metrics.ts'
 import { probeOperations } from '../system/operations.ts'
@@ -10,12 +11,13 @@ export const isServedByEveryNode = ({ kind, path }: Endpoint): boolean =>
   kind === 'probe' || path === probeOperations.metrics.path
 
 export function assembleMetrics(
-  { clock, db, release = 'unknown' }: Foundation,
+  { config, clock, db, release = 'unknown' }: Foundation,
   components: readonly Component[],
   identify: Identify,
 ): Component & { readonly observe: After } {
   const requests = requestCounter(clock)
-  const about = { release, database: db.name, startedAtMs: clock.now() }
+  const nodeName = nodeNameOf(config)
+  const about = { release, database: db.name, nodeName, startedAtMs: clock.now() }
   const metrics = [
     ...processMetrics(about),
     ...requests.metrics,

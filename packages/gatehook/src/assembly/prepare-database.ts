@@ -8,6 +8,7 @@ import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import type { Endpoint } from '../http/call.ts'
 import { SettableClock } from '../kernel/clock.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
+import { nodeNameOf } from '../config/environment.ts'
 import { moveNames } from '../people/store.ts'
 import { listUndeclaredAdditions } from '../resources/additions.ts'
 import { signInResource } from '../resources/directory.ts'
@@ -88,7 +89,8 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   const unused = [...(await listUnusedEngineIndexes(db)), ...changes.unused]
   const indexes = createIndexBuilder({ db, log, changes: { missing, unused } })
   const retentionDays = config.auditRetentionDays
-  const trail = await openAuditTrail({ db, clock, random, vault, log, retentionDays })
+  const node = nodeNameOf(config)
+  const trail = await openAuditTrail({ db, clock, random, vault, log, node, retentionDays })
   await ensureSigningKey(db, { clock, vault })
   const keys = createKeyVerifier({ db, clock, log })
   const administration: Administration = {

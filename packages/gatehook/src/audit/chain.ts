@@ -23,6 +23,8 @@ export interface AuditContent {
   readonly target: string
   /** JSON text. */
   readonly detail: string
+  /** The name of the node that performed the operation (§18.10). */
+  readonly node: string | null
 }
 
 export interface AuditRow extends Row, AuditContent {
@@ -58,6 +60,7 @@ export const contentValues = (row: AuditContent): readonly (string | number | nu
   row.action,
   row.target,
   row.detail,
+  ...(row.node === null ? [] : [row.node]), // a row from before the column has none
 ]
 
 /** Returns the content as a JSON array: the same text on both databases. */

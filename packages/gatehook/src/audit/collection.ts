@@ -22,6 +22,7 @@ export const auditCollection: Collection = {
     { name: 'previous_hash', type: 'text', nullable: true },
     { name: 'actor_name', type: 'text', nullable: true },
   ],
+    { name: 'node', type: 'text', nullable: true },
   scoped: false,
   filter: [
     'id',

@@ -49,6 +49,8 @@ export interface AuditSigner {
   tag(content: AuditContent): string
   /** Called after the commit of a row. */
   onCommit(): void
+  /** The name of this node. */
+  readonly node: string
 }
 
 /** The dependencies of `recordAudit`. */
@@ -80,6 +82,7 @@ export async function recordAudit(
     action: entry.action,
     target: entry.target,
     detail: JSON.stringify(entry.detail ?? {}),
+    node: trail.node,
   }
   await tx.run(insert([...contentValues(row), trail.tag(row)]))
   tx.afterCommit(trail.onCommit)
@@ -88,4 +91,4 @@ export async function recordAudit(
 
 const insert =
   prepareStatement(`INSERT INTO gh_audit (id, at, actor_kind, actor_id, actor_name, address,
-  request_id, action, target, detail, tag) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  request_id, action, target, detail, node, tag) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)

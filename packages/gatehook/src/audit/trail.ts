@@ -32,15 +32,18 @@ interface AuditTrailDeps extends Omit<AuditContext, 'trail'> {
   readonly db: Database
   readonly vault: Vault
   readonly log: Log
+  /** The name of this node. */
+  readonly node: string
   /** Rows older than this are purged; 0 disables the purge. */
   readonly retentionDays: number
 }
 
 /** Returns a signer that tags rows; it appends nothing to the chain by itself. */
-export const createSigner = (key: ChainKey, onCommit: () => void = () => {}): AuditSigner => ({
-  tag: key.tag,
-  onCommit,
-})
+export const createSigner = (
+  key: ChainKey,
+  node: string,
+  onCommit: () => void = () => {},
+): AuditSigner => ({ tag: key.tag, onCommit, node })
 
 /** Opens the audit trail; creates its key and the first row if the database has none. */
 export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> {
@@ -48,7 +51,7 @@ export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> 
   const key = await loadKey(deps)
   const chain: ChainDeps = { db, key }
   const timer = createAppendTimer(chain, log)
-  const signer = createSigner(key, timer.wake)
+  const signer = createSigner(key, deps.node, timer.wake)
   const context: AuditContext = { ...deps, trail: signer }
   await startChain(chain, context)
   return {
@@ -102,9 +105,11 @@ async function loadKey(deps: AuditTrailDeps): Promise<ChainKey> {
 }
 
 /** Returns a signer for a command without an app; undefined if the database has no trail yet. */
-export async function openSigner(deps: KeySource): Promise<AuditSigner | undefined> {
+export async function openSigner(
+  deps: KeySource & Pick<AuditTrailDeps, 'node'>,
+): Promise<AuditSigner | undefined> {
   const key = await readKey(deps)
-  return key && createSigner(key)
+  return key && createSigner(key, deps.node)
 }
 
 /**

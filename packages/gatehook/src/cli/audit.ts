@@ -58,6 +58,7 @@ export const audit: CommandFamily = {
         'target',
         ['address', ({ address }) => address ?? dim('none')],
         ['request', ({ request_id }) => request_id ?? dim('none')],
+        ['node', ({ node }) => node ?? dim('none')],
       ],
     }),
     installation.action({

@@ -12,6 +12,7 @@ import {
 import {
   databaseExists,
   environmentMoveTarget,
+  nodeNameOf,
   readConfig,
   secretFile,
 } from '../config/environment.ts'
@@ -50,7 +51,7 @@ async function openSource(config: Config): Promise<Database> {
 /** Returns the function that records the steps of a move in the audit trail of `db`. */
 async function createAuditor(db: Database, config: Config) {
   const vault = await openExistingVault(db, config)
-  const trail = vault && (await openSigner({ db, vault }))
+  const trail = vault && (await openSigner({ db, vault, node: nodeNameOf(config) }))
   return async (tx: Tx, action: string, detail = {}): Promise<void> => {
     if (!trail) return // the service was never started
     const entry = { actor: cliActor(), action, target: 'installation', detail }

@@ -2,7 +2,7 @@
 
 import type { App } from '../app.ts'
 import { type Config, withoutPassword } from '../config/config.ts'
-import { readConfig } from '../config/environment.ts'
+import { nodeNameOf, readConfig } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog, type Log } from '../kernel/log.ts'
 import { createFirstLink } from '../people/operators.ts'
@@ -110,8 +110,10 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
   const listenError = listens ? await portError(config) : undefined
   if (listenError) throw listenError
   const isInteractive = out.terminal && !out.json
-  const { logLevel: level } = config
-  const log = createLog(isInteractive ? { level, destination: terminalStream } : { level })
+  const log = createLog({
+    level: config.logLevel,
+    ...(isInteractive ? { destination: terminalStream } : { node: nodeNameOf(config) }),
+  })
   logWarnings(config, log)
   for (const warning of narrowingsOf(service.definition)) log.warn(warning)
   const app = await openApp({

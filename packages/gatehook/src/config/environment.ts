@@ -3,6 +3,7 @@
  * or the data folder. The only file that reads `process.env`; `config.ts` parses the texts.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { describeFileError, fileErrors, makeFolder } from '../kernel/files.ts'
 import type { Random } from '../kernel/random.ts'
@@ -28,6 +29,9 @@ function findFileProblem(file: string): string | undefined {
     return describeFileError(error)
   }
 }
+
+/** Returns the name of this node (§18.10). */
+export const nodeNameOf = ({ nodeName }: Pick<Config, 'nodeName'>): string => nodeName ?? hostname()
 
 /** Returns the folder of the SQLite database and its secret; undefined on PostgreSQL. */
 export function dataFolder(config: Config): string | undefined {

@@ -342,6 +342,15 @@ export const options = {
     fallback: '1',
     sentence: 'The share of traces that are recorded, unless `traceparent` of a request decides.',
   }),
+  nodeName: option({
+    env: 'GATEHOOK_NODE_NAME',
+    kind: kind.nodeName,
+    fallback: null,
+    otherwise: 'the name of the host',
+    sentence:
+      'The name of this node in logs, metrics, the console and the audit trail. Give nodes on one ' +
+      'host different names.',
+  }),
   logLevel: option({
     env: 'GATEHOOK_LOG_LEVEL',
     kind: kind.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),

@@ -244,6 +244,15 @@ export const text: ValueKind<string> = {
   parse: (value) => (/^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined),
 }
 
+const NODE_NAME_MAX = 128
+
+export const nodeName: ValueKind<string> = {
+  name: 'name of a node',
+  expects: `up to ${NODE_NAME_MAX} letters, digits and characters of ._:-`,
+  parse: (value) =>
+    value.length <= NODE_NAME_MAX && /^[A-Za-z0-9._:-]+$/.test(value) ? value : undefined,
+}
+
 const TITLE_MAX = 60
 
 export const title: ValueKind<string> = {

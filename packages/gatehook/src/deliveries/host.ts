@@ -35,6 +35,8 @@ import { CHANNEL, JOBS_DUE, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
 /** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
   readonly database: DatabaseTarget
+  /** The name of this node. */
+  readonly nodeName: string
   /** The newest first. */
   readonly masterSecrets: readonly string[]
   /** The file to read again after a rotation of the master secret; undefined: none. */
@@ -155,7 +157,15 @@ export async function openEngineHost(
   const recent = createRecentEvents<RecentWebhook>(clock)
   const signed = signedPost(transport.send, settings.userAgent)
   const post = db.dialect.shared ? noteWebhooks(recent, signed) : signed
-  const report = reportLostWebhooks({ db, clock, random, vault, log, recent })
+  const report = reportLostWebhooks({
+    db,
+    clock,
+    random,
+    vault,
+    log,
+    recent,
+    node: settings.nodeName,
+  })
   const stopPromotions = followPromotions({ db, log, report })
   const tracing = settings.tracing && (await startTracing(settings.tracing))
   const engine = new DeliveryEngine({

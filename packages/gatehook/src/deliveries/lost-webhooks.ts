@@ -31,6 +31,8 @@ interface WebhookLossReport {
   readonly random: Random
   readonly vault: Vault
   readonly log: Log
+  /** The name of this node. */
+  readonly node: string
   readonly recent: RecentItems<RecentWebhook>
 }
 
@@ -43,7 +45,7 @@ export function reportLostWebhooks({ db, log, recent, ...context }: WebhookLossR
   return async (): Promise<void> => {
     webhooks = [...webhooks, ...recent.take()]
     const lost = await findLostEvents(db, webhooks)
-    const trail = await openSigner({ db, vault: context.vault })
+    const trail = await openSigner({ db, ...context })
     if (lost.length > 0 && trail) {
       const actor = { kind: 'system', id: 'database' } as const
       await db.write(async (tx) => {

@@ -25,6 +25,8 @@ const REDACTED = [
 
 interface LogOptions {
   readonly level: string
+  /** The name of the node, which each line carries (§18.10); undefined: a command. */
+  readonly node?: string | undefined
   /** Default: standard output. */
   readonly destination?: pino.DestinationStream
 }
@@ -33,7 +35,7 @@ export function createLog(options: LogOptions): Log {
   return pino(
     {
       level: options.level,
-      base: null,
+      base: options.node === undefined ? null : { node: options.node },
       timestamp: timeMember,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { detail: describeCause },
@@ -69,10 +71,12 @@ export interface LineLog {
  */
 export function createLineLog(log: Log): LineLog {
   const output = (log as unknown as Record<symbol, pino.DestinationStream>)[symbols.streamSym]!
+  const { node } = log.bindings()
+  const nodeMember = node === undefined ? '' : `,"node":${JSON.stringify(node)}`
   return {
     write(level, format) {
       if (!log.isLevelEnabled(level)) return
-      output.write(`{"level":"${level}"${timeMember()},${format()}}\n`)
+      output.write(`{"level":"${level}"${timeMember()}${nodeMember},${format()}}\n`)
     },
   }
 }

@@ -176,8 +176,8 @@ const serverErrors: AttentionKind = async ({ monitoring }, now) => {
 
 const nodeStates: AttentionKind = async ({ nodes }, now) => {
   const items: AttentionItem[] = []
-  for (const { id, role, state, seenAt, queueAgeMs } of await nodes()) {
-    const subject = { type: 'node', id, label: id }
+  for (const { id, name, role, state, seenAt, queueAgeMs } of await nodes()) {
+    const subject = { type: 'node', id, label: name }
     if (state !== 'ready') {
       const facts = { role, state, seen_at: isoTime(seenAt) }
       items.push(itemOf('node_not_ready', 'bad', seenAt, { subject, facts }))

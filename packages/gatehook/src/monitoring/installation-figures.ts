@@ -31,8 +31,9 @@ export function installationFigures(sources: InstallationSources): InstallationF
   const { nodes, jobs, requestLog, store, databaseBytes } = sources
   return {
     nodes: async () =>
-      (await nodes()).map(({ id, role, since, seenAt, release, state }) => ({
+      (await nodes()).map(({ id, name, role, since, seenAt, release, state }) => ({
         id,
+        name,
         role,
         state,
         since: isoTime(since),

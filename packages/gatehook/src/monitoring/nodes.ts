@@ -14,8 +14,8 @@ import {
 } from '../storage/running-nodes.ts'
 import { NODE_SLOTS } from './position.ts'
 
-/** Rows of nodes that ended without notice are deleted after this time. */
-const DELETED_AFTER_MS = 3_600_000
+/** A node that ended without notice is listed for this time (§18.10). */
+const LISTED_MS = 60_000
 
 type NodeRole = 'all' | 'serve' | 'deliver'
 
@@ -33,6 +33,8 @@ export interface NodeFacts {
 
 export interface NodeState extends NodeFacts {
   readonly id: string
+  /** `GATEHOOK_NODE_NAME`. */
+  readonly name: string
   readonly state: 'ready' | 'not_ready' | 'gone'
   readonly seenAt: number
 }
@@ -67,7 +69,8 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   const own = async (): Promise<NodeState> => {
     const facts = await describe()
     const now = clock.now()
-    return { ...facts, id: node, state: stateOf(facts, now, now), seenAt: now }
+    const { name } = describeUse()
+    return { ...facts, id: node, name, state: stateOf(facts, now, now), seenAt: now }
   }
   /** Takes the lowest slot that no node uses; two that start at once may take the same. */
   const takeSlot = async () => {
@@ -80,23 +83,23 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     slot: () => slot ?? 0,
     async heartbeat() {
       slot ??= await takeSlot()
-      const { id, seenAt, state, ...facts } = await own()
+      const { id, name, seenAt, state, ...facts } = await own()
       await storeNode(db, { ...describeUse(), id, slot, facts: JSON.stringify(facts), seenAt })
     },
     async list() {
       const current = await own()
       if (!db.dialect.shared) return [current]
       const now = clock.now()
-      const others = (await listNodes(db, now - DELETED_AFTER_MS)).filter(({ id }) => id !== node)
-      const states = others.map(({ id, facts: text, seenAt }): NodeState => {
+      const others = (await listNodes(db, now - LISTED_MS)).filter(({ id }) => id !== node)
+      const states = others.map(({ id, name, facts: text, seenAt }): NodeState => {
         const facts = JSON.parse(text) as NodeFacts
-        return { ...facts, id, seenAt, state: stateOf(facts, seenAt, now) }
+        return { ...facts, id, name, seenAt, state: stateOf(facts, seenAt, now) }
       })
       return [current, ...states]
     },
     async leave() {
       if (slot === undefined) return
-      await deleteNode(db, node, clock.now() - DELETED_AFTER_MS)
+      await deleteNode(db, node, clock.now() - LISTED_MS)
     },
   }
 }

@@ -143,13 +143,16 @@ export function processMetrics(build: {
   readonly database: string
   readonly startedAtMs: number
 }): readonly Metric[] {
-  const { release, database, startedAtMs } = build
+  const { release, database, nodeName, startedAtMs } = build
   return [
     {
       name: 'gatehook_build_info',
       help: 'Always 1; the labels describe the build.',
       type: 'gauge',
-      read: () => [{ value: 1, labels: { version: release, node: process.version, database } }],
+      read() {
+        const labels = { version: release, node: process.version, database, node_name: nodeName }
+        return [{ value: 1, labels }]
+      },
     },
     gauge('process_start_time_seconds', 'Unix time at which the process started.', () =>
       Math.round(startedAtMs / 1000),
@@ -165,6 +168,8 @@ export function processMetrics(build: {
     },
     gauge('process_resident_memory_bytes', 'Resident memory, all threads.', () =>
       process.memoryUsage.rss(),
+  /** The name of the node (§18.10). */
+  readonly nodeName: string
     ),
     gauge(
       'nodejs_heap_size_used_bytes',

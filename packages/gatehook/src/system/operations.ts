@@ -73,6 +73,7 @@ const figures = {
     .list(
       b.object({
         id: b.text().describe('The id of the process.').example('5f2c81d09be34a67'),
+        name: b.text().describe('The name of the node: `GATEHOOK_NODE_NAME`.').example('api-1'),
         role: b.oneOf(['all', 'serve', 'deliver']).describe('The work of the node.'),
         state: b
           .oneOf(['ready', 'not_ready', 'gone'])
@@ -248,6 +249,11 @@ const auditEntry = b
       .describe('The hash of the entry before it.')
       .example('60303ae22b998861'),
     actor_name: b.text().nullable().describe('The name of the caller.').example('Ada Okafor'),
+    node: b
+      .text()
+      .nullable()
+      .describe('The name of the node that performed the operation.')
+      .example('api-1'),
     principal: b
       .object({
         kind: b.text().example('operator'),

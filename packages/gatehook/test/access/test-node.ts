@@ -41,7 +41,7 @@ export class ManualClock {
 }
 
 /** Tags audit rows without a chain; tests of whole apps cover the chain. */
-export const trail = createSigner(createChainKey(Buffer.alloc(32)))
+export const trail = createSigner(createChainKey(Buffer.alloc(32)), 'test')
 
 export const administration = (db: Database, time: ManualClock): Administration => ({
   db,

@@ -51,6 +51,7 @@ test('the engine of a node passes the announcement on [postgres]', async (t) => 
   const url = await migratedUrl(t, 'postgres')
   const settings = {
     database: { url },
+    nodeName: 'test',
     masterSecrets: [SECRET],
     testClock: false,
     scheduleS: [5],

@@ -47,7 +47,7 @@ eachService('a change of any column is detected, and the report names the row', 
   const { db } = service.app
   await writeRows(service)
   const [, , row] = await listRows(service)
-  const columns = ['at', 'actor_kind', 'actor_id', 'actor_name', 'address', 'request_id']
+  const columns = ['at', 'actor_kind', 'actor_id', 'actor_name', 'address', 'request_id', 'node']
   for (const column of [...columns, 'action', 'target', 'detail', 'tag', 'hash', 'previous_hash']) {
     const before = (
       await db.all({

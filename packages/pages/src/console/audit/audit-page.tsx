@@ -94,6 +94,7 @@ function SaveCsv({ parameters }: { readonly parameters: Query }) {
         target: ({ target }) => target,
         address: ({ address }) => address ?? '',
         request_id: ({ request_id: id }) => id ?? '',
+        node: ({ node }) => node ?? '',
         detail: ({ detail }) => JSON.stringify(detail),
       },
     })
@@ -149,6 +150,8 @@ function Detail({ row }: { readonly row: AuditRow }) {
             'none: a command or the engine'
           )}
         </dd>
+        <dt>Node</dt>
+        <dd>{row.node ?? 'not recorded'}</dd>
         <dt>Hash</dt>
         <dd class="mono small">{row.hash ?? 'not yet in the chain'}</dd>
       </dl>

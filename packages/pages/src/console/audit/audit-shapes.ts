@@ -15,6 +15,7 @@ export interface AuditRow {
   readonly request_id: string | null
   readonly detail: Readonly<Record<string, unknown>>
   readonly hash: string | null
+  readonly node: string | null
 }
 
 /** Returns the words for the actor of a row. */

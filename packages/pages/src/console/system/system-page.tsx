@@ -119,11 +119,11 @@ const Nodes = ({ rows }: { readonly rows: System['nodes'] }) =>
             name: 'id',
             label: 'Node',
             isMain: true,
-            cell: ({ id, role, seen_at: at }) => (
+            cell: ({ id, name, role, seen_at: at }) => (
               <>
-                <code>{id}</code>
+                {name}
                 <Sub>
-                  {role} · seen {ago(at, slowNow().value)}
+                  <code>{id}</code> · {role} · seen {ago(at, slowNow().value)}
                 </Sub>
               </>
             ),
