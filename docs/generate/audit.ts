@@ -7,7 +7,8 @@ const introduction = [
   [
     'Every administrative operation and every security event is a row of the audit trail. The',
     'server writes the row in the transaction of the operation. `GET /admin/audit` (scope',
-    '`admin`) and `gatehook audit list` return the rows.',
+    '`audit:read`) and `gatehook audit list` return the rows. `?after=SEQ` reads all after a place in',
+    'the chain without a gap, and `GET /admin/audit/stream` follows the trail.',
   ].join('\n'),
 ]
 
@@ -30,8 +31,8 @@ const members: readonly (readonly [members: string, content: string])[] = [
     '`seq`, `hash`, `previous_hash`',
     'the place in the hash chain; `null` until the row is appended, within a second of its commit',
   ],
-  ['`actor_kind`, `actor_id`, `actor_name`', 'the members of `principal`, as columns to filter by'],
   ['`node`', 'the name of the node (`GATEHOOK_NODE_NAME`); of the machine for `cli`'],
+  ['`actor_kind`, `actor_id`, `actor_name`', 'the members of `principal`, as columns to filter by'],
 ]
 
 const chain = [

@@ -1,6 +1,7 @@
 /** A whole app on a fresh database. Tests send requests without a socket. */
 import { type TestContext, test } from 'node:test'
 import { api } from '../../packages/gatehook/service/service.ts'
+import { isInstallationScope } from '../../packages/gatehook/src/access/administration.ts'
 import { createKey, keyCreation } from '../../packages/gatehook/src/access/keys.ts'
 import { type App, openApp } from '../../packages/gatehook/src/app.ts'
 import { loadConfig } from '../../packages/gatehook/src/config/config.ts'
@@ -60,7 +61,7 @@ export interface TestAppOptions {
   readonly log?: Log
 }
 
-/** Opens an app. Its requests have a test key with every scope except `admin`. */
+/** Opens an app. Its requests have a test key with every scope of customers. */
 export async function openService(
   t: TestContext,
   kind: Kind,
@@ -82,7 +83,7 @@ export async function openService(
   t.after(() => app.close())
   // Keys of tests record no events, so that lists contain the events of the test only.
   const { record: _, ...silent } = app.administration
-  const all = [...app.administration.scopes].filter((scope) => scope !== 'admin')
+  const all = [...app.administration.scopes].filter((scope) => !isInstallationScope(scope))
   const key: TestApp['key'] = async (members = {}) => {
     const body = { name: 'test', scopes: all, mode: 'test', ...members }
     const input = readMembers(body, keyCreation(silent))

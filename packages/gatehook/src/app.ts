@@ -34,6 +34,7 @@ import { assembleQuota } from './assembly/quota.ts'
 import { openWithReplicas } from './assembly/replicas.ts'
 import { assembleResources } from './assembly/resources.ts'
 import { assembleSecrets, openVault } from './assembly/secrets.ts'
+import { identifyStream } from './assembly/stream-identity.ts'
 import { assembleSystem } from './assembly/system.ts'
 import { assembleTokens } from './assembly/tokens.ts'
 import { openTracing, requestTracing } from './assembly/tracing.ts'
@@ -120,6 +121,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   const system = assembleSystem(foundation, prepared, {
     list,
     perform,
+    identify: identifyStream(foundation, identify),
     collections: [...modules.catalog.entries.keys()],
     isDraining,
     secrets,

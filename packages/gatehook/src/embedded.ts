@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ADMIN_SCOPE, DEFAULT_CUSTOMER } from './access/administration.ts'
+import { DEFAULT_CUSTOMER, isInstallationScope } from './access/administration.ts'
 import { createKey, keyCreation } from './access/keys.ts'
 import { openApp as openEngine } from './app.ts'
 import { loadConfig } from './config/config.ts'
@@ -163,7 +163,7 @@ async function createPostgresStorage(serverUrl: string): Promise<AppStorage> {
 type Engine = Awaited<ReturnType<typeof openEngine>>
 
 function keyCreatorOf({ administration }: Engine): EmbeddedApp['createKey'] {
-  const all = [...administration.scopes].filter((scope) => scope !== ADMIN_SCOPE)
+  const all = [...administration.scopes].filter((scope) => !isInstallationScope(scope))
   const caller = { actor: { kind: 'system', id: 'openApp' }, customer: DEFAULT_CUSTOMER } as const
   return async ({ scopes = all, mode = 'test' } = {}) => {
     try {

@@ -50,7 +50,7 @@ export const CALLERS = {
 /** The permissions that each role of an operator adds to those of the role before it. */
 export const ROLE_MEANINGS: Readonly<Record<Role, string>> = {
   viewer: 'reads everything, and changes nothing',
-  support: 'changes keys without the scope `admin`, webhooks and deliveries',
+  support: 'changes keys without the scopes of operators, webhooks and deliveries',
   administrator: 'changes everything',
 }
 
@@ -83,7 +83,7 @@ const rows: readonly RouteRow[] = [
   ['GET', '/', 'public', 'anyone'],
   ['GET', '/healthz', 'probe', 'anyone'],
   ['GET', '/readyz', 'probe', 'anyone'],
-  ['GET', '/metrics', 'root', 'loopback', 'admin'],
+  ['GET', '/metrics', 'root', 'loopback', 'metrics:read'],
   ['GET', '/openapi/:document', 'public', 'anyone'],
   ['GET', '/console', 'page', 'anyone'],
   ['GET', '/console/*', 'page', 'anyone'],
@@ -212,7 +212,8 @@ const rows: readonly RouteRow[] = [
   ['GET', '/admin/versions/:version/changelog', 'admin', 'administration', 'admin'],
   ['POST', '/admin/versions/:version/notices', 'admin', 'administration', 'admin'],
   ['GET POST', '/admin/clock', 'admin', 'administration', 'admin'],
-  ['GET', '/admin/audit', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/audit', 'admin', 'administration', 'audit:read'],
+  ['GET', '/admin/audit/stream', 'admin', 'administration', 'audit:read'],
   ['GET', '/admin/system', 'admin', 'administration', 'admin'],
   ['GET', '/admin/series', 'admin', 'administration', 'admin'],
   ['GET', '/admin/attention', 'admin', 'administration', 'admin'],

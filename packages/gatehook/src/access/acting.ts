@@ -9,7 +9,7 @@ import { Failure } from '../kernel/failure.ts'
 import { redactUrl } from '../kernel/log.ts'
 import { type Mode, type Principal, scopeOf } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
-import { ADMIN_SCOPE, type Administration, customerId } from './administration.ts'
+import { type Administration, customerId, isInstallationScope } from './administration.ts'
 import * as store from './store.ts'
 
 /** The segments before the public path: `/admin/as/{customer}/{mode}`. */
@@ -26,7 +26,7 @@ const prefixOf = (call: Pick<Call, 'path'>): string =>
  */
 export function createActing({ db, scopes }: Administration, negotiate: Step) {
   // A registration stores the scopes of its maker: those that a key of the customer can hold.
-  const keyScopes = new Set([...scopes].filter((scope) => scope !== ADMIN_SCOPE))
+  const keyScopes = new Set([...scopes].filter((scope) => !isInstallationScope(scope)))
 
   /** Returns the operator as a principal of the customer and mode in the path. Throws 404. */
   const actingPrincipal = async (call: Call, isApi: boolean): Promise<Principal> => {

@@ -11,8 +11,22 @@ import type { Database, Tx } from '../storage/database.ts'
 /** The customer of every installation. The fixed id keeps two first starts from creating two. */
 export const DEFAULT_CUSTOMER = 'cus_default'
 
-/** Implies every scope; only live keys of the default customer may carry it (§13). */
+/** Implies every scope (§13). */
 export const ADMIN_SCOPE = 'admin'
+
+/** Reads the metrics of a node; a part of `admin` for machines (§18.9). */
+export const METRICS_SCOPE = 'metrics:read'
+
+/** Reads the audit trail; a part of `admin` for machines (§18.9). */
+export const AUDIT_SCOPE = 'audit:read'
+
+/**
+ * Scopes that act on the whole installation. Only live credentials of the default customer carry
+ * them, and only administrators grant them (§13, §18.9).
+ */
+export const INSTALLATION_SCOPES: readonly string[] = [ADMIN_SCOPE, METRICS_SCOPE, AUDIT_SCOPE]
+
+export const isInstallationScope = (scope: string): boolean => INSTALLATION_SCOPES.includes(scope)
 
 export interface Administration extends AuditContext {
   readonly db: Database

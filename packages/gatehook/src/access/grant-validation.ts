@@ -4,7 +4,7 @@ import { b, type Member } from '../fields/members.ts'
 import type { FieldError } from '../kernel/failure.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
-import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from './administration.ts'
+import { type Administration, DEFAULT_CUSTOMER, isInstallationScope } from './administration.ts'
 import { customerById } from './store.ts'
 
 const MAX_SCOPES = 100
@@ -18,16 +18,16 @@ export const scopeSet = ({ scopes }: Pick<Administration, 'scopes'>) =>
   b.set(nameIn(scopes, 'scope'), { max: MAX_SCOPES })
 
 /**
- * Returns the error of `admin` granted outside of the default customer's live mode (§13); undefined
- * if the scopes may be granted.
+ * Returns the error of a scope of the installation that is granted outside of the default
+ * customer's live mode (§13, §18.9); undefined if the scopes may be granted.
  */
-export function findMisplacedAdmin(
+export function findMisplacedScope(
   grantees: 'keys' | 'clients' | 'people',
   scopes: readonly string[],
   customer: string,
   mode: string,
 ): FieldError | undefined {
-  const index = scopes.indexOf(ADMIN_SCOPE)
+  const index = scopes.findIndex(isInstallationScope)
   if (index < 0 || (customer === DEFAULT_CUSTOMER && mode === 'live')) return undefined
   const message = `is only for live ${grantees} of the customer "default"`
   return { pointer: `/scopes/${index}`, code: 'invalid_value', message }

@@ -9,7 +9,12 @@ import { createRangeMatcher, parseAddressRange } from '../kernel/address.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Mode, Principal } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
-import { ADMIN_SCOPE, type AdminCaller, type Administration } from './administration.ts'
+import {
+  ADMIN_SCOPE,
+  type AdminCaller,
+  type Administration,
+  isInstallationScope,
+} from './administration.ts'
 import { type ApiKeyJson, keyTable } from './collections.ts'
 import { scopeSet } from './grant-validation.ts'
 import { addressRange, findKeyErrors, MAX_CIDRS, NAME_MAX, pinnedVersion } from './keys.ts'
@@ -74,7 +79,7 @@ function isWider(before: KeyRestrictions, after: KeyRestrictions): boolean {
 
 /**
  * Updates members of a key in reach; every node applies it within 2 s.
- * Without `reach` `all`, widening a key, and updating one that holds `admin`, is 403
+ * Without `reach` `all`, widening a key, and updating one with a scope of the installation, is 403
  * `insufficient_scope`. Throws 404, 422, 409 `invalid_state` for an expired key.
  */
 export async function updateKey(
@@ -101,7 +106,7 @@ export async function updateKey(
       expiresAt: patch.expires_at === undefined ? before.expiresAt : patch.expires_at,
     }
     const widened = isWider(before, after)
-    const requiresAdmin = widened || before.scopes.includes(ADMIN_SCOPE)
+    const requiresAdmin = widened || before.scopes.some(isInstallationScope)
     if (reach !== 'all' && requiresAdmin) throw missingScope(ADMIN_SCOPE)
     requireAdministratorFor([...before.scopes, ...after.scopes], { role })
     const { customer, mode } = row

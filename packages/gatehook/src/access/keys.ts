@@ -13,7 +13,7 @@ import type { Mode, Scope } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
 import { type AdminCaller, type Administration, customerId } from './administration.ts'
 import { keyTable, mode, type NewApiKey } from './collections.ts'
-import { findMisplacedAdmin, holdCustomerScope, nameIn, scopeSet } from './grant-validation.ts'
+import { findMisplacedScope, holdCustomerScope, nameIn, scopeSet } from './grant-validation.ts'
 import { requireAdministratorFor } from './scopes.ts'
 import { createSecretStore, endingOf, overlapMs, type RotationOverlap } from './secret-store.ts'
 import * as store from './store.ts'
@@ -98,7 +98,7 @@ export function findKeyErrors(
   expiryMessage: string,
 ): FieldError[] {
   const errors: FieldError[] = []
-  const scopeError = findMisplacedAdmin('keys', key.scopes, key.customer, key.mode)
+  const scopeError = findMisplacedScope('keys', key.scopes, key.customer, key.mode)
   if (scopeError) errors.push(scopeError)
   if (key.expires_at != null && key.expires_at <= nowMs) {
     errors.push({ pointer: '/expires_at', code: 'invalid_value', message: expiryMessage })

@@ -4,7 +4,7 @@
  */
 import { Failure } from '../kernel/failure.ts'
 import { hasRole, type Principal, type Role } from '../kernel/principal.ts'
-import { ADMIN_SCOPE } from './administration.ts'
+import { ADMIN_SCOPE, AUDIT_SCOPE, isInstallationScope, METRICS_SCOPE } from './administration.ts'
 
 /**
  * Maps each account scope to its sentence on the consent page. Account scopes cover all data of a
@@ -19,6 +19,10 @@ export const accountScopes: Readonly<Record<string, (customer: string) => string
   'keys:read': (customer) => `See the access keys of ${customer}, without their secrets`,
   'keys:write': (customer) => `Narrow and revoke the access keys of ${customer}`,
   'tokens:introspect': (customer) => `See the permissions of every access token of ${customer}`,
+  [METRICS_SCOPE]: (customer) =>
+    `See the metrics of this whole installation for ${customer}, without data of customers`,
+  [AUDIT_SCOPE]: (customer) =>
+    `See the audit trail of this whole installation for ${customer}: operations of every customer`,
   [ADMIN_SCOPE]: (customer) =>
     `Administer this whole installation for ${customer}: everything of every customer`,
 }
@@ -48,15 +52,15 @@ export const missingRole = (role: Role): Failure =>
   new Failure('insufficient_role', `This needs an operator with the role ${role}.`)
 
 /**
- * Throws 403 `insufficient_role` if an operator creates or changes a key with the scope `admin` and
- * is no administrator.
+ * Throws 403 `insufficient_role` if an operator creates or changes a key with a scope of the
+ * installation and is no administrator.
  */
 export function requireAdministratorFor(
   scopes: readonly string[],
   { role }: { readonly role?: Role | undefined },
 ): void {
   if (role === undefined || hasRole({ role }, 'administrator')) return
-  if (scopes.includes(ADMIN_SCOPE)) throw missingRole('administrator')
+  if (scopes.some(isInstallationScope)) throw missingRole('administrator')
 }
 
 /** Returns the 403 `insufficient_scope` that names the scope. */

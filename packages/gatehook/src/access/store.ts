@@ -1,6 +1,15 @@
 /** SQL of customers and keys. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
+import { INSTALLATION_SCOPES } from './administration.ts'
+
+/**
+ * The condition that a key has no scope of the installation: customers do not see such keys. Scopes
+ * are a JSON array of names without quotes, so that a quoted name is exact.
+ */
+export const WITHOUT_INSTALLATION_SCOPES = INSTALLATION_SCOPES.map(
+  (scope) => `scopes NOT LIKE '%"${scope}"%'`,
+).join(' AND ')
 
 interface CustomerRow extends Row {
   readonly no: number

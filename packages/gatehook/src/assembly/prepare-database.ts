@@ -1,14 +1,18 @@
 /** Migrates the database for this program and this service, and does a first start's work. */
-import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
+import {
+  type Administration,
+  DEFAULT_CUSTOMER,
+  isInstallationScope,
+} from '../access/administration.ts'
 import { type FirstRunResult, performFirstRun } from '../access/first-run.ts'
 import { createKeyVerifier, type KeyVerifier } from '../access/key-verifier.ts'
 import { findCustomer } from '../access/store.ts'
 import { type AuditTrail, openAuditTrail } from '../audit/trail.ts'
+import { nodeNameOf } from '../config/environment.ts'
 import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import type { Endpoint } from '../http/call.ts'
 import { SettableClock } from '../kernel/clock.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
-import { nodeNameOf } from '../config/environment.ts'
 import { moveNames } from '../people/store.ts'
 import { listUndeclaredAdditions } from '../resources/additions.ts'
 import { signInResource } from '../resources/directory.ts'
@@ -106,7 +110,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   const first = await performFirstRun(administration, {
     bootstrapKey: config.bootstrapKey,
     testKeyScopes: foundation.testKey
-      ? [...administration.scopes].filter((scope) => scope !== ADMIN_SCOPE)
+      ? [...administration.scopes].filter((scope) => !isInstallationScope(scope))
       : undefined,
   })
   const isSeedRequested = foundation.seed === 'first' ? first.created : foundation.seed

@@ -1,4 +1,5 @@
 /** Assembles the operator's routes: probes, `/`, audit trail, clock and system figures. */
+import type { Identify } from '../access/authenticate.ts'
 import { countKeys } from '../access/store.ts'
 import { describeConfig } from '../config/describe.ts'
 import type { Perform } from '../idempotency/perform.ts'
@@ -8,6 +9,7 @@ import type { Lister } from '../lists/list.ts'
 import type { InstallationFigures } from '../monitoring/installation-figures.ts'
 import { extendSessions } from '../people/operator-store.ts'
 import { purgeQuota } from '../quota/store.ts'
+import { auditRoute, auditStreamRoute } from '../system/audit-routes.ts'
 import { followClock } from '../system/clock.ts'
 import { createClockDifference } from '../system/clock-difference.ts'
 import {
@@ -19,7 +21,7 @@ import {
 } from '../system/health.ts'
 import { primaryMetric } from '../system/metrics.ts'
 import { followPromotions, reportLostEvents } from '../system/promotions.ts'
-import { auditRoute, clockRoutes, probeRoutes, rootRoute, systemRoute } from '../system/routes.ts'
+import { clockRoutes, probeRoutes, rootRoute, systemRoute } from '../system/routes.ts'
 import { listSigningKeyStates } from '../tokens/signing-keys.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
@@ -31,6 +33,8 @@ const LINKS = { console: '/console', portal: '/portal', docs: '/docs' }
 export interface SystemAssembly {
   readonly list: Lister
   readonly perform: Perform
+  /** Identifies the callers of streams. */
+  readonly identify: Identify
   readonly collections: readonly string[]
   readonly isDraining: () => boolean
   readonly secrets: Pick<SecretsComponent, 'check'>
@@ -41,7 +45,7 @@ export interface SystemAssembly {
 export function assembleSystem(
   { db, log, clock, random, config, recent, release = 'unknown', isPrimaryAway }: Foundation,
   { service, versions, keeper, keys, trail, indexes, repairs, schema }: PreparedDatabase,
-  { list, perform, collections, isDraining, secrets, figures }: SystemAssembly,
+  { list, perform, identify, collections, isDraining, secrets, figures }: SystemAssembly,
 ): Component {
   const clockDifference = createClockDifference({ db, clock: wallClock, log })
   const read = {
@@ -60,6 +64,7 @@ export function assembleSystem(
       ...probeRoutes({ read, write, warnings: { clock: clockDifference.warning } }, log),
       rootRoute({ name: service.name, versions, collections, links: LINKS }),
       auditRoute(list, trail),
+      auditStreamRoute({ db, trail, identify, clock, log }),
       ...(keeper ? clockRoutes(keeper, perform, extendSessions) : []),
       systemRoute({
         db,

@@ -1,7 +1,8 @@
-/** Lists the audit trail (`GET /admin/audit`). */
+/** Lists the audit trail (`GET /admin/audit`), and reads the entries after one of them. */
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
-import type { Value } from '../storage/database.ts'
+import type { Reader, Value } from '../storage/database.ts'
+import { raw, sql } from '../storage/sql.ts'
 import { auditActions } from './actions.ts'
 
 export const auditCollection: Collection = {
@@ -21,8 +22,8 @@ export const auditCollection: Collection = {
     { name: 'hash', type: 'text', nullable: true },
     { name: 'previous_hash', type: 'text', nullable: true },
     { name: 'actor_name', type: 'text', nullable: true },
-  ],
     { name: 'node', type: 'text', nullable: true },
+  ],
   scoped: false,
   filter: [
     'id',
@@ -35,13 +36,32 @@ export const auditCollection: Collection = {
     'request_id',
     'seq',
   ],
-  sort: ['id', 'at'],
-  indexes: [['id'], ['at', 'id'], ['actor_id', 'id'], ['action', 'id'], ['target', 'id']],
+  sort: ['id', 'at', 'seq'],
+  indexes: [
+    ['id'],
+    ['seq', 'id'],
+    ['at', 'id'],
+    ['actor_id', 'id'],
+    ['action', 'id'],
+    ['target', 'id'],
+  ],
 }
 
 const columns = auditCollection.columns.map(({ name }) => name)
 const at = (name: string) => columns.indexOf(name)
 const [kind, id, actorName] = [at('actor_kind'), at('actor_id'), at('actor_name')]
+const seqColumn = at('seq')
+
+/** Returns the cells of the entries after a place in the chain, in its order. */
+export const findEntriesAfter = (
+  from: Reader,
+  seq: number,
+  limit: number,
+): Promise<readonly (readonly Value[])[]> =>
+  from.arrays(sql`SELECT ${raw(columns.join(', '))} FROM gh_audit
+    WHERE seq > ${seq} ORDER BY seq LIMIT ${limit}`)
+
+export const seqOf = (row: readonly Value[]): number => Number(row[seqColumn])
 
 /** Appends `principal {kind, id, name}` to the cells of a row, as one JSON column. */
 const withPrincipal = (row: readonly Value[]): Value[] => [

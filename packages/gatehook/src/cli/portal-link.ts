@@ -1,5 +1,5 @@
 /** `gatehook portal-link`: a link with which people of a customer open the portal once (§12.2). */
-import { ADMIN_SCOPE } from '../access/administration.ts'
+import { isInstallationScope } from '../access/administration.ts'
 import { listEventScopes } from '../resources/event-types.ts'
 import { type Api, administration, declaredScopes } from './api.ts'
 import { requireScopes, words } from './arguments.ts'
@@ -10,7 +10,7 @@ const WEBHOOK_SCOPES = ['keys:read', 'webhooks:read', 'webhooks:write', 'events:
 /** Returns the scopes that reading keys and registering endpoints for every event require. */
 const defaultScopes = ({ service }: Api): string[] =>
   [...new Set([...WEBHOOK_SCOPES, ...listEventScopes(service)])].filter(
-    (scope) => scope !== ADMIN_SCOPE,
+    (scope) => !isInstallationScope(scope),
   )
 
 interface CreatedLink {

@@ -1,14 +1,17 @@
 /**
- * The log line of a request (§12.7). A request has exactly one line; `respond.ts` writes it after
- * the response.
+ * The log line of a request (§12.7). A request has exactly one line, which `respond.ts` writes after
+ * the response; a probe has one when its response changes (§18.9).
  */
 import { createLineLog, type Log, redactUrl } from '../kernel/log.ts'
 import type { Exchange, ObserveExchange } from './exchange.ts'
+import { createProbeChanges, isProbe } from './probe.ts'
 
 /** `secretFields`: names of fields that are declared secret. */
 export function createRequestLog(log: Log, secretFields: ReadonlySet<string>): ObserveExchange {
   const lines = createLineLog(log)
+  const isChangedProbe = createProbeChanges()
   return (exchange, answer, ms) => {
+    if (isProbe(exchange) && !isChangedProbe(exchange, answer)) return
     const status = answer?.status
     const level = status !== undefined && status >= 500 ? 'error' : 'info'
     if (exchange.detail !== undefined) {

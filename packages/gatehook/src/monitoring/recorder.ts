@@ -6,6 +6,7 @@
 import type { AttemptCounts } from '../deliveries/attempt-feed.ts'
 import type { Answer } from '../http/call.ts'
 import type { Exchange, ObserveExchange } from '../http/exchange.ts'
+import { isProbe } from '../http/probe.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { addDeliveryCounts, addErrorCounts, addSeriesCounts } from './count-store.ts'
@@ -64,12 +65,12 @@ const OWN_PAGES = /^\/(?:console|assets|docs\/assets)(?:\/|$)|^\/portal(?:\/(?!a
  * Whether the log and the series leave out a request: probes, reads of console and portal
  * themselves, and the pages with their sessions, whose changes are in the audit trail.
  */
-function isOwnTraffic({ kind, route, method, principal }: Exchange, answer: Answer | undefined) {
+function isOwnTraffic(exchange: Exchange, answer: Answer | undefined) {
+  const { route, method, principal } = exchange
   // The command line sends its requests within its process.
-  if (principal?.kind === 'cli') return true
+  if (principal?.kind === 'cli' || isProbe(exchange)) return true
   if (OWN_PAGES.test(route)) return answer === undefined || answer.status < 500
   if (isError(answer)) return false
-  if (kind === 'probe' || route === '/metrics') return true
   if (method !== 'GET') return false
   if (principal?.inPortal !== undefined) return true
   return principal?.kind === 'operator' && route.startsWith('/admin/')

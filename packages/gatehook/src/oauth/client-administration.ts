@@ -5,7 +5,7 @@
 import { createAdminTable } from '../access/admin-table.ts'
 import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
 import { mode } from '../access/collections.ts'
-import { findMisplacedAdmin, holdCustomerScope, scopeSet } from '../access/grant-validation.ts'
+import { findMisplacedScope, holdCustomerScope, scopeSet } from '../access/grant-validation.ts'
 import { createSecretStore, overlapMs, type RotationOverlap } from '../access/secret-store.ts'
 import { recordAudit } from '../audit/store.ts'
 import { invalidMembers } from '../fields/body.ts'
@@ -262,7 +262,7 @@ function assertConsistent(row: Omit<store.ClientRow, 'scope'>): void {
   const add = (pointer: string, message: string) =>
     errors.push({ pointer, code: 'invalid_value', message })
   const scopes: string[] = JSON.parse(row.scopes)
-  const scopeError = findMisplacedAdmin('clients', scopes, row.customer, row.mode)
+  const scopeError = findMisplacedScope('clients', scopes, row.customer, row.mode)
   if (scopeError) errors.push(scopeError)
   const position = JSON.parse(row.grant_types).indexOf('client_credentials')
   if (row.public && position >= 0) add(`/grant_types/${position}`, 'is not for public clients')

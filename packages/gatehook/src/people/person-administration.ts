@@ -6,7 +6,7 @@
 import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
 import { mode } from '../access/collections.ts'
 import {
-  findMisplacedAdmin,
+  findMisplacedScope,
   holdCustomerScope,
   scopeSet,
   unknownCustomer,
@@ -73,7 +73,7 @@ const toJson = (
 
 /** Throws 422 if `admin` is granted outside of the default customer's live mode (§13). */
 function rejectMisplacedAdmin(scopes: readonly string[], customer: string, mode: string): void {
-  const scopeError = findMisplacedAdmin('people', scopes, customer, mode)
+  const scopeError = findMisplacedScope('people', scopes, customer, mode)
   if (scopeError) throw invalidMembers([scopeError])
 }
 

@@ -1,9 +1,9 @@
 /**
  * The scopes of a session of the portal. A link grants scopes; a person has those of its
  * credential. A person who sees only own rows reaches neither keys nor webhooks: both serve all
- * rows of the customer (§6.7). No session holds `admin`. Pure.
+ * rows of the customer (§6.7). No session holds a scope of the installation. Pure.
  */
-import { ADMIN_SCOPE } from '../access/administration.ts'
+import { isInstallationScope } from '../access/administration.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 
@@ -14,7 +14,7 @@ const CUSTOMER_WIDE = /^(keys|webhooks):/
 export const personScopes = (scopes: Iterable<string>, seesAllRows: boolean): Set<string> =>
   new Set(
     [...scopes].filter(
-      (scope) => scope !== ADMIN_SCOPE && (seesAllRows || !CUSTOMER_WIDE.test(scope)),
+      (scope) => !isInstallationScope(scope) && (seesAllRows || !CUSTOMER_WIDE.test(scope)),
     ),
   )
 

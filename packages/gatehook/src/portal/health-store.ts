@@ -1,8 +1,8 @@
 /** SQL of the health of an integration: its endpoints, and the names of its callers. */
-import { ADMIN_SCOPE } from '../access/administration.ts'
+import { WITHOUT_INSTALLATION_SCOPES } from '../access/store.ts'
 import type { EndpointKey } from '../deliveries/ports.ts'
 import type { Reader, Row } from '../storage/database.ts'
-import { join, prepareStatement, sql } from '../storage/sql.ts'
+import { join, prepareStatement, raw, sql } from '../storage/sql.ts'
 
 /** A customer has at most 50 registrations in a mode (§9.1). */
 const ENDPOINTS_MAX = 50
@@ -58,7 +58,7 @@ export const listExpiringKeys = (
   from.all<ExpiringKey>(sql`SELECT id, name, expires_at FROM gh_api_keys
     WHERE scope = ${scope} AND revoked_at IS NULL AND expires_at IS NOT NULL
       AND expires_at > ${fromMs} AND expires_at <= ${toMs}
-      AND expires_at - created_at > ${DAY_MS} AND scopes NOT LIKE ${`%"${ADMIN_SCOPE}"%`}
+      AND expires_at - created_at > ${DAY_MS} AND ${raw(WITHOUT_INSTALLATION_SCOPES)}
     ORDER BY expires_at, id LIMIT ${KEYS_MAX}`)
 
 /** Returns the names of keys and clients by id. */

@@ -5,12 +5,12 @@
  */
 import { completePage } from '../access/across-customers.ts'
 import { type AdminDeps, adminHandlers, withCustomerIds } from '../access/admin-handlers.ts'
-import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
+import { type Administration, isInstallationScope } from '../access/administration.ts'
 import { keyTable } from '../access/collections.ts'
 import { createKey, revokeKey, rollKey } from '../access/keys.ts'
 import { addMembers, readOverlaps } from '../access/listed-keys.ts'
 import { missingScope } from '../access/scopes.ts'
-import type { KeyRow } from '../access/store.ts'
+import { type KeyRow, WITHOUT_INSTALLATION_SCOPES } from '../access/store.ts'
 import type { Answer, Call, Route } from '../http/call.ts'
 import { implement } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -27,8 +27,7 @@ const ownKeys: Collection = {
   scoped: true,
   indexes: [['id']],
   filter: ['id', 'name', 'expires_at', 'created_at', 'last_used_at'],
-  // Scopes are a JSON array of names without quotes, so the quoted name is exact.
-  where: `revoked_at IS NULL AND scopes NOT LIKE '%"${ADMIN_SCOPE}"%'`,
+  where: `revoked_at IS NULL AND ${WITHOUT_INSTALLATION_SCOPES}`,
 }
 
 const OVERLAP = 'overlap_ends_at'
@@ -60,7 +59,7 @@ const scopesOf = (row: KeyRow): readonly string[] => JSON.parse(row.scopes) as s
 
 /** Throws 404 for a key of another customer or mode, or of the operators. */
 function requireOwnKey(principal: Principal, row: KeyRow): void {
-  if (row.scope !== principal.scope || scopesOf(row).includes(ADMIN_SCOPE)) {
+  if (row.scope !== principal.scope || scopesOf(row).some(isInstallationScope)) {
     throw new Failure('not_found')
   }
 }

@@ -3,7 +3,7 @@
  * scopes bound everything that the session does. The secret is in the fragment of the URL, which
  * browsers do not send to a server, and is stored as SHA-256.
  */
-import { ADMIN_SCOPE, type Administration, customerId } from '../access/administration.ts'
+import { type Administration, customerId, isInstallationScope } from '../access/administration.ts'
 import { mode } from '../access/collections.ts'
 import { holdCustomerScope, scopeSet } from '../access/grant-validation.ts'
 import type { Actor } from '../audit/actor.ts'
@@ -58,7 +58,7 @@ export const portalLinkCreation = (admin: Pick<Administration, 'scopes'>) => ({
 })
 
 function rejectInvalidScopes(can: readonly string[]): void {
-  const at = can.indexOf(ADMIN_SCOPE)
+  const at = can.findIndex(isInstallationScope)
   const [pointer, message] =
     can.length === 0
       ? ['/can', 'must have at least one scope']

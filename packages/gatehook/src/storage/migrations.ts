@@ -41,7 +41,7 @@ import { signInNames } from './migrations/0063-sign-in-names.ts'
 import { monitoringVolume } from './migrations/0064-monitoring-volume.ts'
 import { endedCredentials } from './migrations/0065-ended-credentials.ts'
 import { nodes } from './migrations/0070-nodes.ts'
-import { namesOfNodes } from './migrations/0071-names-of-nodes.ts'
+import { factsForOperators } from './migrations/0071-facts-for-operators.ts'
 
 export interface Migration {
   readonly number: number
@@ -94,5 +94,5 @@ export const migrations: readonly Migration[] = [
   { number: 64, name: 'monitoring volume', sql: monitoringVolume, additive: true },
   { number: 65, name: 'ended credentials', sql: endedCredentials, additive: true },
   { number: 70, name: 'nodes', sql: nodes },
-  { number: 71, name: 'names of nodes', sql: namesOfNodes },
+  { number: 71, name: 'facts for operators', sql: factsForOperators },
 ]

@@ -4,9 +4,12 @@
  * never from request data. Other modules provide their values as `Metric`s.
  */
 import type { Registry } from 'prom-client'
+import { METRICS_SCOPE } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
+import { holdsScope, missingScope } from '../access/scopes.ts'
 import type { After, Call, Route } from '../http/call.ts'
 import { implement } from '../http/operation.ts'
+import { isProbe } from '../http/probe.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { probeOperations } from './operations.ts'
@@ -77,7 +80,10 @@ interface RequestCounts {
 
 type CountsByRoute = Map<string, Map<string, RequestCounts>>
 
-/** Counts responses. The step runs last in the pipeline, so that it sees the final status. */
+/**
+ * Counts responses, those to probes apart: a rate of errors is one of callers (§18.9). The step runs
+ * last in the pipeline, so that it sees the final status.
+ */
 export function requestCounter(clock: Pick<Clock, 'elapsedMs'>): {
   observe: After
   metrics: readonly Metric[]
@@ -97,7 +103,18 @@ export function requestCounter(clock: Pick<Clock, 'elapsedMs'>): {
     }
     return entry
   }
+  const probes = new Map<
+    string,
+    { readonly route: string; readonly status: number; count: number }
+  >()
+  const countProbe = ({ route }: Call, status: number) => {
+    const key = `${route} ${status}`
+    let entry = probes.get(key)
+    if (!entry) probes.set(key, (entry = { route, status, count: 0 }))
+    entry.count++
+  }
   const observe: After = (call, { status }) => {
+    if (isProbe(call)) return countProbe(call, status)
     const entry = countsOf(call)
     const seconds = (clock.elapsedMs() - call.startedMs) / 1000
     entry.statuses.set(status, (entry.statuses.get(status) ?? 0) + 1)
@@ -106,7 +123,17 @@ export function requestCounter(clock: Pick<Clock, 'elapsedMs'>): {
     while (seconds > (LATENCY_S[bucket] ?? Number.POSITIVE_INFINITY)) bucket++
     entry.latency[bucket]!++
   }
-  return { observe, metrics: requestMetrics(counts) }
+  const probeMetric: Metric = {
+    name: 'gatehook_http_probes_total',
+    help: 'Responses to probes and to Prometheus, by route and status.',
+    type: 'counter',
+    read: () =>
+      [...probes.values()].map(({ route, status, count }) => ({
+        value: count,
+        labels: { route, status: String(status) },
+      })),
+  }
+  return { observe, metrics: [...requestMetrics(counts), probeMetric] }
 }
 
 function requestMetrics(countsByRoute: CountsByRoute): readonly Metric[] {
@@ -115,7 +142,7 @@ function requestMetrics(countsByRoute: CountsByRoute): readonly Metric[] {
   return [
     {
       name: 'gatehook_http_requests_total',
-      help: 'Responses, by route, method and status.',
+      help: 'Responses without those to probes, by route, method and status.',
       type: 'counter',
       read: () =>
         allCounts().flatMap(({ method, route, statuses }) =>
@@ -141,13 +168,15 @@ function requestMetrics(countsByRoute: CountsByRoute): readonly Metric[] {
 export function processMetrics(build: {
   readonly release: string
   readonly database: string
+  /** The name of the node (§18.10). */
+  readonly nodeName: string
   readonly startedAtMs: number
 }): readonly Metric[] {
   const { release, database, nodeName, startedAtMs } = build
   return [
     {
       name: 'gatehook_build_info',
-      help: 'Always 1; the labels describe the build.',
+      help: 'Always 1; the labels describe the build, and name the node.',
       type: 'gauge',
       read() {
         const labels = { version: release, node: process.version, database, node_name: nodeName }
@@ -168,8 +197,6 @@ export function processMetrics(build: {
     },
     gauge('process_resident_memory_bytes', 'Resident memory, all threads.', () =>
       process.memoryUsage.rss(),
-  /** The name of the node (§18.10). */
-  readonly nodeName: string
     ),
     gauge(
       'nodejs_heap_size_used_bytes',
@@ -201,20 +228,16 @@ async function createRegistry(metrics: readonly Metric[]): Promise<Registry> {
 const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
 /**
- * Serves metrics to this machine, and elsewhere to callers with the scope `admin`. A request that
- * an untrusted proxy on this machine forwards is recognized by the header that the proxy adds.
+ * Serves metrics to this machine, and elsewhere to callers with `metrics:read`. A request that an
+ * untrusted proxy on this machine forwards is recognized by the header that the proxy adds.
  */
 export function metricsRoute(identify: Identify, metrics: readonly Metric[]): Route {
   let registry: Promise<Registry> | undefined
   const authorize = async (call: Call): Promise<void> => {
     if (call.local && !FORWARDING_HEADERS.some((name) => call.headers[name] !== undefined)) return
     const principal = await identify(call)
-    if (!principal) throw new Failure('unauthorized', undefined, { scope: 'admin' })
-    if (!principal.scopes.has('admin')) {
-      throw new Failure('insufficient_scope', 'The credential lacks the scope admin.', {
-        scope: 'admin',
-      })
-    }
+    if (!principal) throw new Failure('unauthorized', undefined, { scope: METRICS_SCOPE })
+    if (!holdsScope(principal, METRICS_SCOPE)) throw missingScope(METRICS_SCOPE)
   }
   return implement(probeOperations.metrics, async (call) => {
     await authorize(call)

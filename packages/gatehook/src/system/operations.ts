@@ -92,7 +92,8 @@ const figures = {
         .time()
         .nullable()
         .describe(
-          'When the oldest due delivery became due, without failing receivers; null without one.',
+          'When the oldest delivery became due that waits for a node, and for no receiver or ' +
+            'customer; null without one.',
         ),
       in_flight: b.int(0),
       rate_per_s: b.number().describe('Attempts in a second, of the last minute.').example(1.5),
@@ -268,7 +269,30 @@ export const auditOperations = {
   list: operation('GET /admin/audit', {
     id: 'list_audit_entries',
     summary: 'List the audit trail of the installation',
+    query: {
+      after: b
+        .int(0)
+        .optional()
+        .describe(
+          'Lists the entries after this `seq`, in the order of `seq`: the trail without gaps, ' +
+            'entries that commit late included.',
+        ),
+    },
     output: b.page(auditEntry),
+  }),
+  stream: operation('GET /admin/audit/stream', {
+    id: 'stream_audit_entries',
+    summary: 'Follow the audit trail as server-sent events',
+    query: {
+      after: b
+        .int(0)
+        .optional()
+        .describe('Begins after this `seq`; default: after the newest entry.'),
+    },
+    headers: ['Last-Event-ID'],
+    produces: 'text/event-stream',
+    returns: 'One message per entry: its `seq` as the id, and the entry as JSON.',
+    errors: ['rate_limited'],
   }),
 }
 

@@ -1,21 +1,17 @@
 /**
- * The routes `/`, `/healthz` and `/readyz`; of §13 the clock, the audit trail and the system.
+ * The routes `/`, `/healthz` and `/readyz`; of §13 the clock and the system.
  */
-import { auditCollection, auditView } from '../audit/collection.ts'
 import { actorOf } from '../audit/store.ts'
-import type { AuditTrail } from '../audit/trail.ts'
 import type { Route } from '../http/call.ts'
 import { implement, respond } from '../http/operation.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { isoTime } from '../kernel/time.ts'
-import type { Lister } from '../lists/list.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import type { ClockKeeper } from './clock.ts'
 import { type HealthChecks, listUnreadyReasons } from './health.ts'
 import {
-  auditOperations,
   type ConfigurationReport,
   clockOperations,
   probeOperations as operations,
@@ -80,13 +76,6 @@ export function rootRoute({ name, versions, collections, links }: RootOptions): 
   }
   return implement(operations.links, () => respond(operations.links, body))
 }
-
-/** Lists the audit trail. It first appends pending rows to the chain. */
-export const auditRoute = (list: Lister, trail: Pick<AuditTrail, 'appendForReader'>): Route =>
-  implement(auditOperations.list, async (call) => {
-    await trail.appendForReader()
-    return list(call, auditCollection, auditView)
-  })
 
 /**
  * Postpones the end of an operator's sessions by the time that the clock skips: the operator has

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Kind } from '../../../../test/rig/databases.ts'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
+import { isInstallationScope } from '../../src/access/administration.ts'
 import type { Role } from '../../src/kernel/principal.ts'
 import { createConsoleLink, createOperator } from '../../src/people/operators.ts'
 import { ACTING_PATH, type Permission } from '../../src/route-table.ts'
@@ -34,7 +35,7 @@ export type Fixture = Awaited<ReturnType<typeof openFixture>>
 export async function openFixture(t: TestContext, kind: Kind) {
   const fixture = await openOauthFixture(t, kind, { env: ENV })
   const { app, admin, anonymous, createClient, createPerson } = fixture
-  const scopes = [...app.administration.scopes].filter((scope) => scope !== 'admin')
+  const scopes = [...app.administration.scopes].filter((scope) => !isInstallationScope(scope))
   const sendWith =
     (caller: Caller, headers: Record<string, string> = {}): Send =>
     (method, path, body) =>

@@ -22,8 +22,9 @@ import { Vault } from '../../src/kernel/secret.ts'
 import { createLister } from '../../src/lists/list.ts'
 import { bindRoutes } from '../../src/route-table.ts'
 import type { Database } from '../../src/storage/database.ts'
+import { auditRoute } from '../../src/system/audit-routes.ts'
 import { clockKeeper } from '../../src/system/clock.ts'
-import { auditRoute, clockRoutes } from '../../src/system/routes.ts'
+import { clockRoutes } from '../../src/system/routes.ts'
 import { noBasic, noBearer } from './no-verifiers.ts'
 
 export const random = systemRandom()

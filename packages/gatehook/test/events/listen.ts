@@ -1,4 +1,4 @@
-/** Reads `GET /events/stream` event by event. */
+/** Reads a stream of events, by default `GET /events/stream`, event by event. */
 import type { TestContext } from 'node:test'
 
 export interface StreamedEvent {
@@ -21,11 +21,11 @@ export async function listen(
   t: TestContext,
   url: string,
   key: string,
-  options: { readonly after?: string; readonly query?: string } = {},
+  options: { readonly path?: string; readonly after?: string; readonly query?: string } = {},
 ): Promise<EventReader> {
   const closing = new AbortController()
   t.after(() => closing.abort())
-  const response = await fetch(`${url}/events/stream${options.query ?? ''}`, {
+  const response = await fetch(`${url}${options.path ?? '/events/stream'}${options.query ?? ''}`, {
     headers: {
       'x-api-key': key,
       accept: 'text/event-stream',

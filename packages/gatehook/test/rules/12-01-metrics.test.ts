@@ -1,4 +1,4 @@
-/** §12.1: `/metrics` for Prometheus serves this machine and the scope `admin`. */
+/** §12.1: `/metrics` for Prometheus serves this machine and the scope `metrics:read`. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
@@ -43,11 +43,16 @@ eachService('deliveries have metrics', async ({ get }) => {
   }
 })
 
-eachService('other machines need the scope admin', async ({ as, key }) => {
-  const statusFor = async (secret: string | undefined) =>
-    (await as(secret).get('/metrics', elsewhere)).status
-  assert.equal(await statusFor(undefined), 401)
-  assert.equal(await statusFor('gk_test_wrong'), 401)
-  assert.equal(await statusFor(await key({ scopes: ['events:read'], mode: 'live' })), 403)
-  assert.equal(await statusFor(await key({ scopes: ['admin'], mode: 'live' })), 200)
-})
+eachService(
+  'other machines need the scope metrics:read, which admin implies',
+  async ({ as, key }) => {
+    const statusFor = async (secret: string | undefined) =>
+      (await as(secret).get('/metrics', elsewhere)).status
+    assert.equal(await statusFor(undefined), 401)
+    assert.equal(await statusFor('gk_test_wrong'), 401)
+    assert.equal(await statusFor(await key({ scopes: ['events:read'], mode: 'live' })), 403)
+    for (const scope of ['metrics:read', 'admin']) {
+      assert.equal(await statusFor(await key({ scopes: [scope], mode: 'live' })), 200)
+    }
+  },
+)

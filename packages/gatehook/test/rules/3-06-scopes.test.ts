@@ -1,6 +1,7 @@
 /** §3.6: a missing scope is 403 and named in the message; admin implies every scope. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
+import { isInstallationScope } from '../../src/access/administration.ts'
 
 const REQUIRED_SCOPES: readonly [method: string, path: string, scope: string, body?: object][] = [
   ['GET', '/api/v2/users', 'users:read'],
@@ -23,7 +24,7 @@ const REQUIRED_SCOPES: readonly [method: string, path: string, scope: string, bo
 eachService(
   '§3.6 the error names the missing scope, before the body is read',
   async ({ app, as, key }) => {
-    const scopes = [...app.administration.scopes].filter((scope) => scope !== 'admin')
+    const scopes = [...app.administration.scopes].filter((scope) => !isInstallationScope(scope))
     for (const [method, path, scope, body] of REQUIRED_SCOPES) {
       const others = scopes.filter((name) => name !== scope)
       const reply = await as(await key({ scopes: others })).send(method, path, body)

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
+import { isInstallationScope } from '../../src/access/administration.ts'
 import { isAdministrator } from '../../src/access/scopes.ts'
 import { service as declare, f, resource } from '../../src/gatehook.ts'
 import { ROLES } from '../../src/kernel/principal.ts'
@@ -289,7 +290,9 @@ eachService(
   'a deletion that cascades obeys the rules of a deletion',
   async (service) => {
     const { createPerson, login } = await openPeople(service)
-    const everything = [...service.app.administration.scopes].filter((scope) => scope !== 'admin')
+    const everything = [...service.app.administration.scopes].filter(
+      (scope) => !isInstallationScope(scope),
+    )
     const writer = service.as(await service.key({ scopes: everything }))
     for (const [name, scope, status] of [
       ['plain', 'members:read', 204],

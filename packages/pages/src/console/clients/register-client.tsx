@@ -10,6 +10,7 @@ import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
 import { Secret } from '../../parts/secret.tsx'
 import { useSend } from '../../use-send.ts'
 import { customerOptions, DEFAULT_CUSTOMER } from '../customer-names.ts'
+import { isInstallationScope } from '../installation-scopes.ts'
 import type { ScopeRow } from '../keys/key-shapes.ts'
 import { mode, customer as scopeCustomer } from '../scope.ts'
 import type { ClientWithSecret } from './client-shapes.ts'
@@ -152,7 +153,7 @@ function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret
       <Part of={scopes} subject="scopes">
         {({ data }) => (
           <ScopeMatrix
-            scopes={data.filter((scope) => scope.name !== 'admin')}
+            scopes={data.filter(({ name: scope }) => !isInstallationScope(scope))}
             selected={selected}
             onChange={setSelected}
           />

@@ -17,6 +17,7 @@ import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import type { Page, SeriesBody } from '../api-shapes.ts'
 import { DEFAULT_CUSTOMER } from '../customer-names.ts'
+import { isInstallationScope } from '../installation-scopes.ts'
 import type { ScopeRow } from '../keys/key-shapes.ts'
 import { mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
@@ -366,6 +367,6 @@ const defaultScopes = (scopes: readonly ScopeRow[]): ReadonlySet<string> =>
 /** Scopes of resources let the holder create keys with them. */
 const isPortalScope = (name: string): boolean => {
   const [collection, right] = name.split(':')
-  if (name === 'admin' || right === undefined) return false
+  if (isInstallationScope(name) || right === undefined) return false
   return PORTAL_SCOPES.includes(collection!) || right === 'read' || right === 'write'
 }

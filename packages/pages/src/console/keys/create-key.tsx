@@ -15,6 +15,7 @@ import { Segments } from '../../parts/segments.tsx'
 import { State } from '../../parts/state.tsx'
 import { useSend } from '../../use-send.ts'
 import { customerName, customerOptions, DEFAULT_CUSTOMER } from '../customer-names.ts'
+import { installationScopes, isInstallationScope } from '../installation-scopes.ts'
 import { customer as scopeCustomer, mode as scopeMode } from '../scope.ts'
 import { mayChange } from '../session.ts'
 import { useKeyProbePath, useVersions } from '../versions.ts'
@@ -90,7 +91,7 @@ function KeyForm({ onCreate }: { readonly onCreate: (key: NewKey) => void }) {
   const mayAdmin = owner === DEFAULT_CUSTOMER && mode === 'live' && mayChange('administrator')
   const submit = () =>
     run(async () => {
-      const chosen = [...selected].filter((scope) => scope !== 'admin' || mayAdmin)
+      const chosen = [...selected].filter((scope) => !isInstallationScope(scope) || mayAdmin)
       const cidrs = addresses.split(/[\s,]+/).filter(Boolean)
       const expiry = days && new Date(nowMs() + Number(days) * DAY_MS).toISOString()
       const body = {
@@ -145,24 +146,25 @@ function KeyForm({ onCreate }: { readonly onCreate: (key: NewKey) => void }) {
       <Part of={scopes} subject="scopes">
         {({ data }) => (
           <ScopeMatrix
-            scopes={data.filter((scope) => scope.name !== 'admin')}
+            scopes={data.filter(({ name: scope }) => !isInstallationScope(scope))}
             selected={selected}
             onChange={setSelected}
           />
         )}
       </Part>
-      {mayAdmin && (
-        <Check
-          checked={selected.has('admin')}
-          onChange={(isOn) => setSelected(toggleValue(selected, 'admin', isOn))}
-          label={
-            <>
-              <code>admin</code>{' '}
-              <span class="soft">includes every scope, and administers all customers</span>
-            </>
-          }
-        />
-      )}
+      {mayAdmin &&
+        installationScopes.map(([scope, meaning]) => (
+          <Check
+            key={scope}
+            checked={selected.has(scope)}
+            onChange={(isOn) => setSelected(toggleValue(selected, scope, isOn))}
+            label={
+              <>
+                <code>{scope}</code> <span class="soft">{meaning}</span>
+              </>
+            }
+          />
+        ))}
       {messageOf('/scopes') && <p class="err">{messageOf('/scopes')}</p>}
       <Field
         label="Expires"

@@ -22,6 +22,7 @@ import type { KeyUsage } from '../admin-types.ts'
 import type { Page } from '../api-shapes.ts'
 import { type AuditRow, nameOf } from '../audit/audit-shapes.ts'
 import { customerName } from '../customer-names.ts'
+import { isInstallationScope } from '../installation-scopes.ts'
 import { mayChange } from '../session.ts'
 import { isInUse, type KeyRow, type NewKey, type ScopeRow, stateOf } from './key-shapes.ts'
 
@@ -304,7 +305,9 @@ function Change({ row, onClose, onDone }: OperationProps) {
       <Part of={scopes} subject="scopes">
         {({ data }) => (
           <ScopeMatrix
-            scopes={data.filter(({ name }) => name !== 'admin' || row.scopes.includes('admin'))}
+            scopes={data.filter(
+              ({ name }) => !isInstallationScope(name) || row.scopes.includes(name),
+            )}
             selected={selected}
             onChange={setSelected}
           />
