@@ -7,8 +7,8 @@ const introduction = [
   [
     'Every administrative operation and every security event is a row of the audit trail. The',
     'server writes the row in the transaction of the operation. `GET /admin/audit` (scope',
-    '`audit:read`) and `gatehook audit list` return the rows. `?after=SEQ` reads all after a place in',
-    'the chain without a gap, and `GET /admin/audit/stream` follows the trail.',
+    '`audit:read`) and `gatehook audit list` return the rows. `?after=SEQ` reads those after a',
+    'place in the chain without a gap, and `GET /admin/audit/stream` follows the trail.',
   ].join('\n'),
 ]
 

@@ -32,9 +32,9 @@ async function readMetrics(t: TestContext): Promise<readonly DescribedMetric[]> 
 const pageOf = (metrics: readonly DescribedMetric[]): string => `# Metrics
 
 \`GET /metrics\` serves these figures for Prometheus: to loopback, and elsewhere to credentials with
-the scope \`admin\`. \`UPDATE_METRICS=1 node --test test/deploy/metrics.test.ts\` writes this page
-from the running service. Alert rules are in \`deploy/prometheus/alerts.yaml\`, a dashboard is in
-\`deploy/grafana/gatehook.json\`; a test compares their metrics with this table.
+the scope \`metrics:read\`. \`UPDATE_METRICS=1 node --test test/deploy/metrics.test.ts\` writes this
+page from the running service. Alert rules are in \`deploy/prometheus/alerts.yaml\`, a dashboard is
+in \`deploy/grafana/gatehook.json\`; a test compares their metrics with this table.
 
 | metric | type | meaning |
 | --- | --- | --- |

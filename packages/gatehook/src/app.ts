@@ -34,7 +34,6 @@ import { assembleQuota } from './assembly/quota.ts'
 import { openWithReplicas } from './assembly/replicas.ts'
 import { assembleResources } from './assembly/resources.ts'
 import { assembleSecrets, openVault } from './assembly/secrets.ts'
-import { identifyStream } from './assembly/stream-identity.ts'
 import { assembleSystem } from './assembly/system.ts'
 import { assembleTokens } from './assembly/tokens.ts'
 import { openTracing, requestTracing } from './assembly/tracing.ts'
@@ -116,12 +115,10 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   const monitoring = assembleMonitoring(foundation, recording)
   const modules = await composeModules(foundation, prepared, monitoring)
   const isDraining = () => lifecycle.isDraining
-  const { list, perform, versioning, identify } = modules
+  const { versioning, identify } = modules
   const consoleApi = assembleConsoleApi(foundation, { ...modules, monitoring, isDraining })
   const system = assembleSystem(foundation, prepared, {
-    list,
-    perform,
-    identify: identifyStream(foundation, identify),
+    ...modules,
     collections: [...modules.catalog.entries.keys()],
     isDraining,
     secrets,

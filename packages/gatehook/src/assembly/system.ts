@@ -30,10 +30,10 @@ import type { SecretsComponent } from './secrets.ts'
 /** Pages of every service. */
 const LINKS = { console: '/console', portal: '/portal', docs: '/docs' }
 
+import { identifyStream } from './stream-identity.ts'
 export interface SystemAssembly {
   readonly list: Lister
   readonly perform: Perform
-  /** Identifies the callers of streams. */
   readonly identify: Identify
   readonly collections: readonly string[]
   readonly isDraining: () => boolean
@@ -43,7 +43,7 @@ export interface SystemAssembly {
 }
 
 export function assembleSystem(
-  { db, log, clock, random, config, recent, release = 'unknown', isPrimaryAway }: Foundation,
+  { db, log, clock, random, config, poll, recent, release = 'unknown', isPrimaryAway }: Foundation,
   { service, versions, keeper, keys, trail, indexes, repairs, schema }: PreparedDatabase,
   { list, perform, identify, collections, isDraining, secrets, figures }: SystemAssembly,
 ): Component {
@@ -64,7 +64,7 @@ export function assembleSystem(
       ...probeRoutes({ read, write, warnings: { clock: clockDifference.warning } }, log),
       rootRoute({ name: service.name, versions, collections, links: LINKS }),
       auditRoute(list, trail),
-      auditStreamRoute({ db, trail, identify, clock, log }),
+      auditStreamRoute({ db, trail, identify: identifyStream({ poll }, identify), clock, log }),
       ...(keeper ? clockRoutes(keeper, perform, extendSessions) : []),
       systemRoute({
         db,

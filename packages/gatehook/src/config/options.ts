@@ -348,8 +348,8 @@ export const options = {
     fallback: null,
     otherwise: 'the name of the host',
     sentence:
-      'The name of this node in logs, metrics, the console and the audit trail. Give nodes on one ' +
-      'host different names.',
+      'Name of this node in logs, metrics, the console and the audit trail. Nodes of one host ' +
+      'need different names.',
   }),
   logLevel: option({
     env: 'GATEHOOK_LOG_LEVEL',

@@ -280,9 +280,11 @@ export class DeliveryEngine implements NodeWork {
   figures(): DeliveryFigures {
     const now = this.#deps.clock.now()
     const breakers = { closed: 0, open: 0, probing: 0 }
+    const health = { new: 0, healthy: 0, some_fail: 0, slow: 0, failing: 0 }
     let onHold = 0
     for (const endpoint of this.#table.endpoints) {
       breakers[endpoint.breaker.state] += 1
+      health[endpoint.summary?.state ?? 'new'] += 1
       if (endpoint.holdUntil > now) onHold += 1
     }
     const { attempts, latency, latencySumMs } = this.#deliverer.counter
@@ -291,8 +293,9 @@ export class DeliveryEngine implements NodeWork {
       latency: [...latency],
       latencySumMs,
       inFlight: this.#deliverer.inFlight,
-      ...queueAgesOf(this.#table.endpoints, now),
+      ...queueAgesOf(this.#table.endpoints, now, this.#deps.clock.elapsedMs()),
       breakers,
+      health,
       onHold,
       unwritten: this.#results.size,
     }

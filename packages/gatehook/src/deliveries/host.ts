@@ -157,15 +157,8 @@ export async function openEngineHost(
   const recent = createRecentEvents<RecentWebhook>(clock)
   const signed = signedPost(transport.send, settings.userAgent)
   const post = db.dialect.shared ? noteWebhooks(recent, signed) : signed
-  const report = reportLostWebhooks({
-    db,
-    clock,
-    random,
-    vault,
-    log,
-    recent,
-    node: settings.nodeName,
-  })
+  const loss = { db, clock, random, vault, log, recent, node: settings.nodeName }
+  const report = reportLostWebhooks(loss)
   const stopPromotions = followPromotions({ db, log, report })
   const tracing = settings.tracing && (await startTracing(settings.tracing))
   const engine = new DeliveryEngine({

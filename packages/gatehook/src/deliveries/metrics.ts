@@ -1,6 +1,7 @@
 /** The figures of the delivery engine, and their metrics (§12.1). Pure. */
 import { gauge, histogramSamples, type Metric } from '../system/metrics.ts'
 import { isDelivered, type Outcome } from '../transport/attempt.ts'
+import type { HealthState } from './outcome-summary.ts'
 import type { QueueAges } from './queue-age.ts'
 
 /** Upper bounds of the latency histogram, in milliseconds. */
@@ -15,6 +16,8 @@ export interface DeliveryFigures extends QueueAges {
   readonly inFlight: number
   /** Endpoints in memory by the state of their breaker. */
   readonly breakers: { readonly closed: number; readonly open: number; readonly probing: number }
+  /** Endpoints in memory by the state of their receiver. */
+  readonly health: Readonly<Record<Exclude<HealthState, 'off'>, number>>
   /** Endpoints on hold until `Retry-After`. */
   readonly onHold: number
   /** Results that are not written. */
@@ -29,6 +32,7 @@ export const NO_FIGURES: DeliveryFigures = {
   queueAgeMs: 0,
   lateMs: 0,
   breakers: { closed: 0, open: 0, probing: 0 },
+  health: { new: 0, healthy: 0, some_fail: 0, slow: 0, failing: 0 },
   onHold: 0,
   unwritten: 0,
 }
@@ -62,8 +66,13 @@ const BOUNDS_S = LATENCY_BUCKETS_MS.map((ms) => ms / 1000)
 export const webhookMetrics = (figures: () => DeliveryFigures): readonly Metric[] => [
   gauge(
     'gatehook_webhook_queue_age_seconds',
-    'How long the oldest due delivery has been due.',
+    'How long the oldest due delivery has been due, receivers that fail or are slow included.',
     () => figures().queueAgeMs / 1000,
+  ),
+  gauge(
+    'gatehook_webhook_late_seconds',
+    'How long the oldest due delivery waits for this node, and for no receiver or customer.',
+    () => figures().lateMs / 1000,
   ),
   {
     name: 'gatehook_webhook_attempts_total',
@@ -93,6 +102,13 @@ export const webhookMetrics = (figures: () => DeliveryFigures): readonly Metric[
         value,
         labels: { breaker },
       })),
+  },
+  {
+    name: 'gatehook_webhook_receivers',
+    help: 'Endpoints with deliveries to send, by the state of their receiver.',
+    type: 'gauge',
+    read: () =>
+      Object.entries(figures().health).map(([health, value]) => ({ value, labels: { health } })),
   },
   gauge(
     'gatehook_webhook_endpoints_parked',

@@ -5,10 +5,11 @@ import { countLastDay, healthStateOf, markOf, OutcomeSummary } from './outcome-s
 const HOUR_MS = 3_600_000
 const NOON = Date.UTC(2026, 0, 1, 12)
 
-test('a mark distinguishes accepted, late and failed attempts', () => {
+test('a mark distinguishes accepted, late, slow and failed attempts', () => {
   assert.equal(markOf(true, 1, 40), 'o')
   assert.equal(markOf(true, 2, 40), 'w')
-  assert.equal(markOf(true, 1, 2_000), 'w')
+  assert.equal(markOf(true, 1, 2_000), 's')
+  assert.equal(markOf(true, 2, 10_000), 's')
   assert.equal(markOf(false, 1, 40), 'x')
 })
 
@@ -21,6 +22,14 @@ test('the state follows from the last attempts', () => {
   assert.equal(healthStateOf(`${'o'.repeat(40)}${'x'.repeat(14)}`), 'failing')
   assert.equal(healthStateOf(`${'o'.repeat(40)}${'x'.repeat(13)}`), 'some_fail')
   assert.equal(healthStateOf(`x${'o'.repeat(59)}`), 'some_fail')
+  assert.equal(healthStateOf('ss'), 'healthy')
+  assert.equal(healthStateOf('sss'), 'slow')
+  assert.equal(healthStateOf(`${'o'.repeat(46)}${'s'.repeat(14)}`), 'slow')
+  assert.equal(healthStateOf(`${'o'.repeat(47)}${'s'.repeat(13)}`), 'healthy')
+  assert.equal(healthStateOf('sssxs'), 'slow', 'a time-out of a slow receiver')
+  assert.equal(healthStateOf('sxxx'), 'failing')
+  assert.equal(healthStateOf('xxxs'), 'some_fail')
+  assert.equal(healthStateOf('wwww'), 'healthy', 'late attempts were quick')
 })
 
 test('a summary has 60 marks and 24 hours, however many attempts', () => {

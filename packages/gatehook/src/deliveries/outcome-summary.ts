@@ -4,14 +4,16 @@
  */
 
 /** The states of an endpoint, the best first. Their positions are stored, to sort by. */
-export const HEALTH_STATES = ['off', 'new', 'healthy', 'some_fail', 'failing'] as const
+export const HEALTH_STATES = ['off', 'new', 'healthy', 'some_fail', 'slow', 'failing'] as const
 
 export type HealthState = (typeof HEALTH_STATES)[number]
 
 export const healthRank = (state: HealthState): number => HEALTH_STATES.indexOf(state)
 
-/** One attempt: `o` accepted, `w` accepted at a retry or slowly, `x` failed. */
-export type OutcomeMark = 'o' | 'w' | 'x'
+/** One attempt: `o` accepted, `w` accepted at a retry, `s` accepted slowly, `x` failed. */
+export const OUTCOME_MARKS = ['o', 'w', 's', 'x'] as const
+
+export type OutcomeMark = (typeof OUTCOME_MARKS)[number]
 
 /** As stored. */
 export interface StoredSummary {
@@ -26,27 +28,33 @@ type HourCounts = [hour: number, accepted: number, failed: number]
 const HOUR_MS = 3_600_000
 const MARKS_MAX = 60
 const HOURS_MAX = 24
-/** An accepted attempt that took this long gets the mark `w`. */
+/** An accepted attempt that took this long is slow. */
 const SLOW_MS = 2_000
-/** An endpoint is failing if this share of so many last attempts failed, and the last one. */
+/**
+ * An endpoint is failing if this share of so many last attempts failed, and the last one. It is
+ * slow if this share was slow or failed, and most of them were slow.
+ */
 const RECENT_MARKS = 20
 const RECENT_MIN = 3
-const FAILING_SHARE = 0.7
+const STATE_SHARE = 0.7
 
 /** @param inRound the number of the attempt in its round, from 1 */
 export function markOf(isDelivered: boolean, inRound: number, durationMs: number): OutcomeMark {
   if (!isDelivered) return 'x'
-  return inRound > 1 || durationMs >= SLOW_MS ? 'w' : 'o'
+  if (durationMs >= SLOW_MS) return 's'
+  return inRound > 1 ? 'w' : 'o'
 }
 
 /** Returns the state of an active endpoint with these marks. */
 export function healthStateOf(marks: string): Exclude<HealthState, 'off'> {
   if (marks === '') return 'new'
   const recent = marks.slice(-RECENT_MARKS)
-  const failed = recent.split('x').length - 1
-  const isFailing =
-    recent.endsWith('x') && recent.length >= RECENT_MIN && failed >= recent.length * FAILING_SHARE
-  if (isFailing) return 'failing'
+  const count = (mark: OutcomeMark) => recent.split(mark).length - 1
+  const [failed, slow] = [count('x'), count('s')]
+  const isMost = (total: number) =>
+    recent.length >= RECENT_MIN && total >= recent.length * STATE_SHARE
+  if (recent.endsWith('x') && isMost(failed)) return 'failing'
+  if (slow > failed && isMost(slow + failed)) return 'slow'
   return marks.includes('x') ? 'some_fail' : 'healthy'
 }
 
@@ -89,7 +97,7 @@ export class OutcomeSummary {
     return { marks: this.#marks, hours: JSON.stringify(this.#hours) }
   }
 
-  get state(): HealthState {
+  get state(): Exclude<HealthState, 'off'> {
     return healthStateOf(this.#marks)
   }
 }

@@ -5,7 +5,7 @@
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Answer, Call } from './call.ts'
 
-export const METRICS_PATH = '/metrics'
+const METRICS_PATH = '/metrics'
 
 export const isProbe = ({ kind, route }: Pick<Call, 'kind' | 'route'>): boolean =>
   kind === 'probe' || route === METRICS_PATH

@@ -1,6 +1,6 @@
 /**
- * The log line of a request (§12.7). A request has exactly one line, which `respond.ts` writes after
- * the response; a probe has one when its response changes (§18.9).
+ * The log line of a request (§12.7). A request has exactly one line, which `respond.ts` writes
+ * after the response; a probe has one when its response changes (§18.9).
  */
 import { createLineLog, type Log, redactUrl } from '../kernel/log.ts'
 import type { Exchange, ObserveExchange } from './exchange.ts'

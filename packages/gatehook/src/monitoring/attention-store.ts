@@ -1,4 +1,5 @@
 /** SQL of `attention.ts`: the present state, from the engine's database and from the series. */
+import { healthRank } from '../deliveries/outcome-summary.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 
@@ -31,6 +32,35 @@ export const listDisabledWebhooks = (db: Reader, sinceMs: number) =>
   db.all<WebhookRow & Record<string, unknown>>(sql`${WEBHOOK}
     WHERE w.active = 0 AND w.disabled_reason IS NOT NULL AND w.deleted_at IS NULL
       AND w.updated_at >= ${sinceMs} ORDER BY w.updated_at DESC LIMIT ${ITEMS_MAX}`)
+
+export interface SlowWebhookRow extends Pick<WebhookRow, 'id' | 'url' | 'mode' | 'customer'> {
+  readonly waiting: number
+  /** When the delivery that is due first became due. */
+  readonly due_at: number | null
+}
+
+/** Waiting deliveries that are counted for each slow endpoint. */
+const WAITING_MAX = 1_000
+
+/** The active endpoints whose receivers are slow, with the deliveries that wait for them. */
+export async function listSlowWebhooks(db: Reader): Promise<readonly SlowWebhookRow[]> {
+  const rows = await db.all<WebhookRow & { readonly no: number; readonly scope: number }>(
+    sql`SELECT w.no, w.scope, w.id, w.url, w.scope % 2 AS mode, c.id AS customer
+      FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2
+      WHERE w.health = ${healthRank('slow')} AND w.active = 1 AND w.deleted_at IS NULL
+      ORDER BY w.id LIMIT ${ITEMS_MAX}`,
+  )
+  return Promise.all(
+    rows.map(async (row) => {
+      const queue = await db.get(sql`SELECT COUNT(*) AS waiting, MIN(next_attempt_at) AS due_at
+        FROM (SELECT next_attempt_at FROM gh_delivery_queue
+          WHERE scope = ${row.scope} AND webhook_no = ${row.no}
+          ORDER BY next_attempt_at, id LIMIT ${WAITING_MAX}) AS first`)
+      const dueAt = queue?.due_at == null ? null : Number(queue.due_at)
+      return { ...row, waiting: Number(queue?.waiting ?? 0), due_at: dueAt }
+    }),
+  )
+}
 
 export interface ExpiringKeyRow {
   readonly id: string

@@ -93,6 +93,22 @@ const disabledEndpoints: AttentionKind = async ({ db }, now) => {
   )
 }
 
+/** A receiver is behind if a delivery waits for it this long. */
+const BEHIND_MS = 60_000
+
+const slowEndpoints: AttentionKind = async ({ db }, now) => {
+  const rows = await store.listSlowWebhooks(db)
+  return rows.map(({ id, url, customer, mode, waiting, due_at }) => {
+    const isBehind = due_at !== null && now - due_at > BEHIND_MS
+    return itemOf('endpoint_slow', isBehind ? 'warn' : 'info', Math.min(due_at ?? now, now), {
+      subject: { type: 'webhook', id, label: url },
+      facts: { waiting, oldest_due_at: instant(due_at) },
+      customer,
+      mode: modeName(mode),
+    })
+  })
+}
+
 const refusedKeys: AttentionKind = async ({ db, monitoring }, now) => {
   const fromS = Math.floor((now - HOUR_MS) / 1000)
   const range = { stepS: SHORTEST_STEP_S, fromS, atLeast: REFUSED_PER_HOUR }
@@ -199,6 +215,7 @@ const KINDS: readonly AttentionKind[] = [
   reusedTokens,
   disabledEndpoints,
   failingEndpoints,
+  slowEndpoints,
   endingVersions,
   expiringKeys,
   refusedKeys,

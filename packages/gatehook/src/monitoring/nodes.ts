@@ -26,7 +26,7 @@ export interface NodeFacts {
   readonly since: number
   readonly release: string
   readonly ready: boolean
-  /** How long its oldest due delivery has been due, without failing receivers. */
+  /** How long its oldest due delivery waits for the node, and for no receiver or customer. */
   readonly queueAgeMs: number
   readonly inFlight: number
 }

@@ -120,7 +120,10 @@ const words: Readonly<Record<string, MemberWords>> = {
   key: ['The secret key, in this response only.', 'gk_test_7bN1pQ8mX2cR5tY9Zk3WdV6sJ4hG0aLe2Q9'],
   keys: ['Whether the session may use keys.', true],
   kind: ['The kind.', 'key'],
-  last60: ['The last 60 attempts, newest last: `o` accepted, `w` late, `x` failed.', 'ooooxo'],
+  last60: [
+    'The last 60 attempts, newest last: `o` accepted, `w` late, `s` slow, `x` failed.',
+    'ooooxo',
+  ],
   last_at: ['When it happened last.', INSTANT],
   last_used_at: ['When it was last used, to the minute.', INSTANT],
   limit: ['The number of rows or requests.', 20],

@@ -65,13 +65,13 @@ const endpoint = b.object({
   active: b.bool(),
   disabled_reason: b.text().nullable().example(null),
   api_version: b.text().example('v2'),
-  state: b.openSet(['healthy', 'some_fail', 'failing', 'off', 'new']).example('healthy'),
+  state: b.openSet(['healthy', 'some_fail', 'slow', 'failing', 'off', 'new']).example('healthy'),
   since: b.time().nullable().describe('The first failure since the last success.'),
   off_at: b.time().nullable().describe('When the endpoint is disabled if no delivery succeeds.'),
   accepted_24h: b.number().nullable().describe('The share of attempts, from 0 to 1.').example(1),
   waiting: b.int(0).example(0),
   failed: b.int(0).describe('Deliveries that ended without success; at most 10,000 count.'),
-  last60: b.text().describe('o accepted, w late or at a retry, x failed.').example('ooooxw'),
+  last60: b.text().describe('o accepted, w at a retry, s slowly, x failed.').example('ooooxw'),
 })
 
 const caller = b.object({

@@ -81,8 +81,8 @@ interface RequestCounts {
 type CountsByRoute = Map<string, Map<string, RequestCounts>>
 
 /**
- * Counts responses, those to probes apart: a rate of errors is one of callers (§18.9). The step runs
- * last in the pipeline, so that it sees the final status.
+ * Counts responses, those to probes apart: a rate of errors is one of callers (§18.9). The step
+ * runs last in the pipeline, so that it sees the final status.
  */
 export function requestCounter(clock: Pick<Clock, 'elapsedMs'>): {
   observe: After

@@ -45,7 +45,7 @@ export interface HealthJson {
   /** At most `WAITING_MAX`. */
   readonly waiting: number
   readonly oldest_waiting_at: string | null
-  /** Oldest first: `o` accepted, `w` accepted at a retry or slowly, `x` failed. */
+  /** Marks of `OUTCOME_MARKS`, oldest first. */
   readonly last60: string
 }
 

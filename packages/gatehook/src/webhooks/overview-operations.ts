@@ -1,6 +1,6 @@
 /** The operations of `/admin/webhooks` and `/admin/deliveries` (§13). */
 import { SELECTION } from '../access/across-customers.ts'
-import { HEALTH_STATES } from '../deliveries/outcome-summary.ts'
+import { HEALTH_STATES, OUTCOME_MARKS } from '../deliveries/outcome-summary.ts'
 import { b } from '../fields/members.ts'
 import { operation } from '../http/operation.ts'
 import { TIME_RANGE } from './time-range.ts'
@@ -15,15 +15,15 @@ export const customerMembers = {
 const state = b
   .oneOf(HEALTH_STATES)
   .describe(
-    '`failing`: 70 % of the last 20 attempts failed, and the last one; `some_fail`: one of the ' +
-      'last 60; `new`: no attempt; `off`: inactive.',
+    '`failing`: 70 % of the last 20 attempts failed, and the last one; `slow`: 70 % took 2 s or ' +
+      'more, or failed; `some_fail`: one of the last 60; `new`: no attempt; `off`: inactive.',
   )
 const last60 = b
   .text()
-  .example('ooowx')
+  .example('ooowsx')
   .describe(
-    'The last 60 attempts, oldest first: `o` accepted, `w` accepted at a retry or after 2 s or ' +
-      'more, `x` failed.',
+    'The last 60 attempts, oldest first: `o` accepted, `w` accepted at a retry, `s` accepted ' +
+      'after 2 s or more, `x` failed.',
   )
 const healthMembers = {
   state,
@@ -54,7 +54,7 @@ const endpoint = b
   })
   .named('Endpoint')
 
-const mark = b.oneOf(['o', 'w', 'x'])
+const mark = b.oneOf(OUTCOME_MARKS)
 const attemptMembers = {
   n: b.int(1),
   at: b.time(),

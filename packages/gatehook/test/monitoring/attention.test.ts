@@ -1,9 +1,11 @@
 /** Items of `/admin/attention`, over a whole app, on both databases. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { healthRank } from '../../src/deliveries/outcome-summary.ts'
 import { insertJob } from '../../src/jobs/store.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { sql } from '../../src/storage/sql.ts'
+import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 import { adminOf } from './admin.ts'
 
 const kindsOf = (body: { data: { kind: string }[] }) => body.data.map(({ kind }) => kind)
@@ -77,6 +79,38 @@ eachService('jobs that failed are counted by name', async (service) => {
   const [{ id, subject, facts }] = body.data
   assert.deepEqual([id, subject.label, facts.failed], ['jobs_failed.mail', 'mail', 2])
 })
+
+eachService(
+  'a slow receiver is named with what waits for it, and is listed among the worst',
+  async (service, t) => {
+    const admin = await adminOf(service)
+    const hook = await openHook(t)
+    const slow = (await register(service, hook)).body.id
+    const healthy = (await register(service, hook)).body.id
+    const state = sql`UPDATE gh_webhooks SET health = ${healthRank('slow')} WHERE id = ${slow}`
+    await service.app.db.write((tx) => tx.run(state))
+    const items = async () => {
+      const { data } = (await admin.get('/admin/attention')).body
+      return data.map(({ kind, severity, subject, facts }: Record<string, unknown>) => ({
+        kind,
+        severity,
+        id: (subject as { id: string }).id,
+        waiting: (facts as { waiting: number }).waiting,
+      }))
+    }
+    await pay(service, 1)
+    const due = sql`UPDATE gh_deliveries SET next_attempt_at = ${Date.now() - 120_000}`
+    await service.app.db.write((tx) => tx.run(due))
+    assert.deepEqual(await items(), [
+      { kind: 'endpoint_slow', severity: 'warn', id: slow, waiting: 1 },
+    ])
+    const listed = async (query: string) =>
+      (await admin.get(`/admin/webhooks?${query}`)).body.data.map(({ id }: { id: string }) => id)
+    assert.deepEqual(await listed('sort=-health'), [slow, healthy])
+    assert.deepEqual(await listed('state=slow'), [slow])
+  },
+  LOCAL,
+)
 
 eachService('an item is put off until an instant, by a valid id', async (service) => {
   const admin = await adminOf(service)

@@ -81,7 +81,7 @@ eachService(
       last60: 'xxxxxx',
     })
     assert.deepEqual([second.health.state, second.health.accepted_24h], ['healthy', 1])
-    assert.match(second.health.last60, /^[ow]{3}$/)
+    assert.match(second.health.last60, /^[ows]{3}$/)
     const filters: readonly (readonly [query: string, ids: readonly string[]])[] = [
       ['state=failing', [shop.id]],
       ['state=off', []],

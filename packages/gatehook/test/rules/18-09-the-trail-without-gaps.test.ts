@@ -4,7 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Caller, eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
+import {
+  type Caller,
+  eachService,
+  openService,
+  type TestApp,
+} from '../../../../test/rig/service.ts'
 import { recordAudit } from '../../src/audit/store.ts'
 import { listen } from '../events/listen.ts'
 import { adminOf } from '../monitoring/admin.ts'

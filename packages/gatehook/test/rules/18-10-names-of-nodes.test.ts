@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
 import { test } from 'node:test'
-import { openForTest, migratedUrl } from '../../../../test/rig/databases.ts'
+import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { ConfigError, loadConfig } from '../../src/config/config.ts'
 import { nodeNameOf } from '../../src/config/environment.ts'
@@ -20,7 +20,10 @@ eachService(
   async (service) => {
     const admin = await adminOf(service)
     await admin.post('/admin/customers', { name: 'Acme' })
-    assert.match((await admin.get('/metrics')).text, /^gatehook_build_info\{.*node_name="api-1\.ex/m)
+    assert.match(
+      (await admin.get('/metrics')).text,
+      /^gatehook_build_info\{.*node_name="api-1\.ex/m,
+    )
     const { nodes } = (await admin.get('/admin/system')).body
     assert.deepEqual(
       nodes.map(({ name }: { name: string }) => name),

@@ -56,7 +56,7 @@ export type Endpoint = {
   readonly customer_name: string
   readonly mode: 'live' | 'test'
   readonly health: {
-    readonly state: 'off' | 'new' | 'healthy' | 'some_fail' | 'failing'
+    readonly state: 'off' | 'new' | 'healthy' | 'some_fail' | 'slow' | 'failing'
     readonly accepted_24h: number | null
     readonly attempts_24h: number
     readonly waiting: number
@@ -66,7 +66,7 @@ export type Endpoint = {
 }
 
 export type EndpointReport = {
-  readonly state: 'off' | 'new' | 'healthy' | 'some_fail' | 'failing'
+  readonly state: 'off' | 'new' | 'healthy' | 'some_fail' | 'slow' | 'failing'
   readonly accepted_24h: number | null
   readonly attempts_24h: number
   readonly waiting: number
@@ -89,7 +89,7 @@ export type EndpointReport = {
     readonly status: number | null
     readonly error: string | null
     readonly took_ms: number
-    readonly outcome: 'o' | 'w' | 'x'
+    readonly outcome: 'o' | 'w' | 's' | 'x'
   }[]
   readonly secrets: readonly {
     readonly hint: string | null
@@ -328,6 +328,7 @@ export type System = {
   readonly keys: number
   readonly nodes: readonly {
     readonly id: string
+    readonly name: string
     readonly role: 'all' | 'serve' | 'deliver'
     readonly state: 'ready' | 'not_ready' | 'gone'
     readonly since: string

@@ -1,9 +1,10 @@
 /** The last attempts as bars of three heights, and a line without axes. */
 
-/** `o` accepted, `w` late, `x` failed, any other character: none. */
+/** `o` accepted, `w` late, `s` slow, `x` failed, any other character: none. */
 const BARS: Readonly<Record<string, readonly [name: string, height: number]>> = {
   o: ['o', 8],
   w: ['w', 15],
+  s: ['w', 20],
   x: ['x', 24],
 }
 const EMPTY = ['e', 4] as const

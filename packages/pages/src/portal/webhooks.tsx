@@ -23,6 +23,7 @@ const STATES: Readonly<Record<string, readonly [tone: Tone, word: string]>> = {
   healthy: ['ok', 'Healthy'],
   new: ['idle', 'New'],
   some_fail: ['warn', 'Some fail'],
+  slow: ['warn', 'Slow'],
   failing: ['bad', 'Failing'],
   off: ['hold', 'Off'],
 }

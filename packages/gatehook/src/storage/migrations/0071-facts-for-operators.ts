@@ -1,6 +1,6 @@
 /**
- * An audit row has the name of the node that performed the operation (§18.10), and the trail is read
- * in the order of its chain (§18.9). Endpoints have the state `slow`, before `failing`.
+ * An audit row has the name of the node that performed the operation (§18.10), and the trail is
+ * read in the order of its chain (§18.9). Endpoints have the state `slow`, before `failing`.
  */
 export const factsForOperators = `
 ALTER TABLE gh_audit ADD COLUMN node {text};

@@ -98,6 +98,16 @@ const KINDS: Readonly<Record<string, Words>> = {
     ),
     link: ({ subject }) => ['Who', href(`/console/versions/${subject.id}`)],
   },
+  endpoint_slow: {
+    word: 'Slow',
+    sentence: (row) => (
+      <>
+        The receiver of <Label row={row} /> takes 2 s or more, and{' '}
+        <b>{count(fact(row, 'waiting'), 'delivery', 'deliveries')}</b> wait for it.
+      </>
+    ),
+    link: (row) => ['Open', href(`/console/webhooks/${row.subject.id}`)],
+  },
   token_reuse: {
     word: 'Reused',
     sentence: () => (

@@ -12,6 +12,7 @@ export type WebhookHealth = EndpointReport
 
 const STATES: Readonly<Record<HealthState, readonly [Tone, string]>> = {
   failing: ['bad', 'Failing'],
+  slow: ['warn', 'Slow'],
   some_fail: ['warn', 'Some fail'],
   healthy: ['ok', 'Healthy'],
   new: ['idle', 'New'],

@@ -27,7 +27,7 @@ const webhookWords = (versions: readonly string[]): readonly FilterWord[] => [
   {
     name: 'state',
     hint: 'the health',
-    values: ['failing', 'some_fail', 'healthy', 'new', 'off'],
+    values: ['failing', 'slow', 'some_fail', 'healthy', 'new', 'off'],
   },
   {
     name: 'of',
@@ -107,12 +107,12 @@ const columns: readonly Column<WebhookRow>[] = [
   },
 ]
 
-/** `12 accepted, 3 late, 1 failed`: the strip for screen readers. */
+/** `12 accepted, 3 late, 0 slow, 1 failed`: the strip for screen readers. */
 export function stripWords(attempts: string): string {
-  const counts = { o: 0, w: 0, x: 0 }
+  const counts = { o: 0, w: 0, s: 0, x: 0 }
   for (const letter of attempts) if (letter in counts) counts[letter as 'o']++
   if (attempts === '') return 'no attempt'
-  return `${counts.o} accepted, ${counts.w} late, ${counts.x} failed`
+  return `${counts.o} accepted, ${counts.w} late, ${counts.s} slow, ${counts.x} failed`
 }
 
 export const Page = ({ params }: PageProps) =>
