@@ -153,6 +153,8 @@ test('openapi prints the served document, without a database', async (t) => {
   assert.deepEqual(written, await served.json())
 })
 
+const SCOPES = ['--scopes', 'users:read'] as const
+
 test('with --url, administration goes to a running node', async (t) => {
   const place = await installed(t)
   const { url } = await serving(t, place, '--no-seed')
@@ -166,6 +168,18 @@ test('with --url, administration goes to a running node', async (t) => {
   )
   const versions = await jsonOf(remote, 'versions', 'list', '--url', url)
   assert.deepEqual(versions, await jsonOf(place, 'versions', 'list'))
+  const till = await jsonOf(remote, 'keys', 'create', '--name', 'Till', '--url', url, ...SCOPES)
+  assert.equal((await gatehook(remote, 'keys', 'revoke', till.id, '--url', url)).exit, 0)
+  const revoked = await jsonOf(remote, 'keys', 'list', '--revoked', '--url', url)
+  assert.deepEqual(
+    revoked.data.map((row: { id: string; revoked_at: string }) => [
+      row.id,
+      row.revoked_at !== null,
+    ]),
+    [[till.id, true]],
+  )
+  const resources = await fetch(`${url}/admin/resources`, { headers: { 'x-api-key': key } })
+  assert.match(await resources.text(), /"is_reference":true/, 'the folder declares no service')
   const invalid = await gatehook(remote, 'customers', 'suspend', 'default', '--url', url)
   assert.equal(invalid.exit, 2)
   const keyless = await gatehook(place, 'keys', 'list', '--url', url)
