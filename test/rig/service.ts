@@ -55,6 +55,8 @@ export interface TestAppOptions {
   readonly seed?: boolean
   /** An existing database instead of a fresh one. */
   readonly url?: string
+  /** An existing key for its requests instead of a new one. */
+  readonly key?: string
   /** The clock of the app. The delivery engine has its own thread and clock. */
   readonly clock?: Clock
   /** Receives the lines of the app. Default: discards them. */
@@ -91,7 +93,7 @@ export async function openService(
     return (await createKey(silent, input, caller)).key
   }
   const as = (secret: string | undefined): Caller => callerOf(app, secret)
-  return { app, url, as, key, ...as(await key()) }
+  return { app, url, as, key, ...as(options.key ?? (await key())) }
 }
 
 /** Returns the app with a check of its JSON responses by the OpenAPI documents. */

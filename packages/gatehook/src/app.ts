@@ -31,7 +31,7 @@ import { assemblePeople } from './assembly/people.ts'
 import { assemblePortal } from './assembly/portal.ts'
 import { type PreparedDatabase, prepareDatabase } from './assembly/prepare-database.ts'
 import { assembleQuota } from './assembly/quota.ts'
-import { openWithReplicas } from './assembly/replicas.ts'
+import { openWithReplicas, requiredDurability } from './assembly/replicas.ts'
 import { assembleResources } from './assembly/resources.ts'
 import { assembleSecrets, openVault } from './assembly/secrets.ts'
 import { assembleSystem } from './assembly/system.ts'
@@ -88,7 +88,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const { database, ...reads } = await openWithReplicas(options, base)
   const address = createNodeAddress({ config, log })
   try {
-    if (!options.clock) await checkServer(database, wallClock, log, config.durability)
+    if (!options.clock) await checkServer(database, wallClock, log, requiredDurability(options))
     const { db, tracing } = await openTracing(config, options.release, database)
     const vault = await openVault(db, config, random)
     const foundation = { ...options, random, clock, vault, db, tracing, ...reads }

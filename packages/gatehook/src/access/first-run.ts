@@ -7,7 +7,7 @@ import type { Actor } from '../audit/actor.ts'
 import { recordAudit } from '../audit/store.ts'
 import { generateApiKey, parseApiKey } from '../kernel/api-key-format.ts'
 import { type Mode, scopeOf } from '../kernel/principal.ts'
-import type { Tx } from '../storage/database.ts'
+import type { Reader, Tx } from '../storage/database.ts'
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from './administration.ts'
 import { writeKey } from './keys.ts'
 import * as store from './store.ts'
@@ -33,38 +33,55 @@ const actor: Actor = { kind: 'system', id: 'first-run' }
 /** Creates the default customer and the keys of `options`, if they do not exist. */
 export async function performFirstRun(
   admin: Administration,
-  { bootstrapKey, testKeyScopes }: FirstRunOptions,
+  options: FirstRunOptions,
 ): Promise<FirstRunResult> {
+  const { bootstrapKey, testKeyScopes } = options
   if (bootstrapKey && parseApiKey(bootstrapKey)?.mode !== 'live') {
     throw new Error('bug: the configuration did not validate the bootstrap key')
+  }
+  const before = await findFirstRun(admin.db, options)
+  // A start writes nothing to a database in use: one that was moved is read-only (§2.8).
+  if (before.hasCustomer && before.hasBootstrapKey && before.hasTestKey) {
+    return { created: false, bootstrapKey: bootstrapKey ? 'unused' : 'none', testKey: undefined }
   }
   return admin.write(async (tx) => {
     const created = await createDefaultCustomer(tx, admin)
     // The lock serializes processes that start at the same time.
-    const { no } = (await store.lockCustomer(tx, DEFAULT_CUSTOMER))!
+    await store.lockCustomer(tx, DEFAULT_CUSTOMER)
     const create = (key: string, mode: Mode, name: string, scopes: readonly string[]) => {
       const restrictions = { expires_at: undefined, cidrs: undefined, api_version: undefined }
       const input = { ...restrictions, name, scopes, customer: DEFAULT_CUSTOMER, mode }
       return writeKey(tx, admin, key, input, { actor })
     }
-
-    let bootstrap: FirstRunResult['bootstrapKey'] = 'none'
-    if (bootstrapKey) {
-      const hadKey = await store.hasEverHadKey(tx, scopeOf(no, 'live'), ADMIN_SCOPE)
-      if (!hadKey) await create(bootstrapKey, 'live', 'bootstrap', [ADMIN_SCOPE])
-      bootstrap = hadKey ? 'unused' : 'created'
-    }
+    const { hasBootstrapKey, hasTestKey } = await findFirstRun(tx, options)
+    if (bootstrapKey && !hasBootstrapKey)
+      await create(bootstrapKey, 'live', 'bootstrap', [ADMIN_SCOPE])
     let testKey: string | undefined
-    if (testKeyScopes && !(await store.hasEverHadKey(tx, scopeOf(no, 'test')))) {
+    if (testKeyScopes && !hasTestKey) {
       testKey = generateApiKey(admin.random, 'test')
       await create(testKey, 'test', 'first test key', testKeyScopes)
     }
+    const bootstrap = !bootstrapKey ? 'none' : hasBootstrapKey ? 'unused' : 'created'
     return { created, bootstrapKey: bootstrap, testKey }
   })
 }
 
+/** Finds the objects of a first run; a key that no option requests counts as present. */
+async function findFirstRun(
+  reader: Reader,
+  { bootstrapKey, testKeyScopes }: FirstRunOptions,
+): Promise<Record<'hasCustomer' | 'hasBootstrapKey' | 'hasTestKey', boolean>> {
+  const row = await store.findCustomer(reader, DEFAULT_CUSTOMER)
+  const hasHad = async (mode: Mode, scope?: string) =>
+    row !== undefined && store.hasEverHadKey(reader, scopeOf(row.no, mode), scope)
+  return {
+    hasCustomer: row !== undefined,
+    hasBootstrapKey: !bootstrapKey || (await hasHad('live', ADMIN_SCOPE)),
+    hasTestKey: !testKeyScopes || (await hasHad('test')),
+  }
+}
+
 async function createDefaultCustomer(tx: Tx, admin: Administration): Promise<boolean> {
-  // A start writes nothing to a database in use: one that was moved is read-only (§2.8).
   if (await store.findCustomer(tx, DEFAULT_CUSTOMER)) return false
   const name = 'default'
   const row = { id: DEFAULT_CUSTOMER, name, contact_email: null, created_at: admin.clock.now() }

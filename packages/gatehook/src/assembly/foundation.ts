@@ -27,6 +27,11 @@ export interface AppOptions {
   readonly serves?: boolean
   /** Whether this node sends webhooks once it works (§2.5). Default true. */
   readonly delivers?: boolean
+  /**
+   * Whether a command opens the app: it reads without what a write needs, such as a synchronous
+   * standby (§18.3), and never from a replica. Default false.
+   */
+  readonly isCommand?: boolean
   /** Whether links have the address of the running node: for commands. Default false. */
   readonly adoptsNode?: boolean
   /** Whether the service is the reference service of this package. Default false. */

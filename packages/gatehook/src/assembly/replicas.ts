@@ -1,6 +1,6 @@
 /** Opens the database, and lets replicas serve reads (`GATEHOOK_DATABASE_READ_URLS`). */
 import { createReadAfter } from '../access/read-after.ts'
-import { databaseTarget } from '../config/config.ts'
+import { type Config, databaseTarget } from '../config/config.ts'
 import type { Endpoint } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { listDerivations } from '../resources/derivation.ts'
@@ -17,6 +17,10 @@ interface ReplicatedDatabase {
   readonly isPrimaryAway: () => boolean
 }
 
+/** Returns the durability that opening requires: commands read without a standby (§18.3). */
+export const requiredDurability = ({ config, isCommand }: AppOptions): Config['durability'] =>
+  isCommand ? 'local' : config.durability
+
 /** Throws `StorageError` when the primary cannot be opened. Replicas are opened by their reads. */
 export async function openWithReplicas(
   {
@@ -25,13 +29,14 @@ export async function openWithReplicas(
     log,
     ownership,
     onTakenOver,
-  }: Pick<AppOptions, 'config' | 'service' | 'log' | 'ownership' | 'onTakenOver'>,
+    isCommand,
+  }: Pick<AppOptions, 'config' | 'service' | 'log' | 'ownership' | 'onTakenOver' | 'isCommand'>,
   clock: Clock,
 ): Promise<ReplicatedDatabase> {
   const deps = { clock, log }
   const target = { ...databaseTarget(config), maintains: listDerivations(service.definition) }
   const primary = await openDatabase(target, { ...deps, ownership, onTakenOver })
-  const urls = config.databaseReadUrls
+  const urls = isCommand ? [] : config.databaseReadUrls
   if (urls.length === 0) {
     const isPrimaryAway = primary.isAway
     return { database: primary, readAfter: (endpoint) => endpoint, isPrimaryAway }

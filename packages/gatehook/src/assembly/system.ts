@@ -12,6 +12,7 @@ import { purgeQuota } from '../quota/store.ts'
 import { auditRoute, auditStreamRoute } from '../system/audit-routes.ts'
 import { followClock } from '../system/clock.ts'
 import { createClockDifference } from '../system/clock-difference.ts'
+import { createDurability } from '../system/durability.ts'
 import {
   databaseCheck,
   drainCheck,
@@ -55,8 +56,14 @@ export function assembleSystem(
     draining: drainCheck(isDraining),
     clock: clockDifference.check,
   }
-  const primary = primaryCheck(isPrimaryAway)
-  const write = { ...read, primary, writes: writeCheck(db, clock), master_secret: secrets.check }
+  const durability = createDurability({ db, durability: config.durability, log })
+  const write = {
+    ...read,
+    primary: primaryCheck(isPrimaryAway),
+    durability: durability.check,
+    writes: writeCheck(db, clock),
+    master_secret: secrets.check,
+  }
   let stopClock = async () => {}
   let stopPromotions = async () => {}
   return {
@@ -87,8 +94,8 @@ export function assembleSystem(
         },
       }),
     ],
-    metrics: [clockDifference.metric, primaryMetric(isPrimaryAway)],
-    polled: clockDifference.polled,
+    metrics: [clockDifference.metric, primaryMetric(isPrimaryAway), durability.metric],
+    polled: [...clockDifference.polled, ...durability.polled],
     chores: {
       ...trail.chores,
       answers: () => purgeRecords(db, clock.now()),

@@ -3,6 +3,7 @@
  * The key is random, generated once for a database, and stored encrypted under the master secret:
  * rows stay verifiable after a rotation of that secret.
  */
+import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
@@ -60,17 +61,17 @@ export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> 
       try {
         logSuspects(log, (await appendBatch(chain)).suspectIds)
       } catch (error) {
-        log.error(
-          { err: error },
-          'audit rows could not be chained; the list returns them unchained',
-        )
+        const sentence = 'audit rows could not be chained; the list returns them unchained'
+        if (error instanceof Failure) log.warn({ code: error.code }, sentence)
+        else log.error({ err: error }, sentence)
       }
     },
     async verify(options) {
       try {
         await appendAll(chain, log)
       } catch (error) {
-        if (!(error instanceof ChainError)) throw error // the report names the reason
+        // The report names the reason; while nothing can be stored, the chained rows are verified.
+        if (!(error instanceof ChainError || error instanceof Failure)) throw error
       }
       return verifyChain(chain, options)
     },

@@ -186,7 +186,8 @@ function errorOf(path: string, response: ApiResponse): ApiError {
     ? status === 400 || status === 422
     : INVALID_INPUT.has(body?.error)
   const sentences = isAdministration ? messages : messages[0]!
-  return new ApiError(sentences, isUsage ? EXIT.usage : EXIT.failed, response)
+  const exit = isUsage ? EXIT.usage : status === 503 ? EXIT.temporary : EXIT.failed
+  return new ApiError(sentences, exit, response)
 }
 
 const PAGE_SIZE = 100

@@ -17,6 +17,7 @@ import { describePending, planMigration } from '../resources/migrate.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
+import { DURABILITY_LOST, SYNCHRONOUS_STANDBYS } from '../storage/server-check.ts'
 import { sql } from '../storage/sql.ts'
 import { isNodeSupported, oldestNode } from './own-package.ts'
 
@@ -99,6 +100,18 @@ export async function checkStoredSecret(config: Config, db: Database): Promise<C
 }
 
 export const printableDatabaseUrl = (config: Config): string => withoutPassword(config.databaseUrl)
+
+/** Checks that the server waits for a standby, if the configuration requires it; else undefined. */
+export async function checkDurability(
+  config: Config,
+  db: Database,
+): Promise<CheckResult | undefined> {
+  if (config.durability !== 'replica' || db.name !== 'postgres') return undefined
+  const row = await db.get(sql`SELECT ${SYNCHRONOUS_STANDBYS} AS names`)
+  const names = row!.names as string | null
+  if (names === '') return fail('writes are 503 durability_lost', DURABILITY_LOST)
+  return ok(names === null ? 'the server is a standby' : `synchronous_standby_names is ${names}`)
+}
 
 /** Checks for pending migrations, and for changes that need a reviewed one. */
 export async function checkMigrations(

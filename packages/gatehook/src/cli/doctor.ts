@@ -82,6 +82,7 @@ async function runChecks({ flags, options }: Input): Promise<CheckResults> {
       'See docs/guides/master-secret.md',
       () => config && db && checks.checkStoredSecret(config, db),
     ],
+    ['durability', databaseHint, () => config && db && checks.checkDurability(config, db)],
     ['migrations', databaseHint, () => db && checks.checkMigrations(db, service)],
     ['mail', databaseHint, () => config && checks.checkMail(config, service, db)],
     ['clock', databaseHint, () => config && checks.checkClock(wallClock, config, db)],

@@ -95,8 +95,9 @@ function reportOfFailure(failure: Failure): ErrorReport | undefined {
     `${(pointer ?? parameter ?? '').replace(/^\//, '')} ${message}`.trim(),
   )
   const isInvalidInput = failure.status === 400 || failure.status === 422
+  const isTemporary = failure.status === 503
   return {
     sentences: details.length > 0 ? details : [failure.message],
-    exit: isInvalidInput ? EXIT.usage : EXIT.failed,
+    exit: isInvalidInput ? EXIT.usage : isTemporary ? EXIT.temporary : EXIT.failed,
   }
 }

@@ -62,6 +62,7 @@ export async function withApp<T>(
     service,
     log,
     seed,
+    isCommand: true,
     onProgress: input.out.progress,
     release: packageVersion,
     adoptsNode: !ADDRESS_FLAGS.some((name) => name in input.flags),

@@ -71,6 +71,7 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   headers_too_large: 'Send fewer or smaller headers.',
   internal_error: 'Report `request_id`. Retry only idempotent requests.',
   storage_unavailable: 'Retry with the same idempotency key after a pause.',
+  durability_lost: 'Retry with the same idempotency key after `Retry-After` seconds.',
   overloaded: 'Retry after `Retry-After` seconds.',
   shutting_down: 'Retry at once: another node responds.',
 }

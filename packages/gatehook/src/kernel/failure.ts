@@ -72,6 +72,7 @@ export const failures = {
   headers_too_large: [431, 'The request headers are too large.'],
   internal_error: [500, 'An internal error occurred.'],
   storage_unavailable: [503, 'The database is unavailable. Retry later.'],
+  durability_lost: [503, 'The database has no synchronous replica for writes. Retry later.'],
   overloaded: [503, 'The server is overloaded. Retry later.'],
   shutting_down: [503, 'This node is shutting down. Retry the request.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>
@@ -99,6 +100,7 @@ export interface FailureOptions {
 /** The headers of a code whose failures have no others. */
 const defaultHeaders: Partial<Record<FailureCode, FailureOptions['headers']>> = {
   storage_unavailable: { 'retry-after': '2' },
+  durability_lost: { 'retry-after': '30' },
 }
 
 /**

@@ -7,7 +7,7 @@
 import type { Call, Step } from '../http/call.ts'
 import { addressBlock } from '../kernel/address.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { Failure } from '../kernel/failure.ts'
+import { Failure, type FailureCode } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
 import {
@@ -58,6 +58,8 @@ interface QuotaOptions {
   readonly isPrimaryAway: () => boolean
 }
 
+const STORES_NOTHING: ReadonlySet<FailureCode> = new Set(['storage_unavailable', 'durability_lost'])
+
 /** Draws from the database; from the memory of this node while the database stores nothing. */
 function createOutageDraw({ db, isPrimaryAway }: QuotaOptions): DrawRequests {
   const [draw, drawLocally] = [createDraw(db), createLocalDraw()]
@@ -66,7 +68,7 @@ function createOutageDraw({ db, isPrimaryAway }: QuotaOptions): DrawRequests {
     try {
       return await draw(...request)
     } catch (error) {
-      if (!(error instanceof Failure) || error.code !== 'storage_unavailable') throw error
+      if (!(error instanceof Failure) || !STORES_NOTHING.has(error.code)) throw error
       return drawLocally(...request)
     }
   }

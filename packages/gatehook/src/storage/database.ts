@@ -197,6 +197,7 @@ export interface Database extends Reader {
    *
    * Throws `ConstraintError`; `SchemaError`; `Failure` `storage_unavailable` when the database
    * cannot store, or when the connection broke during the commit and the outcome is uncertain;
+   * `Failure` `durability_lost` when the server has no replica for the commit to wait for (§18.3);
    * `Failure` `invalid_request` for text that a database cannot hold.
    */
   write<T>(change: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>

@@ -73,6 +73,11 @@ export class UnreplicatedError extends Error {
   readonly code = '57014'
 }
 
+/** The server has no synchronous standby, which the commit should wait for. */
+export class DurabilityLostError extends Error {
+  override readonly name = 'DurabilityLostError'
+}
+
 /**
  * Whether the server is a standby: 25006 read-only transaction, 0A000 at the begin of a transaction
  * that writes.
@@ -157,6 +162,7 @@ function constraintOf(error: PostgresError): string | undefined {
 /** Translates an error of PostgreSQL; returns any other error unchanged. */
 export function translatePostgresError(error: unknown): unknown {
   if (error instanceof Failure || error instanceof ConstraintError) return error
+  if (error instanceof DurabilityLostError) return new Failure('durability_lost')
   const code = codeOf(error)
   if (code === '25006' && (error as Error).message === MOVED_MESSAGE)
     return installationMoved(error)

@@ -12,6 +12,7 @@ import { dedicate, listen } from './own-connections.ts'
 import { type BatchStatement, sendBatch } from './postgres-batch.ts'
 import {
   cannotGrow,
+  DurabilityLostError,
   isConnectionLost,
   isStalePlan,
   StandbyError,
@@ -69,7 +70,10 @@ export interface Sessions {
   begin(session: Session, begin: readonly string[]): Promise<readonly string[]>
   /** Whether COMMIT can be part of a batch; otherwise `commit` waits for a replica. */
   readonly commitsInBatch: boolean
-  /** Commits; throws `UnreplicatedError` if a replica should confirm it and did not. */
+  /**
+   * Commits. Throws `UnreplicatedError` if a replica should confirm it and did not, and
+   * `DurabilityLostError` without a commit if the server would wait for none.
+   */
   commit(session: Session): Promise<void>
   onPromotion(listener: (promotion: Promotion) => void): void
   /** Replaces all connections, at most once a second: the server of one rejects writes. */
@@ -242,6 +246,14 @@ const TIMEOUT_TEXT = 'Query read timeout'
 /** The time that a replica has to confirm a commit; `statement_timeout` does not end the wait. */
 const REPLICA_MS = 10_000
 
+const NO_STANDBY = 'no synchronous standby'
+/**
+ * Fails, so that the server does not execute a COMMIT behind it, if the transaction has changed
+ * something and the server would not wait for a standby. The cast is not a constant expression.
+ */
+const REQUIRE_STANDBY = `SELECT CAST(CASE WHEN current_setting('synchronous_standby_names') = ''
+  AND pg_current_xact_id_if_assigned() IS NOT NULL THEN '${NO_STANDBY}' ELSE '1' END AS int)`
+
 /**
  * Commits, and waits for a replica. When an administrator ends the wait, the server reports success
  * with a warning.
@@ -253,8 +265,9 @@ async function commitReplicated(session: Session): Promise<void> {
   }
   session.on('notice', onNotice)
   try {
-    const query = { text: 'COMMIT', query_timeout: REPLICA_MS }
+    const query = { text: `${REQUIRE_STANDBY}; COMMIT`, query_timeout: REPLICA_MS }
     await session.query(query as pg.QueryConfig).catch((error: Error) => {
+      if (error.message.includes(NO_STANDBY)) throw new DurabilityLostError(error.message)
       throw error.message === TIMEOUT_TEXT ? new UnreplicatedError(error.message) : error
     })
   } finally {

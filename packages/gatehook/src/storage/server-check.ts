@@ -13,6 +13,16 @@ export const CLOCK_WARN_MS = 2_000
 /** Clock difference that stops the start: tokens, leases and retries would be wrong by as much. */
 export const CLOCK_REFUSE_MS = 60_000
 
+/** The sentence for the operator of a server that gives up what `replica` promises (§18.3). */
+export const DURABILITY_LOST =
+  'GATEHOOK_DURABILITY is replica, and the server has no synchronous standby. Set ' +
+  "synchronous_standby_names there, such as 'ANY 1 (*)', or GATEHOOK_DURABILITY=local."
+
+/** SQL of the setting; null on a standby, whose own setting has no effect. */
+export const SYNCHRONOUS_STANDBYS = raw(
+  "CASE WHEN NOT pg_is_in_recovery() THEN current_setting('synchronous_standby_names') END",
+)
+
 /**
  * Throws `StorageWaitError` for a standby, and for a server without the synchronous standby that
  * `durability` needs. Throws `StorageError` for a clock that differs by more than 60 s.
@@ -32,10 +42,7 @@ export async function checkServer(
     )
   }
   if (durability === 'replica' && row!.synchronous_standbys === '') {
-    throw new StorageWaitError(
-      'GATEHOOK_DURABILITY is replica, and the server has no synchronous standby. Set ' +
-        "synchronous_standby_names there, such as 'ANY 1 (*)', or GATEHOOK_DURABILITY=local.",
-    )
+    throw new StorageWaitError(DURABILITY_LOST)
   }
   const sentMs = clock.now()
   const [time] = await db.arrays(sql`SELECT ${SERVER_NOW}`)

@@ -80,7 +80,9 @@ export function writeCheck(db: Database, clock: Clock): HealthCheck {
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       if (db.lacksSpace()) return 'The disk of the database is full. Free space, or enlarge it.'
-      return 'The database does not accept writes at the moment.'
+      return error.code === 'durability_lost'
+        ? error.message
+        : 'The database does not accept writes at the moment.'
     }
   }
   return () => {

@@ -163,9 +163,15 @@ test('with `replica`, a failover under load loses no acknowledged row', async (t
     WITHIN_MS,
   )
   await cluster.primary.halt('immediate')
-  // The new primary has no standby of its own yet.
+  // The new primary has no standby of its own yet, and waits for none.
   await queryAsAdmin(cluster.standby.url, 'SELECT pg_promote()')
+  const create = () => node.post('/api/v2/orders', { user_id: 1, amount: 1, currency: 'EUR' })
+  await eventually(create, ({ body }) => body.error === 'durability_lost', WITHIN_MS)
   const before = acknowledged.length
+  const next = await cluster.standby.openStandby()
+  t.after(() => next.stop())
+  assert.equal(acknowledged.length, before, 'nothing is acknowledged without a standby')
+  await requireReplica({ ...cluster, primary: cluster.standby })
   await eventually(
     async () => acknowledged.length,
     (count) => count >= before + 30,
