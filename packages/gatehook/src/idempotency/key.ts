@@ -26,11 +26,12 @@ export function readIdempotencyKey({ rawHeaders }: Call): string | undefined {
 
 /**
  * Derives the hash that the ids of a request's record contain: SHA-256 over caller, method, path,
- * version and key. The record's scope covers customer and mode.
+ * version and key. The applications of a person are callers of their own. The record's scope covers
+ * customer and mode.
  */
 export function deriveRecordHash(call: Call, key: string): Buffer {
-  const { kind, subject } = call.principal!
-  const parts = [kind, subject, call.method, call.path, call.version ?? null, key]
+  const { kind, subject, clientId = null } = call.principal!
+  const parts = [kind, subject, clientId, call.method, call.path, call.version ?? null, key]
   return hash('sha256', JSON.stringify(parts), 'buffer')
 }
 
