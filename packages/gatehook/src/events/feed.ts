@@ -9,6 +9,7 @@ import type { Scope } from '../kernel/principal.ts'
 import type { Database, Statement, Value } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
 import { prepareEvent, prepareEvents } from './by-id.ts'
+import { sharePages } from './shared-pages.ts'
 import { EVENT_COLUMNS } from './view.ts'
 
 /** The last event that a reader has passed. */
@@ -65,12 +66,16 @@ const beforeId = prepareStatement(
 
 export function createFeed(db: Database, clock: Pick<Clock, 'now'>): Feed {
   const { readPage, end } = db.dialect.shared ? transactionOrder(db, clock) : positionOrder(db)
+  const readShared = sharePages(async (scope, cursor) => {
+    const page = await readPage(scope, cursor)
+    return { ...page, readEvents: sharedEvents(db, scope) }
+  })
   return {
     end,
     async after(scope, cursor, includes = () => true) {
-      const page = await readPage(scope, cursor)
+      const page = await readShared(scope, cursor)
       const { ids, lastPassed } = selectBatch(page.rows, includes)
-      const rows = await readEvents(db, scope, ids)
+      const rows = await page.readEvents(ids)
       if (!lastPassed) return { rows, cursor: page.end, hasMore: page.hasMore }
       return { rows, cursor: cursorAt(lastPassed), hasMore: true }
     },
@@ -131,6 +136,17 @@ const ID_LISTS: readonly (readonly [size: number, read: PreparedStatement])[] = 
   32,
   BATCH,
 ].map((size) => [size, prepareEvents(EVENT_COLUMNS, size)])
+
+/** Returns a function that reads events of a page, once for all streams that select the same. */
+function sharedEvents(db: Database, scope: Scope) {
+  const reads = new Map<string, Promise<Value[][]>>()
+  return (ids: readonly string[]): Promise<Value[][]> => {
+    const key = ids.join()
+    let rows = reads.get(key)
+    if (!rows) reads.set(key, (rows = readEvents(db, scope, ids)))
+    return rows
+  }
+}
 
 /** Reads the events with these ids, in their order; omits one that was purged meanwhile. */
 async function readEvents(db: Database, scope: Scope, ids: readonly string[]): Promise<Value[][]> {

@@ -2,14 +2,12 @@
  * `GET /events/stream` (§9.11): new events as server-sent events. `Last-Event-ID` resumes after
  * the event with that id, without a gap. `feed.ts` reads the events and defines their order.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Answer, Call, Route, Stream } from '../http/call.ts'
 import { createEventStreams } from '../http/event-stream.ts'
 import { implement } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
-import { customerNoOf, type Principal } from '../kernel/principal.ts'
-import { createTurns, type TakeTurn } from '../kernel/turns.ts'
+import type { Principal, Scope } from '../kernel/principal.ts'
 import type { RenderObject } from './event.ts'
 import { matchesAny } from './event-pattern.ts'
 import type { Feed, FeedCursor } from './feed.ts'
@@ -24,38 +22,40 @@ const POLL_MS = 500
 /** How often a stream verifies its credential: a revoked one ends the stream (§3.10). */
 const VERIFY_MS = 1000
 const HEARTBEAT_MS = 15_000
-/** Batches that are read at a time: one per customer, and customers take turns. */
-const CONCURRENT_READS = 2
 
-/** Wakes streams when an event of this node commits. They poll for events of other nodes. */
+/**
+ * Wakes the streams of a customer and mode when an event of theirs commits on this node. They poll
+ * for events of other nodes.
+ */
 export interface EventSignal {
   /** A sink of the recorder. */
   readonly sink: Sink
-  /** Resolves at the next event, after `ms` of real time, or when `signal` aborts. */
-  wait(ms: number, signal: AbortSignal): Promise<void>
+  /** Resolves at the next event of `scope`, after `ms` of real time, or when `signal` aborts. */
+  wait(scope: Scope, ms: number, signal: AbortSignal): Promise<void>
 }
 
 export function createEventSignal(): EventSignal {
-  const waiting = new Set<() => void>()
-  const wakeAll = () => {
-    for (const wake of [...waiting]) wake()
-  }
+  const waiting = new Map<Scope, Set<() => void>>()
   return {
-    async sink(tx) {
-      tx.afterCommit(wakeAll)
+    async sink(tx, { scope }) {
+      tx.afterCommit(() => {
+        for (const wake of [...(waiting.get(scope) ?? [])]) wake()
+      })
     },
-    wait: (ms, signal) =>
+    wait: (scope, ms, signal) =>
       new Promise((resolve) => {
         if (signal.aborted) return resolve()
+        const wakes = waiting.get(scope) ?? new Set()
         const wake = () => {
           clearTimeout(timer)
-          waiting.delete(wake)
+          wakes.delete(wake)
+          if (wakes.size === 0) waiting.delete(scope)
           signal.removeEventListener('abort', wake)
           resolve()
         }
         const timer = setTimeout(wake, ms)
         timer.unref()
-        waiting.add(wake)
+        waiting.set(scope, wakes.add(wake))
         signal.addEventListener('abort', wake)
       }),
   }
@@ -78,15 +78,12 @@ export interface StreamDeps {
 
 export function streamRoute(deps: StreamDeps): Route {
   const streams = createEventStreams({ log: deps.log, failed: 'an event stream failed' })
-  const takeTurn = createTurns(CONCURRENT_READS)
   return implement(
     deps.operations.stream,
     async (call, _, { types: patterns }): Promise<Answer> => {
       streams.admit(call)
       const cursor = await startCursor(deps.feed, call)
-      return streams.respond(call, (out) =>
-        sendEvents(deps, { call, out, cursor, patterns, takeTurn }),
-      )
+      return streams.respond(call, (out) => sendEvents(deps, { call, out, cursor, patterns }))
     },
   )
 }
@@ -105,13 +102,12 @@ interface OpenStream {
   readonly out: Stream
   readonly cursor: FeedCursor
   readonly patterns: readonly string[] | undefined
-  readonly takeTurn: TakeTurn
 }
 
 /** Sends events until the client disconnects or its credential is no longer valid. */
 async function sendEvents(
   { feed, eventSignal, elapsedMs, identify, readableTypes, effective, render }: StreamDeps,
-  { call, out, cursor: start, patterns, takeTurn }: OpenStream,
+  { call, out, cursor: start, patterns }: OpenStream,
 ): Promise<void> {
   let cursor = start
   let principal = call.principal!
@@ -127,12 +123,7 @@ async function sendEvents(
     const readable = readableTypes(principal)
     const includes = (type: string) =>
       readable?.includes(type) !== false && (!patterns || matchesAny(patterns, type))
-    const batch = await takeTurn(customerNoOf(principal.scope), async () => {
-      const read = await feed.after(principal.scope, cursor, includes)
-      // Other requests run before the next batch of any stream.
-      await nextTurn()
-      return read
-    })
+    const batch = await feed.after(principal.scope, cursor, includes)
     cursor = batch.cursor
     const view = eventView(servedVersion(call, effective), render)
     const messages = (batch.rows as unknown as EventCells[]).map(
@@ -143,6 +134,6 @@ async function sendEvents(
       const text = messages.length === 0 ? ': still here\n\n' : messages.join('')
       if (!out.write(text)) await out.drained()
     }
-    if (!batch.hasMore) await eventSignal.wait(POLL_MS, out.closed)
+    if (!batch.hasMore) await eventSignal.wait(principal.scope, POLL_MS, out.closed)
   }
 }
