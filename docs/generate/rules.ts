@@ -303,6 +303,11 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'Six commands create a database; one process serves from a SQLite file, or takes it ' +
           'over. A damaged page and a full disk are 503 and not ready.',
       ],
+      [
+        '18.5',
+        'Restored data is recognized: ids skip; deliveries, jobs and mail wait for an operator.',
+        part('sessions that were refreshed since; revocations from a file'),
+      ],
       ['18.7', 'Exit status 75: a later start may succeed; 78: the configuration must change.'],
       ['18.8', 'A migration takes no column from nodes that run; a node without one is not ready.'],
       ['18.9', 'Scopes for machines; the audit trail without gaps; probes in no rate of errors.'],

@@ -106,6 +106,14 @@ export async function migratedUrl(_t: TestContext, kind: Kind): Promise<string> 
   return url
 }
 
+/** Copies a database that no process uses, as a restore does, and returns the URL of the copy. */
+export async function copyOf(url: string): Promise<string> {
+  if (url.startsWith('postgres')) return freshDatabase(new URL(url).pathname.slice(1))
+  const copy = await freshFile()
+  await copyFile(url.slice('sqlite:'.length), copy.slice('sqlite:'.length))
+  return copy
+}
+
 let ownServer: Promise<PostgresServer> | undefined
 
 /** Returns the server of the whole run; starts one for this process if there is none. */

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { api } from '../../packages/gatehook/service/service.ts'
 import { isInstallationScope } from '../../packages/gatehook/src/access/administration.ts'
 import { createKey, keyCreation } from '../../packages/gatehook/src/access/keys.ts'
-import { type App, openApp } from '../../packages/gatehook/src/app.ts'
+import { type App, type AppOptions, openApp } from '../../packages/gatehook/src/app.ts'
 import { loadConfig } from '../../packages/gatehook/src/config/config.ts'
 import { readMembers } from '../../packages/gatehook/src/fields/body.ts'
 import type { Clock } from '../../packages/gatehook/src/kernel/clock.ts'
@@ -61,6 +61,8 @@ export interface TestAppOptions {
   readonly clock?: Clock
   /** Receives the lines of the app. Default: discards them. */
   readonly log?: Log
+  /** Recognizes restored data, as `gatehook start` does. */
+  readonly recognition?: AppOptions['recognition']
 }
 
 /** Opens an app. Its requests have a test key with every scope of customers. */
@@ -81,7 +83,9 @@ export async function openService(
   const clock = options.clock && { clock: options.clock }
   const seed = options.seed ?? false
   const log = options.log ?? quietLog
-  const app = checked(await openApp({ config, service, log, seed, ...clock }))
+  const { recognition } = options
+  const recognizing = recognition && { recognition }
+  const app = checked(await openApp({ config, service, log, seed, ...clock, ...recognizing }))
   t.after(() => app.close())
   // Keys of tests record no events, so that lists contain the events of the test only.
   const { record: _, ...silent } = app.administration

@@ -102,9 +102,10 @@ export async function openApp(options: AppOptions): Promise<App> {
 async function compose(base: BaseFoundation, address: NodeAddress): Promise<App> {
   const prepared = await prepareDatabase(base)
   if (base.adoptsNode) await address.adoptRunningNode(base.db)
-  const { trail, poll } = prepared
+  const { trail, poll, restore } = prepared
   const recent = createRecentEvents(base.clock)
-  const foundation: Foundation = { ...base, trail, poll, recent, publicUrl: address.publicUrl }
+  const { publicUrl } = address
+  const foundation: Foundation = { ...base, trail, poll, restore, recent, publicUrl }
   const { config, log, db } = foundation
   const lifecycle = { isDraining: false }
   const secrets = await assembleSecrets(foundation)

@@ -51,6 +51,7 @@ import { resourceOverviewOperations } from './resources/overview.ts'
 import type { ResourceDefinition } from './resources/resource.ts'
 import { listScopes } from './resources/scopes.ts'
 import { externalEventTypes, listEventTypes } from './resources/service.ts'
+import { restoreOperations } from './restore/operations.ts'
 import { engineRoutes, type Permission } from './route-table.ts'
 import { searchOperations } from './search/operations.ts'
 import {
@@ -105,6 +106,7 @@ function engineOperations({ service, versions }: ServiceInVersions): readonly Op
     clockOperations,
     auditOperations,
     systemOperations,
+    restoreOperations,
     probeOperations,
     documentOperations,
     consoleOperations,

@@ -214,6 +214,8 @@ const rows: readonly RouteRow[] = [
   ['GET POST', '/admin/clock', 'admin', 'administration', 'admin'],
   ['GET', '/admin/audit', 'admin', 'administration', 'audit:read'],
   ['GET', '/admin/audit/stream', 'admin', 'administration', 'audit:read'],
+  ['POST', '/admin/restore/release', 'admin', 'administration', 'admin'],
+  ['POST', '/admin/restore/confirm', 'admin', 'administration', 'admin'],
   ['GET', '/admin/system', 'admin', 'administration', 'admin'],
   ['GET', '/admin/series', 'admin', 'administration', 'admin'],
   ['GET', '/admin/attention', 'admin', 'administration', 'admin'],

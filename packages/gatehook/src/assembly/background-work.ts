@@ -1,4 +1,6 @@
 /** The background work of all components: polls, purges, loops, and their orderly end. */
+
+import { isHeld } from '../restore/state.ts'
 import { createChoreLease } from '../system/chore-lease.ts'
 import { startJanitor } from '../system/janitor.ts'
 import type { JobLog } from '../system/job-log.ts'
@@ -13,10 +15,14 @@ export interface BackgroundWork {
   stop(): Promise<void>
 }
 
-interface BackgroundWorkDeps extends Pick<Foundation, 'db' | 'random' | 'clock' | 'log' | 'poll'> {
+interface BackgroundWorkDeps
+  extends Pick<Foundation, 'db' | 'random' | 'clock' | 'log' | 'poll' | 'restore'> {
   readonly components: readonly Component[]
   readonly jobs: JobLog
 }
+
+const HELD = 'deliveries, jobs and mail are held until: gatehook restore release'
+const RELEASED = 'deliveries, jobs and mail were released'
 
 export function createBackgroundWork({
   db,
@@ -24,24 +30,56 @@ export function createBackgroundWork({
   clock,
   log,
   poll,
+  restore,
   components,
   jobs,
 }: BackgroundWorkDeps): BackgroundWork {
   const node = random.bytes(16).toString('hex')
   const lease = db.dialect.shared ? createChoreLease(db, clock, node) : undefined
   let stopJanitor: (() => Promise<void>) | undefined
+  const running = new Set<Component>()
+  const start = async (component: Component) => {
+    if (running.has(component)) return
+    running.add(component)
+    await component.start?.()
+  }
+  const follow = () => poll.start(components.flatMap((component) => component.polled ?? []))
+  /** Starts or ends the work that leaves the machine, when restored data is released or held. */
+  const applyHold = async (held: boolean) => {
+    for (const component of components.filter(({ isOutward }) => isOutward)) {
+      if (!held) await start(component)
+      else if (running.delete(component)) {
+        await component.drain?.()
+        await component.stop?.()
+      }
+    }
+    follow()
+    log.warn(held ? HELD : RELEASED)
+  }
+  let change = Promise.resolve()
+  restore.onChange((held) => {
+    if (!stopJanitor) return
+    change = change
+      .then(() => applyHold(held))
+      .catch((error: unknown) => log.error({ err: error }, 'work that leaves the machine'))
+  })
   return {
     async start() {
       if (stopJanitor) return
       const chores = Object.assign({}, ...components.map((component) => component.chores))
       const nodeChores = components.flatMap((component) => component.nodeChores ?? [])
       stopJanitor = startJanitor({ log, chores, nodeChores, lease, clock, jobs })
-      for (const component of components) await component.start?.()
-      poll.start(components.flatMap((component) => component.polled ?? []))
+      const isHeldNow = isHeld(restore.current())
+      if (isHeldNow) log.warn(HELD)
+      for (const component of components) {
+        if (!(isHeldNow && component.isOutward)) await start(component)
+      }
+      follow()
     },
     drain: () => Promise.all(components.map((component) => component.drain?.())),
     async stop() {
       await Promise.all([poll.stop(), stopJanitor?.()])
+      await change
       for (const component of [...components].reverse()) await component.stop?.()
     },
   }

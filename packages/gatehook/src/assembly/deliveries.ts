@@ -52,7 +52,8 @@ export function assembleDeliveries(
       eventHandlers: listEventHandlers(catalog.service),
     },
   })
-  return { ...deliveries, drain: deliveries.stop, metrics: webhookMetrics(deliveries.figures) }
+  const metrics = webhookMetrics(deliveries.figures)
+  return { ...deliveries, isOutward: true, drain: deliveries.stop, metrics }
 }
 
 /** Returns the rules of §9.14 as plain values, which the engine's thread can receive. */

@@ -11,6 +11,7 @@ import type { RecentItems } from '../kernel/recent-items.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Tracing } from '../kernel/tracing.ts'
 import type { Service } from '../resources/service.ts'
+import type { RestoreFollower } from '../restore/state.ts'
 import type { Database } from '../storage/database.ts'
 import type { PolledValue, SharedPoll } from '../storage/shared-poll.ts'
 import type { Ownership } from '../storage/sqlite-owner.ts'
@@ -53,6 +54,11 @@ export interface AppOptions {
   readonly onTakenOver?: () => void
   /** Lets migrations take columns from nodes that run (§18.8). Default false. */
   readonly ignoresNodes?: boolean
+  /** Recognizes restored data, as the start of a service does (§18.5). Default: does not. */
+  readonly recognition?: {
+    /** Whether the operator says that the data was restored. */
+    readonly isRestored: boolean
+  }
   /** Receives a line for each step of the start that may take long: migrations, sample data. */
   readonly onProgress?: (line: string) => void
 }
@@ -70,6 +76,8 @@ export interface Foundation extends AppOptions {
   readonly readAfter: (endpoint: Endpoint) => Endpoint
   /** Reads the state that other nodes change. */
   readonly poll: SharedPoll
+  /** Whether the data was restored, and its deliveries, jobs and mail are held. */
+  readonly restore: RestoreFollower
   /** Whether no primary answers, as far as the node knows: replicas serve reads (§18.1). */
   readonly isPrimaryAway: () => boolean
   /** The events that this node has committed (`events/lost-events.ts`). */
@@ -79,7 +87,7 @@ export interface Foundation extends AppOptions {
 }
 
 /** The values that exist before the database is migrated. */
-export type BaseFoundation = Omit<Foundation, 'trail' | 'recent' | 'poll' | 'publicUrl'>
+export type BaseFoundation = Omit<Foundation, 'trail' | 'recent' | 'poll' | 'publicUrl' | 'restore'>
 
 /** A module as the app runs it: the endpoints it serves and the work it does in the background. */
 export interface Component {
@@ -95,6 +103,8 @@ export interface Component {
   readonly nodeChores?: readonly string[]
   /** Values of the poll of this node, once it works. */
   readonly polled?: readonly PolledValue[]
+  /** Whether its work leaves the machine: it does not run while restored data is held (§18.5). */
+  readonly isOutward?: boolean
   /** Starts background work, which `stop` ends. Commands of the CLI never start it. */
   readonly start?: () => void | Promise<void>
   /** Ends work that may last as long as the requests in flight, while these finish (§2.4). */

@@ -76,6 +76,7 @@ export function assembleJobs(
       chores: { jobs: () => purgeJobs(db, clock) },
       metrics: jobMetrics(() => runner?.figures() ?? { running: 0, attempts: [] }),
     }),
+    isOutward: true,
     get polled() {
       return runner?.polled ?? []
     },

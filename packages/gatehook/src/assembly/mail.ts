@@ -25,7 +25,8 @@ export function assembleMail(
   const mailer = createMailer({ db, clock, log, outbox, transport, from, templates })
   const { sendDue, chores, polled, start, stop } = mailer
   const metrics = mailMetrics(mailer)
-  return { outbox, sendDue, chores, metrics, stop, ...(delivers && { polled, start }) }
+  const outward = { isOutward: true, stop, ...(delivers && { polled, start }) }
+  return { outbox, sendDue, chores, metrics, ...outward }
 }
 
 const mailMetrics = ({ figures }: Pick<Mailer, 'figures'>): readonly Metric[] => [

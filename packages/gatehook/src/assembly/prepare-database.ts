@@ -24,6 +24,8 @@ import { openSchemaCheck, type SchemaCheck } from '../resources/schema-check.ts'
 import { listScopes } from '../resources/scopes.ts'
 import { type SeedCounts, seedService } from '../resources/seed.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
+import { recognizeRestore } from '../restore/recognition.ts'
+import { followRestore, type RestoreFollower } from '../restore/state.ts'
 import type { Database } from '../storage/database.ts'
 import { listMissingEngineIndexes, listUnusedEngineIndexes } from '../storage/engine-indexes.ts'
 import { migrateEngine } from '../storage/migrate.ts'
@@ -43,6 +45,7 @@ export interface PreparedDatabase {
   readonly trail: AuditTrail
   /** Reads the state that other nodes change. */
   readonly poll: SharedPoll
+  readonly restore: RestoreFollower
   readonly firstRun: FirstRunResult
   readonly seeded: SeedCounts
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */
@@ -95,6 +98,11 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   const retentionDays = config.auditRetentionDays
   const node = nodeNameOf(config)
   const trail = await openAuditTrail({ db, clock, random, vault, log, node, retentionDays })
+  const { recognition } = foundation
+  if (recognition) {
+    const audit = { clock, random, trail }
+    await recognizeRestore({ db, config, audit, log, ...recognition })
+  }
   await ensureSigningKey(db, { clock, vault })
   const keys = createKeyVerifier({ db, clock, log })
   const administration: Administration = {
@@ -137,6 +145,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     administration,
     trail,
     poll: createSharedPoll({ db, clock, log }),
+    restore: await followRestore(db),
     firstRun: first,
     seeded,
     keeper,

@@ -9,6 +9,9 @@ import type { Lister } from '../lists/list.ts'
 import type { InstallationFigures } from '../monitoring/installation-figures.ts'
 import { extendSessions } from '../people/operator-store.ts'
 import { purgeQuota } from '../quota/store.ts'
+import { restoreJson } from '../restore/operations.ts'
+import { restoreRoutes } from '../restore/routes.ts'
+import { isHeld, readRestoreState } from '../restore/state.ts'
 import { auditRoute, auditStreamRoute } from '../system/audit-routes.ts'
 import { followClock } from '../system/clock.ts'
 import { createClockDifference } from '../system/clock-difference.ts'
@@ -27,11 +30,14 @@ import { listSigningKeyStates } from '../tokens/signing-keys.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 import type { SecretsComponent } from './secrets.ts'
+import { identifyStream } from './stream-identity.ts'
 
 /** Pages of every service. */
 const LINKS = { console: '/console', portal: '/portal', docs: '/docs' }
 
-import { identifyStream } from './stream-identity.ts'
+const HELD_WARNING =
+  'The data was restored: deliveries, jobs and mail are held until an operator releases them.'
+
 export interface SystemAssembly {
   readonly list: Lister
   readonly perform: Perform
@@ -45,7 +51,7 @@ export interface SystemAssembly {
 
 export function assembleSystem(
   { db, log, clock, random, config, poll, recent, release = 'unknown', isPrimaryAway }: Foundation,
-  { service, versions, keeper, keys, trail, indexes, repairs, schema }: PreparedDatabase,
+  { service, versions, keeper, keys, trail, indexes, repairs, schema, restore }: PreparedDatabase,
   { list, perform, identify, collections, isDraining, secrets, figures }: SystemAssembly,
 ): Component {
   const clockDifference = createClockDifference({ db, clock: wallClock, log })
@@ -64,11 +70,16 @@ export function assembleSystem(
     writes: writeCheck(db, clock),
     master_secret: secrets.check,
   }
+  const warnings = {
+    clock: clockDifference.warning,
+    restore: () => (isHeld(restore.current()) ? HELD_WARNING : undefined),
+  }
   let stopClock = async () => {}
   let stopPromotions = async () => {}
   return {
     routes: [
-      ...probeRoutes({ read, write, warnings: { clock: clockDifference.warning } }, log),
+      ...probeRoutes({ read, write, warnings }, log),
+      ...restoreRoutes(perform, { clock, random, trail }),
       rootRoute({ name: service.name, versions, collections, links: LINKS }),
       auditRoute(list, trail),
       auditStreamRoute({ db, trail, identify: identifyStream({ poll }, identify), clock, log }),
@@ -89,13 +100,14 @@ export function assembleSystem(
               ...build,
               waits_for: waitsFor,
             })),
+          restore: async () => restoreJson(await readRestoreState(db)),
           signing_keys: () => listSigningKeyStates(db, clock.now()),
           ...figures,
         },
       }),
     ],
     metrics: [clockDifference.metric, primaryMetric(isPrimaryAway), durability.metric],
-    polled: [...clockDifference.polled, ...durability.polled],
+    polled: [...clockDifference.polled, ...durability.polled, restore.polled],
     chores: {
       ...trail.chores,
       answers: () => purgeRecords(db, clock.now()),

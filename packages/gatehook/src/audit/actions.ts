@@ -99,6 +99,18 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'portal.sign_out': of('session', 'A session of the portal was ended by its browser.'),
   'portal_link.create': of('link', 'A one-time link to the portal was created.'),
   'portal_link.revoke': of('link', 'A link to the portal was revoked; its session ended.'),
+  'restore.recognize': of(
+    '`installation`',
+    'A start recognized restored data; `detail` has the reason and the newest audit entry of it.',
+  ),
+  'restore.release': of(
+    '`installation`',
+    'Deliveries, jobs and mail of a restored installation were released.',
+  ),
+  'restore.confirm': of(
+    '`installation`',
+    'An operator confirmed that no revocation since the backup is missing.',
+  ),
   'session.create': of('session', 'A client exchanged an authorization code for tokens.'),
   'session.end': of('session', 'A session was ended by its person, its client or an operator.'),
   'session.end_all': of('person', 'A person, or an operator, ended all sessions of the person.'),

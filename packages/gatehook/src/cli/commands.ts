@@ -39,7 +39,7 @@ const entries: readonly CommandEntry[] = [
   { name: 'logs', load: async () => (await import('./logs.ts')).logs },
   { name: 'audit', load: async () => (await import('./audit.ts')).audit },
   { name: 'backup', load: async () => (await import('./backup.ts')).backup },
-  { name: 'restore', load: async () => (await import('./backup.ts')).restore },
+  { name: 'restore', load: async () => (await import('./restore.ts')).restore },
   { name: 'move', load: async () => (await import('./move.ts')).move },
   { name: 'clock', load: async () => (await import('./clock.ts')).clock },
 ]

@@ -127,6 +127,7 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
     seed: options.seed !== false && 'first',
     testKey: isInteractive,
     ownership: { takesOver: options.takeOver === true },
+    recognition: { isRestored: options.restored === true },
     // It sends no response: its state may be outdated.
     onTakenOver() {
       log.fatal('another process has taken the database over; this one ends')
@@ -162,6 +163,7 @@ export const start: CommandSpec = {
   options: [
     ['--role <ROLES>', 'api, delivery, or both (default: api,delivery)'],
     ['--no-seed', 'no sample data on the first start'],
+    ['--restored', 'the data was restored: deliveries, jobs and mail wait for an operator'],
     ['--take-over', 'SQLite: replaces a process that holds the database and does not end'],
   ],
   config: 'all',

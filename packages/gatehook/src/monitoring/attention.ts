@@ -7,6 +7,7 @@ import { FAILING_MS } from '../deliveries/endpoint-health.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { lowestIdAt } from '../kernel/id.ts'
 import { isoTime } from '../kernel/time.ts'
+import { isHeld, readRestoreState } from '../restore/state.ts'
 import type { Reader } from '../storage/database.ts'
 import type { Calendar } from '../versions/calendar.ts'
 import * as store from './attention-store.ts'
@@ -207,8 +208,23 @@ const nodeStates: AttentionKind = async ({ nodes }, now) => {
   return items
 }
 
+const restoredData: AttentionKind = async ({ db }) => {
+  const state = await readRestoreState(db)
+  if (!state) return []
+  const { reason, recognized_at, data_through, revocations } = state
+  const subject = { type: 'service', id: 'service', label: 'service' }
+  const facts = { reason, data_through: isoTime(data_through) }
+  const items: AttentionItem[] = []
+  if (isHeld(state)) items.push(itemOf('restore_held', 'bad', recognized_at, { subject, facts }))
+  if (revocations === 'unknown') {
+    items.push(itemOf('revocations_unknown', 'bad', data_through, { subject, facts }))
+  }
+  return items
+}
+
 /** The kinds, the most urgent first within a severity. */
 const KINDS: readonly AttentionKind[] = [
+  restoredData,
   nodeStates,
   serverErrors,
   failedJobs,

@@ -24,7 +24,10 @@ export interface InstallationSources {
   readonly requestLog: SystemFigures['request_log']
 }
 
-export type InstallationFigures = Omit<SystemFigures, 'keys' | 'signing_keys' | 'index_builds'>
+export type InstallationFigures = Omit<
+  SystemFigures,
+  'keys' | 'signing_keys' | 'index_builds' | 'restore'
+>
 
 /** Returns the figures by name; each is read when it is requested. */
 export function installationFigures(sources: InstallationSources): InstallationFigures {

@@ -7,11 +7,10 @@ import type { Client, ClientConfig, ClientBase as Session } from 'pg'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Promotion, Statement, Tx } from './database.ts'
+import { ID_SKIP, SKIP_SEQUENCES } from './id-skip.ts'
 import { StandbyError } from './postgres-errors.ts'
 import { replaceEpoch } from './transaction-epoch.ts'
 
-/** Ids that the old primary may have assigned in the commits that were lost. */
-const ID_SKIP = 1_000_000
 /** Lock id of one promotion at a time on all nodes: 'prom' in ASCII. */
 const PROMOTION_LOCK = 0x70726f6d
 
@@ -195,9 +194,7 @@ async function skipIds(client: Session, timeline: number): Promise<void> {
     await client.query('SELECT 1 FROM pg_proc LIMIT 1')
     const stored = await readStored(client)
     if (stored !== undefined && stored < timeline) {
-      await client.query(`SELECT setval(format('%I.%I', schemaname, sequencename)::regclass,
-          least(max_value - 1, coalesce(last_value, start_value) + ${ID_SKIP}))
-        FROM pg_sequences WHERE schemaname = current_schema() AND increment_by > 0`)
+      await client.query(SKIP_SEQUENCES)
       const { rows } = await client.query('SELECT gh_txid_epoch() AS epoch')
       await client.query(replaceEpoch(Number(rows[0].epoch) + ID_SKIP))
       await client.query(replaceStored((await client.query(DESCRIBE)).rows[0]))

@@ -12,6 +12,7 @@ import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import { makeFolder, syncFolder } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
+import { MARK_BACKUP } from './copy-mark.ts'
 import { StorageError } from './database.ts'
 import { sql } from './sql.ts'
 import { Connection } from './sqlite-connection.ts'
@@ -80,6 +81,7 @@ export async function backupSqlite(options: BackupOptions): Promise<BackupManife
   await removeFiles(copy, part)
   try {
     const { tables, newest_event } = await copySnapshot(database, copy, onProgress)
+    withConnection(copy, (connection) => connection.exec(MARK_BACKUP))
     const rows = totalRows({ tables })
     onProgress({ step: 'verify', fraction: 0, rows })
     verifyPages(copy, `The database ${resolve(database)}`)

@@ -2,6 +2,7 @@
 import { auditActions } from '../audit/actions.ts'
 import { b, type JsonOf } from '../fields/members.ts'
 import { operation } from '../http/operation.ts'
+import { restoreMember } from '../restore/operations.ts'
 import { signingKeyState } from '../tokens/operations.ts'
 import { clockChange, clockState } from './clock.ts'
 
@@ -144,6 +145,7 @@ const figures = {
       dropped: b.int(0).describe('Requests that the store could not receive in time.').example(0),
     })
     .describe('Requests since the start of the answering node.'),
+  restore: restoreMember.describe('Restored data, and what is held because of it.'),
   signing_keys: b
     .list(signingKeyState)
     .describe('The keys of access tokens, in the order in which they sign.'),

@@ -135,6 +135,7 @@ export const systemRoute = (options: SystemOptions): Route =>
       index_builds: await figures.index_builds(),
       jobs: await figures.jobs(),
       request_log: await figures.request_log(),
+      restore: await figures.restore(),
       signing_keys: await figures.signing_keys(),
       configuration,
     } as const

@@ -5,6 +5,7 @@ import type { Call, Route } from '../../src/http/call.ts'
 import { Query } from '../../src/http/query.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { Failure } from '../../src/kernel/failure.ts'
+import { restoreJson } from '../../src/restore/operations.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
 import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../../src/system/health.ts'
@@ -113,6 +114,7 @@ test('/admin/system returns health, counts and configuration', async () => {
       index_builds: () => [],
       jobs: () => [],
       request_log: () => ({ mode: 'all', stored: 0, sampled: 0, dropped: 0 }),
+      restore: () => restoreJson(undefined),
       signing_keys: () => [],
     },
   })

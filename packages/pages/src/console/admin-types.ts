@@ -367,6 +367,14 @@ export type System = {
     readonly sampled: number
     readonly dropped: number
   }
+  readonly restore: {
+    readonly held: boolean
+    readonly recognized_at: string | null
+    readonly reason: 'copy' | 'host' | 'option' | null
+    readonly data_through: string | null
+    readonly released_at: string | null
+    readonly revocations: 'unknown' | 'applied' | 'confirmed' | null
+  }
   readonly signing_keys: readonly {
     readonly id: string
     readonly algorithm: 'ES256'

@@ -1,0 +1,97 @@
+/** `gatehook restore …`: creates a database from a backup, and ends its quarantine (§18.5). */
+import { resolve } from 'node:path'
+import { openExistingVault } from '../assembly/secrets.ts'
+import { type Config, ConfigError, databaseAddress, databaseTarget } from '../config/config.ts'
+import { readConfig } from '../config/environment.ts'
+import { wallClock } from '../kernel/clock.ts'
+import { createLog } from '../kernel/log.ts'
+import type { RestoreJson } from '../restore/operations.ts'
+import { openDatabase } from '../storage/open.ts'
+import { restoreSqlite } from '../storage/sqlite-backup.ts'
+import { administration } from './api.ts'
+import { asCommandError, contentsOf } from './backup.ts'
+import type { CommandFamily, CommandSpec, Input } from './command.ts'
+import { CommandError } from './errors.ts'
+import { bold, yellow } from './output.ts'
+import { pgDumpAdvice } from './postgres-tools.ts'
+import { createProgress } from './progress.ts'
+
+/** Returns a sentence when the master secret of this machine does not fit the database. */
+async function secretProblem(config: Config): Promise<string | undefined> {
+  const log = createLog({ level: 'silent' })
+  const db = await openDatabase(databaseTarget(config), { log, clock: wallClock })
+  try {
+    await openExistingVault(db, config)
+    return undefined
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+    throw error
+  } finally {
+    await db.close()
+  }
+}
+
+async function runRestore({ args: [file], flags, out }: Input): Promise<undefined> {
+  const config = readConfig(flags)
+  const address = databaseAddress(config.databaseUrl)
+  if (address.kind === 'postgres') {
+    throw new CommandError(await pgDumpAdvice('restore', databaseTarget(config), file!))
+  }
+  const onProgress = createProgress(out, wallClock)
+  const manifest = await asCommandError(() =>
+    restoreSqlite({ file: file!, database: address.file, onProgress }),
+  )
+  const problem = await secretProblem(config)
+  const { created_at, release, bytes, tables } = manifest
+  const result = { database: resolve(address.file), created_at, release, bytes, tables }
+  out.result({ ...result, master_secret: problem ?? 'fits' }, () =>
+    [
+      `${bold(resolve(address.file))} holds ${contentsOf(manifest)}, as of ${created_at}.`,
+      problem === undefined
+        ? 'The master secret fits. Start the service: gatehook start'
+        : yellow(`Before the start: ${problem}`),
+    ].join('\n'),
+  )
+  return
+}
+
+const file: CommandSpec = {
+  name: 'file <FILE>',
+  summary: 'create a database from a backup (SQLite)',
+  description:
+    'Verifies checksum, pages and row counts, then creates the database. Refuses a target that ' +
+    'holds an installation. Put the master secret of the backup in place before the start. The ' +
+    'next start holds deliveries, jobs and mail until: gatehook restore release',
+  config: ['databaseUrl'],
+  examples: [['gatehook restore /backups/2027-01-31.gatehook', 'on a new machine']],
+  run: runRestore,
+}
+
+const dataThrough = ({ data_through: through }: RestoreJson) => through ?? 'unknown'
+
+export const restore: CommandFamily = {
+  name: 'restore',
+  summary: 'create a database from a backup; release what restored data holds',
+  startsWithFirst: true,
+  commands: [
+    file,
+    administration.action({
+      name: 'release',
+      summary: 'sends the deliveries and mail, and runs the jobs, that restored data holds',
+      examples: [['gatehook restore release', 'when receivers may get the events again']],
+      act: (api) => api.request<RestoreJson>('POST', '/admin/restore/release'),
+      describe: ({ released_at: at }) =>
+        at === null ? 'Nothing is held.' : `Released at ${at}: nothing is held.`,
+    }),
+    administration.action({
+      name: 'confirm',
+      summary: 'confirms that no revocation since the backup is missing',
+      examples: [['gatehook restore confirm', 'after you have revoked by hand what was revoked']],
+      act: (api) => api.request<RestoreJson>('POST', '/admin/restore/confirm'),
+      describe: (state) =>
+        state.recognized_at === null
+          ? 'No restored data was recognized.'
+          : `Confirmed: no revocation after ${dataThrough(state)} is missing.`,
+    }),
+  ],
+}

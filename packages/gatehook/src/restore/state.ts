@@ -1,0 +1,89 @@
+/**
+ * The state of an installation whose data was restored (§18.5): a setting that every node follows.
+ * While it is held, no node sends deliveries and mail, or runs jobs.
+ */
+import type { Actor } from '../audit/actor.ts'
+import { type AuditContext, recordAudit } from '../audit/store.ts'
+import type { Database, Reader, Tx, Value } from '../storage/database.ts'
+import { readSetting, writeSetting } from '../storage/settings.ts'
+import type { PolledValue } from '../storage/shared-poll.ts'
+import { sql } from '../storage/sql.ts'
+
+/** Why a start treats the data as restored: a copy, another public host, `--restored`. */
+export const RESTORE_REASONS = ['copy', 'host', 'option'] as const
+/** What is known about revocations since the backup. */
+export const REVOCATION_STATES = ['unknown', 'applied', 'confirmed'] as const
+
+/** Times are epoch milliseconds. */
+export interface RestoreState {
+  readonly recognized_at: number
+  readonly reason: (typeof RESTORE_REASONS)[number]
+  /** The newest entry of the audit trail in the restored data. */
+  readonly data_through: number
+  /** The public host of the start that recognized the data; null for a loopback address. */
+  readonly host: string | null
+  readonly released_at: number | null
+  readonly revocations: (typeof REVOCATION_STATES)[number]
+}
+
+const STATE = 'restore'
+const HOST = 'public_host'
+
+export const readRestoreState = (reader: Reader) => readSetting<RestoreState>(reader, STATE)
+export const writeRestoreState = (tx: Tx, state: RestoreState) => writeSetting(tx, STATE, state)
+
+/** The public host that the installation had at its last start, loopback addresses aside. */
+export const readPublicHost = (reader: Reader) => readSetting<string>(reader, HOST)
+export const writePublicHost = (tx: Tx, host: string) => writeSetting(tx, HOST, host)
+
+export const isHeld = (state: RestoreState | undefined): boolean => state?.released_at === null
+
+/** Releases what is held, and stores the new host. Has no effect if nothing is held. */
+export async function releaseRestore(tx: Tx, actor: Actor, context: AuditContext) {
+  const state = await readRestoreState(tx)
+  if (!state || !isHeld(state)) return state
+  const released = { ...state, released_at: context.clock.now() }
+  await writeRestoreState(tx, released)
+  if (state.host !== null) await writePublicHost(tx, state.host)
+  await recordAudit(tx, { actor, action: 'restore.release', target: 'installation' }, context)
+  return released
+}
+
+/** Stores that revocations since the backup are known: applied from a file, or confirmed. */
+export async function settleRevocations(
+  tx: Tx,
+  revocations: 'applied' | 'confirmed',
+  entry: { readonly actor: Actor; readonly detail?: Readonly<Record<string, unknown>> },
+  context: AuditContext,
+) {
+  const state = await readRestoreState(tx)
+  if (!state) return state
+  const settledState = { ...state, revocations }
+  await writeRestoreState(tx, settledState)
+  const action = revocations === 'applied' ? 'restore.revocations' : 'restore.confirm'
+  await recordAudit(tx, { ...entry, action, target: 'installation' }, context)
+  return settledState
+}
+
+/** The state as this node knows it. */
+export interface RestoreFollower {
+  current(): RestoreState | undefined
+  readonly polled: PolledValue
+  /** Calls the listener when the installation is held, or released. */
+  onChange(listener: (held: boolean) => void): void
+}
+
+export async function followRestore(db: Database): Promise<RestoreFollower> {
+  const listeners: ((held: boolean) => void)[] = []
+  let state = await readRestoreState(db)
+  const receive = (value: Value) => {
+    const wasHeld = isHeld(state)
+    state = value === null ? undefined : (JSON.parse(String(value)) as RestoreState)
+    if (isHeld(state) !== wasHeld) for (const listener of listeners) listener(!wasHeld)
+  }
+  return {
+    current: () => state,
+    polled: { select: () => sql`(SELECT value FROM gh_settings WHERE name = ${STATE})`, receive },
+    onChange: (listener) => void listeners.push(listener),
+  }
+}
