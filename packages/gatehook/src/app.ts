@@ -42,7 +42,6 @@ import { assembleMakers, assembleWebhooks, withMakerReview } from './assembly/we
 import { drainDelayMs, tlsFilesOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
 import { openApiDocuments, secretFieldNames } from './documents.ts'
-import { createRecentEvents } from './events/lost-events.ts'
 import type { After, Endpoint, Step } from './http/call.ts'
 import { addEntityTag, rejectNoneMatch } from './http/conditional.ts'
 import { requireAcceptable } from './http/content-negotiation.ts'
@@ -102,8 +101,7 @@ export async function openApp(options: AppOptions): Promise<App> {
 async function compose(base: BaseFoundation, address: NodeAddress): Promise<App> {
   const prepared = await prepareDatabase(base)
   if (base.adoptsNode) await address.adoptRunningNode(base.db)
-  const { trail, poll, restore } = prepared
-  const recent = createRecentEvents(base.clock)
+  const { trail, poll, restore, recent } = prepared
   const { publicUrl } = address
   const foundation: Foundation = { ...base, trail, poll, restore, recent, publicUrl }
   const { config, log, db } = foundation
@@ -160,7 +158,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
     audit: prepared.trail,
     secrets,
     permissions,
-    publicUrl: address.publicUrl,
+    publicUrl,
     finishIndexes: prepared.indexes.finish,
     openapi: (version) => modules.documents.get(version),
     inject: server.inject,

@@ -9,10 +9,12 @@ import { createKeyVerifier, type KeyVerifier } from '../access/key-verifier.ts'
 import { findCustomer } from '../access/store.ts'
 import { type AuditTrail, openAuditTrail } from '../audit/trail.ts'
 import { nodeNameOf } from '../config/environment.ts'
+import { createRecentEvents, type RecentEvent } from '../events/lost-events.ts'
 import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import type { Endpoint } from '../http/call.ts'
 import { SettableClock } from '../kernel/clock.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
+import type { RecentItems } from '../kernel/recent-items.ts'
 import { moveNames } from '../people/store.ts'
 import { listUndeclaredAdditions } from '../resources/additions.ts'
 import { signInResource } from '../resources/directory.ts'
@@ -46,6 +48,8 @@ export interface PreparedDatabase {
   /** Reads the state that other nodes change. */
   readonly poll: SharedPoll
   readonly restore: RestoreFollower
+  /** The events that this node has committed. */
+  readonly recent: RecentItems<RecentEvent>
   readonly firstRun: FirstRunResult
   readonly seeded: SeedCounts
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */
@@ -146,6 +150,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     trail,
     poll: createSharedPoll({ db, clock, log }),
     restore: await followRestore(db),
+    recent: createRecentEvents(clock),
     firstRun: first,
     seeded,
     keeper,

@@ -11,7 +11,7 @@ import { sql } from '../storage/sql.ts'
 
 /** Why a start treats the data as restored: a copy, another public host, `--restored`. */
 export const RESTORE_REASONS = ['copy', 'host', 'option'] as const
-/** What is known about revocations since the backup. */
+/** Whether revocations since the backup are in the database. */
 export const REVOCATION_STATES = ['unknown', 'applied', 'confirmed'] as const
 
 /** Times are epoch milliseconds. */
@@ -38,7 +38,7 @@ export const writePublicHost = (tx: Tx, host: string) => writeSetting(tx, HOST, 
 
 export const isHeld = (state: RestoreState | undefined): boolean => state?.released_at === null
 
-/** Releases what is held, and stores the new host. Has no effect if nothing is held. */
+/** Ends the quarantine, and stores the new host. Has no effect without a quarantine. */
 export async function releaseRestore(tx: Tx, actor: Actor, context: AuditContext) {
   const state = await readRestoreState(tx)
   if (!state || !isHeld(state)) return state
@@ -49,7 +49,7 @@ export async function releaseRestore(tx: Tx, actor: Actor, context: AuditContext
   return released
 }
 
-/** Stores that revocations since the backup are known: applied from a file, or confirmed. */
+/** Stores that revocations since the backup were applied from a file, or confirmed. */
 export async function settleRevocations(
   tx: Tx,
   revocations: 'applied' | 'confirmed',

@@ -11,7 +11,7 @@ import type { Random } from '../kernel/random.ts'
 import type { Database, Reader, Statement } from './database.ts'
 
 /** `new`: no service has used the database. */
-export type CopyVerdict = 'new' | 'same' | 'copy'
+type CopyVerdict = 'new' | 'same' | 'copy'
 
 export interface CopyMark {
   verify(reader: Reader): Promise<CopyVerdict>

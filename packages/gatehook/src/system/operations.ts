@@ -145,7 +145,7 @@ const figures = {
       dropped: b.int(0).describe('Requests that the store could not receive in time.').example(0),
     })
     .describe('Requests since the start of the answering node.'),
-  restore: restoreMember.describe('Restored data, and what is held because of it.'),
+  restore: restoreMember.describe('The quarantine of restored data.'),
   signing_keys: b
     .list(signingKeyState)
     .describe('The keys of access tokens, in the order in which they sign.'),
