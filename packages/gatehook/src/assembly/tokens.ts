@@ -20,7 +20,7 @@ export interface TokenAssembly {
 }
 
 export function assembleTokens(
-  { config, db, clock, random, trail, vault, log, publicUrl }: Foundation,
+  { config, db, clock, random, trail, vault, log, publicUrl, restore }: Foundation,
   { record, list, clients, findPerson }: TokenAssembly,
 ): Tokens {
   return createTokens({
@@ -45,6 +45,7 @@ export function assembleTokens(
       absoluteMs: config.refreshTokenMaxS * 1000,
       graceMs: config.refreshGraceS * 1000,
     },
+    restoredMs: () => restore.current()?.recognized_at,
     issuer: publicUrl,
     audience: () => config.audience ?? publicUrl(),
   })

@@ -25,7 +25,7 @@ import {
  * Tables of tokens, codes and sessions that end: since the backup they may have been used, or
  * ended. Sessions of persons continue; those that were refreshed end at their next refresh.
  */
-const ENDED_TABLES = [
+export const ENDED_TABLES = [
   'gh_console_links',
   'gh_console_sessions',
   'gh_mail_tokens',

@@ -50,6 +50,7 @@ test('the position and age of a token determine the verdict', () => {
   const session = {
     token_hash: current,
     previous_hash: previous,
+    created_at: 1_000,
     rotated_at: 10_000,
     expires_at: 1_000_000,
   }
@@ -67,10 +68,36 @@ test('the position and age of a token determine the verdict', () => {
     [oldest, 10_000, 60_000, 'reuse'],
   ]
   for (const [hash, now, grace, expected] of table) {
-    assert.equal(classifyRefreshToken(session, hash, now, grace), expected, `${now} ${grace}`)
+    const verdict = classifyRefreshToken(session, hash, { nowMs: now, graceMs: grace })
+    assert.equal(verdict, expected, `${now} ${grace}`)
   }
   const unrotatedSession = { ...session, previous_hash: null, rotated_at: null }
-  assert.equal(classifyRefreshToken(unrotatedSession, previous, 10_000, 60_000), 'reuse')
+  const context = { nowMs: 10_000, graceMs: 60_000 }
+  assert.equal(classifyRefreshToken(unrotatedSession, previous, context), 'reuse')
+})
+
+test('§18.5 data that was restored lacks the tokens of later rotations', () => {
+  const [unknown, previous, current] = ['x', 'b', 'c'].map(hashToken) as [Buffer, Buffer, Buffer]
+  const rotated = {
+    token_hash: current,
+    previous_hash: previous,
+    created_at: 1_000,
+    rotated_at: 10_000,
+    expires_at: 1_000_000,
+  }
+  const unrotated = { ...rotated, previous_hash: null, rotated_at: null }
+  const verdictOf = (
+    session: typeof rotated | typeof unrotated,
+    restoredMs: number,
+    hash: Buffer,
+  ) => classifyRefreshToken(session, hash, { nowMs: 90_000, graceMs: 0, restoredMs })
+  assert.equal(verdictOf(rotated, 50_000, unknown), 'restored')
+  assert.equal(verdictOf(unrotated, 50_000, unknown), 'restored')
+  assert.equal(verdictOf(rotated, 50_000, current), 'current')
+  // Rotations before the backup, and after the restore, are in the data.
+  assert.equal(verdictOf(rotated, 50_000, previous), 'reuse')
+  assert.equal(verdictOf(rotated, 9_999, unknown), 'reuse')
+  assert.equal(verdictOf(unrotated, 999, unknown), 'reuse')
 })
 
 test('only the token that a successor replaces decrypts it', () => {

@@ -49,6 +49,7 @@ export const hashToken = sha256
 export interface RotationState {
   readonly token_hash: Uint8Array
   readonly previous_hash: Uint8Array | null
+  readonly created_at: number
   readonly rotated_at: number | null
   readonly expires_at: number
 }
@@ -59,21 +60,31 @@ export interface RotationState {
  * - `race`: it was rotated less than 5 s ago and its successor is unused.
  * - `grace`: the same, within the grace period that the operator configured.
  * - `reuse`: it was rotated earlier than that, or its successor was used.
+ * - `restored`: the session was neither created nor rotated since its data was restored, which
+ *   lacks the tokens of later rotations: an old token and a newer one look the same (§18.5).
  * - `expired`: its session has expired.
  */
-export type RefreshTokenVerdict = 'current' | 'race' | 'grace' | 'reuse' | 'expired'
+export type RefreshTokenVerdict = 'current' | 'race' | 'grace' | 'reuse' | 'restored' | 'expired'
+
+interface RotationContext {
+  readonly nowMs: number
+  readonly graceMs: number
+  /** When the data of the installation was restored; undefined: never. */
+  readonly restoredMs?: number | undefined
+}
 
 /** Classifies the token with the given hash, which this server issued for the session. */
 export function classifyRefreshToken(
   session: RotationState,
   hash: Buffer,
-  nowMs: number,
-  graceMs: number,
+  { nowMs, graceMs, restoredMs = Number.NEGATIVE_INFINITY }: RotationContext,
 ): RefreshTokenVerdict {
   if (session.expires_at <= nowMs) return 'expired'
   if (hash.equals(session.token_hash)) return 'current'
   // The use of a successor overwrites `previous_hash`, so a match implies that it is unused.
-  if (!session.previous_hash || !hash.equals(session.previous_hash)) return 'reuse'
+  if (!session.previous_hash || !hash.equals(session.previous_hash)) {
+    return (session.rotated_at ?? session.created_at) <= restoredMs ? 'restored' : 'reuse'
+  }
   const elapsedMs = nowMs - (session.rotated_at ?? 0)
   if (elapsedMs < graceMs) return 'grace'
   return elapsedMs < RACE_MS ? 'race' : 'reuse'

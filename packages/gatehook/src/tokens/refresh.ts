@@ -60,6 +60,8 @@ export interface RefreshDeps extends DraftDeps {
   readonly revocations: Pick<RevocationFeed, 'publish'>
   readonly lookup: Pick<TokenLookup, 'findPerson' | 'findClient'>
   readonly record: RecordEvent
+  /** When the data of the installation was restored; undefined: never. */
+  readonly restoredMs: () => number | undefined
 }
 
 /** Sessions whose person this node remembers: about 5 MB. */
@@ -128,13 +130,15 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
       const session = unlockedSession && (await store.lockSession(tx, unlockedSession))
       if (!session) return undefined
       const client = await authorizeClient(tx, lookup, session, presenter)
-      const verdict = classifyRefreshToken(session, hash, now, lifetimes.graceMs)
+      const context = { nowMs: now, graceMs: lifetimes.graceMs, restoredMs: deps.restoredMs() }
+      const verdict = classifyRefreshToken(session, hash, context)
       if (verdict === 'grace' && session.successor) {
         const access = await draftFor(session, client, findPerson(tx, lookup, session))
         await store.extendAccess(tx, session, access.expiresAt)
         return { access, refreshToken: decryptSuccessor(token, id, session.successor, random) }
       }
       if (verdict === 'reuse') await revokeFamily(tx, deps, session, actor)
+      else if (verdict === 'restored') await endFamily(tx, deps, session, 'session.end', actor)
       else if (verdict !== 'expired') {
         await auditReplay(tx, deps, session, 'token.refresh_race', actor)
       }
@@ -203,21 +207,32 @@ async function revokeFamily(
   actor: Actor,
 ): Promise<void> {
   const { id, client_id, scope } = session
-  await auditReplay(tx, deps, session, 'token.reuse_detected', actor)
-  for (const { access_until } of await store.deleteSession(tx, id)) {
-    await deps.revocations.publish(tx, 'session', id, access_until)
-  }
+  await endFamily(tx, deps, session, 'token.reuse_detected', actor)
   const subject = String(session.person)
   const object = JSON.stringify({ session_id: id, client_id, subject, revoked: true })
   const event = { type: 'token.reuse_detected', collection: undefined, objectId: undefined, object }
   await deps.record(tx, scope as Scope, event)
 }
 
+/** Deletes the session, and revokes its access tokens. */
+async function endFamily(
+  tx: Tx,
+  deps: RefreshDeps,
+  session: store.SessionRow,
+  action: 'session.end' | 'token.reuse_detected',
+  actor: Actor,
+): Promise<void> {
+  await auditReplay(tx, deps, session, action, actor)
+  for (const { access_until } of await store.deleteSession(tx, session.id)) {
+    await deps.revocations.publish(tx, 'session', session.id, access_until)
+  }
+}
+
 async function auditReplay(
   tx: Tx,
   deps: RefreshDeps,
   { id, client_id, person, customer, scope }: store.SessionRow,
-  action: 'token.refresh_race' | 'token.reuse_detected',
+  action: 'session.end' | 'token.refresh_race' | 'token.reuse_detected',
   actor: Actor,
 ): Promise<void> {
   const detail = { client_id, subject: String(person), customer, mode: modeOf(scope as Scope) }

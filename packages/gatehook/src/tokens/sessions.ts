@@ -91,7 +91,10 @@ export function createSessions(deps: SessionDeps): SessionOperations {
       const id = parseSessionId(tagKeys, token)
       const session = id === undefined ? undefined : await store.findSession(db, id)
       if (!session) return undefined
-      const verdict = classifyRefreshToken(session, hashToken(token), clock.now(), 0)
+      const verdict = classifyRefreshToken(session, hashToken(token), {
+        nowMs: clock.now(),
+        graceMs: 0,
+      })
       return {
         sessionId: session.id,
         scope: session.scope as Scope,

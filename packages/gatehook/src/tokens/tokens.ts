@@ -32,6 +32,8 @@ interface TokenDeps extends Pick<TokenRouteDeps, 'endSignIns'> {
   readonly record: RecordEvent
   readonly lookup: TokenLookup
   readonly list: Lister
+  /** When the data of the installation was restored; undefined: never. */
+  readonly restoredMs: () => number | undefined
   readonly lifetimes: TokenLifetimes
   readonly issuer: () => string
   readonly audience: () => string
@@ -43,7 +45,7 @@ interface TokenDeps extends Pick<TokenRouteDeps, 'endSignIns'> {
  */
 export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> } {
   const { db, clock, random, trail, vault, log, record, lookup, list } = deps
-  const { lifetimes, issuer, audience } = deps
+  const { lifetimes, issuer, audience, restoredMs } = deps
   const reloads = createBackgroundTasks(log)
   const revocations = createRevocationFeed({
     db,
@@ -70,6 +72,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     vault,
     record,
     lookup,
+    restoredMs,
     lifetimes,
     issuer,
     audience,

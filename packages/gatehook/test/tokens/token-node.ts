@@ -132,6 +132,7 @@ export async function openTokenNode(
     log: quietLog,
     list,
     record: createRecorder({ clock, random, shape: 'v2', sinks: [] }),
+    restoredMs: () => undefined,
     lookup: {
       async findPerson(_, scope, subject) {
         const person = scope === SCOPE ? data.people.get(subject) : undefined
