@@ -306,7 +306,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       [
         '18.5',
         'Restored data is recognized: ids skip; deliveries, jobs and mail wait for an operator.',
-        part('sessions that were refreshed since; revocations from a file'),
+        part('revocations from a file'),
       ],
       ['18.7', 'Exit status 75: a later start may succeed; 78: the configuration must change.'],
       ['18.8', 'A migration takes no column from nodes that run; a node without one is not ready.'],

@@ -78,26 +78,26 @@ test('the position and age of a token determine the verdict', () => {
 
 test('§18.5 data that was restored lacks the tokens of later rotations', () => {
   const [unknown, previous, current] = ['x', 'b', 'c'].map(hashToken) as [Buffer, Buffer, Buffer]
-  const rotated = {
+  const rotatedSession = {
     token_hash: current,
     previous_hash: previous,
     created_at: 1_000,
     rotated_at: 10_000,
     expires_at: 1_000_000,
   }
-  const unrotated = { ...rotated, previous_hash: null, rotated_at: null }
+  const freshSession = { ...rotatedSession, previous_hash: null, rotated_at: null }
   const verdictOf = (
-    session: typeof rotated | typeof unrotated,
+    session: typeof rotatedSession | typeof freshSession,
     restoredMs: number,
     hash: Buffer,
   ) => classifyRefreshToken(session, hash, { nowMs: 90_000, graceMs: 0, restoredMs })
-  assert.equal(verdictOf(rotated, 50_000, unknown), 'restored')
-  assert.equal(verdictOf(unrotated, 50_000, unknown), 'restored')
-  assert.equal(verdictOf(rotated, 50_000, current), 'current')
+  assert.equal(verdictOf(rotatedSession, 50_000, unknown), 'restored')
+  assert.equal(verdictOf(freshSession, 50_000, unknown), 'restored')
+  assert.equal(verdictOf(rotatedSession, 50_000, current), 'current')
   // Rotations before the backup, and after the restore, are in the data.
-  assert.equal(verdictOf(rotated, 50_000, previous), 'reuse')
-  assert.equal(verdictOf(rotated, 9_999, unknown), 'reuse')
-  assert.equal(verdictOf(unrotated, 999, unknown), 'reuse')
+  assert.equal(verdictOf(rotatedSession, 50_000, previous), 'reuse')
+  assert.equal(verdictOf(rotatedSession, 9_999, unknown), 'reuse')
+  assert.equal(verdictOf(freshSession, 999, unknown), 'reuse')
 })
 
 test('only the token that a successor replaces decrypts it', () => {

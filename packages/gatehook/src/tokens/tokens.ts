@@ -44,8 +44,8 @@ interface TokenDeps extends Pick<TokenRouteDeps, 'endSignIns'> {
  * of the work that the poll of a node causes.
  */
 export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> } {
-  const { db, clock, random, trail, vault, log, record, lookup, list } = deps
-  const { lifetimes, issuer, audience, restoredMs } = deps
+  const { db, clock, random, trail, vault, log, lookup, list } = deps
+  const { issuer, audience } = deps
   const reloads = createBackgroundTasks(log)
   const revocations = createRevocationFeed({
     db,
@@ -64,21 +64,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
   const expectedClaims = () => ({ issuer: issuer(), audience: audience() })
   const verifier = createVerifier({ clock, keys, revocations, lookup, expectedClaims })
   const { verifyAccessToken, readAccessToken, isActive, resolveScopes } = verifier
-  const sessions = createSessions({
-    db,
-    clock,
-    random,
-    trail,
-    vault,
-    record,
-    lookup,
-    restoredMs,
-    lifetimes,
-    issuer,
-    audience,
-    keys,
-    revocations,
-  })
+  const sessions = createSessions({ ...deps, keys, revocations })
   const revokeAccessToken: Tokens['revokeAccessToken'] = (tx, { jti, exp }) =>
     revocations.publish(tx, 'token', jti, exp * 1000)
   const operations = { ...sessions, readAccessToken, revokeAccessToken, isRevoked }

@@ -1,4 +1,4 @@
-/** §18.5: what restored data does to sessions, tokens and codes that were used since the backup. */
+/** §18.5: sessions of restored data end without an alarm; links and codes end at once. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { copyOf, databases, type Kind, migratedUrl } from '../../../../test/rig/databases.ts'
@@ -39,7 +39,7 @@ async function countActions({ as, key }: TestApp, action: string): Promise<numbe
 /** Tables of secrets that remain: those of keys and clients are revoked by an operator. */
 const REMAINING = ['gh_api_key_secrets', 'gh_client_secrets']
 
-test('every table of secrets with an end is among those that are deleted, or remains', async (t) => {
+test('every table of secrets with an end is deleted or remains', async (t) => {
   const { app } = await openService(t, 'sqlite')
   const tables: string[] = []
   for (const table of Object.keys(tableKinds)) {
