@@ -1,21 +1,17 @@
 /** Validates the scopes and the customer that a key, a client or a person is granted (§13). */
 import { invalidMembers } from '../fields/body.ts'
-import { b, type Member } from '../fields/members.ts'
+import { b } from '../fields/members.ts'
 import type { FieldError } from '../kernel/failure.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
 import { type Administration, DEFAULT_CUSTOMER, isInstallationScope } from './administration.ts'
 import { customerById } from './store.ts'
 
-const MAX_SCOPES = 100
-
-/** Reads one of a set of names; other values are reported as not being a known `noun`. */
-export const nameIn = (names: ReadonlySet<string>, noun: string): Member<string> =>
-  b.text().refine((name, reject) => (names.has(name) ? name : reject(`is not a known ${noun}`)))
+export const MAX_SCOPES = 100
 
 /** Reads at most a hundred scopes of the installation. */
 export const scopeSet = ({ scopes }: Pick<Administration, 'scopes'>) =>
-  b.set(nameIn(scopes, 'scope'), { max: MAX_SCOPES })
+  b.set(b.oneOf([...scopes]), { max: MAX_SCOPES })
 
 /**
  * Returns the error of a scope of the installation that is granted outside of the default

@@ -13,7 +13,7 @@ import type { Mode, Scope } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
 import { type AdminCaller, type Administration, customerId } from './administration.ts'
 import { keyTable, mode, type NewApiKey } from './collections.ts'
-import { findMisplacedScope, holdCustomerScope, nameIn, scopeSet } from './grant-validation.ts'
+import { findMisplacedScope, holdCustomerScope, scopeSet } from './grant-validation.ts'
 import { requireAdministratorFor } from './scopes.ts'
 import { createSecretStore, endingOf, overlapMs, type RotationOverlap } from './secret-store.ts'
 import * as store from './store.ts'
@@ -33,17 +33,17 @@ const secrets = createSecretStore({
 })
 
 /** An address or a CIDR range (RFC 4632 §3.1). */
+const RANGE_WORDS = 'an address or a range, for example 203.0.113.0/24'
 export const addressRange: Member<string> = b
-  .text()
+  .matching(/^[0-9A-Fa-f:.]{2,45}(\/[0-9]{1,3})?$/, RANGE_WORDS)
   .example('203.0.113.0/24')
   .refine((text, reject) =>
-    parseAddressRange(text) === undefined
-      ? reject('must be an address or a range, for example 203.0.113.0/24')
-      : text,
+    parseAddressRange(text) === undefined ? reject(`must be ${RANGE_WORDS}`) : text,
   )
 
 export const pinnedVersion = ({ versions }: Pick<Administration, 'versions'>) =>
-  nameIn(new Set(versions), 'version')
+  b
+    .oneOf([...versions])
     .nullable()
     .optional()
     .describe('Pins the key to a version; default: none.')

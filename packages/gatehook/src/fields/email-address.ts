@@ -4,10 +4,5 @@ import { b, type Member } from './members.ts'
 const MAX = 254 // RFC 5321 §4.5.3.1.3, less the angle brackets
 
 export const emailAddress: Member<string> = b
-  .text()
+  .matching(/^[^\s@]+@[^\s@]+$/, 'an e-mail address', { max: MAX })
   .example('ada@example.com')
-  .refine((text, reject) =>
-    text.length <= MAX && /^[^\s@]+@[^\s@]+$/.test(text)
-      ? text
-      : reject('must be an e-mail address'),
-  )

@@ -48,6 +48,11 @@ export class Member<V, J = V> {
     return this.#with({ isSecret: true })
   }
 
+  /** The handler validates the text, because its mistakes have another status. */
+  deferred(): Member<V, J> {
+    return this.#with({ isDeferred: true })
+  }
+
   /** Names the schema in OpenAPI documents, where others refer to it. */
   named(name: string): Member<V, J> {
     return this.#with({ name })
@@ -99,12 +104,24 @@ interface Size {
   readonly max?: number
 }
 
+interface TextOptions extends Size {
+  readonly format?: string
+}
+
+/** A password is secret. */
+const textMember = (kind: 'text' | 'pattern', more: Partial<MemberSpec>): Member<string> =>
+  member(kind, { ...more, ...(more.format === 'password' && { isSecret: true }) })
+
 export const b = {
   /** One line of text: 1 to `max` characters, without control characters. */
-  line: (max: number): Member<string> => member('line', { max }),
+  line: (max: number): Member<string> => member('line', { min: 1, max }),
   /** Any text, without a maximum in a response. A password is secret. */
-  text: (size: Size & { readonly format?: string } = {}): Member<string> =>
-    member('text', { ...size, ...(size.format === 'password' && { isSecret: true }) }),
+  text: (options: TextOptions = {}): Member<string> => textMember('text', options),
+  /** Text that matches a pattern from `^` to `$`; `words` complete the message "must be …". */
+  matching: (pattern: RegExp, words: string, options: TextOptions = {}): Member<string> =>
+    textMember('pattern', { ...options, pattern: pattern.source, words }),
+  /** An absolute http or https URL. */
+  url: (max: number): Member<string> => member('url', { max }),
   /** An e-mail address. */
   email: (max = 254): Member<string> => member('email', { max }),
   bool: (): Member<boolean> => member('bool'),
@@ -120,7 +137,7 @@ export const b = {
   /** A request's instant, or a date as its midnight in UTC, as epoch milliseconds. */
   instant: (): Member<number, string> =>
     member('instant', {
-      description: 'An instant, or a date.',
+      description: 'An instant. A date is its midnight in UTC.',
       example: '2026-06-01T09:30:00.000Z',
     }),
   list: <V, J>(items: Member<V, J>, size: Size = {}): Member<readonly V[], readonly J[]> =>

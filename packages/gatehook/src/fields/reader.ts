@@ -115,7 +115,9 @@ const mistypedAs = (type: string, nullable: boolean): Mistake => [
   `must be ${type}${nullable ? ' or null' : ''}`,
 ]
 
-function valueReader(spec: MemberSpec): ReadValue {
+function valueReader({ isDeferred, ...declared }: MemberSpec): ReadValue {
+  const { write, nullable } = declared
+  const spec: MemberSpec = isDeferred ? { kind: 'text', write, nullable } : declared
   const read = contentReader(spec)
   const refine = spec.refine as ((value: unknown, reject: unknown) => unknown) | undefined
   return (value, pointer, report) => {
@@ -218,8 +220,9 @@ const label = `(?:[A-Za-z0-9]|${WIDE})(?:(?:[A-Za-z0-9-]|${WIDE})*(?:[A-Za-z0-9]
 const EMAIL = new RegExp(`^${atom}(?:\\.${atom})*@${label}(?:\\.${label})+$`, 'u')
 export const currencies: readonly string[] = Intl.supportedValuesOf('currency')
 
-const isLine = (text: string) =>
-  text.trim() !== '' && !/[\x00-\x1f\x7f]/.test(text) && text.isWellFormed()
+/** Has a character that is no white space, and no control character. Takes linear time. */
+export const LINE = /^[^\S\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$/u
+const isLine = (text: string) => LINE.test(text) && text.isWellFormed()
 const isInstant = (text: string) => parseTime(text) !== undefined
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 export const isUuid = (text: string): boolean => UUID.test(text)
@@ -248,7 +251,7 @@ const mistakeFinders: Readonly<
   bool: ({ nullable }) => typeFinder('boolean', 'true or false', nullable),
   string: (spec) => textFinder(spec),
   text: (spec) => textFinder(spec),
-  line: (spec) => textFinder({ min: 1, ...spec }, 'one line of valid Unicode', isLine),
+  line: (spec) => textFinder(spec, 'one line of valid Unicode', isLine),
   email: (spec) => textFinder(spec, 'an e-mail address', (text) => EMAIL.test(text)),
   url: (spec) =>
     textFinder(spec, 'an absolute http or https URL of the characters of a URI', isWebUrl),
@@ -302,10 +305,11 @@ function numberFinder(
   }
 }
 
-/** The declaration has verified that the pattern takes linear time. */
+/** The pattern takes linear time: a declaration has verified its own. */
 function patternFinder(spec: MemberSpec): FindMistake {
   const expression = new RegExp(spec.pattern!, 'u')
-  return textFinder(spec, `a match of ${spec.pattern}`, (text) => expression.test(text))
+  const words = spec.words ?? `a match of ${spec.pattern}`
+  return textFinder(spec, words, (text) => expression.test(text))
 }
 
 function durationFinder({ min, max, nullable }: MemberSpec): FindMistake {

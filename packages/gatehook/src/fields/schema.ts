@@ -5,7 +5,7 @@ import { DURATION_PATTERN, formatDuration } from './duration.ts'
 import type { FieldSpec } from './fields.ts'
 import { toJson } from './forms.ts'
 import { patchSpecs } from './merge-patch.ts'
-import { currencies, METADATA_KEY, TIME_OF_DAY } from './reader.ts'
+import { currencies, LINE, METADATA_KEY, TIME_OF_DAY } from './reader.ts'
 import type { MemberSpec } from './spec.ts'
 
 export type JsonSchema = Record<string, unknown>
@@ -46,7 +46,7 @@ const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
   bool: () => ({ type: 'boolean' }),
   string: stringSchema,
   text: stringSchema,
-  line: stringSchema,
+  line: (spec) => ({ ...stringSchema(spec), pattern: LINE.source }),
   // Addresses may have characters beyond ASCII, which the format `email` excludes.
   email: (spec) => stringSchema({ ...spec, format: 'idn-email' }),
   url: (spec) => ({ ...stringSchema({ ...spec, format: 'uri' }), pattern: WEB_URL_START }),
@@ -75,8 +75,8 @@ const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
   uuid: () => ({ type: 'string', format: 'uuid' }),
   decimal: decimalSchema,
   pattern: (spec) => ({ ...stringSchema(spec), pattern: spec.pattern }),
-  // Also a date, which the format `date-time` excludes.
-  instant: () => ({ type: 'string' }),
+  // A body may also have a date: a union of two formats is a type that generators lack.
+  instant: () => ({ type: 'string', format: 'date-time' }),
   list: (spec, context) => ({
     ...withBounds({ type: 'array' }, spec, 'minItems', 'maxItems'),
     items: valueSchema(spec.items!, context),

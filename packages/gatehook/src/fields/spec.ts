@@ -39,6 +39,8 @@ interface BaseSpec {
   readonly values?: readonly string[]
   /** The regular expression of a text. */
   readonly pattern?: string
+  /** The form of such a text, for messages: "must be an e-mail address". */
+  readonly words?: string
   /** The prefix of an id, or of the ids to which a reference refers; undefined: integers. */
   readonly idPrefix?: string
   /** The digits of a decimal, and those after its point. */
@@ -64,7 +66,7 @@ export interface MemberSpec extends BaseSpec {
   readonly kind: FieldKind | MemberKind
   /** Whether `values` can grow without notice (§8.11), or an object has further members. */
   readonly isOpen?: boolean
-  /** A published format that validation does not check. */
+  /** A published format, which the kind, the pattern or `refine` validates. */
   readonly format?: string
   /** The items of a list or of a page, or the values of a map. */
   readonly items?: MemberSpec
@@ -76,6 +78,11 @@ export interface MemberSpec extends BaseSpec {
   readonly name?: string
   /** A value for examples in OpenAPI documents, as JSON has it. */
   readonly example?: unknown
+  /**
+   * Whether the handler validates the value, whose mistakes have another status. The body accepts
+   * any text.
+   */
+  readonly isDeferred?: boolean
   /** Validates further and converts a valid value. */
   readonly refine?: (value: never, reject: RejectValue) => unknown
 }

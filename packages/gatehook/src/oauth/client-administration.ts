@@ -19,7 +19,7 @@ import type { Tokens } from '../tokens/api.ts'
 import { GRANT_TYPES, type GrantType, PUBLIC_GRANT_TYPES } from './client.ts'
 import * as store from './client-store.ts'
 import { deleteConsentsAtClient } from './consent-store.ts'
-import { findRegistrationFault } from './redirect-uri.ts'
+import { findRegistrationFault, REDIRECT_URI_MAX } from './redirect-uri.ts'
 
 const NAME_MAX = 200
 const MAX_REDIRECT_URIS = 50
@@ -95,7 +95,10 @@ export interface ClientAdministration extends Administration {
 }
 
 const redirectUri = b
-  .text()
+  .matching(/^[^'*;,#]+$/, 'a URI of plain characters, without wildcards and a fragment', {
+    format: 'uri',
+    max: REDIRECT_URI_MAX,
+  })
   .example('https://shop.example.com/callback')
   .refine((uri, reject) => {
     const fault = findRegistrationFault(uri)

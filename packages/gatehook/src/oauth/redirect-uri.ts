@@ -4,7 +4,7 @@
  */
 import { isUri } from '../kernel/uri.ts'
 
-const MAX_CHARACTERS = 2000
+export const REDIRECT_URI_MAX = 2000
 
 /** `http://127.0.0.1` or `http://[::1]`, an optional port, and the rest. */
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/
@@ -14,7 +14,7 @@ const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error'] as const
 
 /** Returns the reason why a URI cannot be registered; undefined if it can. */
 export function findRegistrationFault(text: string): string | undefined {
-  if (text.length > MAX_CHARACTERS) return `must have at most ${MAX_CHARACTERS} characters`
+  if (text.length > REDIRECT_URI_MAX) return `must have at most ${REDIRECT_URI_MAX} characters`
   if (!isUri(text) || /['*;,]/.test(text)) {
     return 'must be a URI of plain characters, percent-encoded where it needs to be, no wildcards'
   }

@@ -5,6 +5,7 @@
  */
 
 import type { Administration } from '../access/administration.ts'
+import { emailAddress } from '../fields/email-address.ts'
 import { foldName } from '../fields/folding.ts'
 import { b, type ValuesOf } from '../fields/members.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
@@ -23,7 +24,7 @@ import {
   placeMembersFor,
   type SignInPlace,
 } from './namespace.ts'
-import { MIN_LENGTH } from './password-policy.ts'
+import { MIN_LENGTH, newPassword } from './password-policy.ts'
 import type { PersonContext } from './person-administration.ts'
 import { rowMembers } from './row-members.ts'
 
@@ -38,20 +39,20 @@ const RESET_TOKEN = 'mT7cR2vX9pLq4sN1bK8wZ5yG3hJ6dF0aQeUiOtYrWxE'
 const SIGN_UP_TOKEN = 'aQeUiOtYrWxE3hJ6dF0mT7cR2vX9pLq4sN1bK8wZ5yG'
 const USERNAME_TOKEN = '8wZ5yG3hJ6dF0aQeUiOtYrWxEmT7cR2vX9pLq4sN1bK'
 const tokenOf = (example: string) => b.line(200).describe('The token of the mail.').example(example)
-const password = b
-  .text({ format: 'password' })
-  .describe(`At least ${MIN_LENGTH.person} characters.`)
-  .example('correct horse battery staple')
+const password = newPassword(MIN_LENGTH.person).deferred()
 const usernameInput = {
-  username: b.text().describe('The new e-mail address.').example('ada.new@example.com'),
+  username: b.email().describe('The new e-mail address.').example('ada.new@example.com').deferred(),
   password: b
     .text({ format: 'password' })
     .describe('The password of the person.')
     .example('correct horse battery staple'),
 }
 const confirmationInput = { token: tokenOf(USERNAME_TOKEN) }
+const mailAddress = emailAddress.refine((text, reject) =>
+  isMailAddress(text) ? text : reject('must be an e-mail address'),
+)
 const addressed = (names: NameReach) => ({
-  email: b.text().example('ada@example.com'),
+  email: mailAddress,
   ...placeMembersFor(names),
 })
 const resetInput = { token: tokenOf(RESET_TOKEN), password }
@@ -181,12 +182,6 @@ export async function acceptMailRequest(
 ): Promise<Answer> {
   const { directory } = context
   const namespace = await findNamespace(admin.db, directory.names, place)
-  if (!isMailAddress(email)) {
-    const message = 'is not an e-mail address'
-    throw new Failure('invalid_request', `email ${message}.`, {
-      errors: [{ pointer: '/email', code: 'invalid_value', message }],
-    })
-  }
   const name = JSON.stringify([namespace.key, foldName(email)])
   const who = { name, address: call.address }
   const verdict = await admin.db.write(async (tx) => {

@@ -23,7 +23,11 @@ const NAME_MIN = 3
 /** A new password of at least `min` characters, in the form that is hashed. */
 export const newPassword = (min: number): Member<string> =>
   b
-    .text({ format: 'password' })
+    .matching(/^[^\x00-\x1f\x7f]*$/, 'valid text without control characters', {
+      format: 'password',
+      min,
+      max: PASSWORD_MAX_BYTES,
+    })
     .describe(`At least ${min} characters; not a common password, without the sign-in name.`)
     .example('correct horse battery staple')
     .refine((value, reject) => {

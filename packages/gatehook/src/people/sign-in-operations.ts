@@ -3,7 +3,7 @@ import { b, type ValuesOf } from '../fields/members.ts'
 import { operation } from '../http/operation.ts'
 import { sessionTokens } from '../tokens/api.ts'
 import { type NameReach, placeErrors, placeMembersFor } from './namespace.ts'
-import { MIN_LENGTH } from './password-policy.ts'
+import { MIN_LENGTH, newPassword } from './password-policy.ts'
 
 /** Any text: a malformed password is rejected like a wrong one. */
 const password = b.text({ format: 'password' }).example('correct horse battery staple')
@@ -15,7 +15,7 @@ const loginInput = (names: NameReach) => ({
 })
 const ownPasswordInput = {
   current: password,
-  new: password.describe(`At least ${MIN_LENGTH.person} characters.`),
+  new: newPassword(MIN_LENGTH.person).deferred(),
 }
 
 export type LoginInput = ValuesOf<ReturnType<typeof loginInput>>

@@ -24,6 +24,7 @@ export function batchSchemas(
     [`${schema}Batch`]: {
       description: `The body that creates several ${name}.`,
       type: 'object',
+      additionalProperties: false,
       required: ['items'],
       properties: {
         items: {

@@ -1,17 +1,11 @@
 /** The members of a calendar in JSON and in a declaration. Pure. */
 import { b } from '../fields/members.ts'
-import { isWebUrl } from '../kernel/uri.ts'
 
 const URL_MAX = 2000
 const BROWNOUTS_MAX = 100
 
 /** An http or https URL. Its characters cannot end the `<…>` of a `Link` header. */
-const webUrl = b
-  .text({ format: 'uri' })
-  .example('https://example.com/versions')
-  .refine((text, reject) =>
-    text.length <= URL_MAX && isWebUrl(text) ? text : reject('must be an http or https URL'),
-  )
+const webUrl = b.url(URL_MAX).example('https://example.com/versions')
 
 const brownout = b.object({
   start: b

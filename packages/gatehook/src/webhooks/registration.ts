@@ -66,7 +66,7 @@ const isLocal = (text: string): boolean =>
 /** A URL of a receiver. `verifyReceiver` checks its address, with an error code of its own. */
 const receiverUrl = (allowPrivate: boolean): Member<string> =>
   b
-    .text({ format: 'uri', max: MAX_URL })
+    .url(MAX_URL)
     .example('https://shop.example.com/hooks')
     .refine((text, reject) => {
       const problem = findTargetProblem(text, allowPrivate)

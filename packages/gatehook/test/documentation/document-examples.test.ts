@@ -6,11 +6,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
-import type { Caller } from '../../../../test/rig/service.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { bearerOf } from '../people/rig.ts'
-import { CAN, openPortal } from '../portal/rig.ts'
-import { bodyOf, exampleValues, type Json, openTargets, type Targets, targetOf } from './targets.ts'
+import {
+  bodyOf,
+  callerOf,
+  exampleValues,
+  type Json,
+  openTargets,
+  type Targets,
+  targetOf,
+} from './targets.ts'
 
 /** The examples of administration are valid as they are. */
 const NO_VALUES = { access: '', values: [] }
@@ -56,24 +61,6 @@ function createValidator(document: Json): (schema: Json, value: unknown) => stri
     const validate = ajv.compile({ ...schema, components: document.components })
     return validate(value) ? undefined : ajv.errorsText(validate.errors)
   }
-}
-
-const bearerCaller = (app: Targets['app'], token: string): Pick<Caller, 'send'> => ({
-  send: (method, path, body) => app.as(undefined).send(method, path, body, bearerOf(token)),
-})
-
-/** Returns the caller of an operation: key, administrator, person, or session of the portal. */
-async function callerOf(
-  { app, admin }: Targets,
-  path: string,
-  token: string,
-  security: readonly Json[],
-): Promise<Pick<Caller, 'send'>> {
-  if (path.startsWith('/admin') || path === '/metrics') return admin
-  const isAnonymous = security.length === 0 && /^\/(auth|oauth|portal)\//.test(path)
-  if (isAnonymous) return app.as(undefined)
-  if (path.startsWith('/portal/')) return (await openPortal(app)).session('default', { can: CAN })
-  return path.startsWith('/auth/') ? bearerCaller(app, token) : app
 }
 
 /** Returns the query with the examples of the required parameters. */

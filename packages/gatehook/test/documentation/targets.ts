@@ -11,6 +11,7 @@ import type { Scope } from '../../src/kernel/principal.ts'
 import { authorizePath, grantConsent, openBrowser } from '../oauth/rig.ts'
 import { resetTokenOf, signUpTokenOf, usernameTokenOf } from '../people/mail-token-rig.ts'
 import { bearerOf } from '../people/rig.ts'
+import { CAN, openPortal } from '../portal/rig.ts'
 import { openHook } from '../webhooks/hook.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document has many shapes
@@ -306,4 +307,22 @@ export async function bodyOf(
     ? { customer: await createdBy(admin, '/admin/customers', { name: 'Example' }) }
     : {}
   return { ...example, ...url, ...customer }
+}
+
+const bearerCaller = (app: TestApp, token: string): Pick<Caller, 'send'> => ({
+  send: (method, path, body) => app.as(undefined).send(method, path, body, bearerOf(token)),
+})
+
+/** Returns the caller of an operation: key, administrator, person, or session of the portal. */
+export async function callerOf(
+  { app, admin }: Targets,
+  path: string,
+  token: string,
+  security: readonly Json[],
+): Promise<Pick<Caller, 'send'>> {
+  if (path.startsWith('/admin') || path === '/metrics') return admin
+  const isAnonymous = security.length === 0 && /^\/(auth|oauth|portal)\//.test(path)
+  if (isAnonymous) return app.as(undefined)
+  if (path.startsWith('/portal/')) return (await openPortal(app)).session('default', { can: CAN })
+  return path.startsWith('/auth/') ? bearerCaller(app, token) : app
 }
