@@ -167,7 +167,7 @@ async function importFile(
     sentRows += rows.length
     rows = []
     characters = 0
-    report({ step: 'import', fraction: input.bytesRead / Math.max(1, bytes), rows: sentRows })
+    report({ step: 'import', fraction: input.bytesRead / Math.max(1, bytes), done: sentRows })
   }
   let failedLines = 0
   for await (const line of readImportLines(input, definition, /\.csv$/i.test(file))) {

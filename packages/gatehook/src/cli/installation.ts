@@ -21,6 +21,7 @@ import { printableDatabaseUrl } from './doctor-checks.ts'
 import { CommandError } from './errors.ts'
 import { packageVersion } from './own-package.ts'
 import { serviceOf } from './service-file.ts'
+import { errorStream } from './terminal-log.ts'
 
 /** The actor of audit rows: the account that runs the command. */
 export const cliActor = () => ({ kind: 'cli', id: userInfo().username }) as const
@@ -52,8 +53,7 @@ export async function withApp<T>(
   const config = readConfig(input.flags)
   const service = await serviceOf(input)
   // Standard output is for the result.
-  const destination = { write: (line: string) => void process.stderr.write(line) }
-  const log = createLog({ level: 'warn', destination })
+  const log = createLog({ level: 'warn', destination: errorStream(input.out.json) })
   if (!migrates) await requireInstallation(config, service, log)
   // Loaded here, so that --help and config start without the server's modules.
   const { openApp } = await import('../app.ts')

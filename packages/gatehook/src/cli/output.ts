@@ -4,6 +4,7 @@
  * writes to them: it escapes the control characters of callers (§12.7).
  */
 import { styleText } from 'node:util'
+import { createLog } from '../kernel/log.ts'
 import { printableLines } from '../kernel/printable.ts'
 import { systemRandom } from '../kernel/random.ts'
 
@@ -38,6 +39,17 @@ export function processOutput(json: boolean): Output {
         ? JSON.stringify({ error: sentences.join('\n'), exit })
         : sentences.map((sentence) => `${red('error')} ${sentence}`).join('\n')
       writeText(process.stderr, `${text}\n`)
+    },
+  }
+}
+
+/** Prints errors as lines of the log of a service: a collector of JSON reads them too. */
+export function logOutput(): Pick<Output, 'error'> {
+  const destination = { write: (line: string) => writeText(process.stderr, line) }
+  const log = createLog({ level: 'info', destination })
+  return {
+    error: (sentences, exit) => {
+      for (const sentence of sentences) log.fatal({ exit }, sentence)
     },
   }
 }

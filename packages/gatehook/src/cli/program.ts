@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { addCommand, type CommandFamily, type CommandSpec } from './command.ts'
 import { type CommandList, loadCommands } from './commands.ts'
 import { EXIT, reportOfError } from './errors.ts'
-import { processOutput, writeText } from './output.ts'
+import { logOutput, processOutput, writeText } from './output.ts'
 import { packageVersion } from './own-package.ts'
 
 function createProgram(specs: CommandList): Command {
@@ -47,7 +47,8 @@ function commandName([first, second]: readonly string[], specs: CommandList): st
 
 /** Prints an error and returns the exit code. Commander also throws for --help and --version. */
 function reportError(error: unknown, argv: readonly string[], specs: CommandList): number {
-  const out = processOutput(argv.includes('--json'))
+  const isLog = argv[0] === 'start' && !argv.includes('--json') && !process.stdout.isTTY
+  const out = isLog ? logOutput() : processOutput(argv.includes('--json'))
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.ok
     if (error.code === 'commander.help') return EXIT.usage // `gatehook keys` alone
@@ -67,9 +68,11 @@ function reportError(error: unknown, argv: readonly string[], specs: CommandList
     out.error(report.sentences, report.exit)
     return report.exit
   }
-  out.error([`This is a bug in Gatehook ${packageVersion}; please report it:`], EXIT.failed)
   const text = error instanceof Error ? error.stack : String(error)
-  writeText(process.stderr, `${text}\n`)
+  out.error(
+    [`This is a bug in Gatehook ${packageVersion}; please report it:\n${text}`],
+    EXIT.failed,
+  )
   return EXIT.failed
 }
 

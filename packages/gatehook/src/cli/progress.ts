@@ -9,7 +9,10 @@ export interface ProgressReport {
   readonly step: string
   /** Of the step, 0 to 1. */
   readonly fraction: number
-  readonly rows: number
+  /** All rows of the step; undefined if their number is unknown. */
+  readonly rows?: number
+  /** The rows so far. Default: the fraction of all rows. */
+  readonly done?: number
 }
 
 /**
@@ -36,13 +39,18 @@ export function createProgress(
   }
 }
 
-/** `copy: 1,200,000 of 2,400,000 rows (50 %), 600,000 rows/s, 2 s left` */
-export function progressLine({ step, fraction, rows }: ProgressReport, elapsedS: number): string {
-  const done = Math.round(rows * fraction)
+/**
+ * `copy: 1,200,000 of 2,400,000 rows (50 %), 600,000 rows/s, 2 s left`, or `import: 200 rows (12 %),
+ * …` if the number of all rows is unknown.
+ */
+export function progressLine(report: ProgressReport, elapsedS: number): string {
+  const { step, fraction, rows } = report
+  const done = report.done ?? Math.round((rows ?? 0) * fraction)
+  const all = rows === undefined ? '' : ` of ${formatCount(rows)}`
   const percent = Math.floor(fraction * 100)
-  const share = `${step}: ${formatCount(done)} of ${formatCount(rows)} rows (${percent} %)`
+  const share = `${step}: ${formatCount(done)}${all} rows (${percent} %)`
   if (elapsedS === 0 || done === 0) return share
-  const rate = done / elapsedS
-  const left = fraction < 1 ? `, ${Math.ceil((rows - done) / rate)} s left` : ''
-  return `${share}, ${formatCount(Math.round(rate))} rows/s${left}`
+  const leftS = Math.ceil((elapsedS * (1 - fraction)) / fraction)
+  const left = percent > 0 && percent < 100 ? `, ${leftS} s left` : ''
+  return `${share}, ${formatCount(Math.round(done / elapsedS))} rows/s${left}`
 }

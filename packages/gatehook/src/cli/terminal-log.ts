@@ -48,6 +48,12 @@ const textOf = (value: unknown) => {
   return /\s/.test(text) && typeof value === 'string' ? JSON.stringify(text) : text
 }
 
+/** The destination of the log of a command, whose standard output is its result. */
+export const errorStream = (json: boolean) => ({
+  write: (line: string) =>
+    writeText(process.stderr, `${json ? line.trimEnd() : terminalLine(line.trimEnd())}\n`),
+})
+
 /** The destination of pino at a terminal. */
 export const terminalStream = {
   write: (line: string) => writeText(process.stdout, `${terminalLine(line.trimEnd())}\n`),

@@ -150,3 +150,29 @@ for (const [title, text, sentence] of declarations) {
     assert.equal(existsSync(join(cwd, 'data')), false)
   })
 }
+
+test('§18.7: an error of a start is a line of its JSON log; that of a command is a sentence', async (t) => {
+  const cwd = emptyFolder(t)
+  writeFileSync(join(cwd, 'service.ts'), 'export const api = 1\n')
+  const failures = [
+    ['--database-url', 'mysql://x'],
+    ['--port', 'none', '--host', ''],
+    ['--nope'],
+    ['--port', '0'],
+  ]
+  for (const args of failures) {
+    const { stderr, exit } = await gatehook({ cwd }, 'start', ...args)
+    const lines = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    assert.ok(lines.length > 0, args.join(' '))
+    for (const line of lines) {
+      assert.deepEqual([line.level, line.exit], ['fatal', exit])
+      assert.ok(Date.parse(line.time) > 0)
+      assert.ok(line.msg.length > 10)
+    }
+  }
+  const command = await gatehook({ cwd }, 'migrate', '--database-url', 'mysql://x')
+  assert.match(command.stderr, /^error /)
+})
