@@ -24,6 +24,9 @@ export const HEAD_BYTES = 1 + KEY_ID_BYTES
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
+const MISSING_MASTER =
+  'This node was not started with the master secret that encrypts now. Retry later.'
+
 /** A value was changed or moved, or this node does not have its master secret. */
 export class DecryptionError extends Error {
   override readonly name = 'DecryptionError'
@@ -178,7 +181,7 @@ export class Vault {
    * @throws `storage_unavailable` without the active master secret.
    */
   encrypt(purpose: string, row: string, plain: string | Uint8Array): Buffer {
-    if (this.#missingKeyId !== undefined) throw new Failure('storage_unavailable')
+    if (this.#missingKeyId !== undefined) throw new Failure('storage_unavailable', MISSING_MASTER)
     const master = this.#masters[0]!
     const nonce = this.#random.bytes(NONCE_BYTES)
     const cipher = createCipheriv('aes-256-gcm', master.key(encryptionPurpose(purpose)), nonce)

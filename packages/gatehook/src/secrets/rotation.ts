@@ -15,6 +15,7 @@ import type { Random } from '../kernel/random.ts'
 import { headOf, keyIdOf, type Vault } from '../kernel/secret.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
+import { listRunningNodes, namesOf } from '../storage/running-nodes.ts'
 import { listHeads, readValue, replaceValue, type ValueHead } from './encrypted-columns.ts'
 import { acceptRetiredKeys, type RetiredPurpose, retireKeys } from './retired-keys.ts'
 import { createState, lockState, type SecretState, writeState } from './state.ts'
@@ -109,11 +110,24 @@ async function begin(
         'one in GATEHOOK_SECRET_KEY and this one in GATEHOOK_SECRET_KEY_PREVIOUS.',
     ])
   }
+  if (!secretFile) await requireOnNodes(tx, keyId, clock.now())
   const rotation = { previous_key_id: state.key_id, started_at: clock.now() }
   const next = createState(newest, random, rotation)
   await writeState(tx, next)
   await audit(tx, 'master_secret.rotate', keyId, { previous_key_id: state.key_id })
   return { state: next, resumed: false }
+}
+
+/** Throws `ConfigError` with the nodes that run without the new secret. */
+async function requireOnNodes(tx: Tx, keyId: string, nowMs: number): Promise<void> {
+  const nodes = await listRunningNodes(tx, nowMs)
+  const lacking = nodes.filter(({ keyIds }) => !keyIds.includes(keyId))
+  if (lacking.length === 0) return
+  throw new ConfigError([
+    `These nodes run without the new master secret: ${namesOf(lacking)}. Restart them with the ` +
+      'new one in GATEHOOK_SECRET_KEY and the old one in GATEHOOK_SECRET_KEY_PREVIOUS, then run ' +
+      'this again. (A node that was killed counts for 45 s.)',
+  ])
 }
 
 async function finish(
