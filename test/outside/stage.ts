@@ -4,7 +4,15 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -102,6 +110,15 @@ export async function openStage(): Promise<Stage> {
     26: node26,
   }
   return { root, project, tools, tarballs, nodes }
+}
+
+/** Installs the packages in a project that other users of the machine can read. */
+export async function openSharedProject(): Promise<{ readonly project: string; close(): void }> {
+  const root = mkdtempSync(join(tmpdir(), 'gatehook-outside-'))
+  chmodSync(root, 0o755)
+  const project = join(root, 'project')
+  await installProject(project, packAll(join(root, 'tarballs')), dirname(process.execPath))
+  return { project, close: () => rmSync(root, { recursive: true, force: true }) }
 }
 
 export const closeStage = (stage: Stage | undefined): void => {
