@@ -1,18 +1,29 @@
 /** Assembles the master secret of this node: its vault, its encrypted columns and its rotation. */
 import { encryptedAuditKeys } from '../audit/chain-store.ts'
-import type { Config } from '../config/config.ts'
+import { removeChain } from '../audit/chain-writer.ts'
+import { type Config, ConfigError } from '../config/config.ts'
 import { ensureMasterSecrets, readMasterSecrets, secretFile } from '../config/environment.ts'
-import { sealedWebhookSecrets } from '../deliveries/signing-secret.ts'
+import {
+  encryptSigningSecret,
+  newSigningSecret,
+  sealedWebhookSecrets,
+} from '../deliveries/signing-secret.ts'
 import { FINGERPRINT_PURPOSE, RETENTION_MS } from '../idempotency/perform.ts'
-import { encryptedResponses } from '../idempotency/store.ts'
+import { deleteLostResponse, encryptedResponses } from '../idempotency/store.ts'
+import { wallClock } from '../kernel/clock.ts'
 import { type Random, systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
 import { DEVICE_PURPOSE } from '../people/devices.ts'
-import { encryptedPendingTotp, encryptedTotp } from '../people/operator-store.ts'
+import { encryptedPendingTotp, encryptedTotp, removeLostTotp } from '../people/operator-store.ts'
 import { CLIENT_LIFE_MS, CLIENTS_PURPOSE } from '../people/recognized-clients.ts'
 import { THROTTLE_PURPOSE, WINDOW_MS } from '../people/throttle.ts'
 import { findAnyValue } from '../secrets/encrypted-columns.ts'
-import { encryptedRetiredKeys, purgeRetiredKeys } from '../secrets/retired-keys.ts'
+import { type LostValues, type ResetResult, resetSecret } from '../secrets/reset.ts'
+import {
+  deleteRetiredKey,
+  encryptedRetiredKeys,
+  purgeRetiredKeys,
+} from '../secrets/retired-keys.ts'
 import { type RotationCallbacks, type RotationResult, rotateSecrets } from '../secrets/rotation.ts'
 import {
   adoptSecret,
@@ -26,19 +37,35 @@ import type { Database } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import type { HealthCheck } from '../system/health.ts'
 import { TAG_PURPOSE } from '../tokens/refresh-token.ts'
-import { encryptedSigningKeys } from '../tokens/signing-key-store.ts'
+import { deleteLostKey, encryptedSigningKeys } from '../tokens/signing-key-store.ts'
+import { replaceLostSecret } from '../webhooks/registration-store.ts'
 import type { Component, Foundation } from './foundation.ts'
 
-/** Every column whose values the vault has encrypted. A rotation rewrites these. */
-export const sealedColumns: readonly EncryptedColumn[] = [
-  encryptedSigningKeys,
-  sealedWebhookSecrets,
-  encryptedResponses,
-  encryptedRetiredKeys,
-  encryptedAuditKeys,
-  encryptedTotp,
-  encryptedPendingTotp,
+/** Every column whose values the vault has encrypted, and what happens to a value that is lost. */
+const lostValues: readonly LostValues[] = [
+  { column: encryptedSigningKeys, replace: (tx, _, [kid]) => deleteLostKey(tx, String(kid)) },
+  {
+    column: sealedWebhookSecrets,
+    replace(tx, vault, [no]) {
+      const secret = newSigningSecret(systemRandom())
+      return replaceLostSecret(tx, Number(no), encryptSigningSecret(vault, Number(no), secret))
+    },
+  },
+  {
+    column: encryptedResponses,
+    replace: (tx, _, [scope, id]) => deleteLostResponse(tx, Number(scope), id as Uint8Array),
+  },
+  {
+    column: encryptedRetiredKeys,
+    replace: (tx, _, [keyId, purpose]) => deleteRetiredKey(tx, String(keyId), String(purpose)),
+  },
+  { column: encryptedAuditKeys, replace: removeChain },
+  { column: encryptedTotp, replace: (tx, _, [id]) => removeLostTotp(tx, String(id)) },
+  { column: encryptedPendingTotp, replace: (tx, _, [id]) => removeLostTotp(tx, String(id)) },
 ]
+
+/** A rotation rewrites these columns. */
+export const sealedColumns: readonly EncryptedColumn[] = lostValues.map(({ column }) => column)
 
 /**
  * Returns the secrets of this node; undefined for a new database on SQLite, whose secret does not
@@ -73,6 +100,24 @@ export async function openExistingVault(db: Database, config: Config): Promise<V
   const vault = new Vault(secrets, systemRandom())
   await activateFitting(db, config, vault)
   return vault
+}
+
+/**
+ * Replaces a master secret that is lost (§13). Throws `ConfigError` if the secret of this process
+ * fits the database, and the errors of `resetSecret`.
+ */
+export async function resetMasterSecret(db: Database, config: Config): Promise<ResetResult> {
+  const isLost = await openExistingVault(db, config).then(
+    () => false,
+    (error: unknown) => {
+      if (error instanceof ConfigError) return true
+      throw error
+    },
+  )
+  if (!isLost) throw new ConfigError(['The master secret fits the database: nothing is lost.'])
+  const random = systemRandom()
+  const secrets = ensureMasterSecrets(config, random)
+  return resetSecret({ db, random, nowMs: wallClock.now(), secrets, columns: lostValues })
 }
 
 async function activateFitting(db: Database, config: Config, vault: Vault): Promise<void> {

@@ -63,6 +63,7 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
     'person, address or `unknown`',
     'An account or an address reached the limit of failed passwords.',
   ),
+  'master_secret.reset': of('key id', 'A lost master secret was replaced, with what it encrypted.'),
   'master_secret.rotate': of('key id', 'A rotation of the master secret began.'),
   'master_secret.rotated': of('key id', 'A rotation of the master secret was completed.'),
   'operator.create': of('operator', 'An operator of the console was created.'),
@@ -114,6 +115,7 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'session.create': of('session', 'A client exchanged an authorization code for tokens.'),
   'session.end': of('session', 'A session was ended by its person, its client or an operator.'),
   'session.end_all': of('person', 'A person, or an operator, ended all sessions of the person.'),
+  'signing_key.replace': of('key id', 'After a leak all signing keys were replaced by a new one.'),
   'signing_key.rotate': of('key id', 'A new key to sign access tokens was published.'),
   'token.refresh_race': of(
     'session',

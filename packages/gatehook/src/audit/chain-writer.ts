@@ -4,7 +4,8 @@
  * in a transaction that locks the head of the chain. Only this file updates or deletes audit rows.
  */
 import { isoTime } from '../kernel/time.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Tx } from '../storage/database.ts'
+import { sql } from '../storage/sql.ts'
 import type { ChainEnd, ChainKey, EndName } from './chain.ts'
 import { hasValidTag, isSameHash } from './chain.ts'
 import * as store from './chain-store.ts'
@@ -91,3 +92,10 @@ export const purgeRows = (
     await recordAudit(tx, { actor, action: 'audit.purge', target: 'audit', detail }, context)
     return rows
   })
+
+/** Removes the chain, whose key is lost. The next start begins another one with all rows. */
+export async function removeChain(tx: Tx): Promise<void> {
+  await tx.run(sql`DELETE FROM gh_audit_keys`)
+  await tx.run(sql`DELETE FROM gh_audit_chain`)
+  await tx.run(sql`UPDATE gh_audit SET seq = NULL, hash = NULL, previous_hash = NULL, tag = NULL`)
+}

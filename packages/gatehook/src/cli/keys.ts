@@ -21,6 +21,10 @@ const secretText = (verb: string, { id, name, mode, key }: NewApiKey) =>
 
 const pathOf = (id: unknown) => `/admin/keys/${encodeURIComponent(String(id))}`
 
+type SigningKeyChange =
+  | { readonly kid: string; readonly signs_from: string }
+  | { readonly kid: string; readonly deleted: readonly string[] }
+
 export const keys: CommandFamily = {
   name: 'keys',
   summary: 'API keys: list, create, update, revoke, roll; the keys that sign tokens',
@@ -149,11 +153,25 @@ export const keys: CommandFamily = {
     installation.action({
       name: 'rotate-signing',
       summary: 'a new key that signs access tokens, published some minutes before it signs',
-      examples: [['gatehook keys rotate-signing', 'the engine does so every 90 days']],
-      act: ({ tokens }) => tokens.rotateSigningKey(cliActor()),
-      describe: ({ kid, signs_from }) =>
-        `Published the signing key ${bold(kid)}. It signs from ${signs_from}; ` +
-        'tokens of the previous key stay valid until they expire.',
+      description:
+        'With --now, for a key that leaked: deletes all keys, and the new one signs at once. Nodes ' +
+        'reject every earlier access token within 2 s; clients refresh. Other verifiers may cache ' +
+        'the key set for 5 minutes.',
+      options: [['--now', 'a key has leaked: reject its tokens at once']],
+      examples: [
+        ['gatehook keys rotate-signing', 'the engine does so every 90 days'],
+        ['gatehook keys rotate-signing --now', 'after a leak'],
+      ],
+      act: ({ tokens }, { options }): Promise<SigningKeyChange> =>
+        options.now === true
+          ? tokens.replaceSigningKeys(cliActor())
+          : tokens.rotateSigningKey(cliActor()),
+      describe: (change) =>
+        'deleted' in change
+          ? `The signing key ${bold(change.kid)} signs now. Deleted ${change.deleted.length}: ` +
+            'access tokens of these keys are rejected within 2 s.'
+          : `Published the signing key ${bold(change.kid)}. It signs from ${change.signs_from}; ` +
+            'tokens of the previous key stay valid until they expire.',
     }),
   ],
 }

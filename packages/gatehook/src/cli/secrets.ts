@@ -1,14 +1,53 @@
 /** `gatehook secrets …`: the master secret that encrypts stored secrets (§2.6 note 2, §13). */
 import { setTimeout as delay } from 'node:timers/promises'
+import { resetMasterSecret } from '../assembly/secrets.ts'
 import { recordAudit } from '../audit/store.ts'
+import { databaseTarget, withoutPassword } from '../config/config.ts'
+import { databaseExists, readConfig } from '../config/environment.ts'
+import { createLog } from '../kernel/log.ts'
+import { openDatabase } from '../storage/open.ts'
 import { IDLE_POLL_MS, POLL_MS } from '../storage/shared-poll.ts'
-import type { CommandFamily } from './command.ts'
-import { EXIT } from './errors.ts'
-import { cliActor, installation } from './installation.ts'
+import type { CommandFamily, Input } from './command.ts'
+import { CommandError, EXIT, UsageError } from './errors.ts'
+import { cliActor, installation, installationOptions, withApp } from './installation.ts'
 import { bold, dim, formatCount, table, yellow } from './output.ts'
 
 /** Nodes poll the key id at these intervals; allows for late polls. */
 const PROPAGATION_MS = { sqlite: 3 * POLL_MS, postgres: 2 * IDLE_POLL_MS + POLL_MS }
+
+async function runReset(input: Input): Promise<undefined> {
+  if (input.options.force !== true) {
+    throw new UsageError('This replaces what the lost secret encrypted, for good: add --force.')
+  }
+  const config = readConfig(input.flags)
+  if (!databaseExists(config)) {
+    throw new CommandError(`There is no database at ${withoutPassword(config.databaseUrl)}.`)
+  }
+  const db = await openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
+  const result = await resetMasterSecret(db, config).finally(() => db.close())
+  // The app creates a signing key and the audit chain.
+  await withApp(input, (app) =>
+    app.db.write((tx) =>
+      recordAudit(
+        tx,
+        {
+          actor: cliActor(),
+          action: 'master_secret.reset',
+          target: result.key_id,
+          detail: { values: result.values },
+        },
+        app.administration,
+      ),
+    ),
+  )
+  input.out.result(result, () =>
+    [
+      `Key ${bold(result.key_id)} encrypts from now on. Values that the lost one had encrypted:`,
+      ...Object.entries(result.values).map(([name, count]) => `${name}: ${formatCount(count)}`),
+    ].join('\n'),
+  )
+  return
+}
 
 export const secrets: CommandFamily = {
   name: 'secrets',
@@ -64,6 +103,22 @@ export const secrets: CommandFamily = {
         ].join('\n'),
       exit: ({ unreadable }) => (unreadable > 0 ? EXIT.failed : EXIT.ok),
     }),
+    {
+      name: 'reset',
+      summary: 'after the master secret was lost: a new one, without what the lost one encrypted',
+      description:
+        'For a database whose master secret is lost. Ends all sessions of people, replaces the ' +
+        'signing keys and the secrets of webhooks, removes second factors of operators, and ' +
+        'begins a new audit chain with the existing rows. Rows, API keys and passwords stay. End ' +
+        'all nodes first. After an interruption, run it once more.',
+      options: [...installationOptions, ['--force', 'required: what is replaced cannot return']],
+      config: ['databaseUrl'],
+      examples: [
+        ['gatehook secrets reset --force', 'SQLite: creates secret.key'],
+        ['GATEHOOK_SECRET_KEY=NEW gatehook secrets reset --force', 'PostgreSQL'],
+      ],
+      run: runReset,
+    },
     installation.action({
       name: 'status',
       summary: 'how many values are encrypted under which key',

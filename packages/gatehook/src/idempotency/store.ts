@@ -7,7 +7,7 @@ import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import { recordTable, tablesOfMixedAge } from '../storage/partitions/catalog.ts'
 import { renewPartitions } from '../storage/partitions/upkeep.ts'
 import { PURGE_SLICE_ROWS, purgeInSlices } from '../storage/purge.ts'
-import { prepareStatement } from '../storage/sql.ts'
+import { prepareStatement, sql } from '../storage/sql.ts'
 import type { RecordIds } from './record-ids.ts'
 
 export interface IdempotencyRecord {
@@ -137,3 +137,8 @@ export async function purgeRecords(db: Database, now: number): Promise<number> {
   if (failed !== undefined) throw failed
   return purgedCount
 }
+
+/** Deletes a response that no secret decrypts. Its key is still used: a repeat is rejected. */
+export const deleteLostResponse = (tx: Tx, scope: number, id: Uint8Array) =>
+  tx.run(sql`UPDATE gh_idempotency SET answer = NULL, secret = NULL
+    WHERE scope = ${scope} AND id = ${id}`)

@@ -201,3 +201,7 @@ export const purgeConsole = (db: Database, now: number): Promise<number> =>
     sql`DELETE FROM gh_console_links WHERE expires_at <= ${now}`,
     sql`DELETE FROM gh_console_sessions WHERE expires_at <= ${now}`,
   ])
+
+/** Removes second factors of an operator that no secret decrypts. */
+export const removeLostTotp = (tx: Tx, id: string) =>
+  tx.run(sql`UPDATE gh_operators SET totp = NULL, totp_pending = NULL WHERE id = ${id}`)

@@ -65,3 +65,6 @@ export const purgeRetiredKeys = (db: Database, nowMs: number): Promise<number> =
   db.write((tx) => tx.run(sql`DELETE FROM gh_retired_keys WHERE expires_at <= ${nowMs}`), {
     single: true,
   })
+
+export const deleteRetiredKey = (tx: Tx, keyId: string, purpose: string): Promise<number> =>
+  tx.run(sql`DELETE FROM gh_retired_keys WHERE key_id = ${keyId} AND purpose = ${purpose}`)

@@ -16,6 +16,14 @@ export const LOGIN_CLIENT_ID = 'gatehook'
 /** The actor of audit entries that this module writes on its own account. */
 export const TOKENS_ACTOR = { kind: 'system', id: 'tokens' } as const
 
+/** The result of a replacement of all signing keys. */
+export interface KeyReplacement {
+  /** The key that signs now. */
+  readonly kid: string
+  /** The deleted keys: their tokens are not valid any more. */
+  readonly deleted: readonly string[]
+}
+
 /** The content of an access token, without the claims that the server adds. */
 export interface Grant {
   readonly scope: Scope
@@ -225,6 +233,8 @@ export interface Tokens {
   publishClientChange(tx: Tx, scope: Scope, clientId: string): Promise<void>
   /** Publishes a new signing key, which signs from the instant `signs_from` (ISO 8601, §4.6). */
   rotateSigningKey(actor: Actor): Promise<{ readonly kid: string; readonly signs_from: string }>
+  /** Deletes all signing keys, for one that leaked: access tokens are rejected within 2 s. */
+  replaceSigningKeys(actor: Actor): Promise<KeyReplacement>
   /** `/auth/refresh`, `/auth/logout`, `/auth/logout-all`, `/auth/sessions` and the key set. */
   readonly routes: Route[]
   readonly chores: Readonly<Record<string, () => Promise<number>>>

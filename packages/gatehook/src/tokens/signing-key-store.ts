@@ -48,7 +48,16 @@ export const insertSigningKey = (tx: Tx, row: SigningKeyRow) =>
     signs_from) VALUES (${row.kid}, ${row.public_jwk}, ${row.sealed_private_jwk},
     ${row.created_at}, ${row.signs_from})`)
 
+export const deleteAllKeys = (tx: Tx) => tx.run(sql`DELETE FROM gh_signing_keys`)
+
 /** Deletes keys whose successor has signed since `beforeMs` or longer. */
 export const deleteRetiredKeys = (tx: Tx, beforeMs: number) =>
   tx.run(sql`DELETE FROM gh_signing_keys WHERE EXISTS (SELECT 1 FROM gh_signing_keys AS next
     WHERE next.signs_from > gh_signing_keys.signs_from AND next.signs_from <= ${beforeMs})`)
+
+/** Deletes a key that no secret decrypts. Without any key, the next start creates the first one. */
+export async function deleteLostKey(tx: Tx, kid: string): Promise<void> {
+  await tx.run(sql`DELETE FROM gh_signing_keys WHERE kid = ${kid}`)
+  await tx.run(sql`DELETE FROM gh_settings WHERE name = ${LOCK_SETTING}
+    AND NOT EXISTS (SELECT 1 FROM gh_signing_keys)`)
+}

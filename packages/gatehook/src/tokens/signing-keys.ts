@@ -20,7 +20,7 @@ import type { Vault } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import { encodeHeader, type SigningKey } from './access-token.ts'
-import { TOKENS_ACTOR } from './api.ts'
+import { type KeyReplacement, TOKENS_ACTOR } from './api.ts'
 import type { SigningKeyState } from './operations.ts'
 import * as store from './signing-key-store.ts'
 
@@ -102,6 +102,8 @@ export interface KeyRing {
   readKeySet(): Promise<string>
   /** Publishes a new key. Throws 409 `invalid_state` while the newest one does not sign yet. */
   rotate(actor: Actor): Promise<{ readonly kid: string; readonly signs_from: string }>
+  /** Deletes all keys, for one that leaked, and creates one that signs at once. */
+  replace(actor: Actor): Promise<KeyReplacement>
   /** Publishes a new key if the newest has signed for 90 days. Returns whether it did. */
   rotateIfDue(): Promise<boolean>
   /** Deletes keys whose tokens have expired. Returns their number. */
@@ -154,6 +156,11 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
       const message = `The key ${kid} is published already and signs from ${isoTime(signs_from)}.`
       throw new Failure('invalid_state', message)
     },
+    async replace(actor) {
+      const replacement = await replaceKeys(deps, actor)
+      await cache.reload()
+      return replacement
+    },
     async rotateIfDue() {
       const newest = (await cache.get()).rows.at(-1)
       if (!newest || !isDue(newest)) return false
@@ -188,6 +195,20 @@ async function addKey(
     await recordAudit(tx, { actor, action: 'signing_key.rotate', target: row.kid, detail }, deps)
     await deps.publishKey(tx, row.kid)
     return row
+  })
+}
+
+async function replaceKeys(deps: KeyRingDeps, actor: Actor): Promise<KeyReplacement> {
+  const row = await generateKey(deps, 0)
+  return deps.db.write(async (tx) => {
+    await store.lockSigningKeys(tx)
+    const deleted = (await store.listSigningKeys(tx)).map(({ kid }) => kid)
+    await store.deleteAllKeys(tx)
+    await store.insertSigningKey(tx, row)
+    const detail = { deleted }
+    await recordAudit(tx, { actor, action: 'signing_key.replace', target: row.kid, detail }, deps)
+    await deps.publishKey(tx, row.kid)
+    return { kid: row.kid, deleted }
   })
 }
 

@@ -52,7 +52,10 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     clock,
     onEntry(kind, value) {
       if (kind === 'customer' || kind === 'client_changed') verifier.evict(value)
-      if (kind === 'signing_key') reloads.add(keys.reload(), 'signing keys could not be read')
+      if (kind !== 'signing_key') return
+      // A key can be deleted, with which cached tokens were verified.
+      const reload = keys.reload().then(verifier.dropTokens)
+      reloads.add(reload, 'signing keys could not be read')
     },
     onGap: () => verifier.evict(),
   })
@@ -80,6 +83,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     resolveScopes,
     publishClientChange: (tx, _scope, id) => publishNotice(tx, 'client_changed', id),
     rotateSigningKey: keys.rotate,
+    replaceSigningKeys: keys.replace,
     routes: tokenRoutes({
       db,
       clock,

@@ -30,6 +30,8 @@ interface TokenVerifier
   extends Pick<Tokens, 'verifyAccessToken' | 'readAccessToken' | 'isActive' | 'resolveScopes'> {
   /** Evicts a customer or client that has changed; without an id, all of them. */
   evict(id?: string): void
+  /** Verifies all tokens again: the signing keys have changed. */
+  dropTokens(): void
 }
 
 interface VerifiedToken {
@@ -69,7 +71,10 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     return key && verifySignature(token, key)
   }
 
+  /** Increases when cached tokens are dropped, also those that are being verified. */
+  let epoch = 0
   const verifyUncached = async (jwt: string): Promise<Principal> => {
+    const begunEpoch = epoch
     const claims = await readAccessToken(jwt)
     if (!claims) throw invalidToken('The token was not issued by this server.')
     const fault = findInvalidClaim(claims, expectedClaims(), clock.now())
@@ -82,7 +87,7 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     const client = await findPermissions(claims)
     const principal = createPrincipal(claims, customer, client)
     const expiresAt = claims.exp * 1000
-    if (revocations.isFresh()) {
+    if (revocations.isFresh() && begunEpoch === epoch) {
       verifiedTokens.set(jwt, { principal, claims, customer, client, expiresAt, generation })
     }
     return principal
@@ -121,6 +126,10 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     evict(id) {
       customers.evict(id)
       clients.evict(id)
+    },
+    dropTokens() {
+      epoch++
+      verifiedTokens.clear()
     },
   }
 }

@@ -5,7 +5,7 @@ import type { WakeDeliveries } from '../deliveries/wake-up.ts'
 import { type Scope, scopeOf } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Reader, Tx } from '../storage/database.ts'
-import { prepareStatement } from '../storage/sql.ts'
+import { prepareStatement, sql } from '../storage/sql.ts'
 import type { Registration } from './registration.ts'
 
 const COLUMNS = `no, id, tag, scope, url, events, scopes, description, api_version, subject,
@@ -238,3 +238,7 @@ export const registrationsWithoutScopes = (from: Reader) =>
   from.all<Registration>(withoutScopes([]))
 
 export const fillTopicScopes = (tx: Tx) => tx.run(copyScopes([]))
+
+/** Replaces the secret of a row, which no master secret decrypts, by one that only nodes have. */
+export const replaceLostSecret = (tx: Tx, no: number, sealed: Uint8Array) =>
+  tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${sealed} WHERE no = ${no}`)

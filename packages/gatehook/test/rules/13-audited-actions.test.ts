@@ -190,6 +190,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'job.cancel': '6-14-own-jobs.test.ts',
   'webhook.lost_events': '../storage/failover.test.ts',
   'job.retry': '6-14-own-jobs.test.ts',
+  'master_secret.reset': '2-06-a-lost-secret-is-replaced.test.ts',
+  'signing_key.replace': '4-06-a-leaked-key-is-replaced.test.ts',
   'master_secret.rotate': '2-06-the-master-secret-rotates.test.ts',
   'master_secret.rotated': '2-06-the-master-secret-rotates.test.ts',
   'operator.recovery_code': '13-operator-sign-in.test.ts',
