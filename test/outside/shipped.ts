@@ -33,7 +33,7 @@ const pairsOf = (lines: readonly string[]): Variables =>
 
 const secondsOf = (text: string | number): number => Number.parseFloat(String(text)) * 1_000
 
-/** What systemd starts; `environment` is the content of `/etc/gatehook/environment`. */
+/** Reads the unit of systemd; `environment` is the content of `/etc/gatehook/environment`. */
 export function readUnit(project: string, environment: Variables): Launch {
   const unit = read('systemd/gatehook.service').split('\n')
   const values = (name: string) =>
@@ -69,7 +69,7 @@ function readImage() {
 /** The command of a container's HEALTHCHECK. */
 export const readHealthCheck = (): readonly string[] => readImage().health
 
-/** What Compose starts; `values` are those of `.env`. */
+/** Reads a node of Compose; `values` are those of `.env`. */
 export function readCompose(values: Variables): Launch {
   const { services } = parseYaml(read('compose.yaml'), { merge: true })
   const { environment, stop_grace_period: grace } = services.node1
@@ -85,7 +85,7 @@ export function readCompose(values: Variables): Launch {
   }
 }
 
-/** What Kubernetes starts: the job of the migration, then a pod. `secret` is `secret/gatehook`. */
+/** Reads the job of the migration and a pod of Kubernetes. `secret` is `secret/gatehook`. */
 export function readManifests(secret: Variables): { readonly job: Launch; readonly pod: Launch } {
   const template = (file: string) =>
     parseAllDocuments(read(`kubernetes/${file}`), { merge: true })[0]!.toJS().spec.template.spec

@@ -41,7 +41,7 @@ import { deleteLostKey, encryptedSigningKeys } from '../tokens/signing-key-store
 import { replaceLostSecret } from '../webhooks/registration-store.ts'
 import type { Component, Foundation } from './foundation.ts'
 
-/** Every column whose values the vault has encrypted, and what happens to a value that is lost. */
+/** Every column whose values the vault has encrypted, with the change for a lost value. */
 const lostValues: readonly LostValues[] = [
   { column: encryptedSigningKeys, replace: (tx, _, [kid]) => deleteLostKey(tx, String(kid)) },
   {

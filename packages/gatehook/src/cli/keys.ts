@@ -154,9 +154,9 @@ export const keys: CommandFamily = {
       name: 'rotate-signing',
       summary: 'a new key that signs access tokens, published some minutes before it signs',
       description:
-        'With --now, for a key that leaked: deletes all keys, and the new one signs at once. Nodes ' +
-        'reject every earlier access token within 2 s; clients refresh. Other verifiers may cache ' +
-        'the key set for 5 minutes.',
+        'With --now, for a key that leaked: deletes all keys, and the new one signs at once. ' +
+        'Nodes reject every earlier access token within 2 s; clients refresh. Other verifiers ' +
+        'may cache the key set for 5 minutes.',
       options: [['--now', 'a key has leaked: reject its tokens at once']],
       examples: [
         ['gatehook keys rotate-signing', 'the engine does so every 90 days'],

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { progressLine } from './progress.ts'
 
-test('a line has the rows so far, of all rows if their number is known', () => {
+test('a line has the rows so far, of all rows where the step counts them', () => {
   const copy = { step: 'copy', fraction: 0.5, rows: 2_400_000 }
   assert.equal(
     progressLine(copy, 2),

@@ -9,7 +9,7 @@ export interface ProgressReport {
   readonly step: string
   /** Of the step, 0 to 1. */
   readonly fraction: number
-  /** All rows of the step; undefined if their number is unknown. */
+  /** All rows of the step; undefined where nothing counts them. */
   readonly rows?: number
   /** The rows so far. Default: the fraction of all rows. */
   readonly done?: number
@@ -40,8 +40,8 @@ export function createProgress(
 }
 
 /**
- * `copy: 1,200,000 of 2,400,000 rows (50 %), 600,000 rows/s, 2 s left`, or `import: 200 rows (12 %),
- * …` if the number of all rows is unknown.
+ * `copy: 1,200,000 of 2,400,000 rows (50 %), 600,000 rows/s, 2 s left`, or `import: 200 rows
+ * (12 %), …` without the number of all rows.
  */
 export function progressLine(report: ProgressReport, elapsedS: number): string {
   const { step, fraction, rows } = report

@@ -1,5 +1,5 @@
 /**
- * Replaces a master secret that is lost. What it encrypted cannot be read again: each such value is
+ * Replaces a lost master secret. No secret decrypts the values that it encrypted: each of them is
  * deleted or replaced, in small transactions. An interrupted reset continues when it is run again,
  * because the new secret becomes the active one last.
  */
@@ -14,7 +14,7 @@ import { createState, writeState } from './state.ts'
 /** Rows of one transaction. */
 const BATCH_ROWS = 100
 
-/** A column and what happens to a value of it that no secret decrypts. */
+/** A column, and the change of a row whose value no secret decrypts. */
 export interface LostValues {
   readonly column: EncryptedColumn
   replace(tx: Tx, vault: Vault, key: readonly Value[]): Promise<unknown>
@@ -35,7 +35,7 @@ export interface ResetResult {
   readonly values: Readonly<Record<string, number>>
 }
 
-/** Throws `NodesRunError` while nodes run: they have the secret, or would use what this replaces. */
+/** Throws `NodesRunError` while nodes run: they have the secret, or use the values. */
 export async function resetSecret(deps: ResetDeps): Promise<ResetResult> {
   const { db, random, nowMs, secrets, columns } = deps
   const nodes = await listRunningNodes(db, nowMs)

@@ -52,13 +52,16 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     clock,
     onEntry(kind, value) {
       if (kind === 'customer' || kind === 'client_changed') verifier.evict(value)
-      if (kind !== 'signing_key') return
-      // A key can be deleted, with which cached tokens were verified.
-      const reload = keys.reload().then(verifier.dropTokens)
-      reloads.add(reload, 'signing keys could not be read')
+      if (kind === 'signing_key') reloadKeys()
     },
-    onGap: () => verifier.evict(),
+    onGap() {
+      verifier.evict()
+      reloadKeys()
+    },
   })
+  /** Cached tokens can have been verified with a key that was deleted. */
+  const reloadKeys = () =>
+    reloads.add(keys.reload().then(verifier.dropTokens), 'signing keys could not be read')
   const { isRevoked } = revocations
   const publishNotice = (tx: Tx, kind: 'signing_key' | 'client_changed', id: string) =>
     revocations.publish(tx, kind, id, clock.now() + NOTICE_RETENTION_MS)

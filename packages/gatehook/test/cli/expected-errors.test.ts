@@ -151,7 +151,7 @@ for (const [title, text, sentence] of declarations) {
   })
 }
 
-test('§18.7: an error of a start is a line of its JSON log; that of a command is a sentence', async (t) => {
+test('an error of a start is a line of its JSON log, that of a command a sentence', async (t) => {
   const cwd = emptyFolder(t)
   writeFileSync(join(cwd, 'service.ts'), 'export const api = 1\n')
   const failures = [

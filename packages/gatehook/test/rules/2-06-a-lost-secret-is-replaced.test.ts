@@ -1,4 +1,4 @@
-/** §2.6, §13: without its master secret a database is usable again after `gatehook secrets reset`. */
+/** §2.6, §13: without its master secret a database is usable after `gatehook secrets reset`. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'

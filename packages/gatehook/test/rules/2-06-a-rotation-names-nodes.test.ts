@@ -1,4 +1,4 @@
-/** §2.6, §13: a rotation of the master secret begins only when each node that runs has the new one. */
+/** §2.6, §13: a rotation of the master secret begins when each node that runs has the new one. */
 import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
 import { test } from 'node:test'
