@@ -3,7 +3,9 @@
  * it, and never ends the process.
  */
 import assert from 'node:assert/strict'
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -77,5 +79,42 @@ for (const [kind, where] of Object.entries(pageKinds)) {
     }
     const user = { name: 'Ada', email: 'ada@example.com' }
     assert.equal((await service.post('/api/v2/users', user)).status, 201, 'other tables work')
+  })
+}
+
+const GUIDE = join(import.meta.dirname, '../../../../docs/guides/operations.md')
+
+/** Returns the commands of the runbook that copy the rows of a damaged file. */
+function recovery(): { readonly dump: string; readonly create: string } {
+  const [, text = ''] = readFileSync(GUIDE, 'utf8').split('### The database is damaged')
+  const [dump, create] = ['sqlite3 gatehook.db .dump', 'sed '].map(
+    (start) => text.split('`').find((span) => span.startsWith(start))!,
+  )
+  return { dump: dump!, create: create! }
+}
+
+for (const [kind, where] of Object.entries(pageKinds)) {
+  test(`the runbook recovers a file of which ${kind} is damaged`, {
+    skip: spawnSync('sqlite3', ['--version']).status !== 0 && 'sqlite3 is not installed',
+  }, async (t) => {
+    const { app, url } = await openDamaged(t, where)
+    await app.close()
+    const file = url.replace(/^sqlite:/, '')
+    const cwd = dirname(file)
+    const { dump, create } = recovery()
+    spawnSync('sh', ['-c', dump], { cwd })
+    const isWhole = !readFileSync(join(cwd, 'rows.sql'), 'utf8').includes('CORRUPTION ERROR')
+    assert.equal(isWhole, kind.includes('index'), 'damaged indexes lose no row')
+    execFileSync('sh', ['-c', create], { cwd, stdio: ['ignore', 'ignore', 'ignore'] })
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
+    renameSync(join(cwd, 'recovered.db'), file)
+    const service = await openService(t, 'sqlite', { url })
+    assert.equal((await service.as(undefined).get('/readyz')).status, 200)
+    for (const path of paths) {
+      const { status, text } = await service.get(path)
+      assert.ok(status === 200 || (!isWhole && status === 404), `${path} ${text}`)
+    }
+    const user = { name: 'Ada', email: 'ada@example.com' }
+    assert.equal((await service.post('/api/v2/users', user)).status, 201)
   })
 }
