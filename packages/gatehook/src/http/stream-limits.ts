@@ -1,5 +1,5 @@
 /** Limits the open streams of one credential, of one customer and of this node (§11.5). */
-import type { Principal } from '../kernel/principal.ts'
+import { credentialName, type Principal } from '../kernel/principal.ts'
 
 /** The most open streams. */
 interface StreamMaxima {
@@ -13,10 +13,10 @@ const EVENT_STREAMS: StreamMaxima = { credential: 5, customer: 20, node: 200 }
 /** Counts the open streams and compares the counts with their limits. */
 export function createStreamLimits(maxima = EVENT_STREAMS, noun = 'streams') {
   const open = new Map<string, number>()
-  const limitsOf = ({ scope, kind, subject, customer }: Principal) => [
+  const limitsOf = (principal: Principal) => [
     { key: 'node', most: maxima.node, label: 'this node' },
-    { key: `customer ${customer}`, most: maxima.customer, label: 'a customer' },
-    { key: `${scope} ${kind} ${subject}`, most: maxima.credential, label: 'a credential' },
+    { key: `customer ${principal.customer}`, most: maxima.customer, label: 'a customer' },
+    { key: credentialName(principal), most: maxima.credential, label: 'a credential' },
   ]
   const add = (key: string, change: 1 | -1) => {
     const count = (open.get(key) ?? 0) + change

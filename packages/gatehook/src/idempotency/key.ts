@@ -2,6 +2,7 @@
 import { createHmac, hash, type KeyObject } from 'node:crypto'
 import type { Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
+import { credentialName } from '../kernel/principal.ts'
 
 const KEY_MAX_CHARACTERS = 255
 
@@ -25,13 +26,12 @@ export function readIdempotencyKey({ rawHeaders }: Call): string | undefined {
 }
 
 /**
- * Derives the hash that the ids of a request's record contain: SHA-256 over caller, method, path,
- * version and key. The applications of a person are callers of their own. The record's scope covers
- * customer and mode.
+ * Derives the hash that the ids of a request's record contain: SHA-256 over credential, method,
+ * path, version and key.
  */
 export function deriveRecordHash(call: Call, key: string): Buffer {
-  const { kind, subject, clientId = null } = call.principal!
-  const parts = [kind, subject, clientId, call.method, call.path, call.version ?? null, key]
+  const { principal, method, path, version = null } = call
+  const parts = [credentialName(principal!), method, path, version, key]
   return hash('sha256', JSON.stringify(parts), 'buffer')
 }
 

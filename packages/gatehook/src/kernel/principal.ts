@@ -58,6 +58,19 @@ export function callerKind({ thirdParty, inPortal, kind }: Principal): CallerKin
   return thirdParty ? 'application' : kind
 }
 
+/**
+ * Returns the name of a credential for what belongs to it: limits, idempotency keys. A person and
+ * each application of the person have names of their own, so that none uses up or reads what
+ * belongs to another.
+ */
+export const credentialName = ({
+  scope,
+  kind,
+  subject,
+  clientId,
+}: Pick<Principal, 'scope' | 'kind' | 'subject' | 'clientId'>): string =>
+  JSON.stringify([scope, kind, subject, clientId ?? null])
+
 /** Returns whether a principal has the permissions of a role. */
 export const hasRole = (principal: Pick<Principal, 'role'>, role: Role): boolean =>
   principal.role === undefined || ROLES.indexOf(principal.role) >= ROLES.indexOf(role)

@@ -8,7 +8,7 @@ import type { Call, Step } from '../http/call.ts'
 import { addressBlock } from '../kernel/address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure, type FailureCode } from '../kernel/failure.ts'
-import type { Principal } from '../kernel/principal.ts'
+import { credentialName, type Principal } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
 import {
   createLocalDraw,
@@ -134,8 +134,7 @@ function principalLimits(principal: Principal, rate: QuotaRate | null): readonly
   const limits: NamedLimit[] = []
   const own = principal.rate ?? rate
   if (own) {
-    const { kind, subject, scope } = principal
-    limits.push({ name: 'default', key: `${kind}:${subject}:${scope}`, rate: own })
+    limits.push({ name: 'default', key: credentialName(principal), rate: own })
   }
   const total = principal.totalRate ?? (own && { ...own, limit: own.limit * TOTAL_FACTOR })
   // Operators must be able to work while their customer exceeds its total.
