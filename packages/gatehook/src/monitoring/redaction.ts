@@ -81,8 +81,10 @@ export function redactBody(
     if (left < 0) truncated = true
     return left >= 0
   }
-  const isSecret = (name: string) =>
+  const isSecretName = (name: string) =>
     secretFields.has(name) || SECRET_MEMBERS.has(name) || isCredentialName(name)
+  // A caller may have misspelled the name of a field, which is in lower case.
+  const isSecret = (name: string) => isSecretName(name) || isSecretName(name.trim().toLowerCase())
   const copyText = (text: string): string => {
     const excerpt = redactText(text.slice(0, TEXT_CHARACTERS), secretFields)
     if (text.length > TEXT_CHARACTERS) truncated = true
