@@ -308,6 +308,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'Restored data is recognized: ids skip; deliveries, jobs and mail wait for an operator.',
         part('revocations from a file'),
       ],
+      ['18.6', '`move --undo` makes the target read-only, and refuses to lose its rows.'],
       ['18.7', 'Exit status 75: a later start may succeed; 78: the configuration must change.'],
       ['18.8', 'A migration takes no column from nodes that run; a node without one is not ready.'],
       ['18.9', 'Scopes for machines; the audit trail without gaps; probes in no rate of errors.'],

@@ -1,4 +1,5 @@
 /** `gatehook move`: moves an installation to another database, while its service runs (§2.8). */
+import { existsSync } from 'node:fs'
 import { openExistingVault } from '../assembly/secrets.ts'
 import { recordAudit } from '../audit/store.ts'
 import { openSigner } from '../audit/trail.ts'
@@ -22,9 +23,10 @@ import { systemRandom } from '../kernel/random.ts'
 import { copyAdditions } from '../resources/additions.ts'
 import { listDerivations } from '../resources/derivation.ts'
 import { migrateService } from '../resources/migrate.ts'
-import type { Database, Tx } from '../storage/database.ts'
+import { type Database, StorageError, type Tx } from '../storage/database.ts'
 import { migrateEngine } from '../storage/migrate.ts'
-import { type MoveResult, moveInstallation, undoMove } from '../storage/move/move.ts'
+import { type MoveResult, moveInstallation } from '../storage/move/move.ts'
+import { type UndoResult, undoMove } from '../storage/move/undo.ts'
 import { openDatabase } from '../storage/open.ts'
 import { asCommandError } from './backup.ts'
 import type { CommandSpec, Input } from './command.ts'
@@ -63,6 +65,7 @@ async function runMove(input: Input): Promise<undefined> {
   const { options, flags, out } = input
   const config = readConfig(flags)
   if (options.undo === true) return undo(input, config)
+  if (options.force === true) throw new UsageError('--force belongs to --undo.')
   const to = String(options.to ?? environmentMoveTarget() ?? '')
   if (!isAddress(to)) {
     throw new UsageError(
@@ -142,17 +145,57 @@ function report({ out }: Input, config: Config, to: string, result: MoveResult):
   )
 }
 
-async function undo({ out }: Input, config: Config): Promise<undefined> {
+/** Opens the target of a move; its address has a password that the mark has not. */
+async function openTarget(name: string, { options }: Input): Promise<Database> {
+  const given = options.to ?? environmentMoveTarget()
+  const url = given !== undefined && withoutPassword(String(given)) === name ? String(given) : name
+  const address = databaseAddress(url)
+  try {
+    if (address.kind === 'sqlite' && !existsSync(address.file)) throw new Error('there is no file')
+    const db = await openDatabase(url, { log: createLog({ level: 'silent' }) })
+    if ((await db.columns('gh_migrations')).length > 0) return db
+    await db.close()
+    throw new Error('it holds no installation')
+  } catch (error) {
+    throw new StorageError(
+      `The target ${name} cannot be read, and may have rows that the source lacks: ` +
+        `${(error as Error).message}. Give its address in GATEHOOK_MOVE_TO, or add --force.`,
+      { cause: error },
+    )
+  }
+}
+
+async function undo(input: Input, config: Config): Promise<undefined> {
+  const { out, options } = input
   const source = await openSource(config)
   try {
     const audit = await createAuditor(source, config)
-    const undone = await undoMove(source, (tx) => audit(tx, 'installation.move_undo'))
-    if (!undone) throw new CommandError('No move of this installation has begun.')
-    out.result({ undone }, () => 'The installation accepts writes again.')
+    const result = await asCommandError(() =>
+      undoMove({
+        source,
+        sourceName: withoutPassword(config.databaseUrl),
+        openTarget: (name) => openTarget(name, input),
+        isForced: options.force === true,
+        audit: (tx) => audit(tx, 'installation.move_undo'),
+      }),
+    )
+    if (!result) throw new CommandError('No move of this installation has begun.')
+    const { target, targetStopped, lost } = result
+    const value = { undone: true, target, target_stopped: targetStopped, lost }
+    out.result(value, () => describeUndo(result))
   } finally {
     await source.close()
   }
   return
+}
+
+function describeUndo({ target, targetStopped, lost }: UndoResult): string {
+  const counts = lost.map(({ table, rows }) => `${formatCount(rows)} of ${table}`).join(', ')
+  return [
+    'The installation accepts writes again.',
+    ...(targetStopped ? [`${bold(target)} is read-only now.`] : []),
+    ...(lost.length > 0 ? [`It has rows that are not here: ${counts}.`] : []),
+  ].join('\n')
 }
 
 export const move: CommandSpec = {
@@ -166,7 +209,8 @@ export const move: CommandSpec = {
   options: [
     ...installationOptions,
     ['--to <URL>', 'postgres://… or sqlite:FILE (default: GATEHOOK_MOVE_TO)'],
-    ['--undo', 'use the source again: drop the mark that makes it read-only'],
+    ['--undo', 'use the source again, unless the target has rows that it lacks'],
+    ['--force', 'with --undo: lose the rows of the target'],
   ],
   config: ['databaseUrl'],
   examples: [

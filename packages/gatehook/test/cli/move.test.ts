@@ -26,9 +26,25 @@ test('a move and its undoing are audited; the URL may come from the environment'
   const moved = { GATEHOOK_DATABASE_URL: target }
   assert.deepEqual(await actionsOf(moved), ['installation.move', 'installation.moved'])
   assert.equal((await run(moved, 'audit', 'verify')).valid, true)
-  await run({}, 'move', '--undo')
+  const { target_stopped, lost } = await run({}, 'move', '--undo')
+  assert.deepEqual([target_stopped, lost], [true, []])
   assert.deepEqual(await actionsOf({}), ['installation.move', 'installation.move_undo'])
   assert.equal((await run({}, 'audit', 'verify')).valid, true)
+})
+
+test('the undoing of a move refuses to lose rows, and names them', async (t) => {
+  const cwd = emptyFolder(t)
+  const run = (env: Record<string, string>, ...args: string[]) => gatehook({ cwd, env }, ...args)
+  const moved = { GATEHOOK_DATABASE_URL: 'sqlite:./data/moved.db' }
+  assert.equal((await run({}, 'migrate')).exit, 0)
+  assert.equal((await run({}, 'move', '--to', moved.GATEHOOK_DATABASE_URL)).exit, 0)
+  assert.equal((await run(moved, 'customers', 'create', 'Acme')).exit, 0)
+  const refused = await run({}, 'move', '--undo')
+  assert.equal(refused.exit, 1)
+  assert.match(refused.stderr, /rows that this database lacks: .*1 of gh_customers.*--force/)
+  assert.equal((await run({}, 'move', '--undo', '--force')).exit, 0)
+  const late = await run(moved, 'customers', 'create', 'Late')
+  assert.match(late.stderr, /read-only/)
 })
 
 test('after a move a start of the declaration before an addition succeeds', async (t) => {

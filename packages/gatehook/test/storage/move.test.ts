@@ -15,8 +15,8 @@ import {
   type MoveOptions,
   type MoveProgress,
   moveInstallation,
-  undoMove,
 } from '../../src/storage/move/move.ts'
+import { undoMove } from '../../src/storage/move/undo.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { sql } from '../../src/storage/sql.ts'
 
@@ -224,8 +224,11 @@ test('a moved source serves reads and rejects writes until the move is undone', 
   await started.close()
   await assert.rejects(move(service.url, await freshUrl(t, 'sqlite')), /was moved to the target/)
   const source = await openDatabase(service.url, { log: quietLog })
-  assert.equal(await undoMove(source), true)
-  assert.equal(await undoMove(source), false)
+  const openTarget = () => openDatabase(url, { log: quietLog })
+  const options = { source, sourceName: 'the source', openTarget, isForced: false }
+  const result = await undoMove(options)
+  assert.deepEqual(result, { target: 'the target', targetStopped: true, lost: [] })
+  assert.equal(await undoMove(options), undefined)
   await source.close()
   assert.equal((await service.post('/api/v2/users', user(99))).status, 201)
 })

@@ -5,9 +5,8 @@
 import type { Database, Tx } from '../database.ts'
 import { prepareStatement, sql } from '../sql.ts'
 import { MOVED_MESSAGE } from '../transaction.ts'
+import type { Ddl } from './mark.ts'
 import type { MovedTable, RowKey } from './tables.ts'
-
-type Ddl = (sql: string) => Promise<void>
 
 const OPERATIONS = ['INSERT', 'UPDATE', 'DELETE'] as const
 

@@ -24,6 +24,15 @@ import {
   stopWrites,
 } from './changes.ts'
 import {
+  createMark,
+  dropMark,
+  exists,
+  type MoveMark,
+  type MoveState,
+  readMark,
+  writeState,
+} from './mark.ts'
+import {
   countAllRows,
   countRows,
   describeTables,
@@ -73,14 +82,6 @@ export interface MoveResult {
   readonly readOnlyMs: number
 }
 
-type MoveState = 'copying' | 'stopped' | 'moved'
-
-interface MoveMark {
-  readonly id: string
-  readonly state: MoveState
-  readonly target: string
-}
-
 /**
  * Moves the installation. Throws `StorageError` if the target contains another installation, if
  * the source has moved already, and if both sides differ at the end. In the last case the source
@@ -123,7 +124,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
     await dropRecording(source, tables, ddl)
   })
   const readOnlyMs = Math.round(elapsedMs() - stoppedMs)
-  await target.migrate((_tx, ddl) => ddl('DROP TABLE gh_move'))
+  await target.migrate((_tx, ddl) => dropMark(ddl))
   return { ...(await sizeOf(target)), resumed: before !== undefined, readOnlyMs }
 }
 
@@ -147,51 +148,9 @@ async function finishedBefore(options: MoveOptions, before: MoveMark): Promise<M
       `This installation was moved to ${before.target}. To use it again: gatehook move --undo`,
     )
   }
-  if (mark) await target.migrate((_tx, ddl) => ddl('DROP TABLE gh_move'))
+  if (mark) await target.migrate((_tx, ddl) => dropMark(ddl))
   return { ...(await sizeOf(target)), resumed: true, readOnlyMs: 0 }
 }
-
-/**
- * Accepts writes to a source again, whether its move has finished or not. Returns false if no move
- * has begun.
- *
- * @param audit records the operation in its transaction
- */
-export async function undoMove(
-  source: Database,
-  audit?: (tx: Tx) => Promise<unknown>,
-): Promise<boolean> {
-  if (!(await readMark(source))) return false
-  const tables = await describeTables(source)
-  await source.migrate(async (tx, ddl) => {
-    await admitWrites(source, tables, ddl)
-    await dropRecording(source, tables, ddl)
-    await ddl('DROP TABLE gh_move')
-    await audit?.(tx)
-  })
-  return true
-}
-
-const exists = async (db: Database, table: string) => (await db.columns(table)).length > 0
-
-async function readMark(db: Database): Promise<MoveMark | undefined> {
-  if (!(await exists(db, 'gh_move'))) return undefined
-  return (await db.get(sql`SELECT id, state, target FROM gh_move`)) as MoveMark | undefined
-}
-
-async function createMark(
-  { dialect }: Database,
-  tx: Tx,
-  ddl: (sql: string) => Promise<void>,
-  { id, state, target }: MoveMark,
-): Promise<void> {
-  const { text } = dialect.types
-  await ddl(`CREATE TABLE gh_move (id ${text} NOT NULL PRIMARY KEY, state ${text} NOT NULL,
-    target ${text} NOT NULL)`)
-  await tx.run(sql`INSERT INTO gh_move (id, state, target) VALUES (${id}, ${state}, ${target})`)
-}
-
-const writeState = (tx: Tx, state: MoveState) => tx.run(sql`UPDATE gh_move SET state = ${state}`)
 
 /** Prepares an empty target, or recognizes the target of this move. Returns its state. */
 async function openTarget(

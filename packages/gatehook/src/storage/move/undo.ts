@@ -1,0 +1,137 @@
+/**
+ * Undoes a move (§18.6): the source accepts writes again, and the target no longer does. Refuses if
+ * the target has rows that the source lacks: they were written after the move.
+ */
+import { type Database, StorageError, type Tx } from '../database.ts'
+import { admitWrites, dropRecording, stopWrites } from './changes.ts'
+import { createMark, dropMark, readMark } from './mark.ts'
+import { describeTables, type MovedTable, PAGE_ROWS, TableReader } from './tables.ts'
+
+/** Rows of nodes, of caches and of counts, which a node writes without a request. */
+const OWN_ROWS = new RegExp(
+  '^gh_(audit_|chore_leases|counters|delivery_|known_clients|nodes|quota|settings|throttle|' +
+    'version_usage|webhook_outcomes)',
+)
+
+/** The row of the audit trail that the move writes to the target. */
+const MOVED = 'installation.moved'
+
+interface LackingRows {
+  readonly table: string
+  readonly rows: number
+}
+
+export interface UndoOptions {
+  readonly source: Database
+  /** The source without its password, for the operator of the target. */
+  readonly sourceName: string
+  /** Opens the target of the move. Throws `StorageError` if it cannot be read. */
+  readonly openTarget: (name: string) => Promise<Database>
+  /** Whether rows of the target may be lost, and the target may be unreadable. */
+  readonly isForced: boolean
+  /** Records the operation in its transaction. */
+  readonly audit?: (tx: Tx) => Promise<unknown>
+}
+
+export interface UndoResult {
+  readonly target: string
+  /** Whether the target accepts no writes now; false if it was not reachable. */
+  readonly targetStopped: boolean
+  readonly lost: readonly LackingRows[]
+}
+
+/**
+ * Accepts writes to a source again, whether its move has finished or not. Returns undefined if no
+ * move has begun. Throws `StorageError` as long as rows of the target would be lost.
+ */
+export async function undoMove(options: UndoOptions): Promise<UndoResult | undefined> {
+  const { source, openTarget, isForced, audit } = options
+  const mark = await readMark(source)
+  if (!mark) return undefined
+  const name = mark.target
+  // The target of a move that copies still is no installation.
+  const target =
+    mark.state === 'copying'
+      ? undefined
+      : await openTarget(name).catch((error: unknown) => {
+          if (!isForced) throw error
+          return undefined
+        })
+  try {
+    const lost = target ? await stopTarget(options, target, mark.id) : []
+    const tables = await describeTables(source)
+    await source.migrate(async (tx, ddl) => {
+      await admitWrites(source, tables, ddl)
+      await dropRecording(source, tables, ddl)
+      await dropMark(ddl)
+      await audit?.(tx)
+    })
+    return { target: name, targetStopped: target !== undefined, lost }
+  } finally {
+    await target?.close()
+  }
+}
+
+/**
+ * Makes the target read-only, so that both sides never accept writes. Returns the rows that the
+ * source lacks. Throws, and lets the target accept writes again, if these may not be lost.
+ */
+async function stopTarget(
+  { source, sourceName, isForced }: UndoOptions,
+  target: Database,
+  id: string,
+): Promise<LackingRows[]> {
+  const tables = await describeTables(target)
+  const before = await readMark(target)
+  if (before?.state === 'copying') return [] // an unfinished copy that no node uses
+  await target.migrate(async (tx, ddl) => {
+    await admitWrites(target, tables, ddl) // of an undoing that was interrupted
+    await stopWrites(target, tables, ddl)
+    if (before) await dropMark(ddl)
+    await createMark(target, tx, ddl, { id, state: 'moved', target: sourceName })
+  })
+  const lacking = await listLackingRows(source, target, tables)
+  if (lacking.length === 0 || isForced) return lacking
+  await target.migrate(async (tx, ddl) => {
+    await admitWrites(target, tables, ddl)
+    await dropMark(ddl)
+    if (before) await createMark(target, tx, ddl, before)
+  })
+  const counts = lacking.map(({ table, rows }) => `${rows} of ${table}`).join(', ')
+  throw new StorageError(
+    `The target has rows that this database lacks: ${counts}. To use this database all the same, ` +
+      'and to lose them: gatehook move --undo --force',
+  )
+}
+
+/** Counts the rows of the target whose keys the source lacks, by table. Memory is constant. */
+async function listLackingRows(
+  source: Database,
+  target: Database,
+  tables: readonly MovedTable[],
+): Promise<LackingRows[]> {
+  const lacking: LackingRows[] = []
+  for (const table of tables.filter(({ name }) => !OWN_ROWS.test(name))) {
+    const isMissing = (await source.columns(table.name)).length === 0
+    const reader = new TableReader(keysOf(table))
+    let rows = 0
+    for (let after: ReturnType<TableReader['keyOf']> | undefined; ; ) {
+      const page = await reader.page(target, after, PAGE_ROWS)
+      const keys = page.filter((row) => !row.includes(MOVED)).map((row) => reader.keyOf(row))
+      const stored = isMissing ? [] : await reader.rows(source, keys)
+      rows += keys.length - stored.length
+      if (page.length < PAGE_ROWS) break
+      after = reader.keyOf(page.at(-1)!)
+    }
+    if (rows > 0) lacking.push({ table: table.name, rows })
+  }
+  return lacking
+}
+
+/** The columns of the key, and of the audit trail the action. */
+const keysOf = (table: MovedTable): MovedTable => ({
+  ...table,
+  columns: table.columns.filter(
+    ({ name }) => table.key.includes(name) || (table.name === 'gh_audit' && name === 'action'),
+  ),
+})

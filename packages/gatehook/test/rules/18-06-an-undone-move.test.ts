@@ -1,0 +1,91 @@
+/** §18.6: an undone move loses no row of the target, and leaves one side that accepts writes. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { api } from '../../service/service.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { migrateService } from '../../src/resources/migrate.ts'
+import { type Database, StorageError } from '../../src/storage/database.ts'
+import { migrateEngine } from '../../src/storage/migrate.ts'
+import { moveInstallation } from '../../src/storage/move/move.ts'
+import { undoMove } from '../../src/storage/move/undo.ts'
+import { openDatabase } from '../../src/storage/open.ts'
+
+const open = (url: string) => openDatabase(url, { log: quietLog, checksReferences: false })
+
+const move = (source: Database, target: Database) =>
+  moveInstallation({
+    source,
+    target,
+    targetName: 'the target',
+    random: systemRandom(),
+    elapsedMs: wallClock.elapsedMs,
+    async prepareTarget() {
+      await migrateEngine(target, { clock: wallClock })
+      await migrateService(target, api.definition)
+    },
+  })
+
+let count = 0
+const createUser = async (node: TestApp) => {
+  const body = { email: `user${++count}@example.com`, name: 'A' }
+  return (await node.post('/api/v2/users', body)).status
+}
+
+const directions = [
+  ['sqlite', 'postgres'],
+  ['postgres', 'sqlite'],
+] as const
+
+for (const [from, to] of directions) {
+  const name = 'an undone move loses rows by --force only, and leaves one writable side'
+  test(`${name} [${from} to ${to}]`, async (t) => {
+    const service = await openService(t, from)
+    const key = await service.key()
+    assert.equal(await createUser(service), 201)
+    const url = await freshUrl(t, to)
+    const [source, target] = [await open(service.url), await open(url)]
+    t.after(() => source.close())
+    await move(source, target)
+    await target.close()
+    const node = await openService(t, to, { url, key })
+    await node.app.work() // its leases, its name and its figures are no loss
+    assert.equal((await node.get('/api/v2/users')).body.data.length, 1)
+    const openTarget = () => open(url)
+    const options = { source, sourceName: 'the source', openTarget, isForced: false }
+
+    assert.equal(await createUser(node), 201)
+    await assert.rejects(undoMove(options), /rows that this database lacks: .*1 of users/)
+    assert.deepEqual([await createUser(service), await createUser(node)], [503, 201])
+
+    const away = async () => Promise.reject(new StorageError('no server'))
+    await assert.rejects(undoMove({ ...options, openTarget: away }), /no server/)
+    assert.equal(await createUser(service), 503)
+
+    const result = await undoMove({ ...options, isForced: true })
+    const lost = Object.fromEntries(result!.lost.map(({ table, rows }) => [table, rows]))
+    assert.deepEqual([result!.targetStopped, lost.users, lost.gh_events], [true, 2, 2])
+    assert.deepEqual([await createUser(service), await createUser(node)], [201, 503])
+  })
+}
+
+test('a move is undone whose target only served reads', async (t) => {
+  const service = await openService(t, 'sqlite')
+  const key = await service.key()
+  assert.equal(await createUser(service), 201)
+  const url = await freshUrl(t, 'sqlite')
+  const [source, target] = [await open(service.url), await open(url)]
+  t.after(() => source.close())
+  await move(source, target)
+  await target.close()
+  const node = await openService(t, 'sqlite', { url, key })
+  await node.app.work()
+  assert.equal((await node.get('/api/v2/users')).status, 200)
+  assert.equal((await node.get('/readyz')).status, 200)
+  const openTarget = () => open(url)
+  const result = await undoMove({ source, sourceName: 'it', openTarget, isForced: false })
+  assert.deepEqual(result!.lost, [])
+  assert.deepEqual([await createUser(service), await createUser(node)], [201, 503])
+})
