@@ -1,13 +1,13 @@
 /**
  * Admits serializable transactions of this process. First runs are concurrent. A repeated run is
- * alone among those of its customer, whose rows it conflicts with, and after further repetitions
+ * alone among those of its customer, whose rows it conflicts with, and after another repetition
  * alone in this process. So the conflicts of one customer delay no other (decision 0068). Contains
  * no database access.
  */
 import type { TurnKey } from '../kernel/turns.ts'
 
 /** From this attempt on, a run is alone in this process: indexes of small tables share pages. */
-const ALONE_IN_PROCESS = 5
+const ALONE_IN_PROCESS = 3
 
 export interface SerialAdmission {
   /**
