@@ -23,6 +23,7 @@ import { searchRoute } from '../search/routes.ts'
 import { sql } from '../storage/sql.ts'
 import { drainCheck, listUnreadyReasons } from '../system/health.ts'
 import { JobLog } from '../system/job-log.ts'
+import type { Metric } from '../system/metrics.ts'
 import type { Versions } from '../versions/versions.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { MailComponent } from './mail.ts'
@@ -101,7 +102,19 @@ export function assembleConsoleApi(
     flushUsage: versioning.flush,
   })
   const routes = [...console.routes, ...notices, overview, search]
-  return { ...console, routes, figures, jobs }
+  const queueMetric: Metric = {
+    name: 'gatehook_webhook_queue_length',
+    help: 'Deliveries of the installation that wait, at most 100,000.',
+    type: 'gauge',
+    read: async () => [{ value: (await figures.queue()).waiting }],
+  }
+  return {
+    ...console,
+    routes,
+    figures,
+    jobs,
+    metrics: [...console.metrics, jobs.metric, queueMetric],
+  }
 }
 
 /** Returns the function that describes this node. */

@@ -22,6 +22,9 @@ export function assembleMetrics(
     ...processMetrics(about),
     ...requests.metrics,
     gauge('gatehook_storage_queued', 'Transactions that wait or run.', () => db.queued()),
+    gauge('gatehook_storage_connection_waits', 'Transactions that wait for a connection.', () =>
+      db.connectionWaits(),
+    ),
     ...components.flatMap(({ metrics = [] }) => metrics),
   ]
   return { routes: [metricsRoute(identify, metrics)], observe: requests.observe }

@@ -2,6 +2,7 @@
 import type { Identify } from '../access/authenticate.ts'
 import { countKeys } from '../access/store.ts'
 import { describeConfig } from '../config/describe.ts'
+import { dataFolder } from '../config/environment.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { purgeRecords } from '../idempotency/store.ts'
 import { wallClock } from '../kernel/clock.ts'
@@ -23,8 +24,11 @@ import {
   primaryCheck,
   writeCheck,
 } from '../system/health.ts'
+import { machineMetrics } from '../system/machine-facts.ts'
 import { primaryMetric } from '../system/metrics.ts'
-import { followPromotions, reportLostEvents } from '../system/promotions.ts'
+import { countPromotions, followPromotions, reportLostEvents } from '../system/promotions.ts'
+import { readinessMetrics } from '../system/readiness-metrics.ts'
+import { replicationMetric } from '../system/replication.ts'
 import { clockRoutes, probeRoutes, rootRoute, systemRoute } from '../system/routes.ts'
 import { listSigningKeyStates } from '../tokens/signing-keys.ts'
 import type { Component, Foundation } from './foundation.ts'
@@ -106,7 +110,13 @@ export function assembleSystem(
         },
       }),
     ],
-    metrics: [clockDifference.metric, primaryMetric(isPrimaryAway), durability.metric],
+    metrics: [
+      clockDifference.metric,
+      primaryMetric(isPrimaryAway),
+      durability.metric,
+      ...readinessMetrics({ read, write, clock, log }),
+      ...stateMetrics({ db, clock, config }),
+    ],
     polled: [...clockDifference.polled, ...durability.polled, restore.polled],
     chores: {
       ...trail.chores,
@@ -131,3 +141,15 @@ export function assembleSystem(
     },
   }
 }
+
+/** The metrics of the machine and the database that this node reads when they are requested. */
+const stateMetrics = ({ db, clock, config }: Pick<Foundation, 'db' | 'clock' | 'config'>) => [
+  ...machineMetrics({
+    db,
+    clock,
+    folder: dataFolder(config),
+    certFile: config.tlsCert ?? undefined,
+  }),
+  replicationMetric(db),
+  countPromotions(db).metric,
+]

@@ -1,16 +1,20 @@
 /** `gatehook backup`: an installation in one file (§12.3). */
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Config, databaseAddress, databaseTarget } from '../config/config.ts'
 import { databaseExists, readConfig, secretFile } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
+import { createLog } from '../kernel/log.ts'
 import { isoTime } from '../kernel/time.ts'
 import { StorageError } from '../storage/database.ts'
+import { openDatabase } from '../storage/open.ts'
 import {
   type BackupManifest,
   backupSqlite,
   totalRows,
   wasServed,
 } from '../storage/sqlite-backup.ts'
+import { recordBackup } from '../system/machine-facts.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError } from './errors.ts'
 import { bold, formatCount } from './output.ts'
@@ -34,8 +38,33 @@ export async function asCommandError<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function runBackup({ args: [file], flags, out }: Input): Promise<undefined> {
+/** Stores the time of a backup, which `gatehook_backup_age_seconds` and `doctor` read. */
+async function noteBackup(config: Config, at: number): Promise<void> {
+  const db = await openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
+  try {
+    await db.write((tx) => recordBackup(tx, at))
+  } finally {
+    await db.close()
+  }
+}
+
+/** Records a backup of another tool. */
+async function runRecord(config: Config, { args: [file], out }: Input): Promise<undefined> {
+  const stat = statSync(file!, { throwIfNoEntry: false })
+  if (!stat || (stat.isFile() && stat.size === 0)) {
+    throw new CommandError(`There is no backup at ${resolve(file!)}.`)
+  }
+  await asCommandError(() => noteBackup(config, stat.mtimeMs))
+  const at = isoTime(stat.mtimeMs)
+  out.result({ file: resolve(file!), recorded_at: at }, () => `Recorded the backup of ${at}.`)
+  return
+}
+
+async function runBackup(input: Input): Promise<undefined> {
+  const { args, flags, options, out } = input
+  const [file] = args
   const config = readConfig(flags)
+  if (options.record === true) return runRecord(config, input)
   const address = databaseAddress(config.databaseUrl)
   if (address.kind === 'postgres') {
     throw new CommandError(await pgDumpAdvice('dump', databaseTarget(config), file!))
@@ -60,6 +89,8 @@ async function runBackup({ args: [file], flags, out }: Input): Promise<undefined
       onProgress: createProgress(out, wallClock),
     }),
   )
+  // A database that was moved accepts no write; its backup is complete all the same.
+  await noteBackup(config, wallClock.now()).catch((error: Error) => out.progress(error.message))
   const secret = secretPlace(config)
   const { newest_event: event } = manifest
   const newest = event ? `${event.id} ${event.type} of ${event.created_at}` : 'none'
@@ -80,8 +111,12 @@ export const backup: CommandSpec = {
   description:
     'Writes a consistent, compressed backup with checksums into a new file. The service may run ' +
     'and write meanwhile. A backup holds no master secret. On PostgreSQL, prints the pg_dump ' +
-    'command and checks the version of the client.',
+    'command and checks the version of the client. The time of the last backup is a metric.',
+  options: [['--record', 'record FILE, the backup of another tool, instead of writing one']],
   config: ['databaseUrl'],
-  examples: [['gatehook backup /backups/2027-01-31.gatehook', 'each night']],
+  examples: [
+    ['gatehook backup /backups/2027-01-31.gatehook', 'each night'],
+    ['gatehook backup --record /backups/2027-01-31.dump', 'after pg_dump'],
+  ],
   run: runBackup,
 }

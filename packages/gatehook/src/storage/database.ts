@@ -209,6 +209,8 @@ export interface Database extends Reader {
   takeSpace(bytes: number): Promise<void>
   /** Returns the number of transactions of this process that wait or run. */
   queued(): number
+  /** Returns the number of transactions that wait for a connection; 0 on SQLite. */
+  connectionWaits(): number
   /**
    * Returns the committed columns of a table, for additive migrations; empty for an unknown table.
    * Inside `migrate` the result does not yet contain the changes of that migration.

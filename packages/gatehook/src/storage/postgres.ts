@@ -169,6 +169,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     onPromotion: sessions.onPromotion,
     isAway: sessions.isAway,
     queued: () => transactions.size,
+    connectionWaits: () => sessions.waitingCount(),
     close() {
       // A pool that ends never resolves its waiting requests, so all transactions end first.
       closing ??= Promise.allSettled(transactions).then(() => sessions.close())

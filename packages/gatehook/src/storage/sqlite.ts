@@ -364,6 +364,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     generation,
     isOwner,
     queued: () => queue.length,
+    connectionWaits: () => 0,
     async columns(table) {
       return columnsOf(reader, table)
     },

@@ -217,11 +217,20 @@ async function createRegistry(metrics: readonly Metric[]): Promise<Registry> {
   const registry = new Registry()
   for (const metric of metrics) {
     const { name, help, type } = metric
-    const get = async () => ({ name, help, type, values: await metric.read() })
+    const get = async () => ({ name, help, type, values: await readSamples(metric) })
     // A registry reads only the name and `get`; the types of prom-client name its own classes.
     registry.registerMetric({ name, get } as never)
   }
   return registry
+}
+
+/** A figure that cannot be read, while no database answers, leaves the others. */
+async function readSamples(metric: Metric): Promise<readonly Sample[]> {
+  try {
+    return await metric.read()
+  } catch {
+    return []
+  }
 }
 
 /** The headers that a proxy adds. */

@@ -8,6 +8,7 @@ import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
 import type { RecentItems } from '../kernel/recent-items.ts'
 import type { Database, Promotion } from '../storage/database.ts'
+import type { Metric } from './metrics.ts'
 
 const RETRY_MS = 1_000
 /** Events that one row of the audit trail lists. */
@@ -18,6 +19,22 @@ interface PromotionFollower {
   readonly log: Log
   /** Runs again after a failure: right after a promotion, connections break. */
   readonly report: (promotion: Promotion) => Promise<void>
+}
+
+/** Counts the promotions that this process has noticed. */
+export function countPromotions(db: Pick<Database, 'onPromotion' | 'dialect'>): {
+  readonly metric: Metric
+} {
+  let count = 0
+  if (db.dialect.shared) db.onPromotion(() => count++)
+  return {
+    metric: {
+      name: 'gatehook_database_promotions_total',
+      help: 'Promotions of a standby of PostgreSQL that this node has noticed.',
+      type: 'counter',
+      read: () => [{ value: count }],
+    },
+  }
 }
 
 /** @returns Stops following; undefined on SQLite. */

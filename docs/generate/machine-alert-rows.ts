@@ -1,0 +1,186 @@
+/** The alerts of machines and databases: disk, certificate, backup, clock, standbys, event loop. */
+import type { Alert } from './alerts.ts'
+
+const A = 'job="gatehook",instance="a"'
+const node = { job: 'gatehook', instance: 'a' }
+
+export const machineAlerts: readonly Alert[] = [
+  {
+    name: 'GatehookDiskLow',
+    when: 'less than 20 % of the disk is free for 10 min (SQLite)',
+    expr: 'gatehook_disk_free_bytes / gatehook_disk_size_bytes < 0.2',
+    for: '10m',
+    severity: 'ticket',
+    summary: 'Less than 20 % of the disk of the database is free.',
+    runbook: 'The disk is full',
+    fires: {
+      title: 'a tenth',
+      series: {
+        [`gatehook_disk_free_bytes{${A}}`]: '10x20',
+        [`gatehook_disk_size_bytes{${A}}`]: '100x20',
+      },
+      minute: 15,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'half',
+        series: {
+          [`gatehook_disk_free_bytes{${A}}`]: '50x20',
+          [`gatehook_disk_size_bytes{${A}}`]: '100x20',
+        },
+        minute: 15,
+      },
+    ],
+  },
+  {
+    name: 'GatehookCertificateEnds',
+    when: 'the certificate ends in less than 14 days',
+    expr: 'gatehook_certificate_end_timestamp_seconds - time() < 14 * 86400',
+    for: '10m',
+    severity: 'ticket',
+    summary: 'The certificate of the server ends in less than 14 days.',
+    runbook: 'The certificate ends',
+    fires: {
+      title: 'in ten days',
+      series: { [`gatehook_certificate_end_timestamp_seconds{${A}}`]: '864000x20' },
+      minute: 15,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'in thirty days',
+        series: { [`gatehook_certificate_end_timestamp_seconds{${A}}`]: '2592000x20' },
+        minute: 15,
+      },
+    ],
+  },
+  {
+    name: 'GatehookBackupOld',
+    when: 'the last backup is older than 26 h',
+    expr: 'max by (job) (gatehook_backup_age_seconds) > 26 * 3600',
+    for: '10m',
+    severity: 'ticket',
+    summary: 'The last backup is older than 26 h.',
+    runbook: 'The backup is old',
+    fires: {
+      title: 'two days',
+      series: { [`gatehook_backup_age_seconds{${A}}`]: '172800+60x20' },
+      minute: 15,
+      labels: { job: 'gatehook' },
+    },
+    silent: [
+      {
+        title: 'a day',
+        series: { [`gatehook_backup_age_seconds{${A}}`]: '86400+60x20' },
+        minute: 15,
+      },
+    ],
+  },
+  {
+    name: 'GatehookClockWrong',
+    when: 'the clocks of node and database differ by more than 2 s for 5 min',
+    expr: 'abs(gatehook_clock_difference_seconds) > 2',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'The clock of a node differs from that of the database by more than 2 s.',
+    runbook: 'The clock is wrong',
+    fires: {
+      title: 'behind',
+      series: { [`gatehook_clock_difference_seconds{${A}}`]: '-3x9' },
+      minute: 8,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'half a second',
+        series: { [`gatehook_clock_difference_seconds{${A}}`]: '0.5x9' },
+        minute: 8,
+      },
+    ],
+  },
+  {
+    name: 'GatehookReplicationLag',
+    when: 'a standby is more than 30 s behind for 5 min',
+    expr: 'max by (job, standby) (gatehook_replication_lag_seconds) > 30',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'A standby of the database is more than 30 s behind.',
+    runbook: 'A standby is behind',
+    fires: {
+      title: 'a slow standby',
+      series: { [`gatehook_replication_lag_seconds{${A},standby="s1"}`]: '40+10x9' },
+      minute: 8,
+      labels: { job: 'gatehook', standby: 's1' },
+    },
+    silent: [
+      {
+        title: 'a second',
+        series: { [`gatehook_replication_lag_seconds{${A},standby="s1"}`]: '1x9' },
+        minute: 8,
+      },
+    ],
+  },
+  {
+    name: 'GatehookPromoted',
+    when: 'a standby was promoted in the last 15 min',
+    expr: 'max by (job) (increase(gatehook_database_promotions_total[15m])) > 0',
+    for: '0m',
+    severity: 'ticket',
+    summary: 'A standby of the database was promoted; the audit trail lists what it lacks.',
+    runbook: 'The database is down',
+    fires: {
+      title: 'a promotion',
+      series: { [`gatehook_database_promotions_total{${A}}`]: '0 0 1x9' },
+      minute: 6,
+      labels: { job: 'gatehook' },
+    },
+    silent: [
+      { title: 'none', series: { [`gatehook_database_promotions_total{${A}}`]: '1x9' }, minute: 6 },
+    ],
+  },
+  {
+    name: 'GatehookEventLoopBusy',
+    when: 'the event loop of a node is busy for more than 90 % of 10 min',
+    expr: 'rate(nodejs_eventloop_active_seconds_total{job=~"gatehook.*"}[5m]) > 0.9',
+    for: '10m',
+    severity: 'ticket',
+    summary: 'The event loop of a node is busy for more than 90 % of the time.',
+    runbook: 'Responses are slow',
+    fires: {
+      title: 'saturated',
+      series: { [`nodejs_eventloop_active_seconds_total{${A}}`]: '0+58x30' },
+      minute: 20,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'half busy',
+        series: { [`nodejs_eventloop_active_seconds_total{${A}}`]: '0+30x30' },
+        minute: 20,
+      },
+    ],
+  },
+  {
+    name: 'GatehookChoresFail',
+    when: 'a purge failed more than three times in the last hour',
+    expr: 'sum by (job, chore) (increase(gatehook_chore_runs_total{outcome="failed"}[1h])) > 3',
+    for: '0m',
+    severity: 'ticket',
+    summary: 'A purge fails again and again; the log has its error.',
+    runbook: 'A purge fails',
+    fires: {
+      title: 'each minute',
+      series: { [`gatehook_chore_runs_total{${A},chore="quota",outcome="failed"}`]: '0+1x20' },
+      minute: 15,
+      labels: { job: 'gatehook', chore: 'quota' },
+    },
+    silent: [
+      {
+        title: 'once',
+        series: { [`gatehook_chore_runs_total{${A},chore="quota",outcome="failed"}`]: '0 1x20' },
+        minute: 15,
+      },
+    ],
+  },
+]
