@@ -44,6 +44,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'operator-sessions': 'Sessions of operators.',
   portal: 'The portal of customers: its session and keys.',
   'portal-links': 'One-time links to the portal.',
+  restore: 'The quarantine of restored data.',
   resources: 'The declared resources, for programs that use any of them.',
   service: 'The service: links, documents, health, metadata.',
   system: 'Figures and configuration of the node.',

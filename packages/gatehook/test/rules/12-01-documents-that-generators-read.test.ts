@@ -131,6 +131,7 @@ for (const [title, declared] of Object.entries(services)) {
           expect(![schema.type].flat().includes('null'), `${at}: a parameter that is null`)
         }
       }
+      for (const tag of document.tags) expect(tag.description, `the tag ${tag.name}: no words`)
       const schemas = Object.keys(components.schemas)
       expect(new Set(schemas.map(letters)).size === schemas.length, 'components of one name')
       const ids = operationsOf(document).map(([, { operationId }]) => operationId)
