@@ -2,7 +2,8 @@
  * `npm run test:judges`: generators of clients read the documents of running services as published.
  * Each client is compiled, creates rows, reads all pages of a filtered list, changes and deletes a
  * row, and reads a failure. Needs npm, PyPI, Maven Central, the proxy of Go and crates.io, with
- * Java, Maven, Go, Cargo and Python. `JUDGES=go,rust` selects by name.
+ * Java, Maven, Go, Cargo and Python. `JUDGES=go,rust` selects by name. `JUDGES_FOLDER` names a
+ * folder that has tools, dependencies and clients after the run; default: a temporary one.
  */
 import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +19,7 @@ import { openService } from '../rig/service.ts'
 
 const PROGRAMS = join(import.meta.dirname, 'programs')
 const NODE = dirname(process.execPath)
-const root = emptyFolder({ after })
+const root = process.env.JUDGES_FOLDER ?? emptyFolder({ after })
 
 /** A service, with the collection that the programs call `widgets` and its field `caption`. */
 interface Subject {
@@ -62,14 +63,14 @@ interface Bench {
   run(program: string, ...args: string[]): Promise<string>
   /** Runs a tool of npm. */
   tool(name: string, ...args: string[]): Promise<string>
-  /** Runs OpenAPI Generator on the document without webhooks (`?webhooks=0`). */
-  generate(generator: string, output: string, ...options: string[]): Promise<string>
+  /** Runs OpenAPI Generator on a document. */
+  generate(file: string, generator: string, output: string, ...options: string[]): Promise<string>
   /** Writes a program for the service. */
   write(file: string, target?: string): string
 }
 
-/** The document as published. OpenAPI Generator writes webhooks as operations, without types. */
 const PUBLISHED = 'api.json'
+/** The document without webhooks (`?webhooks=0`). */
 const PLAIN = 'plain.json'
 
 const python = (name: string) => join(root, 'venv/bin', name)
@@ -124,7 +125,7 @@ const judges: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
   'typescript-fetch': async (bench) => {
     // The checks at run time do not compile; without them the names must be those of the API.
     const option = '--additional-properties=withoutRuntimeChecks=true,modelPropertyNaming=original'
-    await bench.generate('typescript-fetch', 'generated', option)
+    await bench.generate(PUBLISHED, 'typescript-fetch', 'generated', option)
     return runTypeScript(bench, 'typescript-fetch.ts')
   },
   'openapi-python-client': async (bench) => {
@@ -134,7 +135,8 @@ const judges: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
     return runPython(bench, 'openapi_python_client.py')
   },
   python: async (bench) => {
-    await bench.generate('python', 'generated')
+    // Headers of webhooks have no type in the Python of the tool, which is no valid code.
+    await bench.generate(PLAIN, 'python', 'generated')
     await bench.run(python('pip'), 'install', '-q', '--force-reinstall', './generated')
     return runPython(bench, 'oag.py')
   },
@@ -147,30 +149,26 @@ const judges: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
     return runGo(bench, 'oapi.go')
   },
   go: async (bench) => {
-    await bench.generate('go', 'openapi', '--git-user-id', 'judge', '--git-repo-id', 'openapi')
+    const names = ['--git-user-id', 'judge', '--git-repo-id', 'openapi']
+    await bench.generate(PUBLISHED, 'go', 'openapi', ...names)
     for (const file of ['go.mod', 'go.sum', 'test']) {
       rmSync(join(bench.folder, 'openapi', file), { recursive: true, force: true })
     }
     return runGo(bench, 'oag.go')
   },
   rust: async (bench) => {
-    await bench.generate('rust', '.', ONE_PARAMETER)
+    // Without builders a call names every parameter; instants of queries are no ISO 8601.
+    const options = `${ONE_PARAMETER},library=reqwest-trait,useBonBuilder=true`
+    await bench.generate(PUBLISHED, 'rust', '.', options, '--type-mappings', 'DateTime=String')
     mkdirSync(join(bench.folder, 'src/bin'))
     bench.write('main.rs', 'src/bin/judge.rs')
-    const features = ['--features', 'macros,rt-multi-thread']
-    await bench.run('cargo', 'add', '--quiet', 'tokio', ...features)
-    return bench.run(
-      'cargo',
-      'run',
-      '--quiet',
-      '--bin',
-      'judge',
-      '--target-dir',
-      join(root, 'rust'),
-    )
+    const add = ['add', '--quiet', 'tokio', '--features', 'macros,rt-multi-thread']
+    await bench.run('cargo', ...add)
+    const words = ['run', '--quiet', '--features', 'bon', '--bin', 'judge']
+    return bench.run('cargo', ...words, '--target-dir', join(root, 'rust'))
   },
   java: async (bench) => {
-    await bench.generate('java', '.', ONE_PARAMETER)
+    await bench.generate(PUBLISHED, 'java', '.', ONE_PARAMETER)
     bench.write('Judge.java', 'src/main/java/Judge.java')
     await bench.run('mvn', '-q', '-DskipTests', 'compile')
     return bench.run('mvn', '-q', 'exec:java', '-Dexec.mainClass=Judge')
@@ -178,12 +176,10 @@ const judges: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
 }
 
 before(async () => {
-  for (const file of ['package.json', 'openapitools.json']) {
-    cpSync(join(import.meta.dirname, 'tools', file), join(root, file))
-  }
+  cpSync(join(import.meta.dirname, 'tools'), root, { recursive: true })
   await npm(root, NODE, 'install')
   await output(root, environment(NODE), 'python3', '-m', 'venv', 'venv')
-  const packages = ['openapi-python-client==0.29.1', 'ruff']
+  const packages = ['openapi-python-client==0.29.1', 'ruff==0.17.6']
   await output(root, environment(NODE), python('pip'), 'install', '--quiet', ...packages)
 })
 
@@ -197,6 +193,7 @@ for (const subject of subjects) {
       const { app, key } = await openService(t, 'sqlite', { service })
       const { url } = await app.listen()
       const folder = join(root, `${subject.rows}-${name}`)
+      rmSync(folder, { recursive: true, force: true })
       mkdirSync(folder)
       for (const [file, query] of [
         [PUBLISHED, ''],
@@ -215,8 +212,8 @@ for (const subject of subjects) {
         folder,
         run,
         tool,
-        generate: (generator, target, ...options) => {
-          const input = ['-i', join(folder, PLAIN), '-g', generator, '-o', join(folder, target)]
+        generate: (file, generator, target, ...options) => {
+          const input = ['-i', join(folder, file), '-g', generator, '-o', join(folder, target)]
           const cli = join(root, 'node_modules/.bin/openapi-generator-cli')
           return output(root, env, cli, 'generate', ...input, ...options)
         },

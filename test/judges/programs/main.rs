@@ -1,27 +1,32 @@
 //! The client of OpenAPI Generator for Rust.
-use openapi::apis::{configuration, widgets_api as api, Error};
+use openapi::apis::widgets_api::{self as api, WidgetsApi};
+use openapi::apis::{configuration, Error};
 use openapi::models;
-
-fn list(emails: &[String], cursor: Option<String>) -> api::ListWidgetsParams {
-    api::ListWidgetsParams { limit: Some(2), email_in: Some(emails.to_vec()), cursor, ..Default::default() }
-}
 
 #[tokio::main]
 async fn main() {
-    let mut settings = configuration::Configuration::new();
-    settings.base_path = std::env::var("URL").unwrap();
     let key = std::env::var("KEY").unwrap();
-    settings.api_key = Some(configuration::ApiKey { prefix: None, key });
+    let settings = configuration::Configuration {
+        base_path: std::env::var("URL").unwrap(),
+        api_key: Some(configuration::ApiKey { prefix: None, key }),
+        ..Default::default()
+    };
+    let widgets = api::WidgetsApiClient::new(settings.into());
     let emails: Vec<String> = (0..3).map(|n| format!("rust{n}@example.com")).collect();
     let mut created = vec![];
-    for email in &emails {
-        let widget_create = models::WidgetCreate::new("Ada".into(), email.clone());
-        let params = api::CreateWidgetParams { widget_create, idempotency_key: None, prefer: None };
-        created.push(api::create_widget(&settings, params).await.unwrap().id);
+    for email in emails.clone() {
+        let body = models::WidgetCreate { caption: "Ada".into(), email, ..Default::default() };
+        let params = api::CreateWidgetParams::builder().widget_create(body).build();
+        created.push(widgets.create_widget(params).await.unwrap().id);
     }
     let (mut ids, mut cursor) = (vec![], None);
     loop {
-        let page = api::list_widgets(&settings, list(&emails, cursor)).await.unwrap();
+        let params = api::ListWidgetsParams::builder()
+            .limit(2)
+            .email_left_square_bracket_in_right_square_bracket(emails.clone())
+            .maybe_cursor(cursor)
+            .build();
+        let page = widgets.list_widgets(params).await.unwrap();
         ids.extend(page.data.iter().map(|row| row.id));
         cursor = page.next_cursor.flatten();
         if cursor.is_none() {
@@ -29,15 +34,17 @@ async fn main() {
         }
     }
     assert_eq!(ids, created);
-    let mut widget_patch = models::WidgetPatch::new();
-    widget_patch.caption = Some("Grace".into());
     let id = ids[0];
-    let params = api::UpdateWidgetParams { id, widget_patch, if_match: None, idempotency_key: None, prefer: None };
-    assert_eq!(api::update_widget(&settings, params).await.unwrap().caption, "Grace");
-    api::delete_widget(&settings, api::DeleteWidgetParams { id, if_match: None, prefer: None }).await.unwrap();
-    let params = api::GetWidgetParams { id, if_none_match: None, gatehook_read_after: None };
-    match api::get_widget(&settings, params).await {
-        Err(Error::ResponseError(reply)) => assert_eq!(reply.status.as_u16(), 404),
+    let body = models::WidgetPatch { caption: Some("Grace".into()), ..Default::default() };
+    let params = api::UpdateWidgetParams::builder().id(id).widget_patch(body).build();
+    assert_eq!(widgets.update_widget(params).await.unwrap().caption, "Grace");
+    widgets.delete_widget(api::DeleteWidgetParams::builder().id(id).build()).await.unwrap();
+    match widgets.get_widget(api::GetWidgetParams::builder().id(id).build()).await {
+        Err(Error::ResponseError(reply)) => {
+            assert_eq!(reply.status.as_u16(), 404);
+            let body: models::ErrorBody = serde_json::from_str(&reply.content).unwrap();
+            assert_eq!(body.error, models::ErrorCode::NotFound);
+        }
         other => panic!("{other:?}"),
     }
     println!("ok");

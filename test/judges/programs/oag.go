@@ -24,7 +24,10 @@ func main() {
 	emails, created := []string{}, []int64{}
 	for n := range 3 {
 		email := fmt.Sprintf("go%d@example.com", n)
-		row, _, err := api.CreateWidget(ctx).WidgetCreate(*openapi.NewWidgetCreate("Ada", email)).Execute()
+		body := openapi.NewWidgetCreateWithDefaults()
+		body.SetCaption("Ada")
+		body.SetEmail(email)
+		row, _, err := api.CreateWidget(ctx).WidgetCreate(*body).Execute()
 		require(err == nil, err)
 		emails, created = append(emails, email), append(created, row.Id)
 	}
