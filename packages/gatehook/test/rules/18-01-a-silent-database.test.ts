@@ -12,9 +12,12 @@ import {
   withName,
 } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { SILENT_TICKS } from '../../src/storage/server-watch.ts'
 import { sql } from '../../src/storage/sql.ts'
 
 const WITHIN_MS = 30_000
+/** As many probes as fit into the time after which a server is silent. */
+const PROBES = Math.ceil(SILENT_TICKS / 2)
 const ORDER = { user_id: 1, amount: 1, currency: 'EUR' }
 
 /** Sends requests of every kind at once; returns the status of each. */
@@ -125,7 +128,7 @@ for (const isPooled of [false, true]) {
 }
 
 test('a statement that waits for a lock longer than 2 s is not cut off', async (t) => {
-  const { node, path } = await openLinkedNode(t, false)
+  const { link, node, path } = await openLinkedNode(t, false)
   const { db } = node.app
   let release = () => {}
   const held = new Promise<void>((resolve) => {
@@ -136,7 +139,11 @@ test('a statement that waits for a lock longer than 2 s is not cut off', async (
     await held
   })
   const waiting = node.patch(path, { amount: 3 })
-  setTimeout(release, 3_000) // longer than the time after which a server is silent
+  const before = link.openedCount()
+  const countProbes = async () => link.openedCount() - before
+  // Without answers to these probes the server would be silent.
+  await eventually(countProbes, (count) => count >= PROBES, WITHIN_MS)
+  release()
   assert.equal((await waiting).status, 200)
   await holding
 })
