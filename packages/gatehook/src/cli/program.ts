@@ -47,8 +47,7 @@ function commandName([first, second]: readonly string[], specs: CommandList): st
 
 /** Prints an error and returns the exit code. Commander also throws for --help and --version. */
 function reportError(error: unknown, argv: readonly string[], specs: CommandList): number {
-  const isLog = argv[0] === 'start' && !argv.includes('--json') && !process.stdout.isTTY
-  const out = isLog ? logOutput() : processOutput(argv.includes('--json'))
+  const out = processOutput(argv.includes('--json'))
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.ok
     if (error.code === 'commander.help') return EXIT.usage // `gatehook keys` alone
@@ -64,15 +63,19 @@ function reportError(error: unknown, argv: readonly string[], specs: CommandList
     return EXIT.usage
   }
   const report = reportOfError(error)
-  if (report) {
+  if (report?.exit === EXIT.usage) {
     out.error(report.sentences, report.exit)
     return report.exit
   }
+  // The error of a start is a line of its log. That of a person who types is not.
+  const isLog = argv[0] === 'start' && !out.json && !out.terminal
+  const { error: print } = isLog ? logOutput() : out
+  if (report) {
+    print(report.sentences, report.exit)
+    return report.exit
+  }
   const text = error instanceof Error ? error.stack : String(error)
-  out.error(
-    [`This is a bug in Gatehook ${packageVersion}; please report it:\n${text}`],
-    EXIT.failed,
-  )
+  print([`This is a bug in Gatehook ${packageVersion}; please report it:\n${text}`], EXIT.failed)
   return EXIT.failed
 }
 

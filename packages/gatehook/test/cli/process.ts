@@ -28,6 +28,13 @@ export interface ProcessResult {
   readonly stderr: string
 }
 
+/** Returns the sentences of errors; a start writes them as lines of its JSON log. */
+export const sentencesOf = ({ stderr }: Pick<ProcessResult, 'stderr'>): string[] =>
+  stderr
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => (line.startsWith('{') ? JSON.parse(line).msg : line.replace(/^error /, '')))
+
 type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
 const { PATH = '', NODE_COMPILE_CACHE } = process.env

@@ -11,7 +11,7 @@ import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { openApp } from '../../src/embedded.ts'
 import { DeclarationError, f, fields, job, resource, service } from '../../src/gatehook.ts'
 import { declaredMembers } from '../../src/resources/declared-members.ts'
-import { gatehook } from '../cli/process.ts'
+import { gatehook, sentencesOf } from '../cli/process.ts'
 
 /** The values of a caller without types. */
 const plain = (value: unknown) => value as never
@@ -187,7 +187,7 @@ const expected = [
 async function failedStart(folder: string): Promise<string[]> {
   const { exit, stderr } = await gatehook({ cwd: folder }, 'start', folder, '--port', '0')
   assert.equal(exit, 78, stderr)
-  return stderr.trim().split('\n')
+  return sentencesOf({ stderr })
 }
 
 function folderWith(t: TestContext, texts: Readonly<Record<string, string>>): string {

@@ -6,9 +6,9 @@ import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { gatehook, installed, jsonOf, launched, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf, launched, sentencesOf, serving } from '../cli/process.ts'
 
-const IN_USE = /^error The database \S+gatehook\.db is in use: process (\d+) on \S+ serves from it/
+const IN_USE = /^The database \S+gatehook\.db is in use: process (\d+) on \S+ serves from it/
 
 test('a second start is refused while the first runs, and commands work beside it', async (t) => {
   const place = { cwd: emptyFolder(t) }
@@ -16,7 +16,7 @@ test('a second start is refused while the first runs, and commands work beside i
   const { pid } = await first.line(({ msg }) => msg === 'listening')
   const { exit, stderr } = await gatehook(place, 'start', '--port', '0')
   assert.equal(exit, 75, stderr)
-  assert.equal(IN_USE.exec(stderr)?.[1], String(pid), stderr)
+  assert.equal(IN_USE.exec(sentencesOf({ stderr })[0] ?? '')?.[1], String(pid), stderr)
   for (const words of [['keys', 'list'], ['audit', 'verify'], ['backup', 'b.gatehook'], ['seed']]) {
     await jsonOf(place, ...words)
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook } from '../cli/process.ts'
+import { gatehook, sentencesOf } from '../cli/process.ts'
 
 test('start reports all mistakes together and exits with 78', async (t) => {
   const env = {
@@ -12,7 +12,8 @@ test('start reports all mistakes together and exits with 78', async (t) => {
     GATEHOOK_RATE_LIMTI: '5/1',
     GATEHOOK_TLS_CERT: '/no/such/cert.pem',
   }
-  const { exit, stdout, stderr } = await gatehook({ cwd: emptyFolder(t), env }, 'start')
+  const { exit, stdout, ...ended } = await gatehook({ cwd: emptyFolder(t), env }, 'start')
+  const stderr = sentencesOf(ended).join('\n')
   assert.equal(exit, 78)
   assert.equal(stdout, '')
   assert.match(stderr, /GATEHOOK_PORT is "http"; expected a port number/)

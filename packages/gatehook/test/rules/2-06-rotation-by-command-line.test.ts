@@ -67,6 +67,8 @@ test('on SQLite, the service continues during a killed rotation and after a rest
   assert.deepEqual(await createCustomer(service.url, 'first'), first)
   const second = await createCustomer(service.url, 'second')
   assert.equal(second.status, 201)
+  service.kill('SIGTERM')
+  await service.ended
   const restarted = await serving(t, place, '--no-seed')
   assert.deepEqual(await createCustomer(restarted.url, 'first'), first)
   assert.deepEqual(await createCustomer(restarted.url, 'second'), second)
@@ -74,14 +76,12 @@ test('on SQLite, the service continues during a killed rotation and after a rest
   assert.deepEqual([done.previous_key_id, done.resumed, done.unreadable], [oldId, true, 0])
   assert.equal(existsSync(join(data, 'secret.key.previous')), false)
   assert.deepEqual(await keysInUse(place), [done.key_id])
-  for (const { url } of [service, restarted]) {
-    assert.deepEqual(await createCustomer(url, 'first'), first)
-    assert.equal((await createCustomer(url, `third-${url}`)).status, 201)
-  }
+  assert.deepEqual(await createCustomer(restarted.url, 'first'), first)
+  assert.equal((await createCustomer(restarted.url, 'third')).status, 201)
   assert.deepEqual(await keysInUse(place), [done.key_id])
   const again = await jsonOf(place, 'secrets', 'rotate')
   assert.deepEqual([again.previous_key_id, again.resumed], [done.key_id, false])
-  assert.deepEqual(await createCustomer(service.url, 'first'), first)
+  assert.deepEqual(await createCustomer(restarted.url, 'first'), first)
 })
 
 test('on PostgreSQL, a rotation requires both secrets and names a missing one', async (t) => {

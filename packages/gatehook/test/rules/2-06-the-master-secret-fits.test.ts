@@ -7,10 +7,10 @@ import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { ConfigError } from '../../src/config/config.ts'
-import { gatehook, jsonOf } from '../cli/process.ts'
+import { gatehook, jsonOf, sentencesOf } from '../cli/process.ts'
 import { asBefore, NEW, NEW_ID, nodesOn, OLD, OLD_ID } from '../secrets/rotation.ts'
 
-const SENTENCE = /^error The master secret does not fit the database[^\n]*\.\n$/
+const SENTENCE = /^The master secret does not fit the database[^\n]*\.$/
 
 /** Asserts that each command that opens the database fails with one sentence. */
 async function assertRefused(place: { cwd: string; env?: Record<string, string> }) {
@@ -21,7 +21,7 @@ async function assertRefused(place: { cwd: string; env?: Record<string, string> 
   ]) {
     const { exit, stdout, stderr } = await gatehook(place, ...args)
     assert.deepEqual([exit, stdout], [78, ''], `${args}: ${stderr}`)
-    assert.match(stderr, SENTENCE, String(args))
+    assert.match(sentencesOf({ stderr }).join('\n'), SENTENCE, String(args))
   }
   const doctor = await gatehook(place, 'doctor')
   assert.equal(doctor.exit, 1)
