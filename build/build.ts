@@ -73,13 +73,28 @@ function copyOtherFiles(from: string, to: string): void {
   }
 }
 
-/** A relative import of a declaration file: `from './x.ts'`, `import('./x.ts')`. */
-const RELATIVE = /(\bfrom |\bimport\(|^import )(['"])(\.{1,2}\/[^'"]+)\.ts\2/gm
-
 /**
- * Replaces `.ts` by `.js` in the imports of declarations, which the compiler leaves unchanged.
- * Removes declarations that no entry reaches.
+ * A relative import of a declaration file, `from './x.ts'` or `import('./x.ts')`, in groups; or a
+ * comment or string, which may contain the text of one.
  */
+const RELATIVE = new RegExp(
+  [
+    /(\bfrom |\bimport\(|^import )(['"])(\.{1,2}\/[^'"]+)\.ts\2/,
+    /\/\*[\s\S]*?\*\//,
+    /'[^'\n]*'|"[^"\n]*"/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'gm',
+)
+
+/** Replaces `.ts` by `.js` in the imports of a declaration, which the compiler leaves unchanged. */
+export const withScripts = (text: string): string =>
+  text.replace(RELATIVE, (all, before, quote, path) =>
+    path === undefined ? all : `${before}${quote}${path}.js${quote}`,
+  )
+
+/** Finishes the declarations that an entry reaches, and removes the others. */
 function finishDeclarations(dist: string, entries: readonly string[]): void {
   const reachable = new Set<string>()
   const visit = (file: string): void => {
@@ -87,9 +102,9 @@ function finishDeclarations(dist: string, entries: readonly string[]): void {
     reachable.add(file)
     const text = readFileSync(file, 'utf8')
     for (const [, , , path] of text.matchAll(RELATIVE)) {
-      visit(join(dirname(file), `${path}.d.ts`))
+      if (path !== undefined) visit(join(dirname(file), `${path}.d.ts`))
     }
-    writeFileSync(file, text.replace(RELATIVE, '$1$2$3.js$2'))
+    writeFileSync(file, withScripts(text))
   }
   for (const name of entries) visit(join(dist, `${name}.d.ts`))
   for (const file of filesIn(dist)) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { withScripts } from '../../build/build.ts'
 import {
   publishedManifest,
   publishedPackages,
@@ -27,6 +28,20 @@ test('a published manifest exports compiled files, types first, and has no scrip
       assert.match(Object.values(target).join(' '), /^\.\/dist\/(\w+)\.d\.ts \.\/dist\/\1\.js$/)
     }
   }
+})
+
+test('imports of declarations name scripts, and comments stay as they are', () => {
+  const text = [
+    "/** `() => import('./service.ts')`",
+    " * from './no-file.ts' */",
+    "import type { A } from './a.ts';",
+    'export type Path = \'/docs/*\' | import("../b.ts").B;',
+    "export { C } from './c.ts'; /* './d.ts' */",
+  ]
+  const expected = text.with(2, "import type { A } from './a.js';")
+  expected[3] = 'export type Path = \'/docs/*\' | import("../b.js").B;'
+  expected[4] = "export { C } from './c.js'; /* './d.ts' */"
+  assert.deepEqual(withScripts(text.join('\n')).split('\n'), expected)
 })
 
 test('only a release is marked as one', () => {

@@ -5,6 +5,7 @@
  */
 import { b, type Member } from '../fields/members.ts'
 import { parameterFailure } from '../http/query.ts'
+import { findClosest } from '../kernel/closest.ts'
 import type { Collection } from '../lists/collection.ts'
 import { patternsOfTypes } from './event-pattern.ts'
 
@@ -32,7 +33,10 @@ export function requireName(
   names: ReadonlySet<string>,
   predicate: string = IS_NO_TYPE,
 ): void {
-  if (!names.has(text)) throw parameterFailure('invalid_parameter', parameter, predicate)
+  if (names.has(text)) return
+  const closest = findClosest(text, [...names])
+  const hint = closest === undefined ? '' : `; did you mean ${closest}?`
+  throw parameterFailure('invalid_parameter', parameter, predicate + hint)
 }
 
 /** Returns the names of a parameter, separated by commas. Throws `invalid_parameter`. */

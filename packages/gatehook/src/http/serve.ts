@@ -68,13 +68,15 @@ function reject(exchange: Exchange, refusal: Failure): Answer | Promise<Answer> 
   return early instanceof Promise ? early.then(orThrow) : orThrow(early)
 }
 
+const NO_PATH = 'There is no such path. The API documentation lists the paths.'
+
 function handleBody(exchange: Exchange): Answer | Promise<Answer> {
   exchange.stage = STAGES.route
   // For pipelines without this step.
   const early = requireKnownMethod(exchange) as Answer | undefined
   if (early) return early
   const { operation } = exchange
-  if (!operation) throw new Failure('not_found')
+  if (!operation) throw new Failure('not_found', NO_PATH)
   if (operation.body === undefined) return runOperation(exchange, operation)
   exchange.stage = STAGES.body
   const received = receiveBody(exchange, operation)

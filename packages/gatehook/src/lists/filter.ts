@@ -9,6 +9,7 @@ import { foldName } from '../fields/folding.ts'
 import { isDate, isTimeOfDay, isUuid, normalizeTimeOfDay } from '../fields/reader.ts'
 import { parseNumber } from '../http/json-number.ts'
 import { parameterFailure } from '../http/query.ts'
+import { findClosest } from '../kernel/closest.ts'
 import { idWords, isPrefixedId } from '../kernel/row-id.ts'
 import { hasMoreThanMillis, LAST_INSTANT_MS, parseTime } from '../kernel/time.ts'
 import type { Collection, ListColumn, View } from './collection.ts'
@@ -51,7 +52,14 @@ export function readFilter(
   const match = /^([a-z0-9_]+)(?:\[([a-z]+)\])?$/.exec(parameter)
   const column = match ? columnNamed(match[1]!, view) : undefined
   if (!match || column === undefined || !collection.filter.includes(column)) {
-    throw parameterFailure('unknown_parameter', parameter, 'is not a parameter of this list')
+    const names = view.fields.filter((name) => {
+      const named = columnNamed(name, view)
+      return named !== undefined && collection.filter.includes(named)
+    })
+    const closest = findClosest(match?.[1] ?? parameter, names)
+    const hint = closest === undefined ? '' : `; did you mean ${closest}?`
+    const predicate = `is not a parameter of this list${hint}`
+    throw parameterFailure('unknown_parameter', parameter, predicate)
   }
   const operator = match[2] ?? 'eq'
   const listColumn = collection.columns.find(({ name }) => name === column)!

@@ -45,11 +45,12 @@ export function createRows(
   newest: VersionShape,
   deps: RowDeps,
 ): ResourceRows {
-  const { clock, random, counterSlots, rowsOf, resources, runRules } = deps
+  const { clock, random, counterSlots, rowsOf, resources } = deps
   const { name, events, softDeletion } = definition
   const { idPrefix } = definition.fields.id!
   const store = withSearchIndex(createRowStore(definition, resources), definition)
   const checks = createRowChecks(definition, (resource) => rowsOf(resource).store)
+  const runRules = withReferencesNamed(deps.runRules, checks)
   const decode = rowDecoder(definition)
   const creationStamps = stampFields(definition, ['created', 'updated'])
   const eventType = (suffix: string) => events.find((type) => type.endsWith(`.${suffix}`))
@@ -132,6 +133,22 @@ export function createRows(
     ...deletion,
   }
 }
+
+/**
+ * Rules run before the references are checked, and often read the row that one names. If that row
+ * does not exist, the failure names the field, as without a rule.
+ */
+const withReferencesNamed =
+  (runRules: RunRules, checks: RowParts['checks']): RunRules =>
+  async (tx, target, operation, rows) => {
+    try {
+      return await runRules(tx, target, operation, rows)
+    } catch (error) {
+      const isMissing = error instanceof Failure && error.code === 'not_found'
+      if (isMissing && rows.after) await checks.checkReferences(tx, target.reach, rows.after)
+      throw error
+    }
+  }
 
 /** Returns a function that records the event of a changed row, if it has a type. */
 function eventRecorder(

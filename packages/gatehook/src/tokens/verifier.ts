@@ -2,6 +2,7 @@
  * Verifies access tokens (§3.5). A verified token is cached until it expires; each use checks
  * whether it was revoked, and whether its customer or client has changed.
  */
+import { parseApiKey } from '../kernel/api-key-format.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -54,6 +55,8 @@ interface TokenVerifierDeps {
   readonly lookup: Pick<TokenLookup, 'findCustomer' | 'findClientPermissions'>
 }
 
+const NOT_ISSUED = 'The token was not issued by this server.'
+const IS_A_KEY = 'This is an API key, not a token. Send it in the header X-API-Key.'
 const EXPIRED = 'The token has expired.'
 const REVOKED = 'The token was revoked.'
 const NO_PERMISSIONS: ClientPermissions = { scopes: [], firstParty: false }
@@ -76,7 +79,7 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
   const verifyUncached = async (jwt: string): Promise<Principal> => {
     const begunEpoch = epoch
     const claims = await readAccessToken(jwt)
-    if (!claims) throw invalidToken('The token was not issued by this server.')
+    if (!claims) throw invalidToken(parseApiKey(jwt) ? IS_A_KEY : NOT_ISSUED)
     const fault = findInvalidClaim(claims, expectedClaims(), clock.now())
     if (fault !== undefined) throw invalidToken(fault)
     const { generation } = revocations

@@ -109,7 +109,10 @@ eachService(
     const expected = ['hall.updated', 'visit.created', 'visit.updated', 'visit.deleted']
     assert.deepEqual(types, expected)
     const missing = await post('/api/v2/visits', { hall_id: 999, day: 1 })
-    assert.equal(missing.status, 404)
+    // A row that a rule reads and a reference names is missing: the mistake is that of the field.
+    assert.equal(missing.status, 422)
+    const { pointer, code } = missing.body.errors[0]
+    assert.deepEqual([pointer, code], ['/hall_id', 'not_found'])
   },
   { service: museum },
 )
