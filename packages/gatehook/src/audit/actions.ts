@@ -112,6 +112,10 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
     '`installation`',
     'An operator confirmed that no revocation since the backup is missing.',
   ),
+  'restore.revocations': of(
+    '`installation`',
+    'Revocations since a backup were applied from an export; `detail` has the counts.',
+  ),
   'session.create': of('session', 'A client exchanged an authorization code for tokens.'),
   'session.end': of('session', 'A session was ended by its person, its client or an operator.'),
   'session.end_all': of('person', 'A person, or an operator, ended all sessions of the person.'),

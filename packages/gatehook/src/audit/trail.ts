@@ -7,7 +7,8 @@ import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
-import { type ChainKey, createChainKey, GENESIS } from './chain.ts'
+import { type AuditRow, type ChainKey, createChainKey, GENESIS } from './chain.ts'
+import { type ExportReport, readChain, verifyExport } from './chain-export.ts'
 import * as store from './chain-store.ts'
 import { type ChainReport, type VerifyOptions, verifyChain } from './chain-verifier.ts'
 import { appendBatch, type ChainDeps, ChainError, purgeRows, signEnd } from './chain-writer.ts'
@@ -23,6 +24,10 @@ export interface AuditTrail extends AuditSigner {
   appendForReader(): Promise<void>
   /** Appends all committed rows, then verifies the chain. */
   verify(options?: VerifyOptions): Promise<ChainReport>
+  /** Appends all committed rows, then reads the whole chain. */
+  read(): AsyncGenerator<AuditRow>
+  /** Verifies an exported chain that continues this one. Throws `ChainError`. */
+  verifyExport(rows: AsyncIterable<AuditRow>): Promise<ExportReport>
   readonly chores: Readonly<Record<string, () => Promise<number>>>
   /** Starts to append the rows of this process soon after their commit. */
   start(): void
@@ -75,6 +80,11 @@ export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> 
       }
       return verifyChain(chain, options)
     },
+    async *read() {
+      await appendAll(chain, log)
+      yield* readChain(chain)
+    },
+    verifyExport: (rows) => verifyExport(chain, rows),
     chores: {
       audit: async () => {
         await appendAll(chain, log)

@@ -111,11 +111,11 @@ async function withRemoteApi<T>(input: Input, use: (api: Api) => Promise<T>): Pr
 }
 
 /** Authenticates with a key that exists in this process only. */
-async function withLocalApi<T>(
+export async function withLocalApi<T>(
   input: Input,
   customer: string,
   mode: Mode,
-  use: (api: Api) => Promise<T>,
+  use: (api: Api, app: App) => Promise<T>,
   opening?: Opening,
 ): Promise<T> {
   const key = generateApiKey(systemRandom(), mode)
@@ -125,7 +125,7 @@ async function withLocalApi<T>(
     async (app) => {
       processKeys.set(key, await localPrincipal(app, customer, mode))
       const { host } = new URL(app.publicUrl())
-      return use(apiOf(app.service, localSender(app, { host, 'x-api-key': key })))
+      return use(apiOf(app.service, localSender(app, { host, 'x-api-key': key })), app)
     },
     { ...opening, processKeys },
   )

@@ -1,10 +1,12 @@
 /** `gatehook audit …`: lists the audit trail, and verifies its hash chain (§13). */
+import { once } from 'node:events'
+import type { AuditRow } from '../audit/chain.ts'
 import type { ChainReport } from '../audit/chain-verifier.ts'
 import { administration } from './api.ts'
 import { countOf, countOption } from './arguments.ts'
-import type { CommandFamily } from './command.ts'
+import type { CommandFamily, CommandSpec } from './command.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { installation } from './installation.ts'
+import { installation, installationOptions, withApp } from './installation.ts'
 import { alarm, bold, dim, green } from './output.ts'
 
 const HASH = /^[0-9a-f]{64}$/
@@ -29,9 +31,30 @@ function reportText({ valid, rows, last, broken, expected, purged_through }: Cha
   return `${green('The chain is valid.')} ${sentence}\nLast row ${last.seq}, hash ${last.hash}`
 }
 
+/** Writes a line, and waits while the reader of standard output is slower. */
+async function writeLine(row: AuditRow): Promise<void> {
+  if (!process.stdout.write(`${JSON.stringify(row)}\n`)) await once(process.stdout, 'drain')
+}
+
+const exportCommand: CommandSpec = {
+  name: 'export',
+  summary: 'prints the whole chain, one JSON object in a line',
+  description:
+    'Prints every row with its hash. Store it beside each backup, or more often: a restore ' +
+    'applies from it what was revoked since the backup (gatehook restore --revocations FILE).',
+  options: installationOptions,
+  config: ['databaseUrl'],
+  examples: [['gatehook audit export > /backups/audit.ndjson', 'each hour']],
+  run: (input) =>
+    withApp(input, async (app) => {
+      for await (const row of app.audit.read()) await writeLine(row)
+      return undefined
+    }),
+}
+
 export const audit: CommandFamily = {
   name: 'audit',
-  summary: 'the audit trail: list, verify its hash chain',
+  summary: 'the audit trail: list, export, verify its hash chain',
   commands: [
     administration.list({
       name: 'list',
@@ -79,5 +102,6 @@ export const audit: CommandFamily = {
       describe: reportText,
       exit: ({ valid }) => (valid ? EXIT.ok : EXIT.failed),
     }),
+    exportCommand,
   ],
 }

@@ -11,10 +11,12 @@ import { restoreSqlite } from '../storage/sqlite-backup.ts'
 import { administration } from './api.ts'
 import { asCommandError, contentsOf } from './backup.ts'
 import type { CommandFamily, CommandSpec, Input } from './command.ts'
-import { CommandError } from './errors.ts'
-import { bold, yellow } from './output.ts'
+import { CommandError, EXIT, UsageError } from './errors.ts'
+import { installationOptions } from './installation.ts'
+import { alarm, bold, formatCount, yellow } from './output.ts'
 import { pgDumpAdvice } from './postgres-tools.ts'
 import { createProgress } from './progress.ts'
+import { applyRevocations } from './revocations.ts'
 
 /** Returns a sentence when the master secret of this machine does not fit the database. */
 async function secretProblem(config: Config): Promise<string | undefined> {
@@ -55,16 +57,43 @@ async function runRestore({ args: [file], flags, out }: Input): Promise<undefine
   return
 }
 
+/** Creates a database, or applies revocations to one. */
+async function run(input: Input): Promise<number | undefined> {
+  const { args, options } = input
+  const revocations = options.revocations as string | undefined
+  if ((args[0] === undefined) === (revocations === undefined)) {
+    throw new UsageError('Name a backup, or an export of the audit trail: --revocations FILE')
+  }
+  if (revocations === undefined) return runRestore(input)
+  const result = await applyRevocations(input, revocations)
+  const { rows, applied, missing, through, failures } = result
+  input.out.result(result, () =>
+    [
+      `${formatCount(rows)} rows verified, through ${through}. Applied ${formatCount(applied)} ` +
+        `revocations; ${formatCount(missing)} are of objects that the backup lacks.`,
+      ...failures.map((failure) => `${alarm('not applied')} ${failure}`),
+    ].join('\n'),
+  )
+  return failures.length > 0 ? EXIT.failed : EXIT.ok
+}
+
 const file: CommandSpec = {
-  name: 'file <FILE>',
+  name: 'file [FILE]',
   summary: 'create a database from a backup (SQLite)',
   description:
     'Verifies checksum, pages and row counts, then creates the database. Refuses a target that ' +
     'holds an installation. Put the master secret of the backup in place before the start. The ' +
     'next start holds deliveries, jobs and mail until: gatehook restore release',
+  options: [
+    ...installationOptions,
+    ['--revocations <FILE>', 'applies what was revoked since, of: gatehook audit export'],
+  ],
   config: ['databaseUrl'],
-  examples: [['gatehook restore /backups/2027-01-31.gatehook', 'on a new machine']],
-  run: runRestore,
+  examples: [
+    ['gatehook restore /backups/2027-01-31.gatehook', 'on a new machine'],
+    ['gatehook restore --revocations /backups/audit.ndjson', 'also after pg_restore'],
+  ],
+  run,
 }
 
 const dataThrough = ({ data_through: through }: RestoreJson) => through ?? 'unknown'

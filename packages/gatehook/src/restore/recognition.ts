@@ -17,6 +17,7 @@ import {
   type RestoreState,
   readPublicHost,
   readRestoreState,
+  takeAppliedRevocations,
   writePublicHost,
   writeRestoreState,
 } from './state.ts'
@@ -111,7 +112,8 @@ async function quarantine(
   await skipIds(db, tx)
   for (const table of ENDED_TABLES) await tx.run(sql`DELETE FROM ${raw(table)}`)
   const state = { ...cause, recognized_at: now, data_through, released_at: null } as const
-  const restored: RestoreState = { ...state, revocations: 'unknown' }
+  const revocations = (await takeAppliedRevocations(tx)) ? 'applied' : 'unknown'
+  const restored: RestoreState = { ...state, revocations }
   await writeRestoreState(tx, restored)
   const detail = { ...cause, data_through: isoTime(data_through) }
   const actor = { kind: 'system', id: 'restore' } as const

@@ -4,7 +4,7 @@ import type { Route } from '../http/call.ts'
 import { implement, respond } from '../http/operation.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { restoreOperations as operations, restoreJson } from './operations.ts'
-import { releaseRestore, settleRevocations } from './state.ts'
+import { confirmRevocations, releaseRestore } from './state.ts'
 
 export const restoreRoutes = (perform: Perform, audit: AuditContext): Route[] => [
   implement(operations.release, (call) =>
@@ -16,7 +16,7 @@ export const restoreRoutes = (perform: Perform, audit: AuditContext): Route[] =>
   implement(operations.confirm, (call) =>
     perform(call, async (tx) => {
       const entry = { actor: actorOf(call) }
-      const state = await settleRevocations(tx, 'confirmed', entry, audit)
+      const state = await confirmRevocations(tx, entry, audit)
       return respond(operations.confirm, restoreJson(state))
     }),
   ),

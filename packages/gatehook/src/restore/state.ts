@@ -49,20 +49,42 @@ export async function releaseRestore(tx: Tx, actor: Actor, context: AuditContext
   return released
 }
 
-/** Stores that revocations since the backup were applied from a file, or confirmed. */
-export async function settleRevocations(
-  tx: Tx,
-  revocations: 'applied' | 'confirmed',
-  entry: { readonly actor: Actor; readonly detail?: Readonly<Record<string, unknown>> },
-  context: AuditContext,
-) {
+interface RevocationEntry {
+  readonly actor: Actor
+  readonly detail?: Readonly<Record<string, unknown>>
+}
+
+/** Stores that an operator misses no revocation since the backup. */
+export async function confirmRevocations(tx: Tx, entry: RevocationEntry, context: AuditContext) {
   const state = await readRestoreState(tx)
   if (!state) return state
-  const settledState = { ...state, revocations }
-  await writeRestoreState(tx, settledState)
-  const action = revocations === 'applied' ? 'restore.revocations' : 'restore.confirm'
-  await recordAudit(tx, { ...entry, action, target: 'installation' }, context)
-  return settledState
+  const confirmedState = { ...state, revocations: 'confirmed' as const }
+  await writeRestoreState(tx, confirmedState)
+  const confirmation = { ...entry, action: 'restore.confirm', target: 'installation' }
+  await recordAudit(tx, confirmation, context)
+  return confirmedState
+}
+
+/** Revocations were applied before the start that recognizes the data. */
+const APPLIED = 'restore_revocations'
+
+/** Stores that revocations since the backup were applied from a file. */
+export async function noteAppliedRevocations(
+  tx: Tx,
+  entry: RevocationEntry,
+  context: AuditContext,
+): Promise<void> {
+  const state = await readRestoreState(tx)
+  if (state?.revocations === 'unknown') {
+    await writeRestoreState(tx, { ...state, revocations: 'applied' })
+  } else await writeSetting(tx, APPLIED, true)
+  const application = { ...entry, action: 'restore.revocations', target: 'installation' }
+  await recordAudit(tx, application, context)
+}
+
+/** Returns whether revocations were applied before the first start, once. */
+export async function takeAppliedRevocations(tx: Tx): Promise<boolean> {
+  return (await tx.run(sql`DELETE FROM gh_settings WHERE name = ${APPLIED}`)) > 0
 }
 
 /** The state as this node knows it. */

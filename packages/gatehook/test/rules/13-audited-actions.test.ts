@@ -199,6 +199,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'operator.second_factor_enrol': '13-operator-sign-in.test.ts',
   'operator.session_end': '13-operator-sign-in.test.ts',
   'restore.confirm': '18-05-restored-data-is-quarantined.test.ts',
+  'restore.revocations': '18-05-revocations-are-applied-again.test.ts',
   'restore.recognize': '18-05-restored-data-is-quarantined.test.ts',
   'restore.release': '18-05-restored-data-is-quarantined.test.ts',
   'operator.sign_out': '13-operator-sign-in.test.ts',
