@@ -198,6 +198,7 @@ const rows: readonly RouteRow[] = [
   ['POST', '/admin/jobs/:id/retry', 'admin', 'administration', 'admin'],
   ['GET POST', '/admin/operators', 'admin', 'administration', 'admin'],
   ['PATCH', '/admin/operators/:id', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/operators/:id/credentials', 'admin', 'administration', 'admin'],
   ['POST', '/admin/operators/:id/link', 'admin', 'administration', 'admin'],
   ['POST', '/admin/operators/:id/invitation', 'admin', 'administration', 'admin'],
   ['DELETE', '/admin/operators/:id/second-factor', 'admin', 'administration', 'admin'],

@@ -23,6 +23,7 @@ import { searchRoute } from '../search/routes.ts'
 import { sql } from '../storage/sql.ts'
 import { drainCheck, listUnreadyReasons } from '../system/health.ts'
 import { JobLog } from '../system/job-log.ts'
+import { readCertificateEnd } from '../system/machine-facts.ts'
 import type { Metric } from '../system/metrics.ts'
 import type { Versions } from '../versions/versions.ts'
 import type { Component, Foundation } from './foundation.ts'
@@ -65,6 +66,7 @@ export function assembleConsoleApi(
     maxRows: config.requestLogMaxRows,
     maxBytes: config.requestLogMaxMib * 2 ** 20,
     versions: () => catalog.service.versions.flatMap(({ name }) => versioning.statusOf(name) ?? []),
+    certificateEnd: () => readCertificateEnd(config.tlsCert ?? undefined),
     flushUsage: versioning.flush,
     identify: identifyStream(foundation, assembly.identify),
     describeNode: nodeDescriber(foundation, assembly),

@@ -30,6 +30,7 @@ export const auditCollection: Collection = {
     'at',
     'actor_kind',
     'actor_id',
+    'actor_name',
     'action',
     'target',
     'address',

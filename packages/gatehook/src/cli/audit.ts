@@ -62,21 +62,25 @@ export const audit: CommandFamily = {
       options: [
         ['--action <ACTION>', 'only this action: key.create'],
         ['--target <ID>', 'only operations on this object'],
-        ['--principal <ID>', 'only operations of this principal'],
+        ['--principal <WHO>', 'only operations of this principal: an id, or an e-mail address'],
         countOption,
       ],
-      examples: [['gatehook audit list --action key.create', 'who created keys']],
+      examples: [
+        ['gatehook audit list --action key.create', 'who created keys'],
+        ['gatehook audit list --principal ada@example.com', 'what an operator did'],
+      ],
       parse: countOf,
       rows(api, { options: { action, target, principal } }, count) {
         const query = new URLSearchParams({ sort: '-id' })
-        const filters = Object.entries({ action, target, actor_id: principal })
+        const who = String(principal ?? '').includes('@') ? 'actor_name' : 'actor_id'
+        const filters = Object.entries({ action, target, [who]: principal })
         for (const [name, value] of filters) if (value !== undefined) query.set(name, String(value))
         return api.list(`/admin/audit?${query}`, count)
       },
       empty: 'No such audit rows.',
       columns: [
         'at',
-        ['principal', ({ principal: { kind, id, name } }) => `${kind} ${name ?? id}`],
+        ['principal', ({ principal: { kind, id, name } }) => `${kind} ${name ?? ''} ${dim(id)}`],
         'action',
         'target',
         ['address', ({ address }) => address ?? dim('none')],

@@ -9,6 +9,7 @@ import { openDatabase } from '../storage/open.ts'
 import type { CommandSpec, Input } from './command.ts'
 import type { CheckResult } from './doctor-checks.ts'
 import * as checks from './doctor-checks.ts'
+import * as machine from './doctor-machine.ts'
 import { EXIT, reportOfError } from './errors.ts'
 import { installationOptions } from './installation.ts'
 import { alarm, dim, green, type Output, table, yellow } from './output.ts'
@@ -64,6 +65,12 @@ async function runChecks({ flags, options }: Input): Promise<CheckResults> {
       'Check the folder of the database.',
       () => config && checks.checkMonitoringFile(config),
     ],
+    ['disk', 'Check the folder of the database.', () => config && machine.checkDisk(config)],
+    [
+      'certificate',
+      'Check GATEHOOK_TLS_CERT.',
+      () => config && machine.checkCertificate(config, wallClock),
+    ],
     ['port', 'Check GATEHOOK_HOST and GATEHOOK_PORT.', () => config && checks.checkPort(config)],
     [
       'database',
@@ -85,6 +92,7 @@ async function runChecks({ flags, options }: Input): Promise<CheckResults> {
     ['durability', databaseHint, () => config && db && checks.checkDurability(config, db)],
     ['migrations', databaseHint, () => db && checks.checkMigrations(db, service)],
     ['mail', databaseHint, () => config && checks.checkMail(config, service, db)],
+    ['backup', databaseHint, () => db && machine.checkBackup(db, wallClock)],
     ['clock', databaseHint, () => config && checks.checkClock(wallClock, config, db)],
   ]
   const results: CheckResults = []

@@ -4,6 +4,7 @@ import type { Actor } from '../audit/actor.ts'
 import { readMembers } from '../fields/body.ts'
 import { ROLES } from '../kernel/principal.ts'
 import { operatorTable } from '../people/collection.ts'
+import { listCreations } from '../people/operator-creations.ts'
 import { endOperatorSession, operatorSessionTable } from '../people/operator-sessions.ts'
 import {
   createConsoleLink,
@@ -17,6 +18,7 @@ import {
 } from '../people/operators.ts'
 import { resetSecondFactor } from '../people/second-factor.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
+import { CommandError } from './errors.ts'
 import { cliActor, installation, requireFound } from './installation.ts'
 import { bold, yellow } from './output.ts'
 import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
@@ -33,13 +35,6 @@ const change = <T>(
       requireFound('operator', email, perform(app, email, cliActor(), args)),
     describe: (result, { args: [email = ''] }) => describe(result, bold(email)),
   })
-
-const disableCommand = (disabled: boolean, verb: string, description: CommandDescription) =>
-  change(
-    (app, email, actor) => setOperatorDisabled(app.administration, email, disabled, actor),
-    (_, email) => `${verb} ${email}.`,
-    description,
-  )
 
 export const operators: CommandFamily = {
   name: 'operators',
@@ -99,16 +94,50 @@ export const operators: CommandFamily = {
         examples: [['gatehook operators password you@example.com < secret', 'without a prompt']],
       },
     ),
-    disableCommand(true, 'Disabled', {
+    installation.action({
       name: 'disable <EMAIL>',
-      summary: 'ends the sessions; the operator cannot sign in',
+      summary: 'ends the sessions; names the keys and clients of the operator that work still',
       examples: [['gatehook operators disable you@example.com', 'at once, on every node']],
+      async act({ administration: admin, db }, { args: [email = ''] }) {
+        const change = setOperatorDisabled(admin, email, true, cliActor())
+        const operator = await requireFound('operator', email, change)
+        const credentials = await listCreations(db, operator.id, admin.clock.now())
+        return { ...operator, credentials }
+      },
+      describe({ email, credentials }) {
+        const lines = credentials.map(({ kind, id, name }) => {
+          const verb = kind === 'key' ? 'keys revoke' : 'clients delete'
+          return `  gatehook ${verb} ${id}  ${name}`
+        })
+        const created = `that ${bold(email)} created`
+        const sentence =
+          lines.length === 0
+            ? `No key and no client ${created} works.`
+            : `${yellow('Keys and clients')} ${created} work until you end them:`
+        return [`Disabled ${bold(email)}.`, sentence, ...lines].join('\n')
+      },
     }),
-    disableCommand(false, 'Enabled', {
-      name: 'enable <EMAIL>',
-      summary: 'the operator can sign in',
-      examples: [['gatehook operators enable you@example.com', 'with the same password']],
+    installation.list({
+      name: 'credentials <EMAIL>',
+      summary: 'the keys and clients that an operator created and that work still',
+      examples: [['gatehook operators credentials you@example.com', 'before the operator leaves']],
+      async rows({ administration: admin, db }, { args: [email = ''] }) {
+        const operator = (await operatorTable.readAll(db)).find((row) => row.email === email)
+        if (!operator) throw new CommandError(`There is no operator ${email}.`)
+        return listCreations(db, operator.id, admin.clock.now())
+      },
+      empty: 'No key and no client of this operator works.',
+      columns: ['kind', 'id', 'name', 'customer', 'mode', ['created', 'created_at']],
     }),
+    change(
+      (app, email, actor) => setOperatorDisabled(app.administration, email, false, actor),
+      (_, email) => `Enabled ${email}.`,
+      {
+        name: 'enable <EMAIL>',
+        summary: 'the operator can sign in',
+        examples: [['gatehook operators enable you@example.com', 'with the same password']],
+      },
+    ),
     change(
       (app, email, actor) => resetSecondFactor(app.administration, email, actor),
       (_, email) => `Removed the second factor of ${email}.`,

@@ -9,6 +9,7 @@ import { lowestIdAt } from '../kernel/id.ts'
 import { isoTime } from '../kernel/time.ts'
 import { isHeld, readRestoreState } from '../restore/state.ts'
 import type { Reader } from '../storage/database.ts'
+import { CERTIFICATE_LEFT_MIN_MS } from '../system/machine-facts.ts'
 import type { Calendar } from '../versions/calendar.ts'
 import * as store from './attention-store.ts'
 import type { NodeState } from './nodes.ts'
@@ -25,6 +26,8 @@ export interface AttentionSources {
   /** The versions with their calendars. */
   readonly versions: () => readonly { readonly version: string; readonly calendar: Calendar }[]
   readonly nodes: () => Promise<readonly NodeState[]>
+  /** Returns the end of the certificate of this node, in epoch milliseconds. */
+  readonly certificateEnd: () => number | undefined
 }
 
 const HOUR_MS = 3_600_000
@@ -222,10 +225,20 @@ const restoredData: AttentionKind = async ({ db }) => {
   return items
 }
 
+const expiringCertificate: AttentionKind = async ({ certificateEnd }, now) => {
+  const end = certificateEnd()
+  if (end === undefined || end - now >= CERTIFICATE_LEFT_MIN_MS) return []
+  const subject = { type: 'certificate', id: 'server', label: 'GATEHOOK_TLS_CERT' }
+  const facts = { ends_at: isoTime(end) }
+  const severity = end - now < 3 * DAY_MS ? 'bad' : 'warn'
+  return [itemOf('certificate_expiring', severity, now, { subject, facts })]
+}
+
 /** The kinds, the most urgent first within a severity. */
 const KINDS: readonly AttentionKind[] = [
   restoredData,
   nodeStates,
+  expiringCertificate,
   serverErrors,
   failedJobs,
   reusedTokens,

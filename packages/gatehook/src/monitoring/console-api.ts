@@ -40,6 +40,7 @@ export interface ConsoleApiOptions {
   readonly maxRows: number
   readonly maxBytes: number
   readonly versions: AttentionSources['versions']
+  readonly certificateEnd: AttentionSources['certificateEnd']
   /** Stores the counts of versions. */
   readonly flushUsage: () => Promise<void>
   readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
@@ -76,6 +77,7 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     monitoring: store,
     clock,
     versions,
+    certificateEnd: options.certificateEnd,
     nodes: nodes.list,
   })
   const itemOf = (record: ListedRequest) => requestItem(record, NO_HINTS)

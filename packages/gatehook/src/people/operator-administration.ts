@@ -4,10 +4,11 @@ import type { Administration } from '../access/administration.ts'
 import type { Actor } from '../audit/actor.ts'
 import { b } from '../fields/members.ts'
 import type { Call, Route } from '../http/call.ts'
-import { operation } from '../http/operation.ts'
+import { implement, operation, respond } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { MailOutbox } from '../mail/outbox.ts'
 import { operator, operatorTable } from './collection.ts'
+import { creationsOperation, listCreations } from './operator-creations.ts'
 import { inviteOperation, inviteOperator } from './operator-invitation.ts'
 import {
   createOperator,
@@ -64,6 +65,7 @@ export const operatorOperations = {
     errors: ['invalid_state'],
   }),
   invite: inviteOperation,
+  credentials: creationsOperation,
   resetSecondFactor: operation('DELETE /admin/operators/:id/second-factor', {
     id: 'reset_operator_second_factor',
     summary: 'Remove the second factor of an operator',
@@ -97,6 +99,11 @@ export function operatorRoutes(admin: Administration, deps: OperatorRouteDeps): 
   }
   return [
     list(operations.list, operatorTable),
+    implement(operations.credentials, async ({ params }) => {
+      const { id } = await operatorTable.read(admin.db, params.id!)
+      const data = await listCreations(admin.db, id, admin.clock.now())
+      return respond(operations.credentials, { data })
+    }),
     change(operations.create, ({ admin, input, caller }) =>
       createOperator(admin, deps.hasher, input, caller.actor),
     ),

@@ -15,6 +15,13 @@ export interface DiskSpace {
   readonly sizeBytes: number
 }
 
+/** The share of the disk below which free space is low. */
+export const DISK_FREE_MIN = 0.2
+/** A certificate ends soon before this time. */
+export const CERTIFICATE_LEFT_MIN_MS = 14 * 86_400_000
+/** An older backup is late: one a day, with two hours for its duration. */
+export const BACKUP_AGE_MAX_MS = 26 * 3_600_000
+
 /** Returns the space of the disk of a folder; undefined without one, and if it is not readable. */
 export function readDiskSpace(folder: string | undefined): DiskSpace | undefined {
   if (folder === undefined) return undefined
@@ -48,7 +55,7 @@ interface BackupState {
   readonly createdAt: number
 }
 
-async function readBackupState(db: Reader): Promise<BackupState> {
+export async function readBackupState(db: Reader): Promise<BackupState> {
   const lastAt = await readSetting<number>(db, LAST_BACKUP)
   const row = await db.get(sql`SELECT MIN(applied_at) AS at FROM gh_migrations`)
   return { lastAt, createdAt: Number(row?.at ?? 0) }
@@ -58,8 +65,10 @@ async function readBackupState(db: Reader): Promise<BackupState> {
  * Returns the start of the age of the backup: the last one, or the creation of a SQLite database.
  * Other tools back up PostgreSQL; it is undefined there until one was recorded.
  */
-const backupSince = ({ lastAt, createdAt }: BackupState, isSqlite: boolean): number | undefined =>
-  lastAt ?? (isSqlite ? createdAt : undefined)
+export const backupSince = (
+  { lastAt, createdAt }: BackupState,
+  isSqlite: boolean,
+): number | undefined => lastAt ?? (isSqlite ? createdAt : undefined)
 
 interface MachineMetricSources {
   readonly db: Reader & { readonly name: 'sqlite' | 'postgres' }

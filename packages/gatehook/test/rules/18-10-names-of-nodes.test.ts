@@ -80,7 +80,14 @@ test('a node that ended is gone within a minute [postgres]', async (t) => {
   await other.heartbeat()
   const states = async () => (await own.list()).map(({ name, state }) => `${name} ${state}`)
   const readAttention = () =>
-    createAttentionReader({ db, monitoring: db, clock, versions: () => [], nodes: own.list })()
+    createAttentionReader({
+      db,
+      monitoring: db,
+      clock,
+      versions: () => [],
+      certificateEnd: () => undefined,
+      nodes: own.list,
+    })()
   const pass = async (ms: number) => {
     now += ms
     await own.heartbeat()

@@ -2,12 +2,14 @@
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
+import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
-import { Failed } from '../../parts/notices.tsx'
+import { Failed, Part } from '../../parts/notices.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { say } from '../../parts/toast.tsx'
+import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import type { ConsoleLink } from '../admin-types.ts'
 import { type OperatorRow, ROLE_OPTIONS } from './operator-shapes.ts'
@@ -110,6 +112,37 @@ export const ResetFactor = ({ row, onClose, onDone }: OperationProps) => (
   </Confirm>
 )
 
+interface Credential {
+  readonly kind: 'key' | 'client'
+  readonly id: string
+  readonly name: string
+}
+
+/** The keys and clients of the operator: they outlive the account. */
+function Credentials({ row }: Pick<OperationProps, 'row'>) {
+  const loaded = useLoaded<{ readonly data: readonly Credential[] }>(pathOf(row, '/credentials'))
+  return (
+    <Part of={loaded} subject="credentials">
+      {({ data }) =>
+        data.length === 0 ? (
+          <p>No key and no client that {row.email} created still works.</p>
+        ) : (
+          <>
+            <p>These keep working until they are revoked:</p>
+            <ul>
+              {data.map(({ kind, id, name }) => (
+                <li key={id}>
+                  <a href={href(`/console/${kind}s/${id}`)}>{name}</a> <code>{id}</code>
+                </li>
+              ))}
+            </ul>
+          </>
+        )
+      }
+    </Part>
+  )
+}
+
 export const Disable = ({ row, onClose, onDone }: OperationProps) => (
   <Confirm
     title={`Disable ${row.email}`}
@@ -123,6 +156,7 @@ export const Disable = ({ row, onClose, onDone }: OperationProps) => (
     }}
   >
     <p>The sessions and links of {row.email} end at once. You can enable the operator again.</p>
+    <Credentials row={row} />
   </Confirm>
 )
 

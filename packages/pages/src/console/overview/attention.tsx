@@ -98,6 +98,15 @@ const KINDS: Readonly<Record<string, Words>> = {
     ),
     link: ({ subject }) => ['Who', href(`/console/versions/${subject.id}`)],
   },
+  certificate_expiring: {
+    word: 'Expires',
+    sentence: (row) => (
+      <>
+        The certificate of the server ends in <b>{untilOf(row, 'ends_at')}</b>.
+      </>
+    ),
+    link: () => ['Open', href('/console/system')],
+  },
   endpoint_slow: {
     word: 'Slow',
     sentence: (row) => (

@@ -1,0 +1,50 @@
+/** Checks of `gatehook doctor` on what ends unless an operator acts. */
+import type { Config } from '../config/config.ts'
+import { dataFolder } from '../config/environment.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { isoTime } from '../kernel/time.ts'
+import type { Database } from '../storage/database.ts'
+import {
+  BACKUP_AGE_MAX_MS,
+  backupSince,
+  CERTIFICATE_LEFT_MIN_MS,
+  DISK_FREE_MIN,
+  readBackupState,
+  readCertificateEnd,
+  readDiskSpace,
+} from '../system/machine-facts.ts'
+import { type CheckResult, fail, ok, warn } from './doctor-checks.ts'
+
+const DAY_MS = 86_400_000
+
+/** Checks the free space of the disk with a SQLite database. */
+export function checkDisk(config: Config): CheckResult | undefined {
+  const space = readDiskSpace(dataFolder(config))
+  if (!space) return undefined
+  const share = space.freeBytes / space.sizeBytes
+  const detail = `${Math.floor(share * 100)} % free`
+  const hint = 'Free space or enlarge the volume: writes are 503 when the disk is full.'
+  return share < DISK_FREE_MIN ? warn(detail, hint) : ok(detail)
+}
+
+/** Checks the days that the certificate of GATEHOOK_TLS_CERT has left. */
+export function checkCertificate(config: Config, clock: Clock): CheckResult | undefined {
+  if (config.tlsCert === null) return undefined
+  const end = readCertificateEnd(config.tlsCert)
+  const hint = 'Replace the files; nodes load them within 2 s.'
+  if (end === undefined) return fail(`${config.tlsCert} is not a certificate`, hint)
+  const leftMs = end - clock.now()
+  const detail = `ends in ${Math.floor(leftMs / DAY_MS)} days, ${isoTime(end)}`
+  if (leftMs <= 0) return fail(`ended at ${isoTime(end)}`, hint)
+  return leftMs < CERTIFICATE_LEFT_MIN_MS ? warn(detail, hint) : ok(detail)
+}
+
+/** Checks the age of the last backup that `gatehook backup` wrote or recorded. */
+export async function checkBackup(db: Database, clock: Clock): Promise<CheckResult> {
+  const state = await readBackupState(db)
+  const since = backupSince(state, db.name === 'sqlite')
+  if (since === undefined) return ok('none is recorded; after pg_dump: gatehook backup --record')
+  const isLate = clock.now() - since > BACKUP_AGE_MAX_MS
+  const detail = state.lastAt === undefined ? 'none yet' : `the last at ${isoTime(state.lastAt)}`
+  return isLate ? warn(detail, 'Run gatehook backup each night.') : ok(detail)
+}
