@@ -17,6 +17,8 @@ interface Words {
   readonly word: string
   readonly sentence: (row: AttentionRow) => ComponentChildren
   readonly link: (row: AttentionRow) => readonly [label: string, href: string]
+  /** A request of an administrator that ends the state. */
+  readonly remedy?: { readonly label: string; readonly path: string; readonly done: string }
 }
 
 const TONES: Readonly<Record<AttentionRow['severity'], Tone>> = {
@@ -144,6 +146,28 @@ const KINDS: Readonly<Record<string, Words>> = {
     ),
     link: (row) => ['Open', href('/console/jobs', { state: 'failed', name: row.subject.label })],
   },
+  restore_held: {
+    word: 'Held',
+    sentence: () => (
+      <>
+        The data was restored. Deliveries, jobs and mail are held until an administrator releases
+        them.
+      </>
+    ),
+    link: () => ['Open', href('/console/system')],
+    remedy: { label: 'Release', path: '/admin/restore/release', done: 'Released' },
+  },
+  revocations_unknown: {
+    word: 'Unknown',
+    sentence: (row) => (
+      <>
+        The data was restored, so revocations after <b>{day(row.since)}</b> are unknown. Apply them
+        with <code>gatehook restore --revocations</code>, or confirm that none is missing.
+      </>
+    ),
+    link: () => ['Open', href('/console/audit')],
+    remedy: { label: 'Confirm', path: '/admin/restore/confirm', done: 'Confirmed' },
+  },
   node_not_ready: {
     word: 'Not ready',
     sentence: (row) => (
@@ -206,6 +230,17 @@ const countOf = (length: number): string =>
 
 type AttentionBody = NonNullable<typeof attentionList.value>
 
+async function remedy({ path, done }: NonNullable<Words['remedy']>, list: AttentionBody) {
+  try {
+    await send('POST', path)
+    say(done)
+  } catch (error) {
+    if (!(error instanceof ApiFailure)) throw error
+    say(error.message)
+  }
+  list.reload()
+}
+
 /** Removes a notice at once; it appears again in a day, or if the server rejects the request. */
 async function postpone(row: AttentionRow, list: AttentionBody): Promise<void> {
   const until = new Date(nowMs() + DAY_MS).toISOString()
@@ -234,6 +269,11 @@ function item(row: AttentionRow, list: AttentionBody) {
           {label}
           <span class="vh">: {row.subject.label}</span>
         </Button>
+        {words.remedy && mayChange('administrator') && (
+          <Button size="tiny" onClick={() => remedy(words.remedy!, list)}>
+            {words.remedy.label}
+          </Button>
+        )}
         {mayChange('support') && (
           <Button kind="quiet" size="tiny" onClick={() => postpone(row, list)}>
             Snooze a day<span class="vh">: {row.subject.label}</span>
