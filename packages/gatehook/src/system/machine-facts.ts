@@ -4,6 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, statfsSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
 import type { Clock } from '../kernel/clock.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { readSetting, writeSetting } from '../storage/settings.ts'
