@@ -22,6 +22,7 @@ function noted() {
     secrets: SECRET,
     maxBodyBytes: 1000,
     onError: (error) => void errors.push(error),
+    onRejected: () => undefined,
     onEvent: ({ id }) => {
       if (id === 'evt_bad') throw new Error('not today')
       handled.push(id)

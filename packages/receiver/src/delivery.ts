@@ -7,6 +7,8 @@ import type { Bytes, Scheme } from './signature.ts'
 import { type EventStore, memoryStore } from './store.ts'
 import {
   requireRegisteredSecrets,
+  unixSeconds,
+  type VerificationErrorCode,
   type VerifyRules,
   verify,
   type WebhookEvent,
@@ -51,6 +53,11 @@ export interface ReceiverOptions<Event = WebhookEvent> extends VerifyRules {
   ) => unknown
   /** Receives an error of `onEvent` or the store. Default: `console.error`. */
   readonly onError?: (error: unknown) => unknown
+  /**
+   * Receives the reason of a delivery that is not authentic, whose response is 400. Callers without
+   * a secret can cause many. Default: `console.warn`, at most once per code and minute.
+   */
+  readonly onRejected?: ((error: WebhookVerificationError) => unknown) | undefined
   /** The maximum body in bytes. Default: 1 MiB; an event has at most 256 KiB. */
   readonly maxBodyBytes?: number | undefined
 }
@@ -85,6 +92,7 @@ export function createDeliveryHandler<Event = WebhookEvent>(
   requireRegisteredSecrets(options.secrets)
   const store = options.store ?? memoryStore()
   const onError = options.onError ?? ((error) => console.error(error))
+  const onRejected = options.onRejected ?? warnOncePerMinute(() => unixSeconds(options.now))
   // Concurrent deliveries of one event share a run of `onEvent`, and its result.
   const running = new Map<string, Promise<void>>()
 
@@ -112,10 +120,27 @@ export function createDeliveryHandler<Event = WebhookEvent>(
       await work
       return { status: 200, body: { received: true } }
     } catch (error) {
-      if (error instanceof WebhookVerificationError) return refusal(400, error.code)
+      if (error instanceof WebhookVerificationError) {
+        await onRejected(error)
+        return refusal(400, error.code)
+      }
       await onError(error)
       return refusal(500, 'handler_failed')
     }
+  }
+}
+
+const WARNING_INTERVAL_S = 60
+
+/** Returns the default of `onRejected`. Its line has neither a secret nor a part of the request. */
+function warnOncePerMinute(nowS: () => number): (error: WebhookVerificationError) => void {
+  const warnedAt = new Map<VerificationErrorCode, number>()
+  return ({ code, message }) => {
+    const now = nowS()
+    const last = warnedAt.get(code)
+    if (last !== undefined && Math.abs(now - last) < WARNING_INTERVAL_S) return
+    warnedAt.set(code, now)
+    console.warn(`gatehook-receiver: rejected a delivery with 400 ${code}: ${message}`)
   }
 }
 

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { memoryStore, type ReceiverOptions, receiver, sign } from './receiver.ts'
+import {
+  memoryStore,
+  type ReceiverOptions,
+  receiver,
+  sign,
+  type VerificationErrorCode,
+} from './receiver.ts'
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const NOW = 1_800_000_000
@@ -25,19 +31,21 @@ function noted(more: Partial<ReceiverOptions> = {}) {
   const handled: string[] = []
   const dropped: [string, string][] = []
   const errors: unknown[] = []
+  const rejected: string[] = []
   const handle = receiver({
     secrets: [SECRET],
     now: () => NOW,
     onEvent: ({ id }) => void handled.push(id),
     onDropped: ({ id }, reason) => void dropped.push([id, reason]),
     onError: (error) => void errors.push(error),
+    onRejected: ({ code }) => void rejected.push(code),
     ...more,
   })
   const send = async (payload: unknown, timestamp?: number) => {
     const response = await handle(await delivery(payload, timestamp))
     return [response.status, await response.json()]
   }
-  return { handle, send, handled, dropped, errors }
+  return { handle, send, handled, dropped, errors, rejected }
 }
 
 const OK = [200, { received: true }]
@@ -62,6 +70,55 @@ test('a delivery that is not authentic is 400 {error}, without onEvent', async (
   const changed = new Request(request, { body: JSON.stringify(event('evt_2')) })
   assert.deepEqual(await (await handle(changed)).json(), { error: 'signature_mismatch' })
   assert.deepEqual([handled, errors], [[], []])
+})
+
+/** A delivery of each code of a response 400. The body names its code. */
+async function rejectedDeliveries(): Promise<Map<VerificationErrorCode, Request>> {
+  const signed = async (code: string, secret: string, timestamp: number) => {
+    const body = JSON.stringify([code])
+    const headers = await sign({ body, secret, timestamp })
+    return new Request('https://example.com/hooks', { method: 'POST', headers, body })
+  }
+  const malformed = await signed('malformed_signature', SECRET, NOW)
+  malformed.headers.set('Gatehook-Signature', 'none')
+  const unsigned = new Request('https://example.com/', { method: 'POST', body: '[1]' })
+  return new Map<VerificationErrorCode, Request>([
+    ['missing_signature', unsigned],
+    ['malformed_signature', malformed],
+    ['timestamp_outside_window', await signed('timestamp_outside_window', SECRET, NOW - 301)],
+    ['signature_mismatch', await signed('signature_mismatch', `${SECRET}x`, NOW)],
+    ['invalid_event', await signed('invalid_event', SECRET, NOW)],
+  ])
+}
+
+test('each response 400 is a call of onRejected with its code', async () => {
+  const { handle, rejected, errors } = noted()
+  const deliveries = await rejectedDeliveries()
+  for (const [code, request] of deliveries) {
+    const response = await handle(request)
+    assert.deepEqual([response.status, await response.json()], [400, { error: code }])
+  }
+  assert.deepEqual([rejected, errors], [[...deliveries.keys()], []])
+})
+
+test('without onRejected, each code is a warning once a minute, without secret or body', async (t) => {
+  const warn = t.mock.method(console, 'warn', () => undefined)
+  const lines = () => warn.mock.calls.map(({ arguments: [line] }) => String(line))
+  let now = NOW
+  const { handle } = noted({ onRejected: undefined, now: () => now })
+  const sendAll = async () => {
+    for (const request of (await rejectedDeliveries()).values()) await handle(request)
+  }
+  for (const _ of [1, 2, 3]) await sendAll()
+  const codes = [...(await rejectedDeliveries()).keys()]
+  assert.deepEqual(
+    lines().map((line) => / 400 (\w+): /.exec(line)?.[1]),
+    codes,
+  )
+  now += 60
+  await sendAll()
+  assert.equal(lines().length, 2 * codes.length)
+  for (const line of lines()) assert.doesNotMatch(line, /whsec|MfKQ9r8|\[/)
 })
 
 test('a signed body that is not an event is 400 invalid_event', async () => {

@@ -137,7 +137,10 @@ export async function verify<Event = WebhookEvent>(
     }
   }
   if (!(await matchesAnySecret(claim, secrets, body))) {
-    throw new WebhookVerificationError('signature_mismatch', 'No secret yields this signature.')
+    throw new WebhookVerificationError(
+      'signature_mismatch',
+      'No secret yields this signature. Compare the secrets with that of the registration.',
+    )
   }
   return {
     event: parseJson(body) as Event | undefined,
@@ -238,7 +241,8 @@ function decodeMacs(
 const malformedHeader = (name: string) =>
   new WebhookVerificationError('malformed_signature', `The header ${name} is malformed.`)
 
-function unixSeconds(now: VerifyRules['now']): number {
+/** Returns the instant of `now` in Unix seconds; without one, that of the machine's clock. */
+export function unixSeconds(now: VerifyRules['now']): number {
   const instant = typeof now === 'function' ? now() : (now ?? Date.now())
   const value = instant instanceof Date ? instant.getTime() : instant
   return instant instanceof Date || value > 1e11 ? Math.floor(value / 1000) : value
