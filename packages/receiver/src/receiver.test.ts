@@ -101,7 +101,7 @@ test('each response 400 is a call of onRejected with its code', async () => {
   assert.deepEqual([rejected, errors], [[...deliveries.keys()], []])
 })
 
-test('without onRejected, each code is a warning once a minute, without secret or body', async (t) => {
+test('without onRejected, each code is a warning once a minute, without secrets', async (t) => {
   const warn = t.mock.method(console, 'warn', () => undefined)
   const lines = () => warn.mock.calls.map(({ arguments: [line] }) => String(line))
   let now = NOW

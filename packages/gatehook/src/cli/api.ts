@@ -3,7 +3,7 @@
  * command opens the local installation without a port and sends the same request in its process.
  */
 import { userInfo } from 'node:os'
-import { customerId, DEFAULT_CUSTOMER } from '../access/administration.ts'
+import { DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { createKey, keyCreation, revokeKey } from '../access/keys.ts'
 import { findCustomer } from '../access/store.ts'
 import type { App } from '../app.ts'
@@ -13,7 +13,7 @@ import type { OptionName } from '../config/options.ts'
 import { readMembers } from '../fields/body.ts'
 import { generateApiKey } from '../kernel/api-key-format.ts'
 import { wallClock } from '../kernel/clock.ts'
-import { type Mode, type Principal, scopeOf } from '../kernel/principal.ts'
+import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
 import { listScopes } from '../resources/scopes.ts'
@@ -28,6 +28,7 @@ import {
   type SendRequest,
 } from './http-client.ts'
 import { cliActor, cliCaller, installationOptions, type Opening, withApp } from './installation.ts'
+import { type Owner, ownerOf, withCustomerId } from './owner.ts'
 import { serviceOf } from './service-file.ts'
 
 export interface Api {
@@ -36,6 +37,8 @@ export interface Api {
   request<T = JsonBody>(method: string, path: string, body?: unknown): Promise<T>
   /** Resolves with at most `max` rows of a list, page by page. */
   list(path: string, max?: number): Promise<JsonBody[]>
+  /** Whether this process sends to receivers, and private addresses are not allowed. */
+  readonly refusesPrivate: boolean
   /** Resolves with the server's time, test clock included, in milliseconds. */
   now(): Promise<number>
 }
@@ -58,17 +61,34 @@ export const customerOptions: NonNullable<CommandSpec['options']> = [
   ...installationOptions,
   urlOption,
   ['--mode <MODE>', 'test (default) or live, without a key'],
-  ['--customer <ID>', 'the customer (default: default), without a key'],
+  ['--customer <CUSTOMER>', 'its id or name (default: default), without a key'],
 ]
 
+const ADMINISTRATOR: Owner = { customer: DEFAULT_CUSTOMER, mode: 'live' }
+
+/** Opens the API as an administrator. `use` gets the command line with the id of its customer. */
+function withAdministration<T>(
+  input: Input,
+  use: (api: Api, named: Input) => Promise<T>,
+  opening?: Opening,
+): Promise<T> {
+  const useNamed = async (api: Api) => use(api, await withCustomerId(api, input))
+  return input.options.url === undefined
+    ? withLocalApi(input, undefined, useNamed, opening)
+    : withRemoteApi(input, useNamed)
+}
+
 /** Commands of administration, `/admin/…`. They are local unless `--url` names a node. */
-export const administration = commandsOn<Api, Opening>(
-  (input, use, opening) =>
-    input.options.url === undefined
-      ? withLocalApi(input, DEFAULT_CUSTOMER, 'live', use, opening)
-      : withRemoteApi(input, use),
-  { options: [...installationOptions, urlOption], config: ['databaseUrl'] },
-)
+export const administration = commandsOn<Api, Opening>(withAdministration, {
+  options: [...installationOptions, urlOption],
+  config: ['databaseUrl'],
+})
+
+/** Resolves with the command line with the id of the customer that `--customer` names. */
+export const namedInput = async (input: Input): Promise<Input> =>
+  input.options.customer === undefined
+    ? input
+    : withAdministration(input, async (_, named) => named)
 
 /**
  * Commands on the data of one customer. They are local unless `--url` or `GATEHOOK_API_KEY` is set.
@@ -78,10 +98,14 @@ export const administration = commandsOn<Api, Opening>(
 export const customerCommands = (...config: readonly OptionName[]) =>
   commandsOn<Api>(
     (input, use) => {
-      const { url, mode = 'test', customer = DEFAULT_CUSTOMER } = input.options
+      const { url, mode } = input.options
       if (url !== undefined || environmentKey() !== undefined) return withRemoteApi(input, use)
-      if (mode !== 'test' && mode !== 'live') throw invalidMode(mode)
-      return withLocalApi(input, customerId(String(customer)), mode, use)
+      if (mode !== undefined && mode !== 'test' && mode !== 'live') throw invalidMode(mode)
+      return withLocalApi(
+        input,
+        (admin) => ownerOf(admin, input, mode),
+        (api) => use(api),
+      )
     },
     { options: customerOptions, config: ['databaseUrl', 'host', 'port', ...config] },
   )
@@ -107,33 +131,44 @@ async function withRemoteApi<T>(input: Input, use: (api: Api) => Promise<T>): Pr
   const { url, key } = nodeOf(input)
   if (key === undefined) throw missingKey()
   const { definition } = await serviceOf(input)
-  return use(apiOf(definition, remoteSender(url, key)))
+  const place = 'the customer and mode of this key'
+  return use(apiOf(definition, remoteSender(url, key), { place, refusesPrivate: false }))
 }
 
-/** Authenticates with a key that exists in this process only. */
+/**
+ * Authenticates with keys that exist in this process only.
+ *
+ * @param selectOwner - selects the customer and mode; absent for administration
+ */
 export async function withLocalApi<T>(
   input: Input,
-  customer: string,
-  mode: Mode,
+  selectOwner: ((admin: Api) => Promise<Owner>) | undefined,
   use: (api: Api, app: App) => Promise<T>,
   opening?: Opening,
 ): Promise<T> {
-  const key = generateApiKey(systemRandom(), mode)
   const processKeys = new Map<string, Principal>()
+  const apiAs = async (app: App, owner: Owner): Promise<Api> => {
+    const key = generateApiKey(systemRandom(), owner.mode)
+    processKeys.set(key, await localPrincipal(app, owner))
+    const { host } = new URL(app.publicUrl())
+    const place = `the ${owner.mode} data of ${owner.customer}; other data: --mode, --customer`
+    const refusesPrivate = !readConfig(input.flags).webhookAllowPrivate
+    const send = localSender(app, { host, 'x-api-key': key })
+    return apiOf(app.service, send, { place, refusesPrivate })
+  }
   return withApp(
     input,
     async (app) => {
-      processKeys.set(key, await localPrincipal(app, customer, mode))
-      const { host } = new URL(app.publicUrl())
-      return use(apiOf(app.service, localSender(app, { host, 'x-api-key': key })), app)
+      const admin = await apiAs(app, ADMINISTRATOR)
+      return use(selectOwner ? await apiAs(app, await selectOwner(admin)) : admin, app)
     },
     { ...opening, processKeys },
   )
 }
 
-async function localPrincipal(app: App, customer: string, mode: Mode): Promise<Principal> {
+async function localPrincipal(app: App, { customer, mode }: Owner): Promise<Principal> {
   const row = await findCustomer(app.db, customer)
-  if (!row) throw new UsageError(`There is no customer ${customer}.`)
+  if (!row) throw new Error(`The customer ${customer} is missing.`)
   const { scopes } = app.administration
   const subject = userInfo().username
   return { customer, mode, scope: scopeOf(row.no, mode), kind: 'cli', subject, scopes }
@@ -166,20 +201,20 @@ const nouns: Readonly<Record<string, string>> = {
   '/admin/requests': 'request in the log',
 }
 
-function notFoundMessage(path: string): string {
+function notFoundMessage(path: string, place: string): string {
   const [, collection = '', id] = /^((?:\/admin)?\/[^/?]+)(?:\/([^/?]+))?/.exec(path) ?? []
   const noun = nouns[collection]
   if (!noun || !id) return `There is nothing at ${path}.`
-  const scope = collection.startsWith('/admin') ? '' : ' in this mode of this customer'
+  const scope = collection.startsWith('/admin') ? '' : ` in ${place}`
   return `There is no ${noun} ${decodeURIComponent(id)}${scope}.`
 }
 
 /** Codes of responses to a value that the person at the terminal passed. */
 const INVALID_INPUT = new Set(['invalid_parameter', 'validation_failed'])
 
-function errorOf(path: string, response: ApiResponse): ApiError {
+function errorOf(path: string, response: ApiResponse, place: string): ApiError {
   const { status, body } = response
-  if (status === 404) return new ApiError(notFoundMessage(path), EXIT.failed, response)
+  if (status === 404) return new ApiError(notFoundMessage(path, place), EXIT.failed, response)
   const messages = messagesOf(body, status)
   const isAdministration = path.startsWith('/admin/')
   const isUsage = isAdministration
@@ -192,15 +227,25 @@ function errorOf(path: string, response: ApiResponse): ApiError {
 
 const PAGE_SIZE = 100
 
-function apiOf(service: ServiceDefinition, send: SendRequest): Api {
+interface Surroundings extends Pick<Api, 'refusesPrivate'> {
+  /** The data that requests read, for the message of a 404. */
+  readonly place: string
+}
+
+function apiOf(
+  service: ServiceDefinition,
+  send: SendRequest,
+  { place, refusesPrivate }: Surroundings,
+): Api {
   const request = async (method: string, path: string, body?: unknown) => {
     const response = await send(method, path, body)
-    if (response.status >= 400) throw errorOf(path, response)
+    if (response.status >= 400) throw errorOf(path, response, place)
     return response.body
   }
   return {
     service,
     request,
+    refusesPrivate,
     async list(path, max = Number.POSITIVE_INFINITY) {
       const rows: JsonBody[] = []
       let cursor: string | null = null
@@ -242,6 +287,7 @@ export async function borrowKey(
   const { key } = nodeOf(input)
   if (key !== undefined) return { key, giveBack: async () => undefined }
   if (input.options.url !== undefined) throw missingKey()
+  const { options } = await namedInput(input)
   // Receivers are not notified of the key: such events would be noise in the output.
   const withoutEvents = ({ administration: { record: _, ...sources } }: App) => sources
   const newKey = await withApp(input, (app) => {
@@ -249,8 +295,8 @@ export async function borrowKey(
     const body = {
       name: 'gatehook command line',
       scopes: neededScopes(app.service),
-      mode: input.options.mode ?? 'test',
-      customer: input.options.customer,
+      mode: options.mode ?? 'test',
+      customer: options.customer,
       expires_at: isoTime(sources.clock.now() + LOAN_MS),
     }
     return createKey(sources, readMembers(body, keyCreation(sources)), cliCaller())

@@ -68,7 +68,7 @@ export async function instantOf(
 }
 
 export const filterOptions: NonNullable<CommandSpec['options']> = [
-  ['--customer <ID>', 'only of this customer'],
+  ['--customer <CUSTOMER>', 'only of this customer, by id or name'],
   ['--mode <MODE>', 'only live or test'],
 ]
 

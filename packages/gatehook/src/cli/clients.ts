@@ -75,7 +75,7 @@ export const clients: CommandFamily = {
         ],
         ['--no-require-client-auth-on-refresh', '/auth/refresh needs its tokens only'],
         ['--first-party', 'your own app: its tokens reach sessions, consents and the password'],
-        ['--customer <ID>', 'its customer (default: default)'],
+        ['--customer <CUSTOMER>', 'its customer, by id or name (default: default)'],
         ['--mode <MODE>', 'live (default) or test'],
       ],
       examples: [

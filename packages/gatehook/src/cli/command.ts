@@ -95,10 +95,13 @@ export function addCommand(
   parent.addCommand(family)
 }
 
-/** Opens the API or the installation, runs `use` with it, and closes it. */
+/**
+ * Opens the API or the installation, runs `use` with it, and closes it. `use` may get the command
+ * line with ids in place of names.
+ */
 type OpenTarget<Target, Opening> = <T>(
   input: Input,
-  use: (target: Target) => Promise<T>,
+  use: (target: Target, named?: Input) => Promise<T>,
   opening?: Opening,
 ) => Promise<T>
 
@@ -167,8 +170,9 @@ export function commandsOn<Target, Opening = never>(
       options: [...shared.options, ...options],
       async run(input) {
         const parsed = parse?.(input) as Parsed
-        const use = async (target: Target) => {
-          const result = await act(target, input, parsed)
+        const use = async (target: Target, named = input) => {
+          const read = named === input ? parsed : (parse?.(named) as Parsed)
+          const result = await act(target, named, read)
           return { result, text: await describe(printableValue(result), input, target) }
         }
         const { result, text } = await open(input, use, opening)

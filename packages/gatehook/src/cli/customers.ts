@@ -3,15 +3,16 @@ import type { CustomerJson } from '../access/collections.ts'
 import { administration } from './api.ts'
 import type { CommandDescription, CommandFamily } from './command.ts'
 import { bold, dim, yellow } from './output.ts'
+import { customerIdOf } from './owner.ts'
 
 /** A command that sets or clears `suspended`. */
 const suspension = (suspended: boolean, verb: string, description: CommandDescription) =>
   administration.action({
     ...description,
-    act: (api, { args: [id = ''] }) =>
-      api.request<CustomerJson>('PATCH', `/admin/customers/${encodeURIComponent(id)}`, {
-        suspended,
-      }),
+    async act(api, { args: [customer = ''] }) {
+      const path = `/admin/customers/${encodeURIComponent(await customerIdOf(api, customer))}`
+      return api.request<CustomerJson>('PATCH', path, { suspended })
+    },
     describe: ({ id, name }) => `${verb} ${bold(id)} (${name}).`,
   })
 
@@ -45,12 +46,12 @@ export const customers: CommandFamily = {
       describe: ({ id, name }) => `Created ${bold(id)} (${name}).`,
     }),
     suspension(true, 'Suspended', {
-      name: 'suspend <ID>',
+      name: 'suspend <CUSTOMER>',
       summary: 'rejects its credentials and holds its deliveries',
       examples: [['gatehook customers suspend cus_…', 'deletes no data']],
     }),
     suspension(false, 'Resumed', {
-      name: 'resume <ID>',
+      name: 'resume <CUSTOMER>',
       summary: 'ends a suspension',
       examples: [['gatehook customers resume cus_…', 'held deliveries are sent']],
     }),

@@ -57,7 +57,7 @@ export const keys: CommandFamily = {
       options: [
         ['--name <NAME>', 'its purpose'],
         ['--scopes <SCOPES...>', 'its scopes, separated by commas or spaces'],
-        ['--customer <ID>', 'its customer (default: default)'],
+        ['--customer <CUSTOMER>', 'its customer, by id or name (default: default)'],
         ['--mode <MODE>', 'live (default) or test'],
         ['--expires <WHEN>', 'an instant, or a span from now: 90d'],
         ['--cidrs <RANGES...>', 'accepted only from these addresses'],

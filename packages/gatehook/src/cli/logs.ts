@@ -4,7 +4,7 @@
  */
 
 import { printableValue } from '../kernel/printable.ts'
-import { administration, borrowKey, nodeOf } from './api.ts'
+import { administration, borrowKey, namedInput, nodeOf } from './api.ts'
 import { countOf, countOption } from './arguments.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { type FollowedEvent, followEvents } from './event-follower.ts'
@@ -40,7 +40,7 @@ function print({ out }: Input, { name, data }: FollowedEvent): void {
 async function follow(input: Input): Promise<undefined> {
   const { out } = input
   const { url } = nodeOf(input)
-  const query = filterQuery(input)
+  const query = filterQuery(await namedInput(input))
   query.set('topics', 'requests')
   let borrowedKey = await borrowKey(asAdministrator(input), adminScope)
   const stop = new AbortController()

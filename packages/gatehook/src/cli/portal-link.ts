@@ -4,6 +4,7 @@ import { listEventScopes } from '../resources/event-types.ts'
 import { type Api, administration, declaredScopes } from './api.ts'
 import { requireScopes, words } from './arguments.ts'
 import { bold } from './output.ts'
+import { customerIdOf } from './owner.ts'
 
 const WEBHOOK_SCOPES = ['keys:read', 'webhooks:read', 'webhooks:write', 'events:read']
 
@@ -42,9 +43,10 @@ export const portalLink = administration.action({
       'keys are created with these scopes only',
     ],
   ],
-  act(api, { args: [customer], options: { mode = 'live', can, email, returnUrl } }) {
+  async act(api, { args: [name = ''], options: { mode = 'live', can, email, returnUrl } }) {
     const scopes = can === undefined ? defaultScopes(api) : words(can)
     requireScopes(scopes, declaredScopes(api), 'session', '--can')
+    const customer = await customerIdOf(api, name)
     const body = { customer, mode, can: scopes, email, return_url: returnUrl }
     return api.request<CreatedLink>('POST', '/admin/portal-links', body)
   },

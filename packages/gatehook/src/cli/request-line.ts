@@ -8,7 +8,7 @@ export const requestFilters: NonNullable<CommandSpec['options']> = [
   ['--status <STATUS>', '404, 4xx, 403,429, or none (the connection ended)'],
   ['--error <CODE>', 'an error code: insufficient_scope'],
   ['--route <ROUTE>', 'a route template: /api/things/:id'],
-  ['--customer <ID>', 'only of this customer'],
+  ['--customer <CUSTOMER>', 'only of this customer, by id or name'],
   ['--mode <MODE>', 'only live or test'],
   ['--key <ID>', 'only of this key'],
   ['--warnings', 'only with warnings: of a deprecated version'],

@@ -4,7 +4,6 @@
  */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { DEFAULT_CUSTOMER } from '../access/administration.ts'
 import type { App } from '../app.ts'
 import type { AuditRow } from '../audit/chain.ts'
 import { ChainError } from '../audit/chain-writer.ts'
@@ -146,7 +145,7 @@ export interface AppliedRevocations {
  * same result. Throws `CommandError` for an export that is broken, or of another installation.
  */
 export const applyRevocations = (input: Input, file: string): Promise<AppliedRevocations> =>
-  withLocalApi(input, DEFAULT_CUSTOMER, 'live', async (api, app) => {
+  withLocalApi(input, undefined, async (api, app) => {
     const report = await app.audit.verifyExport(readExport(file)).catch((error) => {
       throw error instanceof ChainError ? new CommandError(error.message) : error
     })

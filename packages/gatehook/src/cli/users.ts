@@ -105,7 +105,7 @@ function accessChange({ options: { role, scopes } }: Input): Record<string, unkn
 const pathOf = (id: number, suffix = '') => `/admin/users/${id}${suffix}`
 
 const placeOptions = [
-  ['--customer <ID>', 'only of this customer (default: any)'],
+  ['--customer <CUSTOMER>', 'only of this customer, by id or name (default: any)'],
   ['--mode <MODE>', 'only of live or test (default: either)'],
 ] as const
 const roleOption = ['--role <ROLE>', 'the role in their tokens'] as const
@@ -160,7 +160,7 @@ export const people: CommandFamily = {
       options: [
         roleOption,
         scopesOption,
-        ['--customer <ID>', 'their customer (default: default)'],
+        ['--customer <CUSTOMER>', 'their customer, by id or name (default: default)'],
         ['--mode <MODE>', 'live (default) or test'],
       ],
       examples: [

@@ -2,7 +2,7 @@
 import { matchesAny } from '../events/event-pattern.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
-import { type Api, customerCommands } from './api.ts'
+import { type Api, ApiError, customerCommands } from './api.ts'
 import { overlapOf, overlapOption, parseDuration, words } from './arguments.ts'
 import type { CommandDescription, CommandFamily } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -43,6 +43,29 @@ function sinceOf(text: unknown): string {
 }
 
 const { list, action } = customerCommands('webhookAllowPrivate')
+
+const OWN_ENVIRONMENT =
+  'This command sends the request itself and reads its own environment, not that of the running ' +
+  'node. Set GATEHOOK_WEBHOOK_ALLOW_PRIVATE=1 here too, or call the node: --url URL with its ' +
+  'key in GATEHOOK_API_KEY.'
+
+/** Whether a response says that an address is not allowed, in the words of its operation. */
+const isNotAllowed = (body: JsonBody): boolean =>
+  body?.error === 'url_not_allowed' ||
+  /^blocked\b/.test(body?.error ?? '') ||
+  JSON.stringify(body?.errors ?? []).includes('GATEHOOK_WEBHOOK_ALLOW_PRIVATE')
+
+/** Sends a request after which the API calls a receiver; explains an address not allowed. */
+async function callReceiver(api: Api, method: string, path: string, body: unknown) {
+  try {
+    return await api.request(method, path, body)
+  } catch (error) {
+    if (!(error instanceof ApiError && api.refusesPrivate && isNotAllowed(error.response.body))) {
+      throw error
+    }
+    throw new ApiError([...error.sentences, OWN_ENVIRONMENT], error.exit, error.response)
+  }
+}
 
 /** A command that resends events since an instant. */
 const resendSince = (
@@ -97,7 +120,7 @@ export const webhooks: CommandFamily = {
         if (events === undefined) throw new UsageError('Name its events: --events "*", or types.')
         return { url, events: words(events), description, api_version: pin }
       },
-      act: (api, _input, body) => api.request('POST', '/webhooks', body),
+      act: (api, _input, body) => callReceiver(api, 'POST', '/webhooks', body),
       describe: (row) => secretText('Created', row),
     }),
     action({
@@ -114,7 +137,7 @@ export const webhooks: CommandFamily = {
       name: 'activate <ID>',
       summary: 'enables a disabled registration',
       examples: [['gatehook webhooks activate wh_…', 'verifies the receiver first']],
-      act: (api, { args: [id] }) => api.request('PATCH', pathOf(id), { active: true }),
+      act: (api, { args: [id] }) => callReceiver(api, 'PATCH', pathOf(id), { active: true }),
       describe: (row) => `${bold(row.id)} is active; held deliveries are sent.`,
     }),
     action({
@@ -126,11 +149,13 @@ export const webhooks: CommandFamily = {
         const event_type = type ?? (await sampleType(api, id))
         return api.request('POST', pathOf(id, '/test'), { event_type })
       },
-      describe: ({ delivered, response_status: status, duration_ms: ms, error }) =>
-        delivered
-          ? `${green('delivered')}: ${status} in ${ms} ms`
-          : `${alarm('not delivered')}: ${error ?? `the receiver responded with ${status}`} ` +
-            `after ${ms} ms`,
+      describe(result, _input, api) {
+        const { delivered, response_status: status, duration_ms: ms, error } = result
+        if (delivered) return `${green('delivered')}: ${status} in ${ms} ms`
+        const reason = error ?? `the receiver responded with ${status}`
+        const advice = api.refusesPrivate && isNotAllowed(result) ? `\n${OWN_ENVIRONMENT}` : ''
+        return `${alarm('not delivered')}: ${reason} after ${ms} ms${advice}`
+      },
       exit: ({ delivered }) => (delivered ? 0 : 1),
     }),
     action({
