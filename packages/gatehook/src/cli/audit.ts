@@ -7,7 +7,7 @@ import { countOf, countOption } from './arguments.ts'
 import type { CommandFamily, CommandSpec } from './command.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { installation, installationOptions, withApp } from './installation.ts'
-import { alarm, bold, dim, green } from './output.ts'
+import { alarm, bold, dim, green, writeText } from './output.ts'
 
 const HASH = /^[0-9a-f]{64}$/
 
@@ -33,7 +33,8 @@ function reportText({ valid, rows, last, broken, expected, purged_through }: Cha
 
 /** Writes a line, and waits while the reader of standard output is slower. */
 async function writeLine(row: AuditRow): Promise<void> {
-  if (!process.stdout.write(`${JSON.stringify(row)}\n`)) await once(process.stdout, 'drain')
+  writeText(process.stdout, `${JSON.stringify(row)}\n`)
+  if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
 }
 
 const exportCommand: CommandSpec = {

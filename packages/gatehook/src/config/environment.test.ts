@@ -41,7 +41,15 @@ test('the secret is created beside the database with mode 0600, once', (t) => {
   assert.equal(statSync(file).mode & 0o777, 0o600)
   assert.equal(readFileSync(file, 'utf8'), `${secret}\n`)
   assert.equal(masterSecret(config, systemRandom()), secret)
-  assert.deepEqual(readdirSync(dataFolder(config)!), ['secret.key'], 'no draft is left')
+  assert.deepEqual(readdirSync(dataFolder(config)!), ['g.db', 'secret.key'], 'no draft is left')
+})
+
+test('a first start that ended after the secret is repeated, a lost database is refused', (t) => {
+  const config = sqliteIn(folder(t))
+  const secret = masterSecret(config, systemRandom())
+  assert.equal(masterSecret(config, systemRandom()), secret)
+  rmSync(join(dataFolder(config)!, 'g.db'))
+  assert.throws(() => masterSecret(config, systemRandom()), ConfigError)
 })
 
 test('with GATEHOOK_SECRET_KEY, no file is created', (t) => {
@@ -55,6 +63,7 @@ test('with GATEHOOK_SECRET_KEY, no file is created', (t) => {
 test('a truncated secret is rejected and not replaced', (t) => {
   const path = folder(t)
   writeFileSync(join(path, 'secret.key'), 'short\n')
+  writeFileSync(join(path, 'g.db'), '')
   const config = loadConfig({ GATEHOOK_DATABASE_URL: `sqlite:${join(path, 'g.db')}` })
   assert.throws(
     () => masterSecret(config, systemRandom()),
@@ -95,7 +104,7 @@ test('concurrent processes use the same secret', async (t) => {
   const secrets = new Set((await Promise.all(runs)).map(({ stdout }) => stdout))
   assert.equal(secrets.size, 1)
   assert.match([...secrets][0]!, /^[\w-]{43}\n$/)
-  assert.deepEqual(readdirSync(join(path, 'data')), ['secret.key'])
+  assert.deepEqual(readdirSync(join(path, 'data')), ['g.db', 'secret.key'])
 })
 
 test('a rotation that is interrupted at any moment can be completed', (t) => {
@@ -116,7 +125,7 @@ test('a rotation that is interrupted at any moment can be completed', (t) => {
   assert.deepEqual(replaceSecretFile(file, keyIdOf(old), random), replaced)
   removePreviousSecret(file)
   assert.deepEqual(readMasterSecrets(config), [replaced[0]])
-  assert.deepEqual(readdirSync(dataFolder(config)!), ['secret.key'])
+  assert.deepEqual(readdirSync(dataFolder(config)!), ['g.db', 'secret.key'])
   assert.throws(() => replaceSecretFile(file, keyIdOf(old), random), /was replaced meanwhile/)
 })
 

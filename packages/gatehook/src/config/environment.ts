@@ -2,7 +2,7 @@
  * Reads the configuration from the process environment, and the master secrets from the environment
  * or the data folder. The only file that reads `process.env`; `config.ts` parses the texts.
  */
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { describeFileError, fileErrors, makeFolder } from '../kernel/files.ts'
@@ -88,7 +88,9 @@ export function refuseRemains(config: Config): void {
   const address = databaseAddress(config.databaseUrl)
   if (address.kind === 'postgres' || databaseExists(config)) return
   const file = resolve(address.file)
-  const remains = [join(dirname(file), SECRET_FILE), `${file}-wal`, monitoringFile(config)!]
+  const remains = [`${file}-wal`, monitoringFile(config)!]
+  // A first start that ended between the two files leaves an empty one beside its secret.
+  if (!existsSync(file)) remains.unshift(join(dirname(file), SECRET_FILE))
   const remainder = remains.find((path) => existsSync(path))
   if (remainder === undefined) return
   throw new ConfigError([
@@ -99,8 +101,9 @@ export function refuseRemains(config: Config): void {
 }
 
 /**
- * Creates the folder of a SQLite database. Throws a `ConfigError` if that is impossible, and if the
- * folder has parts of an installation without its database.
+ * Creates the folder of a SQLite database and the empty file, before the secret beside it: a start
+ * that ends there can be repeated. Throws a `ConfigError` if that is impossible, and if the folder
+ * has parts of an installation without its database.
  */
 export function makeDataFolder(config: Config): void {
   const folder = dataFolder(config)
@@ -116,9 +119,21 @@ export function makeDataFolder(config: Config): void {
         'sets its path.',
     ])
   }
-  if (statSync(folder).isDirectory()) return
-  throw new ConfigError([
-    `The data folder ${folder} cannot be used: it is not a folder. GATEHOOK_DATABASE_URL ` +
-      'sets its path.',
-  ])
+  if (!statSync(folder).isDirectory()) {
+    throw new ConfigError([
+      `The data folder ${folder} cannot be used: it is not a folder. GATEHOOK_DATABASE_URL ` +
+        'sets its path.',
+    ])
+  }
+  const address = databaseAddress(config.databaseUrl)
+  if (address.kind === 'sqlite') createEmptyFile(address.file)
+}
+
+/** A file or folder that cannot be written is reported when the database opens. */
+function createEmptyFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'a', 0o644))
+  } catch {
+    // See above.
+  }
 }

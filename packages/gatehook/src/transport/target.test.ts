@@ -13,7 +13,7 @@ test('the problem of a URL is found in its text, in any spelling of its address'
     ['https://0177.0.0.1/', 'address', undefined],
     ['https://2130706433/', 'address', undefined],
     ['https://%31%32%37.0.0.1/', 'address', undefined],
-    ['https://①②⑦.0.0.1/', 'address', undefined],
+    ['https://①②⑦.0.0.1/', 'invalid', 'invalid'],
     ['https://127.0.0.1./', 'address', undefined],
     ['https://[::1]/', 'address', undefined],
     ['https://[::ffff:127.0.0.1]/', 'address', 'address'],
