@@ -166,10 +166,18 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
   assert.ok(passed.has('color-contrast'), name)
 }
 
-/** Asserts that the page is not wider than its window. */
+/** Lists the boxes that a few pixels make scrollable: a scroll bar appears where nothing scrolls. */
+const SCROLLED_BY_PIXELS = `[...document.querySelectorAll('body *')]
+  .filter((box) => /auto|scroll/.test(getComputedStyle(box).overflowY))
+  .map((box) => [box, box.scrollHeight - box.clientHeight])
+  .filter(([box, hidden]) => box.clientHeight > 0 && hidden > 0 && hidden < 8)
+  .map(([box, hidden]) => box.tagName + '.' + box.className + ' by ' + hidden + ' px')`
+
+/** Asserts that the page is not wider than its window, and that no box scrolls by a few pixels. */
 export async function assertFits(page: Page, name: string): Promise<void> {
   const [content, window] = await page.evaluate<[number, number]>(
     '[document.documentElement.scrollWidth, innerWidth]',
   )
   assert.ok(content <= window, `${name}: ${content} px in a window of ${window} px`)
+  assert.deepEqual(await page.evaluate<string[]>(SCROLLED_BY_PIXELS), [], name)
 }
