@@ -81,13 +81,82 @@ test('an empty list names the way to fill it', async (t) => {
   const page = await stage.signedIn(t)
   const other = await stage.json('POST', '/admin/customers', { name: 'Empty' })
   for (const path of ['events', 'webhooks', 'keys', 'clients']) {
-    await openPage(page, `${path}?customer=${other.id}`)
+    await openPage(page, `${path}?customer=${other.id}&mode=test`)
     const empty = page.locator('main .empty')
-    await empty.locator('pre', { hasText: 'gatehook' }).waitFor()
-    assert.match(await empty.innerText(), /^No \w+ in live mode yet/, path)
+    await empty.locator('pre', { hasText: 'npx gatehook' }).waitFor()
+    assert.match(await empty.innerText(), /^No \w+ in test mode yet/, path)
   }
   await page.setViewportSize(NARROW)
   await assertAccessible(page, 'an empty list')
+})
+
+for (const mode of ['live', 'test'] as const) {
+  const empty = mode === 'live' ? 'test' : 'live'
+
+  test(`a list without rows in ${empty} mode leads to its rows in ${mode} mode`, async (t) => {
+    const page = await stage.signedIn(t)
+    const { id: customer } = await stage.json('POST', '/admin/customers', { name: `Only ${mode}` })
+    const owner = { customer, mode, name: 'Own', scopes }
+    const own = await stage.json('POST', '/admin/keys', owner)
+    await stage.json('POST', '/admin/clients', { ...owner, scopes: ['users:read'] })
+    await stage.json('POST', '/webhooks', { url: receiver.url, events: ['*'] }, own.key)
+    await stage.json('POST', '/api/v2/users', { name: 'Ada', email: 'ada@own.example' }, own.key)
+    for (const path of ['keys', 'clients', 'events', 'webhooks', 'data/users']) {
+      await openPage(page, `${path}?customer=${customer}${empty === 'test' ? '&mode=test' : ''}`)
+      const link = page.locator('main .empty').getByRole('link', { name: ` in ${mode} mode` })
+      assert.match((await link.textContent())!, /^\d+ \w+ in /, path)
+      await link.click()
+      await page.locator('main tbody tr').first().waitFor()
+      const { searchParams } = new URL(page.url())
+      assert.equal(searchParams.get('mode'), mode === 'test' ? 'test' : null, path)
+      assert.equal(searchParams.get('customer'), customer, path)
+    }
+  })
+}
+
+test('badges count what their pages list in the mode', async (t) => {
+  const page = await stage.signedIn(t)
+  const row = { kind: 'endpoint_failing', severity: 'bad', since: '2026-01-01T00:00:00.000Z' }
+  const subject = { type: 'webhook', id: 'whk_1', label: 'https://receiver.example' }
+  const rows = (['live', 'test', 'test'] as const).map((mode, at) => {
+    return { ...row, id: `${at}`, subject, facts: {}, customer: `cus_${at}`, mode }
+  })
+  await page.route('**/admin/attention', (route) => route.fulfill({ json: { data: rows } }))
+  for (const [words, failing] of [
+    ['', 1],
+    ['?mode=test', 2],
+    ['?mode=test&customer=cus_1', 1],
+    ['?customer=cus_1', 0],
+  ] as const) {
+    await openPage(page, `keys${words}`)
+    const link = page.locator('nav').getByRole('link', { name: /^Webhooks/ })
+    const expected = failing === 0 ? /^Webhooks$/ : new RegExp(`^Webhooks\\s*${failing} failing$`)
+    await link.filter({ hasText: expected }).waitFor()
+  }
+})
+
+test('a notice leads to its mode', async (t) => {
+  const page = await stage.signedIn(t)
+  const base = { severity: 'warn', since: '2026-01-01T00:00:00.000Z', customer: 'cus_default' }
+  const kinds = [
+    'endpoint_failing',
+    'endpoint_disabled',
+    'endpoint_slow',
+    'key_refused',
+    'key_expiring',
+  ]
+  const rows = kinds.map((kind) => {
+    const subject = { type: 'key', id: 'id_1', label: kind }
+    return { ...base, id: kind, kind, subject, facts: {}, mode: 'test' }
+  })
+  await page.route('**/admin/attention', (route) => route.fulfill({ json: { data: rows } }))
+  await openPage(page, 'overview')
+  for (const kind of kinds) {
+    const link = page.locator('.attention').getByRole('link', { name: kind })
+    const { searchParams } = new URL((await link.getAttribute('href'))!, stage.url)
+    assert.equal(searchParams.get('mode'), 'test', kind)
+    assert.equal(searchParams.get('customer'), 'cus_default', kind)
+  }
 })
 
 test('a failed request replaces its part, and can be repeated', async (t) => {

@@ -126,3 +126,28 @@ test('a session that ends is covered by the form, and the page returns', async (
   await page.goto(stage.url + (await stage.link(OPERATOR.email)))
   await heading(page, 'Overview').waitFor()
 })
+
+test('the console opens in test mode until live mode has a key or data', async (t) => {
+  const page = await stage.signedIn(t)
+  const openingOf = async () => {
+    await page.goto(`${stage.url}/console`)
+    await heading(page, 'Overview').waitFor()
+    return new URL(page.url()).search
+  }
+  assert.equal(await openingOf(), '?mode=test', 'keys of administration are no live use')
+  const body = { name: 'Till', mode: 'live', scopes: ['orders:read'] }
+  const { id } = await stage.json('POST', '/admin/keys', body)
+  assert.equal(await openingOf(), '')
+  await stage.call('DELETE', `/admin/keys/${id}`)
+  assert.equal(await openingOf(), '?mode=test')
+  const client = { name: 'Desk', mode: 'live', scopes: ['orders:read'] }
+  const { client_id } = await stage.json('POST', '/admin/clients', client)
+  assert.equal(await openingOf(), '')
+  await stage.call('DELETE', `/admin/clients/${client_id}`)
+  const user = { name: 'Ada', email: 'ada@example.com' }
+  await stage.json('POST', '/api/v2/users', user)
+  assert.equal(await openingOf(), '')
+  await page.goto(`${stage.url}/console?mode=test`)
+  await heading(page, 'Overview').waitFor()
+  assert.equal(new URL(page.url()).search, '?mode=test', 'a mode in the address stays')
+})

@@ -166,7 +166,7 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
   assert.ok(passed.has('color-contrast'), name)
 }
 
-/** Lists the boxes that a few pixels make scrollable: a scroll bar appears where nothing scrolls. */
+/** Asserts that no page is wider than its window, and that no box scrolls by a few pixels. */
 const SCROLLED_BY_PIXELS = `[...document.querySelectorAll('body *')]
   .filter((box) => /auto|scroll/.test(getComputedStyle(box).overflowY))
   .map((box) => [box, box.scrollHeight - box.clientHeight])

@@ -3,7 +3,8 @@ import { type Query, withQuery } from './api.ts'
 import { type Loaded, useLoaded } from './loaded.ts'
 import { place, query } from './router.ts'
 
-const LIMIT = 50
+/** Rows of a page. */
+export const LIMIT = 50
 
 /** A page of a list with both directions. */
 export interface CursorPage<T> {

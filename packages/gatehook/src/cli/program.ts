@@ -6,7 +6,8 @@ import { EXIT, reportOfError } from './errors.ts'
 import { logOutput, processOutput, writeText } from './output.ts'
 import { packageVersion } from './own-package.ts'
 
-function createProgram(specs: CommandList): Command {
+/** Returns the program of these commands, whose mistakes are thrown. */
+export function createProgram(specs: CommandList): Command {
   const root = new Command('gatehook')
     .description('The public-API platform in a box: keys, lists, events, versions.')
     .version(packageVersion, '--version', 'print the version')

@@ -92,3 +92,13 @@ test('a sample has the required fields that .sample() lacks, and distinct unique
   })
   assert.notEqual(sampleValues(rooms, 2).name, first.name)
 })
+
+test('a period of a sample begins before it ends', () => {
+  const { definition: stays } = resource('stays', {
+    fields: { id: f.id(), arrives: f.date(), departs: f.date() },
+    list: { filter: [], sort: ['id'] },
+    access: { read: 'r', create: 'w', update: false, delete: false },
+    events: [],
+  })
+  assert.deepEqual(sampleValues(stays, 1), { arrives: '2026-06-01', departs: '2026-06-02' })
+})

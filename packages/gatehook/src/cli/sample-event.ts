@@ -5,7 +5,7 @@
 import type { FieldSpec } from '../fields/fields.ts'
 import type { ActionDefinition, AnyRow, ResourceDefinition } from '../resources/resource.ts'
 import { STATE_FIELD } from '../resources/resource.ts'
-import { sampleMember } from '../resources/sample.ts'
+import { sampleMember, sampleRow } from '../resources/sample.ts'
 import { externalEventTypes, type ServiceDefinition } from '../resources/service.ts'
 import { toWire } from '../resources/validate.ts'
 
@@ -77,11 +77,13 @@ function shortestPath(
  * Returns the values of sample `n` as a body has them. Required fields that `.sample()` lacks get
  * a value that they accept; references are the caller's part.
  */
-export function sampleValues({ fields, sample }: ResourceDefinition, n: number): AnyRow {
+export function sampleValues(definition: ResourceDefinition, n: number): AnyRow {
+  const { fields, sample } = definition
   const values = toWire(fields, { ...sample?.(n) })
+  const row = toWire(fields, sampleRow(definition, { n }))
   for (const [name, spec] of Object.entries(fields)) {
     if (spec.write !== 'required' || spec.target || values[name] !== undefined) continue
-    values[name] = spec.unique ? uniqueValue(name, spec, n) : sampleMember(name, spec)
+    values[name] = spec.unique ? uniqueValue(name, spec, n) : row[name]
   }
   return values
 }

@@ -19,6 +19,7 @@ import { owningField } from './ownership.ts'
 import type { ActionDefinition, ResourceDefinition } from './resource.ts'
 import { listEventTypes } from './service.ts'
 import type { VersionShape } from './shape.ts'
+import { suggestEventType } from './triggerable-event.ts'
 
 const names = () => b.list(b.text())
 
@@ -154,6 +155,11 @@ export const resourceOverviewOperations = {
         versions: names().describe('All versions, oldest first.').example(['v1', 'v2']),
         resources: b.list(resourceOverview).describe('The resources in their declared order.'),
         event_types: names().describe('Every event type, sorted.').example(['thing.created']),
+        sample_event: b
+          .text()
+          .nullable()
+          .describe('A type that `gatehook trigger` causes with a sample; null if none is certain.')
+          .example('thing.created'),
         features: features.describe('The parts of the installation that are enabled.'),
       })
       .named('ServiceOverview'),
@@ -276,6 +282,7 @@ export function resourceOverviewRoute(catalog: Catalog, deps: OverviewDeps): Rou
       versions,
       resources: await Promise.all(resources),
       event_types: listEventTypes(service),
+      sample_event: suggestEventType(service),
       features,
     })
   })

@@ -9,6 +9,7 @@ import { hotel } from '../../examples/bookings/service.ts'
 import { marketplace } from '../../examples/marketplace/service.ts'
 import { api as reference } from '../../service/service.ts'
 import { triggerable } from '../../src/cli/sample-event.ts'
+import { suggestEventType } from '../../src/resources/triggerable-event.ts'
 import { gatehook } from './process.ts'
 
 const services = {
@@ -24,6 +25,18 @@ for (const [folder, { definition }] of Object.entries(services)) {
     const env = { GATEHOOK_DATABASE_URL: `sqlite:${join(cwd, 'g.db')}` }
     assert.equal((await gatehook({ cwd, env }, 'migrate', '--dir', dir)).exit, 0)
     assert.equal((await gatehook({ cwd, env }, 'seed', '--dir', dir)).exit, 0)
+    // On empty tables, as in the first steps of the console.
+    const suggestion = suggestEventType(definition)!
+    const first = await gatehook(
+      { cwd, env },
+      'trigger',
+      suggestion,
+      '--dir',
+      dir,
+      '--mode',
+      'live',
+    )
+    assert.equal(first.exit, 0, first.stderr)
     const failures: string[] = []
     for (const type of triggerable(definition)) {
       const { exit, stderr } = await gatehook({ cwd, env }, 'trigger', type, '--dir', dir)

@@ -26,6 +26,7 @@ eachService('fields, lists, scopes and actions are those of the declaration', as
     ['users', 'orders'],
   )
   assert.ok(body.event_types.includes('payment.succeeded'))
+  assert.equal(body.sample_event, 'user.created')
   assert.deepEqual(body.features, { test_clock: false, request_log: true })
   const orders = named<Named & Record<string, never>>(body.resources, 'orders')
   assert.deepEqual(named(orders.fields!, 'status'), {

@@ -13,19 +13,28 @@ import { Frame, type NavGroup, Screen } from '../parts/frame.tsx'
 import { Empty, Failed } from '../parts/notices.tsx'
 import { openPalette } from '../parts/palette.tsx'
 import { say, Toast } from '../parts/toast.tsx'
-import { go, href, place } from '../router.ts'
+import { go, href, place, query } from '../router.ts'
 import { switchTheme } from '../theme.ts'
-import { tallyOf, useAttentionList } from './attention-list.ts'
+import { noticesIn, tallyOf, useAttentionList } from './attention-list.ts'
 import { EnrolmentPage } from './entrance/enrolment-page.tsx'
 import { SignInDialog, SignInPage } from './entrance/sign-in.tsx'
+import { openingMode } from './opening-mode.ts'
 import { type ConsolePage, homeOf, pages } from './pages.ts'
-import { mode } from './scope.ts'
+import { customer, mode, modeWord } from './scope.ts'
 import { ScopeControl } from './scope-control.tsx'
 import { SearchPalette } from './search.tsx'
 import { exchangeLink, loadSession, session, signOut } from './session.ts'
 
 const FIRST_PAGE = '/console/overview'
 const SETUP_PAGE = '/console/setup'
+
+const isRoot = (path: string): boolean => /^\/console\/?$/.test(path)
+
+/** Opens the overview in the mode that has data, unless another page was opened meanwhile. */
+async function openFirstPage(): Promise<void> {
+  const mode = query.value.get('mode') ?? modeWord(await openingMode())
+  if (isRoot(place.value.path)) go(href(FIRST_PAGE, { mode }), { replace: true })
+}
 
 async function openSession(token: string | undefined): Promise<void> {
   if (token === undefined) await loadSession()
@@ -50,8 +59,7 @@ export function App({ token }: { readonly token: string | undefined }) {
   const current = session.value
   const { path } = place.value
   useEffect(() => {
-    const isRoot = /^\/console\/?$/.test(place.value.path)
-    if (current && isRoot) go(href(FIRST_PAGE), { replace: true })
+    if (current && isRoot(path)) openFirstPage()
   }, [current, path])
   if (failure.value && failure.value.status !== 401 && !current) {
     return (
@@ -63,6 +71,7 @@ export function App({ token }: { readonly token: string | undefined }) {
   if (current === undefined) return null
   if (current === null) return <SignInPage linkFailure={token ? failure.value : undefined} />
   if (current.second_factor === 'enrolment_required') return <EnrolmentPage isRequired />
+  if (isRoot(path)) return null
   const isSetup = path === SETUP_PAGE
   return (
     <>
@@ -90,6 +99,7 @@ function useGroups(current: ConsolePage | undefined): readonly NavGroup[] {
   const dataPage = pages.find(({ path }) => path.startsWith('/console/data/'))
   const { data } = useLoaded<Resources>(dataPage ? '/admin/resources' : undefined)
   const notices = useAttentionList()
+  const inScope = noticesIn({ mode: mode.value, customer: customer.value }, notices)
   const { path } = place.value
   const dataLinks = (data?.resources ?? []).map(({ name }) => {
     const url = `/console/data/${name}`
@@ -104,7 +114,7 @@ function useGroups(current: ConsolePage | undefined): readonly NavGroup[] {
           label: page.label,
           href: href(homeOf(page)),
           isCurrent: page === current,
-          tally: tallyOf(page.label, notices),
+          tally: tallyOf(page.label, inScope),
         })),
       ...(label === 'Data' ? dataLinks : []),
     ],

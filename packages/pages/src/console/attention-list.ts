@@ -12,6 +12,8 @@ export interface AttentionRow {
   readonly subject: { readonly type: string; readonly id: string; readonly label: string }
   readonly facts: Readonly<Record<string, unknown>>
   readonly customer: string | null
+  /** Null: of the installation, in both modes. */
+  readonly mode: string | null
 }
 
 interface AttentionBody {
@@ -31,6 +33,22 @@ export function useAttentionList(): readonly AttentionRow[] {
   })
   return list.data?.data ?? []
 }
+
+interface NoticeScope {
+  readonly mode: string
+  readonly customer: string | undefined
+}
+
+/** Returns the notices on what the pages list in this scope: a badge counts rows of its page. */
+export const noticesIn = (
+  scope: NoticeScope,
+  rows: readonly AttentionRow[],
+): readonly AttentionRow[] =>
+  rows.filter(
+    ({ mode, customer }) =>
+      (mode === null || mode === scope.mode) &&
+      (scope.customer === undefined || customer === null || customer === scope.customer),
+  )
 
 /** Returns the words beside a link of the side bar. */
 export function tallyOf(label: string, rows: readonly AttentionRow[]): string | undefined {

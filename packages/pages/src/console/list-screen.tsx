@@ -4,9 +4,9 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Query } from '../api.ts'
+import { type Query, withQuery } from '../api.ts'
 import { count } from '../format.ts'
-import { useListPage } from '../list-page.ts'
+import { LIMIT, useListPage } from '../list-page.ts'
 import { Button } from '../parts/button.tsx'
 import { CallLine } from '../parts/call-line.tsx'
 import { Screen } from '../parts/frame.tsx'
@@ -15,6 +15,8 @@ import { type Filter, type FilterWord, QueryBox } from '../parts/query-box.tsx'
 import { type Column, Pager, Table } from '../parts/table.tsx'
 import { keepQuery, query, setQuery } from '../router.ts'
 import { filtersOf, queryOf } from './filter-words.ts'
+import { OtherMode } from './other-mode.tsx'
+import type { Mode } from './scope.ts'
 
 interface OpenRow {
   readonly id: string
@@ -35,6 +37,13 @@ interface Creation {
   /** Whether the form is open from the start. */
   readonly isOpen?: boolean
   readonly form: (props: CreationProps) => ComponentChildren
+}
+
+interface EmptyList {
+  /** Describes the creation of a row. */
+  readonly text: ComponentChildren
+  /** A command that creates one, to copy. */
+  readonly command?: string | undefined
 }
 
 interface ListScreenProps<Row> {
@@ -61,11 +70,30 @@ interface ListScreenProps<Row> {
   /** Displayed if the filter matches no row. */
   readonly noMatch?: ComponentChildren
   /** Displayed instead if the list has no filter. */
-  readonly empty?: ComponentChildren
+  readonly empty?: EmptyList
   /** The id of the open row, and its drawer. */
   readonly openId?: string | undefined
   readonly closePath?: string
   readonly drawer?: (row: OpenRow) => ComponentChildren
+}
+
+interface NoRowsProps extends Partial<EmptyList> {
+  readonly noun: string
+  readonly path: string
+  readonly parameters: Query
+  readonly isFiltered?: boolean
+}
+
+function NoRows({ noun, path, parameters, isFiltered, text, command }: NoRowsProps) {
+  const { mode } = parameters
+  const pathOf = (other: Mode) => withQuery(path, { ...parameters, mode: other, limit: LIMIT })
+  const place = mode ? ` in ${mode} mode` : ''
+  return (
+    <Empty title={isFiltered ? `No ${noun} matches` : `No ${noun}${place} yet`} command={command}>
+      {text}
+      {mode && <OtherMode pathOf={pathOf} noun={noun} />}
+    </Empty>
+  )
 }
 
 export function ListScreen<Row>(props: ListScreenProps<Row>) {
@@ -107,11 +135,12 @@ export function ListScreen<Row>(props: ListScreenProps<Row>) {
       <Part of={list} subject={subject}>
         {(page) =>
           page.data.length === 0 ? (
-            isNew ? (
-              props.empty
-            ) : (
-              <Empty title={`No ${noun} matches`}>{noMatch}</Empty>
-            )
+            <NoRows
+              noun={noun}
+              path={props.path}
+              parameters={parameters}
+              {...(isNew ? props.empty : { text: noMatch, isFiltered: true })}
+            />
           ) : (
             <>
               <Table

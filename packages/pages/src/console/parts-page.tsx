@@ -1,6 +1,7 @@
 /** Every part once, in development only: `npm run dev -w gatehook-pages`, then /console/parts. */
 import { useState } from 'preact/hooks'
 import { ApiFailure } from '../api.ts'
+import { forwardCommand } from '../commands.ts'
 import { duration, number } from '../format.ts'
 import { Button } from '../parts/button.tsx'
 import { CallLine } from '../parts/call-line.tsx'
@@ -165,7 +166,7 @@ const States = () => (
       }
       onRetry={() => say('Repeated')}
     />
-    <Empty title="No endpoint yet" command="npx gatehook listen --forward-to 127.0.0.1:3000">
+    <Empty title="No endpoint yet" command={forwardCommand('test', location.port)}>
       An endpoint is where events are sent.
     </Empty>
     <Loading subject="requests" />

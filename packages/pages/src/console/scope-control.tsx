@@ -1,17 +1,9 @@
 /** Selects mode and customer; the choice is in the URL and stays from page to page. */
 import { useEffect, useRef } from 'preact/hooks'
-import { sessionEpoch, withQuery } from '../api.ts'
+import { sessionEpoch } from '../api.ts'
 import { place } from '../router.ts'
 import { customerName, customers, loadCustomers } from './customer-names.ts'
-import { customer, mode } from './scope.ts'
-
-/** The current URL with another scope, without its open row and its page of the list. */
-function scopeHref(words: Readonly<Record<string, string | undefined>>): string {
-  const { path, query } = place.value
-  const current = Object.fromEntries(query)
-  const { cursor: _, ...rest } = { ...current, ...words }
-  return withQuery(path, rest)
-}
+import { customer, mode, scopeHref } from './scope.ts'
 
 export function ScopeControl() {
   const menu = useRef<HTMLDetailsElement>(null)

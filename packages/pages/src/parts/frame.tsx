@@ -128,11 +128,11 @@ export function Frame(props: FrameProps) {
         </nav>
         <div class="main">
           {isTestMode && (
-            <p class="test-line">
-              <span>
+            <aside class="test-line" aria-label="Mode">
+              <p>
                 Test mode.<i class="c2"> Its data is separate from live data.</i>
-              </span>
-            </p>
+              </p>
+            </aside>
           )}
           {children}
         </div>

@@ -48,7 +48,7 @@ interface EmptyProps {
   readonly title: string
   readonly children?: ComponentChildren
   /** A command or setting that helps, to copy. */
-  readonly command?: string
+  readonly command?: string | undefined
 }
 
 export const Empty = ({ title, children, command }: EmptyProps) => (

@@ -1,6 +1,6 @@
 /** OAuth clients: the list, one client in the drawer, and the sheet that registers one. */
+import { createClientCommand } from '../../commands.ts'
 import { day } from '../../format.ts'
-import { Empty } from '../../parts/notices.tsx'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import { Tag } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
@@ -89,18 +89,12 @@ export const Page = ({ params }: PageProps) => (
     caption="Clients by name"
     columns={columns}
     rowKey={({ client_id: id }) => id}
-    empty={<NoClients />}
+    empty={{
+      text: 'Register a client here, or in a terminal.',
+      command: createClientCommand(mode.value),
+    }}
     openId={params.id}
     closePath="/console/clients"
     drawer={(row) => <ClientDrawer key={row.id} {...row} />}
   />
-)
-
-const NoClients = () => (
-  <Empty
-    title={`No client in ${mode.value} mode yet`}
-    command={`npx gatehook clients create "My app" --redirect https://app.example.com/callback`}
-  >
-    Register a client here, or in a terminal.
-  </Empty>
 )

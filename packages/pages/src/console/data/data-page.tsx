@@ -2,10 +2,11 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure, curlOf, get, type Query, withQuery } from '../../api.ts'
+import { initCommand } from '../../commands.ts'
 import { count, number } from '../../format.ts'
 import { lazy } from '../../lazy.tsx'
 import type { CursorPage } from '../../list-page.ts'
-import { useListPage } from '../../list-page.ts'
+import { LIMIT, useListPage } from '../../list-page.ts'
 import { type Loaded, useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { CallLine } from '../../parts/call-line.tsx'
@@ -19,6 +20,7 @@ import { go, href, type PageProps, place, query, setQuery } from '../../router.t
 import { saveCsv } from '../csv.ts'
 import { customerName, customers } from '../customer-names.ts'
 import { filtersOf, queryOf } from '../filter-words.ts'
+import { OtherMode } from '../other-mode.tsx'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
 import { ColumnsButton, useColumnChoice } from './column-choice.tsx'
@@ -94,7 +96,7 @@ function Collection({ name, id }: CollectionProps) {
 
 const NoResource = ({ name }: { readonly name: string | undefined }) =>
   name === undefined ? (
-    <Empty title="The service declares no resource" command="npx gatehook init my-api">
+    <Empty title="The service declares no resource" command={initCommand}>
       The command writes a project with a declaration to change.
     </Empty>
   ) : (
@@ -386,6 +388,10 @@ function NoRows({ isFiltered, resource, scope }: NoRowsProps) {
       {access.create
         ? 'Create a row here, or by a request of the customer.'
         : 'The service creates these rows itself.'}
+      <OtherMode
+        pathOf={(other) => withQuery(rowsPath({ ...scope, mode: other }, name), { limit: LIMIT })}
+        noun="row"
+      />
     </Empty>
   )
 }

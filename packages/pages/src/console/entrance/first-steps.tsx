@@ -3,6 +3,7 @@
  * the node runs a service that a team declares.
  */
 import { useState } from 'preact/hooks'
+import { initCommand, listenCommand, triggerCommand } from '../../commands.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { useStream } from '../../stream.ts'
@@ -22,7 +23,7 @@ interface RootBody {
 
 interface ResourcesBody {
   readonly is_reference: boolean
-  readonly event_types?: readonly (string | { readonly type: string })[]
+  readonly sample_event: string | null
 }
 
 /** A path of the newest version that returns rows, an event type, and whose service runs. */
@@ -32,10 +33,9 @@ function useService() {
   const newest = root?.versions.at(-1) ?? ''
   const collections = root?.links.api[newest] ?? {}
   const [firstPath] = Object.values(collections)
-  const [type] = declared?.event_types ?? []
   return {
     path: firstPath === undefined ? `/api/${newest}/protected` : `${firstPath}?limit=3`,
-    event: typeof type === 'object' ? type.type : type,
+    event: declared?.sample_event ?? undefined,
     isOwn: declared?.is_reference === false,
   }
 }
@@ -75,12 +75,6 @@ const Step = ({ title, text, isDone, isNow, commands = [] }: StepProps) => (
   </li>
 )
 
-const DEFAULT_PORT = '8787'
-
-/** The commands find the node of this page, also on another port. */
-const portFlag = (): string =>
-  location.port === '' || location.port === DEFAULT_PORT ? '' : ` --port ${location.port}`
-
 export function FirstSteps() {
   const [steps, setSteps] = useState<FirstStepsState>()
   useStream(['first_steps'], {}, (topic, data) => {
@@ -107,14 +101,14 @@ export function FirstSteps() {
         title="Receive a first webhook"
         text={
           hasDelivery
-            ? 'gatehook listen was connected, or a receiver has accepted a delivery.'
+            ? 'The command was connected, or a receiver has accepted a delivery.'
             : 'In the folder of the service. With --forward-to 3000, events go to a receiver.'
         }
         isDone={hasDelivery}
         isNow={hasRequest && !hasDelivery}
         commands={[
-          `npx gatehook listen${portFlag()}`,
-          `npx gatehook trigger${event ? ` ${event}` : ''}${portFlag()}`,
+          listenCommand(location.port),
+          ...(event === undefined ? [] : [triggerCommand(event, location.port)]),
         ]}
       />
       <Step
@@ -126,7 +120,7 @@ export function FirstSteps() {
         }
         isDone={isOwn}
         isNow={hasRequest && hasDelivery && !isOwn}
-        commands={isOwn ? [] : ['npx gatehook init my-api']}
+        commands={isOwn ? [] : [initCommand]}
       />
     </ol>
   )

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { ApiFailure } from '../../api.ts'
 import { releaseName } from '../../branding.ts'
+import { createOperatorCommand } from '../../commands.ts'
 import { Button } from '../../parts/button.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Brand, useTitle } from '../../parts/frame.tsx'
@@ -12,8 +13,8 @@ import { createOperator, session } from '../session.ts'
 import { FirstSteps } from './first-steps.tsx'
 
 const MIN_LENGTH = 12
-/** The first requests and events are in test mode. */
-const OVERVIEW = '/console/overview?mode=test'
+/** Selects the first page and its mode. */
+const CONSOLE = '/console'
 
 export function Page() {
   useTitle('Set up')
@@ -32,7 +33,7 @@ export function Page() {
         <section class="card">
           {hasOperator ? <Exists /> : <OperatorForm />}
           <p class="hint">
-            Another operator later: <code>npx gatehook operators create</code>
+            Another operator later: <code>{createOperatorCommand}</code>
           </p>
         </section>
         <section class="hello" aria-labelledby="steps">
@@ -49,7 +50,7 @@ const Exists = () => (
     <h1>The operator exists</h1>
     <p class="soft">{session.value?.email ?? 'The account'} signs in with its password.</p>
     <form>
-      <Button kind="first" href={OVERVIEW}>
+      <Button kind="first" href={CONSOLE}>
         Open the console
       </Button>
     </form>
@@ -73,7 +74,7 @@ function OperatorForm() {
     setBusy(true)
     try {
       await createOperator(email, password)
-      go(OVERVIEW)
+      go(CONSOLE)
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error
       setFailure(error)

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { ApiFailure, isSessionOver } from '../../api.ts'
 import { releaseName } from '../../branding.ts'
 import { every } from '../../clock.ts'
+import { operatorLinkCommand } from '../../commands.ts'
 import { count } from '../../format.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -125,13 +126,13 @@ export function SignInPage({ linkFailure }: { readonly linkFailure?: ApiFailure 
           {linkFailure && (
             <Notice tone="warn" word="Link not valid">
               The link was used before, or is older than 30 minutes. Create a new link:{' '}
-              <code>gatehook operators link</code>
+              <code>{operatorLinkCommand}</code>
             </Notice>
           )}
           <p class="soft">The console of this installation, for operators.</p>
           <SignInForm />
           <p class="hint">
-            Without an account, or without the password: <code>gatehook operators link</code> on the
+            Without an account, or without the password: <code>{operatorLinkCommand}</code> on the
             server prints a link.
           </p>
         </section>

@@ -1,8 +1,9 @@
 /** Events: the list, and one event with the thread of its deliveries. */
 import { withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
+import { triggerCommand } from '../../commands.ts'
 import { isoSecond, listTime, number } from '../../format.ts'
-import { Empty } from '../../parts/notices.tsx'
+import { useLoaded } from '../../loaded.ts'
 import type { Filter, FilterWord } from '../../parts/query-box.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
@@ -113,38 +114,49 @@ const columns: readonly Column<EventRow>[] = [
   },
 ]
 
+/** A member of `GET /admin/resources`. */
+interface SampleEvent {
+  readonly sample_event: string | null
+}
+
 export const Page = ({ params }: PageProps) =>
   params.id ? <EventView key={params.id} id={params.id} /> : <EventList />
 
-const EventList = () => (
-  <ListScreen<EventRow>
-    title="Events"
-    path={PATH}
-    parameters={(filters) => ({
-      mode: mode.value,
-      customer: customer.value,
-      sort: '-id',
-      fields: FIELDS,
-      ...parametersOf(filters),
-    })}
-    everyMs={EVERY_MS}
-    noun="event"
-    words={eventWords()}
-    placeholder="type:…  object:…/4186  delivery:failed"
-    caption="Events, newest first"
-    columns={columns}
-    rowKey={({ id }) => id}
-    noMatch={
-      <a href={withQuery('/console/events', { mode: query.value.get('mode') })}>
-        Remove the filter
-      </a>
-    }
-    empty={<NoEvents />}
-  />
-)
-
-const NoEvents = () => (
-  <Empty title={`No event in ${mode.value} mode yet`} command="gatehook trigger">
-    A change of a row records an event. The command sends a sample event.
-  </Empty>
-)
+function EventList() {
+  const isTest = mode.value === 'test'
+  const service = useLoaded<SampleEvent>(isTest ? '/admin/resources' : undefined).data
+  const type = isTest ? service?.sample_event : null
+  return (
+    <ListScreen<EventRow>
+      title="Events"
+      path={PATH}
+      parameters={(filters) => ({
+        mode: mode.value,
+        customer: customer.value,
+        sort: '-id',
+        fields: FIELDS,
+        ...parametersOf(filters),
+      })}
+      everyMs={EVERY_MS}
+      noun="event"
+      words={eventWords()}
+      placeholder="type:…  object:…/4186  delivery:failed"
+      caption="Events, newest first"
+      columns={columns}
+      rowKey={({ id }) => id}
+      noMatch={
+        <a href={withQuery('/console/events', { mode: query.value.get('mode') })}>
+          Remove the filter
+        </a>
+      }
+      empty={
+        type
+          ? {
+              text: 'A change of a row records an event. The command sends a sample event.',
+              command: triggerCommand(type, location.port),
+            }
+          : { text: 'A change of a row records an event.' }
+      }
+    />
+  )
+}

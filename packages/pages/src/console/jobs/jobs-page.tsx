@@ -1,14 +1,13 @@
 /** Jobs of the service's code: those of customers in one mode, and the recurring ones. */
 import { slowNow } from '../../clock.ts'
 import { listTime } from '../../format.ts'
-import { Empty } from '../../parts/notices.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { keepQuery, type PageProps, query, setQuery } from '../../router.ts'
 import { customerName } from '../customer-names.ts'
 import { ListScreen } from '../list-screen.tsx'
-import { mode, scopeWords } from '../scope.ts'
+import { scopeWords } from '../scope.ts'
 import { JobDrawer } from './job-drawer.tsx'
 import { jobState, kindWords } from './job-shapes.ts'
 import type { Job } from './job-types.ts'
@@ -130,12 +129,12 @@ export const Page = ({ params }: PageProps) => (
     columns={columns}
     rowKey={({ id }) => id}
     noMatch="Remove a word of the filter. Jobs that are done are listed for a day."
-    empty={
-      <Empty title={`No job in ${mode.value} mode yet`} command="tx.enqueue(job, input)">
-        Code enqueues a job in the transaction of a change; it runs after the commit. Jobs that are
-        done are listed for a day.
-      </Empty>
-    }
+    empty={{
+      text:
+        'Code enqueues a job in the transaction of a change; it runs after the commit. Jobs that ' +
+        'are done are listed for a day.',
+      command: 'tx.enqueue(job, input)',
+    }}
     openId={params.id}
     closePath="/console/jobs"
     drawer={({ id, closeHref, onChange }) => (

@@ -1,7 +1,7 @@
 /** API keys: the list, one key in the drawer, and the sheet that creates a key. */
 import { slowNow } from '../../clock.ts'
+import { createKeyCommand } from '../../commands.ts'
 import { ago, isoSecond } from '../../format.ts'
-import { Empty } from '../../parts/notices.tsx'
 import type { Filter, FilterWord } from '../../parts/query-box.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
@@ -132,18 +132,12 @@ export const Page = ({ params }: PageProps) => (
     caption="Keys, the last used first"
     columns={columns}
     rowKey={({ id }) => id}
-    empty={<NoKeys />}
+    empty={{
+      text: 'Create a key here, or in a terminal.',
+      command: createKeyCommand(mode.value),
+    }}
     openId={params.id}
     closePath="/console/keys"
     drawer={(row) => <KeyDrawer key={row.id} {...row} />}
   />
-)
-
-const NoKeys = () => (
-  <Empty
-    title={`No key in ${mode.value} mode yet`}
-    command={`gatehook keys create "My program" --mode ${mode.value}`}
-  >
-    Create a key here, or in a terminal.
-  </Empty>
 )

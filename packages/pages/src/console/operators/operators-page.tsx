@@ -1,6 +1,6 @@
 /** Operators: the list, one operator in the drawer, and the form that creates one. */
+import { createOperatorCommand } from '../../commands.ts'
 import { day } from '../../format.ts'
-import { Empty } from '../../parts/notices.tsx'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
@@ -67,11 +67,7 @@ export const Page = ({ params }: PageProps) => (
     caption="Operators, the newest first"
     columns={columns}
     rowKey={({ id }) => id}
-    empty={
-      <Empty title="No operator yet" command="npx gatehook operators create you@example.com">
-        Create an operator here, or in a terminal.
-      </Empty>
-    }
+    empty={{ text: 'Create an operator here, or in a terminal.', command: createOperatorCommand }}
     openId={params.id}
     closePath="/console/operators"
     drawer={(row) => <OperatorDrawer key={row.id} {...row} />}

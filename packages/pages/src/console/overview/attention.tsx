@@ -1,6 +1,6 @@
 /** Notices, the most urgent first: sentences on the facts of the API. */
 import type { ComponentChildren } from 'preact'
-import { ApiFailure, send } from '../../api.ts'
+import { ApiFailure, type Query, send } from '../../api.ts'
 import { nowMs, slowNow } from '../../clock.ts'
 import { ago, count, day, number, percent, period } from '../../format.ts'
 import { Button } from '../../parts/button.tsx'
@@ -11,6 +11,7 @@ import { href } from '../../router.ts'
 import { useStream } from '../../stream.ts'
 import { type AttentionRow, attentionList } from '../attention-list.ts'
 import { customerName } from '../customer-names.ts'
+import { modeWord } from '../scope.ts'
 import { mayChange } from '../session.ts'
 
 interface Words {
@@ -46,8 +47,12 @@ const sinceOf = ({ since }: AttentionRow): string => period(slowNow().value - Da
 const untilOf = (row: AttentionRow, name: string): string =>
   period(Date.parse(textFact(row, name) ?? row.since) - slowNow().value)
 
-const endpointLink = ({ subject }: AttentionRow) =>
-  ['Open', href(`/console/webhooks/${subject.id}`)] as const
+/** A notice leads to the mode and customer of its subject. */
+const scopeOf = ({ mode, customer }: AttentionRow): Query =>
+  mode === null ? {} : { mode: modeWord(mode), customer: customer ?? undefined }
+
+const endpointLink = (row: AttentionRow) =>
+  ['Open', href(`/console/webhooks/${row.subject.id}`, scopeOf(row))] as const
 
 const KINDS: Readonly<Record<string, Words>> = {
   endpoint_failing: {
@@ -78,7 +83,10 @@ const KINDS: Readonly<Record<string, Words>> = {
         {count(fact(row, 'refused'), 'time')} in the last hour.
       </>
     ),
-    link: ({ subject }) => ['Why', href('/console/requests', { ...callerOf(subject), ...DENIED })],
+    link: (row) => [
+      'Why',
+      href('/console/requests', { ...scopeOf(row), ...callerOf(row.subject), ...DENIED }),
+    ],
   },
   key_expiring: {
     word: 'Expires',
@@ -88,7 +96,7 @@ const KINDS: Readonly<Record<string, Words>> = {
         {ago(textFact(row, 'last_used_at') ?? row.since, slowNow().value)}.
       </>
     ),
-    link: ({ subject }) => ['Open', href(`/console/keys/${subject.id}`)],
+    link: (row) => ['Open', href(`/console/keys/${row.subject.id}`, scopeOf(row))],
   },
   version_ending: {
     word: 'Ends',
@@ -117,7 +125,7 @@ const KINDS: Readonly<Record<string, Words>> = {
         <b>{count(fact(row, 'waiting'), 'delivery', 'deliveries')}</b> wait for it.
       </>
     ),
-    link: (row) => ['Open', href(`/console/webhooks/${row.subject.id}`)],
+    link: endpointLink,
   },
   token_reuse: {
     word: 'Reused',

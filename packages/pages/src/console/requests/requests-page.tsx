@@ -19,6 +19,7 @@ import { href, type PageProps, query, setQuery } from '../../router.ts'
 import type { Page as ListPage, RequestPage, SeriesBody } from '../api-shapes.ts'
 import { filtersOf, queryOf } from '../filter-words.ts'
 import { KEY_NAMES_PATH, type KeyName } from '../key-names.ts'
+import { OtherMode } from '../other-mode.tsx'
 import {
   currentRange,
   lastingUrl,
@@ -261,6 +262,7 @@ function Rows({ page, live, fresh, current, filters, range }: RowsProps) {
   const { sampled, dropped } = page.not_logged
   return (
     <>
+      {!rows.some((row) => row.mode === mode.value) && <OtherRequests />}
       <RequestTable rows={rows} current={current} fresh={fresh} />
       <Pager newer={pageHref(page.cursors.prev)} older={pageHref(page.next_cursor)}>
         {number(rows.length)} {rows.length === 1 ? 'request' : 'requests'}
@@ -270,18 +272,12 @@ function Rows({ page, live, fresh, current, filters, range }: RowsProps) {
   )
 }
 
-/** The link to the other mode, if it has requests: a mode displays requests of its keys only. */
-function OtherMode() {
-  const other = mode.value === 'live' ? 'test' : 'live'
-  const path = withQuery('/admin/requests', { mode: other, limit: 1 })
-  const { data } = useLoaded<RequestPage>(path)
-  if (!data?.data.length) return null
-  return (
-    <a href={withQuery('/console/requests', { mode: other === 'test' ? other : undefined })}>
-      Requests in {other} mode
-    </a>
-  )
-}
+const OtherRequests = () => (
+  <OtherMode
+    pathOf={(other) => withQuery('/admin/requests', { mode: other, limit: LIMIT })}
+    noun="request"
+  />
+)
 
 /** Without rows: the command that sends a request, or the last request that matches. */
 function NoRows({ page, filters, range }: Omit<RowsProps, 'live' | 'fresh' | 'current'>) {
@@ -316,7 +312,8 @@ function NoRows({ page, filters, range }: Omit<RowsProps, 'live' | 'fresh' | 'cu
         title={`No request in ${mode.value} mode yet`}
         command={`curl -H "X-API-Key: $KEY" "${location.origin}${path}"`}
       >
-        A request with a {mode.value} key appears here within a second. <OtherMode />
+        A request with a {mode.value} key appears here within a second.
+        <OtherRequests />
       </Empty>
     )
   }

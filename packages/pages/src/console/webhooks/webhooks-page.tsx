@@ -1,8 +1,8 @@
 /** Webhook endpoints of all customers, those that fail first. */
 import { useEffect } from 'preact/hooks'
+import { forwardCommand } from '../../commands.ts'
 import { number, percent } from '../../format.ts'
 import { lazy } from '../../lazy.tsx'
-import { Empty } from '../../parts/notices.tsx'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import { State } from '../../parts/state.tsx'
 import { Strip } from '../../parts/strip.tsx'
@@ -157,16 +157,10 @@ function WebhookList() {
       caption="Webhook endpoints, those that fail first"
       columns={columns}
       rowKey={({ id }) => id}
-      empty={<NoEndpoints />}
+      empty={{
+        text: 'The command forwards events to a program on this computer.',
+        command: forwardCommand(mode.value, location.port),
+      }}
     />
   )
 }
-
-const NoEndpoints = () => (
-  <Empty
-    title={`No endpoint in ${mode.value} mode yet`}
-    command="npx gatehook listen --forward-to http://localhost:3000/hooks"
-  >
-    The command forwards events to a program on this computer.
-  </Empty>
-)
