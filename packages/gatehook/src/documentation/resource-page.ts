@@ -35,7 +35,7 @@ export function resourcePage(context: PageContext, definition: ResourceDefinitio
   }
 }
 
-export const titleOf = (name: string): string =>
+const titleOf = (name: string): string =>
   name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll('_', ' ')
 
 function eventWords({ events, actions }: ResourceDefinition): string {
@@ -85,10 +85,12 @@ function longestPath(start: string, moves: readonly ActionDefinition[]): ActionD
 /** Declarations have few states; the bound is for those with many. */
 const SEARCH_MAX = 10_000
 
-/** Returns the page of declared routes, if there are any. */
+/** Returns the page of declared routes under no collection, if there are any. */
 export function endpointsPage({ reader, service, version, base }: PageContext): Page[] {
+  const names = new Set(service.resources.map(({ name }) => name))
+  const others = service.routes.filter(({ path }) => !names.has(path.split('/')[1]!))
   const isDeclared = ({ method, path }: OperationView) =>
-    service.routes.some(
+    others.some(
       (route) =>
         route.method === method &&
         `/api/${version}${route.path.replace(/:(\w+)/g, '{$1}')}` === path,

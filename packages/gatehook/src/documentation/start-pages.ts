@@ -5,7 +5,6 @@ import { type ContentBlock, code, list, type Page, softText, table, text } from 
 import { anchorOf } from './operation-section.ts'
 import { pageNameOf } from './page-names.ts'
 import type { PageContext } from './page-source.ts'
-import { titleOf } from './resource-page.ts'
 
 export function overviewPage(context: PageContext, pages: readonly Page[]): Page {
   const { service, version, base } = context
@@ -24,15 +23,24 @@ export function overviewPage(context: PageContext, pages: readonly Page[]): Page
           'append `.md` to its address. [/llms.txt](/llms.txt) lists them.',
       ),
     ],
-    aside: [
-      {
-        kind: 'examples',
-        title: 'Check a key',
-        variants: codeExamples(base, { ...PLAIN, path: `/api/${version}/protected` }),
-      },
-    ],
+    aside: [firstCall(context)],
     sections: [],
   }
+}
+
+/** Returns the first call of a reader: a list of the first resource, or the check of a key. */
+function firstCall({ service, version, base }: PageContext): ContentBlock {
+  const [first] = service.resources
+  const request: ExampleRequest = first
+    ? {
+        ...PLAIN,
+        path: `/api/${version}/${first.name}`,
+        query: [['limit', '2']],
+        collection: first.name,
+      }
+    : { ...PLAIN, path: `/api/${version}/protected` }
+  const title = first ? `List ${first.name}` : 'Check a key'
+  return { kind: 'examples', title, variants: codeExamples(base, request) }
 }
 
 const PLAIN: ExampleRequest = {
@@ -49,7 +57,7 @@ const PLAIN: ExampleRequest = {
 }
 
 export function startPage(context: PageContext): Page {
-  const { reader, service, version, base } = context
+  const { reader, service, version } = context
   const [first] = service.resources
   const collection = first && `/api/${version}/${first.name}`
   const listing = reader.operations.find(
@@ -89,18 +97,14 @@ export function startPage(context: PageContext): Page {
       {
         id: 'call',
         title: '2. A call',
-        blocks: [
-          text('This call returns `ok` for every valid credential, and the id of your key.'),
-        ],
-        aside: [
-          {
-            kind: 'examples',
-            title: 'Check a key',
-            variants: codeExamples(base, { ...PLAIN, path: `/api/${version}/protected` }),
-          },
-        ],
+        blocks: listing
+          ? [
+              text('A page has its rows in `data`. `next_cursor` leads to the next page.'),
+              text('[Lists](lists) has the other styles, filters and sorts.'),
+            ]
+          : [text('This call returns `ok` for every valid credential, and the id of your key.')],
+        aside: [firstCall(context)],
       },
-      ...(listing && first ? [listSection(context, first.name)] : []),
       {
         id: 'next',
         title: 'Next',
@@ -108,26 +112,5 @@ export function startPage(context: PageContext): Page {
         aside: [],
       },
     ],
-  }
-}
-
-function listSection({ version, base }: PageContext, name: string) {
-  const request: ExampleRequest = {
-    ...PLAIN,
-    path: `/api/${version}/${name}`,
-    query: [['limit', '2']],
-    collection: name,
-  }
-  const aside: ContentBlock[] = [
-    { kind: 'examples', title: `List ${name}`, variants: codeExamples(base, request) },
-  ]
-  return {
-    id: 'list',
-    title: `3. ${titleOf(name)}`,
-    blocks: [
-      text('A page has its rows in `data`. `next_cursor` leads to the next page.'),
-      text('[Lists](lists) has the other styles, filters and sorts.'),
-    ],
-    aside,
   }
 }

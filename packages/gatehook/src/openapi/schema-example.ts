@@ -48,6 +48,7 @@ function scalarExample(type: string, { minimum, maximum, minLength, format }: Js
   if (type !== 'string') return null
   const formats: Readonly<Record<string, string>> = {
     'date-time': '2026-06-01T09:30:00.000Z',
+    date: '2026-06-01',
     email: 'ada@example.com',
     uri: 'https://example.com/',
   }

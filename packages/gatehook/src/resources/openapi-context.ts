@@ -79,7 +79,8 @@ export const describeOperation = (
   tags: [entry.definition.name],
   operationId: id,
   summary,
-  description,
+  // Words on persons may be missing within or after the others.
+  ...(description.trim() !== '' && { description: description.replaceAll('  ', ' ').trim() }),
   'x-errors': errors,
   ...parts,
 })

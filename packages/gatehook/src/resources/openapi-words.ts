@@ -2,6 +2,7 @@
 import type { FieldSpec } from '../fields/fields.ts'
 import type { FieldSpecs, JsonSchema } from '../fields/schema.ts'
 import { isReservedComponent } from '../openapi/component-names.ts'
+import { signInResource } from './directory.ts'
 import { allScope, ownerPathOf, type RowOperation } from './ownership.ts'
 import { type ResourceDefinition, STATE_FIELD } from './resource.ts'
 import { PUBLIC } from './scopes.ts'
@@ -100,14 +101,21 @@ function describeValue(name: string, spec: FieldSpec): string {
 export function annotateSchema(schema: JsonSchema, specs: FieldSpecs, example: object): JsonSchema {
   const values = example as Record<string, unknown>
   const properties = Object.entries(schema.properties as Record<string, JsonSchema>).map(
-    ([name, member]) => {
-      const value = values[name]
-      const inside = annotateInside(member, specs[name]!, value)
-      const described = { ...inside, description: describeField(name, specs[name]!) }
-      return [name, value === undefined ? described : { ...described, examples: [value] }]
-    },
+    ([name, member]) => [name, annotateMember(member, name, specs[name]!, values[name])],
   )
   return { ...schema, properties: Object.fromEntries(properties) }
+}
+
+/** Returns the schema of a member with its description, and its example if there is one. */
+export function annotateMember(
+  schema: JsonSchema,
+  name: string,
+  spec: FieldSpec,
+  example: unknown,
+): JsonSchema {
+  const inside = annotateInside(schema, spec, example)
+  const described = { ...inside, description: describeField(name, spec) }
+  return example === undefined ? described : { ...described, examples: [example] }
 }
 
 /** Annotates the members of an object, and of the objects of an array. */
@@ -120,7 +128,10 @@ function annotateInside(schema: JsonSchema, spec: FieldSpec, value: unknown): Js
   return { ...schema, items }
 }
 
-/** Describes the rows that persons and anonymous callers reach (§6.7, §6.10), by operation. */
+/**
+ * Describes the rows that persons and anonymous callers reach (§6.7, §6.10), by operation. A
+ * service without persons has no words on them.
+ */
 export function describeReach(
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[],
@@ -134,12 +145,14 @@ export function describeReach(
   }
   const closed = `Closed to persons, unless they hold ${all}.`
   const open = 'A person reaches every row of its customer and mode.'
-  const change = access.persons === 'write' ? open : closed
+  const hasPersons = signInResource(resources) !== undefined
+  const change = !hasPersons ? '' : access.persons === 'write' ? open : closed
   if (access.read === PUBLIC) {
     const read = 'Without a credential, the live rows of the customer `default`.'
     return { read, create: change, change }
   }
-  return { read: access.persons === undefined ? closed : open, create: change, change }
+  const read = !hasPersons ? '' : access.persons === undefined ? closed : open
+  return { read, create: change, change }
 }
 
 /** Describes the fields that a PATCH can change in some states only. */

@@ -39,7 +39,7 @@ import {
   statusesOf,
 } from './route.ts'
 import { outputSchema } from './route-output.ts'
-import { sampleInput } from './sample.ts'
+import { sampleInput, sampleMember, sampleWire } from './sample.ts'
 
 /** Generates the document of a version; `engine`: the operations that every version has. */
 export function openApiDocument(
@@ -114,16 +114,32 @@ const inputSpecs = (
     ? entries.get(input.definition.name)!.shapes.get(version)!.specs
     : fieldSpecsOf(bodyFormIn(input, versions, version).members)
 
+/** Returns a parameter of a path. Behind a collection, its example is the id of the sample row. */
+function pathParameter(
+  name: string,
+  { path }: RouteDefinition,
+  { entries }: Catalog,
+  version: string,
+): JsonSchema {
+  const segments = path.split('/')
+  const entry = entries.get(segments[segments.indexOf(`:${name}`) - 1] ?? '')
+  const row = entry && sampleWire(entry.definition, entry.shapes.get(version)!)
+  const examples = row && { examples: [String(row.id)] }
+  return { ...idParameter({ type: 'string', ...examples }), name }
+}
+
 function routeOperation(route: RouteDefinition, catalog: Catalog, version: string): JsonSchema {
   const { versions } = catalog
   const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]!)
-  const inPath = names.map((name) => ({ ...idParameter({ type: 'string' }), name }))
+  const inPath = names.map((name) => pathParameter(name, route, catalog, version))
   const inQuery = Object.entries(
     fieldSpecsOf(bodyFormIn(route.query, versions, version).members),
   ).map(([name, spec]) => {
     const { description: _, ...schema } = parameterSchema(spec)
     const description = describeField(name, spec)
-    return { name, in: 'query', description, required: spec.write === 'required', schema }
+    const required = spec.write === 'required'
+    const examples = [sampleMember(name, spec)]
+    return { name, in: 'query', description, required, schema: { ...schema, examples } }
   })
   const failureStatuses = new Set([404, 413, 415, 422])
   for (const code of route.failures ?? []) failureStatuses.add(failures[code][0])

@@ -11,7 +11,7 @@ import { type Answer, noContent, type Stream } from '../http/call.ts'
 import { ref } from '../openapi/parts.ts'
 import type { OutputMembers } from './body-fields.ts'
 import { type BodyForm, bodyFormIn, type DeclaredMembers } from './body-versions.ts'
-import { describeField, schemaName } from './openapi-words.ts'
+import { annotateMember, schemaName } from './openapi-words.ts'
 import { type AnyResource, type AnyRow, Resource } from './resource.ts'
 import {
   type AnyResult,
@@ -21,6 +21,7 @@ import {
   statusesOf,
 } from './route.ts'
 import type { RowViews } from './row-views.ts'
+import { sampleMember } from './sample.ts'
 import { toWire } from './validate.ts'
 
 type EncodeBody = (body: unknown, views: RowViews) => Omit<Answer, 'status'>
@@ -209,6 +210,6 @@ function memberSchema(name: string, member: OutputMembers[string]): JsonSchema {
     const description = `Rows of \`${definition.name}\`.`
     return { description, type: 'array', items: rowReference(item) }
   }
-  const spec = fieldSpecOf(member)!
-  return { ...valueSchema(spec), description: describeField(name, spec as FieldSpec) }
+  const spec = fieldSpecOf(member) as FieldSpec
+  return annotateMember(valueSchema(spec), name, spec, sampleMember(name, spec))
 }
