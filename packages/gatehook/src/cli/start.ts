@@ -7,6 +7,7 @@ import { wallClock } from '../kernel/clock.ts'
 import { createLog, type Log } from '../kernel/log.ts'
 import { createFirstLink } from '../people/operators.ts'
 import { findNarrowings } from '../resources/change-check.ts'
+import { readScopeOf } from '../resources/scopes.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { portError } from './doctor-checks.ts'
@@ -63,13 +64,15 @@ async function printWelcome(
   columns: number,
 ): Promise<void> {
   const link = await createFirstLink(app.administration)
+  const [first] = app.service.resources
   const text = welcomeText({
     consolePath: link?.path,
     version: packageVersion,
     url,
     database: withoutPassword(config.databaseUrl),
     versions: [...app.versions].reverse(),
-    collection: app.service.resources[0]?.name,
+    collection: first?.name,
+    scope: (first && readScopeOf(first)) ?? 'events:read',
     startedMs: Math.round(wallClock.elapsedMs()),
     isReference: !serviceFile.isDeclared,
     testKey: app.firstRun.testKey,

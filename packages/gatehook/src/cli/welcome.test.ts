@@ -10,6 +10,7 @@ const first: Welcome = {
   database: 'sqlite:./data/gatehook.db',
   versions: ['v2', 'v1'],
   collection: 'notes',
+  scope: 'notes:read',
   startedMs: 120,
   isReference: true,
   testKey: `gk_test_${'x'.repeat(38)}`,
@@ -48,6 +49,12 @@ test('a later start prints no key, a declared service no advice to declare one',
   const text = plain({ ...first, ...later })
   assert.ok(text.includes(`${first.url}/console\n`))
   assert.doesNotMatch(text, /gk_test_|curl|init|reference|token/)
+})
+
+test('a start says how to create a key unless it prints one', () => {
+  const create = /npx gatehook keys create --name mine --mode test --scopes notes:read /
+  assert.match(plain({ ...first, testKey: undefined }), create)
+  assert.doesNotMatch(plain(first), create)
 })
 
 test('at a terminal a log line is short; other lines are unchanged', () => {

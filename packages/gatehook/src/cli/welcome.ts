@@ -10,6 +10,8 @@ export interface Welcome {
   readonly versions: readonly string[]
   /** Collection of the example request. */
   readonly collection: string | undefined
+  /** The scope that a first key needs. */
+  readonly scope: string
   readonly startedMs: number
   /** Whether the reference service runs, because the folder declares none. */
   readonly isReference: boolean
@@ -47,6 +49,10 @@ function nextSteps(at: Welcome): string[] {
   const steps: [command: string, meaning: string][] = at.isReference
     ? [['npx gatehook init my-api', 'declare resources of your own']]
     : []
+  if (at.testKey === undefined) {
+    const command = `npx gatehook keys create --name mine --mode test --scopes ${at.scope}`
+    steps.push([command, 'another key'])
+  }
   steps.push(
     ['npx gatehook keys list', 'the API keys'],
     ['npx gatehook doctor', 'checks this installation'],
