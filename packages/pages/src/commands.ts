@@ -15,6 +15,9 @@ export const initCommand = 'npx gatehook init my-api'
 export const createOperatorCommand = 'npx gatehook operators create you@example.com'
 export const operatorLinkCommand = 'npx gatehook operators link'
 
+/** The file is an export of the audit trail. */
+export const restoreRevocationsCommand = 'npx gatehook restore --revocations audit.ndjson'
+
 /** Every service has the scope `events:read`. */
 export const createKeyCommand = (mode: Mode): string =>
   `npx gatehook keys create --name "My program" --mode ${mode} --scopes events:read`

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { ApiFailure, type Query, send } from '../../api.ts'
 import { nowMs, slowNow } from '../../clock.ts'
+import { restoreRevocationsCommand } from '../../commands.ts'
 import { ago, count, day, number, percent, period } from '../../format.ts'
 import { Button } from '../../parts/button.tsx'
 import { AttentionList, Part } from '../../parts/notices.tsx'
@@ -170,7 +171,7 @@ const KINDS: Readonly<Record<string, Words>> = {
     sentence: (row) => (
       <>
         The data was restored, so revocations after <b>{day(row.since)}</b> are unknown. Apply them
-        with <code>gatehook restore --revocations</code>, or confirm that none is missing.
+        with <code>{restoreRevocationsCommand}</code>, or confirm that none is missing.
       </>
     ),
     link: () => ['Open', href('/console/audit')],
