@@ -26,7 +26,7 @@ const NPM = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 
 /** Copies a package into `folder`, from which npm selects by the manifest's `files`. */
 function stage(unit: Package, folder: string, registry: boolean): void {
-  for (const name of ['dist', 'bin', 'pages', 'service', 'template', 'README.md']) {
+  for (const name of ['dist', 'bin', 'pages', 'service', 'examples', 'template', 'README.md']) {
     const from = join(unit.folder, name)
     if (existsSync(from)) cpSync(from, join(folder, name), { recursive: true })
   }

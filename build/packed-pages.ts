@@ -11,6 +11,10 @@ const LIBRARY = /^packages\/(receiver|client)\//
 /** The page of the package itself: its links are those of the repository. */
 const OWN_README = 'packages/gatehook/README.md'
 
+/** The folder of the package in the repository, and in the project of a reader. */
+const OWN_FOLDER = 'packages/gatehook/'
+const INSTALLED_FOLDER = 'node_modules/gatehook/'
+
 /** Programs and figures that no page in the package links to. */
 const LEFT_OUT = /^docs\/generate\/|\.png$|\/performance\.json$|\/check-image\.sh$/
 
@@ -27,7 +31,7 @@ function carriedPages(): string[] {
 const LINK = /(!?)\[([^\]]*)\]\(([^)\s]+)\)/g
 
 /**
- * Rewrites the relative links of a page.
+ * Rewrites the relative links of a page, and the paths of the package that a guide names.
  *
  * @param path - of the page, in the repository
  * @param isInPackage - whether the package contains a path of the repository, a file or a folder
@@ -38,7 +42,7 @@ export function packedPage(
   isInPackage: (path: string) => boolean,
 ): string {
   const from = path === OWN_README ? '.' : posix.dirname(path)
-  return text.replace(LINK, (link, image: string, words: string, target: string) => {
+  const linked = text.replace(LINK, (link, image: string, words: string, target: string) => {
     if (/^(?:[a-z]+:|#)/.test(target)) return link
     const [file = '', anchor] = target.split('#')
     const resolved = posix.normalize(posix.join(posix.dirname(path), file))
@@ -50,6 +54,7 @@ export function packedPage(
     if (library) return `[${words}](https://www.npmjs.com/package/gatehook-${library})`
     return image ? '' : words
   })
+  return path.startsWith('docs/guides/') ? linked.replaceAll(OWN_FOLDER, INSTALLED_FOLDER) : linked
 }
 
 /** Writes the pages into the staged copy of the package. */

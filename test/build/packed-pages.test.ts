@@ -27,6 +27,29 @@ test('relative links of the packed pages reach files that npm packs', (t) => {
   assert.deepEqual(broken, [])
 })
 
+test('every path that a packed guide names is in the package', (t) => {
+  const folder = emptyFolder(t)
+  writePackedPages(folder)
+  const packed = new Set(engine.manifest.files ?? [])
+  const guides = join(folder, 'docs/guides')
+  const pages = readdirSync(guides).filter((name) => name.endsWith('.md'))
+  const named = pages.flatMap((page) => {
+    const text = readFileSync(join(guides, page), 'utf8')
+    return [...text.matchAll(/(?<![\w./-])(node_modules\/gatehook|packages)\/([\w./-]*\w)/g)]
+  })
+  assert.ok(named.length > 1)
+  const missing = named.filter(
+    ([, parent, path = '']) =>
+      parent === 'packages' ||
+      !packed.has(path.split('/')[0]!) ||
+      ![engine.folder, folder].some((place) => existsSync(join(place, path))),
+  )
+  assert.deepEqual(
+    missing.map(([path]) => path),
+    [],
+  )
+})
+
 test('the README of the package links to its guides', () => {
   const text = readFileSync(join(engine.folder, 'README.md'), 'utf8')
   const page = packedPage(text, 'packages/gatehook/README.md', (path) => path.startsWith('docs/'))
