@@ -198,7 +198,7 @@ async function composeModules(
   const late = createLateCalls()
   const events = assembleEvents(foundation, prepared, late)
   const { administration, enqueue, eventSignal, record, catalog, types, mailOutbox } = events
-  const documents = openApiDocuments(catalog)
+  const documents = openApiDocuments(catalog, config.databaseReadUrls.length > 0)
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
   const perform = createPerform({ db, clock, vault, recordChange: actingRecorder(administration) })

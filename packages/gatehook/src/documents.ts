@@ -220,21 +220,21 @@ export interface Documents {
   get(name: string): OpenApiDocument | undefined
 }
 
-export function openApiDocuments(catalog: Catalog): Documents {
+export function openApiDocuments(catalog: Catalog, readsReplicas: boolean): Documents {
   const names = [...catalog.versions, ...DOCUMENTS]
   const published = new Map<string, OpenApiDocument>()
   return {
     names,
     get(name) {
       if (!names.includes(name)) return undefined
-      const document = published.get(name) ?? publish(name, catalog)
+      const document = published.get(name) ?? publish(name, catalog, readsReplicas)
       published.set(name, document)
       return document
     },
   }
 }
 
-function publish(name: string, catalog: Catalog): OpenApiDocument {
+function publish(name: string, catalog: Catalog, readsReplicas: boolean): OpenApiDocument {
   const { service, versions, newest } = catalog
   const scopes = [...listScopes(service)].sort()
   const events = versions.includes(name) ? listEventSamples(catalog, name) : []
@@ -242,6 +242,7 @@ function publish(name: string, catalog: Catalog): OpenApiDocument {
     version: versions.includes(name) ? name : newest,
     scopes: Object.fromEntries(scopes.map((scope) => [scope, describeScope(scope, service.name)])),
     info: service.info,
+    readsReplicas,
     events: events.map(({ type, scope, collection, object }) => ({
       type,
       scope,

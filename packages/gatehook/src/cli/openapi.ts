@@ -31,14 +31,16 @@ export function writeFile(file: string, text: string): void {
   }
 }
 
-function documentOf({ definition }: Service, { version, document }: Input['options']) {
+function documentOf({ definition }: Service, { options, flags }: Input) {
+  const { version, document } = options
   const catalog = catalogOf(definition)
   if (version !== undefined && document !== undefined) {
     throw new UsageError('--document and --version exclude each other.')
   }
   const name = String(document ?? version ?? catalog.newest)
   const names: readonly string[] = document === undefined ? catalog.versions : DOCUMENTS
-  if (names.includes(name)) return openApiDocuments(catalog).get(name)!
+  const readsReplicas = readConfig(flags).databaseReadUrls.length > 0
+  if (names.includes(name)) return openApiDocuments(catalog, readsReplicas).get(name)!
   const kind = document === undefined ? 'version' : 'document'
   throw new UsageError(`There is no ${kind} ${name}; there are ${names.join(', ')}.`)
 }
@@ -47,7 +49,7 @@ async function run(input: Input): Promise<undefined> {
   const { options, out, flags } = input
   const service = await serviceOf(input)
   const { publicUrl } = readConfig(flags)
-  const whole = documentOf(service, options)
+  const whole = documentOf(service, input)
   const general = options.webhooks === false ? withoutWebhooks(whole) : whole
   const document = publicUrl ? withServer(general, publicUrl) : general
   const text = `${JSON.stringify(document, null, 2)}\n`

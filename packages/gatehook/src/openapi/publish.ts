@@ -39,11 +39,13 @@ export interface PublishOptions {
   readonly events: readonly DocumentEvent[]
   /** More members of `info`: license, contact. */
   readonly info: JsonSchema
+  /** Whether reads may use replicas. */
+  readonly readsReplicas: boolean
 }
 
 export function publishDocument(
   source: OpenApiDocument,
-  { version, scopes, events, info }: PublishOptions,
+  { version, scopes, events, info, readsReplicas }: PublishOptions,
 ): OpenApiDocument {
   // Not structuredClone: it keeps one object where two members share a schema.
   const document = JSON.parse(JSON.stringify(source)) as OpenApiDocument & JsonSchema
@@ -56,7 +58,7 @@ export function publishDocument(
   if (events.length > 0) addWebhooks(document, events)
   addErrors(document, version)
   addDryRuns(document)
-  addReadAfter(document)
+  if (readsReplicas) addReadAfter(document)
   walkSchemas(document, addBounds)
   addSecurity(document, scopes)
   const exampleOf = exampleReader(document)
@@ -109,11 +111,16 @@ function addWebhooks(document: JsonSchema, events: readonly DocumentEvent[]): vo
   document.tags = [...((document.tags ?? []) as JsonSchema[]), WEBHOOKS_TAG]
 }
 
-/** Adds the position that a read needs to the reads that may use replicas. */
+/** Adds the position that a read needs to the reads that may use replicas, and to responses. */
 function addReadAfter(document: JsonSchema): void {
-  const reads = operationsIn(document.paths).filter(
-    ({ method, path }) => method === 'get' && path.startsWith('/api/'),
-  )
+  const calls = operationsIn(document.paths).filter(({ path }) => path.startsWith('/api/'))
+  for (const { operation } of calls) {
+    for (const [status, response] of Object.entries(objectOf(operation.responses))) {
+      const isOwn = objectOf(response).$ref === undefined
+      if (isOwn && /^[23]/.test(status)) addHeaders(objectOf(response), ['Gatehook-Read-After'])
+    }
+  }
+  const reads = calls.filter(({ method }) => method === 'get')
   if (reads.length === 0) return
   const components = objectOf(document.components)
   components.parameters = { ...objectOf(components.parameters), ReadAfter: readAfterParameter }

@@ -72,12 +72,7 @@ const ALWAYS: readonly HeaderName[] = [
 ]
 
 /** The headers of successful responses under `/api`. */
-const VERSIONED: readonly HeaderName[] = [
-  'X-API-Version',
-  'Deprecation',
-  'Sunset',
-  'Gatehook-Read-After',
-]
+const VERSIONED: readonly HeaderName[] = ['X-API-Version', 'Deprecation', 'Sunset']
 
 export interface ResponseFacts {
   readonly status: string

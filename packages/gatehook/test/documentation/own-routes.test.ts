@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openService } from '../../../../test/rig/service.ts'
+import { catalogOf } from '../../src/cli/openapi.ts'
+import { openApiDocuments } from '../../src/documents.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { sectionsOf } from './pages.ts'
 import type { Json } from './targets.ts'
@@ -97,14 +99,16 @@ test('the examples of an own route are values that its members accept', async (t
   assert.equal(echo.status, 200, echo.text)
 })
 
-test('the docs of a service have no words on persons that it does not declare', async (t) => {
+test('docs have no words on persons and replicas that a service lacks', async (t) => {
   const app = await openService(t, 'sqlite', { service: api })
   for (const name of ['', '/start', '/halls']) {
     const { text } = await app.get(`/docs/v1${name}.md`)
     assert.doesNotMatch(text, / persons?\b|halls:all/, name)
   }
   const document = JSON.stringify(app.app.openapi('v1'))
-  assert.doesNotMatch(document, /halls:all`|A person |to persons/)
+  assert.doesNotMatch(document, /halls:all`|A person |to persons|Gatehook-Read-After/)
+  const ofReplicas = JSON.stringify(openApiDocuments(catalogOf(api.definition), true).get('v1'))
+  assert.match(ofReplicas, /headers\/Gatehook-Read-After".*parameters\/ReadAfter"/)
 })
 
 test('the first call lists the first resource; without a resource it checks the key', async (t) => {
