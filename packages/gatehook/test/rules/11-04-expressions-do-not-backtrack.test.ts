@@ -24,6 +24,8 @@ const NOT_OUTSIDE = new RegExp(
  */
 const REVIEWED: readonly string[] = [
   String.raw`/^https?:\/\/([^/?#]*)(.*)$/i`,
+  // White space, then any other character: the first one of another kind ends the first part.
+  String.raw`/^[^\S\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$/u`,
   String.raw`/^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/`,
   String.raw`/^\[([^\]]*)\](?::\d+)?$/`,
   String.raw`/^[\d.]+:\d+$/`,

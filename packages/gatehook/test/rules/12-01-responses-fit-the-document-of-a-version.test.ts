@@ -93,13 +93,13 @@ eachService(
     const item = { shelf_id: 1, name: 'oak board' }
     await expect('POST /parts', 201, { body: item })
     await expect('POST /parts', 201, { body: item, headers: dry })
-    await expect('POST /parts', 404, { body: { ...item, shelf_id: 9 } })
-    await expect('POST /parts/batch', 404, { body: { items: [{ ...item, shelf_id: 9 }] } })
+    await expect('POST /parts', 422, { body: { ...item, shelf_id: 9 } })
+    await expect('POST /parts/batch', 422, { body: { items: [{ ...item, shelf_id: 9 }] } })
     const items = [item, { ...item, shelf_id: 9 }]
     const batch = await expect('POST /parts/batch', 200, { body: { items, atomic: false } })
     assert.deepEqual(
       batch.body.items.map(({ status }: { status: number }) => status),
-      [201, 404],
+      [201, 422],
     )
     for (const query of ['', 'expand=shelf', 'q=oak&expand=shelf']) {
       for (const style of ['cursor', 'keyset', 'offset', 'page', 'hypermedia']) {

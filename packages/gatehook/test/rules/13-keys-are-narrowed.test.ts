@@ -51,9 +51,10 @@ eachService('keys:write narrows scopes, addresses and expiry', async (service) =
   assert.equal(reply.status, 200, reply.text)
   const { scopes, cidrs, expires_at } = reply.body
   assert.deepEqual({ scopes, cidrs, expires_at }, change)
-  const { overlap_ends_at, refused_24h, ...stored } = (await admin.get(`/admin/keys/${id}`)).body
+  const detail = (await admin.get(`/admin/keys/${id}`)).body
+  const { overlap_ends_at, refused_24h, revoked_at, ...stored } = detail
   assert.deepEqual(stored, reply.body)
-  assert.deepEqual([overlap_ends_at, refused_24h], [null, 0])
+  assert.deepEqual([overlap_ends_at, refused_24h, revoked_at], [null, 0, null])
   assert.equal('key' in reply.body, false)
   const { data } = (await admin.get(`/admin/audit?action=key.update&target=${id}`)).body
   assert.deepEqual(data[0].detail, { ...change, widened: false })
