@@ -59,7 +59,11 @@ async function requireRecovery(node: TestApp, path: string) {
   const create = () => node.post('/api/v2/orders', ORDER)
   await eventually(create, ({ status }) => status === 201, WITHIN_MS)
   assert.equal((await node.get(path)).status, 200)
-  assert.equal(await isAvailable(node), '1')
+  await eventually(
+    () => isAvailable(node),
+    (value) => value === '1',
+    WITHIN_MS,
+  )
   const isReady = () => node.get('/readyz')
   await eventually(isReady, ({ status }) => status === 200, WITHIN_MS)
 }
