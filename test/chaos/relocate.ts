@@ -114,6 +114,7 @@ async function relocate(
   options: RelocationOptions,
   kills: () => number,
   run: Relocate,
+  afterStart: () => Promise<void> = async () => {},
 ): Promise<RelocationResult> {
   const { source, target, key, registrations, seed } = options
   const receiver = await openReceiver(seeded(seed))
@@ -130,7 +131,9 @@ async function relocate(
     await register(first, key, urls)
     load = postEvents(first, key)
     const expected = await run(load, first)
-    const stored = await eventIds(await start(target), key)
+    const second = await start(target)
+    await afterStart()
+    const stored = await eventIds(second, key)
     const missing = [...expected].filter((id) => !stored.has(id)).length
     const arrived = () => [...expected].filter((id) => receiver.delivered.get(id)).length
     const untilMs = performance.now() + 60_000
@@ -173,6 +176,8 @@ export function restoreUnderLoad(options: RelocationOptions, folder: string) {
       await rm(file)
       return expected
     },
+    // Restored data delivers nothing until an operator releases it (§18.5).
+    () => requireSuccess(gatehook(options.target, ['restore', 'release'])),
   )
 }
 

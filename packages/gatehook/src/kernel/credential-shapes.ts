@@ -6,10 +6,13 @@
 /** Replaces a credential. ASCII, because other characters double the bytes and time of a line. */
 export const REDACTED_TEXT = '...'
 
-/** A key, token or secret with a prefix that this server issued, or a part of one. */
-const PREFIXED = /(gk_live_|gk_test_|gs_|grt_|whsec_)[\w+/=%-]+/g
+/**
+ * A key, token or secret with a prefix that this server issued, or a part of one. `~1` is a slash
+ * in a JSON pointer.
+ */
+const PREFIXED = /(gk_live_|gk_test_|gs_|grt_|whsec_)[\w+/=%~-]+/g
 /** The same in prose, where `settings_changed` contains no secret of a client. */
-const PREFIXED_WORD = /(gk_live_|gk_test_|(?<![a-z])gs_|grt_|whsec_)[\w+/=%-]+/g
+const PREFIXED_WORD = /(gk_live_|gk_test_|(?<![a-z])gs_|grt_|whsec_)[\w+/=%~-]+/g
 /** A JSON Web Token: base64url of `{"`, then parts behind dots. */
 const JSON_WEB_TOKEN = /(eyJ)[\w-]{8,}(?:(?:\.|%2[eE])[\w-]*)*/g
 const RECOGNIZABLE = /g[ks]_|grt_|whsec_|eyJ/
@@ -29,7 +32,7 @@ const replaceIssued = (text: string, prefixed: RegExp): string =>
 const LONG_WORD = /[\w-]{40,}/g
 const isRandom = (word: string): boolean => /[a-z]/.test(word) && /[A-Z]/.test(word)
 /** A pair of name and password behind the scheme `Basic`. */
-const BASIC_PAIR = /(\b(?:Basic|basic|BASIC)(?:[ +]|%20)+)(?=[a-z]*[A-Z0-9])[\w+/=%-]{8,}/g
+const BASIC_PAIR = /(\b(?:Basic|basic|BASIC)(?:[ +]|%20)+)(?=[a-z]*[A-Z0-9])[\w+/=%~-]{8,}/g
 
 /** Removes credentials of any shape that this server issues or accepts, from what a caller sent. */
 export const withoutCredentials = (text: string): string =>

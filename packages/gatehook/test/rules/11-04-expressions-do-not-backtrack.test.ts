@@ -44,7 +44,7 @@ const REVIEWED: readonly string[] = [
   String.raw`/^\/(\w+)\?(.*)$/`,
   String.raw`/(eyJ)[\w-]{8,}(?:(?:\.|%2[eE])[\w-]*)*/g`,
   String.raw`/[\w-]{40,}/g`,
-  String.raw`/(\b(?:Basic|basic|BASIC)(?:[ +]|%20)+)(?=[a-z]*[A-Z0-9])[\w+/=%-]{8,}/g`,
+  String.raw`/(\b(?:Basic|basic|BASIC)(?:[ +]|%20)+)(?=[a-z]*[A-Z0-9])[\w+/=%~-]{8,}/g`,
   String.raw`/\.\d{3}0*[1-9]/`,
   String.raw`/^'(?=[ '"]*[=+\-@＝＋－＠\t\r\n])|(?<=[;\t\r\n])'(?=[ '"]*[=+\-@＝＋－＠])/g`,
   String.raw`/^(?=[ '"]*[=+\-@＝＋－＠\t\r\n])|(?<=[;\t\r\n])(?=[ '"]*[=+\-@＝＋－＠])/g`,
