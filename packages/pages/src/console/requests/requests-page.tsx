@@ -262,8 +262,9 @@ function Rows({ page, live, fresh, current, filters, range }: RowsProps) {
   const { sampled, dropped } = page.not_logged
   return (
     <>
-      {!rows.some((row) => row.mode === mode.value) && <OtherRequests />}
       <RequestTable rows={rows} current={current} fresh={fresh} />
+      {/* Below the rows: it comes and goes, and no row moves under the pointer. */}
+      {!rows.some((row) => row.mode === mode.value) && <OtherRequests />}
       <Pager newer={pageHref(page.cursors.prev)} older={pageHref(page.next_cursor)}>
         {number(rows.length)} {rows.length === 1 ? 'request' : 'requests'}
         {sampled + dropped > 0 && `; ${number(sampled + dropped)} since the start are not stored`}
