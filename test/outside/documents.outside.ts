@@ -179,7 +179,7 @@ function withoutDefault(name: string): string {
 }
 
 /** Paths whose response does not end, or ends the credential of the run. */
-const EXCLUDED = ['/events/stream', '/admin/stream']
+const EXCLUDED = ['/events/stream', '/admin/stream', '/admin/audit/stream']
 
 interface Run {
   readonly document: string

@@ -42,8 +42,8 @@ test('tarballs contain the required files and no tests', () => {
     for (const path of ['README.md', 'LICENSE', 'package.json']) {
       assert.ok(files.includes(path), `${name} has no ${path}`)
     }
-    // The template of a project contains the test of that project.
-    const own = files.filter((path) => !path.startsWith('template/'))
+    // The template of a project contains the test of that project, and the alerts their own.
+    const own = files.filter((path) => !/^(template|deploy\/prometheus)\//.test(path))
     const unexpected = own.filter((path) => /\.test\.|^(src|test|example)\//.test(path))
     assert.deepEqual(unexpected, [], name)
   }
