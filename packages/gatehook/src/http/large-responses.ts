@@ -6,9 +6,7 @@
 
 import type { Clock } from '../kernel/clock.ts'
 import type { Activity } from '../kernel/pace.ts'
-import { createTurns, type Rests } from '../kernel/turns.ts'
-
-const after = (ms: number, wake: () => void) => void setTimeout(wake, ms).unref()
+import { createTurns, type Rests, wakeAfter } from '../kernel/turns.ts'
 
 /** Large responses under construction in the process; each owner has at most one of them. */
 const MAX_CONCURRENT = 4
@@ -29,7 +27,7 @@ export function createLargeResponses(
   clock: Pick<Clock, 'elapsedMs'>,
 ): LargeResponses {
   // `Call.beginLarge` counts the work by its bytes.
-  const rests: Rests = { clock, after, restMs, add: () => {} }
+  const rests: Rests = { clock, after: wakeAfter, restMs, add: () => {} }
   const turns = createTurns(MAX_CONCURRENT, { rests })
   const ends = new Map<object, () => void>()
   return {

@@ -19,6 +19,11 @@ export interface TakeTurn {
   refuseIfFull(key: TurnKey): void
 }
 
+/** Calls `wake` later, and does not keep the process running. */
+export const wakeAfter = (ms: number, wake: () => void): void => {
+  setTimeout(wake, ms).unref()
+}
+
 /** The part of the time in which a key's bodies run. */
 export interface Share {
   /** 0.1: after 50 ms of work, 450 ms of rest. */

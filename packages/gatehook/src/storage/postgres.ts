@@ -12,6 +12,7 @@ import {
   type Share,
   type TurnKey,
   type TurnOptions,
+  wakeAfter,
 } from '../kernel/turns.ts'
 import { createConnectionTurns, type TakeConnection } from './connection-turns.ts'
 import type {
@@ -279,7 +280,7 @@ const LONG_READ_SHARE: Share = {
   part: 0.25,
   burstMs: 2_000,
   clock: wallClock,
-  after: (ms, wake) => void setTimeout(wake, ms).unref(),
+  after: wakeAfter,
 }
 
 const COLUMN_TYPES: Readonly<Record<string, Column['type']>> = {

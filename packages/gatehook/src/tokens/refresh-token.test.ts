@@ -45,15 +45,18 @@ test('arbitrary text, or a token with a character changed, has no session id', (
   )
 })
 
+/** A session that has rotated once, 9 s after its beginning. */
+const rotatedSessionOf = (previous: Buffer, current: Buffer) => ({
+  token_hash: current,
+  previous_hash: previous,
+  created_at: 1_000,
+  rotated_at: 10_000,
+  expires_at: 1_000_000,
+})
+
 test('the position and age of a token determine the verdict', () => {
   const [oldest, previous, current] = ['a', 'b', 'c'].map(hashToken) as [Buffer, Buffer, Buffer]
-  const session = {
-    token_hash: current,
-    previous_hash: previous,
-    created_at: 1_000,
-    rotated_at: 10_000,
-    expires_at: 1_000_000,
-  }
+  const session = rotatedSessionOf(previous, current)
   const table: [hash: Buffer, now: number, grace: number, expected: RefreshTokenVerdict][] = [
     [current, 10_000, 0, 'current'],
     [current, 999_999, 0, 'current'],
@@ -78,13 +81,7 @@ test('the position and age of a token determine the verdict', () => {
 
 test('§18.5 data that was restored lacks the tokens of later rotations', () => {
   const [unknown, previous, current] = ['x', 'b', 'c'].map(hashToken) as [Buffer, Buffer, Buffer]
-  const rotatedSession = {
-    token_hash: current,
-    previous_hash: previous,
-    created_at: 1_000,
-    rotated_at: 10_000,
-    expires_at: 1_000_000,
-  }
+  const rotatedSession = rotatedSessionOf(previous, current)
   const freshSession = { ...rotatedSession, previous_hash: null, rotated_at: null }
   const verdictOf = (
     session: typeof rotatedSession | typeof freshSession,

@@ -60,7 +60,7 @@ test('a file that is not a database', async (t) => {
   assertSentence(await gatehook({ cwd }, ...args), 78, /g\.db cannot be opened: it is not a SQLite/)
 })
 
-const NOBODY = 65_534
+const UNPRIVILEGED_USER = 65_534
 
 test('a file of the database that this user may not write', {
   skip: process.getuid?.() !== 0 && 'it starts a process as another user',
@@ -70,18 +70,18 @@ test('a file of the database that this user may not write', {
   const data = join(cwd, 'data')
   const database = join(data, 'gatehook.db')
   for (const path of [cwd, data, ...readdirSync(data).map((name) => join(data, name))]) {
-    chownSync(path, NOBODY, NOBODY)
+    chownSync(path, UNPRIVILEGED_USER, UNPRIVILEGED_USER)
   }
   for (const suffix of ['', '-wal', '-shm', '.lock']) {
     const path = `${database}${suffix}`
     if (suffix !== '') writeFileSync(path, '')
-    chownSync(path, NOBODY, NOBODY)
+    chownSync(path, UNPRIVILEGED_USER, UNPRIVILEGED_USER)
     chmodSync(path, 0o444)
     for (const args of [
       ['start', '--port', '0'],
       ['keys', 'list'],
     ]) {
-      const ended = await ownProcess({ cwd, uid: NOBODY }, ...args)
+      const ended = await ownProcess({ cwd, uid: UNPRIVILEGED_USER }, ...args)
       assertSentence(ended, 78, new RegExp(`${path} has the mode 0444, .*chmod 600 ${path}`))
     }
     if (suffix === '') chmodSync(path, 0o600)
