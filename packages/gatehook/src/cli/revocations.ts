@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import type { App } from '../app.ts'
 import type { AuditRow } from '../audit/chain.ts'
 import { ChainError } from '../audit/chain-writer.ts'
+import { readConfig } from '../config/environment.ts'
 import { describeFileError } from '../kernel/files.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { systemRandom } from '../kernel/random.ts'
@@ -23,9 +24,12 @@ import { cliActor } from './installation.ts'
 interface Installation {
   readonly api: Api
   readonly app: App
+  readonly accessTokenTtlS: number
 }
 
 interface Entry {
+  /** Epoch milliseconds. */
+  readonly at: number
   readonly target: string
   // biome-ignore lint/suspicious/noExplicitAny: each action has details of its own
   readonly detail: any
@@ -55,9 +59,24 @@ const resetPassword = send(
 const endSession: Apply = ({ app }, { target }) =>
   app.db.write((tx) => app.tokens.revokeSession(tx, target))
 
+/** The trail has no end of a token: no token lives longer than this. */
+const revokeToken: Apply = ({ app, accessTokenTtlS }, { at, target: jti }) =>
+  app.db.write((tx) =>
+    app.tokens.revokeAccessToken(tx, { jti, exp: Math.ceil(at / 1000) + accessTokenTtlS }),
+  )
+
+const sendToWebhook =
+  (method: string, body?: unknown): Apply =>
+  async ({ api }, { target }) => {
+    const { customer, mode } = await api.request('GET', `/admin/webhooks/${target}`)
+    await api.request(method, `/admin/as/${customer}/${mode}/webhooks/${target}`, body)
+  }
+
+const disableWebhook = sendToWebhook('PATCH', { active: false })
+
 const replaceSigningKeys: Apply = ({ app }) => app.tokens.replaceSigningKeys(cliActor())
 
-/** By action of the audit trail. The others take no permission from a credential. */
+/** By action of the audit trail. The others take nothing from a credential or a receiver. */
 export const applications: Readonly<Record<string, Apply>> = {
   'key.revoke': send('DELETE', keyPath),
   // The restored data has the former secret only.
@@ -95,6 +114,14 @@ export const applications: Readonly<Record<string, Apply>> = {
   'session.end_all': send('DELETE', (id) => `${personPath(id)}/sessions`),
   'token.reuse_detected': endSession,
   'code.reuse_detected': endSession,
+  'token.revoke': revokeToken,
+  'webhook.delete': sendToWebhook('DELETE'),
+  'webhook.disable': disableWebhook,
+  // The trail has the host of a new URL alone: no event goes to the former one.
+  'webhook.update': async (installation, entry) => {
+    const { host, active } = entry.detail
+    if (host !== undefined || active === false) await disableWebhook(installation, entry)
+  },
   'signing_key.rotate': replaceSigningKeys,
   'signing_key.replace': replaceSigningKeys,
 }
@@ -151,11 +178,12 @@ export const applyRevocations = (input: Input, file: string): Promise<AppliedRev
     })
     let [applied, missing] = [0, 0]
     const failures: string[] = []
-    for await (const { seq, action, target, detail } of readExport(file)) {
+    const { accessTokenTtlS } = readConfig(input.flags)
+    for await (const { seq, at, action, target, detail } of readExport(file)) {
       const apply = seq! > report.sharedThrough ? applications[action] : undefined
       if (!apply) continue
       try {
-        await apply({ api, app }, { target, detail: JSON.parse(detail) })
+        await apply({ api, app, accessTokenTtlS }, { at, target, detail: JSON.parse(detail) })
         applied++
       } catch (error) {
         if (isMissing(error)) missing++

@@ -219,7 +219,7 @@ export interface Tokens {
    * 2 s. Returns false if it had ended.
    */
   revokeSession(tx: Tx, sessionId: string): Promise<boolean>
-  revokeAccessToken(tx: Tx, claims: AccessTokenClaims): Promise<void>
+  revokeAccessToken(tx: Tx, claims: Pick<AccessTokenClaims, 'jti' | 'exp'>): Promise<void>
   /**
    * Revokes all sessions of a person except `exceptId`, the session in which the person changed
    * the password. Returns their number.

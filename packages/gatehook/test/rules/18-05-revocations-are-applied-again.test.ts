@@ -1,6 +1,8 @@
 /** §18.5: an export of the audit trail revokes again in restored data. */
 import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
@@ -99,23 +101,28 @@ test('an export revokes again beside a running node', async (t) => {
 
 /** Actions that take no permission from a credential, or of which a restore leaves nothing. */
 const UNRELATED = new Set(
-  'attention audit clock database installation job master_secret portal portal_link restore version'
-    .split(' ')
-    .concat('webhook'),
+  'attention audit clock database installation job master_secret portal portal_link restore version'.split(
+    ' ',
+  ),
 )
 const HARMLESS = new Set(
   [
     'create grant invite link login logout recovery_code refresh_race rename request',
     'request_rename second_factor_confirm second_factor_enrol session_end sign_in sign_out sign_up',
-    'throttled',
+    'throttled lost_events recover replay resend stop_replay',
   ].flatMap((line) => line.split(' ')),
 )
+/** A receiver accepts no signature of the former secret. */
+const REJECTED_BY_RECEIVERS = 'webhook.rotate_secret'
 const WITHOUT_EFFECT = Object.keys(auditActions).filter(
-  (action) => UNRELATED.has(action.split('.')[0]!) || HARMLESS.has(action.split('.')[1]!),
+  (action) =>
+    action === REJECTED_BY_RECEIVERS ||
+    UNRELATED.has(action.split('.')[0]!) ||
+    HARMLESS.has(action.split('.')[1]!),
 )
 
 test('each action of the audit trail is applied, or takes nothing from a credential', () => {
-  const actions = [...Object.keys(applications), ...WITHOUT_EFFECT, 'token.revoke']
+  const actions = [...Object.keys(applications), ...WITHOUT_EFFECT]
   assert.deepEqual(actions.sort(), Object.keys(auditActions).sort())
 })
 
@@ -133,6 +140,73 @@ eachService('replaced signing keys verify no token any more', async ({ app, as, 
   assert.equal(await read(former), 401)
   assert.equal(await read(await login()), 200)
 })
+
+eachService('a revoked access token stays revoked', async ({ app, as, key }) => {
+  const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
+  const person = { name: 'A', email: 'a@example.com', password: PASSWORD, mode: 'test' }
+  assert.equal((await admin.post('/admin/users', person)).status, 201)
+  const login = { username: person.email, password: PASSWORD }
+  const { access_token: token } = (await as(undefined).post('/auth/login', login)).body
+  const read = async () =>
+    (await as(undefined).get('/api/v2/protected', { authorization: `Bearer ${token}` })).status
+  assert.equal(await read(), 200)
+  const { jti } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString())
+  const installation = { app, accessTokenTtlS: 900 } as Parameters<Revocation>[0]
+  await applications['token.revoke']!(installation, { at: Date.now(), target: jti, detail: {} })
+  assert.equal(await read(), 401)
+})
+
+type Revocation = (typeof applications)[string]
+
+test('receivers that were deleted, disabled or replaced since get no event', async (t) => {
+  const receiver = createServer((request, response) => {
+    request.resume().on('end', () => response.end())
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  t.after(() => receiver.close())
+  const { port } = receiver.address() as AddressInfo
+  const env = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
+  const place = { ...(await installed(t)), env }
+  const names = ['keeps', 'renamed', 'deleted', 'disabled', 'moved']
+  const ids: Record<string, string> = {}
+  for (const name of names) {
+    const url = `http://127.0.0.1:${port}/${name}`
+    ids[name] = (await jsonOf(place, 'webhooks', 'create', url, '--events', 'order.*')).id
+  }
+  const backup = join(place.cwd, 'b.gatehook')
+  const run = await serving(t, place, '--no-seed')
+  await jsonOf(place, 'backup', backup)
+  const { key } = await jsonOf(place, ...KEY, WEBHOOKS, '--mode', 'test')
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+  const patch = async (name: string, change: object) => {
+    const request = { method: 'PATCH', headers, body: JSON.stringify(change) }
+    const response = await fetch(`${run.url}/webhooks/${ids[name]}`, request)
+    assert.equal(response.status, 200, await response.text())
+  }
+  await patch('renamed', { description: 'another' })
+  await jsonOf(place, 'webhooks', 'delete', ids.deleted!)
+  await patch('disabled', { active: false })
+  await patch('moved', { url: `http://127.0.0.1:${port}/new` })
+  run.kill('SIGTERM')
+  await run.ended
+  const restored = { cwd: emptyFolder(t), env }
+  mkdirSync(join(restored.cwd, 'data'))
+  cpSync(join(place.cwd, 'data', 'secret.key'), join(restored.cwd, 'data', 'secret.key'))
+  await jsonOf(restored, 'restore', backup)
+  const file = join(restored.cwd, 'audit.ndjson')
+  await exportTo(place, file)
+  const result = await jsonOf(restored, 'restore', '--revocations', file)
+  assert.deepEqual(result.failures, [])
+  const { data } = await jsonOf(restored, 'webhooks', 'list')
+  const active = data.filter((webhook: { active: boolean }) => webhook.active)
+  assert.deepEqual(
+    active.map(({ id }: { id: string }) => id).sort(),
+    [ids.keeps, ids.renamed].sort(),
+  )
+  assert.equal(data.length, names.length - 1)
+})
+
+const WEBHOOKS = 'webhooks:write,orders:read,users:read,events:read'
 
 test('revocations may be applied before the first start', async (t) => {
   const { place, restored, revoked, admin } = await revokedAfterBackup(t)
