@@ -201,7 +201,7 @@ export interface Database extends Reader {
    * `Failure` `invalid_request` for text that a database cannot hold.
    */
   write<T>(change: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>
-  /** Whether a statement has met a damaged page since the database was opened. */
+  /** Whether a statement has met a damaged page since the database was opened, or promoted. */
   hasDamage(): boolean
   /** Whether the disk was full for a write, and `takeSpace` has not found space since. */
   lacksSpace(): boolean

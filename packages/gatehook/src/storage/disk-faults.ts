@@ -8,6 +8,8 @@ type FaultMethods = Pick<Database, 'hasDamage' | 'lacksSpace' | 'takeSpace'>
 export interface DiskFaults {
   /** Receives a translated error of a statement, and throws it again. */
   readonly note: (error: unknown) => never
+  /** The database is on another disk now. */
+  readonly forgetDamage: () => void
   /** Returns the methods of the database. `takeSpace` throws the error of a full disk. */
   methods(takeSpace: (bytes: number) => Promise<void>): FaultMethods
 }
@@ -28,7 +30,7 @@ export function createDiskFaults({ log, isDamage, isDiskFull }: DiskFaultsDeps):
       isDamaged = true
       log.fatal(
         { err },
-        'the database is damaged. End the service, and restore a backup or recover the rows: ' +
+        'the database is damaged. Restore a backup or recover the rows, then start the nodes: ' +
           'docs/guides/operations.md, "The database is damaged"',
       )
     }
@@ -41,6 +43,9 @@ export function createDiskFaults({ log, isDamage, isDiskFull }: DiskFaultsDeps):
     note(error) {
       classify(error)
       throw error
+    },
+    forgetDamage() {
+      isDamaged = false
     },
     methods: (takeSpace) => ({
       hasDamage: () => isDamaged,

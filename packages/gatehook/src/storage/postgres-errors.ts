@@ -1,7 +1,12 @@
 /** Translates SQLSTATEs and network error codes to the errors that `Database` documents. Pure. */
 import { Failure } from '../kernel/failure.ts'
 import { ConstraintError, SchemaError } from './database.ts'
-import { installationMoved, MOVED_MESSAGE, storageUnavailable } from './transaction.ts'
+import {
+  installationMoved,
+  MOVED_MESSAGE,
+  storageDamaged,
+  storageUnavailable,
+} from './transaction.ts'
 
 interface PostgresError extends Error {
   readonly code?: string
@@ -29,10 +34,12 @@ const CONNECTION_LOST_STATE = /^(08|57P0)/
 const CONNECTION_LOST_TEXT =
   /^(Connection terminated|Client (has encountered|was closed)|timeout ex(ceeded|pired))/
 /**
- * 53 resources, 58 I/O, 57014 timeout, 25006 standby, 25P03 idle, 3D000 no such database,
- * 55000 closed, XX00x damage.
+ * 53 resources, 58 system, 57014 timeout, 25006 standby, 25P03 idle, 3D000 no such database,
+ * 55000 closed, XX000 internal.
  */
 const UNAVAILABLE = /^(53|58|57014|25006|25P03|25P04|3D000|55000|55P03|XX00)/
+/** Damaged data, a damaged index, a page that cannot be read, a file that is missing. */
+const DAMAGED = new Set(['XX001', 'XX002', '58030', '58P01'])
 /** No such schema, table or column. */
 const SCHEMA_LACKS = new Set(['3F000', '42P01', '42703'])
 /** Text or numbers that PostgreSQL cannot store; they come from the client. */
@@ -133,6 +140,9 @@ export const isLockTimeout = (error: unknown): boolean =>
 /** Whether the server could not store for want of space. */
 export const isDiskFull = (error: unknown): boolean => codeOf(error) === '53100'
 
+/** Whether the server met a damaged page. */
+export const isDamage = (error: unknown): boolean => DAMAGED.has(codeOf(error))
+
 /** Whether the server does not support a statement in its present state. */
 export const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A000'
 
@@ -175,6 +185,7 @@ export function translatePostgresError(error: unknown): unknown {
     return new Failure('invalid_request', 'A value cannot be stored.', { detail: error })
   }
   if (SCHEMA_LACKS.has(code)) return new SchemaError(error as Error)
+  if (isDamage(error)) return storageDamaged(error)
   if (isConnectionLost(error) || UNAVAILABLE.test(code) || RETRYABLE.has(code))
     return storageUnavailable(error)
   return error

@@ -28,7 +28,7 @@ import type {
 } from './database.ts'
 import { createDiskFaults } from './disk-faults.ts'
 import { CITUS_DDL, readDistribution, SERVER_HORIZON } from './distribution/citus.ts'
-import { isDiskFull, isTimeout } from './postgres-errors.ts'
+import { isDamage, isDiskFull, isTimeout } from './postgres-errors.ts'
 import { HORIZON, OWN_HORIZON } from './postgres-horizon.ts'
 import { createIndexes, dropIndexes, readIndexBuilds } from './postgres-indexes.ts'
 import {
@@ -102,9 +102,12 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     guard.refuseInside(method)
     if (closing) throw storageUnavailable('the database is closed')
   }
+  const faults = createDiskFaults({ log: deps.log, isDamage, isDiskFull })
+  // The disk of a standby is another one.
+  sessions.onPromotion(faults.forgetDamage)
   const read = async (statement: Statement, shape?: ResultShape) => {
     requireUsable('all, get or arrays')
-    return sessions.read(statement, shape)
+    return sessions.read(statement, shape).catch(faults.note)
   }
   const reader: Reader = {
     all: async <R extends Row>(statement: Statement) => (await read(statement)) as R[],
@@ -121,9 +124,8 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
   const takeConnection = createConnectionTurns(sessions.size)
   const begin: Begin = (mode, change, customer) => {
     const run = () => runTransaction(transactionDeps, mode, change)
-    return track(withRetries(ATTEMPTS_MAX, () => takeConnection(customer, run)))
+    return track(withRetries(ATTEMPTS_MAX, () => takeConnection(customer, run)).catch(faults.note))
   }
-  const faults = createDiskFaults({ log: deps.log, isDamage: () => false, isDiskFull })
   const runWrite = createWrite(transactionDeps, begin, takeConnection)
   const write: Database['write'] = async (change, options) => {
     requireUsable('write')

@@ -1,8 +1,12 @@
 /** Translates SQLite's result codes to the errors that `Database` documents. Pure. */
-import { Failure } from '../kernel/failure.ts'
 import { ConstraintError, SchemaError } from './database.ts'
 import { splitStatements } from './sql-statements.ts'
-import { installationMoved, MOVED_MESSAGE, storageUnavailable } from './transaction.ts'
+import {
+  installationMoved,
+  MOVED_MESSAGE,
+  storageDamaged,
+  storageUnavailable,
+} from './transaction.ts'
 
 /** An error of node:sqlite; `errcode` is SQLite's extended result code. */
 interface SqliteError extends Error {
@@ -38,12 +42,6 @@ export const isNotADatabase = (error: unknown): boolean =>
 export const isDiskFull = (error: unknown): boolean =>
   isSqliteError(error) &&
   (primaryCode(error) === FULL || error.errcode === IO_ERROR_SHARED_MEMORY_SIZE)
-
-/** Creates the failure for a statement that met a damaged page. */
-const storageDamaged = (detail: unknown): Failure =>
-  new Failure('storage_unavailable', 'The database file is damaged. It has to be restored.', {
-    detail,
-  })
 
 export interface UniqueIndex {
   readonly name: string

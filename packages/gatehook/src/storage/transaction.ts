@@ -161,6 +161,10 @@ export function checkValues(values: readonly unknown[]): void {
 export const storageUnavailable = (detail: unknown): Failure =>
   new Failure('storage_unavailable', undefined, { detail })
 
+/** Creates the failure for a statement that met a damaged page. */
+export const storageDamaged = (detail: unknown): Failure =>
+  new Failure('storage_unavailable', 'The database is damaged. It has to be restored.', { detail })
+
 /** The message of the triggers that reject writes to a moved database (`move/changes.ts`). */
 export const MOVED_MESSAGE = 'gatehook: moved'
 

@@ -42,7 +42,8 @@ async function runInTime(run: HealthCheck): Promise<string | undefined> {
   return Promise.race([result, timeout]).finally(() => clearTimeout(timer))
 }
 
-const DAMAGED = 'The database file is damaged. Restore a backup, or recover its rows.'
+const DAMAGED =
+  'The database is damaged. Restore a backup, or recover its rows, and restart the node.'
 
 export const databaseCheck =
   (db: Database): HealthCheck =>

@@ -1,15 +1,17 @@
 /**
- * §18.4: a damaged page of a SQLite file is 503 and not ready, on every path that reads or writes
- * it, and never ends the process.
+ * §18.4: a damaged page is 503 and not ready, on every path that reads or writes it, and never ends
+ * the process.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
+import { damagePostgres, damageSqlite } from '../../../../test/rig/damage.ts'
 import { migratedUrl } from '../../../../test/rig/databases.ts'
+import { createDatabase, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 
 /** Pages of sample orders by their kind. */
@@ -19,25 +21,12 @@ const pageKinds = {
   'a leaf of an index': "name LIKE 'orders_by_amount%' AND pagetype = 'leaf'",
 } as const
 
-/** Overwrites a page of the file, which no process has open. */
-function damagePage(file: string, where: string): void {
-  const db = new DatabaseSync(file)
-  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-  const page = db.prepare(`SELECT pageno, pgsize FROM dbstat WHERE ${where} ORDER BY pageno`).get()
-  db.close()
-  assert.ok(page, where)
-  const { pageno, pgsize } = page as { pageno: number; pgsize: number }
-  const handle = openSync(file, 'r+')
-  writeSync(handle, Buffer.alloc(pgsize, 0xa5), 0, pgsize, (pageno - 1) * pgsize)
-  closeSync(handle)
-}
-
 /** Opens a service whose file has a damaged page of orders. */
 async function openDamaged(t: TestContext, where: string): Promise<TestApp> {
   const url = await migratedUrl(t, 'sqlite')
   const whole = await openService(t, 'sqlite', { url, seed: true })
   await whole.app.close()
-  damagePage(url.replace(/^sqlite:/, ''), where)
+  damageSqlite(url.replace(/^sqlite:/, ''), where)
   return openService(t, 'sqlite', { url })
 }
 
@@ -52,33 +41,50 @@ const paths = [
   '/api/v2/users',
 ]
 
+/** Sends requests that read and write the page; then the node is not ready. */
+async function requireUnready(service: TestApp): Promise<void> {
+  const { get, send, as } = service
+  const seen = new Map<number, string>()
+  for (let round = 1; round <= 2; round++) {
+    for (const path of paths) {
+      const { status, text } = await get(path)
+      seen.set(status, `${path} ${text}`)
+      await nextTurn() // the shared read transaction ends here
+    }
+    for (let id = 1; id <= 120; id += 7) {
+      const reply = await send('PATCH', `/api/v2/orders/${id}`, { note: `round ${round}` })
+      seen.set(reply.status, reply.text)
+    }
+  }
+  assert.ok(seen.has(503), [...seen.keys()].join())
+  const wrong = [...seen].filter(([status]) => ![200, 404, 409, 503].includes(status))
+  assert.deepEqual(wrong, [])
+  assert.match(seen.get(503)!, /"storage_unavailable".*damaged/)
+  for (const path of ['/readyz', '/readyz?for=read']) {
+    const { status, body } = await as(undefined).get(path)
+    assert.deepEqual([status, body.reasons[0].check], [503, 'database'])
+    assert.match(body.reasons[0].message, /damaged.*backup/)
+  }
+  const user = { name: 'Ada', email: 'ada@example.com' }
+  assert.equal((await service.post('/api/v2/users', user)).status, 201, 'other tables work')
+}
+
 for (const [kind, where] of Object.entries(pageKinds)) {
-  test(`${kind} is damaged: 503, not ready, and the process goes on`, async (t) => {
-    const service = await openDamaged(t, where)
-    const { get, send, as } = service
-    const seen = new Map<number, string>()
-    for (let round = 1; round <= 2; round++) {
-      for (const path of paths) {
-        const { status, text } = await get(path)
-        seen.set(status, `${path} ${text}`)
-        await nextTurn() // the shared read transaction ends here
-      }
-      for (let id = 1; id <= 120; id += 7) {
-        const reply = await send('PATCH', `/api/v2/orders/${id}`, { note: `round ${round}` })
-        seen.set(reply.status, reply.text)
-      }
-    }
-    assert.ok(seen.has(503), [...seen.keys()].join())
-    const wrong = [...seen].filter(([status]) => ![200, 404, 409, 503].includes(status))
-    assert.deepEqual(wrong, [])
-    assert.match(seen.get(503)!, /"storage_unavailable".*damaged/)
-    for (const path of ['/readyz', '/readyz?for=read']) {
-      const { status, body } = await as(undefined).get(path)
-      assert.deepEqual([status, body.reasons[0].check], [503, 'database'])
-      assert.match(body.reasons[0].message, /damaged.*backup/)
-    }
-    const user = { name: 'Ada', email: 'ada@example.com' }
-    assert.equal((await service.post('/api/v2/users', user)).status, 201, 'other tables work')
+  test(`${kind} is damaged: 503, not ready, and the process goes on [sqlite]`, async (t) =>
+    requireUnready(await openDamaged(t, where)))
+}
+
+for (const relation of ['orders', 'orders_pkey']) {
+  test(`a page of ${relation} is damaged: 503, not ready [postgres]`, async (t) => {
+    const server = await startPostgres()
+    onEnd(t, () => server.stop())
+    const url = await createDatabase(server.url)
+    const whole = await openService(t, 'postgres', { url, seed: true })
+    await whole.app.close()
+    await damagePostgres(server, url, relation)
+    const service = await openService(t, 'postgres', { url })
+    onEnd(t, () => service.app.close())
+    await requireUnready(service)
   })
 }
 
