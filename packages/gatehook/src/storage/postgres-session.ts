@@ -29,7 +29,12 @@ import {
   type SendStatement,
   sendInTransaction,
 } from './postgres-send.ts'
-import { compareServers, createTimelineGuard, type TimelineGuard } from './postgres-timeline.ts'
+import {
+  createServerComparison,
+  createTimelineGuard,
+  type ServerComparison,
+  type TimelineGuard,
+} from './postgres-timeline.ts'
 import { checkValues } from './transaction.ts'
 
 const CONNECTIONS = { transactions: 10, reads: 4 }
@@ -134,9 +139,10 @@ export async function openSessions(
   const pool = openPool(source, size, (config) => new pg.Pool(config))
   const nameOf = createNames(pooler === undefined)
   const send = createSender(nameOf)
-  const compare = createComparison(hosts, target, guard)
-  await compare()
+  const comparison = createComparison(hosts, target, guard)
+  await comparison?.compare()
   await requireUtf8(pool.connect, hosts).catch(async (error) => {
+    comparison?.close()
     source.stop()
     await pool.close()
     throw error
@@ -147,15 +153,17 @@ export async function openSessions(
     lanes.drop()
   }
   guard.onPromotion(replaceConnections)
-  const stopComparing = startInterval({
-    intervalMs: COMPARE_MS,
-    async run() {
-      await compare()
-      if (guard.isSuspect() && pool.isReplaceable()) replaceConnections()
-    },
-    log,
-    failure: 'the timelines of the servers could not be compared',
-  })
+  const stopComparing =
+    comparison &&
+    startInterval({
+      intervalMs: COMPARE_MS,
+      async run() {
+        await comparison.compare()
+        if (guard.isSuspect() && pool.isReplaceable()) replaceConnections()
+      },
+      log,
+      failure: 'the timelines of the servers could not be compared',
+    })
   const { localSettings } = hosts
   const sendRead = localSettings === '' ? send : sendInTransaction(send, localSettings)
   return {
@@ -195,7 +203,8 @@ export async function openSessions(
     dedicate: (use, signal) =>
       dedicate(direct ?? source, (session) => use(session, direct !== undefined), signal),
     async close() {
-      await stopComparing()
+      await stopComparing?.()
+      comparison?.close()
       await Promise.all([pool.close(), lanes.close()])
       source.stop()
       direct?.stop()
@@ -205,20 +214,21 @@ export async function openSessions(
 
 const newClient = (config: pg.ClientConfig): pg.Client => new pg.Client({ ...config, types })
 
-/** The time between two comparisons of the servers that the configuration names. */
-const COMPARE_MS = 5_000
+/**
+ * The time between two comparisons of the servers that the configuration names: for so long, a node
+ * may write on a primary beside the standby that was promoted (§18.2).
+ */
+const COMPARE_MS = 1_000
 
-/** Returns the function that compares the timelines of all servers, if there are several. */
+/** Compares the timelines of all servers; undefined if there is one. */
 function createComparison(
   hosts: PostgresHosts,
   { otherUrls = [] }: DatabaseTarget,
   guard: TimelineGuard,
-): () => Promise<void> {
+): ServerComparison | undefined {
   const others = otherUrls.flatMap((url) => createHosts(url, {}).all)
   const configs = [...hosts.all, ...others]
-  return async () => {
-    if (configs.length > 1) await compareServers(configs, guard, newClient)
-  }
+  return configs.length > 1 ? createServerComparison(configs, guard, newClient) : undefined
 }
 
 /** Times that the server of a pooled session may change before its transaction begins. */

@@ -1,9 +1,9 @@
 /** Which servers a process trusts, by their timelines and clusters. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ClientBase } from 'pg'
+import type { Client, ClientBase, ClientConfig } from 'pg'
 import { createLog } from '../kernel/log.ts'
-import { createTimelineGuard } from './postgres-timeline.ts'
+import { createServerComparison, createTimelineGuard } from './postgres-timeline.ts'
 
 const quietLog = createLog({ level: 'silent' })
 
@@ -50,4 +50,35 @@ test('behind a pooler, each transaction notices a newer server', async () => {
   await guard.noteOther(serverOf(2, 'a'))
   assert.equal(guard.isCurrent(1), false)
   await assert.rejects(guard.verify(serverOf(1, 'a'), true), /is a former primary/)
+})
+
+test('a comparison keeps its connections, and opens another one after a failure', async () => {
+  const guard = createTimelineGuard(quietLog)
+  await guard.verify(serverOf(1, 'a'), true)
+  const opened: string[] = []
+  let closedCount = 0
+  let isDown = false
+  const newClient = ({ host }: ClientConfig) => {
+    opened.push(host!)
+    const server = serverOf(host === 'standby' ? 2 : 1, 'a')
+    const query = async (text: string) => {
+      if (isDown) throw new Error('down')
+      return server.query(text)
+    }
+    const stream = { destroy: () => closedCount++ }
+    return { query, on() {}, connect: async () => {}, connection: { stream } } as unknown as Client
+  }
+  const hosts = ['primary', 'standby'].map((host) => ({ host }))
+  const { compare, close } = createServerComparison(hosts, guard, newClient)
+  await compare()
+  assert.equal(guard.isSuspect(), true)
+  await compare()
+  assert.deepEqual(opened, ['primary', 'standby'])
+  isDown = true
+  await compare()
+  isDown = false
+  await compare()
+  assert.deepEqual([opened.length, closedCount], [4, 2])
+  close()
+  assert.equal(closedCount, 4)
 })

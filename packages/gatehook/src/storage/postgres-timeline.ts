@@ -129,35 +129,51 @@ export function createTimelineGuard(log: Log): TimelineGuard {
 }
 
 /** The time that a server has for each step of the comparison. */
-const COMPARE_MS = 1_000
+const ANSWER_MS = 1_000
+
+export interface ServerComparison {
+  /** Reads the timelines of all servers. A server that is down is left out. */
+  compare(): Promise<void>
+  close(): void
+}
 
 /**
- * Reads the timelines of all servers that the configuration names. A former primary that has
- * returned accepts connections, and a process that has used no other server could not recognize it.
- * A server that is down is left out.
+ * Compares the servers that the configuration names. A former primary that has returned accepts
+ * connections, and a process that has used no other server could not recognize it. Connections stay
+ * open between two comparisons.
  */
-export async function compareServers(
+export function createServerComparison(
   configs: readonly ClientConfig[],
   guard: TimelineGuard,
   newClient: (config: ClientConfig) => Client,
-): Promise<void> {
-  const note = async (config: ClientConfig) => {
-    const client = newClient({
-      ...config,
-      connectionTimeoutMillis: COMPARE_MS,
-      query_timeout: COMPARE_MS,
-    })
+): ServerComparison {
+  const clients = new Map<ClientConfig, Client>()
+  const drop = (config: ClientConfig) => {
+    clients.get(config)?.connection.stream.destroy()
+    clients.delete(config)
+  }
+  const open = async (config: ClientConfig) => {
+    const timeouts = { connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS }
+    const client = newClient({ ...config, ...timeouts })
+    clients.set(config, client)
     client.on('error', () => undefined)
+    await client.connect()
+    return client
+  }
+  const note = async (config: ClientConfig) => {
     try {
-      await client.connect()
-      await guard.noteOther(client)
+      await guard.noteOther(clients.get(config) ?? (await open(config)))
     } catch {
       // The connection in use reports why its server cannot be used.
-    } finally {
-      client.connection.stream.destroy()
+      drop(config)
     }
   }
-  await Promise.all(configs.map(note))
+  return {
+    compare: async () => void (await Promise.all(configs.map(note))),
+    close() {
+      for (const config of configs) drop(config)
+    },
+  }
 }
 
 /** Returns the identifier of the cluster, which its copies share; empty if it is not readable. */
