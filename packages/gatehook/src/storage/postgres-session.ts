@@ -153,17 +153,10 @@ export async function openSessions(
     lanes.drop()
   }
   guard.onPromotion(replaceConnections)
-  const stopComparing =
-    comparison &&
-    startInterval({
-      intervalMs: COMPARE_MS,
-      async run() {
-        await comparison.compare()
-        if (guard.isSuspect() && pool.isReplaceable()) replaceConnections()
-      },
-      log,
-      failure: 'the timelines of the servers could not be compared',
-    })
+  const leaveFormerPrimary = () => {
+    if (guard.isSuspect() && pool.isReplaceable()) replaceConnections()
+  }
+  const stopComparing = comparison && startComparing(comparison, leaveFormerPrimary, log)
   const { localSettings } = hosts
   const sendRead = localSettings === '' ? send : sendInTransaction(send, localSettings)
   return {
@@ -204,7 +197,6 @@ export async function openSessions(
       dedicate(direct ?? source, (session) => use(session, direct !== undefined), signal),
     async close() {
       await stopComparing?.()
-      comparison?.close()
       await Promise.all([pool.close(), lanes.close()])
       source.stop()
       direct?.stop()
@@ -229,6 +221,17 @@ function createComparison(
   const others = otherUrls.flatMap((url) => createHosts(url, {}).all)
   const configs = [...hosts.all, ...others]
   return configs.length > 1 ? createServerComparison(configs, guard, newClient) : undefined
+}
+
+/** Compares the servers in an interval. Returns the function that ends it. */
+function startComparing({ compare, close }: ServerComparison, onCompared: () => void, log: Log) {
+  const stop = startInterval({
+    intervalMs: COMPARE_MS,
+    run: () => compare().then(onCompared),
+    log,
+    failure: 'the timelines of the servers could not be compared',
+  })
+  return () => stop().then(close)
 }
 
 /** Times that the server of a pooled session may change before its transaction begins. */
