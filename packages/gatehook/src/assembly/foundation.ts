@@ -16,7 +16,7 @@ import type { Database } from '../storage/database.ts'
 import type { PolledValue, SharedPoll } from '../storage/shared-poll.ts'
 import type { Ownership } from '../storage/sqlite-owner.ts'
 import type { Chores } from '../system/janitor.ts'
-import type { Metric } from '../system/metrics.ts'
+import type { Metric } from '../telemetry/metric.ts'
 
 export interface AppOptions {
   readonly config: Config

@@ -11,7 +11,7 @@ import { type JobLoop, startJobLoop } from '../jobs/runner-worker.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { createJobHandlers } from '../resources/job-handlers.ts'
-import { gauge, type Metric } from '../system/metrics.ts'
+import { gauge, type Metric } from '../telemetry/metric.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { LateCalls } from './late-calls.ts'
 

@@ -4,7 +4,7 @@ import { createFileTransport } from '../mail/file-transport.ts'
 import { createMailer, type Mailer, type MailTemplates } from '../mail/mailer.ts'
 import type { MailOutbox } from '../mail/outbox.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
-import type { Metric } from '../system/metrics.ts'
+import type { Metric } from '../telemetry/metric.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** The sender of mail that is stored as files. */

@@ -2,8 +2,9 @@
 import type { Identify } from '../access/authenticate.ts'
 import { nodeNameOf } from '../config/environment.ts'
 import type { After, Endpoint } from '../http/call.ts'
-import { gauge, metricsRoute, processMetrics, requestCounter } from '../system/metrics.ts'
+import { metricsRoute, processMetrics, requestCounter } from '../system/metrics.ts'
 import { probeOperations } from '../system/operations.ts'
+import { gauge } from '../telemetry/metric.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** Whether a node that does not serve the API serves the endpoint: probes and metrics (§2.5). */

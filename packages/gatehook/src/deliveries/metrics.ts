@@ -1,5 +1,5 @@
 /** The figures of the delivery engine, and their metrics (§12.1). Pure. */
-import { gauge, histogramSamples, type Metric } from '../system/metrics.ts'
+import { gauge, histogramSamples, type Metric } from '../telemetry/metric.ts'
 import { isDelivered, type Outcome } from '../transport/attempt.ts'
 import type { HealthState } from './outcome-summary.ts'
 import type { QueueAges } from './queue-age.ts'

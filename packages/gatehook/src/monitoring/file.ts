@@ -10,7 +10,7 @@ import { inDialect } from '../storage/migrate.ts'
 import { monitoringTables } from '../storage/migrations/0020-monitoring.ts'
 import { monitoringVolumeTable } from '../storage/migrations/0064-monitoring-volume.ts'
 import { dialect } from '../storage/sqlite-schema.ts'
-import type { Metric } from '../system/metrics.ts'
+import type { Metric } from '../telemetry/metric.ts'
 import { type FileFigures, FileThread } from './file-thread.ts'
 import type { MonitoringStore } from './store.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { Reader, Statement } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement, sql } from '../storage/sql.ts'
-import type { Metric } from '../system/metrics.ts'
+import type { Metric } from '../telemetry/metric.ts'
 import { positionAt } from './position.ts'
 import type { RequestRecord } from './request-record.ts'
 

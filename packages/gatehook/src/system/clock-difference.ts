@@ -13,8 +13,8 @@ import {
   SERVER_NOW,
 } from '../storage/server-check.ts'
 import type { PolledValue } from '../storage/shared-poll.ts'
+import { gauge, type Metric } from '../telemetry/metric.ts'
 import type { HealthCheck } from './health.ts'
-import { gauge, type Metric } from './metrics.ts'
 
 export interface ClockDifference {
   /** Measures the difference with each poll of the node. */

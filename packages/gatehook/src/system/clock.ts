@@ -1,31 +1,23 @@
 /**
- * The setting of the test clock (§12.6): one node sets it, the database stores it, every node
- * applies it. `kernel/clock.ts` has the clock itself.
+ * Sets the test clock (§12.6); `storage/clock-setting.ts` applies the setting on every node, and
+ * `kernel/clock.ts` has the clock itself.
  */
 import type { Actor } from '../audit/actor.ts'
 import { type AuditSigner, recordAudit } from '../audit/store.ts'
 import { invalidMembers } from '../fields/body.ts'
 import { b, type JsonOf, type ValuesOf } from '../fields/members.ts'
-import type { ClockSetting, SettableClock } from '../kernel/clock.ts'
+import type { SettableClock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import { startInterval } from '../kernel/interval.ts'
-import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
+import { CLOCK_SETTING, clockFollower, type StoredClock } from '../storage/clock-setting.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import { readSetting, writeSetting } from '../storage/settings.ts'
+import { writeSetting } from '../storage/settings.ts'
 import { sql } from '../storage/sql.ts'
 
-const SETTING = 'test_clock'
-const FOLLOW_INTERVAL_MS = 500
 const MAX_ADVANCE_S = 100 * 365 * 86_400
 /** The latest instant: years have four digits, and a day later the clock still runs. */
 const LAST_MS = Date.UTC(9999, 11, 31)
-
-/** Each change increments `revision`, so that a late read never turns time back. */
-interface StoredClock extends ClockSetting {
-  readonly revision: number
-}
 
 const INITIAL_SETTING: StoredClock = { offsetMs: 0, frozenAtMs: null, revision: 0 }
 
@@ -71,21 +63,6 @@ export const clockChange = {
 
 type ClockChange = ValuesOf<typeof clockChange>
 
-/** Creates a follower, which applies the stored setting and never changes it. */
-export function clockFollower({ db, clock }: Pick<ClockKeeperDeps, 'db' | 'clock'>) {
-  let revision = 0
-  const apply = (setting: StoredClock) => {
-    if (setting.revision <= revision) return
-    revision = setting.revision
-    clock.apply({ offsetMs: setting.offsetMs, frozenAtMs: setting.frozenAtMs })
-  }
-  const follow = async () => {
-    const setting = await readSetting<StoredClock>(db, SETTING)
-    if (setting) apply(setting)
-  }
-  return { apply, follow }
-}
-
 export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKeeper {
   const { apply, follow } = clockFollower({ db, clock })
   const state = (): ClockState => ({
@@ -102,7 +79,7 @@ export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKe
         const target = targetOf(body, clock.now())
         const freeze = body.freeze ?? setting.frozenAtMs !== null
         const next = { ...clock.settingFor(target, freeze), revision: setting.revision + 1 }
-        await writeSetting(tx, SETTING, next)
+        await writeSetting(tx, CLOCK_SETTING, next)
         const detail = { now: isoTime(target), frozen: freeze }
         await recordAudit(
           tx,
@@ -120,8 +97,8 @@ export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKe
 /** Locks the setting, so that concurrent changes run one after the other. */
 async function lockStored(tx: Tx): Promise<StoredClock> {
   await tx.run(sql`INSERT INTO gh_settings (name, value)
-    VALUES (${SETTING}, ${JSON.stringify(INITIAL_SETTING)}) ON CONFLICT (name) DO NOTHING`)
-  const row = await tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${SETTING}`)
+    VALUES (${CLOCK_SETTING}, ${JSON.stringify(INITIAL_SETTING)}) ON CONFLICT (name) DO NOTHING`)
+  const row = await tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${CLOCK_SETTING}`)
   return JSON.parse(row!.value) as StoredClock
 }
 
@@ -142,17 +119,3 @@ function targetOf(body: ClockChange, now: number): number {
   }
   return target
 }
-
-/**
- * Applies the stored setting on this node, within a second of a change (§12.6). After a failed
- * read, the clock runs on as before.
- *
- * @returns Stops following.
- */
-export const followClock = (keeper: Pick<ClockKeeper, 'follow'>, log: Log) =>
-  startInterval({
-    intervalMs: FOLLOW_INTERVAL_MS,
-    run: keeper.follow,
-    log,
-    failure: 'the test clock could not be read',
-  })

@@ -8,8 +8,8 @@ import type { Log } from '../kernel/log.ts'
 import type { Database } from '../storage/database.ts'
 import { DURABILITY_LOST, SYNCHRONOUS_STANDBYS } from '../storage/server-check.ts'
 import type { PolledValue } from '../storage/shared-poll.ts'
+import { gauge, type Metric } from '../telemetry/metric.ts'
 import type { HealthCheck } from './health.ts'
-import { gauge, type Metric } from './metrics.ts'
 
 interface Durability {
   /** Reads the setting with each poll of the node. */

@@ -1,5 +1,5 @@
 /** The runs of each background job of this node, for `GET /admin/system` and metrics. In memory. */
-import type { Metric } from './metrics.ts'
+import type { Metric } from '../telemetry/metric.ts'
 
 export interface JobRun {
   /** Epoch milliseconds of its end. */

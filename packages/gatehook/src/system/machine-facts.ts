@@ -9,7 +9,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { readSetting, writeSetting } from '../storage/settings.ts'
 import { sql } from '../storage/sql.ts'
-import type { Metric } from './metrics.ts'
+import type { Metric } from '../telemetry/metric.ts'
 
 export interface DiskSpace {
   readonly freeBytes: number

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer, Call } from '../http/call.ts'
-import { histogramSamples, type Metric, metricsRoute, requestCounter } from './metrics.ts'
+import { histogramSamples, type Metric } from '../telemetry/metric.ts'
+import { metricsRoute, requestCounter } from './metrics.ts'
 
 const text = async (metrics: readonly Metric[]): Promise<string> => {
   const { methods } = metricsRoute(() => undefined, metrics)

@@ -12,28 +12,8 @@ import { implement } from '../http/operation.ts'
 import { isProbe } from '../http/probe.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
+import { gauge, histogramSamples, type Metric, type Sample } from '../telemetry/metric.ts'
 import { probeOperations } from './operations.ts'
-
-export interface Sample {
-  readonly value: number
-  readonly labels?: Readonly<Record<string, string>>
-  /** The name of a part of a histogram: `…_bucket`, `…_sum`, `…_count`. */
-  readonly metricName?: string
-}
-
-export interface Metric {
-  readonly name: string
-  readonly help: string
-  readonly type: 'counter' | 'gauge' | 'histogram'
-  read(): readonly Sample[] | Promise<readonly Sample[]>
-}
-
-export const gauge = (name: string, help: string, read: () => number): Metric => ({
-  name,
-  help,
-  type: 'gauge',
-  read: () => [{ value: read() }],
-})
 
 export const primaryMetric = (isPrimaryAway: () => boolean): Metric =>
   gauge(
@@ -41,31 +21,6 @@ export const primaryMetric = (isPrimaryAway: () => boolean): Metric =>
     '1 while the primary of the database answers; 0 while writes are 503 (§18.1).',
     () => (isPrimaryAway() ? 0 : 1),
   )
-
-/**
- * Returns the samples of a histogram.
- *
- * @param counts the number of values in each bucket, not cumulative; the last bucket has no bound
- */
-export function histogramSamples(
-  name: string,
-  bounds: readonly number[],
-  counts: readonly number[],
-  sum: number,
-  labels: Readonly<Record<string, string>> = {},
-): Sample[] {
-  let total = 0
-  const buckets = counts.map((count, n) => {
-    total += count
-    const le = n < bounds.length ? String(bounds[n]) : '+Inf'
-    return { value: total, labels: { ...labels, le }, metricName: `${name}_bucket` }
-  })
-  return [
-    ...buckets,
-    { value: sum, labels, metricName: `${name}_sum` },
-    { value: total, labels, metricName: `${name}_count` },
-  ]
-}
 
 const LATENCY_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
 

@@ -8,7 +8,7 @@ import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
 import type { RecentItems } from '../kernel/recent-items.ts'
 import type { Database, Promotion } from '../storage/database.ts'
-import type { Metric } from './metrics.ts'
+import type { Metric } from '../telemetry/metric.ts'
 
 const RETRY_MS = 1_000
 /** Events that one row of the audit trail lists. */

@@ -1,8 +1,8 @@
 /** Metrics of the readiness of a node: the answers of `/readyz`, and the checks that fail. */
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
+import type { Metric } from '../telemetry/metric.ts'
 import { type HealthChecks, listUnreadyReasons } from './health.ts'
-import type { Metric } from './metrics.ts'
 
 /** The metrics of one scrape share the results of the checks. */
 const VALID_MS = 1000

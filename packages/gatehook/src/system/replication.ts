@@ -1,7 +1,7 @@
 /** The lag of the standbys of PostgreSQL, as the primary reports it (§18.1). */
 import type { Reader } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
-import type { Metric } from './metrics.ts'
+import type { Metric } from '../telemetry/metric.ts'
 
 /**
  * Without `pg_monitor` the server hides the positions of other users, and there are no samples. A
