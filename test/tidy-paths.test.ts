@@ -21,7 +21,7 @@ const pages = markdown.filter((path) => /^([A-Z]+\.md|docs\/|packages\/[^/]+\/RE
 /** Folders that a path in a page may be relative to. */
 const BASES = ['.', `${ENGINE}/src`, ENGINE, `${ENGINE}/test/rules`, 'docs', 'docs/reference']
 
-/** A file such as `lists/page-plan.ts`; no glob, media type, route or URL. */
+/** A file such as `protocol/lists/page-plan.ts`; no glob, media type, route or URL. */
 const FILE = /^(?:[\w.-]+\/)+[\w.-]+\.(?:ts|js|cjs|md|json|sh|sql)$/
 const FOLDER = /^(?:[\w.-]+\/)+$/
 const RULE_TEST = /^\d+-\d+-[\w-]+\.test\.ts$/

@@ -31,39 +31,47 @@ const importsOf = (path: string): string[] =>
   [...read(path).matchAll(FROM)].map((match) => (match[1] ?? match[2])!)
 
 /**
- * Reads the layers of modules from the map of ARCHITECTURE.md, lowest first. A file outside folders
- * is a module.
+ * Reads the order of modules from the map of ARCHITECTURE.md, lowest first: a row is a wing with
+ * its modules, or modules outside wings.
  */
-function layersOf(page: string): string[][] {
+function modulesOf(page: string): string[] {
   const map = /```\n(cli\/[\s\S]*?)```/.exec(page)?.[1] ?? ''
-  return map
-    .split('\n')
-    .map((line) => [...line.slice(0, MAP_COLUMN).matchAll(/[\w.-]+/g)].map(([name]) => name))
-    .filter((names) => names.length > 0)
-    .reverse()
+  const names = map.split('\n').flatMap((line) => {
+    const [first = '', ...rest] = line.slice(0, MAP_COLUMN).match(/[\w./-]+/g) ?? []
+    if (!first.endsWith('/')) return [first, ...rest]
+    const modules = rest.filter((name) => !name.endsWith('.ts'))
+    const files = rest.filter((name) => name.endsWith('.ts'))
+    const inWing = modules.map((name) => first + name)
+    return modules.length > 0 ? inWing : [first.slice(0, -1), ...files]
+  })
+  return names.filter(Boolean).reverse()
 }
-const MAP_COLUMN = 42
-/** Files outside the layers: no module imports the public interface; `app.ts` the pipeline. */
-const OUTSIDE_LAYERS = ['gatehook.ts', 'pipeline.ts']
-const layers = layersOf(read('ARCHITECTURE.md'))
-const moduleOf = (path: string): string => path.slice(ENGINE.length).split('/')[0]!
-const layerOf = (name: string): number => layers.findIndex((names) => names.includes(name))
+const MAP_COLUMN = 57
+/** Files outside the order: no module imports the public interface; `app.ts` the pipeline. */
+const OUTSIDE_ORDER = ['gatehook.ts', 'pipeline.ts']
+const modules = modulesOf(read('ARCHITECTURE.md'))
+const wings = new Set(modules.filter((name) => name.includes('/')).map((name) => dirname(name)))
+const moduleOf = (path: string): string => {
+  const [first = '', second = ''] = path.slice(ENGINE.length).split('/')
+  return wings.has(first) ? `${first}/${second}` : first
+}
+const placeOf = (name: string): number => modules.indexOf(name)
 
 test('the map of ARCHITECTURE.md has every module', () => {
-  assert.ok(layers.length >= 7, 'the map was not found')
+  assert.ok(wings.size >= 7, 'the map was not found')
   for (const name of new Set(engine.map(moduleOf))) {
-    assert.ok(OUTSIDE_LAYERS.includes(name) || layerOf(name) >= 0, `${name} is not on the map`)
+    assert.ok(OUTSIDE_ORDER.includes(name) || placeOf(name) >= 0, `${name} is not on the map`)
   }
 })
 
-test('a module imports itself and lower layers', () => {
+test('a module imports itself and lower ones', () => {
   for (const path of engine) {
     for (const specifier of importsOf(path).filter((name) => name.startsWith('.'))) {
       const target = normalize(join(dirname(path), specifier))
       assert.ok(target.startsWith(ENGINE), `${path} imports ${target}, outside the engine`)
       const [from, to] = [moduleOf(path), moduleOf(target)]
-      const above = from === 'gatehook.ts' ? layers.length : layerOf(from)
-      const below = from === 'app.ts' && to === 'pipeline.ts' ? -1 : layerOf(to)
+      const above = from === 'gatehook.ts' ? modules.length : placeOf(from)
+      const below = from === 'app.ts' && to === 'pipeline.ts' ? -1 : placeOf(to)
       assert.ok(to !== 'gatehook.ts', `${path} imports the public interface`)
       assert.ok(from === to || below < above, `${path} imports ${to}`)
     }
@@ -124,22 +132,22 @@ const doors: readonly [subject: string, pattern: RegExp, ...files: string[]][] =
   [
     'http server',
     /import (?!type).* from '(find-my-way|light-my-request)'|createHttps?\(/,
-    'http/server.ts',
+    'protocol/http/server.ts',
   ],
-  ['node:sqlite', /import (?!type).* from 'node:sqlite'/, 'storage/sqlite-connection.ts'],
-  ['pg', /import (?!type).* from 'pg'/, 'storage/postgres-session.ts'],
-  ['process.env', /process\.env\b/, 'config/environment.ts'],
+  ['node:sqlite', /import (?!type).* from 'node:sqlite'/, 'platform/storage/sqlite-connection.ts'],
+  ['pg', /import (?!type).* from 'pg'/, 'platform/storage/postgres-session.ts'],
+  ['process.env', /process\.env\b/, 'platform/config/environment.ts'],
   ['the wall clock', /Date\.now\(|new Date\(\)|performance\.now\(|hrtime/, 'kernel/clock.ts'],
   [
     'entropy',
     /Math\.random|random(Bytes|UUID|Fill|FillSync|Int)\(|getRandomValues/,
     'kernel/random.ts',
   ],
-  ['OpenTelemetry', /'@opentelemetry\//, 'telemetry/open-telemetry.ts'],
+  ['OpenTelemetry', /'@opentelemetry\//, 'platform/telemetry/open-telemetry.ts'],
   [
     'outbound sockets',
     /\bfetch\(|from 'undici'|\bhttps?\.request\(|net\.connect\(|tls\.connect\(/,
-    'transport/transport.ts',
+    'outbound/transport/transport.ts',
     'cli/http-client.ts', // a client of the engine, in another process
   ],
 ]

@@ -1,6 +1,6 @@
 /** The baseline of the engine: undici alone, 20 connections, the same signed bytes. */
 import { Pool } from 'undici'
-import { signatureHeaders } from '../../packages/gatehook/src/deliveries/signature.ts'
+import { signatureHeaders } from '../../packages/gatehook/src/outbound/deliveries/signature.ts'
 import { body, SECRET } from './common.ts'
 
 const CONNECTIONS = 20

@@ -3,18 +3,22 @@
  * registration per customer.
  */
 
-import { createOutbox, newTag, saveTopics } from '../../packages/gatehook/src/deliveries/outbox.ts'
-import { createRecorder } from '../../packages/gatehook/src/events/store.ts'
+import { createRecorder } from '../../packages/gatehook/src/history/events/store.ts'
 import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
 import { createLog } from '../../packages/gatehook/src/kernel/log.ts'
 import { type Scope, scopeOf } from '../../packages/gatehook/src/kernel/principal.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { Vault } from '../../packages/gatehook/src/kernel/secret.ts'
-import type { Database } from '../../packages/gatehook/src/storage/database.ts'
-import { migrateEngine } from '../../packages/gatehook/src/storage/migrate.ts'
-import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
-import { sql } from '../../packages/gatehook/src/storage/sql.ts'
-import { addSecret } from '../../packages/gatehook/src/webhooks/registration-store.ts'
+import {
+  createOutbox,
+  newTag,
+  saveTopics,
+} from '../../packages/gatehook/src/outbound/deliveries/outbox.ts'
+import { addSecret } from '../../packages/gatehook/src/outbound/webhooks/registration-store.ts'
+import type { Database } from '../../packages/gatehook/src/platform/storage/database.ts'
+import { migrateEngine } from '../../packages/gatehook/src/platform/storage/migrate.ts'
+import { openDatabase } from '../../packages/gatehook/src/platform/storage/open.ts'
+import { sql } from '../../packages/gatehook/src/platform/storage/sql.ts'
 import { MASTER_SECRET, OBJECT, SECRET } from './common.ts'
 
 const BATCH = 500

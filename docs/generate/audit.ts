@@ -1,5 +1,5 @@
 /** Generates `docs/reference/audit.md`: the members of an audit row, and every action. */
-import { auditActions } from '../../packages/gatehook/src/audit/actions.ts'
+import { auditActions } from '../../packages/gatehook/src/history/audit/actions.ts'
 
 const introduction = [
   '# Audit trail',

@@ -1,17 +1,17 @@
 /** Generates the table of bounds in `docs/reference/http.md` from the constants in the code. */
-import { EVENT_MAX_BYTES } from '../../packages/gatehook/src/events/event.ts'
-import { defaultEgressBounds } from '../../packages/gatehook/src/http/egress.ts'
-import { defaultLimits } from '../../packages/gatehook/src/http/exchange.ts'
-import { MAX_DEPTH } from '../../packages/gatehook/src/http/json-body.ts'
-import { MEDIA_RANGES_MAX } from '../../packages/gatehook/src/http/media-type.ts'
+import { EVENT_MAX_BYTES } from '../../packages/gatehook/src/history/events/event.ts'
+import { CHANGE_BOUNDS } from '../../packages/gatehook/src/platform/storage/change-budget.ts'
+import { defaultEgressBounds } from '../../packages/gatehook/src/protocol/http/egress.ts'
+import { defaultLimits } from '../../packages/gatehook/src/protocol/http/exchange.ts'
+import { MAX_DEPTH } from '../../packages/gatehook/src/protocol/http/json-body.ts'
+import { MEDIA_RANGES_MAX } from '../../packages/gatehook/src/protocol/http/media-type.ts'
 import {
   COUNTED_ROWS_MAX,
   EXAMINED_ROWS_MAX,
   MAX_SKIPPED_ROWS,
   OWN_ROWS_MAX,
-} from '../../packages/gatehook/src/lists/bounds.ts'
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../../packages/gatehook/src/lists/grammar.ts'
-import { CHANGE_BOUNDS } from '../../packages/gatehook/src/storage/change-budget.ts'
+} from '../../packages/gatehook/src/protocol/lists/bounds.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../../packages/gatehook/src/protocol/lists/grammar.ts'
 
 const KIB = 1024
 const MIB = 1_048_576

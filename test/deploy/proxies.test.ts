@@ -20,7 +20,9 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 /** The forwarded headers that nodes read. */
 const HEADERS = [
-  ...new Set(read('packages/gatehook/src/http/proxy-trust.ts').match(/(?<=headers\[')[a-z-]+/g)),
+  ...new Set(
+    read('packages/gatehook/src/protocol/http/proxy-trust.ts').match(/(?<=headers\[')[a-z-]+/g),
+  ),
 ].sort()
 
 /** The files that configure a proxy, and whether one replaces a header. */

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { options } from '../../packages/gatehook/src/config/options.ts'
+import { options } from '../../packages/gatehook/src/platform/config/options.ts'
 import { blocksOf } from './snippets.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
-import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
-import { sql } from '../../packages/gatehook/src/storage/sql.ts'
+import { openDatabase } from '../../packages/gatehook/src/platform/storage/open.ts'
+import { sql } from '../../packages/gatehook/src/platform/storage/sql.ts'
 import { openHook, register } from '../../packages/gatehook/test/webhooks/hook.ts'
 import { freshUrl, quietLog } from '../rig/databases.ts'
 import { eventually } from '../rig/eventually.ts'

@@ -1,5 +1,5 @@
 /** Injects a failure into a transaction, at a statement named by its number. */
-import type { Database, Tx } from '../../packages/gatehook/src/storage/database.ts'
+import type { Database, Tx } from '../../packages/gatehook/src/platform/storage/database.ts'
 
 export interface Fault {
   /** Number of statements in all transactions since the injection. */

@@ -1,6 +1,6 @@
 /** A service with a frozen clock, and an operator that changes version calendars. */
 import type { TestContext } from 'node:test'
-import type { Service } from '../../packages/gatehook/src/resources/service.ts'
+import type { Service } from '../../packages/gatehook/src/declare/resources/service.ts'
 import { type Caller, eachService, type TestApp } from './service.ts'
 
 export interface FrozenService extends TestApp {

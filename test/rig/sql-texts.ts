@@ -6,7 +6,7 @@ import { parseAst } from 'rolldown/parseAst'
 const ROOT = fileURLToPath(new URL('../../packages/gatehook/src/', import.meta.url))
 
 export interface SqlText {
-  /** `tokens/store.ts readSession`: the file, and the declaration at its top. */
+  /** `identity/tokens/store.ts readSession`: the file, and the declaration at its top. */
   readonly place: string
   /** A table that is a value is `unnamed_table`, other values are `$1`. */
   readonly text: string

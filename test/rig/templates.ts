@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
 import type { DatabaseTarget } from '../../packages/gatehook/src/kernel/database-target.ts'
-import { migrateEngine } from '../../packages/gatehook/src/storage/migrate.ts'
-import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
+import { migrateEngine } from '../../packages/gatehook/src/platform/storage/migrate.ts'
+import { openDatabase } from '../../packages/gatehook/src/platform/storage/open.ts'
 import { createDatabase } from './postgres.ts'
 
 /** Creates the engine's tables. */

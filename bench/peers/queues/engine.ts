@@ -1,10 +1,13 @@
 /** Gatehook's engine as a side of row 12, on either database; another process fills it. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { type EngineHost, openEngineHost } from '../../../packages/gatehook/src/deliveries/host.ts'
 import { createLog } from '../../../packages/gatehook/src/kernel/log.ts'
-import { openDatabase } from '../../../packages/gatehook/src/storage/open.ts'
-import { sql } from '../../../packages/gatehook/src/storage/sql.ts'
+import {
+  type EngineHost,
+  openEngineHost,
+} from '../../../packages/gatehook/src/outbound/deliveries/host.ts'
+import { openDatabase } from '../../../packages/gatehook/src/platform/storage/open.ts'
+import { sql } from '../../../packages/gatehook/src/platform/storage/sql.ts'
 import { engineSettings } from '../../deliveries/common.ts'
 
 const log = createLog({ level: 'warn' })

@@ -1,9 +1,9 @@
 /** The interface of a side of row 12, and the transport of all queues: 20 connections. */
 
-import { signedPost } from '../../../packages/gatehook/src/deliveries/signature.ts'
 import { wallClock } from '../../../packages/gatehook/src/kernel/clock.ts'
 import { scopeOf } from '../../../packages/gatehook/src/kernel/principal.ts'
-import { createTransport } from '../../../packages/gatehook/src/transport/transport.ts'
+import { signedPost } from '../../../packages/gatehook/src/outbound/deliveries/signature.ts'
+import { createTransport } from '../../../packages/gatehook/src/outbound/transport/transport.ts'
 import { body, SECRET } from '../../deliveries/common.ts'
 
 /** Concurrent POSTs: the engine's limit per endpoint (§9.7). */

@@ -3,18 +3,6 @@
  * it. `assembly/` maps the configuration to the arguments of modules that need more than a line.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { actingRecorder, createActing } from './access/acting.ts'
-import {
-  authenticate,
-  authorize,
-  identify,
-  recognize,
-  urlCredential,
-  verifyCredential,
-} from './access/authenticate.ts'
-import { addChallenges } from './access/challenges.ts'
-import { crossSite } from './access/cross-site.ts'
-import { accessRoutes, protectedRoute } from './access/routes.ts'
 import type { AppParts } from './assembly/app-interface.ts'
 import { createBackgroundWork } from './assembly/background-work.ts'
 import { assembleConsoleApi } from './assembly/console-api.ts'
@@ -39,36 +27,50 @@ import { assembleTokens } from './assembly/tokens.ts'
 import { openTracing, requestTracing } from './assembly/tracing.ts'
 import { assembleVerifiers } from './assembly/verifiers.ts'
 import { assembleMakers, assembleWebhooks, withMakerReview } from './assembly/webhooks.ts'
-import { drainDelayMs, tlsFilesOf } from './config/config.ts'
-import { makeDataFolder } from './config/environment.ts'
+import { openVersions } from './declare/versions/versions.ts'
 import { openApiDocuments, secretFieldNames } from './documents.ts'
-import type { After, Endpoint, Step } from './http/call.ts'
-import { addEntityTag, rejectNoneMatch } from './http/conditional.ts'
-import { requireAcceptable } from './http/content-negotiation.ts'
-import { createCors } from './http/cors.ts'
-import { createEgress, shed } from './http/egress.ts'
-import type { Pipeline } from './http/exchange.ts'
-import { formatOauthError } from './http/problem.ts'
-import { createOriginResolver, requireHttps, requireServedHost } from './http/proxy-trust.ts'
-import { addCacheHeaders, addStrictTransport, addWarnings } from './http/response-steps.ts'
-import { createServer, type HttpServer } from './http/server.ts'
-import { createPerform } from './idempotency/perform.ts'
+import { actingRecorder, createActing } from './identity/access/acting.ts'
+import {
+  authenticate,
+  authorize,
+  identify,
+  recognize,
+  urlCredential,
+  verifyCredential,
+} from './identity/access/authenticate.ts'
+import { addChallenges } from './identity/access/challenges.ts'
+import { crossSite } from './identity/access/cross-site.ts'
+import { accessRoutes, protectedRoute } from './identity/access/routes.ts'
+import { createOauth } from './identity/oauth/api.ts'
+import { createClientCache } from './identity/oauth/client-cache.ts'
+import { renderFailurePage } from './identity/oauth/pages.ts'
 import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
-import { createLister } from './lists/list.ts'
-import type { Monitoring } from './monitoring/monitoring.ts'
-import { createOauth } from './oauth/api.ts'
-import { createClientCache } from './oauth/client-cache.ts'
-import { renderFailurePage } from './oauth/pages.ts'
-import { openApiRoute } from './openapi/routes.ts'
-import { ownBuiltPages } from './pages/assets.ts'
+import type { Monitoring } from './operate/monitoring/monitoring.ts'
+import { createNodeAddress, type NodeAddress } from './operate/system/node-address.ts'
+import { ownBuiltPages } from './pages/assets/assets.ts'
 import { createPipeline, headStepNames } from './pipeline.ts'
+import { drainDelayMs, tlsFilesOf } from './platform/config/config.ts'
+import { makeDataFolder } from './platform/config/environment.ts'
+import { checkServer } from './platform/storage/server-check.ts'
+import type { After, Endpoint, Step } from './protocol/http/call.ts'
+import { addEntityTag, rejectNoneMatch } from './protocol/http/conditional.ts'
+import { requireAcceptable } from './protocol/http/content-negotiation.ts'
+import { createCors } from './protocol/http/cors.ts'
+import { createEgress, shed } from './protocol/http/egress.ts'
+import type { Pipeline } from './protocol/http/exchange.ts'
+import { formatOauthError } from './protocol/http/problem.ts'
+import {
+  createOriginResolver,
+  requireHttps,
+  requireServedHost,
+} from './protocol/http/proxy-trust.ts'
+import { addCacheHeaders, addStrictTransport, addWarnings } from './protocol/http/response-steps.ts'
+import { createServer, type HttpServer } from './protocol/http/server.ts'
+import { createPerform } from './protocol/idempotency/perform.ts'
+import { createLister } from './protocol/lists/list.ts'
+import { openApiRoute } from './protocol/openapi/routes.ts'
 import { bindActing, bindRoutes, type Permission, permissionsOf } from './route-table.ts'
-import { checkServer } from './storage/server-check.ts'
-import { createNodeAddress, type NodeAddress } from './system/node-address.ts'
-import { openVersions } from './versions/versions.ts'
-
-export type { AppOptions } from './assembly/foundation.ts'
 
 export interface App extends AppParts {
   /** The callers and scopes of each endpoint, those of declared resources included. */

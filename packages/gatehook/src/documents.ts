@@ -1,70 +1,79 @@
 /**
  * The operations of the engine, and the OpenAPI documents that describe them: `platform` for
  * clients and people, `admin` for the administration and the console. Pure. The documents of
- * resources are in `resources/openapi.ts`.
+ * resources are in `declare/resources/openapi.ts`.
  */
+
+import { specsOfEveryVersion } from './declare/resources/body-versions.ts'
+import type { Catalog } from './declare/resources/catalog.ts'
+import { hasMailNames, signInResource } from './declare/resources/directory.ts'
+import { listEventSamples } from './declare/resources/event-samples.ts'
+import { openApiDocument } from './declare/resources/openapi.ts'
+import { schemaName } from './declare/resources/openapi-words.ts'
+import { resourceOverviewOperations } from './declare/resources/overview.ts'
+import type { ResourceDefinition } from './declare/resources/resource.ts'
+import { listScopes } from './declare/resources/scopes.ts'
+import { externalEventTypes, listEventTypes } from './declare/resources/service.ts'
+import { versionOperations } from './declare/versions/operations.ts'
+import { eventOperations } from './history/events/operations.ts'
 import {
   customerOperations,
   keyOperations,
   protectedOperation,
   scopeOperations,
-} from './access/operations.ts'
-import { describeScope } from './access/scope-words.ts'
-import { eventOperations } from './events/operations.ts'
-import { specsOf } from './fields/members.ts'
-import type { FieldSpecs, JsonSchema } from './fields/schema.ts'
-import { secretNames } from './fields/secret-names.ts'
-import type { OperationData } from './http/operation-data.ts'
-import { jobOperations } from './jobs/operations.ts'
-import { keyUsageOperations } from './monitoring/key-usage.ts'
-import { monitoringOperations } from './monitoring/operations.ts'
-import { versionNoticeOperations } from './monitoring/version-notices.ts'
-import { versionTrafficOperations } from './monitoring/version-operations.ts'
-import { clientOperations } from './oauth/client-operations.ts'
-import { consentOperations, metadataOperations, oauthOperations } from './oauth/operations.ts'
-import { engineDocument, type OpenApiDocument } from './openapi/document.ts'
-import { describeOperations, type OperationPolicy, templateOf } from './openapi/operations.ts'
-import { ref } from './openapi/parts.ts'
-import { publishDocument } from './openapi/publish.ts'
-import { documentOperations } from './openapi/routes.ts'
+} from './identity/access/operations.ts'
+import { describeScope } from './identity/access/scope-words.ts'
+import { clientOperations } from './identity/oauth/client-operations.ts'
+import {
+  consentOperations,
+  metadataOperations,
+  oauthOperations,
+} from './identity/oauth/operations.ts'
 import {
   passwordMailOperations,
   signUpOperations,
   usernameOperations,
-} from './people/account-mail.ts'
-import { consoleOperations } from './people/console-operations.ts'
-import { personOperations } from './people/operations.ts'
-import { operatorOperations } from './people/operator-administration.ts'
-import { operatorSessionOperations } from './people/operator-sessions.ts'
-import { personSessionOperations } from './people/person-sessions.ts'
-import { signInOperations } from './people/sign-in-operations.ts'
-import { portalDataOperations } from './portal/data-operations.ts'
-import { portalKeyOperations, sessionOperations } from './portal/operations.ts'
-import { linkOperations } from './portal/portal.ts'
-import { specsOfEveryVersion } from './resources/body-versions.ts'
-import type { Catalog } from './resources/catalog.ts'
-import { hasMailNames, signInResource } from './resources/directory.ts'
-import { listEventSamples } from './resources/event-samples.ts'
-import { openApiDocument } from './resources/openapi.ts'
-import { schemaName } from './resources/openapi-words.ts'
-import { resourceOverviewOperations } from './resources/overview.ts'
-import type { ResourceDefinition } from './resources/resource.ts'
-import { listScopes } from './resources/scopes.ts'
-import { externalEventTypes, listEventTypes } from './resources/service.ts'
-import { restoreOperations } from './restore/operations.ts'
-import { engineRoutes, type Permission } from './route-table.ts'
-import { searchOperations } from './search/operations.ts'
+} from './identity/people/account-mail.ts'
+import { consoleOperations } from './identity/people/console-operations.ts'
+import { personOperations } from './identity/people/operations.ts'
+import { operatorOperations } from './identity/people/operator-administration.ts'
+import { operatorSessionOperations } from './identity/people/operator-sessions.ts'
+import { personSessionOperations } from './identity/people/person-sessions.ts'
+import { signInOperations } from './identity/people/sign-in-operations.ts'
+import { tokenOperations } from './identity/tokens/operations.ts'
+import { keyUsageOperations } from './operate/monitoring/key-usage.ts'
+import { monitoringOperations } from './operate/monitoring/operations.ts'
+import { versionNoticeOperations } from './operate/monitoring/version-notices.ts'
+import { versionTrafficOperations } from './operate/monitoring/version-operations.ts'
+import { restoreOperations } from './operate/restore/operations.ts'
+import { searchOperations } from './operate/search/operations.ts'
 import {
   auditOperations,
   clockOperations,
   probeOperations,
   systemOperations,
-} from './system/operations.ts'
-import { tokenOperations } from './tokens/operations.ts'
-import { versionOperations } from './versions/operations.ts'
-import { allEventOperations } from './webhooks/event-overview.ts'
-import { webhookOperations } from './webhooks/operations.ts'
-import { overviewOperations } from './webhooks/overview-operations.ts'
+} from './operate/system/operations.ts'
+import { jobOperations } from './outbound/jobs/operations.ts'
+import { allEventOperations } from './outbound/webhooks/event-overview.ts'
+import { webhookOperations } from './outbound/webhooks/operations.ts'
+import { overviewOperations } from './outbound/webhooks/overview-operations.ts'
+import { portalDataOperations } from './pages/portal/data-operations.ts'
+import { portalKeyOperations, sessionOperations } from './pages/portal/operations.ts'
+import { linkOperations } from './pages/portal/portal.ts'
+import { specsOf } from './protocol/fields/members.ts'
+import type { FieldSpecs, JsonSchema } from './protocol/fields/schema.ts'
+import { secretNames } from './protocol/fields/secret-names.ts'
+import type { OperationData } from './protocol/http/operation-data.ts'
+import { engineDocument, type OpenApiDocument } from './protocol/openapi/document.ts'
+import {
+  describeOperations,
+  type OperationPolicy,
+  templateOf,
+} from './protocol/openapi/operations.ts'
+import { ref } from './protocol/openapi/parts.ts'
+import { publishDocument } from './protocol/openapi/publish.ts'
+import { documentOperations } from './protocol/openapi/routes.ts'
+import { engineRoutes, type Permission } from './route-table.ts'
 
 export const DOCUMENTS = ['platform', 'admin'] as const
 

@@ -5,16 +5,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DEFAULT_CUSTOMER, isInstallationScope } from './access/administration.ts'
-import { createKey, keyCreation } from './access/keys.ts'
 import { openApp as openEngine } from './app.ts'
-import { loadConfig } from './config/config.ts'
-import { readMembers } from './fields/body.ts'
+import { Service } from './declare/resources/service.ts'
+import { loadServiceModule, type ServiceModule } from './declare/resources/service-module.ts'
+import { DEFAULT_CUSTOMER, isInstallationScope } from './identity/access/administration.ts'
+import { createKey, keyCreation } from './identity/access/keys.ts'
 import { Failure } from './kernel/failure.ts'
 import { createLog } from './kernel/log.ts'
 import { systemRandom } from './kernel/random.ts'
-import { Service } from './resources/service.ts'
-import { loadServiceModule, type ServiceModule } from './resources/service-module.ts'
+import { loadConfig } from './platform/config/config.ts'
+import { readMembers } from './protocol/fields/body.ts'
 
 export interface OpenOptions {
   /**
@@ -151,7 +151,7 @@ async function createStorage(serverUrl: string | undefined): Promise<AppStorage>
 
 async function createPostgresStorage(serverUrl: string): Promise<AppStorage> {
   // The driver takes 12 MB, which tests on SQLite save.
-  const { createTemporaryDatabase } = await import('./storage/postgres-temporary.ts')
+  const { createTemporaryDatabase } = await import('./platform/storage/postgres-temporary.ts')
   const random = systemRandom()
   const name = `gatehook_test_${random.bytes(8).toString('hex')}`
   const log = createLog({ level: 'silent' })

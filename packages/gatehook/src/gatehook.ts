@@ -3,26 +3,7 @@
  * `gatehook start` runs a service, and so does `openApp` of `gatehook/app`.
  */
 
-export { DeclarationError } from './fields/declaration-mistakes.ts'
-export {
-  type CreateOf,
-  type Field,
-  type Fields,
-  f,
-  type PatchOf,
-  type RowOf,
-} from './fields/fields.ts'
-export { Failure, type FailureCode } from './kernel/failure.ts'
-export type { Principal } from './kernel/principal.ts'
-export type {
-  MailContent,
-  MailFacts,
-  MailMessage,
-  MailOptions,
-  MailTransport,
-} from './mail/message.ts'
-export { smtp } from './mail/smtp.ts'
-export { type BodyFields, fields } from './resources/body-fields.ts'
+export { type BodyFields, fields } from './declare/resources/body-fields.ts'
 export {
   type EventContext,
   type HandlerOptions,
@@ -31,9 +12,28 @@ export {
   type JobOptions,
   job,
   type ScheduleContext,
-} from './resources/job.ts'
-export { type Resource, resource } from './resources/resource.ts'
-export type { RouteContext, RouteResult } from './resources/route.ts'
-export { type Service, type ServiceOptions, service } from './resources/service.ts'
-export type { ServiceReader, ServiceTx } from './resources/service-access.ts'
-export { sql } from './storage/sql.ts'
+} from './declare/resources/job.ts'
+export { type Resource, resource } from './declare/resources/resource.ts'
+export type { RouteContext, RouteResult } from './declare/resources/route.ts'
+export { type Service, type ServiceOptions, service } from './declare/resources/service.ts'
+export type { ServiceReader, ServiceTx } from './declare/resources/service-access.ts'
+export { Failure, type FailureCode } from './kernel/failure.ts'
+export type { Principal } from './kernel/principal.ts'
+export type {
+  MailContent,
+  MailFacts,
+  MailMessage,
+  MailOptions,
+  MailTransport,
+} from './platform/mail/message.ts'
+export { smtp } from './platform/mail/smtp.ts'
+export { sql } from './platform/storage/sql.ts'
+export { DeclarationError } from './protocol/fields/declaration-mistakes.ts'
+export {
+  type CreateOf,
+  type Field,
+  type Fields,
+  f,
+  type PatchOf,
+  type RowOf,
+} from './protocol/fields/fields.ts'

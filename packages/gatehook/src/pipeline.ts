@@ -2,8 +2,8 @@
  * The pipeline as a table: rows are steps in their order, columns are the kinds of path. The
  * modules implement the steps; this table selects the steps of each kind.
  */
-import type { After, Kind, Step } from './http/call.ts'
-import type { Pipeline, PipelineSteps } from './http/exchange.ts'
+import type { After, Kind, Step } from './protocol/http/call.ts'
+import type { Pipeline, PipelineSteps } from './protocol/http/exchange.ts'
 
 type Cell = 'x' | '.'
 type Columns = `${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell}`

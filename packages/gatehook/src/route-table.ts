@@ -5,11 +5,12 @@
  * route as every kind of caller follow from this table. Declared resources and routes have no row:
  * their declaration names the scopes (§6.1).
  */
-import type { Endpoint, Handling, Kind, Method, Route } from './http/call.ts'
-import { type Mount, mountEndpoints } from './http/mount.ts'
-import { rejectUnknownParameters } from './http/query-members.ts'
-import { rejectDryRun } from './idempotency/dry-run.ts'
+
 import type { CallerKind, Role } from './kernel/principal.ts'
+import type { Endpoint, Handling, Kind, Method, Route } from './protocol/http/call.ts'
+import { type Mount, mountEndpoints } from './protocol/http/mount.ts'
+import { rejectUnknownParameters } from './protocol/http/query-members.ts'
+import { rejectDryRun } from './protocol/idempotency/dry-run.ts'
 
 /** The callers that each value of the column names. */
 export const CALLERS = {

@@ -1,9 +1,9 @@
 /** The background work of all components: polls, purges, loops, and their orderly end. */
 
-import { isHeld } from '../restore/state.ts'
-import { createChoreLease } from '../system/chore-lease.ts'
-import { startJanitor } from '../system/janitor.ts'
-import type { JobLog } from '../system/job-log.ts'
+import { isHeld } from '../operate/restore/state.ts'
+import { createChoreLease } from '../operate/system/chore-lease.ts'
+import { startJanitor } from '../operate/system/janitor.ts'
+import type { JobLog } from '../operate/system/job-log.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 export interface BackgroundWork {

@@ -1,11 +1,12 @@
 /** Assembles the docs: pages from the declaration and its OpenAPI documents (§12.1). */
-import { ERRORS_PAGE } from '../documentation/errors-page.ts'
-import { documentationRoutes } from '../documentation/routes.ts'
-import type { OpenApiDocument } from '../openapi/document.ts'
-import type { BuiltPages } from '../pages/assets.ts'
-import type { Catalog } from '../resources/catalog.ts'
-import { listEventSamples } from '../resources/event-samples.ts'
-import type { Versions } from '../versions/versions.ts'
+
+import type { Catalog } from '../declare/resources/catalog.ts'
+import { listEventSamples } from '../declare/resources/event-samples.ts'
+import type { Versions } from '../declare/versions/versions.ts'
+import type { BuiltPages } from '../pages/assets/assets.ts'
+import { ERRORS_PAGE } from '../pages/documentation/errors-page.ts'
+import { documentationRoutes } from '../pages/documentation/routes.ts'
+import type { OpenApiDocument } from '../protocol/openapi/document.ts'
 import type { Component } from './foundation.ts'
 
 interface DocumentationAssembly {

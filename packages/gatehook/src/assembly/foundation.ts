@@ -1,8 +1,8 @@
 /** The values that every component of the app is built on, and the component itself. Types only. */
-import type { AuditTrail } from '../audit/trail.ts'
-import type { Config } from '../config/config.ts'
-import type { RecentEvent } from '../events/lost-events.ts'
-import type { Endpoint, Route } from '../http/call.ts'
+
+import type { Service } from '../declare/resources/service.ts'
+import type { AuditTrail } from '../history/audit/trail.ts'
+import type { RecentEvent } from '../history/events/lost-events.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Principal } from '../kernel/principal.ts'
@@ -10,13 +10,14 @@ import type { Random } from '../kernel/random.ts'
 import type { RecentItems } from '../kernel/recent-items.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Tracing } from '../kernel/tracing.ts'
-import type { Service } from '../resources/service.ts'
-import type { RestoreFollower } from '../restore/state.ts'
-import type { Database } from '../storage/database.ts'
-import type { PolledValue, SharedPoll } from '../storage/shared-poll.ts'
-import type { Ownership } from '../storage/sqlite-owner.ts'
-import type { Chores } from '../system/janitor.ts'
-import type { Metric } from '../telemetry/metric.ts'
+import type { RestoreFollower } from '../operate/restore/state.ts'
+import type { Chores } from '../operate/system/janitor.ts'
+import type { Config } from '../platform/config/config.ts'
+import type { Database } from '../platform/storage/database.ts'
+import type { PolledValue, SharedPoll } from '../platform/storage/shared-poll.ts'
+import type { Ownership } from '../platform/storage/sqlite-owner.ts'
+import type { Metric } from '../platform/telemetry/metric.ts'
+import type { Endpoint, Route } from '../protocol/http/call.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -72,7 +73,7 @@ export interface Foundation extends AppOptions {
   readonly tracing: Tracing | undefined
   /** The audit trail; it needs a migrated database (`prepare-database.ts`). */
   readonly trail: AuditTrail
-  /** Lets endpoints of resources read from replicas (`access/read-after.ts`). */
+  /** Lets endpoints of resources read from replicas (`identity/access/read-after.ts`). */
   readonly readAfter: (endpoint: Endpoint) => Endpoint
   /** Reads the state that other nodes change. */
   readonly poll: SharedPoll
@@ -80,7 +81,7 @@ export interface Foundation extends AppOptions {
   readonly restore: RestoreFollower
   /** Whether no primary answers, as far as the node knows: replicas serve reads (§18.1). */
   readonly isPrimaryAway: () => boolean
-  /** The events that this node has committed (`events/lost-events.ts`). */
+  /** The events that this node has committed (`history/events/lost-events.ts`). */
   readonly recent: RecentItems<RecentEvent>
   /** The base of absolute links. With port 0 it is final once the server listens. */
   readonly publicUrl: () => string

@@ -3,11 +3,12 @@
  * before the module that implements it: an event needs deliveries, a delivery needs versions, a
  * version emits events.
  */
-import type { WakeDeliveries } from '../deliveries/wake-up.ts'
-import type { RenderObject } from '../events/event.ts'
-import type { People } from '../people/people.ts'
-import type { ServiceEventTypes } from '../resources/event-types.ts'
-import type { Tokens } from '../tokens/api.ts'
+
+import type { ServiceEventTypes } from '../declare/resources/event-types.ts'
+import type { RenderObject } from '../history/events/event.ts'
+import type { People } from '../identity/people/people.ts'
+import type { Tokens } from '../identity/tokens/api.ts'
+import type { WakeDeliveries } from '../outbound/deliveries/wake-up.ts'
 
 export interface LateCalls {
   /** Returns an object of an event as JSON text in the shape of a version. */

@@ -1,10 +1,11 @@
 /** Assembles the mail of a service: its transport, or files in the data folder. */
-import { mailFolder } from '../config/environment.ts'
-import { createFileTransport } from '../mail/file-transport.ts'
-import { createMailer, type Mailer, type MailTemplates } from '../mail/mailer.ts'
-import type { MailOutbox } from '../mail/outbox.ts'
-import type { ServiceDefinition } from '../resources/service.ts'
-import type { Metric } from '../telemetry/metric.ts'
+
+import type { ServiceDefinition } from '../declare/resources/service.ts'
+import { mailFolder } from '../platform/config/environment.ts'
+import { createFileTransport } from '../platform/mail/file-transport.ts'
+import { createMailer, type Mailer, type MailTemplates } from '../platform/mail/mailer.ts'
+import type { MailOutbox } from '../platform/mail/outbox.ts'
+import type { Metric } from '../platform/telemetry/metric.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** The sender of mail that is stored as files. */

@@ -1,10 +1,10 @@
 /** Assembles `/metrics` from the figures of all components (§12.1). */
-import type { Identify } from '../access/authenticate.ts'
-import { nodeNameOf } from '../config/environment.ts'
-import type { After, Endpoint } from '../http/call.ts'
-import { metricsRoute, processMetrics, requestCounter } from '../system/metrics.ts'
-import { probeOperations } from '../system/operations.ts'
-import { gauge } from '../telemetry/metric.ts'
+import type { Identify } from '../identity/access/authenticate.ts'
+import { metricsRoute, processMetrics, requestCounter } from '../operate/system/metrics.ts'
+import { probeOperations } from '../operate/system/operations.ts'
+import { nodeNameOf } from '../platform/config/environment.ts'
+import { gauge } from '../platform/telemetry/metric.ts'
+import type { After, Endpoint } from '../protocol/http/call.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** Whether a node that does not serve the API serves the endpoint: probes and metrics (§2.5). */

@@ -1,15 +1,16 @@
 /** Assembles the part of monitoring that records requests, in the file or tables it owns. */
-import { createStoredDataRights } from '../access/stored-data.ts'
-import { databaseTarget } from '../config/config.ts'
-import { monitoringFile } from '../config/environment.ts'
-import type { Kind } from '../http/call.ts'
-import { createMonitoringFile } from '../monitoring/file.ts'
-import { createMonitoring, type Monitoring } from '../monitoring/monitoring.ts'
-import { createSharedStore } from '../monitoring/shared-store.ts'
-import { signInResource } from '../resources/directory.ts'
-import { scopesOfFields } from '../resources/field-rights.ts'
-import type { ResourceDefinition } from '../resources/resource.ts'
-import { openDatabase } from '../storage/open.ts'
+
+import { signInResource } from '../declare/resources/directory.ts'
+import { scopesOfFields } from '../declare/resources/field-rights.ts'
+import type { ResourceDefinition } from '../declare/resources/resource.ts'
+import { createStoredDataRights } from '../identity/access/stored-data.ts'
+import { createMonitoringFile } from '../operate/monitoring/file.ts'
+import { createMonitoring, type Monitoring } from '../operate/monitoring/monitoring.ts'
+import { createSharedStore } from '../operate/monitoring/shared-store.ts'
+import { databaseTarget } from '../platform/config/config.ts'
+import { monitoringFile } from '../platform/config/environment.ts'
+import { openDatabase } from '../platform/storage/open.ts'
+import type { Kind } from '../protocol/http/call.ts'
 import type { Foundation } from './foundation.ts'
 
 export interface MonitoringAssembly {

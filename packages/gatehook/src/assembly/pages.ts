@@ -1,7 +1,7 @@
 /** Assembles the built pages: console and portal. */
-import type { BuiltPages } from '../pages/assets.ts'
-import { createBranding } from '../pages/branding.ts'
-import { pageRoutes } from '../pages/routes.ts'
+import type { BuiltPages } from '../pages/assets/assets.ts'
+import { createBranding } from '../pages/assets/branding.ts'
+import { pageRoutes } from '../pages/assets/routes.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** @param service The display name of the API. */

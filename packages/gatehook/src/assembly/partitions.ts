@@ -1,8 +1,8 @@
 /** Partitions the tables of an earlier release in the background (decision 0053). */
 import { setTimeout as delay } from 'node:timers/promises'
-import { listUnusedEngineIndexes } from '../storage/engine-indexes.ts'
-import { isPartitioned, timeTables } from '../storage/partitions/catalog.ts'
-import { partitionTables } from '../storage/partitions/conversion.ts'
+import { listUnusedEngineIndexes } from '../platform/storage/engine-indexes.ts'
+import { isPartitioned, timeTables } from '../platform/storage/partitions/catalog.ts'
+import { partitionTables } from '../platform/storage/partitions/conversion.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 const RETRY_MS = 60_000

@@ -1,15 +1,16 @@
 /** Assembles the endpoints with which customers see their integration in the portal (§12.2). */
-import type { Administration } from '../access/administration.ts'
-import type { Monitoring } from '../monitoring/monitoring.ts'
-import { applicationRoutes } from '../portal/applications.ts'
-import { upcomingChanges } from '../portal/changes.ts'
-import { healthRoute } from '../portal/health.ts'
-import { portalRequestRoutes } from '../portal/requests.ts'
-import type { Catalog } from '../resources/catalog.ts'
-import { signInResource } from '../resources/directory.ts'
-import type { ServiceEventTypes } from '../resources/event-types.ts'
-import type { Tokens } from '../tokens/api.ts'
-import type { Versions } from '../versions/versions.ts'
+
+import type { Catalog } from '../declare/resources/catalog.ts'
+import { signInResource } from '../declare/resources/directory.ts'
+import type { ServiceEventTypes } from '../declare/resources/event-types.ts'
+import type { Versions } from '../declare/versions/versions.ts'
+import type { Administration } from '../identity/access/administration.ts'
+import type { Tokens } from '../identity/tokens/api.ts'
+import type { Monitoring } from '../operate/monitoring/monitoring.ts'
+import { applicationRoutes } from '../pages/portal/applications.ts'
+import { upcomingChanges } from '../pages/portal/changes.ts'
+import { healthRoute } from '../pages/portal/health.ts'
+import { portalRequestRoutes } from '../pages/portal/requests.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 interface PortalAssembly {

@@ -1,5 +1,5 @@
 /** Assembles the request limit, which the pipeline and the batches of resources apply. */
-import { createQuota, type Quota } from '../quota/steps.ts'
+import { createQuota, type Quota } from '../protocol/quota/steps.ts'
 import type { Foundation } from './foundation.ts'
 
 export function assembleQuota({ config, db, clock, isPrimaryAway }: Foundation): Quota {

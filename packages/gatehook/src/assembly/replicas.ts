@@ -1,12 +1,13 @@
 /** Opens the database, and lets replicas serve reads (`GATEHOOK_DATABASE_READ_URLS`). */
-import { createReadAfter } from '../access/read-after.ts'
-import { type Config, databaseTarget } from '../config/config.ts'
-import type { Endpoint } from '../http/call.ts'
+
+import { listDerivations } from '../declare/resources/derivation.ts'
+import { createReadAfter } from '../identity/access/read-after.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { listDerivations } from '../resources/derivation.ts'
-import { type Database, StorageError } from '../storage/database.ts'
-import { openDatabase } from '../storage/open.ts'
-import { withReplicas } from '../storage/replica-reads.ts'
+import { type Config, databaseTarget } from '../platform/config/config.ts'
+import { type Database, StorageError } from '../platform/storage/database.ts'
+import { openDatabase } from '../platform/storage/open.ts'
+import { withReplicas } from '../platform/storage/replica-reads.ts'
+import type { Endpoint } from '../protocol/http/call.ts'
 import type { AppOptions } from './foundation.ts'
 
 interface ReplicatedDatabase {

@@ -1,15 +1,16 @@
 /** Assembles the endpoints of the service: those of its resources, and its own routes. */
-import type { RecordEvent } from '../events/store.ts'
-import type { Perform } from '../idempotency/perform.ts'
-import { createExporter } from '../lists/export.ts'
-import type { Lister } from '../lists/list.ts'
-import type { LimitItems } from '../quota/steps.ts'
-import type { Catalog } from '../resources/catalog.ts'
-import { customEndpoints } from '../resources/custom-routes.ts'
-import { performDryRuns } from '../resources/dry-run.ts'
-import type { ServiceEventTypes } from '../resources/event-types.ts'
-import { createRowPurge } from '../resources/purge.ts'
-import { resourceEndpoints } from '../resources/routes.ts'
+
+import type { Catalog } from '../declare/resources/catalog.ts'
+import { customEndpoints } from '../declare/resources/custom-routes.ts'
+import { performDryRuns } from '../declare/resources/dry-run.ts'
+import type { ServiceEventTypes } from '../declare/resources/event-types.ts'
+import { createRowPurge } from '../declare/resources/purge.ts'
+import { resourceEndpoints } from '../declare/resources/routes.ts'
+import type { RecordEvent } from '../history/events/store.ts'
+import type { Perform } from '../protocol/idempotency/perform.ts'
+import { createExporter } from '../protocol/lists/export.ts'
+import type { Lister } from '../protocol/lists/list.ts'
+import type { LimitItems } from '../protocol/quota/steps.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 interface ResourceAssembly {

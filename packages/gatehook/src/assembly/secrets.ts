@@ -1,44 +1,56 @@
 /** Assembles the master secret of this node: its vault, its encrypted columns and its rotation. */
-import { encryptedAuditKeys } from '../audit/chain-store.ts'
-import { removeChain } from '../audit/chain-writer.ts'
-import { type Config, ConfigError } from '../config/config.ts'
-import { ensureMasterSecrets, readMasterSecrets, secretFile } from '../config/environment.ts'
+import { encryptedAuditKeys } from '../history/audit/chain-store.ts'
+import { removeChain } from '../history/audit/chain-writer.ts'
+import { DEVICE_PURPOSE } from '../identity/people/devices.ts'
+import {
+  encryptedPendingTotp,
+  encryptedTotp,
+  removeLostTotp,
+} from '../identity/people/operator-store.ts'
+import { CLIENT_LIFE_MS, CLIENTS_PURPOSE } from '../identity/people/recognized-clients.ts'
+import { THROTTLE_PURPOSE, WINDOW_MS } from '../identity/people/throttle.ts'
+import { TAG_PURPOSE } from '../identity/tokens/refresh-token.ts'
+import { deleteLostKey, encryptedSigningKeys } from '../identity/tokens/signing-key-store.ts'
+import { wallClock } from '../kernel/clock.ts'
+import { type Random, systemRandom } from '../kernel/random.ts'
+import { Vault } from '../kernel/secret.ts'
+import type { HealthCheck } from '../operate/system/health.ts'
 import {
   encryptSigningSecret,
   newSigningSecret,
   sealedWebhookSecrets,
-} from '../deliveries/signing-secret.ts'
-import { FINGERPRINT_PURPOSE, RETENTION_MS } from '../idempotency/perform.ts'
-import { deleteLostResponse, encryptedResponses } from '../idempotency/store.ts'
-import { wallClock } from '../kernel/clock.ts'
-import { type Random, systemRandom } from '../kernel/random.ts'
-import { Vault } from '../kernel/secret.ts'
-import { DEVICE_PURPOSE } from '../people/devices.ts'
-import { encryptedPendingTotp, encryptedTotp, removeLostTotp } from '../people/operator-store.ts'
-import { CLIENT_LIFE_MS, CLIENTS_PURPOSE } from '../people/recognized-clients.ts'
-import { THROTTLE_PURPOSE, WINDOW_MS } from '../people/throttle.ts'
-import { findAnyValue } from '../secrets/encrypted-columns.ts'
-import { type LostValues, type ResetResult, resetSecret } from '../secrets/reset.ts'
+} from '../outbound/deliveries/signing-secret.ts'
+import { replaceLostSecret } from '../outbound/webhooks/registration-store.ts'
+import { type Config, ConfigError } from '../platform/config/config.ts'
+import {
+  ensureMasterSecrets,
+  readMasterSecrets,
+  secretFile,
+} from '../platform/config/environment.ts'
+import { findAnyValue } from '../platform/secrets/encrypted-columns.ts'
+import { type LostValues, type ResetResult, resetSecret } from '../platform/secrets/reset.ts'
 import {
   deleteRetiredKey,
   encryptedRetiredKeys,
   purgeRetiredKeys,
-} from '../secrets/retired-keys.ts'
-import { type RotationCallbacks, type RotationResult, rotateSecrets } from '../secrets/rotation.ts'
+} from '../platform/secrets/retired-keys.ts'
+import {
+  type RotationCallbacks,
+  type RotationResult,
+  rotateSecrets,
+} from '../platform/secrets/rotation.ts'
 import {
   adoptSecret,
   checkSecrets,
   createMissingSecret,
   removeStaleFile,
-} from '../secrets/state.ts'
-import { readSecretStatus, type SecretStatus } from '../secrets/status.ts'
-import { createVaultSync, pollSecretState } from '../secrets/vault-sync.ts'
-import type { Database } from '../storage/database.ts'
-import type { EncryptedColumn } from '../storage/encrypted-column.ts'
-import type { HealthCheck } from '../system/health.ts'
-import { TAG_PURPOSE } from '../tokens/refresh-token.ts'
-import { deleteLostKey, encryptedSigningKeys } from '../tokens/signing-key-store.ts'
-import { replaceLostSecret } from '../webhooks/registration-store.ts'
+} from '../platform/secrets/state.ts'
+import { readSecretStatus, type SecretStatus } from '../platform/secrets/status.ts'
+import { createVaultSync, pollSecretState } from '../platform/secrets/vault-sync.ts'
+import type { Database } from '../platform/storage/database.ts'
+import type { EncryptedColumn } from '../platform/storage/encrypted-column.ts'
+import { FINGERPRINT_PURPOSE, RETENTION_MS } from '../protocol/idempotency/perform.ts'
+import { deleteLostResponse, encryptedResponses } from '../protocol/idempotency/store.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** Every column whose values the vault has encrypted, with the change for a lost value. */

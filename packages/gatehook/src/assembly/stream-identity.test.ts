@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Call } from '../http/call.ts'
-import type { SharedPoll } from '../storage/shared-poll.ts'
+import type { SharedPoll } from '../platform/storage/shared-poll.ts'
+import type { Call } from '../protocol/http/call.ts'
 import { identifyStream } from './stream-identity.ts'
 
 test('an open stream identifies its caller after the state of other nodes was read', async () => {

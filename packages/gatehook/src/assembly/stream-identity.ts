@@ -1,5 +1,5 @@
 /** Identifies the callers of open streams. */
-import type { Identify } from '../access/authenticate.ts'
+import type { Identify } from '../identity/access/authenticate.ts'
 import type { Foundation } from './foundation.ts'
 
 /**

@@ -1,36 +1,41 @@
 /** Assembles the operator's routes: probes, `/`, audit trail, clock and system figures. */
-import type { Identify } from '../access/authenticate.ts'
-import { countKeys } from '../access/store.ts'
-import { describeConfig } from '../config/describe.ts'
-import { dataFolder } from '../config/environment.ts'
-import type { Perform } from '../idempotency/perform.ts'
-import { purgeRecords } from '../idempotency/store.ts'
+
+import {
+  countPromotions,
+  followPromotions,
+  reportLostEvents,
+} from '../history/events/promotions.ts'
+import type { Identify } from '../identity/access/authenticate.ts'
+import { countKeys } from '../identity/access/store.ts'
+import { extendSessions } from '../identity/people/operator-store.ts'
+import { listSigningKeyStates } from '../identity/tokens/signing-keys.ts'
 import { wallClock } from '../kernel/clock.ts'
-import type { Lister } from '../lists/list.ts'
-import type { InstallationFigures } from '../monitoring/installation-figures.ts'
-import { extendSessions } from '../people/operator-store.ts'
-import { purgeQuota } from '../quota/store.ts'
-import { restoreJson } from '../restore/operations.ts'
-import { restoreRoutes } from '../restore/routes.ts'
-import { isHeld, readRestoreState } from '../restore/state.ts'
-import { followClock } from '../storage/clock-setting.ts'
-import { auditRoute, auditStreamRoute } from '../system/audit-routes.ts'
-import { createClockDifference } from '../system/clock-difference.ts'
-import { createDurability } from '../system/durability.ts'
+import type { InstallationFigures } from '../operate/monitoring/installation-figures.ts'
+import { restoreJson } from '../operate/restore/operations.ts'
+import { restoreRoutes } from '../operate/restore/routes.ts'
+import { isHeld, readRestoreState } from '../operate/restore/state.ts'
+import { auditRoute, auditStreamRoute } from '../operate/system/audit-routes.ts'
+import { createClockDifference } from '../operate/system/clock-difference.ts'
+import { createDurability } from '../operate/system/durability.ts'
 import {
   databaseCheck,
   drainCheck,
   migrationCheck,
   primaryCheck,
   writeCheck,
-} from '../system/health.ts'
-import { machineMetrics } from '../system/machine-facts.ts'
-import { primaryMetric } from '../system/metrics.ts'
-import { countPromotions, followPromotions, reportLostEvents } from '../system/promotions.ts'
-import { readinessMetrics } from '../system/readiness-metrics.ts'
-import { replicationMetric } from '../system/replication.ts'
-import { clockRoutes, probeRoutes, rootRoute, systemRoute } from '../system/routes.ts'
-import { listSigningKeyStates } from '../tokens/signing-keys.ts'
+} from '../operate/system/health.ts'
+import { machineMetrics } from '../operate/system/machine-facts.ts'
+import { primaryMetric } from '../operate/system/metrics.ts'
+import { readinessMetrics } from '../operate/system/readiness-metrics.ts'
+import { replicationMetric } from '../operate/system/replication.ts'
+import { clockRoutes, probeRoutes, rootRoute, systemRoute } from '../operate/system/routes.ts'
+import { describeConfig } from '../platform/config/describe.ts'
+import { dataFolder } from '../platform/config/environment.ts'
+import { followClock } from '../platform/storage/clock-setting.ts'
+import type { Perform } from '../protocol/idempotency/perform.ts'
+import { purgeRecords } from '../protocol/idempotency/store.ts'
+import type { Lister } from '../protocol/lists/list.ts'
+import { purgeQuota } from '../protocol/quota/store.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 import type { SecretsComponent } from './secrets.ts'

@@ -1,11 +1,12 @@
 /** Assembles traces: off unless `OTEL_EXPORTER_OTLP_ENDPOINT` is set. */
-import type { Config } from '../config/config.ts'
-import type { ObserveExchange } from '../http/exchange.ts'
-import { traceRequests } from '../http/traced-request.ts'
+
 import type { Tracing } from '../kernel/tracing.ts'
-import type { Database } from '../storage/database.ts'
-import { traceWrites } from '../storage/traced-writes.ts'
-import { startTracing, type TracingSettings } from '../telemetry/open-telemetry.ts'
+import type { Config } from '../platform/config/config.ts'
+import type { Database } from '../platform/storage/database.ts'
+import { traceWrites } from '../platform/storage/traced-writes.ts'
+import { startTracing, type TracingSettings } from '../platform/telemetry/open-telemetry.ts'
+import type { ObserveExchange } from '../protocol/http/exchange.ts'
+import { traceRequests } from '../protocol/http/traced-request.ts'
 
 /** Returns the settings of each thread; undefined: traces are not exported. */
 export const tracingSettings = (

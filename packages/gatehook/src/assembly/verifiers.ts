@@ -1,6 +1,6 @@
 /** Assembles the verifiers of credentials: one for each scheme. */
-import type { CredentialVerifiers } from '../access/authenticate.ts'
-import type { Tokens } from '../tokens/api.ts'
+import type { CredentialVerifiers } from '../identity/access/authenticate.ts'
+import type { Tokens } from '../identity/tokens/api.ts'
 import type { Foundation } from './foundation.ts'
 import type { SignInModules } from './people.ts'
 import type { PreparedDatabase } from './prepare-database.ts'

@@ -1,7 +1,7 @@
 /** `gatehook audit …`: lists the audit trail, and verifies its hash chain (§13). */
 import { once } from 'node:events'
-import type { AuditRow } from '../audit/chain.ts'
-import type { ChainReport } from '../audit/chain-verifier.ts'
+import type { AuditRow } from '../history/audit/chain.ts'
+import type { ChainReport } from '../history/audit/chain-verifier.ts'
 import { administration } from './api.ts'
 import { countOf, countOption } from './arguments.ts'
 import type { CommandFamily, CommandSpec } from './command.ts'

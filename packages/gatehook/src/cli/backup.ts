@@ -1,20 +1,20 @@
 /** `gatehook backup`: an installation in one file (§12.3). */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type Config, databaseAddress, databaseTarget } from '../config/config.ts'
-import { databaseExists, readConfig, secretFile } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { isoTime } from '../kernel/time.ts'
-import { StorageError } from '../storage/database.ts'
-import { openDatabase } from '../storage/open.ts'
+import { recordBackup } from '../operate/system/machine-facts.ts'
+import { type Config, databaseAddress, databaseTarget } from '../platform/config/config.ts'
+import { databaseExists, readConfig, secretFile } from '../platform/config/environment.ts'
+import { StorageError } from '../platform/storage/database.ts'
+import { openDatabase } from '../platform/storage/open.ts'
 import {
   type BackupManifest,
   backupSqlite,
   totalRows,
   wasServed,
-} from '../storage/sqlite-backup.ts'
-import { recordBackup } from '../system/machine-facts.ts'
+} from '../platform/storage/sqlite-backup.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError } from './errors.ts'
 import { bold, formatCount } from './output.ts'

@@ -1,8 +1,8 @@
 /** The text of `gatehook check`, for a reader who sees it for the first time. Pure. */
-import type { Remedy, VersionCompatibility } from '../gate/compatibility.ts'
-import type { OperationFinding } from '../gate/finding.ts'
-import type { OnlineRename } from '../gate/online-rename.ts'
-import type { VersionCaller } from '../versions/store.ts'
+import type { Remedy, VersionCompatibility } from '../declare/gate/compatibility.ts'
+import type { OperationFinding } from '../declare/gate/finding.ts'
+import type { OnlineRename } from '../declare/gate/online-rename.ts'
+import type { VersionCaller } from '../declare/versions/store.ts'
 import { alarm, bold, cyan, dim, green } from './output.ts'
 
 export interface Checked {

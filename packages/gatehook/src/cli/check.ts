@@ -4,11 +4,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { databaseTarget } from '../config/config.ts'
-import { databaseExists, readConfig } from '../config/environment.ts'
-import { openApiOf } from '../documents.ts'
-import { compareWithLock, type Remedy, remedyFor } from '../gate/compatibility.ts'
-import type { FieldSplit } from '../gate/field-split.ts'
+import { compareWithLock, type Remedy, remedyFor } from '../declare/gate/compatibility.ts'
+import type { FieldSplit } from '../declare/gate/field-split.ts'
 import {
   type AcceptedBreak,
   type Lock,
@@ -17,18 +14,21 @@ import {
   parseLock,
   serializeLock,
   type VersionPromise,
-} from '../gate/lock.ts'
+} from '../declare/gate/lock.ts'
+import { findNarrowings } from '../declare/resources/change-check.ts'
+import { EXTERNAL_EVENT_SCOPE } from '../declare/resources/event-types.ts'
+import { describeUncomparedRules, promisedRules } from '../declare/resources/promised-rules.ts'
+import type { ResourceDefinition } from '../declare/resources/resource.ts'
+import { defaultPersonScopes } from '../declare/resources/scopes.ts'
+import type { ServiceDefinition } from '../declare/resources/service.ts'
+import { listVersionCallers } from '../declare/versions/store.ts'
+import { openApiOf } from '../documents.ts'
 import { type Clock, wallClock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { createLog } from '../kernel/log.ts'
-import { findNarrowings } from '../resources/change-check.ts'
-import { EXTERNAL_EVENT_SCOPE } from '../resources/event-types.ts'
-import { describeUncomparedRules, promisedRules } from '../resources/promised-rules.ts'
-import type { ResourceDefinition } from '../resources/resource.ts'
-import { defaultPersonScopes } from '../resources/scopes.ts'
-import type { ServiceDefinition } from '../resources/service.ts'
-import { openDatabase } from '../storage/open.ts'
-import { listVersionCallers } from '../versions/store.ts'
+import { databaseTarget } from '../platform/config/config.ts'
+import { databaseExists, readConfig } from '../platform/config/environment.ts'
+import { openDatabase } from '../platform/storage/open.ts'
 import { type Checked, type Rewrite, reportOf, type VersionCallers } from './check-report.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'

@@ -1,5 +1,5 @@
 /** `gatehook clients …`: OAuth clients (§5.5, §13). */
-import type { ClientWithSecret } from '../oauth/client-administration.ts'
+import type { ClientWithSecret } from '../identity/oauth/client-administration.ts'
 import { administration, declaredScopes } from './api.ts'
 import {
   filterOf,

@@ -1,6 +1,7 @@
 /** `gatehook clock`: reads the test clock and sets it forward (§12.6). */
-import { ConfigError } from '../config/config.ts'
-import type { ClockState } from '../system/clock.ts'
+
+import type { ClockState } from '../operate/system/clock.ts'
+import { ConfigError } from '../platform/config/config.ts'
 import { ApiError, administration } from './api.ts'
 import { parseDuration } from './arguments.ts'
 import type { CommandSpec, Input } from './command.ts'

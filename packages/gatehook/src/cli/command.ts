@@ -3,9 +3,9 @@
  * shapes of most commands: one performs an action, one lists rows.
  */
 import { Command, Option } from 'commander'
-import type { Flags } from '../config/config.ts'
-import { flagOf, type OptionName, optionList } from '../config/options.ts'
 import { printableValue } from '../kernel/printable.ts'
+import type { Flags } from '../platform/config/config.ts'
+import { flagOf, type OptionName, optionList } from '../platform/config/options.ts'
 import { bold, dim, type Output, processOutput, table } from './output.ts'
 
 export interface Input {

@@ -1,6 +1,6 @@
 /** `gatehook config`: every option with its value and source. Secrets are only `set`. */
-import { configurationPage, describeConfig } from '../config/describe.ts'
-import { readConfig } from '../config/environment.ts'
+import { configurationPage, describeConfig } from '../platform/config/describe.ts'
+import { readConfig } from '../platform/config/environment.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { dim, table, writeText } from './output.ts'
 

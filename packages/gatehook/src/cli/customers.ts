@@ -1,5 +1,5 @@
 /** `gatehook customers …`: customers of the installation (§13). */
-import type { CustomerJson } from '../access/collections.ts'
+import type { CustomerJson } from '../identity/access/collections.ts'
 import { administration } from './api.ts'
 import type { CommandDescription, CommandFamily } from './command.ts'
 import { bold, dim, yellow } from './output.ts'

@@ -6,19 +6,24 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { openExistingVault } from '../assembly/secrets.ts'
-import { type Config, withoutPassword } from '../config/config.ts'
-import { dataFolder, mailFolder, monitoringFile, secretFile } from '../config/environment.ts'
+import { describeBuild } from '../declare/resources/index-builds.ts'
+import { describePending, planMigration } from '../declare/resources/migrate.ts'
+import type { Service } from '../declare/resources/service.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
-import { countMail, findLastMailError } from '../mail/store.ts'
-import { describeBuild } from '../resources/index-builds.ts'
-import { describePending, planMigration } from '../resources/migrate.ts'
-import type { Service } from '../resources/service.ts'
-import type { Database } from '../storage/database.ts'
-import { pendingMigrations } from '../storage/migrate.ts'
-import { DURABILITY_LOST, SYNCHRONOUS_STANDBYS } from '../storage/server-check.ts'
-import { sql } from '../storage/sql.ts'
+import { type Config, withoutPassword } from '../platform/config/config.ts'
+import {
+  dataFolder,
+  mailFolder,
+  monitoringFile,
+  secretFile,
+} from '../platform/config/environment.ts'
+import { countMail, findLastMailError } from '../platform/mail/store.ts'
+import type { Database } from '../platform/storage/database.ts'
+import { pendingMigrations } from '../platform/storage/migrate.ts'
+import { DURABILITY_LOST, SYNCHRONOUS_STANDBYS } from '../platform/storage/server-check.ts'
+import { sql } from '../platform/storage/sql.ts'
 import { isNodeSupported, oldestNode } from './own-package.ts'
 
 export interface CheckResult {

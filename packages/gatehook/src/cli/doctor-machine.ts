@@ -1,9 +1,7 @@
 /** Checks of `gatehook doctor` on what ends unless an operator acts. */
-import type { Config } from '../config/config.ts'
-import { dataFolder } from '../config/environment.ts'
+
 import type { Clock } from '../kernel/clock.ts'
 import { isoTime } from '../kernel/time.ts'
-import type { Database } from '../storage/database.ts'
 import {
   BACKUP_AGE_MAX_MS,
   backupSince,
@@ -12,7 +10,10 @@ import {
   readBackupState,
   readCertificateEnd,
   readDiskSpace,
-} from '../system/machine-facts.ts'
+} from '../operate/system/machine-facts.ts'
+import type { Config } from '../platform/config/config.ts'
+import { dataFolder } from '../platform/config/environment.ts'
+import type { Database } from '../platform/storage/database.ts'
 import { type CheckResult, fail, ok, warn } from './doctor-checks.ts'
 
 const DAY_MS = 86_400_000

@@ -1,11 +1,12 @@
 /** `gatehook doctor`: a table of the checks in `doctor-checks.ts`; exit 1 if one fails. */
-import { type Config, databaseTarget } from '../config/config.ts'
-import { databaseExists, readConfig, refuseRemains } from '../config/environment.ts'
+
+import type { Service } from '../declare/resources/service.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
-import type { Service } from '../resources/service.ts'
-import type { Database } from '../storage/database.ts'
-import { openDatabase } from '../storage/open.ts'
+import { type Config, databaseTarget } from '../platform/config/config.ts'
+import { databaseExists, readConfig, refuseRemains } from '../platform/config/environment.ts'
+import type { Database } from '../platform/storage/database.ts'
+import { openDatabase } from '../platform/storage/open.ts'
 import type { CommandSpec, Input } from './command.ts'
 import type { CheckResult } from './doctor-checks.ts'
 import * as checks from './doctor-checks.ts'

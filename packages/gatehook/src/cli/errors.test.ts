@@ -1,10 +1,10 @@
 /** Expected errors have sentences and exit codes; a bug has its stack. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError } from '../config/config.ts'
-import { DeclarationError } from '../fields/declaration-mistakes.ts'
 import { Failure } from '../kernel/failure.ts'
-import { StorageError, StorageWaitError } from '../storage/database.ts'
+import { ConfigError } from '../platform/config/config.ts'
+import { StorageError, StorageWaitError } from '../platform/storage/database.ts'
+import { DeclarationError } from '../protocol/fields/declaration-mistakes.ts'
 import { CommandError, reportOfError, UsageError } from './errors.ts'
 
 const errno = (more: object) => Object.assign(new Error('listen'), { syscall: 'listen', ...more })

@@ -3,11 +3,12 @@
  * for expected errors. Exit codes: 1 failed or findings, 2 usage, 75 a later start may succeed,
  * 78 the configuration must change (§18.7).
  */
-import { ConfigError } from '../config/config.ts'
-import { DeclarationError } from '../fields/declaration-mistakes.ts'
+
 import { Failure } from '../kernel/failure.ts'
-import { StorageError, StorageWaitError } from '../storage/database.ts'
-import { NodesRunError } from '../storage/running-nodes.ts'
+import { ConfigError } from '../platform/config/config.ts'
+import { StorageError, StorageWaitError } from '../platform/storage/database.ts'
+import { NodesRunError } from '../platform/storage/running-nodes.ts'
+import { DeclarationError } from '../protocol/fields/declaration-mistakes.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, temporary: 75, configuration: 78 } as const
 

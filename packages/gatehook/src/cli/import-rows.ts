@@ -1,11 +1,12 @@
 /** Reads the rows of a file, NDJSON or CSV, as bodies that create them. Contains no requests. */
-import type { FieldSpec } from '../fields/fields.ts'
-import { parseJsonBody } from '../http/json-body.ts'
-import { parseNumber } from '../http/json-number.ts'
+
+import type { ResourceDefinition } from '../declare/resources/resource.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { MistakeCode } from '../kernel/mistakes.ts'
-import { type CsvCell, CsvError, readCsv, unescapeFormulas } from '../lists/csv-reader.ts'
-import type { ResourceDefinition } from '../resources/resource.ts'
+import type { FieldSpec } from '../protocol/fields/fields.ts'
+import { parseJsonBody } from '../protocol/http/json-body.ts'
+import { parseNumber } from '../protocol/http/json-number.ts'
+import { type CsvCell, CsvError, readCsv, unescapeFormulas } from '../protocol/lists/csv-reader.ts'
 
 /** A row of a file, or why its line has none. */
 export type ImportLine =

@@ -1,9 +1,9 @@
 /** `gatehook import RESOURCE FILE`: creates the rows of a file by the API, or by its batches. */
 import { createReadStream, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { ResourceDefinition } from '../declare/resources/resource.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { findClosest } from '../kernel/closest.ts'
-import type { ResourceDefinition } from '../resources/resource.ts'
 import { type Api, ApiError, customerCommands } from './api.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { type ImportLine, readImportLines } from './import-rows.ts'

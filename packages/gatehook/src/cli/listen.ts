@@ -2,17 +2,18 @@
  * `gatehook listen`: prints events of a running node, and forwards them to a receiver on the
  * developer's machine, signed as webhooks are (§9.11). It creates no registration.
  */
-import { readConfig } from '../config/environment.ts'
-import { type SigningSecret, signatureHeaders } from '../deliveries/signature.ts'
+
+import { listEventScopes } from '../declare/resources/event-types.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
 import { printable } from '../kernel/printable.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
-import { listEventScopes } from '../resources/event-types.ts'
-import type { Outcome, Send } from '../transport/attempt.ts'
-import { isDelivered } from '../transport/attempt.ts'
-import { findTargetProblem } from '../transport/target.ts'
+import { type SigningSecret, signatureHeaders } from '../outbound/deliveries/signature.ts'
+import type { Outcome, Send } from '../outbound/transport/attempt.ts'
+import { isDelivered } from '../outbound/transport/attempt.ts'
+import { findTargetProblem } from '../outbound/transport/target.ts'
+import { readConfig } from '../platform/config/environment.ts'
 import { borrowKey, customerOptions, nodeOf } from './api.ts'
 import { words } from './arguments.ts'
 import type { CommandSpec, Input } from './command.ts'
@@ -158,7 +159,7 @@ async function run(input: Input): Promise<undefined> {
   const random = systemRandom()
   const { url } = nodeOf(input)
   // Loaded here: the other commands open no sockets.
-  const { createTransport } = await import('../transport/transport.ts')
+  const { createTransport } = await import('../outbound/transport/transport.ts')
   const transport = createTransport({
     clock: wallClock,
     allowPrivate: true,

@@ -1,33 +1,33 @@
 /** `gatehook move`: moves an installation to another database, while its service runs (§2.8). */
 import { existsSync } from 'node:fs'
 import { openExistingVault } from '../assembly/secrets.ts'
-import { recordAudit } from '../audit/store.ts'
-import { openSigner } from '../audit/trail.ts'
+import { copyAdditions } from '../declare/resources/additions.ts'
+import { listDerivations } from '../declare/resources/derivation.ts'
+import { migrateService } from '../declare/resources/migrate.ts'
+import { recordAudit } from '../history/audit/store.ts'
+import { openSigner } from '../history/audit/trail.ts'
+import { wallClock } from '../kernel/clock.ts'
+import { createLog } from '../kernel/log.ts'
+import { systemRandom } from '../kernel/random.ts'
 import {
   type Config,
   databaseAddress,
   databaseTarget,
   hasPassword,
   withoutPassword,
-} from '../config/config.ts'
+} from '../platform/config/config.ts'
 import {
   databaseExists,
   environmentMoveTarget,
   nodeNameOf,
   readConfig,
   secretFile,
-} from '../config/environment.ts'
-import { wallClock } from '../kernel/clock.ts'
-import { createLog } from '../kernel/log.ts'
-import { systemRandom } from '../kernel/random.ts'
-import { copyAdditions } from '../resources/additions.ts'
-import { listDerivations } from '../resources/derivation.ts'
-import { migrateService } from '../resources/migrate.ts'
-import { type Database, StorageError, type Tx } from '../storage/database.ts'
-import { migrateEngine } from '../storage/migrate.ts'
-import { type MoveResult, moveInstallation } from '../storage/move/move.ts'
-import { type UndoResult, undoMove } from '../storage/move/undo.ts'
-import { openDatabase } from '../storage/open.ts'
+} from '../platform/config/environment.ts'
+import { type Database, StorageError, type Tx } from '../platform/storage/database.ts'
+import { migrateEngine } from '../platform/storage/migrate.ts'
+import { type MoveResult, moveInstallation } from '../platform/storage/move/move.ts'
+import { type UndoResult, undoMove } from '../platform/storage/move/undo.ts'
+import { openDatabase } from '../platform/storage/open.ts'
 import { asCommandError } from './backup.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'

@@ -1,11 +1,9 @@
 /** `gatehook operators …`: operators of the console (§12.2), without a running node. */
 import type { App } from '../app.ts'
-import type { Actor } from '../audit/actor.ts'
-import { readMembers } from '../fields/body.ts'
-import { ROLES } from '../kernel/principal.ts'
-import { operatorTable } from '../people/collection.ts'
-import { listCreations } from '../people/operator-creations.ts'
-import { endOperatorSession, operatorSessionTable } from '../people/operator-sessions.ts'
+import type { Actor } from '../history/audit/actor.ts'
+import { operatorTable } from '../identity/people/collection.ts'
+import { listCreations } from '../identity/people/operator-creations.ts'
+import { endOperatorSession, operatorSessionTable } from '../identity/people/operator-sessions.ts'
 import {
   createConsoleLink,
   createOperator,
@@ -15,8 +13,10 @@ import {
   setOperatorDisabled,
   setOperatorPassword,
   setOperatorRole,
-} from '../people/operators.ts'
-import { resetSecondFactor } from '../people/second-factor.ts'
+} from '../identity/people/operators.ts'
+import { resetSecondFactor } from '../identity/people/second-factor.ts'
+import { ROLES } from '../kernel/principal.ts'
+import { readMembers } from '../protocol/fields/body.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
 import { CommandError } from './errors.ts'
 import { cliActor, installation, requireFound } from './installation.ts'

@@ -2,7 +2,7 @@
  * The customer and mode that a command line names: a customer by id or name, and the owner of an
  * object by the id of the object.
  */
-import { customerId } from '../access/administration.ts'
+import { customerId } from '../identity/access/administration.ts'
 import type { Mode } from '../kernel/principal.ts'
 import type { Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'

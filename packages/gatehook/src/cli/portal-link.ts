@@ -1,6 +1,7 @@
 /** `gatehook portal-link`: a link with which people of a customer open the portal once (§12.2). */
-import { isInstallationScope } from '../access/administration.ts'
-import { listEventScopes } from '../resources/event-types.ts'
+
+import { listEventScopes } from '../declare/resources/event-types.ts'
+import { isInstallationScope } from '../identity/access/administration.ts'
 import { type Api, administration, declaredScopes } from './api.ts'
 import { requireScopes, words } from './arguments.ts'
 import { bold } from './output.ts'

@@ -1,11 +1,11 @@
 /** Sentences that name the backup commands of PostgreSQL. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { withoutPassword } from '../config/config.ts'
 import type { DatabaseTarget } from '../kernel/database-target.ts'
 import { createLog } from '../kernel/log.ts'
-import { openDatabase } from '../storage/open.ts'
-import { sql } from '../storage/sql.ts'
+import { withoutPassword } from '../platform/config/config.ts'
+import { openDatabase } from '../platform/storage/open.ts'
+import { sql } from '../platform/storage/sql.ts'
 
 const run = promisify(execFile)
 const VERSION_LIMIT_MS = 5_000

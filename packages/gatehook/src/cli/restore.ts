@@ -1,13 +1,18 @@
 /** `gatehook restore …`: creates a database from a backup, and ends its quarantine (§18.5). */
 import { resolve } from 'node:path'
 import { openExistingVault } from '../assembly/secrets.ts'
-import { type Config, ConfigError, databaseAddress, databaseTarget } from '../config/config.ts'
-import { readConfig } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
-import type { RestoreJson } from '../restore/operations.ts'
-import { openDatabase } from '../storage/open.ts'
-import { restoreSqlite } from '../storage/sqlite-backup.ts'
+import type { RestoreJson } from '../operate/restore/operations.ts'
+import {
+  type Config,
+  ConfigError,
+  databaseAddress,
+  databaseTarget,
+} from '../platform/config/config.ts'
+import { readConfig } from '../platform/config/environment.ts'
+import { openDatabase } from '../platform/storage/open.ts'
+import { restoreSqlite } from '../platform/storage/sqlite-backup.ts'
 import { administration } from './api.ts'
 import { asCommandError, contentsOf } from './backup.ts'
 import type { CommandFamily, CommandSpec, Input } from './command.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f } from '../fields/fields.ts'
-import { resource } from '../resources/resource.ts'
-import { service } from '../resources/service.ts'
+import { resource } from '../declare/resources/resource.ts'
+import { service } from '../declare/resources/service.ts'
+import { f } from '../protocol/fields/fields.ts'
 import { changeOf, type EventPlan, planFor, sampleValues, triggerable } from './sample-event.ts'
 
 const things = resource('things', {

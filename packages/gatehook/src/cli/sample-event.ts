@@ -2,12 +2,13 @@
  * Plans the API requests that lead to an event of a type, from the declaration: a row is created
  * and passes through its states by actions.
  */
-import type { FieldSpec } from '../fields/fields.ts'
-import type { ActionDefinition, AnyRow, ResourceDefinition } from '../resources/resource.ts'
-import { STATE_FIELD } from '../resources/resource.ts'
-import { sampleMember, sampleRow } from '../resources/sample.ts'
-import { externalEventTypes, type ServiceDefinition } from '../resources/service.ts'
-import { toWire } from '../resources/validate.ts'
+
+import type { ActionDefinition, AnyRow, ResourceDefinition } from '../declare/resources/resource.ts'
+import { STATE_FIELD } from '../declare/resources/resource.ts'
+import { sampleMember, sampleRow } from '../declare/resources/sample.ts'
+import { externalEventTypes, type ServiceDefinition } from '../declare/resources/service.ts'
+import { toWire } from '../declare/resources/validate.ts'
+import type { FieldSpec } from '../protocol/fields/fields.ts'
 
 export type EventPlan =
   /** `POST /events`. */

@@ -1,7 +1,8 @@
 /** `gatehook trigger TYPE`: causes an event by the API requests that lead to it. */
+
+import type { AnyRow, ResourceDefinition } from '../declare/resources/resource.ts'
 import { findClosest } from '../kernel/closest.ts'
 import { systemRandom } from '../kernel/random.ts'
-import type { AnyRow, ResourceDefinition } from '../resources/resource.ts'
 import { type Api, ApiError, customerCommands } from './api.ts'
 import type { CommandSpec } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'

@@ -1,9 +1,10 @@
 /** `gatehook users …`: the people who sign in (§13). */
-import { customerId } from '../access/administration.ts'
-import type { FieldKind } from '../fields/spec.ts'
-import type { AccountJson } from '../people/collection.ts'
-import type { ResourceDefinition } from '../resources/resource.ts'
-import type { SessionJson } from '../tokens/operations.ts'
+
+import type { ResourceDefinition } from '../declare/resources/resource.ts'
+import { customerId } from '../identity/access/administration.ts'
+import type { AccountJson } from '../identity/people/collection.ts'
+import type { SessionJson } from '../identity/tokens/operations.ts'
+import type { FieldKind } from '../protocol/fields/spec.ts'
 import { type Api, administration, invalidMode } from './api.ts'
 import { words } from './arguments.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'

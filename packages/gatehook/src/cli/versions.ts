@@ -1,9 +1,10 @@
 /** `gatehook versions …`: the calendar of API versions and their callers (§8, §13). */
+
+import type { VersionRepresentation } from '../declare/versions/calendar-update.ts'
+import { changelogMarkdown, changelogOf } from '../declare/versions/changelog.ts'
+import type { UsageRepresentation } from '../declare/versions/operations.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
-import type { VersionCallerRow } from '../monitoring/version-operations.ts'
-import type { VersionRepresentation } from '../versions/calendar-update.ts'
-import { changelogMarkdown, changelogOf } from '../versions/changelog.ts'
-import type { UsageRepresentation } from '../versions/operations.ts'
+import type { VersionCallerRow } from '../operate/monitoring/version-operations.ts'
 import { type Api, ApiError, administration } from './api.ts'
 import { instantOf, parseDuration } from './arguments.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'

@@ -1,5 +1,5 @@
 /** `gatehook webhooks …`: registrations and their deliveries (§9). */
-import { matchesAny } from '../events/event-pattern.ts'
+import { matchesAny } from '../history/events/event-pattern.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
 import { type Api, ApiError, customerCommands } from './api.ts'

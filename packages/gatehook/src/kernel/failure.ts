@@ -1,6 +1,7 @@
 /**
  * The table of all failures that a response can report (§10.2). A `Failure` has a code from it;
- * `http/problem.ts` converts it to JSON. A bug is any other exception: its response is a bare 500.
+ * `protocol/http/problem.ts` converts it to JSON. A bug is any other exception: its response is a
+ * bare 500.
  */
 import type { CheckCode, MistakeCode } from './mistakes.ts'
 

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { createKey } from '../../src/access/keys.ts'
+import { createKey } from '../../src/identity/access/keys.ts'
 import {
   createConsoleLink,
   createOperator,
   setOperatorDisabled,
   setOperatorPassword,
   setOperatorRole,
-} from '../../src/people/operators.ts'
-import { resetSecondFactor } from '../../src/people/second-factor.ts'
+} from '../../src/identity/people/operators.ts'
+import { resetSecondFactor } from '../../src/identity/people/second-factor.ts'
 import { type OauthFixture, PASSWORD } from '../oauth/rig.ts'
 import { resetTokenOf, signUpTokenOf } from '../people/mail-token-rig.ts'
 import { basicOf } from '../people/rig.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { openTestNode, random } from './test-node.ts'
 
 const PATH = 'GET /api/protected'

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Kind } from '../../../../test/rig/databases.ts'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
-import { isInstallationScope } from '../../src/access/administration.ts'
+import { isInstallationScope } from '../../src/identity/access/administration.ts'
+import { createConsoleLink, createOperator } from '../../src/identity/people/operators.ts'
 import type { Role } from '../../src/kernel/principal.ts'
-import { createConsoleLink, createOperator } from '../../src/people/operators.ts'
 import { ACTING_PATH, type Permission } from '../../src/route-table.ts'
 import {
   basicOf,

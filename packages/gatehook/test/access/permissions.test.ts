@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
-import { isInstallationScope } from '../../src/access/administration.ts'
-import { noContent, route } from '../../src/http/call.ts'
+import { isInstallationScope } from '../../src/identity/access/administration.ts'
 import { type CallerKind, ROLES } from '../../src/kernel/principal.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { noContent, route } from '../../src/protocol/http/call.ts'
 import { bindRoutes, CALLERS, engineRoutes, type Permission } from '../../src/route-table.ts'
-import { sql } from '../../src/storage/sql.ts'
 import { bodyFor, type Fixture, openFixture, pathOf, type Send } from './permission-fixture.ts'
 
 const nameOf = ({ method, path }: Permission): string => `${method} ${path}`

@@ -8,7 +8,7 @@ import { freshUrl } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { clientSentence } from '../../src/cli/postgres-tools.ts'
 import { createProgress, progressLine } from '../../src/cli/progress.ts'
-import { backupSqlite, restoreSqlite } from '../../src/storage/sqlite-backup.ts'
+import { backupSqlite, restoreSqlite } from '../../src/platform/storage/sqlite-backup.ts'
 import { gatehook, installed, jsonOf, serving } from './process.ts'
 
 const stamp = { createdAt: '2027-01-31T00:00:00.000Z', release: '0.1.0' }

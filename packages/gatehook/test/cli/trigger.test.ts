@@ -9,7 +9,7 @@ import { hotel } from '../../examples/bookings/service.ts'
 import { marketplace } from '../../examples/marketplace/service.ts'
 import { api as reference } from '../../service/service.ts'
 import { triggerable } from '../../src/cli/sample-event.ts'
-import { suggestEventType } from '../../src/resources/triggerable-event.ts'
+import { suggestEventType } from '../../src/declare/resources/triggerable-event.ts'
 import { gatehook } from './process.ts'
 
 const services = {

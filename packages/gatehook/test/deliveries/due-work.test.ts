@@ -1,11 +1,11 @@
 /** §9.12: due work is found by its time; endpoints that wait for later cost nothing. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { updateCustomer } from '../../src/access/customers.ts'
-import { dueStore } from '../../src/deliveries/due-store.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
-import { customerWaker } from '../../src/webhooks/registration-store.ts'
+import { updateCustomer } from '../../src/identity/access/customers.ts'
+import { dueStore } from '../../src/outbound/deliveries/due-store.ts'
+import { customerWaker } from '../../src/outbound/webhooks/registration-store.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { administration, ManualClock } from '../access/test-node.ts'
 
 interface Waiting {

@@ -1,5 +1,5 @@
 /** The work of a node without attempts: its customers move to other nodes at once. */
-import type { NodeWork } from '../../src/deliveries/ports.ts'
+import type { NodeWork } from '../../src/outbound/deliveries/ports.ts'
 
 export const idleWork: NodeWork = {
   countUnfinished: () => 0,

@@ -9,10 +9,10 @@ import {
   quietLog,
 } from '../../../../test/rig/databases.ts'
 import { startTrafficProxy } from '../../../../test/rig/postgres-traffic.ts'
-import { createLeaseStore, type LeaseStore } from '../../src/deliveries/lease-store.ts'
-import { nodeLeases } from '../../src/deliveries/leases.ts'
-import type { NodeWork } from '../../src/deliveries/ports.ts'
-import { SharedLeases } from '../../src/deliveries/shared-leases.ts'
+import { createLeaseStore, type LeaseStore } from '../../src/outbound/deliveries/lease-store.ts'
+import { nodeLeases } from '../../src/outbound/deliveries/leases.ts'
+import type { NodeWork } from '../../src/outbound/deliveries/ports.ts'
+import { SharedLeases } from '../../src/outbound/deliveries/shared-leases.ts'
 import { idleWork } from './idle-work.ts'
 import { MemoryLeases } from './memory-leases.ts'
 

@@ -1,7 +1,7 @@
 /** The leases of simulated nodes in memory, instead of tables. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isSamePart, type PartLease } from '../../src/deliveries/customer-parts.ts'
-import type { LeaseStore } from '../../src/deliveries/lease-store.ts'
+import { isSamePart, type PartLease } from '../../src/outbound/deliveries/customer-parts.ts'
+import type { LeaseStore } from '../../src/outbound/deliveries/lease-store.ts'
 
 /** Lets some turns of the event loop pass, as a round trip does. */
 type Delay = () => Promise<void>

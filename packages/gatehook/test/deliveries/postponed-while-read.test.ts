@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
-import { engineStore } from '../../src/deliveries/engine-store.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
-import type { Database } from '../../src/storage/database.ts'
+import { engineStore } from '../../src/outbound/deliveries/engine-store.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 const vault = new Vault('a secret that only tests know, long enough', systemRandom())

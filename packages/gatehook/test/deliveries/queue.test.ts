@@ -1,13 +1,13 @@
 /** Decision 0058: the queue has an entry for each pending delivery, whichever release writes it. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import type { Database, Tx } from '../../src/storage/database.ts'
-import { fillDeliveryQueue } from '../../src/storage/delivery-queue.ts'
+import type { Database, Tx } from '../../src/platform/storage/database.ts'
+import { fillDeliveryQueue } from '../../src/platform/storage/delivery-queue.ts'
 import {
   listMissingEngineIndexes,
   listUnusedEngineIndexes,
-} from '../../src/storage/engine-indexes.ts'
-import { type Sql, sql } from '../../src/storage/sql.ts'
+} from '../../src/platform/storage/engine-indexes.ts'
+import { type Sql, sql } from '../../src/platform/storage/sql.ts'
 
 const write = (db: Database, statement: Sql) => db.write((tx) => tx.run(statement))
 

@@ -1,7 +1,7 @@
 /** Several nodes in a simulated world (§9.7, §9.8, §9.12); a failing test prints its seed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { EngineDeps } from '../../src/deliveries/engine.ts'
+import type { EngineDeps } from '../../src/outbound/deliveries/engine.ts'
 import { hang, type Receiver, type Row, respond, World } from './simulation.ts'
 
 const SECOND = 1_000

@@ -1,6 +1,6 @@
 /** The rows of a simulated world as the engine reads and writes them. */
-import { FAILING_MS, FAILURES_APART_MS } from '../../src/deliveries/endpoint-health.ts'
-import type { EngineStore } from '../../src/deliveries/ports.ts'
+import { FAILING_MS, FAILURES_APART_MS } from '../../src/outbound/deliveries/endpoint-health.ts'
+import type { EngineStore } from '../../src/outbound/deliveries/ports.ts'
 import type { World } from './simulation.ts'
 
 type SimulatedRows = Pick<World, 'rows' | 'endpoints' | 'isFull' | 'disabled' | 'now' | 'change'>

@@ -5,18 +5,18 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { quietLog } from '../../../../test/rig/databases.ts'
-import { DeliveryEngine, type EngineDeps } from '../../src/deliveries/engine.ts'
-import { HEARTBEAT_MS } from '../../src/deliveries/leases.ts'
+import type { Scope } from '../../src/kernel/principal.ts'
+import { DeliveryEngine, type EngineDeps } from '../../src/outbound/deliveries/engine.ts'
+import { HEARTBEAT_MS } from '../../src/outbound/deliveries/leases.ts'
 import type {
   DeliveryResult,
   DueDelivery,
   EngineRegistration,
   Leases,
   NodeLeases,
-} from '../../src/deliveries/ports.ts'
-import { SharedLeases } from '../../src/deliveries/shared-leases.ts'
-import type { Scope } from '../../src/kernel/principal.ts'
-import type { Outcome } from '../../src/transport/attempt.ts'
+} from '../../src/outbound/deliveries/ports.ts'
+import { SharedLeases } from '../../src/outbound/deliveries/shared-leases.ts'
+import type { Outcome } from '../../src/outbound/transport/attempt.ts'
 import { MemoryLeases } from './memory-leases.ts'
 import { createSimulatedStore } from './simulated-store.ts'
 

@@ -1,5 +1,5 @@
 /** The leases of a node that serves every customer alone. */
-import type { Leases } from '../../src/deliveries/ports.ts'
+import type { Leases } from '../../src/outbound/deliveries/ports.ts'
 
 export const soleLeases: Leases = {
   isAlive: true,

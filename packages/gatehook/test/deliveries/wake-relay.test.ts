@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
-import { createWakeRelay } from '../../src/deliveries/wake-relay.ts'
-import type { Database } from '../../src/storage/database.ts'
+import { createWakeRelay } from '../../src/outbound/deliveries/wake-relay.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
 
 /** Returns a relay on a node that sends the deliveries of registrations below 10. */
 function openRelay() {

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import {
   bodyOf,
   callerOf,

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { signatureHeaders } from '../../src/deliveries/signature.ts'
+import { signatureHeaders } from '../../src/outbound/deliveries/signature.ts'
 import { sectionsOf } from './pages.ts'
 import { createRunner, withoutPython } from './run-program.ts'
 

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { openApp } from 'gatehook/app'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { api } from '../../service/service.ts'
-import { openDatabase } from '../../src/storage/open.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 test('the option database has a new database of its own, which close drops', async (t) => {
   const database = await freshUrl(t, 'postgres')

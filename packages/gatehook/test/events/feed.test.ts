@@ -8,13 +8,13 @@ import {
   type Feed,
   type FeedCursor,
   unorderedClock,
-} from '../../src/events/feed.ts'
-import { createRecorder } from '../../src/events/store.ts'
+} from '../../src/history/events/feed.ts'
+import { createRecorder } from '../../src/history/events/store.ts'
 import { type Clock, wallClock } from '../../src/kernel/clock.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import type { Database, Tx } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { Database, Tx } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const scope = scopeOf(1, 'test')
 const other = scopeOf(2, 'live')

@@ -1,22 +1,26 @@
 /** A server with every kind of operation, and clients that write raw bytes. */
 import net from 'node:net'
 import type { TestContext } from 'node:test'
-import { type Answer, type Endpoint, json, type Step } from '../../src/http/call.ts'
-import { requireAcceptable } from '../../src/http/content-negotiation.ts'
-import { createCors } from '../../src/http/cors.ts'
-import type { Pipeline, PipelineSteps } from '../../src/http/exchange.ts'
-import {
-  createOriginResolver,
-  requireHttps,
-  requireServedHost,
-} from '../../src/http/proxy-trust.ts'
-import { addStrictTransport } from '../../src/http/response-steps.ts'
-import { requireKnownMethod } from '../../src/http/serve.ts'
-import { createServer, type HttpServer, type ServerOptions } from '../../src/http/server.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
+import { type Answer, type Endpoint, json, type Step } from '../../src/protocol/http/call.ts'
+import { requireAcceptable } from '../../src/protocol/http/content-negotiation.ts'
+import { createCors } from '../../src/protocol/http/cors.ts'
+import type { Pipeline, PipelineSteps } from '../../src/protocol/http/exchange.ts'
+import {
+  createOriginResolver,
+  requireHttps,
+  requireServedHost,
+} from '../../src/protocol/http/proxy-trust.ts'
+import { addStrictTransport } from '../../src/protocol/http/response-steps.ts'
+import { requireKnownMethod } from '../../src/protocol/http/serve.ts'
+import {
+  createServer,
+  type HttpServer,
+  type ServerOptions,
+} from '../../src/protocol/http/server.ts'
 
 export interface Rig {
   readonly server: HttpServer

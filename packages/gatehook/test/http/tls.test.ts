@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect, type TLSSocket } from 'node:tls'
 import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
-import { readTls, type TlsPair, watchTls } from '../../src/http/tls.ts'
 import { createLog } from '../../src/kernel/log.ts'
+import { readTls, type TlsPair, watchTls } from '../../src/protocol/http/tls.ts'
 import { answersIn, request, start } from './rig.ts'
 
 const fixture = (name: string) => new URL(`../fixtures/tls/${name}`, import.meta.url).pathname

@@ -1,12 +1,12 @@
 /** Runners of jobs on one database with a clock of the test. */
 import { quietLog } from '../../../../test/rig/databases.ts'
-import type { JobHandler } from '../../src/jobs/job.ts'
-import { createEnqueue } from '../../src/jobs/queue.ts'
-import { NodeJobRunner } from '../../src/jobs/runner.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { JobHandler } from '../../src/outbound/jobs/job.ts'
+import { createEnqueue } from '../../src/outbound/jobs/queue.ts'
+import { NodeJobRunner } from '../../src/outbound/jobs/runner.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 export const START_MS = Date.UTC(2027, 2, 1, 10, 20)
 export const HOUR_MS = 3_600_000

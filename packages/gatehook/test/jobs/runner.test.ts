@@ -1,12 +1,12 @@
 /** The runner of jobs: retries, leases, order, schedules, timeouts, drain, purge. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import type { JobAttempt } from '../../src/jobs/job.ts'
-import { purgeJobs } from '../../src/jobs/retention.ts'
-import { FAILED_AFTER_MS, HEARTBEAT_MS } from '../../src/jobs/runner.ts'
-import { parseSchedule } from '../../src/jobs/schedule.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { JobAttempt } from '../../src/outbound/jobs/job.ts'
+import { purgeJobs } from '../../src/outbound/jobs/retention.ts'
+import { FAILED_AFTER_MS, HEARTBEAT_MS } from '../../src/outbound/jobs/runner.ts'
+import { parseSchedule } from '../../src/outbound/jobs/schedule.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { HOUR_MS, type Run, rigOf, START_MS } from './runner-rig.ts'
 
 /** A promise that the test resolves. */

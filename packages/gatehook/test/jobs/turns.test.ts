@@ -1,12 +1,12 @@
 /** Customers take turns when more jobs are due than a node can start. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { createEnqueue } from '../../src/jobs/queue.ts'
-import { claimJob } from '../../src/jobs/store.ts'
-import { JobTurns } from '../../src/jobs/turns.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import type { Database } from '../../src/storage/database.ts'
+import { createEnqueue } from '../../src/outbound/jobs/queue.ts'
+import { claimJob } from '../../src/outbound/jobs/store.ts'
+import { JobTurns } from '../../src/outbound/jobs/turns.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
 
 const NOW = Date.UTC(2027, 2, 1)
 const LATER = NOW + 3_600_000

@@ -6,13 +6,18 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { eachService } from '../../../../test/rig/service.ts'
-import { Query } from '../../src/http/query.ts'
+import { resourceCollection } from '../../src/declare/resources/table.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import { LONG_READ_BOUNDS, type ReadBounds } from '../../src/lists/bounds.ts'
-import type { Cursor } from '../../src/lists/cursor.ts'
-import { parseListQuery } from '../../src/lists/grammar.ts'
-import { type ListTask, type Rows, readCursorPage, readNumberedPage } from '../../src/lists/page.ts'
-import { resourceCollection } from '../../src/resources/table.ts'
+import { Query } from '../../src/protocol/http/query.ts'
+import { LONG_READ_BOUNDS, type ReadBounds } from '../../src/protocol/lists/bounds.ts'
+import type { Cursor } from '../../src/protocol/lists/cursor.ts'
+import { parseListQuery } from '../../src/protocol/lists/grammar.ts'
+import {
+  type ListTask,
+  type Rows,
+  readCursorPage,
+  readNumberedPage,
+} from '../../src/protocol/lists/page.ts'
 import { testScope } from './rows.ts'
 import {
   cells,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const LIST = '/api/v2/users?sort=-id&limit=5'
 

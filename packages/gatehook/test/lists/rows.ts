@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import type { Caller, Reply, TestApp } from '../../../../test/rig/service.ts'
 import { type Scope, scopeOf } from '../../src/kernel/principal.ts'
-import { addToTotal } from '../../src/lists/counters.ts'
-import type { Database, Row, Value } from '../../src/storage/database.ts'
-import { prepareStatement } from '../../src/storage/sql.ts'
+import type { Database, Row, Value } from '../../src/platform/storage/database.ts'
+import { prepareStatement } from '../../src/platform/storage/sql.ts'
+import { addToTotal } from '../../src/protocol/lists/counters.ts'
 
 export const run = (db: Database, text: string, values: readonly Value[] = []): Promise<number> =>
   db.write((tx) => tx.run(prepareStatement(text)(values)))

@@ -5,10 +5,10 @@
 import fc from 'fast-check'
 import { f, resource, service } from '../../src/gatehook.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
-import { addToTotal } from '../../src/lists/counters.ts'
-import { valueListText } from '../../src/lists/value-list.ts'
-import type { Database, Value } from '../../src/storage/database.ts'
-import { prepareStatement } from '../../src/storage/sql.ts'
+import type { Database, Value } from '../../src/platform/storage/database.ts'
+import { prepareStatement } from '../../src/platform/storage/sql.ts'
+import { addToTotal } from '../../src/protocol/lists/counters.ts'
+import { valueListText } from '../../src/protocol/lists/value-list.ts'
 import { all, run, testScope } from './rows.ts'
 
 const access = { read: 'things:read', create: false, update: false, delete: false } as const

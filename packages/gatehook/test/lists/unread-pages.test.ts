@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
+import { resourceCollection } from '../../src/declare/resources/table.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import { Query } from '../../src/http/query.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import type { View } from '../../src/lists/collection.ts'
-import { parseListQuery } from '../../src/lists/grammar.ts'
-import { type ListTask, readKeysetPage } from '../../src/lists/page.ts'
-import { resourceCollection } from '../../src/resources/table.ts'
+import { Query } from '../../src/protocol/http/query.ts'
+import type { View } from '../../src/protocol/lists/collection.ts'
+import { parseListQuery } from '../../src/protocol/lists/grammar.ts'
+import { type ListTask, readKeysetPage } from '../../src/protocol/lists/page.ts'
 import { fill } from './rows.ts'
 
 const papers = resource('papers', {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
-import { createIndexBuilder } from '../../src/resources/index-builds.ts'
-import type { Database } from '../../src/storage/database.ts'
+import { createIndexBuilder } from '../../src/declare/resources/index-builds.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
 
 test('a started service drops unused indexes after a delay', async () => {
   const changes = { missing: [], unused: ['notes_by_size'] }

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
-import { Query } from '../../src/http/query.ts'
-import type { Cursor } from '../../src/lists/cursor.ts'
-import { parseListQuery } from '../../src/lists/grammar.ts'
-import { readCursorPage, readNumberedPage } from '../../src/lists/page.ts'
-import { resourceCollection } from '../../src/resources/table.ts'
+import { resourceCollection } from '../../src/declare/resources/table.ts'
+import { Query } from '../../src/protocol/http/query.ts'
+import type { Cursor } from '../../src/protocol/lists/cursor.ts'
+import { parseListQuery } from '../../src/protocol/lists/grammar.ts'
+import { readCursorPage, readNumberedPage } from '../../src/protocol/lists/page.ts'
 import { follow, idsOf, links, ok, run, testScope } from './rows.ts'
 import {
   cells,

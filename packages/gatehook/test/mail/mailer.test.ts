@@ -5,19 +5,19 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { databases, freshFolder, quietLog } from '../../../../test/rig/databases.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { createFileTransport, MAIL_FILES_MAX } from '../../src/mail/file-transport.ts'
-import { createMailer, mailRetryDelayMs } from '../../src/mail/mailer.ts'
+import { createFileTransport, MAIL_FILES_MAX } from '../../src/platform/mail/file-transport.ts'
+import { createMailer, mailRetryDelayMs } from '../../src/platform/mail/mailer.ts'
 import {
   isMailAddress,
   isSender,
   type MailMessage,
   permanentError,
-} from '../../src/mail/message.ts'
-import { createMailOutbox } from '../../src/mail/outbox.ts'
-import { smtp } from '../../src/mail/smtp.ts'
-import * as store from '../../src/mail/store.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+} from '../../src/platform/mail/message.ts'
+import { createMailOutbox } from '../../src/platform/mail/outbox.ts'
+import { smtp } from '../../src/platform/mail/smtp.ts'
+import * as store from '../../src/platform/mail/store.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { openSmtpServer } from './smtp-server.ts'
 
 const MAIL = { to: 'ada@example.com', subject: 'Hello', text: 'A text' }

@@ -1,10 +1,10 @@
 /** Items of `/admin/attention`, over a whole app, on both databases. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { healthRank } from '../../src/deliveries/outcome-summary.ts'
-import { insertJob } from '../../src/jobs/store.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { healthRank } from '../../src/outbound/deliveries/outcome-summary.ts'
+import { insertJob } from '../../src/outbound/jobs/store.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 import { adminOf } from './admin.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService } from '../../../../test/rig/service.ts'
-import { LiveHub, LiveSubscription } from '../../src/monitoring/live-hub.ts'
+import { LiveHub, LiveSubscription } from '../../src/operate/monitoring/live-hub.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 import { requestIdOf } from './admin.ts'
 import { openLive } from './live.ts'

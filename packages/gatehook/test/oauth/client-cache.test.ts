@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
-import { type ClientCache, createClientCache } from '../../src/oauth/client-cache.ts'
-import { markClientDeleted } from '../../src/oauth/client-store.ts'
+import { type ClientCache, createClientCache } from '../../src/identity/oauth/client-cache.ts'
+import { markClientDeleted } from '../../src/identity/oauth/client-store.ts'
 import { ManualClock } from '../access/test-node.ts'
 import { openOauthFixture } from './rig.ts'
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
 import { failAt } from '../../../../test/rig/faults.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { exchange, type OauthFixture, obtainCode, openOauthFixture } from './rig.ts'
 
 const countSessions = async ({ app }: OauthFixture) => {

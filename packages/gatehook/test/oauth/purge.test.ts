@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
+import { findCode, issueCode, purgeCodes } from '../../src/identity/oauth/authorization-codes.ts'
+import { purgeSignInSessions } from '../../src/identity/oauth/sign-in-session.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { sha256 } from '../../src/kernel/secret.ts'
-import { findCode, issueCode, purgeCodes } from '../../src/oauth/authorization-codes.ts'
-import { purgeSignInSessions } from '../../src/oauth/sign-in-session.ts'
 import { ManualClock } from '../access/test-node.ts'
 import { authorizePath, grantConsent, openBrowser, openOauthFixture } from './rig.ts'
 

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test'
 import type { Kind } from '../../../../test/rig/databases.ts'
 import { type Caller, openService, type TestAppOptions } from '../../../../test/rig/service.ts'
 import type { App } from '../../src/app.ts'
-import { GRANT_TYPES } from '../../src/oauth/client.ts'
+import { GRANT_TYPES } from '../../src/identity/oauth/client.ts'
 
 export const PASSWORD = 'correct horse battery'
 export const CALLBACK = 'https://app.example/callback'

@@ -5,18 +5,22 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressBlock } from '../../src/kernel/address.ts'
-import { Failure } from '../../src/kernel/failure.ts'
-import { Vault } from '../../src/kernel/secret.ts'
 import {
   createPasswordVerifier,
   personAccountKey,
   type VerifyPassword,
-} from '../../src/people/login.ts'
-import { INSTALLATION } from '../../src/people/namespace.ts'
-import { createHasher, type Hasher } from '../../src/people/password.ts'
-import type { RecognizedClients } from '../../src/people/recognized-clients.ts'
-import { type AttemptIdentity, type Throttle, tooManyFailures } from '../../src/people/throttle.ts'
+} from '../../src/identity/people/login.ts'
+import { INSTALLATION } from '../../src/identity/people/namespace.ts'
+import { createHasher, type Hasher } from '../../src/identity/people/password.ts'
+import type { RecognizedClients } from '../../src/identity/people/recognized-clients.ts'
+import {
+  type AttemptIdentity,
+  type Throttle,
+  tooManyFailures,
+} from '../../src/identity/people/throttle.ts'
+import { addressBlock } from '../../src/kernel/address.ts'
+import { Failure } from '../../src/kernel/failure.ts'
+import { Vault } from '../../src/kernel/secret.ts'
 import { ManualClock, random } from '../access/test-node.ts'
 
 const HASH_MS = 25

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { api } from '../../service/service.ts'
-import { createKey } from '../../src/access/keys.ts'
 import { openApp } from '../../src/app.ts'
-import { loadConfig } from '../../src/config/config.ts'
+import { createKey } from '../../src/identity/access/keys.ts'
 import { createLog } from '../../src/kernel/log.ts'
+import { loadConfig } from '../../src/platform/config/config.ts'
 import { basicOf, emailOf, PASSWORD } from './rig.ts'
 
 test('§12.7 no log line contains a password, a token or a key', async (t) => {

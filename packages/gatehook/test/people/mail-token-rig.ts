@@ -1,9 +1,9 @@
 /** Stores the tokens that mail carries, for tests that read no mail. */
 import type { App } from '../../src/app.ts'
+import { insertMailToken, type MailTokenRow } from '../../src/identity/people/mail-tokens.ts'
+import { INSTALLATION } from '../../src/identity/people/namespace.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { insertMailToken, type MailTokenRow } from '../../src/people/mail-tokens.ts'
-import { INSTALLATION } from '../../src/people/namespace.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 type TokenParts = Pick<MailTokenRow, 'purpose' | 'person' | 'revision' | 'body' | 'folded'>
 

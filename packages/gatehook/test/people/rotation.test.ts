@@ -1,11 +1,14 @@
 /** §3.8 during a rotation of the master secret: hashes under the old keys still count. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { INSTALLATION } from '../../src/identity/people/namespace.ts'
+import {
+  CLIENTS_PURPOSE,
+  createRecognizedClients,
+} from '../../src/identity/people/recognized-clients.ts'
+import { createThrottle } from '../../src/identity/people/throttle.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { Vault } from '../../src/kernel/secret.ts'
-import { INSTALLATION } from '../../src/people/namespace.ts'
-import { CLIENTS_PURPOSE, createRecognizedClients } from '../../src/people/recognized-clients.ts'
-import { createThrottle } from '../../src/people/throttle.ts'
 import { ManualClock } from '../access/test-node.ts'
 import { NEW, NEW_ID, OLD, random } from '../secrets/rotation.ts'
 

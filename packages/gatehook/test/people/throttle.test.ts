@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { Failure } from '../../src/kernel/failure.ts'
-import { Vault } from '../../src/kernel/secret.ts'
-import { INSTALLATION } from '../../src/people/namespace.ts'
+import { INSTALLATION } from '../../src/identity/people/namespace.ts'
 import {
   createThrottle,
   purgeThrottle,
   type ThrottleDeps,
   type ThrottleReport,
-} from '../../src/people/throttle.ts'
-import type { Database } from '../../src/storage/database.ts'
+} from '../../src/identity/people/throttle.ts'
+import { Failure } from '../../src/kernel/failure.ts'
+import { Vault } from '../../src/kernel/secret.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
 import { ManualClock, random } from '../access/test-node.ts'
 
 const MINUTE_MS = 60_000

@@ -1,7 +1,7 @@
 /** §1.1: registrations, deliveries and events of another customer or mode are 404. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { createCustomer } from '../../src/access/customers.ts'
+import { createCustomer } from '../../src/identity/access/customers.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 eachService(

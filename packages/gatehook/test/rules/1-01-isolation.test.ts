@@ -1,7 +1,7 @@
 /** §1.1: data of two customers, and of two modes, is isolated on every path. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
-import { createCustomer } from '../../src/access/customers.ts'
+import { createCustomer } from '../../src/identity/access/customers.ts'
 
 const ada = { name: 'Ada', email: 'ada@example.com' }
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { createConsoleLink, createOperator } from '../../src/people/operators.ts'
+import { createConsoleLink, createOperator } from '../../src/identity/people/operators.ts'
 import { basicOf, bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const CORS = 'https://app.example'

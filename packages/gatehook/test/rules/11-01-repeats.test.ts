@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { failAt } from '../../../../test/rig/faults.ts'
 import { type Caller, eachService, type Reply } from '../../../../test/rig/service.ts'
-import type { Call } from '../../src/http/call.ts'
-import { createPerform } from '../../src/idempotency/perform.ts'
-import { purgeRecords } from '../../src/idempotency/store.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
+import type { Call } from '../../src/protocol/http/call.ts'
+import { createPerform } from '../../src/protocol/idempotency/perform.ts'
+import { purgeRecords } from '../../src/protocol/idempotency/store.ts'
 
 const body = { name: 'Ada', email: 'ada@example.com' }
 const key = (text: string) => ({ 'idempotency-key': text })

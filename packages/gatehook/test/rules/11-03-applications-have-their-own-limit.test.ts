@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Reply } from '../../../../test/rig/service.ts'
-import { createStreamLimits } from '../../src/http/stream-limits.ts'
 import { type Principal, scopeOf } from '../../src/kernel/principal.ts'
+import { createStreamLimits } from '../../src/protocol/http/stream-limits.ts'
 import {
   basicOf as basicOfClient,
   type Client,

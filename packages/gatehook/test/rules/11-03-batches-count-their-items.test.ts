@@ -9,7 +9,7 @@ import {
   createLocalLimiter,
   createSharedLimiter,
   type DrawRequests,
-} from '../../src/quota/limiter.ts'
+} from '../../src/protocol/quota/limiter.ts'
 
 const notes = resource('notes', {
   fields: { id: f.id(), name: f.string().max(20) },

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { type Caller, eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
-import { createConsoleLink } from '../../src/people/operators.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { createConsoleLink } from '../../src/identity/people/operators.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { basicOf, bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const actor = { kind: 'test', id: 't' } as never

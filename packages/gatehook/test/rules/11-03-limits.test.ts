@@ -13,7 +13,7 @@ import {
   type Reply,
   type TestApp,
 } from '../../../../test/rig/service.ts'
-import { createLocalLimiter } from '../../src/quota/limiter.ts'
+import { createLocalLimiter } from '../../src/protocol/quota/limiter.ts'
 
 const actor = { kind: 'test', id: 't' } as never
 const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_RATE_LIMIT: '5/60' }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { test } from 'node:test'
-import { createConnectionLimit } from '../../src/http/connection-limit.ts'
+import { createConnectionLimit } from '../../src/protocol/http/connection-limit.ts'
 import { request, start, talk } from '../http/rig.ts'
 
 test('one address leaves most connections to the others', () => {

@@ -13,7 +13,7 @@ const packages = join(import.meta.dirname, '../../..')
 /** Input from the operator's machine: arguments, declarations, files. */
 const NOT_OUTSIDE = new RegExp(
   [
-    'src/(cli|gate|config|storage)/|src/documentation/(?!routes)',
+    'src/(cli|declare/gate|platform/(config|storage))/|src/pages/documentation/(?!routes)',
     String.raw`/service-module\.ts$|\.test\.ts$`,
   ].join('|'),
 )

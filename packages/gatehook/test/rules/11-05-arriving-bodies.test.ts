@@ -7,8 +7,8 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { createIngress, type IngressBounds } from '../../src/http/ingress.ts'
 import { Failure } from '../../src/kernel/failure.ts'
+import { createIngress, type IngressBounds } from '../../src/protocol/http/ingress.ts'
 import { request, start, talk } from '../http/rig.ts'
 
 const MIB = 1_048_576

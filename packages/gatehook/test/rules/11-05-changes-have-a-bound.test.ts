@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import { CHANGE_BOUNDS } from '../../src/storage/change-budget.ts'
-import type { Tx } from '../../src/storage/database.ts'
+import { CHANGE_BOUNDS } from '../../src/platform/storage/change-budget.ts'
+import type { Tx } from '../../src/platform/storage/database.ts'
 import { fill, run } from '../lists/rows.ts'
 
 const access = { read: 'x:read', create: 'x:write', update: 'x:write', delete: 'x:write' } as const

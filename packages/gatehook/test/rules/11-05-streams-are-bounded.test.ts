@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { breath } from '../../../../test/rig/eventually.ts'
 import { eachService } from '../../../../test/rig/service.ts'
-import { createCustomer } from '../../src/access/customers.ts'
+import { createCustomer } from '../../src/identity/access/customers.ts'
 import { listen } from '../events/listen.ts'
 
 eachService('streams of one customer do not exhaust those of others', async (service, t) => {

@@ -7,8 +7,8 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { type Call, type Endpoint, json } from '../../src/http/call.ts'
-import { createEgress, type EgressBounds, shed } from '../../src/http/egress.ts'
+import { type Call, type Endpoint, json } from '../../src/protocol/http/call.ts'
+import { createEgress, type EgressBounds, shed } from '../../src/protocol/http/egress.ts'
 import { request, start, talk } from '../http/rig.ts'
 
 const MIB = 1_048_576

@@ -142,7 +142,7 @@ for (const name of ['v1', 'v2', 'platform', 'admin']) {
         if (/json/.test(type) && example === undefined) faults.push(`${at}: ${type}`)
       }
     }
-    assert.deepEqual(faults, [], '.describe() and .example(), or openapi/member-words.ts')
+    assert.deepEqual(faults, [], '.describe() and .example(), or protocol/openapi/member-words.ts')
   })
 }
 

@@ -1,7 +1,7 @@
 /** §12.2: administrators manage operators under `/admin/operators`; each change is audited. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { createConsoleLink, createOperator } from '../../src/people/operators.ts'
+import { createConsoleLink, createOperator } from '../../src/identity/people/operators.ts'
 import { PASSWORD } from '../people/rig.ts'
 
 const PATH = '/admin/operators'

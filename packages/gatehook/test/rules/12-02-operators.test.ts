@@ -9,7 +9,7 @@ import {
   createConsoleLink,
   createOperator,
   setOperatorDisabled,
-} from '../../src/people/operators.ts'
+} from '../../src/identity/people/operators.ts'
 import { gatehook, installed, jsonOf } from '../cli/process.ts'
 import { emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 

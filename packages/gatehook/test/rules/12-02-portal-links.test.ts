@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { sha256 } from '../../src/kernel/secret.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { CAN, cookieOf, OWN, openPortal, tokenOf } from '../portal/rig.ts'
 
 const CLOCK = { env: { GATEHOOK_TEST_CLOCK: '1' } }

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { openOtlpReceiver, type ReceivedSpan } from '../telemetry/otlp-receiver.ts'
 import { openHook } from '../webhooks/hook.ts'
 

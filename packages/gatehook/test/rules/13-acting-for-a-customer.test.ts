@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import type { Role } from '../../src/kernel/principal.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { openFixture } from '../access/permission-fixture.ts'
 import { openHook } from '../webhooks/hook.ts'
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl, type Kind } from '../../../../test/rig/databases.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
-import { recordAudit } from '../../src/audit/store.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { recordAudit } from '../../src/history/audit/store.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const adminClient = async ({ as, key }: TestApp) =>
   as(await key({ mode: 'live', scopes: ['admin'] }))

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import type { Caller } from '../../../../test/rig/service.ts'
-import { auditActions } from '../../src/audit/actions.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { auditActions } from '../../src/history/audit/actions.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import {
   performAdministration,
   performMailChanges,

@@ -1,7 +1,7 @@
 /** §13: the credentials that an operator created outlive the account, and are listed. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { recordAudit } from '../../src/audit/store.ts'
+import { recordAudit } from '../../src/history/audit/store.ts'
 import { adminOf } from '../monitoring/admin.ts'
 
 eachService('keys and clients of an operator are listed while they work', async (service) => {

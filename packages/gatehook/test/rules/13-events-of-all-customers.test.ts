@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { sql } from '../../src/storage/sql.ts'
-import { nextReasonOf } from '../../src/webhooks/next-attempt.ts'
+import { nextReasonOf } from '../../src/outbound/webhooks/next-attempt.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { finishedLog, type Hook, LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 const OPTIONS = { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '1,86400' } }

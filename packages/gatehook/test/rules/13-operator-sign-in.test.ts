@@ -5,13 +5,13 @@
 import assert from 'node:assert/strict'
 import { Secret, TOTP } from 'otpauth'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
-import { wallClock } from '../../src/kernel/clock.ts'
 import {
   createConsoleLink,
   createOperator,
   setOperatorDisabled,
-} from '../../src/people/operators.ts'
-import { resetSecondFactor } from '../../src/people/second-factor.ts'
+} from '../../src/identity/people/operators.ts'
+import { resetSecondFactor } from '../../src/identity/people/second-factor.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
 import { openPeople, PASSWORD } from '../people/rig.ts'
 
 const actor = { kind: 'system', id: 'test' } as const

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { finishedLog, type Hook, LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 const OPTIONS = { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '1' } }

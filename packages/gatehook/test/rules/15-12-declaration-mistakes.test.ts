@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { declaredMembers } from '../../src/declare/resources/declared-members.ts'
 import { openApp } from '../../src/embedded.ts'
 import { DeclarationError, f, fields, job, resource, service } from '../../src/gatehook.ts'
-import { declaredMembers } from '../../src/resources/declared-members.ts'
 import { gatehook, sentencesOf } from '../cli/process.ts'
 
 /** The values of a caller without types. */

@@ -12,8 +12,8 @@ import {
   withName,
 } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
-import { SILENT_TICKS } from '../../src/storage/server-watch.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { SILENT_TICKS } from '../../src/platform/storage/server-watch.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const WITHIN_MS = 30_000
 /** As many probes as fit into the time after which a server is silent. */

@@ -5,7 +5,7 @@ import { copyOf, databases, type Kind, migratedUrl } from '../../../../test/rig/
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
-import { readRestoreState } from '../../src/restore/state.ts'
+import { readRestoreState } from '../../src/operate/restore/state.ts'
 import { openHook, register } from '../webhooks/hook.ts'
 
 const ID_SKIP = 1_000_000

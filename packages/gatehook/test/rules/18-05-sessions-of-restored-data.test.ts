@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { copyOf, databases, type Kind, migratedUrl } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
-import { ENDED_TABLES } from '../../src/restore/recognition.ts'
-import { raw, sql } from '../../src/storage/sql.ts'
-import { tableKinds } from '../../src/storage/table-kinds.ts'
+import { ENDED_TABLES } from '../../src/operate/restore/recognition.ts'
+import { raw, sql } from '../../src/platform/storage/sql.ts'
+import { tableKinds } from '../../src/platform/storage/table-kinds.ts'
 import { PASSWORD } from '../people/rig.ts'
 
 const start = (t: TestContext, kind: Kind, url: string) =>

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { tableKinds } from '../../src/storage/table-kinds.ts'
+import { tableKinds } from '../../src/platform/storage/table-kinds.ts'
 
 /** A part of the database, and requests that use it. */
 interface MissingPart {

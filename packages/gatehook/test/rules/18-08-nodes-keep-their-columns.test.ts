@@ -9,14 +9,18 @@ import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { type Kind, migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
-import { DeclarationError } from '../../src/fields/declaration-mistakes.ts'
-import { type AnyField, type Fields, f } from '../../src/fields/fields.ts'
+import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { resource } from '../../src/declare/resources/resource.ts'
+import {
+  type MigrationOptions,
+  type Service,
+  service,
+} from '../../src/declare/resources/service.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { migrateService } from '../../src/resources/migrate.ts'
-import { resource } from '../../src/resources/resource.ts'
-import { type MigrationOptions, type Service, service } from '../../src/resources/service.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { NodesRunError, storeNode } from '../../src/storage/running-nodes.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { NodesRunError, storeNode } from '../../src/platform/storage/running-nodes.ts'
+import { DeclarationError } from '../../src/protocol/fields/declaration-mistakes.ts'
+import { type AnyField, type Fields, f } from '../../src/protocol/fields/fields.ts'
 import { gatehook, serving } from '../cli/process.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { INSTALLATION_SCOPES } from '../../src/access/administration.ts'
+import { INSTALLATION_SCOPES } from '../../src/identity/access/administration.ts'
 import { adminOf } from '../monitoring/admin.ts'
 import { openPortal } from '../portal/rig.ts'
 

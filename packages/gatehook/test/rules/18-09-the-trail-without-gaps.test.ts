@@ -10,7 +10,7 @@ import {
   openService,
   type TestApp,
 } from '../../../../test/rig/service.ts'
-import { recordAudit } from '../../src/audit/store.ts'
+import { recordAudit } from '../../src/history/audit/store.ts'
 import { listen } from '../events/listen.ts'
 import { adminOf } from '../monitoring/admin.ts'
 

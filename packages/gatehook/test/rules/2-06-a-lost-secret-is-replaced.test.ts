@@ -11,7 +11,7 @@ import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { sealedColumns } from '../../src/assembly/secrets.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { gatehook, jsonOf, type Place, serving } from '../cli/process.ts'
 import { NEW, OLD } from '../secrets/rotation.ts'
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
 import { test } from 'node:test'
-import { ConfigError } from '../../src/config/config.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { readState } from '../../src/secrets/state.ts'
-import { storeNode } from '../../src/storage/running-nodes.ts'
+import { ConfigError } from '../../src/platform/config/config.ts'
+import { readState } from '../../src/platform/secrets/state.ts'
+import { storeNode } from '../../src/platform/storage/running-nodes.ts'
 import { NEW, NEW_ID, nodesOn, OLD, OLD_ID, rotate } from '../secrets/rotation.ts'
 
 for (const kind of ['sqlite', 'postgres'] as const) {

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
+import { encryptedSigningKeys } from '../../src/identity/tokens/signing-key-store.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { DecryptionError, Vault } from '../../src/kernel/secret.ts'
-import { sql } from '../../src/storage/sql.ts'
-import { encryptedSigningKeys } from '../../src/tokens/signing-key-store.ts'
-import { addSecret, liveSecrets } from '../../src/webhooks/registration-store.ts'
-import { readLiveSecrets } from '../../src/webhooks/registrations.ts'
+import { addSecret, liveSecrets } from '../../src/outbound/webhooks/registration-store.ts'
+import { readLiveSecrets } from '../../src/outbound/webhooks/registrations.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { openTokenNode } from '../tokens/token-node.ts'
 
 /** A registration of some customer. */

@@ -8,7 +8,7 @@ import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { readState } from '../../src/secrets/state.ts'
+import { readState } from '../../src/platform/secrets/state.ts'
 import { gatehook, jsonOf, launched, type Place, serving } from '../cli/process.ts'
 import { NEW, NEW_ID, OLD, OLD_ID } from '../secrets/rotation.ts'
 

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { ConfigError } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/platform/config/config.ts'
 import { gatehook, jsonOf, sentencesOf } from '../cli/process.ts'
 import { asBefore, NEW, NEW_ID, nodesOn, OLD, OLD_ID } from '../secrets/rotation.ts'
 

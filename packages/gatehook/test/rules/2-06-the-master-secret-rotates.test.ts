@@ -4,14 +4,18 @@ import { type TestContext, test } from 'node:test'
 import type { Kind } from '../../../../test/rig/databases.ts'
 import type { TestApp } from '../../../../test/rig/service.ts'
 import { sealedColumns } from '../../src/assembly/secrets.ts'
-import { ConfigError } from '../../src/config/config.ts'
-import { recordIdsAt } from '../../src/idempotency/record-ids.ts'
-import { claimRecord, encryptedResponses, storeResponse } from '../../src/idempotency/store.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { Vault } from '../../src/kernel/secret.ts'
-import { sql } from '../../src/storage/sql.ts'
-import { addSecret } from '../../src/webhooks/registration-store.ts'
-import { readLiveSecrets } from '../../src/webhooks/registrations.ts'
+import { addSecret } from '../../src/outbound/webhooks/registration-store.ts'
+import { readLiveSecrets } from '../../src/outbound/webhooks/registrations.ts'
+import { ConfigError } from '../../src/platform/config/config.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { recordIdsAt } from '../../src/protocol/idempotency/record-ids.ts'
+import {
+  claimRecord,
+  encryptedResponses,
+  storeResponse,
+} from '../../src/protocol/idempotency/store.ts'
 import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 import {
   asBefore,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import type { Database } from '../../src/storage/database.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
 import {
   encodePart,
   mirrorSignature,

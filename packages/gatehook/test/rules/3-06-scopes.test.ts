@@ -1,7 +1,7 @@
 /** §3.6: a missing scope is 403 and named in the message; admin implies every scope. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { isInstallationScope } from '../../src/access/administration.ts'
+import { isInstallationScope } from '../../src/identity/access/administration.ts'
 
 const REQUIRED_SCOPES: readonly [method: string, path: string, scope: string, body?: object][] = [
   ['GET', '/api/v2/users', 'users:read'],

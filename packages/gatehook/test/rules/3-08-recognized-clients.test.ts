@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
-import { createOperator } from '../../src/people/operators.ts'
+import { createOperator } from '../../src/identity/people/operators.ts'
 import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1', GATEHOOK_BASIC_ALLOWED_CIDRS: '0.0.0.0/0,::/0' }

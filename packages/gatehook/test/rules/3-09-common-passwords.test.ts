@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
-import { readMembers } from '../../src/fields/body.ts'
 import {
   createOperator,
   operatorCreation,
   setOperatorPassword,
-} from '../../src/people/operators.ts'
+} from '../../src/identity/people/operators.ts'
+import { readMembers } from '../../src/protocol/fields/body.ts'
 import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const actor = { kind: 'system', id: 'test' } as const

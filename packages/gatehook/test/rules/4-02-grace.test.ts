@@ -1,7 +1,7 @@
 /** §4.2: within `GATEHOOK_REFRESH_GRACE_S`, a second use returns the same successor. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { eachNode, login, openTokenNode } from '../tokens/token-node.ts'
 
 const lifetimes = { graceMs: 30_000 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { emailOf, openPeople } from '../people/rig.ts'
 import { login, openTokenNode } from '../tokens/token-node.ts'
 

@@ -1,7 +1,7 @@
 /** §4.2: refresh tokens rotate, and have an idle and an absolute lifetime. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { countRows, LIFETIMES, login, openTokenNode } from '../tokens/token-node.ts'
 
 const DAY_MS = 86_400_000

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { failAt } from '../../../../test/rig/faults.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { countRows, login, openTokenNode, type TokenNode } from '../tokens/token-node.ts'
 
 const listEvents = (db: Database) =>

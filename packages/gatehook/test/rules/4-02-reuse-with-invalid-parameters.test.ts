@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
+import type { Grant, RefreshingClient, TokenClient } from '../../src/identity/tokens/api.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import type { Grant, RefreshingClient, TokenClient } from '../../src/tokens/api.ts'
 import { basicOf, exchange, form, obtainCode, openOauthFixture } from '../oauth/rig.ts'
 import {
   CUSTOMER,

@@ -1,7 +1,7 @@
 /** §4.4: the body of `/auth/refresh`, and the authentication of clients there. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import type { TokenClient } from '../../src/tokens/api.ts'
+import type { TokenClient } from '../../src/identity/tokens/api.ts'
 import { login, openTokenNode, SCOPE, type TokenNode } from '../tokens/token-node.ts'
 
 eachMigrated('§4.4 a missing or mistyped member is 400', async (db, t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { decodeProtectedHeader } from 'jose'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { login, openTokenNode } from '../tokens/token-node.ts'
 
 const actor = { kind: 'cli', id: 'ada' } as const

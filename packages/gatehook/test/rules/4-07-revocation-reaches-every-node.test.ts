@@ -1,7 +1,7 @@
 /** §4.7: revocation reaches each node within 2 s, without a look-up per request. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { insertFeedEntry } from '../../src/tokens/store.ts'
+import { insertFeedEntry } from '../../src/identity/tokens/store.ts'
 import {
   CUSTOMER,
   countReads,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { service as declare, f, resource } from '../../src/gatehook.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { eachMailService, type Inbox, tokenOf } from '../people/mail-rig.ts'
 import { bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 

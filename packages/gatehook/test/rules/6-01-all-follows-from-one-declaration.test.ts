@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const folders = resource('folders', {
   fields: {

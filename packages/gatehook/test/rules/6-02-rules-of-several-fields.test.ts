@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
+import { migrateService } from '../../src/declare/resources/migrate.ts'
 import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
-import { migrateService } from '../../src/resources/migrate.ts'
 
 const stays = (unique: readonly (readonly [never, ...never[]])[] = []) =>
   resource('stays', {

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openForTest } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
-import { onlineRenames, type RenamedColumn } from '../../src/gate/online-rename.ts'
+import { onlineRenames, type RenamedColumn } from '../../src/declare/gate/online-rename.ts'
+import type { MigrationOptions } from '../../src/declare/resources/service.ts'
 import { f, resource, type Service, service } from '../../src/gatehook.ts'
-import type { MigrationOptions } from '../../src/resources/service.ts'
 
 const access = { read: 'u:read', create: 'u:write', update: 'u:write', delete: false } as const
 const versions = { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } }

@@ -1,16 +1,20 @@
 /** §6.6: a start applies additions; other changes need a reviewed migration. */
 import assert from 'node:assert/strict'
 import { eachDatabase, freshUrl, openForTest } from '../../../../test/rig/databases.ts'
-import { DeclarationError } from '../../src/fields/declaration-mistakes.ts'
-import { type AnyField, type Fields, f } from '../../src/fields/fields.ts'
+import { copyAdditions } from '../../src/declare/resources/additions.ts'
+import { migrateService, planMigration } from '../../src/declare/resources/migrate.ts'
+import { resource } from '../../src/declare/resources/resource.ts'
+import {
+  type MigrationOptions,
+  type Service,
+  service,
+} from '../../src/declare/resources/service.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { copyAdditions } from '../../src/resources/additions.ts'
-import { migrateService, planMigration } from '../../src/resources/migrate.ts'
-import { resource } from '../../src/resources/resource.ts'
-import { type MigrationOptions, type Service, service } from '../../src/resources/service.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { migrateEngine } from '../../src/storage/migrate.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { migrateEngine } from '../../src/platform/storage/migrate.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { DeclarationError } from '../../src/protocol/fields/declaration-mistakes.ts'
+import { type AnyField, type Fields, f } from '../../src/protocol/fields/fields.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
 

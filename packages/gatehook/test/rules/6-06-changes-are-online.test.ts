@@ -7,12 +7,12 @@ import { type TestContext, test } from 'node:test'
 import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
-import { type AnyField, f } from '../../src/fields/fields.ts'
-import { migrateService } from '../../src/resources/migrate.ts'
-import { resource } from '../../src/resources/resource.ts'
-import { type Service, service } from '../../src/resources/service.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { resource } from '../../src/declare/resources/resource.ts'
+import { type Service, service } from '../../src/declare/resources/service.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { type AnyField, f } from '../../src/protocol/fields/fields.ts'
 
 const access = {
   read: 'notes:read',

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
-import { f } from '../../src/fields/fields.ts'
-import { resource } from '../../src/resources/resource.ts'
-import { service } from '../../src/resources/service.ts'
-import { isSqlWord } from '../../src/resources/sql-words.ts'
-import { indexName } from '../../src/resources/table.ts'
-import { raw, sql } from '../../src/storage/sql.ts'
+import { resource } from '../../src/declare/resources/resource.ts'
+import { service } from '../../src/declare/resources/service.ts'
+import { isSqlWord } from '../../src/declare/resources/sql-words.ts'
+import { indexName } from '../../src/declare/resources/table.ts'
+import { raw, sql } from '../../src/platform/storage/sql.ts'
+import { f } from '../../src/protocol/fields/fields.ts'
 
 /** The keywords of SQLite (https://sqlite.org/lang_keywords.html). PostgreSQL lists its own. */
 const SQLITE = `

@@ -1,14 +1,14 @@
 /** §6.6: `gatehook migrate --plan` lists statements, locks and estimates, and changes nothing. */
 import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
-import { type AnyField, f } from '../../src/fields/fields.ts'
+import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { planStatements } from '../../src/declare/resources/migration-plan.ts'
+import { resource } from '../../src/declare/resources/resource.ts'
+import { type MigrationOptions, service } from '../../src/declare/resources/service.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { migrateService } from '../../src/resources/migrate.ts'
-import { planStatements } from '../../src/resources/migration-plan.ts'
-import { resource } from '../../src/resources/resource.ts'
-import { type MigrationOptions, service } from '../../src/resources/service.ts'
-import { migrateEngine } from '../../src/storage/migrate.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { migrateEngine } from '../../src/platform/storage/migrate.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { type AnyField, f } from '../../src/protocol/fields/fields.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: false } as const
 

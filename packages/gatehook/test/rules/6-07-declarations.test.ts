@@ -1,8 +1,8 @@
 /** §3.6, §6.7, §6.10: a declaration with contradictory scopes or owners is rejected. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultPersonScopes } from '../../src/declare/resources/scopes.ts'
 import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
-import { defaultPersonScopes } from '../../src/resources/scopes.ts'
 
 const versions = { v1: { released: '2026-01-01' } }
 const list = { filter: [], sort: [] } as const

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { api } from '../../service/service.ts'
-import { createRecorder } from '../../src/events/store.ts'
+import { createCatalog } from '../../src/declare/resources/catalog.ts'
+import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { createRecorder } from '../../src/history/events/store.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { type Principal, scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { createCatalog } from '../../src/resources/catalog.ts'
-import { migrateService } from '../../src/resources/migrate.ts'
-import type { Database } from '../../src/storage/database.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
 
 const scope = scopeOf(1, 'test')
 const person = (subject: number, ...scopes: string[]): Principal => ({

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import { raw, sql } from '../../src/storage/sql.ts'
+import { raw, sql } from '../../src/platform/storage/sql.ts'
 
 const access = {
   read: 'letters:read',

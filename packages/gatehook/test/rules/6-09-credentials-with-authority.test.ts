@@ -1,7 +1,7 @@
 /** §6.9: only `admin` renames or deletes a person with an account scope; both are audited. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService } from '../../../../test/rig/service.ts'
-import { isInstallationScope } from '../../src/access/administration.ts'
+import { isInstallationScope } from '../../src/identity/access/administration.ts'
 import { emailOf, openPeople } from '../people/rig.ts'
 
 type Row = { action: string; target: string; actor: object; detail: { fields?: string[] } }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import { prefersDryRun } from '../../src/idempotency/dry-run.ts'
+import { prefersDryRun } from '../../src/protocol/idempotency/dry-run.ts'
 import { openHook } from '../webhooks/hook.ts'
 
 const rooms = resource('rooms', {

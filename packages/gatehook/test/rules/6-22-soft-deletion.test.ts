@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { createRowPurge } from '../../src/declare/resources/purge.ts'
 import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
-import { createRowPurge } from '../../src/resources/purge.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const all = (name: string) => ({
   read: `${name}:read`,

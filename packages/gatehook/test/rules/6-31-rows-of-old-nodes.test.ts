@@ -8,10 +8,10 @@ import { type TestContext, test } from 'node:test'
 import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
-import { f } from '../../src/fields/fields.ts'
-import { resource } from '../../src/resources/resource.ts'
-import { service } from '../../src/resources/service.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { resource } from '../../src/declare/resources/resource.ts'
+import { service } from '../../src/declare/resources/service.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { f } from '../../src/protocol/fields/fields.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
 const fields = { id: f.id('ln'), text: f.string(), count: f.int() }

@@ -1,14 +1,18 @@
 /** §6.31: a start computes a new stored field of all rows, in batches that it resumes. */
 import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
-import { DeclarationError } from '../../src/fields/declaration-mistakes.ts'
-import { f } from '../../src/fields/fields.ts'
-import { describePending, migrateService, planMigration } from '../../src/resources/migrate.ts'
-import { planStatements } from '../../src/resources/migration-plan.ts'
-import { resource } from '../../src/resources/resource.ts'
-import { service } from '../../src/resources/service.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import {
+  describePending,
+  migrateService,
+  planMigration,
+} from '../../src/declare/resources/migrate.ts'
+import { planStatements } from '../../src/declare/resources/migration-plan.ts'
+import { resource } from '../../src/declare/resources/resource.ts'
+import { service } from '../../src/declare/resources/service.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { DeclarationError } from '../../src/protocol/fields/declaration-mistakes.ts'
+import { f } from '../../src/protocol/fields/fields.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: false } as const
 const fields = { id: f.id(), price: f.decimal(12, 2), count: f.int() }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
+import { migrateService } from '../../src/declare/resources/migrate.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import { migrateService } from '../../src/resources/migrate.ts'
 
 const access = { read: 'p:read', create: 'p:write', update: 'p:write', delete: 'p:write' } as const
 

@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
-import type { Key } from '../../src/lists/cursor.ts'
-import { pageStatement } from '../../src/lists/page-query.ts'
-import type { Walk } from '../../src/lists/walk.ts'
-import type { ResourceDefinition } from '../../src/resources/resource.ts'
-import { resourceCollection } from '../../src/resources/table.ts'
-import type { Statement } from '../../src/storage/database.ts'
+import type { ResourceDefinition } from '../../src/declare/resources/resource.ts'
+import { resourceCollection } from '../../src/declare/resources/table.ts'
+import type { Statement } from '../../src/platform/storage/database.ts'
+import type { Key } from '../../src/protocol/lists/cursor.ts'
+import { pageStatement } from '../../src/protocol/lists/page-query.ts'
+import type { Walk } from '../../src/protocol/lists/walk.ts'
 import { fill, fillUsers, testScope } from '../lists/rows.ts'
 
 const PAGE = 21

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openService } from '../../../../test/rig/service.ts'
-import { customerTable, keyTable } from '../../src/access/collections.ts'
-import { auditCollection } from '../../src/audit/collection.ts'
-import type { Key } from '../../src/lists/cursor.ts'
-import { pageStatement } from '../../src/lists/page-query.ts'
-import type { Walk } from '../../src/lists/walk.ts'
+import { auditCollection } from '../../src/history/audit/collection.ts'
+import { customerTable, keyTable } from '../../src/identity/access/collections.ts'
+import type { Key } from '../../src/protocol/lists/cursor.ts'
+import { pageStatement } from '../../src/protocol/lists/page-query.ts'
+import type { Walk } from '../../src/protocol/lists/walk.ts'
 
 const fixed = {
   scope: 0,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import type { Statement } from '../../src/storage/database.ts'
+import type { Statement } from '../../src/platform/storage/database.ts'
 import { idsOf, ok, refused, styles } from '../lists/rows.ts'
 import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 

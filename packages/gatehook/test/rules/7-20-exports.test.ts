@@ -1,13 +1,13 @@
 /** §7.20: a list is exported whole as NDJSON or CSV, in constant memory, and can be resumed. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { createShape } from '../../src/declare/resources/shape.ts'
+import { resourceCollection } from '../../src/declare/resources/table.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import type { Answer, Call, Stream } from '../../src/http/call.ts'
-import { Query } from '../../src/http/query.ts'
-import { createExporter } from '../../src/lists/export.ts'
-import { createShape } from '../../src/resources/shape.ts'
-import { resourceCollection } from '../../src/resources/table.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import type { Answer, Call, Stream } from '../../src/protocol/http/call.ts'
+import { Query } from '../../src/protocol/http/query.ts'
+import { createExporter } from '../../src/protocol/lists/export.ts'
 
 const people = resource('people', {
   fields: { id: f.id(), name: f.string(), email: f.email().unique() },

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService } from '../../../../test/rig/service.ts'
 import { check, promisesOf } from '../../src/cli/check.ts'
+import { lockOf } from '../../src/declare/gate/lock.ts'
+import { changelogOf } from '../../src/declare/versions/changelog.ts'
 import { secretFieldNames } from '../../src/documents.ts'
-import { lockOf } from '../../src/gate/lock.ts'
 import { f, fields, resource, service } from '../../src/gatehook.ts'
-import { changelogOf } from '../../src/versions/changelog.ts'
 
 const access = { read: 'p:read', create: 'p:write', update: false, delete: false } as const
 

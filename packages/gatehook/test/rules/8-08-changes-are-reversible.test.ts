@@ -3,11 +3,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { api } from '../../service/service.ts'
-import type { FieldSpec } from '../../src/fields/fields.ts'
-import type { AnyRow, ResourceDefinition } from '../../src/resources/resource.ts'
-import type { ServiceDefinition } from '../../src/resources/service.ts'
-import { createShape } from '../../src/resources/shape.ts'
-import { chainChanges, patchThroughChain, roundTripMismatch } from '../../src/versions/change.ts'
+import type { AnyRow, ResourceDefinition } from '../../src/declare/resources/resource.ts'
+import type { ServiceDefinition } from '../../src/declare/resources/service.ts'
+import { createShape } from '../../src/declare/resources/shape.ts'
+import {
+  chainChanges,
+  patchThroughChain,
+  roundTripMismatch,
+} from '../../src/declare/versions/change.ts'
+import type { FieldSpec } from '../../src/protocol/fields/fields.ts'
 import { club, people } from '../fixtures/club.ts'
 import { post } from '../fixtures/three-versions.ts'
 

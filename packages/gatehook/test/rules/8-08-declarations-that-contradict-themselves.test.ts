@@ -1,8 +1,8 @@
 /** §8.8: contradictory changes are rejected when the service is declared. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AnyResource } from '../../src/declare/resources/resource.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import type { AnyResource } from '../../src/resources/resource.ts'
 
 const base = () =>
   resource('boxes', {

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { eachMigrated, freshUrl } from '../../../../test/rig/databases.ts'
 import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
+import { createUsageCounter } from '../../src/declare/versions/usage-counter.ts'
 import type { Principal, Scope } from '../../src/kernel/principal.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
-import { createUsageCounter } from '../../src/versions/usage-counter.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 interface Use {
   readonly customer: string

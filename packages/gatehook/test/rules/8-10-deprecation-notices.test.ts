@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import { openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
-import { EMPTY_CALENDAR } from '../../src/versions/calendar.ts'
-import { dueNotices } from '../../src/versions/deprecation-notices.ts'
+import { EMPTY_CALENDAR } from '../../src/declare/versions/calendar.ts'
+import { dueNotices } from '../../src/declare/versions/deprecation-notices.ts'
 
 interface NoticeEvent {
   readonly type: string

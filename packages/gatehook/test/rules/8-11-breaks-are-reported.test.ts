@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { addUsage, listVersionCallers } from '../../src/versions/store.ts'
+import { addUsage, listVersionCallers } from '../../src/declare/versions/store.ts'
 import { gatehook } from '../cli/process.ts'
 import { copyOfService, type ServiceCopy } from '../gate/service-copy.ts'
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { check, promisesOf } from '../../src/cli/check.ts'
-import { lockOf, parseLock, serializeLock } from '../../src/gate/lock.ts'
+import { lockOf, parseLock, serializeLock } from '../../src/declare/gate/lock.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 
 const access = { read: 's:read', create: 's:write', update: 's:write', delete: 's:write' } as const

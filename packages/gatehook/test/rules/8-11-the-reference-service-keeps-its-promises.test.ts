@@ -9,7 +9,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { api } from '../../service/service.ts'
 import { check } from '../../src/cli/check.ts'
 import { reportOf } from '../../src/cli/check-report.ts'
-import { lockOf, parseLock } from '../../src/gate/lock.ts'
+import { lockOf, parseLock } from '../../src/declare/gate/lock.ts'
 
 const path = new URL('../../service/api.lock.json', import.meta.url)
 const file = 'packages/gatehook/service/api.lock.json'

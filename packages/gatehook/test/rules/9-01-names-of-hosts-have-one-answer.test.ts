@@ -7,7 +7,7 @@ import { hostname } from 'node:os'
 import { test } from 'node:test'
 import { migratedUrl } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { finishedLog, LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 /** The name of this machine, which leads to its own addresses, and one that does not exist. */

@@ -1,7 +1,7 @@
 /** §9.9: the engine checks the target on the address that it dials; responses are bounded. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LIMITS } from '../../src/transport/transport.ts'
+import { LIMITS } from '../../src/outbound/transport/transport.ts'
 import {
   createReceiver,
   createTestTransport,

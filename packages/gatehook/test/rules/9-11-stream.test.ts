@@ -1,8 +1,8 @@
 /** §9.11: `GET /events/stream` sends new events, and resumes without a gap. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { revokeKey } from '../../src/access/keys.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { revokeKey } from '../../src/identity/access/keys.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { listen } from '../events/listen.ts'
 
 const user = (n: number | string) => ({ name: 'Ada', email: `u${n}@example.com` })

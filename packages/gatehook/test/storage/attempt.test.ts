@@ -1,8 +1,8 @@
 /** `tx.attempt`: a part of a transaction that can fail alone. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import type { Tx } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { Tx } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const put = (name: string) => sql`INSERT INTO gh_settings (name, value) VALUES (${name}, ${'1'})`
 const names = sql`SELECT name FROM gh_settings WHERE name IN ('a', 'b', 'c') ORDER BY name`

@@ -1,8 +1,8 @@
 /** A constraint error has the same constraint name on both databases. */
 import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
-import { ConstraintError, type Database } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { ConstraintError, type Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 async function withTables(db: Database): Promise<void> {
   const { types, serial } = db.dialect

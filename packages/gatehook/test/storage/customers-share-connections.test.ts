@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { databases, freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
-import { connectionShares } from '../../src/storage/connection-turns.ts'
-import type { Database, Reader, Tx } from '../../src/storage/database.ts'
-import { openDatabase } from '../../src/storage/open.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { connectionShares } from '../../src/platform/storage/connection-turns.ts'
+import type { Database, Reader, Tx } from '../../src/platform/storage/database.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const postgres = databases.find(({ name }) => name === 'postgres')!
 

@@ -2,21 +2,21 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { databases, quietLog } from '../../../../test/rig/databases.ts'
-import { retention } from '../../src/deliveries/retention.ts'
 import { createTimeOrderedId } from '../../src/kernel/id.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { listUnusedEngineIndexes } from '../../src/storage/engine-indexes.ts'
-import { migrateEngine } from '../../src/storage/migrate.ts'
-import { migrations } from '../../src/storage/migrations.ts'
+import { retention } from '../../src/outbound/deliveries/retention.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { listUnusedEngineIndexes } from '../../src/platform/storage/engine-indexes.ts'
+import { migrateEngine } from '../../src/platform/storage/migrate.ts'
+import { migrations } from '../../src/platform/storage/migrations.ts'
 import {
   deliveryTable,
   isPartitioned,
   readPartitions,
-} from '../../src/storage/partitions/catalog.ts'
-import { partitionTables } from '../../src/storage/partitions/conversion.ts'
-import { startOfPeriod } from '../../src/storage/partitions/periods.ts'
-import { sql } from '../../src/storage/sql.ts'
+} from '../../src/platform/storage/partitions/catalog.ts'
+import { partitionTables } from '../../src/platform/storage/partitions/conversion.ts'
+import { startOfPeriod } from '../../src/platform/storage/partitions/periods.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const postgres = databases.find(({ name }) => name === 'postgres')!
 const DAY_MS = 86_400_000

@@ -6,21 +6,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl, quietLog } from '../../../../test/rig/databases.ts'
-import { dueStore } from '../../src/deliveries/due-store.ts'
-import { recordIdsAt } from '../../src/idempotency/record-ids.ts'
-import { claimRecord } from '../../src/idempotency/store.ts'
-import { planTable } from '../../src/resources/table-plan.ts'
+import { planTable } from '../../src/declare/resources/table-plan.ts'
+import { dueStore } from '../../src/outbound/deliveries/due-store.ts'
 import {
   ConstraintError,
   type Database,
   StorageError,
   type Value,
-} from '../../src/storage/database.ts'
-import { referenceLock } from '../../src/storage/distribution/row-locks.ts'
-import { createRowPages } from '../../src/storage/key-pages.ts'
-import { openDatabase } from '../../src/storage/open.ts'
-import { translatePostgresError } from '../../src/storage/postgres-errors.ts'
-import { sql } from '../../src/storage/sql.ts'
+} from '../../src/platform/storage/database.ts'
+import { referenceLock } from '../../src/platform/storage/distribution/row-locks.ts'
+import { createRowPages } from '../../src/platform/storage/key-pages.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
+import { translatePostgresError } from '../../src/platform/storage/postgres-errors.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { recordIdsAt } from '../../src/protocol/idempotency/record-ids.ts'
+import { claimRecord } from '../../src/protocol/idempotency/store.ts'
 import { shop } from '../fixtures/shop.ts'
 
 const postgres = databases.find(({ name }) => name === 'postgres')!

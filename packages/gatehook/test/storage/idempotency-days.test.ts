@@ -7,17 +7,17 @@ import {
   migratedUrl,
   openForTest,
 } from '../../../../test/rig/databases.ts'
-import type { Call } from '../../src/http/call.ts'
-import { createPerform } from '../../src/idempotency/perform.ts'
-import { recordIdsAt } from '../../src/idempotency/record-ids.ts'
-import { purgeRecords } from '../../src/idempotency/store.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { migrateEngine } from '../../src/storage/migrate.ts'
-import { readPartitions, recordTable } from '../../src/storage/partitions/catalog.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { migrateEngine } from '../../src/platform/storage/migrate.ts'
+import { readPartitions, recordTable } from '../../src/platform/storage/partitions/catalog.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import type { Call } from '../../src/protocol/http/call.ts'
+import { createPerform } from '../../src/protocol/idempotency/perform.ts'
+import { recordIdsAt } from '../../src/protocol/idempotency/record-ids.ts'
+import { purgeRecords } from '../../src/protocol/idempotency/store.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

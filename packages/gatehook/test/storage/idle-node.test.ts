@@ -7,7 +7,7 @@ import { startTrafficProxy, type Traffic } from '../../../../test/rig/postgres-t
 import { openService } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
 import { openApp } from '../../src/app.ts'
-import { loadConfig } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/platform/config/config.ts'
 
 const STEP_MS = 1_000
 const MINUTE_MS = 60_000

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
-import type { Database, Tx } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
-import { IDLE_MS } from '../../src/storage/transaction.ts'
+import type { Database, Tx } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { IDLE_MS } from '../../src/platform/storage/transaction.ts'
 
 async function withTable(db: Database): Promise<void> {
   await db.migrate((_tx, ddl) => ddl(`CREATE TABLE t (id ${db.dialect.types.int} NOT NULL)`))

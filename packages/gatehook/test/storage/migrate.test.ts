@@ -11,15 +11,15 @@ import {
   type TestDatabase,
 } from '../../../../test/rig/databases.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { migrateEngine, pendingMigrations } from '../../src/storage/migrate.ts'
-import { type Migration, migrations } from '../../src/storage/migrations.ts'
-import { readSetting, writeSetting } from '../../src/storage/settings.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { migrateEngine, pendingMigrations } from '../../src/platform/storage/migrate.ts'
+import { type Migration, migrations } from '../../src/platform/storage/migrations.ts'
+import { readSetting, writeSetting } from '../../src/platform/storage/settings.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const clock = wallClock
 /** The numbers of the files: not derived from the table that the engine reads. */
-const numbers = readdirSync(join(import.meta.dirname, '../../src/storage/migrations'))
+const numbers = readdirSync(join(import.meta.dirname, '../../src/platform/storage/migrations'))
   .map((file) => Number.parseInt(file, 10))
   .sort((a, b) => a - b)
 const last = numbers.at(-1)!

@@ -5,20 +5,20 @@ import { freshUrl, type Kind, quietLog } from '../../../../test/rig/databases.ts
 import { type Caller, openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
 import { openApp } from '../../src/app.ts'
-import { loadConfig } from '../../src/config/config.ts'
-import { createFeed } from '../../src/events/feed.ts'
+import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { createFeed } from '../../src/history/events/feed.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { migrateService } from '../../src/resources/migrate.ts'
-import { migrateEngine } from '../../src/storage/migrate.ts'
+import { loadConfig } from '../../src/platform/config/config.ts'
+import { migrateEngine } from '../../src/platform/storage/migrate.ts'
 import {
   type MoveOptions,
   type MoveProgress,
   moveInstallation,
-} from '../../src/storage/move/move.ts'
-import { undoMove } from '../../src/storage/move/undo.ts'
-import { openDatabase } from '../../src/storage/open.ts'
-import { sql } from '../../src/storage/sql.ts'
+} from '../../src/platform/storage/move/move.ts'
+import { undoMove } from '../../src/platform/storage/move/undo.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const ENVIRONMENT = {
   GATEHOOK_PORT: '0',

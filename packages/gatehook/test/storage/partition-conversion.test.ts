@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
-import { findEvent } from '../../src/events/store.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { migrateEngine } from '../../src/storage/migrate.ts'
-import { migrations } from '../../src/storage/migrations.ts'
-import { bodyTable, readPartitions } from '../../src/storage/partitions/catalog.ts'
-import { partitionTables } from '../../src/storage/partitions/conversion.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { findEvent } from '../../src/history/events/store.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { migrateEngine } from '../../src/platform/storage/migrate.ts'
+import { migrations } from '../../src/platform/storage/migrations.ts'
+import { bodyTable, readPartitions } from '../../src/platform/storage/partitions/catalog.ts'
+import { partitionTables } from '../../src/platform/storage/partitions/conversion.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import {
   addEvent,
   clockAt,

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { retention } from '../../src/deliveries/retention.ts'
-import { createFeed } from '../../src/events/feed.ts'
-import { findEvent, findNewestEventId } from '../../src/events/store.ts'
-import type { Database, Statement } from '../../src/storage/database.ts'
-import { eventTable } from '../../src/storage/partitions/catalog.ts'
-import { extendPartitions } from '../../src/storage/partitions/upkeep.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { createFeed } from '../../src/history/events/feed.ts'
+import { findEvent, findNewestEventId } from '../../src/history/events/store.ts'
+import { retention } from '../../src/outbound/deliveries/retention.ts'
+import type { Database, Statement } from '../../src/platform/storage/database.ts'
+import { eventTable } from '../../src/platform/storage/partitions/catalog.ts'
+import { extendPartitions } from '../../src/platform/storage/partitions/upkeep.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import {
   addEvent,
   clockAt,

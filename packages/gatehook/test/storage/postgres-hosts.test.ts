@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
-import { openDatabase } from '../../src/storage/open.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 /** Returns an address whose first host, port 1, accepts no connection. */
 const afterClosedPort = (url: string): string => {

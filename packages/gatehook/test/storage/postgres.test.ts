@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { asAdmin, withName } from '../../../../test/rig/postgres.ts'
-import type { Database, Reader } from '../../src/storage/database.ts'
-import { openDatabase } from '../../src/storage/open.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { Database, Reader } from '../../src/platform/storage/database.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const postgres = databases.find((database) => database.name === 'postgres')!
 

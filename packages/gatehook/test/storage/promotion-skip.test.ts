@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
-import { createTimelineGuard } from '../../src/storage/postgres-timeline.ts'
+import { createTimelineGuard } from '../../src/platform/storage/postgres-timeline.ts'
 
 const CONNECTIONS = 8
 

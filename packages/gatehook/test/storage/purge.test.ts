@@ -1,10 +1,10 @@
 /** Purges of expired rows are bounded statements, and of two nodes that run at once one works. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { purgeRecords } from '../../src/idempotency/store.ts'
-import { purgeQuota } from '../../src/quota/store.ts'
-import type { Database, Tx } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { Database, Tx } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { purgeRecords } from '../../src/protocol/idempotency/store.ts'
+import { purgeQuota } from '../../src/protocol/quota/store.ts'
 
 const ROWS = 2_500
 const SERIES = sql`WITH RECURSIVE series(n) AS

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { startTrafficProxy, type Traffic } from '../../../../test/rig/postgres-traffic.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { basicOf, exchange, form, obtainCode, openOauthFixture } from '../oauth/rig.ts'
 import { emailOf, openPeople } from '../people/rig.ts'
 

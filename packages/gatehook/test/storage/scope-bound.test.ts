@@ -15,11 +15,11 @@ import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { readScopeBinding } from '../../../../test/rig/scope-binding.ts'
 import { openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { marketplace } from '../../examples/marketplace/service.ts'
-import { DeliveryEngine } from '../../src/deliveries/engine.ts'
-import { engineStore } from '../../src/deliveries/engine-store.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
-import { tableKinds } from '../../src/storage/table-kinds.ts'
+import { DeliveryEngine } from '../../src/outbound/deliveries/engine.ts'
+import { engineStore } from '../../src/outbound/deliveries/engine-store.ts'
+import { tableKinds } from '../../src/platform/storage/table-kinds.ts'
 import { shop } from '../fixtures/shop.ts'
 import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 import { type Hook, LOCAL, openHook, register } from '../webhooks/hook.ts'
@@ -92,7 +92,7 @@ test('every table of the engine has a kind, and a scope if it is distributed', a
   assert.deepEqual(
     own.filter(({ name }) => !tableKinds[name]).map(({ name }) => name),
     [],
-    'tables that storage/table-kinds.ts lacks',
+    'tables that platform/storage/table-kinds.ts lacks',
   )
   const scopes = own.filter(({ name, hasScope }) => tableKinds[name] === 'scope' && !hasScope)
   assert.deepEqual(scopes, [])

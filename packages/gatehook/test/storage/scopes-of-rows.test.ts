@@ -1,9 +1,9 @@
 /** Rows of secrets, replays and outcomes have the scope of their owner, on both databases. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { fillScopes } from '../../src/storage/scopes-of-rows.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { fillScopes } from '../../src/platform/storage/scopes-of-rows.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const insertOwner = (db: Database) =>
   db.write(async (tx) => {

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { eachDatabase, quietLog } from '../../../../test/rig/databases.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import type { Log } from '../../src/kernel/log.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { checkServer } from '../../src/storage/server-check.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { checkServer } from '../../src/platform/storage/server-check.ts'
 
 const clockAheadBy = (ms: number) => ({ ...wallClock, now: () => wallClock.now() + ms })
 

@@ -1,8 +1,8 @@
 /** Reads of one turn of the event loop share a round trip, and each gets its own rows. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { createSharedReads } from '../../src/storage/shared-reads.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { createSharedReads } from '../../src/platform/storage/shared-reads.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 eachMigrated('reads of one turn return their own rows, from one snapshot', async (db) => {
   let snapshots = 0

@@ -1,8 +1,8 @@
 /** A snapshot does not change while others write. */
 import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
-import type { Database, Reader } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { Database, Reader } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 async function withTable(db: Database): Promise<void> {
   await db.migrate(async (_tx, ddl) => ddl(`CREATE TABLE t (id ${db.dialect.types.int})`))

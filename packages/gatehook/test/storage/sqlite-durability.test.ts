@@ -4,10 +4,10 @@ import { mkdir, open, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freshFolder, openForTest, quietLog } from '../../../../test/rig/databases.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { openDatabase } from '../../src/storage/open.ts'
-import { sql } from '../../src/storage/sql.ts'
-import { openSqlite, type SqliteDeps } from '../../src/storage/sqlite.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { openSqlite, type SqliteDeps } from '../../src/platform/storage/sqlite.ts'
 
 async function withTable(t: TestContext, deps: Partial<SqliteDeps> = {}): Promise<Database> {
   const file = join(await freshFolder(), 'gatehook.db')

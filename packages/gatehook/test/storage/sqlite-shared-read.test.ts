@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { freshFolder, openForTest } from '../../../../test/rig/databases.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
-import { Connection } from '../../src/storage/sqlite-connection.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { Connection } from '../../src/platform/storage/sqlite-connection.ts'
 
 async function open(t: TestContext) {
   const file = join(await freshFolder(), 'gatehook.db')

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { databases, eachDatabase, freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import { ConstraintError, type Database, type Tx } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { ConstraintError, type Database, type Tx } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const postgres = databases.find(({ name }) => name === 'postgres')!
 

@@ -1,15 +1,15 @@
 /** Events on PostgreSQL at a fixed time, and their partitions, for tests. */
 import type { TestContext } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
-import { retention } from '../../src/deliveries/retention.ts'
 import { createTimeOrderedId, timeOfId } from '../../src/kernel/id.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { migrateEngine } from '../../src/storage/migrate.ts'
-import { eventTable, readPartitions } from '../../src/storage/partitions/catalog.ts'
-import { startOfPeriod } from '../../src/storage/partitions/periods.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { retention } from '../../src/outbound/deliveries/retention.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { migrateEngine } from '../../src/platform/storage/migrate.ts'
+import { eventTable, readPartitions } from '../../src/platform/storage/partitions/catalog.ts'
+import { startOfPeriod } from '../../src/platform/storage/partitions/periods.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 export const postgres = databases.find(({ name }) => name === 'postgres')!
 export const DAY_MS = 86_400_000

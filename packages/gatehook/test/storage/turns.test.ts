@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { createShare, createTurns } from '../../src/kernel/turns.ts'
-import { prepareStatement } from '../../src/storage/sql.ts'
+import { prepareStatement } from '../../src/platform/storage/sql.ts'
 
 test('one read of a customer runs at a time, and customers take turns', async () => {
   const turns = createTurns(2)

@@ -1,8 +1,8 @@
 /** Both databases return stored values unchanged, and reject values that one cannot store. */
 import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
-import type { Database, Row } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
+import type { Database, Row } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 async function withTable(db: Database): Promise<void> {
   const { int, real, text, bytes } = db.dialect.types

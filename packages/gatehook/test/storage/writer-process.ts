@@ -6,8 +6,8 @@ import { writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { quietLog } from '../../../../test/rig/databases.ts'
-import { sql } from '../../src/storage/sql.ts'
-import { openSqlite } from '../../src/storage/sqlite.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { openSqlite } from '../../src/platform/storage/sqlite.ts'
 
 const [file = '', mode = '', first = '0', count = '0'] = process.argv.slice(2)
 

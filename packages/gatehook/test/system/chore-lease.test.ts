@@ -1,7 +1,7 @@
 /** One node at a time purges for all nodes. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { createChoreLease } from '../../src/system/chore-lease.ts'
+import { createChoreLease } from '../../src/operate/system/chore-lease.ts'
 
 const MINUTE_MS = 60_000
 

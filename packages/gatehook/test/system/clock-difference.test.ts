@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { eachDatabase, quietLog } from '../../../../test/rig/databases.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import type { Log } from '../../src/kernel/log.ts'
-import { sql } from '../../src/storage/sql.ts'
-import { createClockDifference } from '../../src/system/clock-difference.ts'
+import { createClockDifference } from '../../src/operate/system/clock-difference.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 eachDatabase('a clock that is wrong by 2 s warns, by 60 s the node is not ready', async (db) => {
   let aheadMs = 0

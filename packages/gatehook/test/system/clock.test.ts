@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import type { Actor } from '../../src/audit/actor.ts'
-import type { Statement } from '../../src/storage/database.ts'
-import { sql } from '../../src/storage/sql.ts'
-import { clockKeeper } from '../../src/system/clock.ts'
+import type { Actor } from '../../src/history/audit/actor.ts'
+import { clockKeeper } from '../../src/operate/system/clock.ts'
+import type { Statement } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { ManualClock, openTestNode, random, trail } from '../access/test-node.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase, eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
-import type { Call, Route } from '../../src/http/call.ts'
-import { Query } from '../../src/http/query.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import { restoreJson } from '../../src/restore/operations.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { migrateEngine } from '../../src/storage/migrate.ts'
-import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../../src/system/health.ts'
-import { probeRoutes, rootRoute, systemRoute } from '../../src/system/routes.ts'
+import { restoreJson } from '../../src/operate/restore/operations.ts'
+import {
+  databaseCheck,
+  drainCheck,
+  migrationCheck,
+  writeCheck,
+} from '../../src/operate/system/health.ts'
+import { probeRoutes, rootRoute, systemRoute } from '../../src/operate/system/routes.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { migrateEngine } from '../../src/platform/storage/migrate.ts'
+import type { Call, Route } from '../../src/protocol/http/call.ts'
+import { Query } from '../../src/protocol/http/query.ts'
 
 async function get(endpoints: readonly Route[], path: string) {
   const endpoint = endpoints.find((each) => each.path === path)

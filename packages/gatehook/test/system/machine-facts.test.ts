@@ -6,7 +6,11 @@ import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import { readCertificateEnd, readDiskSpace, recordBackup } from '../../src/system/machine-facts.ts'
+import {
+  readCertificateEnd,
+  readDiskSpace,
+  recordBackup,
+} from '../../src/operate/system/machine-facts.ts'
 
 /** Returns the value of a series; undefined if there is none. */
 async function readSeries({ as }: TestApp, series: string): Promise<number | undefined> {

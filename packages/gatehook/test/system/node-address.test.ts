@@ -1,8 +1,8 @@
 /** Links of commands have the address of the running node (§12.2), on both databases. */
 import assert from 'node:assert/strict'
 import { eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
-import { loadConfig } from '../../src/config/config.ts'
-import { createNodeAddress } from '../../src/system/node-address.ts'
+import { createNodeAddress } from '../../src/operate/system/node-address.ts'
+import { loadConfig } from '../../src/platform/config/config.ts'
 
 const addressOf = (env: Record<string, string> = {}) =>
   createNodeAddress({ config: loadConfig(env), log: quietLog })

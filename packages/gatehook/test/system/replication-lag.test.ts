@@ -5,8 +5,8 @@ import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { asAdmin, createDatabase, startPostgres, withName } from '../../../../test/rig/postgres.ts'
-import { openDatabase } from '../../src/storage/open.ts'
-import { replicationMetric } from '../../src/system/replication.ts'
+import { replicationMetric } from '../../src/operate/system/replication.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
 
 const WITHIN_MS = 30_000
 

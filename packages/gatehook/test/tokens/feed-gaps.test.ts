@@ -5,7 +5,7 @@ import {
   createRevocationFeed,
   NOTICE_RETENTION_MS,
   publishCustomerChange,
-} from '../../src/tokens/revocation-feed.ts'
+} from '../../src/identity/tokens/revocation-feed.ts'
 
 eachMigrated('a jump of the test clock, which purges notices, counts as a pause', async (db) => {
   const START_MS = Date.UTC(2027, 0, 1)

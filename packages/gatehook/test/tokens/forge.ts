@@ -1,8 +1,8 @@
 /** Signs access tokens with jose, as an attacker or a faulty program would. */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type CompactJWSHeaderParameters, CompactSign } from 'jose'
-import { sql } from '../../src/storage/sql.ts'
-import { SIGNING_PURPOSE } from '../../src/tokens/signing-key-store.ts'
+import { SIGNING_PURPOSE } from '../../src/identity/tokens/signing-key-store.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { ISSUER, login, type TokenNode } from './token-node.ts'
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

@@ -1,7 +1,7 @@
 /** §9.6, §9.9: hostile receivers cost the sender a bounded amount of time and memory. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Outcome } from '../../src/transport/attempt.ts'
+import type { Outcome } from '../../src/outbound/transport/attempt.ts'
 import { hostile } from './hostile.ts'
 import { createReceiver, createTestTransport, response, statusOrReason } from './receivers.ts'
 

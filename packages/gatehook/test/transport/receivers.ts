@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
-import type { Outcome } from '../../src/transport/attempt.ts'
-import { createTransport, type TransportOptions } from '../../src/transport/transport.ts'
+import type { Outcome } from '../../src/outbound/transport/attempt.ts'
+import { createTransport, type TransportOptions } from '../../src/outbound/transport/transport.ts'
 
 export interface Receiver {
   readonly port: number

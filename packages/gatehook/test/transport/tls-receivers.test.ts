@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import type { Outcome } from '../../src/transport/attempt.ts'
-import type { HostAddress } from '../../src/transport/resolve-host.ts'
+import type { Outcome } from '../../src/outbound/transport/attempt.ts'
+import type { HostAddress } from '../../src/outbound/transport/resolve-host.ts'
 import {
   authority,
   createReceiver,

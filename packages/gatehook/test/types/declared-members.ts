@@ -2,30 +2,31 @@
  * The table of declared members has exactly the members of the options' types. The file is
  * compiled, not run.
  */
-import type { Fields } from '../../src/fields/fields.ts'
-import type { MailOptions } from '../../src/mail/message.ts'
-import type { ActionInput } from '../../src/resources/action.ts'
-import type { BodyChangeOptions } from '../../src/resources/body-fields.ts'
-import type { declaredMembers } from '../../src/resources/declared-members.ts'
-import type { HandlerOptions, JobOptions } from '../../src/resources/job.ts'
-import type { ListField } from '../../src/resources/list-options.ts'
+
+import type { ActionInput } from '../../src/declare/resources/action.ts'
+import type { BodyChangeOptions } from '../../src/declare/resources/body-fields.ts'
+import type { declaredMembers } from '../../src/declare/resources/declared-members.ts'
+import type { HandlerOptions, JobOptions } from '../../src/declare/resources/job.ts'
+import type { ListField } from '../../src/declare/resources/list-options.ts'
 import type {
   Access,
   ActionOptions,
   ChangeOptions,
   EditableOptions,
   ResourceOptions,
-} from '../../src/resources/resource.ts'
-import type { RouteOptions, RouteOutput, RouteQuery } from '../../src/resources/route.ts'
+} from '../../src/declare/resources/resource.ts'
+import type { RouteOptions, RouteOutput, RouteQuery } from '../../src/declare/resources/route.ts'
 import type {
   ExternalEvent,
   MigrationOptions,
   ServiceContact,
   ServiceLicense,
   ServiceOptions,
-} from '../../src/resources/service.ts'
-import type { SignInOptions, SignUpOptions } from '../../src/resources/sign-in.ts'
-import type { SoftDeleteOptions } from '../../src/resources/soft-deletion.ts'
+} from '../../src/declare/resources/service.ts'
+import type { SignInOptions, SignUpOptions } from '../../src/declare/resources/sign-in.ts'
+import type { SoftDeleteOptions } from '../../src/declare/resources/soft-deletion.ts'
+import type { MailOptions } from '../../src/platform/mail/message.ts'
+import type { Fields } from '../../src/protocol/fields/fields.ts'
 
 type Table = typeof declaredMembers
 type Resource = Table['resource']

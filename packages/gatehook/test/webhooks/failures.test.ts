@@ -1,7 +1,7 @@
 /** §9.10: the failures of a registration are listed from their own index. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { raw, sql } from '../../src/storage/sql.ts'
+import { raw, sql } from '../../src/platform/storage/sql.ts'
 import { LOCAL, openHook, register } from './hook.ts'
 
 /** More than one page examines. */

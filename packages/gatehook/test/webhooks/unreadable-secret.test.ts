@@ -1,7 +1,7 @@
 /** §9.2, §9.3: a secret that cannot be decrypted signs neither a test delivery nor a ping. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { sql } from '../../src/storage/sql.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { LOCAL, openHook, register } from './hook.ts'
 
 eachService(

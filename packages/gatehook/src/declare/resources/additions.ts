@@ -1,0 +1,67 @@
+/**
+ * The columns that a start has added to a table in use (decision 0022). A declaration that lacks
+ * one of them can still start.
+ */
+import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
+import { sql } from '../../platform/storage/sql.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { columnUse } from './schema-check.ts'
+
+const ADDITIONS_TABLE = 'gh_service_additions'
+
+/** Returns the columns that a start, perhaps of a newer declaration, has added to the table. */
+export async function listAdditions(
+  db: Database,
+  reader: Reader,
+  table: string,
+): Promise<string[]> {
+  if (!(await tableExists(db, ADDITIONS_TABLE))) return []
+  const rows = await reader.arrays(
+    sql`SELECT column_name FROM gh_service_additions WHERE table_name = ${table}`,
+  )
+  return rows.map(([name]) => String(name))
+}
+
+/** Returns the paths of added columns that the declaration lacks: another one has added them. */
+export async function listUndeclaredAdditions(
+  db: Database,
+  resources: readonly ResourceDefinition[],
+): Promise<string[]> {
+  const used = columnUse(resources)
+  const paths: string[] = []
+  for (const { name, retired } of resources) {
+    const additions = new Set(await listAdditions(db, db, name))
+    const columns = (await db.columns(name)).map((column) => column.name)
+    const isUndeclared = (column: string) =>
+      additions.has(column) && used[name]![column] === undefined && !retired.includes(column)
+    paths.push(...columns.filter(isUndeclared).map((column) => `${name}.${column}`))
+  }
+  return paths
+}
+
+/** Records added columns, so that the previous declaration can be started again (rollback). */
+export async function recordAdditions(
+  tx: Tx,
+  ddl: (sql: string) => Promise<void>,
+  db: Database,
+  columns: readonly (readonly [table: string, column: string])[],
+): Promise<void> {
+  const { text } = db.dialect.types
+  await ddl(`CREATE TABLE IF NOT EXISTS ${ADDITIONS_TABLE} (table_name ${text} NOT NULL,
+    column_name ${text} NOT NULL, PRIMARY KEY (table_name, column_name))`)
+  for (const [table, column] of columns) {
+    await tx.run(sql`INSERT INTO gh_service_additions (table_name, column_name)
+      VALUES (${table}, ${column}) ON CONFLICT DO NOTHING`)
+  }
+}
+
+/** Records the added columns of `source` in `target` too, whose tables were created with them. */
+export async function copyAdditions(source: Database, target: Database): Promise<void> {
+  if (!(await tableExists(source, ADDITIONS_TABLE))) return
+  const rows = await source.arrays(sql`SELECT table_name, column_name FROM gh_service_additions`)
+  const columns = rows.map(([table, column]) => [String(table), String(column)] as const)
+  await target.migrate((tx, ddl) => recordAdditions(tx, ddl, target, columns))
+}
+
+export const tableExists = async (db: Database, table: string): Promise<boolean> =>
+  (await db.columns(table)).length > 0

@@ -1,0 +1,39 @@
+/** The types of a catalog: the resources of a service, prepared to run (`catalog.ts`). */
+import type { RenderObject } from '../../history/events/event.ts'
+import type { Scope } from '../../kernel/principal.ts'
+import type { Tx } from '../../platform/storage/database.ts'
+import type { Collection } from '../../protocol/lists/collection.ts'
+import type { ReachRule } from './ownership.ts'
+import type { AnyRow, ResourceDefinition } from './resource.ts'
+import type { ResourceRows } from './rows.ts'
+import type { ServiceDefinition } from './service.ts'
+import type { VersionShape } from './shape.ts'
+
+export interface CatalogEntry extends ReachRule {
+  readonly definition: ResourceDefinition
+  readonly collection: Collection
+  /** By version. */
+  readonly shapes: ReadonlyMap<string, VersionShape>
+  readonly rows: ResourceRows
+}
+
+export interface Catalog {
+  readonly service: ServiceDefinition
+  /** Majors, oldest first. */
+  readonly versions: readonly string[]
+  readonly newest: string
+  readonly entries: ReadonlyMap<string, CatalogEntry>
+  rowsOf(resource: string): ResourceRows
+  readonly render: RenderObject
+  readonly enqueue: EnqueueOwnJob
+}
+
+/** A job that own code enqueues. */
+interface OwnJob {
+  readonly name: string
+  readonly input: AnyRow
+  readonly runAt?: Date | number | undefined
+}
+
+/** Enqueues a job of own code, and returns its id. Throws for a job that the service has not. */
+export type EnqueueOwnJob = (tx: Tx, scope: Scope, job: OwnJob) => Promise<string>

@@ -1,0 +1,83 @@
+/**
+ * A service prepared to run: the rows, collection and version shapes of each resource. The app
+ * creates it once at start. Routes, OpenAPI and seeds work from it.
+ */
+import type { RenderObject } from '../../history/events/event.ts'
+import type { RecordEvent } from '../../history/events/store.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Scope } from '../../kernel/principal.ts'
+import type { Random } from '../../kernel/random.ts'
+import type { EnqueueJob } from '../../outbound/jobs/queue.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import { convertObject } from './event-object.ts'
+import { createOwnEnqueue } from './job-input.ts'
+import { createReachRule } from './ownership.ts'
+import { createRows, type RowCredentials } from './rows.ts'
+import { createRuleRunner } from './rule-runner.ts'
+import type { ServiceDefinition } from './service.ts'
+import { createShape } from './shape.ts'
+import { resourceCollection } from './table.ts'
+
+export type { Catalog, CatalogEntry }
+
+interface CatalogDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly record: RecordEvent
+  readonly counterSlots: number
+  /** The database whose SQL derives fields. Default: SQLite. */
+  readonly database?: Database['name']
+  /** The credentials of the rows that sign in. */
+  readonly credentials?: RowCredentials | undefined
+  /** Stores jobs of own code. Default: rejects them. */
+  readonly enqueue?: EnqueueJob | undefined
+  /** The indexes of each resource that are not created yet (`Collection.missingIndexes`). */
+  readonly missingIndexes?: ReadonlyMap<string, ReadonlySet<string>> | undefined
+  /** The customer and mode that anonymous callers read (§6.10). */
+  readonly publicScope?: Scope | undefined
+}
+
+export const newestVersion = (service: ServiceDefinition): string => service.versions.at(-1)!.name
+
+export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Catalog {
+  const { resources } = service
+  const versions = service.versions.map((version) => version.name)
+  const newest = newestVersion(service)
+  const entries = new Map<string, CatalogEntry>()
+  const rowsOf = (resource: string) => entries.get(resource)!.rows
+  for (const definition of resources) {
+    const shapes = new Map(
+      versions.map((version) => [version, createShape(definition, versions, version, resources)]),
+    )
+    entries.set(definition.name, {
+      definition,
+      collection: resourceCollection(definition, resources, {
+        missingIndexes: deps.missingIndexes?.get(definition.name),
+        database: deps.database,
+      }),
+      shapes,
+      rows: createRows(definition, shapes.get(newest)!, {
+        clock: deps.clock,
+        random: deps.random,
+        record: deps.record,
+        counterSlots: deps.counterSlots,
+        rowsOf,
+        resources,
+        credentials: definition.signsIn && deps.credentials,
+        runRules: createRuleRunner(definition, () => catalog, deps.record),
+      }),
+      ...createReachRule(definition, resources, deps.publicScope),
+    })
+  }
+  const render: RenderObject = (collection, object, recordedVersion, version = newest) => {
+    const shapes = collection === undefined ? undefined : entries.get(collection)?.shapes
+    const from = shapes?.get(recordedVersion)
+    const to = shapes?.get(version)
+    // Without the collection or a version, the object stays as it was recorded.
+    return from && to ? convertObject(from, to, object) : object
+  }
+  const enqueue = createOwnEnqueue(service, deps.enqueue)
+  const catalog: Catalog = { service, versions, newest, entries, rowsOf, render, enqueue }
+  return catalog
+}

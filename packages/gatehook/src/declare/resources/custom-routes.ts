@@ -1,0 +1,73 @@
+/** The endpoints of `.route(…)` (§6.8): the team's handlers in the engine's pipeline. */
+import { actorOf } from '../../history/audit/store.ts'
+import type { RecordEvent } from '../../history/events/store.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+import type { Answer, Call, Endpoint } from '../../protocol/http/call.ts'
+import type { Perform } from '../../protocol/idempotency/perform.ts'
+import { inCallersTerms } from './caller-terms.ts'
+import type { Catalog } from './catalog.ts'
+import { mediaOf, type RouteDefinition } from './route.ts'
+import { createRouteReader } from './route-input.ts'
+import { createOutputEncoder } from './route-output.ts'
+import { createRowViews } from './row-views.ts'
+import { callersReach, createServiceReader, createServiceTx } from './service-tx.ts'
+
+interface CustomRouteDeps {
+  readonly db: Database
+  readonly perform: Perform
+  readonly record: RecordEvent
+}
+
+export function customEndpoints(catalog: Catalog, deps: CustomRouteDeps): Endpoint[] {
+  const endpointByPath = new Map<string, Endpoint>()
+  for (const route of catalog.service.routes) {
+    const path = `/api${route.path}`
+    const media = mediaOf(route)
+    const operation = {
+      scope: route.scope,
+      ...(media !== undefined && { produces: [media] }),
+      ...(route.method !== 'GET' && { body: 'optional' as const }),
+      handle: createHandler(catalog, deps, route),
+    }
+    const methods = { ...endpointByPath.get(path)?.methods, [route.method]: operation }
+    endpointByPath.set(path, { kind: 'api', path, methods })
+  }
+  return [...endpointByPath.values()]
+}
+
+function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefinition) {
+  const readRequest = createRouteReader(catalog, route)
+  const encode = createOutputEncoder(route, catalog.versions)
+  return async (call: Call): Promise<Answer> => {
+    const principal = call.principal!
+    const views = createRowViews(catalog, call.version!, principal)
+    const reach = callersReach(principal)
+    const { query, input, chain } = readRequest(call)
+    const context = {
+      principal,
+      version: call.version!,
+      params: call.params,
+      query,
+      input,
+      read: createServiceReader(catalog, reach, deps.db, views),
+      show: views.show,
+    }
+    if (route.method === 'GET') {
+      const handle = () => route.handle({ ...context, write: rejectWrite })
+      return encode(await inCallersTerms({ chain }, handle), views)
+    }
+    const access = { principal, actor: actorOf(call), reach, record: deps.record, views }
+    // The whole handler is one transaction, and its response commits with it.
+    const change = async (tx: Tx) => {
+      const serviceTx = createServiceTx(catalog, access, tx)
+      const write = (change: (tx: typeof serviceTx) => Promise<unknown>) => change(serviceTx)
+      const handle = () => route.handle({ ...context, read: serviceTx, write })
+      return encode(await inCallersTerms({ chain }, handle), views)
+    }
+    return deps.perform(call, change, { serializable: true })
+  }
+}
+
+const rejectWrite = (): never => {
+  throw new Error('a GET route cannot write')
+}

@@ -1,0 +1,128 @@
+/**
+ * Derived fields: `f.derived(type, sql)`. The database computes the value from the columns of the
+ * row when it reads the row, so that no value is stored. A derived field that sorts or filters has
+ * an index of the expression. `derived-check.ts` verifies the expressions at start.
+ */
+import { hash } from 'node:crypto'
+import type { Database, Tx, Value } from '../../platform/storage/database.ts'
+import { prepareStatement } from '../../platform/storage/sql.ts'
+import type { FieldSpec } from '../../protocol/fields/fields.ts'
+import { formOf } from '../../protocol/fields/forms.ts'
+import type { AnyRow } from '../versions/change.ts'
+import { columnType } from './column-types.ts'
+import { rowComputer } from './computed.ts'
+import type { ResourceDefinition } from './resource.ts'
+
+export type DatabaseName = Database['name']
+
+type DeclaredFields = Readonly<Record<string, FieldSpec>>
+
+/** Returns the derived fields in declared order. */
+export const derivedFields = (fields: DeclaredFields): [name: string, spec: FieldSpec][] =>
+  Object.entries(fields).filter(([, { computed }]) => computed === 'derived')
+
+const DEFAULT_TEXT_MAX = 255
+const HASH_LENGTH = 8
+/** PostgreSQL has names of at most 63 bytes. */
+const STEM_MAX = 63 - HASH_LENGTH - 1
+
+const castTypes = {
+  sqlite: { int: 'INTEGER', real: 'REAL', text: 'TEXT' },
+  postgres: { int: 'BIGINT', real: 'DOUBLE PRECISION', text: 'TEXT' },
+} as const
+
+/** Returns the SQL of the value, which has the type of a column of its kind. */
+export function derivedSql(spec: FieldSpec, database: DatabaseName): string {
+  const { kind, max } = spec
+  const text = spec.derived![database]
+  const types = castTypes[database]
+  if (kind === 'bool') {
+    return `CAST(CASE WHEN (${text}) THEN 1 WHEN NOT (${text}) THEN 0 END AS ${types.int})`
+  }
+  const type = columnType(spec)
+  if (type !== 'text') return `CAST((${text}) AS ${type === 'real' ? types.real : types.int})`
+  // An index has keys of a bounded size, and both databases compare bytes.
+  const bounded = `substr(CAST((${text}) AS ${types.text}), 1, ${max ?? DEFAULT_TEXT_MAX})`
+  return database === 'postgres' ? `(${bounded} COLLATE "C")` : bounded
+}
+
+/** Returns the terms of a select list, as `a, b, (…) AS c`. */
+export const selectTerms = (
+  fields: readonly (readonly [name: string, spec: FieldSpec])[],
+  database: DatabaseName,
+): string =>
+  fields
+    .map(([name, spec]) =>
+      spec.computed === 'derived' ? `${derivedSql(spec, database)} AS ${name}` : name,
+    )
+    .join(', ')
+
+/** Returns the source of the rows in statements of lists: the table, with its derived fields. */
+export function rowSource({ name, fields }: ResourceDefinition, database: DatabaseName): string {
+  const derived = derivedFields(fields)
+  if (derived.length === 0) return name
+  // Both databases merge the subquery into the statement, and use the indexes of the table.
+  return `(SELECT ${name}.*, ${selectTerms(derived, database)} FROM ${name}) AS ${name}`
+}
+
+interface NamedIndex {
+  readonly name: string
+  readonly columns: readonly string[]
+  /** The beginning of the name, if its end is a hash of expressions. */
+  readonly stem?: string
+}
+
+/** Returns the index with the SQL of derived columns, and a name that changes with the SQL. */
+export function indexOfExpressions<I extends NamedIndex>(
+  index: I,
+  fields: DeclaredFields,
+  database: DatabaseName,
+): I {
+  const isDerived = (column: string) => fields[column]?.computed === 'derived'
+  if (!index.columns.some(isDerived)) return index
+  const columns = index.columns.map((column) =>
+    isDerived(column) ? `(${derivedSql(fields[column]!, database)})` : column,
+  )
+  const stem = `${index.name.slice(0, STEM_MAX)}_`
+  return {
+    ...index,
+    name: stem + hash('sha1', columns.join()).slice(0, HASH_LENGTH),
+    columns,
+    stem,
+  }
+}
+
+/** Returns whether an index has an earlier expression of one of these indexes. */
+export const isEarlierExpression = (name: string, indexes: readonly NamedIndex[]): boolean =>
+  /_[0-9a-f]{8}$/.test(name) &&
+  !indexes.some((index) => index.name === name) &&
+  indexes.some(({ stem }) => stem === name.slice(0, -HASH_LENGTH))
+
+/**
+ * Returns the function that sets the derived values of a row after a change. A deleted row retains
+ * those that it had. Undefined for a resource without derived fields.
+ */
+export function derivedRefresher(
+  definition: ResourceDefinition,
+): ((tx: Tx, scope: number, row: AnyRow) => Promise<void>) | undefined {
+  const { name, fields } = definition
+  const derived = derivedFields(fields)
+  if (derived.length === 0) return undefined
+  const textFor = (database: DatabaseName) =>
+    `SELECT ${selectTerms(derived, database)} FROM ${name} WHERE scope = ? AND id = ?`
+  const select = prepareStatement(textFor('postgres'), textFor('sqlite'))
+  const computeReads = rowComputer(definition, false)
+  return async (tx, scope, row) => {
+    const [cells] = await tx.arrays(select([scope, row.id]))
+    if (!cells) return
+    for (const [at, [field, spec]] of derived.entries()) {
+      row[field] = rowValueOf(spec, cells[at]!)
+    }
+    computeReads(row)
+  }
+}
+
+function rowValueOf(spec: FieldSpec, cell: Value): unknown {
+  const { cell: form } = formOf(spec)
+  return form && cell !== null ? form.from(cell) : cell
+}

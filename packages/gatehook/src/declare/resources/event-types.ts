@@ -1,0 +1,82 @@
+/**
+ * The event types of a service: their collections, the scopes that read them, and a sample of each
+ * from `.sample()`.
+ */
+import { engineEventScope, engineEvents } from '../../history/events/engine-types.ts'
+import {
+  createEventAccess,
+  type EventAccess,
+  type EventRule,
+} from '../../history/events/event-access.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Principal, Scope } from '../../kernel/principal.ts'
+import type { Catalog, CatalogEntry } from './catalog.ts'
+import { sampleAfter, sampleRow } from './sample.ts'
+import { readScopeOf } from './scopes.ts'
+import type { ServiceDefinition } from './service.ts'
+
+/** The scope that reads an external event without a scope of its own (§9.14). */
+export const EXTERNAL_EVENT_SCOPE = 'events:read'
+
+export interface ServiceEventTypes extends EventAccess {
+  /** Returns a sample object in the newest shape, as JSON text. */
+  sample(type: string): string
+}
+
+export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTypes {
+  const { service, entries, newest } = catalog
+  const rules = new Map<string, EventRule>()
+  const addRule = (type: string, scope: string) =>
+    rules.set(type, { collection: undefined, scope, owned: false })
+  for (const type of Object.keys(engineEvents)) addRule(type, engineEventScope(type))
+  for (const { type, scope } of service.externalEvents) addRule(type, scope ?? EXTERNAL_EVENT_SCOPE)
+  for (const definition of service.resources) {
+    const { name, events, actions } = definition
+    const rule = {
+      collection: name,
+      scope: readScopeOf(definition),
+      owned: isOwned(entries.get(name)!),
+    }
+    for (const type of [...events, ...actions.flatMap(({ emits }) => emits ?? [])]) {
+      rules.set(type, rule)
+    }
+  }
+  const access = createEventAccess(rules)
+  return {
+    ...access,
+    sample(type) {
+      const entry = entries.get(access.collections.get(type) ?? '')
+      if (entry) {
+        const row = sampleRow(entry.definition, { n: 0, at: clock.now() })
+        return entry.shapes.get(newest)!.encode(sampleAfter(entry.definition, type, row))
+      }
+      return JSON.stringify(engineEvents[type] ?? externalSample(type))
+    },
+  }
+}
+
+/** Returns the object of an external event, which has only a name: `payment.succeeded`. */
+export const externalSample = (type: string) => ({
+  id: 'sample',
+  status: type.slice(type.lastIndexOf('.') + 1),
+})
+
+/** Returns the scopes of a key that reads every event of the service. */
+export function listEventScopes({ resources, externalEvents }: ServiceDefinition): string[] {
+  const engineScopes = Object.keys(engineEvents).map(engineEventScope)
+  const externalScopes = externalEvents.flatMap(({ scope }) => scope ?? [])
+  const readScopes = resources.flatMap((definition) => readScopeOf(definition) ?? [])
+  return [...new Set([EXTERNAL_EVENT_SCOPE, ...engineScopes, ...externalScopes, ...readScopes])]
+}
+
+/** Returns whether a person without `<collection>:all` reaches only a part of the rows (§6.7). */
+const isOwned = ({ holdsAll }: CatalogEntry): boolean => !holdsAll(PERSON)
+
+const PERSON: Principal = {
+  kind: 'person',
+  customer: '',
+  mode: 'test',
+  subject: '0',
+  scope: 0 as Scope,
+  scopes: new Set<string>(),
+}

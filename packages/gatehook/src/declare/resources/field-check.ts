@@ -1,0 +1,294 @@
+/** Checks a declared field, and names mistakes in a declaration. Pure. */
+
+import { prefixMistake } from '../../kernel/row-id.ts'
+import { isInstantMs } from '../../kernel/time.ts'
+import { DECIMAL_DIGITS_MAX, parseDecimal } from '../../protocol/fields/decimal.ts'
+import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
+import type { FieldSpec } from '../../protocol/fields/fields.ts'
+import { ENGINE_PREFIX, FOLDED_FIELD_MAX } from '../../protocol/fields/folding.ts'
+import { isSameValue, toJson } from '../../protocol/fields/forms.ts'
+import { judgePattern, PatternError, shortestMatch } from '../../protocol/fields/pattern.ts'
+import { createObjectReader } from '../../protocol/fields/reader.ts'
+import { isSqlWord } from './sql-words.ts'
+
+/** The maximum `.max()` of a text, in characters. */
+const STRING_MAX = 65_536
+
+/** The field that actions change (`from`, `to`). */
+export const STATE_FIELD = 'status'
+
+/** Throws the first mistake of its kind. */
+type FieldRule = (field: {
+  readonly name: string
+  readonly spec: FieldSpec
+  /** 1 for a field, more for a value inside another. */
+  readonly depth: number
+  /** Whether it is a column; members of bodies and of older versions are none. */
+  readonly isColumn: boolean
+  readonly mistake: (why: string) => DeclarationError
+}) => void
+
+const isTextKind = ({ kind }: FieldSpec): boolean =>
+  ['string', 'email', 'url', 'pattern'].includes(kind)
+
+const fieldRules: readonly FieldRule[] = [
+  ({ name, spec, isColumn, mistake }) => {
+    if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
+      throw mistake('names are snake_case, at most 63 characters')
+    if (!isColumn) return
+    if (name === 'scope') throw mistake('"scope" is the engine\'s own column; choose another name')
+    if (isSqlWord(name)) throw mistake('is a reserved word of SQL; choose another name')
+    if (name.startsWith(ENGINE_PREFIX))
+      throw mistake(`"${ENGINE_PREFIX}" begins the engine's own columns; choose another name`)
+    if (spec.kind === 'email' && name.length > FOLDED_FIELD_MAX)
+      throw mistake(`the name of an f.email() has at most ${FOLDED_FIELD_MAX} characters`)
+  },
+  ({ spec, mistake }) => {
+    const hasBounds =
+      isTextKind(spec) ||
+      ['int', 'number', 'id', 'ref', 'duration', 'decimal', 'list', 'json', 'metadata'].includes(
+        spec.kind,
+      )
+    if (!hasBounds && (spec.min !== undefined || spec.max !== undefined)) {
+      throw mistake(`${spec.kind} takes no min or max`)
+    }
+    checkBounds(spec, mistake)
+    if ((isTextKind(spec) || spec.kind === 'json') && (spec.max ?? 0) > STRING_MAX)
+      throw mistake(
+        `max is at most ${STRING_MAX}; keep longer texts elsewhere, and store an f.url()`,
+      )
+    if (spec.min !== undefined && spec.max !== undefined && spec.min > spec.max) {
+      throw mistake('min is above max')
+    }
+  },
+  ({ name, spec, depth }) => checkNested(name, spec, depth),
+  ({ spec, mistake }) => spec.idPrefix !== undefined && checkPrefix(spec, mistake),
+  ({ spec, mistake }) => spec.pattern !== undefined && checkPattern(spec, mistake),
+  ({ spec, mistake }) => spec.unit !== undefined && checkUnit(spec, mistake),
+  ({ spec, mistake }) => spec.kind === 'decimal' && checkDecimal(spec, mistake),
+  ({ spec, mistake }) => {
+    if (spec.kind === 'id' && spec.nullable) throw mistake('an id is never null')
+    if (spec.kind === 'oneOf' && !spec.values?.length) throw mistake('f.oneOf([…]) has no text')
+  },
+  ({ name, spec, depth, mistake }) => checkRights(name, spec, depth, mistake),
+  ({ name, spec, mistake }) => checkComputed(name, spec, mistake),
+  ({ spec, mistake }) => spec.derived !== undefined && checkDerived(spec, mistake),
+  ({ spec, mistake }) => {
+    if (spec.isWriteOnce && spec.write === 'never')
+      throw mistake('clients never write it, not once')
+  },
+  ({ spec, mistake }) => {
+    if (spec.default === null && !spec.nullable)
+      throw mistake('the default is null; add .nullable()')
+    checkDefault(spec, mistake)
+  },
+  ({ spec, mistake }) => {
+    if (spec.values && new Set(spec.values).size < spec.values.length) {
+      throw mistake('a value occurs twice')
+    }
+  },
+  ({ spec, mistake }) => {
+    if (spec.owner && spec.kind !== 'ref') throw mistake('.owner() goes with f.ref(…)')
+  },
+  ({ spec, mistake }) => spec.onDelete !== undefined && checkDeletion(spec, mistake),
+]
+
+/** Returns a sentence for the developer per mistake of a field. */
+export function findFieldMistakes(
+  name: string,
+  spec: FieldSpec,
+  { depth = 1, isColumn = false } = {},
+): string[] {
+  const mistake = (why: string) => new DeclarationError(`field ${name}: ${why}`)
+  return fieldRules.flatMap((check) => {
+    try {
+      check({ name, spec, depth, isColumn, mistake })
+      return []
+    } catch (error) {
+      if (!(error instanceof DeclarationError)) throw error
+      return error.message.split('\n')
+    }
+  })
+}
+
+function checkPrefix(
+  { kind, idPrefix, target, min, max }: FieldSpec,
+  mistake: (why: string) => DeclarationError,
+): void {
+  const problem = prefixMistake(idPrefix)
+  const call = kind === 'id' ? `f.id('${idPrefix}')` : `f.ref('${target}', '${idPrefix}')`
+  if (problem !== undefined) throw mistake(`${call} ${problem}`)
+  if (min !== undefined || max !== undefined) throw mistake(`${call} takes no min or max`)
+}
+
+function checkComputed(
+  name: string,
+  { computed, write, kind, stamp, unique }: FieldSpec,
+  mistake: (why: string) => DeclarationError,
+): void {
+  if (computed === undefined) return
+  if (write !== 'never' || stamp) throw mistake('.stored() goes with f.computed(…)')
+  if (kind === 'id' || kind === 'ref') throw mistake('an id or a reference is not computed')
+  if (name === STATE_FIELD) throw mistake('actions set the state, so that it is not computed')
+  if (computed === 'read' && unique) throw mistake('add .stored() to be unique')
+}
+
+const EXPRESSION_MAX = 1_000
+const NO_DERIVED_KINDS: readonly string[] = ['email', 'object', 'list', 'metadata', 'json']
+
+function checkDerived(
+  { computed, derived, kind, unique, default: value }: FieldSpec,
+  mistake: (why: string) => DeclarationError,
+): void {
+  if (computed !== 'derived') throw mistake('a derived field is no column: remove .stored()')
+  if (NO_DERIVED_KINDS.includes(kind)) throw mistake(`f.derived() has no ${kind}`)
+  if (unique || value !== undefined) throw mistake('f.derived() is not unique and has no default')
+  for (const database of ['sqlite', 'postgres'] as const) {
+    const text: unknown = derived?.[database]
+    if (typeof text !== 'string' || text.trim() === '' || text.length > EXPRESSION_MAX) {
+      throw mistake(`f.derived() needs SQL of 1 to ${EXPRESSION_MAX} characters for ${database}`)
+    }
+    if (/[?$;"@]|--|\/\*/.test(text)) {
+      throw mistake('f.derived() is one expression: without ? $ ; " @ and comments')
+    }
+  }
+}
+
+/** Validates `.visible()`, `.writable()` and `.writeOnly()`. Their scopes are validated later. */
+/** A field without a numeric bound would accept values of any size. */
+function checkBounds(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  const isNumber = spec.kind === 'number' || spec.kind === 'decimal'
+  for (const bound of ['min', 'max'] as const) {
+    if (!Object.hasOwn(spec, bound)) continue
+    const value: unknown = spec[bound]
+    if (!Number.isFinite(value)) throw mistake(`.${bound}() is a number`)
+    if (!isNumber && !Number.isInteger(value)) throw mistake(`.${bound}() is an integer`)
+  }
+  const texts: readonly unknown[] | undefined = spec.values
+  if (texts && (texts.length === 0 || !texts.every((text) => typeof text === 'string'))) {
+    throw mistake("f.oneOf() has texts: f.oneOf(['open', 'shut'])")
+  }
+}
+
+function checkRights(
+  name: string,
+  spec: FieldSpec,
+  depth: number,
+  mistake: (why: string) => DeclarationError,
+): void {
+  const { visibleTo, writableBy, isWriteOnly, kind, write } = spec
+  // Without a scope the field would be open to every caller.
+  if (Object.hasOwn(spec, 'visibleTo') && typeof visibleTo !== 'string') {
+    throw mistake('.visible() requires a scope')
+  }
+  if (Object.hasOwn(spec, 'writableBy') && typeof writableBy !== 'string') {
+    throw mistake('.writable() requires a scope')
+  }
+  const isHidden = visibleTo !== undefined || isWriteOnly === true
+  if (!isHidden && writableBy === undefined) return
+  if (depth > 1) throw mistake('a value inside another has the rights of its field')
+  if (kind === 'id') throw mistake('every response has the id')
+  if (isHidden && name === STATE_FIELD) throw mistake('errors of actions name the state')
+  if (isWriteOnly && visibleTo !== undefined)
+    throw mistake('is write-only, so that no caller sees it')
+  if (write === 'never' && (isWriteOnly || writableBy !== undefined)) {
+    throw mistake('clients never write it')
+  }
+}
+
+const NUMBER_KINDS: readonly string[] = ['int', 'number', 'decimal']
+const UNIT_MAX = 30
+
+function checkUnit({ kind, unit }: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  if (!NUMBER_KINDS.includes(kind)) throw mistake('.unit() goes with a number or a decimal')
+  const isWord = typeof unit === 'string' && /^\S(.*\S)?$/.test(unit)
+  if (!isWord || unit.length > UNIT_MAX)
+    throw mistake(`.unit() is a text of 1 to ${UNIT_MAX} characters`)
+}
+
+const DELETION_EFFECTS = ['restrict', 'cascade', 'setNull']
+
+function checkDeletion(
+  { kind, nullable, onDelete }: FieldSpec,
+  mistake: (why: string) => DeclarationError,
+): void {
+  if (kind !== 'ref') throw mistake('.onDelete() goes with f.ref(…)')
+  if (!DELETION_EFFECTS.includes(onDelete!)) {
+    throw mistake(`.onDelete() is ${DELETION_EFFECTS.join(', ')}`)
+  }
+  if (onDelete === 'setNull' && !nullable) throw mistake(".onDelete('setNull') needs .nullable()")
+}
+
+/** The levels of objects and arrays in a field. */
+const DEPTH_MAX = 8
+const ITEMS_MAX = 1000
+
+/** Validates the members of an object, and the items of an array. They are values, not columns. */
+function checkNested(name: string, spec: FieldSpec, depth: number): void {
+  const mistake = (why: string) => new DeclarationError(`field ${name}: ${why}`)
+  if (depth > DEPTH_MAX) throw mistake(`is nested deeper than ${DEPTH_MAX} levels`)
+  const isColumn =
+    spec.unique || spec.owner || spec.stamp || spec.isWriteOnce || spec.write === 'never'
+  if (depth > 1 && (isColumn || ['id', 'ref'].includes(spec.kind))) {
+    throw mistake(
+      'a value inside another is no id, reference, owner, unique, write-once or read-only',
+    )
+  }
+  const isNested = spec.members || spec.kind === 'list' || spec.kind === 'json'
+  if ((isNested || spec.kind === 'metadata') && spec.unique) throw mistake('cannot be unique')
+  if (spec.kind === 'list' && !((spec.max ?? Infinity) <= ITEMS_MAX)) {
+    throw mistake(`f.array(item, { max }) has a max of at most ${ITEMS_MAX}`)
+  }
+  const members = { ...spec.members, ...(spec.kind === 'list' && { item: spec.items! }) }
+  const inner = Object.entries(members).flatMap(([member, of]) =>
+    findFieldMistakes(member, of as FieldSpec, { depth: depth + 1 }),
+  )
+  if (inner.length > 0) {
+    throw new DeclarationError(inner.map((why) => mistake(why).message).join('\n'))
+  }
+}
+
+function checkPattern(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  const { pattern, min, max = Infinity } = spec
+  if (min !== undefined) throw mistake('f.pattern() takes no min; the pattern has the least length')
+  try {
+    judgePattern(pattern!)
+  } catch (error) {
+    throw error instanceof PatternError ? mistake(error.message) : error
+  }
+  if (shortestMatch(pattern!).length > max) throw mistake(`no match has ${max} characters`)
+}
+
+function checkDecimal(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  const { precision, scale } = spec
+  const isSize = Number.isInteger(precision) && Number.isInteger(scale)
+  if (!isSize || precision! < 1 || precision! > DECIMAL_DIGITS_MAX) {
+    throw mistake(`f.decimal(digits, decimals) takes 1 to ${DECIMAL_DIGITS_MAX} digits`)
+  }
+  if (scale! < 0 || scale! > precision!) throw mistake('has more decimals than digits')
+  const size = { precision: precision!, scale: scale! }
+  for (const bound of [spec.min, spec.max]) {
+    if (bound === undefined || parseDecimal(String(bound), size) !== undefined) continue
+    throw mistake(`${bound} has more digits than decimal(${precision}, ${scale})`)
+  }
+}
+
+/** Kinds whose default was never checked: declarations rely on defaults outside the bounds. */
+const UNCHECKED: ReadonlySet<string> = new Set(
+  'id ref string email url currency oneOf int number bool time'.split(' '),
+)
+
+/** Validates the default, which has the form of a value that was read. */
+function checkDefault(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  const { default: value, ...rest } = spec
+  if (spec.kind === 'time' && value != null && !isInstantMs(value)) {
+    throw mistake('the default is an instant in milliseconds: Date.parse("2026-01-31")')
+  }
+  if (value === undefined || UNCHECKED.has(spec.kind)) return
+  const read = createObjectReader({ members: { it: rest } })
+  const { values, errors } = read({ it: toJson(spec, value) })
+  if (errors[0]) throw mistake(`the default ${errors[0].message}`)
+  if (!isSameValue(values.it, value)) {
+    throw mistake(`write the default as ${JSON.stringify(values.it)}`)
+  }
+}

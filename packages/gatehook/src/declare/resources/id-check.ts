@@ -1,0 +1,88 @@
+/**
+ * Finds mistakes in the ids of a declaration: prefixes that two resources share, and references
+ * that do not have the kind of the ids to which they refer. Pure.
+ */
+import type { FieldSpec } from '../../protocol/fields/fields.ts'
+import type { FieldSpecs } from '../../protocol/fields/schema.ts'
+import { declaredInput, specsOfEveryVersion } from './body-versions.ts'
+import type { JobDefinition } from './job.ts'
+import type { ResourceDefinition } from './resource.ts'
+import type { RouteDefinition } from './route.ts'
+
+const prefixOf = ({ fields }: Pick<ResourceDefinition, 'fields'>): string | undefined =>
+  fields.id!.idPrefix
+
+/** Returns a sentence per prefix that two resources have. */
+export function findPrefixMistakes(resources: readonly ResourceDefinition[]): string[] {
+  const nameByPrefix = new Map<string, string>()
+  return resources.flatMap((resource) => {
+    const prefix = prefixOf(resource)
+    if (prefix === undefined) return []
+    const other = nameByPrefix.get(prefix)
+    nameByPrefix.set(prefix, resource.name)
+    if (other === undefined || other === resource.name) return []
+    return [`${other} and ${resource.name} have f.id('${prefix}'); each needs its own prefix`]
+  })
+}
+
+/** Returns a sentence for the developer per mistake in the ids of a resource. */
+export function findIdMistakes(
+  resource: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): string[] {
+  const { fields, changes, actions, signsIn } = resource
+  const inputs: readonly FieldSpecs[] = [
+    fields,
+    ...changes.map(({ had }) => had as FieldSpecs),
+    ...actions.flatMap((action) => specsOfEveryVersion(declaredInput(action))),
+  ]
+  const mistakes = inputs.flatMap((specs) => findReferenceMistakes(specs, resources))
+  if (signsIn && prefixOf(resource) !== undefined) {
+    mistakes.push('id: tokens name a person by an integer; rows that sign in have the id f.id()')
+  }
+  return mistakes
+}
+
+/** Returns a sentence per reference in the inputs of routes and jobs. */
+export function findInputIdMistakes({ resources, routes, jobs }: InputDeclarations): string[] {
+  const inputs = [
+    ...routes.flatMap(({ method, path, query, input }) =>
+      [query, input]
+        .flatMap(specsOfEveryVersion)
+        .map((specs) => [`route ${method} ${path}`, specs] as const),
+    ),
+    ...jobs.map(({ name, input }) => [`.job ${name}`, input] as const),
+  ]
+  return inputs.flatMap(([where, specs]) =>
+    findReferenceMistakes(specs, resources).map((mistake) => `${where}: ${mistake}`),
+  )
+}
+
+interface InputDeclarations {
+  readonly resources: readonly ResourceDefinition[]
+  readonly routes: readonly Pick<RouteDefinition, 'method' | 'path' | 'query' | 'input'>[]
+  readonly jobs: readonly Pick<JobDefinition, 'name' | 'input'>[]
+}
+
+/** Plain JavaScript can declare members that are no fields; `route-check.ts` reports them. */
+const findReferenceMistakes = (
+  specs: Readonly<Record<string, FieldSpec | undefined>>,
+  resources: readonly ResourceDefinition[],
+): string[] =>
+  Object.entries(specs).flatMap(([name, spec]) =>
+    spec ? findReferenceMistake(name, spec, resources) : [],
+  )
+
+function findReferenceMistake(
+  name: string,
+  { kind, target: targetName, idPrefix }: FieldSpec,
+  resources: readonly ResourceDefinition[],
+): string[] {
+  const target = resources.find((resource) => resource.name === targetName)
+  if (kind !== 'ref' || !target || prefixOf(target) === idPrefix) return []
+  const prefix = prefixOf(target)
+  const ids = prefix === undefined ? 'are integers' : `begin with ${prefix}_`
+  const call =
+    prefix === undefined ? `f.ref('${targetName}')` : `f.ref('${targetName}', '${prefix}')`
+  return [`${name}: the ids of ${targetName} ${ids}; write ${call}`]
+}

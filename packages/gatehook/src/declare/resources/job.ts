@@ -1,0 +1,171 @@
+/**
+ * The declaration of background work: `job(name, input)` with `.job(job, handle)`, `.every(…)` and
+ * `.on(…)` of a service. Contains no database access.
+ */
+
+import type { Principal } from '../../kernel/principal.ts'
+import type { JobKind } from '../../outbound/jobs/job.ts'
+import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
+import type { FieldSpecs } from '../../protocol/fields/schema.ts'
+import type { AnyRow } from './resource.ts'
+import type { ServiceReader, ServiceTx } from './service-access.ts'
+
+/** A job that own code enqueues. */
+export class Job<I extends Fields> {
+  readonly name: string
+  readonly fields: I
+
+  constructor(name: string, fields: I) {
+    this.name = name
+    this.fields = fields
+  }
+}
+
+// biome-ignore lint/complexity/noBannedTypes: a job without input has no fields
+type NoFields = {}
+
+/**
+ * Declares a job by its name and the fields of its input. `tx.enqueue(job, input)` enqueues it, and
+ * `.job(job, handle)` of the service has its code.
+ *
+ * @example
+ * export const sendReceipt = job('send_receipt', { order_id: f.int() })
+ */
+export function job<const I extends Fields = NoFields>(name: string, input?: I): Job<I> {
+  return new Job(name, input ?? ({} as I))
+}
+
+export interface JobOptions {
+  /** Attempts until the job has failed: 1 to 25. Default: 10; 3 for `.every()`. */
+  readonly attempts?: number
+  /** The longest run in milliseconds, up to one hour. Default: 60,000. */
+  readonly timeoutMs?: number
+}
+
+export interface HandlerOptions extends JobOptions {
+  /** The name of the job. Default: the event type. A second handler of a type needs one. */
+  readonly name?: string
+}
+
+interface AttemptContext {
+  /** The id of the job, the same at each attempt: `job_…`. */
+  readonly id: string
+  /** The number of the attempt, from 1. */
+  readonly attempt: number
+  /** Aborts after the timeout and when the node stops; pass it to `fetch`. */
+  readonly signal: AbortSignal
+}
+
+interface CustomerContext {
+  /** The customer and mode of the job, as the caller of own code: its kind is `job`. */
+  readonly principal: Principal
+  /** Reads every row of the customer and mode, and SQL. */
+  readonly read: ServiceReader
+  /**
+   * Runs changes in one serializable transaction. A conflict runs `change` again, so it must not
+   * have side effects outside the database. It rejects once the signal has aborted.
+   */
+  write<T>(change: (tx: ServiceTx) => Promise<T>): Promise<T>
+}
+
+/** The arguments of a handler of `.job(job, handle)`. */
+export interface JobContext<I extends Fields> extends AttemptContext, CustomerContext {
+  /** The validated input. */
+  readonly input: RowOf<I>
+}
+
+/** The arguments of a handler of `.on(type, handle)`. */
+export interface EventContext extends AttemptContext, CustomerContext {
+  /** The event, as webhooks deliver it, in the newest version. */
+  readonly event: JobEvent
+}
+
+/** An event in the newest version. */
+interface JobEvent {
+  readonly id: string
+  readonly type: string
+  /** Unix seconds. */
+  readonly created: number
+  readonly livemode: boolean
+  readonly data: { readonly object: AnyRow }
+}
+
+/** The arguments of a handler of `.every(schedule, name, handle)`. */
+export interface ScheduleContext extends AttemptContext {
+  /** The latest due time that has passed, as epoch milliseconds. */
+  readonly dueAt: number
+  /**
+   * The number of earlier due times that had no run of their own: no node ran then, or the last run
+   * had not ended. At most 100,000.
+   */
+  readonly missed: number
+  /** Yields each customer in each mode, with access to its rows. */
+  customers(): AsyncIterable<CustomerContext>
+}
+
+type Handle<C> = (context: C) => Promise<unknown> | unknown
+
+export type JobHandle<I extends Fields> = Handle<JobContext<I>>
+export type EventHandle = Handle<EventContext>
+export type ScheduleHandle = Handle<ScheduleContext>
+
+/** A declared job, handler of an event or recurring job, without type parameters. */
+export interface JobDefinition {
+  readonly kind: JobKind
+  readonly name: string
+  /** The input of a `job`. */
+  readonly input: FieldSpecs
+  /** The event type of an `event`, the expression of a `schedule`. */
+  readonly trigger?: string
+  readonly attempts: number
+  readonly timeoutMs: number
+  readonly handle: Handle<AnyRow>
+}
+
+const DEFAULT_ATTEMPTS = 10
+const DEFAULT_SCHEDULE_ATTEMPTS = 3
+const DEFAULT_TIMEOUT_MS = 60_000
+
+function limitsOf(kind: JobKind, { attempts, timeoutMs }: JobOptions) {
+  const defaultAttempts = kind === 'schedule' ? DEFAULT_SCHEDULE_ATTEMPTS : DEFAULT_ATTEMPTS
+  return { attempts: attempts ?? defaultAttempts, timeoutMs: timeoutMs ?? DEFAULT_TIMEOUT_MS }
+}
+
+export const defineJob = (
+  { name, fields }: { readonly name: string; readonly fields: Fields },
+  handle: unknown,
+  options: JobOptions = {},
+): JobDefinition => ({
+  kind: 'job',
+  name,
+  input: Object.fromEntries(Object.entries(fields).map(([name, { spec }]) => [name, spec])),
+  ...limitsOf('job', options),
+  handle: handle as JobDefinition['handle'],
+})
+
+export const defineSchedule = (
+  expression: string,
+  name: string,
+  handle: unknown,
+  options: JobOptions = {},
+): JobDefinition => ({
+  kind: 'schedule',
+  name,
+  input: {},
+  trigger: expression,
+  ...limitsOf('schedule', options),
+  handle: handle as JobDefinition['handle'],
+})
+
+export const defineEventHandler = (
+  type: string,
+  handle: unknown,
+  { name = type, ...options }: HandlerOptions = {},
+): JobDefinition => ({
+  kind: 'event',
+  name,
+  input: {},
+  trigger: type,
+  ...limitsOf('event', options),
+  handle: handle as JobDefinition['handle'],
+})

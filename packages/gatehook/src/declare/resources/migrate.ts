@@ -1,0 +1,236 @@
+/**
+ * Migrates the tables to the declaration (§6.6): first the service's reviewed migrations, each
+ * once, then additions. It rejects any other change with a sentence.
+ */
+
+import { wallClock } from '../../kernel/clock.ts'
+import type { Database, Reader } from '../../platform/storage/database.ts'
+import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
+import { listAdditions, recordAdditions, tableExists } from './additions.ts'
+import {
+  columnsToCompute,
+  fillComputedFields,
+  listPendingFills,
+  requestFill,
+} from './computed-fill.ts'
+import { checkDerivedFields } from './derived-check.ts'
+import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { applyMigration, pendingMigrations, sqlFor } from './reviewed-migrations.ts'
+import { fillSearchIndexes, findOutdatedIndexes, resetSearchIndexes } from './search-fill.ts'
+import { type MigrationOptions, orderByReference, type ServiceDefinition } from './service.ts'
+import { applyMarking, planMarking } from './stale-rows.ts'
+import { planTable, type TablePlan } from './table-plan.ts'
+
+/** Receives one line per change. */
+export type Progress = (line: string) => void
+
+interface PendingTable {
+  /** Empty for a migration without a table. */
+  readonly table: string
+  readonly plan: TablePlan
+  /** The pending reviewed migrations of the table, by number and name. */
+  readonly migrations?: readonly string[]
+  /** Whether the start indexes the words of the rows. */
+  readonly isSearchIndex?: boolean
+  /** Whether the start computes fields of the rows. */
+  readonly isComputedFill?: boolean
+  /** Whether the statements change the triggers that record rows without derived values. */
+  readonly isMarking?: boolean
+}
+
+/** A plan of statements that change no index. */
+const planOf = (ddl: readonly string[]): TablePlan => ({
+  ddl,
+  indexes: [],
+  unusedIndexes: [],
+  rejected: [],
+})
+
+/** Describes the pending changes of a table: its migrations, columns and indexes, or itself. */
+export function describePending(pending: PendingTable): readonly string[] {
+  const { table, plan, migrations, isSearchIndex, isComputedFill, isMarking } = pending
+  if (isMarking) return [`triggers of table ${table}`]
+  if (isComputedFill) return [`computed fields of table ${table}`]
+  if (isSearchIndex) return [`search index of table ${table}`]
+  const suffix = table === '' ? '' : ` of table ${table}`
+  if (migrations) return migrations.map((migration) => `migration ${migration}${suffix}`)
+  if (isNewTable(plan)) return [`table ${table}`]
+  const changes = [...describeColumns(plan), ...describeIndexes(plan)]
+  const added = changes.map((change) => `${change}${suffix}`)
+  return plan.rejected.length > 0 ? [...added, `a reviewed migration${suffix}`] : added
+}
+
+export const isNewTable = ({ ddl }: TablePlan): boolean =>
+  ddl[0]?.startsWith('CREATE TABLE') ?? false
+
+/** Returns the names of the columns that the plan adds to a table in use. */
+export const addedColumns = ({ ddl }: Pick<TablePlan, 'ddl'>): string[] =>
+  ddl.flatMap((statement) => /^ALTER TABLE \w+ ADD COLUMN (\w+)/.exec(statement)?.[1] ?? [])
+
+const describeColumns = (plan: TablePlan): string[] =>
+  addedColumns(plan).map((name) => `column ${name}`)
+
+const describeIndexes = ({ indexes, unusedIndexes }: TablePlan): string[] => [
+  ...indexes.map(({ name }) => `index ${name}`),
+  ...unusedIndexes.map((name) => `index ${name} dropped`),
+]
+
+/**
+ * Returns the changes that the declaration requires, without applying them. A table with pending
+ * migrations lists only those: its other changes depend on them.
+ */
+export async function planMigration(
+  db: Database,
+  service: ServiceDefinition,
+): Promise<PendingTable[]> {
+  const pending: PendingTable[] = []
+  for (const { table, sql, number, name } of await pendingMigrations(db, service)) {
+    if (table === undefined || (await tableExists(db, table))) {
+      const plan = planOf([sqlFor(db, sql)])
+      pending.push({ table: table ?? '', plan, migrations: [`${number} ${name}`] })
+    }
+  }
+  for (const definition of orderByReference(service.resources)) {
+    const { name } = definition
+    if (pending.some(({ table }) => table === name)) continue
+    const plan = await planStoredTable(db, db, definition)
+    const { ddl, indexes, unusedIndexes, rejected } = plan
+    if ([ddl, indexes, unusedIndexes, rejected].some((changes) => changes.length > 0))
+      pending.push({ table: name, plan })
+  }
+  for (const { table, ddl } of await planMarking(db, db, service.resources)) {
+    if (ddl.length > 0) pending.push({ table, plan: planOf(ddl), isMarking: true })
+  }
+  for (const table of await listPendingFills(db)) {
+    if (!service.resources.some(({ name }) => name === table)) continue
+    pending.push({ table, plan: planOf([]), isComputedFill: true })
+  }
+  for (const { name } of await findOutdatedIndexes(db, service.resources)) {
+    pending.push({ table: name, plan: planOf([]), isSearchIndex: true })
+  }
+  return pending
+}
+
+async function planStoredTable(
+  db: Database,
+  reader: Reader,
+  definition: ResourceDefinition,
+): Promise<TablePlan> {
+  const { name } = definition
+  const stored = {
+    columns: await db.columns(name),
+    indexes: await db.indexes(name),
+    additions: await listAdditions(db, reader, name),
+  }
+  return planTable(definition, stored, db.dialect)
+}
+
+export interface MigrationMode {
+  /**
+   * Leaves indexes of tables in use to `index-builds.ts`, if the database creates them without
+   * delay to requests. Default: creates them.
+   */
+  readonly defersIndexes?: boolean
+  /** Takes columns from nodes that run, in place of `NodesRunError`. */
+  readonly ignoresNodes?: boolean
+  /** The present, in epoch milliseconds. */
+  readonly now?: () => number
+}
+
+/**
+ * Applies the pending migrations and additions. Returns the changes of indexes that remain. Throws
+ * `DeclarationError` if a change needs a reviewed migration; then it adds nothing. Throws also the
+ * errors of `applyMigration`.
+ */
+export async function migrateService(
+  db: Database,
+  service: ServiceDefinition,
+  progress: Progress = () => {},
+  mode: MigrationMode = {},
+): Promise<IndexChanges> {
+  const { ignoresNodes = false, now = wallClock.now } = mode
+  const reviewed = { ignoresNodes, now, progress }
+  await checkDerivedFields(db, service.resources)
+  const migrations = await pendingMigrations(db, service)
+  if (migrations.length > 0) await resetSearchIndexes(db, changedTables(service, migrations))
+  for (const migration of migrations) {
+    if (migration.table !== undefined) await applyMigration(db, service, migration, reviewed)
+  }
+  const pending = (await planMigration(db, service)).filter(
+    ({ migrations, isSearchIndex, isComputedFill, isMarking }) =>
+      !migrations && !isSearchIndex && !isComputedFill && !isMarking,
+  )
+  const rejected = pending.flatMap(({ plan }) => plan.rejected)
+  if (rejected.length > 0) {
+    throw new DeclarationError(
+      `The declaration changed in ways that need a reviewed migration:\n${rejected.join('\n')}\n` +
+        'Add it to service({ migrations: [{ number, name, table, sql }] }) and start again.',
+    )
+  }
+  const isDeferred = (mode.defersIndexes ?? false) && db.dialect.onlineIndexes
+  for (const { table, plan } of pending) {
+    const definition = service.resources.find(({ name }) => name === table)!
+    await applyAdditions(db, definition, plan, isDeferred, progress)
+  }
+  for (const migration of migrations) {
+    if (migration.table === undefined) await applyMigration(db, service, migration, reviewed)
+  }
+  // Before the fills: rows that another process changes meanwhile are recorded.
+  await applyMarking(db, service.resources, progress)
+  await fillComputedFields(db, service, progress)
+  await fillSearchIndexes(db, service.resources, progress)
+  if (!isDeferred) return NO_INDEX_CHANGES
+  return {
+    missing: pending.flatMap(({ plan }) => plan.indexes),
+    unused: pending.flatMap(({ plan }) => plan.unusedIndexes),
+  }
+}
+
+/** Creates the table, or adds its columns, then its indexes. */
+async function applyAdditions(
+  db: Database,
+  definition: ResourceDefinition,
+  plan: TablePlan,
+  isDeferred: boolean,
+  progress: Progress,
+): Promise<void> {
+  const { name: table } = definition
+  if (plan.ddl.length > 0) {
+    await db.migrate(async (tx, ddl) => {
+      // Another node can have been faster.
+      const current = await planStoredTable(db, tx, definition)
+      for (const statement of current.ddl) await ddl(statement)
+      const names = addedColumns(current)
+      const columns = names.map((column) => [table, column] as const)
+      if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
+      if (columnsToCompute(definition, names).length > 0) {
+        await requestFill(db, tx, ddl, definition)
+      }
+    }, progress)
+  }
+  if (isNewTable(plan)) return progress(`table ${table} created`)
+  if (!isDeferred) {
+    await buildIndexes(db, plan.indexes, { onProgress: progress })
+    await db.dropIndexes(plan.unusedIndexes)
+  }
+  const changes = [...describeColumns(plan), ...(isDeferred ? [] : describeIndexes(plan))]
+  if (changes.length > 0) progress(`table ${table}: ${changes.join(', ')}`)
+}
+
+/** Statements whose effects continue after the migration: they can change further tables. */
+const LASTING = /\b(trigger|function|procedure|rule|view)\b/i
+
+/** Returns the resources whose texts the migrations can change without their words. */
+function changedTables(
+  { resources, migrations }: ServiceDefinition,
+  pending: readonly MigrationOptions[],
+): string[] {
+  const texts = migrations.flatMap((migration) => {
+    const { sql: text } = migration
+    const all = typeof text === 'string' ? text : `${text.sqlite} ${text.postgres}`
+    return pending.includes(migration) || LASTING.test(all) ? all.toLowerCase() : []
+  })
+  const words = new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []))
+  return resources.map(({ name }) => name).filter((name) => words.has(name))
+}

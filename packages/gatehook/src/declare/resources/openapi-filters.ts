@@ -1,0 +1,106 @@
+/** The parameters of a list that name columns: sort, filters, searches (§7.7). Pure. */
+import type { FieldSpec } from '../../protocol/fields/fields.ts'
+import { type JsonSchema, parameterSchema } from '../../protocol/fields/schema.ts'
+import type { OPERATORS } from '../../protocol/lists/filter.ts'
+import { SEARCH, SEARCH_MAX_CHARACTERS } from '../../protocol/lists/search-term.ts'
+import { TEXT_MAX_CHARACTERS } from '../../protocol/lists/text-filter.ts'
+import { LIST_WORDS } from '../../protocol/lists/value-list.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
+
+/** Returns the parameters for sort and filters, with the names of the version. */
+export function columnParameters(entry: CatalogEntry, version: string): JsonSchema[] {
+  const { specs, chain } = entry.shapes.get(version)!
+  const inVersion = (columns: readonly string[]) =>
+    Object.keys(specs).filter((name) => columns.includes(chain.renamed[name] ?? name))
+  const { filter, prefix, contains, search, sort } = entry.definition
+  const sortValues = inVersion(sort).flatMap((name) => [name, `-${name}`])
+  const description = 'Columns in order, `-` for descending. The id is always the last.'
+  return [
+    inQuery('sort', listOf({ type: 'string', enum: sortValues }), description, separated),
+    ...inVersion(filter).flatMap((name) => filterParameters(name, specs[name]!)),
+    ...searchParameter(inVersion(search)),
+    ...textParameters(inVersion(prefix), 'prefix', 'begins with this text'),
+    ...textParameters(inVersion(contains), 'contains', 'contains this text'),
+  ]
+}
+
+const inQuery = (
+  name: string,
+  schema: JsonSchema,
+  description: string,
+  serialization: JsonSchema = {},
+): JsonSchema => ({ name, in: 'query', description, ...serialization, schema })
+
+/** Values separated by commas. */
+const separated: JsonSchema = { style: 'form', explode: false }
+const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
+
+function searchParameter(names: readonly string[]): JsonSchema[] {
+  if (names.length === 0) return []
+  const fields = names.map((name) => `\`${name}\``).join(', ')
+  const description =
+    `Rows that have, for each word of this text, a word in ${fields} that begins with it. Case ` +
+    'and accents do not count.'
+  const schema = { type: 'string', minLength: 1, maxLength: SEARCH_MAX_CHARACTERS }
+  return [inQuery(SEARCH, schema, description)]
+}
+
+const textParameters = (names: readonly string[], operator: string, effect: string) =>
+  names.map((name) =>
+    inQuery(
+      `${name}[${operator}]`,
+      { type: 'string', minLength: 1, maxLength: TEXT_MAX_CHARACTERS },
+      `\`${name}\` ${effect}. Case counts, except in e-mail addresses.`,
+    ),
+  )
+
+/** The operators that the document declares, with their words; `eq` has the bare name. */
+const OPERATOR_WORDS: Readonly<Record<Exclude<keyof typeof OPERATORS, 'eq' | 'null'>, string>> = {
+  ne: 'differs from this value',
+  gt: 'is greater than this value',
+  gte: 'is this value or greater',
+  lt: 'is less than this value',
+  lte: 'is this value or less',
+  in: 'is one of these values',
+}
+
+/** Kinds whose order has no meaning. Lists accept ranges of them; the document omits these. */
+const UNORDERED: ReadonlySet<FieldSpec['kind']> = new Set([
+  'ref',
+  'oneOf',
+  'currency',
+  'bool',
+  'uuid',
+])
+const RANGES = new Set(['gt', 'gte', 'lt', 'lte'])
+
+/** Returns a parameter for each operator of a column. */
+function filterParameters(name: string, spec: FieldSpec): JsonSchema[] {
+  const scope = spec.visibleTo === undefined ? '' : ` Needs the scope \`${spec.visibleTo}\`.`
+  if (spec.kind === 'metadata') {
+    const description = `A value by its key: \`${name}[key]=value\`.`
+    const schema = valueSchemaOf(spec)
+    return [inQuery(name, schema, description, { style: 'deepObject', explode: true })]
+  }
+  const value = valueSchemaOf(spec)
+  const operators = Object.entries(OPERATOR_WORDS)
+    .filter(([operator]) => !(UNORDERED.has(spec.kind) && RANGES.has(operator)))
+    .map(([operator, words]) => {
+      const description = `\`${name}\` ${words}.${scope}`
+      return operator === 'in'
+        ? inQuery(`${name}[in]`, listOf(value), `${description} ${LIST_WORDS}`, separated)
+        : inQuery(`${name}[${operator}]`, value, description)
+    })
+  const isNull = `Whether \`${name}\` is null.${scope}`
+  return [
+    inQuery(name, value, `\`${name}\` is this value.${scope}`),
+    ...operators,
+    ...(spec.nullable ? [inQuery(`${name}[null]`, { type: 'boolean' }, isNull)] : []),
+  ]
+}
+
+/** Returns the schema of a value in a query. */
+function valueSchemaOf(spec: FieldSpec): JsonSchema {
+  const { default: _default, description: _, ...schema } = parameterSchema(spec)
+  return schema
+}

@@ -1,0 +1,77 @@
+/** Describes `expand` in the OpenAPI document of a version: its parameter and its members. Pure. */
+import { idSchema, type JsonSchema } from '../../protocol/fields/schema.ts'
+import { EXPAND } from '../../protocol/lists/expanded-page.ts'
+import { ref } from '../../protocol/openapi/parts.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
+import { schemaName } from './openapi-words.ts'
+import { EXPAND_DEPTH_MAX, EXPAND_RELATIONS_MAX, relationsOf } from './relations.ts'
+import type { ResourceDefinition } from './resource.ts'
+
+type Entries = ReadonlyMap<string, CatalogEntry>
+
+/** Most paths that a document lists; beyond, the paths of one level. */
+const PATHS_MAX = 50
+
+const relationsIn = ({ definition, shapes }: CatalogEntry, version: string) =>
+  relationsOf(definition, shapes.get(version)!)
+
+/** Returns the paths of at most `depth` levels; each of them can be expanded. */
+function pathsOf(entry: CatalogEntry, version: string, entries: Entries, depth: number): string[] {
+  return relationsIn(entry, version).flatMap(({ name, target }) => {
+    const further = depth > 1 ? pathsOf(entries.get(target)!, version, entries, depth - 1) : []
+    return [name, ...further.slice(0, PATHS_MAX).map((path) => `${name}.${path}`)]
+  })
+}
+
+/** Returns the parameter `expand`; none for a resource that refers to no other. */
+export function expandParameters(
+  entry: CatalogEntry,
+  version: string,
+  entries: Entries,
+): JsonSchema[] {
+  const paths = pathsOf(entry, version, entries, EXPAND_DEPTH_MAX)
+  if (paths.length === 0) return []
+  const words = paths.length > PATHS_MAX ? pathsOf(entry, version, entries, 1) : paths
+  const description =
+    'The rows to include to which a row refers. The credential needs the scope to read them. ' +
+    'Where the caller cannot reach a row, the member has its id.'
+  const items = { type: 'string', ...(words === paths && { enum: words }) }
+  return [
+    {
+      name: EXPAND,
+      in: 'query',
+      description,
+      style: 'form',
+      explode: false,
+      schema: { type: 'array', items, maxItems: EXPAND_RELATIONS_MAX },
+    },
+  ]
+}
+
+const INTEGER = { type: 'integer', minimum: 1 }
+
+/** Returns the schema of a member that has the id instead of the row. */
+function idForm({ fields }: ResourceDefinition, isNullable: boolean): JsonSchema {
+  const { id } = fields
+  const { type, ...form } = id!.idPrefix === undefined ? INTEGER : idSchema(id!)
+  const description = 'The id of the row.'
+  return { title: 'id', ...form, description, type: isNullable ? [type, 'null'] : type }
+}
+
+/** Returns the members that `expand` adds to a row, or whose values it replaces. */
+export function expandedMembers(
+  entry: CatalogEntry,
+  version: string,
+  entries: Entries,
+): Record<string, JsonSchema> {
+  const members = relationsIn(entry, version).map(({ name, target, isNullable }) => {
+    const { definition } = entries.get(target)!
+    const forms = [
+      idForm(definition, isNullable),
+      { title: 'row', ...ref('schemas', schemaName(definition)) },
+    ]
+    const description = `With \`${EXPAND}=${name}\`: the row of \`${target}\`, or its id.`
+    return [name, { description, readOnly: true, 'x-open-set': true, oneOf: forms }]
+  })
+  return Object.fromEntries(members)
+}

@@ -1,0 +1,80 @@
+/** Purges rows that soft deletion has marked, after the declared time. */
+import type { Clock } from '../../kernel/clock.ts'
+import type { RowId } from '../../kernel/row-id.ts'
+import { CHANGE_BOUNDS } from '../../platform/storage/change-budget.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+import { type PreparedStatement, prepareStatement } from '../../platform/storage/sql.ts'
+import { ROW_WORDS_MAX } from '../../protocol/lists/search-words.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { createSearchIndex } from './search-index.ts'
+import { orderByReference, type ServiceDefinition } from './service.ts'
+import { DELETED_FIELD } from './soft-deletion.ts'
+
+/** Rows that one statement deletes. */
+const BATCH_ROWS = 500
+/** Rows with words of one statement: with most words, they are those of the largest change. */
+const SEARCHED_BATCH_ROWS = Math.floor(CHANGE_BOUNDS.words / ROW_WORDS_MAX)
+
+/**
+ * Returns a function that purges the rows of every resource, and returns their number. A row to
+ * which another still refers, also a deleted one, is purged after it.
+ */
+export function createRowPurge(
+  { resources }: ServiceDefinition,
+  { db, clock }: { readonly db: Database; readonly clock: Clock },
+): () => Promise<number> {
+  const purges = orderByReference(resources)
+    .reverse() // referring rows first
+    .flatMap((definition) => {
+      const { softDeletion } = definition
+      const batchRows = definition.search.length > 0 ? SEARCHED_BATCH_ROWS : BATCH_ROWS
+      const purge = purgeOf(definition, resources, batchRows)
+      return softDeletion ? [{ softDeletion, purge, batchRows }] : []
+    })
+  return async () => {
+    let total = 0
+    for (const { softDeletion, purge, batchRows } of purges) {
+      const before = clock.now() - softDeletion.purgeAfterMs
+      for (;;) {
+        const count = await db.write((tx) => purge(tx, before))
+        total += count
+        if (count < batchRows) break
+      }
+    }
+    return total
+  }
+}
+
+/** Returns the function that purges a batch of rows with their words. */
+function purgeOf(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+  batchRows: number,
+) {
+  const remove = removalOf(definition, resources)
+  const index = definition.search.length > 0 ? createSearchIndex(definition) : undefined
+  return async (tx: Tx, before: number): Promise<number> => {
+    const rows = await tx.arrays(remove([before, batchRows]))
+    for (const [scope, id] of rows) await index?.remove(tx, Number(scope), id as RowId)
+    return rows.length
+  }
+}
+
+function removalOf(
+  { name }: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): PreparedStatement {
+  const isReferred = resources.flatMap(({ name: other, fields }) =>
+    Object.entries(fields)
+      .filter(([, { target }]) => target === name)
+      .map(
+        ([field]) =>
+          `AND NOT EXISTS (SELECT 1 FROM ${other} AS referrer
+            WHERE referrer.scope = marked.scope AND referrer.${field} = marked.id)`,
+      ),
+  )
+  return prepareStatement(`DELETE FROM ${name} WHERE (scope, id) IN (
+    SELECT scope, id FROM ${name} AS marked
+    WHERE ${DELETED_FIELD} IS NOT NULL AND ${DELETED_FIELD} < ? ${isReferred.join(' ')}
+    ORDER BY ${DELETED_FIELD} LIMIT ?) RETURNING scope, id`)
+}

@@ -1,0 +1,185 @@
+/**
+ * The reviewed migrations of a service (§6.6), each applied once. A migration that takes a column
+ * from nodes that run is refused, and so is a declaration that lacks a migration of the database
+ * which is no addition (§18.8).
+ */
+
+import { Failure } from '../../kernel/failure.ts'
+import {
+  ConstraintError,
+  type Database,
+  type Reader,
+  type Tx,
+} from '../../platform/storage/database.ts'
+import { inDialect, migrationChecksum } from '../../platform/storage/migrate.ts'
+import { listRunningNodes, NodesRunError, namesOf } from '../../platform/storage/running-nodes.ts'
+import { sql } from '../../platform/storage/sql.ts'
+import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
+import { recordAdditions, tableExists } from './additions.ts'
+import { requestFill } from './computed-fill.ts'
+import { foldedColumns } from './folded-columns.ts'
+import { columnsAddedBy } from './retired-columns.ts'
+import type { MigrationOptions, ServiceDefinition } from './service.ts'
+
+const MIGRATIONS_TABLE = 'gh_service_migrations'
+
+/** A column with its type, as the database names it. */
+type StoredColumn = readonly [table: string, column: string, type: string]
+
+export interface ReviewedMode {
+  /** The present, in epoch milliseconds. */
+  readonly now: () => number
+  /** Takes columns from nodes that run. */
+  readonly ignoresNodes: boolean
+  /** Receives one line per change. */
+  readonly progress: (line: string) => void
+}
+
+/**
+ * Applies a migration in its own transaction, so that the next one sees its tables. A migration of
+ * a table that does not exist yet is recorded only: the start creates that table in the current
+ * shape. Throws `DeclarationError` with the database's message if a statement fails, and
+ * `NodesRunError` if nodes use a column that it removes, renames or changes.
+ */
+export async function applyMigration(
+  db: Database,
+  service: ServiceDefinition,
+  migration: MigrationOptions,
+  { progress, now, ignoresNodes }: ReviewedMode,
+): Promise<void> {
+  const { number, name, table } = migration
+  const { int, text } = db.dialect.types
+  const checksum = checksumOf(db, migration)
+  let isReported = false
+  await db.migrate(async (tx, ddl) => {
+    await ddl(`CREATE TABLE IF NOT EXISTS ${MIGRATIONS_TABLE} (number ${int} NOT NULL PRIMARY KEY,
+      name ${text} NOT NULL, checksum ${text} NOT NULL, additive ${int} NOT NULL)`)
+    // The lock of `migrate` admits one process at a time; another one can be faster.
+    if ((await appliedNumbers(tx)).includes(number)) return
+    let changed: readonly StoredColumn[] = []
+    if (table === undefined || (await tableExists(db, table))) {
+      if (!isReported) progress(`migration ${number} of the service: ${name}`)
+      isReported = true
+      const before = await readColumns(tx)
+      await ddl(sqlFor(db, migration.sql)).catch((error: unknown) => {
+        throw describeError(migration, error)
+      })
+      changed = subtractColumns(before, await readColumns(tx))
+      if (!ignoresNodes) await requireUnused(tx, migration, changed, now())
+      const columns = overlapColumns(db, service, migration)
+      if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
+      // The SQL can change addresses without their folded texts.
+      const definition = service.resources.find(({ name }) => name === table)
+      if (definition && foldedColumns(definition.fields).length > 0) {
+        await requestFill(db, tx, ddl, definition)
+      }
+    }
+    await tx.run(sql`INSERT INTO gh_service_migrations (number, name, checksum, additive)
+      VALUES (${number}, ${name}, ${checksum}, ${changed.length === 0 ? 1 : 0})`)
+  }, progress)
+}
+
+/** Returns the columns of all tables that are not the engine's, also those of this transaction. */
+const readColumns = async (tx: Tx): Promise<StoredColumn[]> =>
+  (await tx.arrays({
+    sql: `SELECT t.name, c.name, c.type FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+      WHERE t.type = 'table' AND t.name NOT LIKE 'gh\\_%' ESCAPE '\\'`,
+    text: `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod)
+      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+      AND c.relname NOT LIKE 'gh\\_%' AND a.attnum > 0 AND NOT a.attisdropped`,
+    values: [],
+  })) as unknown as StoredColumn[]
+
+function subtractColumns(
+  before: readonly StoredColumn[],
+  after: readonly StoredColumn[],
+): StoredColumn[] {
+  const present = new Set(after.map((column) => column.join(' ')))
+  return before.filter((column) => !present.has(column.join(' ')))
+}
+
+async function requireUnused(
+  tx: Tx,
+  { number, name }: MigrationOptions,
+  changed: readonly StoredColumn[],
+  nowMs: number,
+): Promise<void> {
+  if (changed.length === 0) return
+  const nodes = await listRunningNodes(tx, nowMs)
+  const uses = (node: (typeof nodes)[number]) =>
+    changed.filter(([table, column]) => node.columns[table]?.[column] !== undefined)
+  const affected = nodes.filter((node) => uses(node).length > 0)
+  if (affected.length === 0) return
+  const paths = new Set(affected.flatMap(uses).map(([table, column]) => `${table}.${column}`))
+  throw new NodesRunError(
+    `Your migration ${number} (${name}) removes, renames or changes ${[...paths].join(', ')}. ` +
+      `Nodes that run use it: ${namesOf(affected)}. Nothing was applied. End these nodes first ` +
+      '(a node that was killed counts for 45 s), or let them fail: gatehook migrate --force',
+  )
+}
+
+/** Returns the columns that nodes of the previous declaration meet beside a retired column. */
+function overlapColumns(
+  db: Database,
+  { resources }: ServiceDefinition,
+  { table, sql: text }: MigrationOptions,
+): (readonly [table: string, column: string])[] {
+  const definition = resources.find(({ name }) => name === table)
+  if (!definition || definition.retired.length === 0) return []
+  const columns = columnsAddedBy(typeof text === 'string' ? text : text[db.name])
+  return columns.map((column) => [definition.name, column] as const)
+}
+
+/** Names the migration in an error of its SQL. Other errors, such as a lost connection, pass. */
+function describeError({ number, name }: MigrationOptions, error: unknown): unknown {
+  const cause = error instanceof Failure ? error.detail : error
+  const isRejectedSql = !(error instanceof Failure) || error.code === 'invalid_request'
+  if (!isRejectedSql || !(cause instanceof Error)) return error
+  const index = cause instanceof ConstraintError && cause.kind === 'unique' && cause.index
+  const reason = index ? `rows have equal values of the unique index ${index}` : cause.message
+  return new DeclarationError(
+    `Your migration ${number} (${name}) failed: ${reason}. Nothing of it was applied.`,
+    { cause },
+  )
+}
+
+const checksumOf = (db: Database, { sql: text }: MigrationOptions): string =>
+  migrationChecksum(typeof text === 'string' ? text : text[db.name])
+
+/**
+ * Returns the migrations that the database lacks. Throws if an applied one was edited, and if the
+ * database has one that is unknown and no addition.
+ */
+export async function pendingMigrations(
+  db: Database,
+  { migrations }: ServiceDefinition,
+): Promise<MigrationOptions[]> {
+  if (!(await tableExists(db, MIGRATIONS_TABLE))) return [...migrations]
+  const rows = await db.all(sql`SELECT number, name, checksum, additive
+    FROM gh_service_migrations ORDER BY number`)
+  const declared = new Map(migrations.map((migration) => [migration.number, migration]))
+  for (const { number, name, checksum, additive } of rows) {
+    const migration = declared.get(number)
+    if (!migration && additive === 1) continue
+    if (migration && checksum === checksumOf(db, migration)) continue
+    throw new DeclarationError(
+      migration
+        ? `Your migration ${number} (${migration.name}) was edited after this database applied ` +
+            'it. Restore its text, and add a migration with the next number.'
+        : `The database has migration ${number} (${name}), which this declaration lacks, and ` +
+            'which is no addition: a newer release of the service has used it. Start that ' +
+            'release, or restore an earlier backup. (Is the service in another folder?)',
+    )
+  }
+  const applied = new Set(rows.map(({ number }) => number))
+  return migrations.filter(({ number }) => !applied.has(number))
+}
+
+async function appliedNumbers(reader: Reader): Promise<number[]> {
+  const rows = await reader.arrays(sql`SELECT number FROM gh_service_migrations`)
+  return rows.map((row) => Number(row[0]))
+}
+
+export const sqlFor = (db: Database, text: MigrationOptions['sql']): string =>
+  inDialect(typeof text === 'string' ? text : text[db.name], db.dialect)

@@ -1,0 +1,175 @@
+/** Finds mistakes in the declaration of a route, also those of plain JavaScript. Pure. */
+
+import { failures } from '../../kernel/failure.ts'
+import { Field, type Fields } from '../../protocol/fields/fields.ts'
+import { findInputMistakes, findOutputMistakes } from './body-check.ts'
+import { findMemberMistakes, type OutputMembers } from './body-fields.ts'
+import { bodyChanges, type DeclaredMembers, newestMembers } from './body-versions.ts'
+import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
+import { mediaOf, type RouteDefinition, statusesOf } from './route.ts'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+/** First segments under `/api` that the engine uses, or that look like a version. */
+export const RESERVED_SEGMENT = /^(protected|latest|stable|v\d.*|\d.*)$/
+/** Headers that the engine sets, or that change the framing of the response. */
+const RESERVED_HEADERS = new Set(
+  (
+    'content-length content-type content-encoding transfer-encoding connection keep-alive ' +
+    'trailer upgrade set-cookie etag vary link x-request-id x-api-version ' +
+    'strict-transport-security'
+  ).split(' '),
+)
+const HEADER_NAME = /^[A-Za-z][A-Za-z0-9-]*$/
+const MEDIA_TYPE = /^[a-z]+\/[a-z0-9][a-z0-9.+-]*$/
+
+/** Returns a sentence for the developer per mistake. */
+export function findRouteMistakes(
+  route: RouteDefinition,
+  resources: readonly ResourceDefinition[],
+  versions: readonly string[],
+): string[] {
+  return [
+    ...pathMistakes(route, resources),
+    ...partMistakes(route),
+    ...fieldsMistakes('query', route.query, versions),
+    ...inputMistakes(route, resources, versions),
+    ...outputMistakes(route, resources, versions),
+    ...responseMistakes(route),
+  ].map((mistake) => `route ${route.method} ${route.path}: ${mistake}`)
+}
+
+function pathMistakes({ path }: RouteDefinition, resources: readonly ResourceDefinition[]) {
+  const [root, first, ...rest] = String(path).split('/')
+  const segments = [first ?? '', ...rest]
+  if (root !== '' || !segments.every((segment) => /^:?[a-z][a-z0-9_-]*$/.test(segment))) {
+    return ['paths look like /reports/daily or /reports/:id']
+  }
+  if (RESERVED_SEGMENT.test(first!)) return [`/${first} is taken`]
+  if (resources.some(({ name }) => name === first) && rest.length < 2) {
+    return [`/${first} belongs to the resource of that name`]
+  }
+  return []
+}
+
+/** Reports routes with one method and one path, whatever the names of its parameters. */
+export function findDuplicateRoutes(routes: readonly RouteDefinition[]): string[] {
+  const keyOf = ({ method, path }: RouteDefinition) =>
+    `${method} ${String(path).replaceAll(/:[^/]+/g, ':')}`
+  const keys = routes.map(keyOf)
+  return routes
+    .filter((_, index) => keys.indexOf(keys[index]!) < index)
+    .map(({ method, path }) => `route ${method} ${path}: is declared twice`)
+}
+
+function partMistakes({ method, scope, summary, input, handle }: RouteDefinition): string[] {
+  const mistakes: string[] = []
+  if (!METHODS.includes(method)) mistakes.push(`method is one of ${METHODS.join(', ')}`)
+  if (typeof scope !== 'string' || scope === '') mistakes.push('scope is required')
+  if (typeof summary !== 'string') mistakes.push('summary is required')
+  if (typeof handle !== 'function') mistakes.push('handle is a function')
+  if (method === 'GET' && input !== undefined) mistakes.push('a GET has no body: declare query')
+  return mistakes
+}
+
+function inputMistakes(
+  { input }: RouteDefinition,
+  resources: readonly ResourceDefinition[],
+  versions: readonly string[],
+): string[] {
+  if (input instanceof Resource) return unknownResource('input', input, resources)
+  return fieldsMistakes('input', input, versions)
+}
+
+/** Reports the mistakes of a query or an input: it consists of fields, in every version. */
+function fieldsMistakes(
+  part: 'query' | 'input',
+  declared: DeclaredMembers | undefined,
+  versions: readonly string[],
+): string[] {
+  if (declared === undefined) return []
+  if (typeof declared !== 'object' || declared === null) return [`${part} is an object of fields`]
+  const forms = [newestMembers(declared), ...bodyChanges(declared).map(({ had }) => had)]
+  const mistakes = forms.flatMap((members) =>
+    Object.entries(members)
+      .filter(([, member]) => !(member instanceof Field))
+      .map(([name]) => `${name} is not a field, for example f.string()`),
+  )
+  if (mistakes.length > 0) return mistakes
+  const nested = Object.entries(newestMembers(declared) as Fields)
+    .filter(([, { spec }]) => part === 'query' && ['object', 'list'].includes(spec.kind))
+    .map(([name]) => `query: ${name} is an object or an array, which no parameter can be`)
+  if (nested.length > 0) return nested
+  return findInputMistakes(declared, versions).map((mistake) => `${part}: ${mistake}`)
+}
+
+function outputMistakes(
+  { output, ...route }: RouteDefinition,
+  resources: readonly ResourceDefinition[],
+  versions: readonly string[],
+): string[] {
+  if (output === undefined) return []
+  const media = mediaOf({ ...route, output })
+  if (media !== undefined) {
+    const mistakes = route.method === 'GET' ? [] : [`output: only a GET returns ${media}`]
+    if (!MEDIA_TYPE.test(media)) mistakes.push(`output: ${media} is not a media type`)
+    return mistakes
+  }
+  if (output instanceof Resource) return unknownResource('output', output, resources)
+  if (typeof output !== 'object' || output === null || Array.isArray(output)) {
+    return ['output is a resource, an object of members, or {media}']
+  }
+  const declared = output as DeclaredMembers
+  const forms = [newestMembers(declared), ...bodyChanges(declared).map(({ had }) => had)]
+  const mistakes = forms.flatMap((members) => [
+    ...findMemberMistakes(members).map((mistake) => `output: ${mistake}`),
+    ...resourcesIn(members).flatMap((resource) => unknownResource('output', resource, resources)),
+  ])
+  if (mistakes.length > 0) return mistakes
+  return findOutputMistakes(declared, versions).map((mistake) => `output: ${mistake}`)
+}
+
+const resourcesIn = (members: OutputMembers): AnyResource[] =>
+  Object.values(members)
+    .flatMap((member) => member as AnyResource)
+    .filter((member) => member instanceof Resource)
+
+const unknownResource = (
+  part: 'input' | 'output',
+  { definition }: AnyResource,
+  resources: readonly ResourceDefinition[],
+): string[] =>
+  resources.includes(definition)
+    ? []
+    : [`${part}: ${definition.name} is not the resource of that name in this service`]
+
+const isReservedHeader = (name: string): boolean =>
+  RESERVED_HEADERS.has(name) || name.startsWith('access-control-')
+
+function responseMistakes(route: RouteDefinition): string[] {
+  const { status = 200, headers = {} } = route
+  const mistakes: string[] = []
+  if (typeof status !== 'number' && !Array.isArray(status)) {
+    return ['status is a number, or an array of numbers']
+  }
+  if (!Array.isArray(route.failures ?? [])) return ["failures is an array of codes: ['conflict']"]
+  if (typeof headers !== 'object' || headers === null) {
+    return ["headers is an object of sentences: { 'x-total': 'The number of rows.' }"]
+  }
+  for (const status of statusesOf(route)) {
+    const isSuccess = Number.isInteger(status) && status >= 200 && status <= 299
+    if (!isSuccess) mistakes.push(`status ${status}: is not from 200 to 299; throw a Failure`)
+    else if (route.output && (status === 204 || status === 205)) {
+      mistakes.push(`status ${status}: has no body, and the route has an output`)
+    }
+  }
+  for (const name of Object.keys(headers)) {
+    if (!HEADER_NAME.test(name)) mistakes.push(`headers: ${name} is not a header`)
+    else if (isReservedHeader(name.toLowerCase())) {
+      mistakes.push(`headers: the engine sets ${name}`)
+    }
+  }
+  for (const code of route.failures ?? []) {
+    if (!Object.hasOwn(failures, code)) mistakes.push(`failures: there is no code ${code}`)
+  }
+  return mistakes
+}

@@ -1,0 +1,76 @@
+/**
+ * The query and the body of a route's requests. The server validates them in the caller's version,
+ * and the handler receives them in the newest (§8.8).
+ */
+
+import { Failure } from '../../kernel/failure.ts'
+import type { Call } from '../../protocol/http/call.ts'
+import { createQueryReader } from '../../protocol/http/query-members.ts'
+import type { ChangeChain } from '../versions/change.ts'
+import { bodyFormIn, type DeclaredMembers, fieldSpecsOf, newestMembers } from './body-versions.ts'
+import { readNewRow, translateFailure } from './caller-terms.ts'
+import type { Catalog } from './catalog-entry.ts'
+import { type AnyRow, Resource } from './resource.ts'
+import type { RouteDefinition } from './route.ts'
+import { createValidators, toWire } from './validate.ts'
+
+interface RouteRequest {
+  readonly query: AnyRow
+  readonly input: AnyRow
+  /** The changes between the caller's version and the newest, for the pointers of failures. */
+  readonly chain: ChangeChain
+}
+
+type ReadRequest = (call: Call) => RouteRequest
+
+/** Returns the function that reads the requests of a route. */
+export function createRouteReader(catalog: Catalog, route: RouteDefinition): ReadRequest {
+  const readers = new Map(
+    catalog.versions.map((version) => [version, readerIn(catalog, route, version)]),
+  )
+  return (call) => readers.get(call.version!)!(call)
+}
+
+function readerIn(
+  catalog: Catalog,
+  { query, input }: RouteDefinition,
+  version: string,
+): ReadRequest {
+  const parameters = createFieldsReader(query, catalog.versions, version)
+  const readQuery = createQueryReader(parameters.specs, parameters.read)
+  if (input instanceof Resource) {
+    const entry = catalog.entries.get(input.definition.name)!
+    const shape = entry.shapes.get(version)!
+    return (call) => ({
+      query: readQuery(call),
+      input: readNewRow(entry, shape.as(call.principal), call.body ?? {}),
+      chain: shape.chain,
+    })
+  }
+  const { read, chain } = createFieldsReader(input, catalog.versions, version)
+  return (call) => ({ query: readQuery(call), input: read(call.body ?? {}), chain })
+}
+
+/** Returns the reader of values in a version, which returns them in the newest. */
+export function createFieldsReader(
+  declared: DeclaredMembers | undefined,
+  versions: readonly string[],
+  version: string,
+) {
+  const { members, chain } = bodyFormIn(declared, versions, version)
+  const specs = fieldSpecsOf(members)
+  const validate = createValidators(specs).create
+  if (chain.isEmpty) return { specs, chain, read: validate }
+  const newest = fieldSpecsOf(newestMembers(declared))
+  const validateNewest = createValidators(newest).create
+  const read = (values: unknown): AnyRow => {
+    const converted = Object.entries(chain.up(validate(values)))
+    const sent = Object.fromEntries(converted.filter(([, value]) => value !== undefined))
+    try {
+      return validateNewest(toWire(newest, sent))
+    } catch (error) {
+      throw error instanceof Failure ? translateFailure({ chain }, error) : error
+    }
+  }
+  return { specs, chain, read }
+}

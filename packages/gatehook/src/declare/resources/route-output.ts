@@ -1,0 +1,215 @@
+/**
+ * The response of a route, by its declaration: encodes and validates the result of the handler, and
+ * describes it for OpenAPI. A result that violates the declaration is a bug, so the request is 500
+ * and its changes are rolled back.
+ */
+import { type AnyField, Field, type FieldSpec } from '../../protocol/fields/fields.ts'
+import { createObjectReader } from '../../protocol/fields/reader.ts'
+import { type FieldSpecs, type JsonSchema, valueSchema } from '../../protocol/fields/schema.ts'
+import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
+import { type Answer, noContent, type Stream } from '../../protocol/http/call.ts'
+import { ref } from '../../protocol/openapi/parts.ts'
+import type { OutputMembers } from './body-fields.ts'
+import { type BodyForm, bodyFormIn, type DeclaredMembers } from './body-versions.ts'
+import { annotateMember, schemaName } from './openapi-words.ts'
+import { type AnyResource, type AnyRow, Resource } from './resource.ts'
+import {
+  type AnyResult,
+  declaresResponse,
+  isMedia,
+  type RouteDefinition,
+  statusesOf,
+} from './route.ts'
+import type { RowViews } from './row-views.ts'
+import { sampleMember } from './sample.ts'
+import { toWire } from './validate.ts'
+
+type EncodeBody = (body: unknown, views: RowViews) => Omit<Answer, 'status'>
+type EncodeMember = (value: unknown, views: RowViews) => string
+
+/** Returns a function that converts the result of a route's handler to its response. */
+export function createOutputEncoder(route: RouteDefinition, versions: readonly string[]) {
+  const { method, path, output } = route
+  const statuses = statusesOf(route)
+  const isDeclared = declaresResponse(route)
+  const headerNames = Object.keys(route.headers ?? {}).map((name) => name.toLowerCase())
+  const encode = output
+    ? bodyEncoder(output, versions)
+    : isDeclared
+      ? encodeNothing
+      : encodeUndeclared
+  const violation = (mistake: string, cause?: unknown) =>
+    new Error(`route ${method} ${path} violates its declaration: ${mistake}`, { cause })
+  return (result: AnyResult | undefined, views: RowViews): Answer => {
+    const { headers = {}, body } = result ?? {}
+    const hasUndeclaredBody = !isDeclared && body !== undefined
+    const status = result?.status ?? (hasUndeclaredBody ? 200 : statuses[0]!)
+    if (isDeclared && !statuses.includes(status))
+      throw violation(`status ${status} is not declared`)
+    for (const name of Object.keys(headers)) {
+      if (!headerNames.includes(name.toLowerCase())) {
+        throw violation(`header ${name} is not declared`)
+      }
+    }
+    try {
+      const answer = encode(body, views)
+      const location =
+        status === 201 && output instanceof Resource && locationOf(output, body, views)
+      const defaults = location ? { location } : {}
+      return { ...answer, status, headers: { ...defaults, ...headers, ...answer.headers } }
+    } catch (error) {
+      throw violation((error as Error).message, error)
+    }
+  }
+}
+
+/** Returns the path of a new row in the caller's version (§6.2). */
+const locationOf = ({ definition }: AnyResource, row: unknown, { version }: RowViews): string =>
+  `/api/${version}/${definition.name}/${(row as AnyRow).id}`
+
+const encodeNothing: EncodeBody = (body) => {
+  if (body !== undefined) throw new Error('it returns a body: declare it as output, or omit status')
+  return noContent()
+}
+
+/** Encodes the body of a route that declares no response: its rows in the caller's version. */
+const encodeUndeclared: EncodeBody = (body, views) => {
+  if (body === undefined) return noContent()
+  const showRow = (_: string, value: unknown) => (views.isRow(value) ? views.show(value) : value)
+  return { json: JSON.stringify(body, showRow) }
+}
+
+function bodyEncoder(
+  output: NonNullable<RouteDefinition['output']>,
+  versions: readonly string[],
+): EncodeBody {
+  if (isMedia(output)) return mediaEncoder(output.media)
+  if (output instanceof Resource) {
+    const { definition } = output
+    return (body, views) => ({ json: views.encode(definition, body) })
+  }
+  const members = output as DeclaredMembers
+  const encoders = new Map(
+    versions.map((version) => [version, membersEncoder(bodyFormIn(members, versions, version))]),
+  )
+  return (body, views) => encoders.get(views.version)!(body, views)
+}
+
+function mediaEncoder(media: string): EncodeBody {
+  const type = media.startsWith('text/') ? `${media}; charset=utf-8` : media
+  const headers = { 'content-type': type }
+  return (body) => {
+    if (typeof body === 'string' || body instanceof Uint8Array) return { raw: body, headers }
+    const parts = body as AsyncIterable<string> | undefined
+    if (typeof parts?.[Symbol.asyncIterator] === 'function') {
+      return { stream: (out) => sendParts(parts, out), headers }
+    }
+    throw new Error('the body is neither text, bytes nor an async iterable of text')
+  }
+}
+
+/** Writes a part when the client has read the previous ones. */
+async function sendParts(parts: AsyncIterable<string>, out: Stream): Promise<void> {
+  for await (const part of parts) {
+    if (out.closed.aborted) break
+    if (!out.write(part)) await out.drained()
+  }
+  out.end()
+}
+
+function membersEncoder({ members: output, chain }: BodyForm): EncodeBody {
+  const names = Object.keys(output)
+  const specs = memberSpecsOf(output)
+  const read = createObjectReader({ members: specs })
+  const rows = new Map<string, EncodeMember>()
+  for (const [name, member] of Object.entries(output)) {
+    const encode = rowEncoder(member)
+    if (encode) rows.set(name, encode)
+  }
+  return (body, views) => {
+    if (typeof body !== 'object' || body === null) throw new Error('the body is not an object')
+    const values = chain.down(body as AnyRow)
+    const wire = toWire(
+      specs as FieldSpecs,
+      Object.fromEntries(Object.entries(values).filter(([name]) => !rows.has(name))),
+    )
+    const [mistake] = read(wire).errors
+    if (mistake) throw new Error(`${mistake.pointer} ${mistake.message}`)
+    const members = names.map((name) => {
+      const encode = rows.get(name)
+      const text = encode ? encode(values[name], views) : JSON.stringify(wire[name])
+      return `${JSON.stringify(name)}:${text}`
+    })
+    return { json: `{${members.join(',')}}` }
+  }
+}
+
+/** Returns the encoder of a member that contains rows; undefined for a field. */
+function rowEncoder(member: OutputMembers[string]): EncodeMember | undefined {
+  if (member instanceof Resource) return (row, views) => views.encode(member.definition, row)
+  const [item] = itemOf(member)
+  if (!(item instanceof Resource)) return undefined
+  const { definition } = item
+  return (list, views) => {
+    if (!Array.isArray(list)) throw new Error(`is not a list of ${definition.name}`)
+    return `[${list.map((row) => views.encode(definition, row)).join(',')}]`
+  }
+}
+
+/** Returns the item of a list; empty for another member. */
+const itemOf = (member: OutputMembers[string]): readonly (AnyField | AnyResource)[] =>
+  Array.isArray(member) ? member : []
+
+/** Returns the fields of an output. A response contains each of them. */
+function memberSpecsOf(output: OutputMembers): MemberSpecs {
+  const specs: Record<string, MemberSpec> = {}
+  for (const [name, member] of Object.entries(output)) {
+    const spec = fieldSpecOf(member)
+    if (spec) specs[name] = { ...spec, write: 'required' }
+  }
+  return specs
+}
+
+/** Returns a field, or the list of a field's values; undefined for rows. */
+function fieldSpecOf(member: OutputMembers[string]): MemberSpec | undefined {
+  if (member instanceof Field) return member.spec
+  const [item] = itemOf(member)
+  if (!(item instanceof Field)) return undefined
+  return { kind: 'list', items: item.spec, write: 'required', nullable: false }
+}
+
+const rowReference = ({ definition }: AnyResource): JsonSchema =>
+  ref('schemas', schemaName(definition))
+
+/** Returns the schema of a response; undefined without a body. */
+export function outputSchema(
+  { output }: RouteDefinition,
+  versions: readonly string[],
+  version: string,
+): JsonSchema | undefined {
+  if (!output) return undefined
+  if (isMedia(output)) return { type: 'string' }
+  if (output instanceof Resource) return rowReference(output)
+  const { members } = bodyFormIn(output as DeclaredMembers, versions, version)
+  const properties = Object.entries(members).map(([name, member]) => [
+    name,
+    memberSchema(name, member),
+  ])
+  return {
+    type: 'object',
+    required: Object.keys(members),
+    properties: Object.fromEntries(properties),
+  }
+}
+
+function memberSchema(name: string, member: OutputMembers[string]): JsonSchema {
+  if (member instanceof Resource) return rowReference(member)
+  const [item] = itemOf(member)
+  if (item instanceof Resource) {
+    const { definition } = item
+    const description = `Rows of \`${definition.name}\`.`
+    return { description, type: 'array', items: rowReference(item) }
+  }
+  const spec = fieldSpecOf(member) as FieldSpec
+  return annotateMember(valueSchema(spec), name, spec, sampleMember(name, spec))
+}

@@ -1,0 +1,170 @@
+/**
+ * The options of `.route(…)`: an endpoint of the team (§6.8). Its handler receives typed input, and
+ * reads and writes rows, events and SQL. The engine's pipeline does the rest.
+ */
+
+import type { FailureCode } from '../../kernel/failure.ts'
+import type { Principal } from '../../kernel/principal.ts'
+import type { CreateOf, Fields, RowOf } from '../../protocol/fields/fields.ts'
+import type {
+  AnyBodyFields,
+  BodyChange,
+  BodyFields,
+  MemberValues,
+  OutputMembers,
+  RowBody,
+  ShownRow,
+} from './body-fields.ts'
+import type { AnyResource, AnyRow, Resource } from './resource.ts'
+import type { ServiceReader, ServiceTx } from './service-access.ts'
+
+type ParametersOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParametersOf<`/${Rest}`>
+  : P extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+/** A response that is not JSON. */
+export interface MediaOutput {
+  readonly media: `${string}/${string}`
+}
+
+export type RouteOutput = AnyResource | OutputMembers | AnyBodyFields | MediaOutput
+
+/** The fields of a query, with or without older forms. */
+// biome-ignore lint/suspicious/noExplicitAny: fields of any older forms
+export type RouteQuery = Fields | BodyFields<Fields, any>
+export type RouteInput = RouteQuery | AnyResource
+
+/** The values of a query or an input in handlers. */
+type InputOf<I> =
+  I extends Resource<infer F, infer _>
+    ? CreateOf<F>
+    : I extends BodyFields<infer M, infer _>
+      ? MemberValues<M>
+      : I extends Fields
+        ? RowOf<I>
+        : never
+
+/** The body that a handler returns, from the declared output. */
+type BodyOf<O> =
+  O extends Resource<infer F, infer _>
+    ? RowBody<F>
+    : O extends MediaOutput
+      ? string | Uint8Array | AsyncIterable<string>
+      : O extends BodyFields<infer M, infer _>
+        ? MemberValues<M>
+        : MemberValues<O>
+
+export interface RouteContext<Q extends RouteQuery, I extends RouteInput, P extends string> {
+  /** The authenticated caller. */
+  readonly principal: Principal
+  /** The version that serves the request. */
+  readonly version: string
+  /** The values of the path's `:names`, as the client sent them. */
+  readonly params: Readonly<Record<ParametersOf<P>, string>>
+  /** The query parameters in the newest version. An omitted optional parameter has its default. */
+  readonly query: InputOf<Q>
+  /** The body, validated in the caller's version and converted to the newest. */
+  readonly input: InputOf<I>
+  /** Reads rows within the caller's reach, `read.get(orders, 7)`, and SQL. */
+  readonly read: ServiceReader
+  /** Returns a row as JSON has it, in the caller's version. */
+  show(row: AnyRow): ShownRow
+  /**
+   * Runs changes in the transaction of the request, which is serializable: rows that the handler
+   * has read do not change before the commit. A conflict runs the whole handler again, so it must
+   * not have side effects outside the database.
+   */
+  write<T>(change: (tx: ServiceTx) => Promise<T>): Promise<T>
+}
+
+/** The result of a handler. `O` is the declared output. */
+export type RouteResult<O> = {
+  /** One of the declared statuses. Default: the first. */
+  readonly status?: number
+  /** Values of declared headers. */
+  readonly headers?: Readonly<Record<string, string>>
+} & (O extends RouteOutput ? { readonly body: BodyOf<O> } : { readonly body?: unknown })
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler without an output can return nothing
+type HandlerResult<O> = RouteResult<O> | (O extends RouteOutput ? never : void)
+
+export interface RouteOptions<
+  Q extends RouteQuery,
+  I extends RouteInput,
+  P extends string,
+  O extends RouteOutput | undefined,
+> {
+  /** The HTTP method. Other methods of the path are separate routes, or 405. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** The path under `/api/{version}`: `/reports/daily`, `/reports/:id`. */
+  readonly path: P
+  /** The required scope. Keys and clients can be granted it. */
+  readonly scope: string
+  /** One sentence for the docs. */
+  readonly summary: string
+  /** The fields of the query. `fields({…}).before(…)` has those of older versions too. */
+  readonly query?: Q
+  /**
+   * The fields of the body, or a resource: the body that creates one of its rows. Callers of older
+   * versions send the shape of theirs: that of the resource, or of `fields({…}).before(…)`.
+   */
+  readonly input?: I
+  /**
+   * The body of the response: a resource for one of its rows, an object of fields, resources and
+   * lists of them `[resource]`, or `{media: 'text/csv'}` for a GET. Rows have the shape of the
+   * caller's version, and `fields({…}).before(…)` has that of its members. Default: any JSON, which
+   * OpenAPI does not describe; no body if `status` is declared.
+   */
+  readonly output?: O
+  /** The status of success, or several. Default: 200; 204 without an output. */
+  readonly status?: number | readonly number[]
+  /** The headers of the response, each with a sentence: `{'x-total': 'The number of rows.'}`. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Codes of failures that the handler throws, for OpenAPI. */
+  readonly failures?: readonly FailureCode[]
+  /** Returns the response, which the server validates. Throws a `Failure` to reject the request. */
+  readonly handle: (context: RouteContext<Q, I, P>) => Promise<HandlerResult<O>> | HandlerResult<O>
+}
+
+/** The result of a handler, without its type parameter. */
+export interface AnyResult {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+/** A route without its type parameters. */
+export interface RouteDefinition {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly scope: string
+  readonly summary: string
+  readonly query?: RouteQuery
+  readonly input?: RouteInput
+  readonly output?: RouteOutput
+  readonly status?: number | readonly number[]
+  readonly headers?: Readonly<Record<string, string>>
+  readonly failures?: readonly FailureCode[]
+  readonly handle: (context: AnyRow) => Promise<AnyResult> | AnyResult
+  /** The changes of query, input and output between versions. */
+  readonly changes: readonly BodyChange[]
+}
+
+export const isMedia = (output: object): output is MediaOutput =>
+  typeof (output as MediaOutput).media === 'string'
+
+/** Returns the media type of a response that is not JSON. */
+export const mediaOf = ({ output }: RouteDefinition): string | undefined =>
+  output && isMedia(output) ? output.media : undefined
+
+/** Whether a route declares its response; any other returns any JSON. */
+export const declaresResponse = ({ output, status }: RouteDefinition): boolean =>
+  output !== undefined || status !== undefined
+
+/** Returns the statuses of success, the default first. */
+export function statusesOf({ status, output }: RouteDefinition): readonly number[] {
+  if (status === undefined) return [output ? 200 : 204]
+  return typeof status === 'number' ? [status] : status
+}

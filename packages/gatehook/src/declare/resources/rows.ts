@@ -1,0 +1,346 @@
+/**
+ * The changes of a row: create, update, act, remove. Each runs in one transaction with its events,
+ * counter and checks (§6.5), in the newest shape.
+ */
+
+import type { AnnouncedEvent } from '../../history/events/store.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Scope } from '../../kernel/principal.ts'
+import { createRowId, type RowId } from '../../kernel/row-id.ts'
+import type { Tx } from '../../platform/storage/database.ts'
+import { runTogether } from '../../platform/storage/together.ts'
+import { isSameValue } from '../../protocol/fields/forms.ts'
+import { addToTotal } from '../../protocol/lists/counters.ts'
+import { type ComputeRow, rowComputer, storedComputations } from './computed.ts'
+import { derivedRefresher } from './derived.ts'
+import { readChangedValues } from './own-values.ts'
+import type { RowReach } from './ownership.ts'
+import {
+  type ActionDefinition,
+  type AnyRow,
+  type ResourceDefinition,
+  STATE_FIELD,
+} from './resource.ts'
+import type {
+  ResourceRows,
+  RowCredentials,
+  RowDeps,
+  RowTarget,
+  RunRules,
+  UsernamePermission,
+  WrittenRow,
+} from './row-changes.ts'
+import { createRowChecks, type RowChecks } from './row-checks.ts'
+import { createDeletion, credentialOf } from './row-deletion.ts'
+import { withSearchIndex } from './search-index.ts'
+import { rowDecoder, type VersionShape } from './shape.ts'
+import { DELETED_FIELD } from './soft-deletion.ts'
+import { stampFields } from './stamps.ts'
+import { createRowStore, type RowStore } from './store.ts'
+
+export type { ResourceRows, RowCredentials, RowTarget, RunRules, WrittenRow }
+
+export function createRows(
+  definition: ResourceDefinition,
+  newest: VersionShape,
+  deps: RowDeps,
+): ResourceRows {
+  const { clock, random, counterSlots, rowsOf, resources } = deps
+  const { name, events, softDeletion } = definition
+  const { idPrefix } = definition.fields.id!
+  const store = withSearchIndex(createRowStore(definition, resources), definition)
+  const checks = createRowChecks(definition, (resource) => rowsOf(resource).store)
+  const runRules = withReferencesNamed(deps.runRules, checks)
+  const decode = rowDecoder(definition)
+  const creationStamps = stampFields(definition, ['created', 'updated'])
+  const eventType = (suffix: string) => events.find((type) => type.endsWith(`.${suffix}`))
+
+  const lockRow = async (tx: Tx, { reach, id, guard }: RowTarget): Promise<AnyRow> => {
+    const cells = await store.lock(tx, reach, id)
+    if (!cells) throw new Failure('not_found')
+    const row = decode(cells)
+    guard?.(row)
+    return row
+  }
+  const hasRules = definition.rules.length > 0
+  const computeRow = withChecksFirst(createRowComputer(definition, newest), checks)
+  const complete = changeCompleter(definition, runRules, computeRow)
+  const writeChanges = changeWriter(definition, { store, checks, computeRow }, deps)
+  const recordEvent = eventRecorder(definition, newest, deps)
+  const insertRow = rowInserter(definition, { store, checks }, recordEvent, deps)
+  const createUncounted: ResourceRows['create'] = async (tx, reach, values) => {
+    const row: AnyRow = { ...newest.defaults, ...values }
+    const now = clock.now()
+    for (const field of creationStamps) row[field] = now
+    if (softDeletion) row[DELETED_FIELD] = null
+    if (hasRules) {
+      const rows = { after: computeRow(row) }
+      Object.assign(row, await runRules(tx, { reach }, 'create', rows))
+    }
+    computeRow(row)
+    checks.checkRules(row)
+    if (idPrefix !== undefined) row.id = createRowId(idPrefix, now, random)
+    return insertRow(tx, reach, row)
+  }
+  const addCreated: ResourceRows['addCreated'] = async (tx, { scope }, { id }, count) =>
+    addToTotal(tx, counterSlots, scope, name, id as RowId, count)
+
+  const deletion = createDeletion(definition, deps, {
+    store,
+    checks,
+    decode,
+    lock: lockRow,
+    complete,
+    recordEvent,
+  })
+
+  return {
+    definition,
+    newest,
+    store,
+    async get(reader, reach, id) {
+      const cells = await store.find(reader, reach, id)
+      if (!cells) throw new Failure('not_found')
+      return decode(cells)
+    },
+    lock: lockRow,
+    async create(tx, reach, values) {
+      const written = await createUncounted(tx, reach, values)
+      await addCreated(tx, reach, written.row, 1)
+      return written
+    },
+    createUncounted,
+    addCreated,
+    async update(tx, target, edit) {
+      const row = await lockRow(tx, target)
+      const sent = edit(row)
+      const edited = await complete(tx, target, 'update', row, sent)
+      const after = await writeChanges(tx, target, row, { sent, edited })
+      // A patch without a change records no event.
+      return recordEvent(tx, target.reach, after && eventType('updated'), after ?? row)
+    },
+    async act(tx, target, action, input) {
+      const row = await lockRow(tx, target)
+      requireState(action, row[STATE_FIELD] as string)
+      const source = `action ${action.name} of ${name}`
+      const edited = readChangedValues(newest, source, action.run?.({ row, input }) ?? {})
+      const sent = { ...edited }
+      if (action.to !== undefined) edited[STATE_FIELD] = action.to
+      const completed = await complete(tx, target, action.name, row, edited)
+      const after = await writeChanges(tx, target, row, { sent, edited: completed })
+      return recordEvent(tx, target.reach, action.emits, after ?? row)
+    },
+    ...deletion,
+  }
+}
+
+/**
+ * Rules run before the references are checked, and often read the row that one names. If that row
+ * does not exist, the failure names the field, as without a rule.
+ */
+const withReferencesNamed =
+  (runRules: RunRules, checks: RowParts['checks']): RunRules =>
+  async (tx, target, operation, rows) => {
+    try {
+      return await runRules(tx, target, operation, rows)
+    } catch (error) {
+      const isMissing = error instanceof Failure && error.code === 'not_found'
+      if (isMissing && rows.after) await checks.checkReferences(tx, target.reach, rows.after)
+      throw error
+    }
+  }
+
+/** Returns a function that records the event of a changed row, if it has a type. */
+function eventRecorder(
+  definition: ResourceDefinition,
+  newest: VersionShape,
+  { record }: Pick<RowDeps, 'record'>,
+) {
+  const { name } = definition
+  const refreshDerived = derivedRefresher(definition)
+  return async (
+    tx: Tx,
+    { scope }: RowReach,
+    type: string | undefined,
+    row: AnyRow,
+    announced?: AnnouncedEvent,
+  ): Promise<WrittenRow> => {
+    if (refreshDerived) await refreshDerived(tx, scope, row)
+    const text = newest.encode(row)
+    const event = { collection: name, objectId: row.id as RowId, object: text }
+    if (type) await record(tx, scope as Scope, { type, ...event }, announced)
+    return { row, text }
+  }
+}
+
+/**
+ * Returns a function that inserts a row and records its event. Where each statement is a round
+ * trip, it inserts the row beside the check of its references, which may roll it back.
+ */
+function rowInserter(
+  { name, events }: ResourceDefinition,
+  { store, checks }: Pick<RowParts, 'store' | 'checks'>,
+  recordEvent: ReturnType<typeof eventRecorder>,
+  { record }: Pick<RowDeps, 'record'>,
+) {
+  const type = events.find((event) => event.endsWith('.created'))
+  const announce = async (tx: Tx, { scope }: RowReach) =>
+    type === undefined
+      ? undefined
+      : record.announce?.(tx, scope as Scope, { type, collection: name })
+  return async (tx: Tx, reach: RowReach, row: AnyRow): Promise<WrittenRow> => {
+    const [, id, announced] = await runTogether(
+      tx,
+      () => checks.checkReferences(tx, reach, row),
+      () => checks.checkUnique(() => store.insert(tx, reach.scope, row)),
+      () => announce(tx, reach),
+    )
+    row.id = id
+    return recordEvent(tx, reach, type, row, announced)
+  }
+}
+
+/** Returns the fields that identify a person: the sign-in name, the name, e-mail addresses. */
+const identityFieldsOf = ({ fields, signsIn }: ResourceDefinition): string[] =>
+  Object.keys(fields).filter(
+    (field) => field === signsIn?.username || field === 'name' || fields[field]!.kind === 'email',
+  )
+
+/** The values of a change: those of its caller, and with those that rules add. */
+interface RowChange {
+  readonly sent: AnyRow
+  readonly edited: AnyRow
+}
+
+/**
+ * Returns a function that writes the fields that differ, with their checks and the credential of
+ * the row. Every change of a sign-in name passes it (§6.9). Fields that the caller sends and does
+ * not see count as different. It returns the changed row, or undefined if no field differs.
+ */
+function changeWriter(
+  definition: ResourceDefinition,
+  { store, checks, computeRow }: RowParts,
+  { clock, credentials }: RowDeps,
+) {
+  const updateStamps = stampFields(definition, ['updated'])
+  const identityFields = identityFieldsOf(definition)
+  const storedFields = storedComputations(definition)
+  return async (tx: Tx, target: RowTarget, row: AnyRow, { sent, edited }: RowChange) => {
+    const hidden = hiddenNames(target, sent)
+    const differs = ([field, value]: [string, unknown]) =>
+      hidden.includes(field) || !isSameValue(value, row[field])
+    const changes = Object.entries(edited).filter(
+      (change) => differs(change) && !definition.fields[change[0]]?.computed,
+    )
+    if (changes.length === 0) return undefined
+    if (changes.some(([field]) => isDeletionField(definition, field))) {
+      throw new Error(`${definition.name}: tx.remove() sets ${DELETED_FIELD}, no other change`)
+    }
+    const values: AnyRow = Object.fromEntries(changes)
+    for (const field of updateStamps) values[field] = clock.now()
+    const after: AnyRow = computeRow({ ...row, ...values })
+    for (const field of storedFields) {
+      if (!isSameValue(after[field], row[field])) values[field] = after[field]
+    }
+    const isChanged = (field: string) => field in values || after[field] !== row[field]
+    const identity = credentials ? identityFields.filter(isChanged) : []
+    if (identity.length > 0) {
+      const change = usernamePermissionOf(definition, target, row, sent, after)
+      await credentials?.authorize(tx, credentialOf(target), change)
+    }
+    checks.checkRules(after)
+    await checks.checkReferences(tx, target.reach, values)
+    await checks.checkUnique(() => store.update(tx, target.reach.scope, target.id, values))
+    if (identity.length > 0) await credentials?.rename(tx, credentialOf(target), identity, after)
+    return after
+  }
+}
+
+/** Classifies a change of a row that signs in. A hidden sign-in name counts as changed. */
+function usernamePermissionOf(
+  { signsIn }: ResourceDefinition,
+  { hidden, permitsUsername }: RowTarget,
+  row: AnyRow,
+  sent: AnyRow,
+  after: AnyRow,
+): UsernamePermission {
+  const { username } = signsIn!
+  const isSent = username in sent && (hidden?.has(username) || sent[username] !== row[username])
+  if (!isSent && after[username] === row[username]) return 'none'
+  return isSent && permitsUsername?.(after[username]) ? 'permitted' : 'protected'
+}
+
+const NO_NAMES: readonly string[] = []
+
+/** Returns the fields of a change that its caller does not see. */
+const hiddenNames = ({ hidden }: RowTarget, edited: AnyRow): readonly string[] =>
+  hidden && hidden.size > 0 ? Object.keys(edited).filter((name) => hidden.has(name)) : NO_NAMES
+
+const isDeletionField = ({ softDeletion }: ResourceDefinition, field: string): boolean =>
+  softDeletion !== undefined && field === DELETED_FIELD
+
+/** The parts of the rows of a resource that its changes share. */
+interface RowParts {
+  readonly store: RowStore
+  readonly checks: RowChecks
+  readonly computeRow: ComputeRow
+}
+
+/** Returns the function that computes fields. A value that its field rejects is a bug (500). */
+export function createRowComputer(
+  definition: ResourceDefinition,
+  newest: VersionShape,
+): ComputeRow {
+  const names = Object.keys(definition.computations)
+  if (names.length === 0) return (row) => row
+  const compute = rowComputer(definition, true)
+  return (row) => {
+    compute(row)
+    const values = Object.fromEntries(names.map((name) => [name, row[name]]))
+    const source = `.compute() of ${definition.name}`
+    return Object.assign(row, readChangedValues(newest, source, values))
+  }
+}
+
+/** A row that a check rejects is 422, also if its values cannot be computed. */
+const withChecksFirst =
+  (compute: ComputeRow, { checkUncomputed }: RowChecks): ComputeRow =>
+  (row) => {
+    try {
+      return compute(row)
+    } catch (error) {
+      checkUncomputed(row)
+      throw error
+    }
+  }
+
+/** Returns a function that adds the values of rules to those of a change. */
+function changeCompleter(
+  { rules }: ResourceDefinition,
+  runRules: RunRules,
+  computeRow: ComputeRow,
+) {
+  const hasRules = rules.length > 0
+  return async (
+    tx: Tx,
+    target: RowTarget,
+    operation: string,
+    before: AnyRow,
+    edited: AnyRow,
+  ): Promise<AnyRow> => {
+    if (!hasRules) return edited
+    const after = computeRow({ ...before, ...edited })
+    return { ...edited, ...(await runRules(tx, target, operation, { before, after })) }
+  }
+}
+
+function requireState(action: ActionDefinition, state: string): void {
+  if (!action.from || action.from.includes(state)) return
+  const from = action.from.join(' or ')
+  const message = `"${action.name}" is possible from ${from}; the present state is ${state}.`
+  throw new Failure('invalid_state', message, {
+    errors: [
+      { pointer: `/${STATE_FIELD}`, code: 'invalid_state', message: `is ${state}, not ${from}` },
+    ],
+  })
+}

@@ -1,0 +1,52 @@
+/**
+ * Runs the rules of a resource in the transaction of a change. They reach every row of the customer
+ * and mode, and their values obey the rules of the fields.
+ */
+import type { RecordEvent } from '../../history/events/store.ts'
+import type { Tx } from '../../platform/storage/database.ts'
+import type { Catalog } from './catalog-entry.ts'
+import { readChangedValues } from './own-values.ts'
+import type { AnyRow, ResourceDefinition } from './resource.ts'
+import type { RunRules } from './rows.ts'
+import { createServiceTx, type ReachOf } from './service-tx.ts'
+
+/** Changes by rules of changes by rules, and so on. */
+const DEPTH_MAX = 8
+
+/** @param catalog returns the catalog of the resource, which is created after its rows */
+export function createRuleRunner(
+  definition: ResourceDefinition,
+  catalog: () => Catalog,
+  record: RecordEvent,
+): RunRules {
+  const depthByTx = new WeakMap<Tx, number>()
+  const { name } = definition
+  return async (tx, { reach: { scope, principal }, actor }, operation, { before, after }) => {
+    const rules = definition.rules.filter((rule) => rule.operation === operation)
+    // The engine's own changes, such as sample rows, have no principal.
+    if (rules.length === 0 || !principal) return {}
+    const depth = (depthByTx.get(tx) ?? 0) + 1
+    if (depth > DEPTH_MAX) throw new Error(`rules of ${name} cause each other without an end`)
+    depthByTx.set(tx, depth)
+    const reach: ReachOf = () => ({ scope, owner: undefined, principal })
+    const views = { register: (_entry: unknown, row: AnyRow) => row }
+    const access = createServiceTx(catalog(), { principal, actor, reach, record, views }, tx)
+    const newest = catalog().rowsOf(name).newest
+    const completion: AnyRow = {}
+    try {
+      for (const { rule } of rules) {
+        const current = after && { ...after, ...completion }
+        const args = { tx: access, lock: access.lock, principal, before, after: current }
+        const values = (await rule(args)) as AnyRow | undefined
+        if (values === undefined) continue
+        Object.assign(completion, readChangedValues(newest, `rule ${operation} of ${name}`, values))
+      }
+    } finally {
+      depthByTx.set(tx, depth - 1)
+    }
+    if ('id' in completion && completion.id !== before?.id) {
+      throw new Error(`rule ${operation} of ${name}: the id of a row never changes`)
+    }
+    return completion
+  }
+}

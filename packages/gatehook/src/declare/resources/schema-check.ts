@@ -1,0 +1,118 @@
+/**
+ * Compares the database with the tables and columns that this node uses: those of the engine, as
+ * its start found them, and those of the declaration. Another program can change them at any time.
+ */
+import type { Log } from '../../kernel/log.ts'
+import { type Reader, SchemaError, type Statement } from '../../platform/storage/database.ts'
+import type { ColumnUse } from '../../platform/storage/running-nodes.ts'
+import { tableKinds } from '../../platform/storage/table-kinds.ts'
+import { storageUnavailable } from '../../platform/storage/transaction.ts'
+import { columnType } from './column-types.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { storedColumns, wordTable } from './table.ts'
+
+type TableColumn = readonly [table: string, column: string]
+
+export interface SchemaCheck {
+  /** Says that parts are missing; the log names them. */
+  check(): Promise<string | undefined>
+  /**
+   * Returns `storage_unavailable` for the error of a statement that met a missing part. Any other
+   * error is returned as it is: own code can name a column that never existed. Never rejects.
+   */
+  explain(error: unknown): Promise<unknown>
+}
+
+interface SchemaCheckDeps {
+  readonly db: Reader
+  readonly log: Log
+  readonly resources: readonly ResourceDefinition[]
+}
+
+/** Returns the columns of resources that the declaration uses. */
+export const columnUse = (resources: readonly ResourceDefinition[]): ColumnUse =>
+  Object.fromEntries(
+    resources.map(({ name, fields }) => [
+      name,
+      Object.fromEntries([
+        ['scope', 'int'],
+        ...storedColumns(fields).map(([column, spec]) => [column, columnType(spec)]),
+      ]),
+    ]),
+  )
+
+/** Reads the tables of the engine; the database must be migrated. */
+export async function openSchemaCheck({
+  db,
+  log,
+  resources,
+}: SchemaCheckDeps): Promise<SchemaCheck> {
+  const declared = Object.entries(columnUse(resources)).flatMap(([table, columns]) =>
+    Object.keys(columns).map((column): TableColumn => [table, column]),
+  )
+  const words = resources.filter(({ search }) => search.length > 0).map(wordTable)
+  const used = [...(await listColumns(db, [...engineTables, ...words])), ...declared]
+  let lastMissing = ''
+  const isIncomplete = async () => {
+    const missing = (await findMissing(db, used)).map((path) => path.join('.')).join(', ')
+    if (missing !== lastMissing) report(log, missing)
+    lastMissing = missing
+    return missing !== ''
+  }
+  return {
+    check: async () =>
+      (await isIncomplete())
+        ? 'The database lacks tables or columns that this node uses; the log names them.'
+        : undefined,
+    async explain(error) {
+      if (!(error instanceof SchemaError)) return error
+      try {
+        if (!(await isIncomplete())) return error
+      } catch (failure) {
+        return failure
+      }
+      return storageUnavailable(error)
+    },
+  }
+}
+
+function report(log: Log, missing: string): void {
+  if (missing === '') log.info('the database has all columns of this node again')
+  else
+    log.error(
+      { missing },
+      'the database lacks columns that this node uses: another program has changed its tables. ' +
+        'End this node, or restore the columns',
+    )
+}
+
+/** A move creates and drops its tables while nodes run. */
+const engineTables = Object.keys(tableKinds).filter((table) => !/^gh_move(_|$)/.test(table))
+
+/** Returns the columns of the tables that exist. */
+async function listColumns(db: Reader, tables: readonly string[]): Promise<TableColumn[]> {
+  const statement: Statement = {
+    sql: `SELECT t.value, c.name FROM json_each(?) AS t, pragma_table_info(t.value) AS c`,
+    text: `SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE c.relnamespace = current_schema()::regnamespace AND a.attnum > 0
+      AND NOT a.attisdropped AND c.relname IN (SELECT jsonb_array_elements_text($1::jsonb))`,
+    values: [JSON.stringify(tables)],
+  }
+  return (await db.arrays(statement)) as unknown as TableColumn[]
+}
+
+/** Returns the columns that the database lacks; of a table that it lacks, all. */
+async function findMissing(db: Reader, used: readonly TableColumn[]): Promise<TableColumn[]> {
+  const statement: Statement = {
+    sql: `SELECT u.value ->> 0, u.value ->> 1 FROM json_each(?) AS u WHERE NOT EXISTS
+      (SELECT 1 FROM pragma_table_info(u.value ->> 0) AS c WHERE c.name = u.value ->> 1)`,
+    text: `SELECT u.value ->> 0, u.value ->> 1 FROM jsonb_array_elements($1::jsonb) AS u
+      LEFT JOIN (SELECT c.relname, a.attname FROM pg_class c
+        JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = current_schema()::regnamespace
+        AND a.attnum > 0 AND NOT a.attisdropped) AS c
+      ON c.relname = u.value ->> 0 AND c.attname = u.value ->> 1 WHERE c.relname IS NULL`,
+    values: [JSON.stringify(used)],
+  }
+  return (await db.arrays(statement)) as unknown as TableColumn[]
+}

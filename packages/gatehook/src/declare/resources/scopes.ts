@@ -1,0 +1,106 @@
+/** The scopes of a declaration (§3.6), and the default scopes of a person (§6.7). */
+import { accountScopes, isAccountScope, isScopeName } from '../../identity/access/scopes.ts'
+import { limitingScopes } from './field-rights.ts'
+import { allScope, owningField } from './ownership.ts'
+import type { ResourceDefinition } from './resource.ts'
+import type { RouteDefinition } from './route.ts'
+
+/** The parts of a service that name scopes. */
+interface ScopeSource {
+  readonly resources: readonly ResourceDefinition[]
+  readonly routes: readonly RouteDefinition[]
+  readonly externalEvents: readonly { readonly type: string; readonly scope?: string }[]
+}
+
+/** `access: { read: 'public' }`: anonymous callers read (§6.10). */
+export const PUBLIC = 'public'
+
+/** Returns the scope that reading requires; undefined for public rows. */
+export const readScopeOf = ({ access }: ResourceDefinition): string | undefined =>
+  access.read === PUBLIC ? undefined : access.read
+
+const readScopes = (definition: ResourceDefinition): string[] =>
+  [readScopeOf(definition) ?? []].flat()
+
+const writeScopes = ({ access }: ResourceDefinition): string[] =>
+  [access.create, access.update, access.delete].filter((scope) => scope !== false)
+
+/** Returns every scope that a credential can hold (§3.6): resource scopes, then account scopes. */
+export function listScopes({ resources, routes, externalEvents }: ScopeSource): Set<string> {
+  return new Set([
+    ...resources.flatMap((definition) => [
+      ...readScopes(definition),
+      ...writeScopes(definition),
+      ...definition.actions.map(({ scope }) => scope),
+      ...[definition.softDeletion?.scope ?? []].flat(),
+      allScope(definition.name),
+      ...limitingScopes(definition),
+    ]),
+    ...routes.map(({ scope }) => scope),
+    ...externalEvents.flatMap(({ scope }) => scope ?? []),
+    ...Object.keys(accountScopes),
+  ])
+}
+
+/**
+ * Returns the default scopes of a person: those in `.signsIn()`. Without them, read of the sign-in
+ * resource, and read and write of resources with an owner. Never an account scope.
+ */
+export function defaultPersonScopes({ resources }: ScopeSource): string[] {
+  const declaredScopes = resources.find(({ signsIn }) => signsIn)?.signsIn?.scopes
+  if (declaredScopes) return [...new Set(declaredScopes)]
+  const allScopes = new Set(resources.map(({ name }) => allScope(name)))
+  const scopes = resources.flatMap((definition) => {
+    if (definition.signsIn) return readScopes(definition)
+    if (owningField(definition) === undefined) return []
+    return [...readScopes(definition), ...writeScopes(definition)]
+  })
+  return [...new Set(scopes)].filter((scope) => !isAccountScope(scope) && !allScopes.has(scope))
+}
+
+const PERSON_ACCESS: readonly unknown[] = [undefined, 'read', 'write']
+
+/** Returns a sentence for the developer per scope without a valid name (§3.6). */
+export function findScopeMistakes(service: ScopeSource): string[] {
+  const mistakes: string[] = []
+  const checkName = (where: string, scope: string | false | undefined) => {
+    if (scope === false || scope === undefined) return
+    if (typeof scope !== 'string') mistakes.push(`${where}: a scope is a text`)
+    else if (scope === PUBLIC) mistakes.push(`${where}: 'public' is for access.read only`)
+    else if (!isScopeName(scope)) {
+      mistakes.push(`${where}: the scope "${scope}" is not of the form collection:write`)
+    }
+  }
+  for (const definition of service.resources) {
+    const { name, access, actions, softDeletion } = definition
+    const where = `resource ${name}`
+    if (isAccountScope(`${name}:read`)) mistakes.push(`${where}: the name is taken`)
+    if (typeof access.read !== 'string') {
+      mistakes.push(`${where}: access.read is a scope, or 'public'`)
+    } else if (access.read !== PUBLIC) checkName(`${where}: access.read`, access.read)
+    if (!PERSON_ACCESS.includes(access.persons)) {
+      mistakes.push(`${where}: access.persons is 'read' or 'write'`)
+    }
+    checkName(`${where}: access.create`, access.create)
+    checkName(`${where}: access.update`, access.update)
+    checkName(`${where}: access.delete`, access.delete)
+    for (const scope of limitingScopes(definition)) checkName(`${where}: a field`, scope)
+    checkName(`${where}: softDelete.scope`, softDeletion?.scope)
+    for (const action of actions) checkName(`${where}: action ${action.name}`, action.scope)
+  }
+  for (const { type, scope } of service.externalEvents) checkName(`event ${type}`, scope)
+  for (const { method, path, scope } of service.routes) checkName(`route ${method} ${path}`, scope)
+  return [...mistakes, ...signInMistakes(service)]
+}
+
+function signInMistakes(service: ScopeSource): string[] {
+  const scopes = listScopes(service)
+  return service.resources.flatMap(({ name, signsIn }) =>
+    [...(signsIn?.scopes ?? []), ...(signsIn?.signUp?.scopes ?? [])].flatMap((scope) => {
+      const where = `resource ${name}: .signsIn(): ${scope}`
+      if (isAccountScope(scope)) return [`${where} is an account scope; an operator grants it`]
+      // A route that follows `service({…})` can still declare it.
+      return scopes.has(scope) || isScopeName(scope) ? [] : [`${where} is not a scope`]
+    }),
+  )
+}

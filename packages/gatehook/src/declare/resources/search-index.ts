@@ -1,0 +1,125 @@
+/**
+ * The words of the rows of a resource, for `q` (§7.12). The transaction that changes a row changes
+ * its words. `search-fill.ts` indexes existing rows.
+ */
+
+import type { RowId } from '../../kernel/row-id.ts'
+import { budgetOf } from '../../platform/storage/change-budget.ts'
+import type { Statement, Tx, Value } from '../../platform/storage/database.ts'
+import { prepareStatement } from '../../platform/storage/sql.ts'
+import { runTogether } from '../../platform/storage/together.ts'
+import { ROW_WORDS_MAX, wordsOf } from '../../protocol/lists/search-words.ts'
+import type { ResourceDefinition } from './resource.ts'
+import type { RowStore } from './store.ts'
+import { wordTable } from './table.ts'
+
+/** Increases when `wordsOf` returns other words, so that the start indexes all rows again. */
+export const WORDS_RELEASE = 1
+
+/** Returns the words of a row from the cells of its searched fields. */
+export function wordsOfCells(cells: readonly Value[]): string[] {
+  const words = new Set<string>()
+  for (const cell of cells) {
+    if (typeof cell !== 'string') continue
+    for (const word of wordsOf(cell)) words.add(word)
+  }
+  return [...words].slice(0, ROW_WORDS_MAX)
+}
+
+/** Returns the number of words of a new row; without a search 0. */
+export const countNewWords = (
+  { search }: Pick<ResourceDefinition, 'search'>,
+  row: Readonly<Record<string, unknown>>,
+): number => wordsOfCells(search.map((field) => row[field] as Value)).length
+
+/** Entries per statement. Any number of entries is inserted by these few texts. */
+const STATEMENT_ENTRIES = [256, 32, 4, 1] as const
+
+/** A row with its words. */
+interface SearchedRow {
+  readonly scope: number
+  readonly id: RowId
+  readonly words: readonly string[]
+}
+
+export interface SearchIndex {
+  /** Adds the words of rows; existing ones stay. */
+  add(tx: Tx, ...rows: readonly SearchedRow[]): Promise<void>
+  /** Returns the number of removed words. */
+  remove(tx: Tx, scope: number, id: RowId): Promise<number>
+}
+
+export function createSearchIndex(definition: Pick<ResourceDefinition, 'name'>): SearchIndex {
+  const table = wordTable(definition)
+  const removeWords = prepareStatement(`DELETE FROM ${table} WHERE scope = ? AND id = ?`)
+  const insertions = STATEMENT_ENTRIES.map((count) => {
+    const entries = Array(count).fill('(?, ?, ?)').join(', ')
+    const text = `INSERT INTO ${table} (scope, id, word) VALUES ${entries} ON CONFLICT DO NOTHING`
+    return { count, insert: prepareStatement(text) }
+  })
+  return {
+    async add(tx, ...rows) {
+      // In the order of the key, which is that of the rows; the words of a row are few.
+      const entries = rows.flatMap(({ scope, id, words }) => words.map((word) => [scope, id, word]))
+      const statements: Statement[] = []
+      for (let from = 0; from < entries.length; ) {
+        const left = entries.length - from
+        const { count, insert } = insertions.find((insertion) => insertion.count <= left)!
+        statements.push(insert(entries.slice(from, from + count).flat()))
+        from += count
+      }
+      await runTogether(tx, ...statements.map((statement) => () => tx.run(statement)))
+    },
+    remove: (tx, scope, id) => tx.run(removeWords([scope, id])),
+  }
+}
+
+/** Returns the store of a resource that also changes the words of its rows. */
+export function withSearchIndex(store: RowStore, definition: ResourceDefinition): RowStore {
+  const { name, search } = definition
+  if (search.length === 0) return store
+  const index = createSearchIndex(definition)
+  const select = prepareStatement(
+    `SELECT ${search.join(', ')} FROM ${name} WHERE scope = ? AND id = ?`,
+  )
+  const countWords = (field: string) =>
+    prepareStatement(`SELECT count(*) FROM (SELECT 1 AS one FROM ${name}
+      JOIN ${wordTable(definition)} AS words
+        ON words.scope = ${name}.scope AND words.id = ${name}.id
+      WHERE ${name}.scope = ? AND ${name}.${field} = ? LIMIT ?) AS counted`)
+  const addWords = async (tx: Tx, scope: number, id: RowId, cells: readonly Value[]) => {
+    const words = wordsOfCells(cells)
+    budgetOf(tx).charge({ words: words.length })
+    await index.add(tx, { scope, id, words })
+  }
+  // A row has at most 1,000 words: counting them first would take a statement more.
+  const removeWords = async (tx: Tx, scope: number, id: RowId) =>
+    budgetOf(tx).charge({ words: await index.remove(tx, scope, id) })
+  return {
+    ...store,
+    async insert(tx, scope, row) {
+      const id = await store.insert(tx, scope, row)
+      const cells = search.map((field) => (row[field] ?? null) as Value)
+      await addWords(tx, scope, id, cells)
+      return id
+    },
+    async update(tx, scope, id, changed) {
+      await store.update(tx, scope, id, changed)
+      if (!search.some((field) => field in changed)) return
+      await removeWords(tx, scope, id)
+      const [cells] = await tx.arrays(select([scope, id]))
+      if (cells) await addWords(tx, scope, id, cells)
+    },
+    async remove(tx, scope, id) {
+      await store.remove(tx, scope, id)
+      await removeWords(tx, scope, id)
+    },
+    async measureReferences(tx, scope, reference) {
+      const sizes = await store.measureReferences(tx, scope, reference)
+      const limit = Math.max(1, budgetOf(tx).left('words') + 1)
+      const statement = countWords(reference.field)
+      const [[words] = []] = await tx.arrays(statement([scope, reference.id, limit]))
+      return { ...sizes, words: Number(words) }
+    },
+  }
+}

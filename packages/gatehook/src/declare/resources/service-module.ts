@@ -1,0 +1,93 @@
+/**
+ * Loads the code that declares a service, for `gatehook start` and `openApp`. Reports all mistakes
+ * of the declaration in one error, each with its file and line.
+ */
+import { spawnSync } from 'node:child_process'
+import { basename, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { collectMistakes, DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
+import { Service } from './service.ts'
+
+/** A service, or the exports of the module that declares it. */
+export type ServiceModule = Service | Readonly<Record<string, unknown>>
+
+/** A second import returns the same module, and runs none of its calls. */
+const invalidModules = new WeakMap<object, DeclarationError>()
+
+/**
+ * Returns the service that `load` declares. Throws `DeclarationError` with a line for each mistake.
+ *
+ * @param file - the path of the module; default: none
+ */
+export async function loadServiceModule(
+  load: () => ServiceModule | Promise<ServiceModule>,
+  file?: string,
+): Promise<Service> {
+  const { value, errors } = await collectMistakes(async () => load())
+  const earlier = value && invalidModules.get(value)
+  if (earlier) throw earlier
+  if (errors.length > 0) {
+    const text = errors.map((error) => mistakeText(error, file)).join('\n')
+    const error = new DeclarationError(text, { cause: errors.at(-1) })
+    if (value) invalidModules.set(value, error)
+    throw error
+  }
+  if (value instanceof Service) return value
+  const services = Object.values(value!).filter((member) => member instanceof Service)
+  const [service] = services
+  if (service !== undefined && new Set(services).size === 1) return service
+  const name = displayPath(file)
+  throw new DeclarationError(
+    service === undefined
+      ? `${name} exports no service. Its last line: export const api = service(…)`
+      : `${name} exports more than one service. Export the one to run.`,
+  )
+}
+
+function displayPath(file: string | undefined): string {
+  if (file === undefined) return 'The module'
+  const path = relative(process.cwd(), file)
+  return path.startsWith('..') ? file : path
+}
+
+function mistakeText(error: unknown, file: string | undefined): string {
+  if (!(error instanceof Error)) return `${displayPath(file)} threw ${JSON.stringify(error)}.`
+  const isSyntaxError = error instanceof SyntaxError && file !== undefined
+  const location = locationOf(error) ?? (isSyntaxError ? syntaxErrorLocation(file) : undefined)
+  const prefix = location
+    ? location.replace(/^(.*)(:\d+)$/, (_, path, line) => displayPath(path) + line)
+    : displayPath(file)
+  const hint =
+    error.message.startsWith('Cannot find package') && file !== undefined
+      ? `. Run npm install in ${basename(resolve(file, '..'))}/ if it is a dependency.`
+      : ''
+  const lines = `${error.message}${hint}`.split('\n')
+  return lines.map((line) => `${prefix}: ${line}`).join('\n')
+}
+
+/** Node reports the line of a JavaScript syntax error only with `--check`. */
+function syntaxErrorLocation(file: string): string | undefined {
+  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8' })
+  const stack = new Error()
+  stack.stack = stderr ?? ''
+  return locationOf(stack)
+}
+
+const ENGINE = new URL('../../', import.meta.url).href
+const FRAME = /(?:\(|at (?:async )?)(file:\/\/[^\s)]+?):(\d+)(?::\d+)?\)?$/
+const HEAD = /^(?:file:\/\/)?(\/\S.*|[A-Za-z]:[\\/].*):(\d+)$/
+
+/** Returns `file:line` of the innermost stack frame outside the engine and Node. */
+export function locationOf(error: Error): string | undefined {
+  const lines = (error.stack ?? '').split('\n')
+  // Syntax errors name the location on their first line, before the message.
+  const head = HEAD.exec(lines[0] ?? '')
+  if (head) return `${decodeURI(head[1]!)}:${head[2]}`
+  for (const line of lines) {
+    const frame = FRAME.exec(line)
+    if (frame && !frame[1]!.startsWith(ENGINE) && !frame[1]!.includes('/node_modules/')) {
+      return `${fileURLToPath(frame[1]!)}:${frame[2]}`
+    }
+  }
+  return undefined
+}

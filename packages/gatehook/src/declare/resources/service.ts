@@ -1,0 +1,399 @@
+/**
+ * `service({…})` combines resources, versions and routes into the definition that the engine runs.
+ * It validates the whole declaration, and reports all mistakes in one `DeclarationError`.
+ */
+import { engineEvents } from '../../history/events/engine-types.ts'
+import type { ClaimsHook } from '../../identity/people/person.ts'
+import {
+  findMailMistakes,
+  type MailDefinition,
+  type MailOptions,
+  type MailTransport,
+} from '../../platform/mail/message.ts'
+import {
+  checkWhole,
+  DeclarationError,
+  type DeclarationMistake,
+  findUnknownMembers,
+  reportMistakes,
+  type Shape,
+} from '../../protocol/fields/declaration-mistakes.ts'
+import type { Fields } from '../../protocol/fields/fields.ts'
+import type { VersionDefinition } from '../versions/calendar.ts'
+import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
+import { bodyChanges } from './body-versions.ts'
+import { findChangeMistakes } from './change-check.ts'
+import { declaredMembers } from './declared-members.ts'
+import { declarationSite } from './declared-resource.ts'
+import { findInputIdMistakes, findPrefixMistakes } from './id-check.ts'
+import {
+  defineEventHandler,
+  defineJob,
+  defineSchedule,
+  type EventHandle,
+  type HandlerOptions,
+  Job,
+  type JobDefinition,
+  type JobHandle,
+  type JobOptions,
+  type ScheduleHandle,
+} from './job.ts'
+import { findJobMistakes } from './job-check.ts'
+import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
+import { actionEvents, duplicatesIn, EVENT_TYPE, findResourceMistakes } from './resource-check.ts'
+import type { RouteDefinition, RouteInput, RouteOptions, RouteOutput, RouteQuery } from './route.ts'
+import { findDuplicateRoutes, findRouteMistakes } from './route-check.ts'
+import { findScopeMistakes } from './scopes.ts'
+
+export interface ServiceOptions {
+  /** The name in docs and pages. */
+  readonly name: string
+  /** The name in `application/vnd.<vendor>.api.v1+json`. Default: `gatehook`. */
+  readonly vendor?: string
+  /** The license of the API, for OpenAPI: `{ name: 'Apache 2.0', identifier: 'Apache-2.0' }`. */
+  readonly license?: ServiceLicense
+  /** The contact for callers, for OpenAPI: `{ name: 'Support', email: 'api@example.com' }`. */
+  readonly contact?: ServiceContact
+  /** The majors, oldest first. */
+  readonly versions: Readonly<Record<`v${number}`, VersionOptions>>
+  /** The results of `resource(…)` and its chain. */
+  readonly resources: readonly AnyResource[]
+  /**
+   * Event types of the team's code, in addition to those of the resources: `payment.succeeded`, or
+   * `{type, scope}` with the scope that reads them (§9.14).
+   */
+  readonly externalEvents?: readonly (string | ExternalEvent)[]
+  /**
+   * Changes of tables that are not additions (§6.6), oldest first. Each is applied once, at start.
+   */
+  readonly migrations?: readonly MigrationOptions[]
+  /**
+   * Returns additional claims of a person's access tokens (§4.1) from the person and its row. Pure;
+   * runs at sign-in and at each refresh. Reserved claims are omitted.
+   */
+  readonly claims?: ClaimsHook
+}
+
+/** A license by its SPDX identifier, or by its address. */
+export interface ServiceLicense {
+  readonly name: string
+  readonly identifier?: string
+  readonly url?: string
+}
+
+export interface ServiceContact {
+  readonly name: string
+  readonly url?: string
+  readonly email?: string
+}
+
+/** An event type that no resource emits. Without a scope, `events:read` is sufficient. */
+export interface ExternalEvent {
+  readonly type: string
+  readonly scope?: string
+}
+
+/** A change of a table with rows, which the team writes and reviews. */
+export interface MigrationOptions {
+  /** 1, 2, 3, …; never reused. */
+  readonly number: number
+  /** A summary for the log: `note becomes memo`. */
+  readonly name: string
+  /**
+   * The table, by its name before the change. A database without the table does not run the
+   * migration: it creates the table in the current shape. A migration without `table` runs on every
+   * database after the tables of all resources are up to date: for tables, indexes and views of the
+   * team.
+   */
+  readonly table?: string
+  /**
+   * The statements; `{int}`, `{real}` and `{text}` are column types. Two texts if the databases
+   * differ.
+   */
+  readonly sql: string | { readonly sqlite: string; readonly postgres: string }
+}
+
+export interface ServiceDefinition {
+  readonly name: string
+  readonly vendor: string
+  /** Members of `info` in OpenAPI documents. */
+  readonly info: { readonly license?: ServiceLicense; readonly contact?: ServiceContact }
+  readonly versions: readonly VersionDefinition[]
+  readonly resources: readonly ResourceDefinition[]
+  readonly externalEvents: readonly ExternalEvent[]
+  readonly migrations: readonly MigrationOptions[]
+  readonly routes: readonly RouteDefinition[]
+  readonly jobs: readonly JobDefinition[]
+  readonly claims?: ClaimsHook | undefined
+  readonly mail?: MailDefinition | undefined
+}
+
+export class Service {
+  readonly definition: ServiceDefinition
+
+  constructor(definition: ServiceDefinition) {
+    this.definition = definition
+  }
+
+  /** Adds an endpoint of the team, with the same pipeline, docs and usage counts (§6.8). */
+  route<
+    Q extends RouteQuery = Record<never, never>,
+    I extends RouteInput = Record<never, never>,
+    P extends string = string,
+    const O extends RouteOutput | undefined = undefined,
+  >(options: RouteOptions<Q, I, P, O>): Service {
+    if (typeof options !== 'object' || options === null) {
+      reportMistakes(['.route(): options are required, for example { method, path }'])
+      return this
+    }
+    const { method, path, query, input, output } = options
+    reportUnknown(`route ${method} ${path}`, options, declaredMembers.route)
+    const changes = [query, input, output].flatMap(bodyChanges)
+    const route = { ...options, changes } as unknown as RouteDefinition
+    const routes = [...this.definition.routes, route]
+    return new Service(checkDefinition({ ...this.definition, routes }))
+  }
+
+  /** Adds the code of a job, which `tx.enqueue(job, input)` enqueues. It runs at least once. */
+  job<I extends Fields>(job: Job<I>, handle: JobHandle<I>, options?: JobOptions): Service {
+    if (!(job instanceof Job)) {
+      reportMistakes(['.job(): the first argument is the result of job(name, fields)'])
+      return this
+    }
+    reportUnknown(`.job ${job.name}`, options, declaredMembers.job)
+    return this.#withJob(defineJob(job, handle, options))
+  }
+
+  /**
+   * Adds a recurring job, which one node runs at each due time: an interval (`15m`, `1h`, `1d`) or
+   * a cron expression in UTC (`0 3 * * *`). Times that pass while no node runs cause one run.
+   */
+  every(schedule: string, name: string, handle: ScheduleHandle, options?: JobOptions): Service {
+    reportUnknown(`.every ${name}`, options, declaredMembers.every)
+    return this.#withJob(defineSchedule(schedule, name, handle, options))
+  }
+
+  /** Adds a handler of an event type. It runs at least once, in the order of one row. */
+  on(type: string, handle: EventHandle, options?: HandlerOptions): Service {
+    reportUnknown(`.on ${type}`, options, declaredMembers.on)
+    return this.#withJob(defineEventHandler(type, handle, options))
+  }
+
+  #withJob(job: JobDefinition): Service {
+    const jobs = [...this.definition.jobs, job]
+    return new Service(checkDefinition({ ...this.definition, jobs }))
+  }
+
+  /**
+   * Sends the mail of the service with a transport: `smtp(url)`, or an object with
+   * `send(message)`. Without a transport, mail is stored as files in the data folder.
+   */
+  mail(transport: MailTransport | undefined, options: MailOptions): Service {
+    reportUnknown('.mail()', options, declaredMembers.mail)
+    reportMistakes(findMailMistakes(transport, options))
+    return new Service({ ...this.definition, mail: { ...options, transport } })
+  }
+}
+
+/**
+ * Declares a service. Throws `DeclarationError` with a sentence per mistake.
+ *
+ * @example
+ * export const api = service({
+ *   name: 'Notes',
+ *   versions: { v1: { released: '2026-06-01' } },
+ *   resources: [notes],
+ * })
+ */
+export function service(options: ServiceOptions): Service {
+  const given = readOptions(options)
+  const { versions, mistakes } = parseVersions(given.versions)
+  const definition = {
+    name: given.name,
+    vendor: given.vendor ?? 'gatehook',
+    info: {
+      ...(given.license && { license: given.license }),
+      ...(given.contact && { contact: given.contact }),
+    },
+    versions,
+    resources: given.resources.map(({ definition }) => definition),
+    externalEvents: (given.externalEvents ?? []).map((event) =>
+      typeof event === 'string' ? { type: event } : event,
+    ),
+    migrations: given.migrations ?? [],
+    routes: [],
+    jobs: [],
+    claims: given.claims,
+  }
+  return new Service(checkChanges(checkDefinition(definition, mistakes)))
+}
+
+/** Reports members that the options of a call lack. */
+function reportUnknown(call: string, options: unknown, shape: Shape): void {
+  reportMistakes(findUnknownMembers(options, shape).map((mistake) => `${call}: ${mistake}`))
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
+
+/**
+ * Reports members that are unknown, that plain JavaScript omitted, or that have no form. Returns
+ * the valid ones.
+ */
+function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptions {
+  reportUnknown('service', options, declaredMembers.service)
+  const { name, versions, resources, externalEvents = [], migrations = [] } = options ?? {}
+  const { vendor = '', claims } = options ?? {}
+  const hasVersions = isObject(versions) && Object.values(versions!).every(isObject)
+  const hasResources = Array.isArray(resources)
+  const isResource = (resource: unknown) => resource instanceof Resource
+  const hasEvents = Array.isArray(externalEvents) && externalEvents.every(isEvent)
+  const hasMigrations = Array.isArray(migrations) && migrations.every(isMigration)
+  const missing = [
+    typeof name !== 'string' && 'name is required, for example "notes"',
+    !hasVersions && "versions is required, for example { v1: { released: '2026-06-01' } }",
+    !hasResources && 'resources is required: an array of resource(…)',
+    hasResources &&
+      !resources.every(isResource) &&
+      'resources: each is the result of resource(…); modules that import each other have undefined',
+    !hasEvents && "externalEvents is an array of types: ['payment.succeeded']",
+    !hasMigrations &&
+      "migrations is an array: [{ number: 1, name: 'note becomes memo', sql: 'ALTER TABLE …' }]",
+    typeof vendor !== 'string' && 'vendor is a text',
+    claims !== undefined && typeof claims !== 'function' && 'claims is a function',
+  ].filter((sentence) => sentence !== false)
+  reportMistakes(missing.map((sentence) => `service: ${sentence}`))
+  return {
+    ...options,
+    name: String(name),
+    versions: hasVersions ? versions! : { v1: { released: '2000-01-01' } },
+    resources: hasResources ? resources.filter(isResource) : [],
+    externalEvents: hasEvents ? externalEvents : [],
+    migrations: hasMigrations ? migrations : [],
+  }
+}
+
+/** The SQL is a text, or one for each database. */
+function isMigration(migration: unknown): boolean {
+  const { name, table = '', sql } = (migration ?? {}) as Partial<MigrationOptions>
+  const texts = typeof sql === 'object' && sql !== null ? [sql.sqlite, sql.postgres] : [sql]
+  return [name, table, ...texts].every((text) => typeof text === 'string')
+}
+
+const isEvent = (event: unknown): boolean =>
+  typeof event === 'string' || typeof (event as { type?: unknown } | null)?.type === 'string'
+
+/** Returns the mistakes of each resource, with the call that declared it. */
+const findInResources = (
+  resources: readonly ResourceDefinition[],
+  find: (resource: ResourceDefinition) => readonly string[],
+): DeclarationMistake[] =>
+  resources.flatMap((resource) =>
+    checkWhole(() => find(resource)).map((mistake) => ({
+      sentence: `resource ${resource.name}: ${mistake}`,
+      site: declarationSite(resource),
+    })),
+  )
+
+/** Runs the changes between versions on sample rows: only a run shows their mistakes. */
+function checkChanges(definition: ServiceDefinition): ServiceDefinition {
+  const versions = definition.versions.map(({ name }) => name)
+  const find = (resource: ResourceDefinition) => findChangeMistakes(resource, versions)
+  reportMistakes(findInResources(definition.resources, find))
+  return definition
+}
+
+function checkDefinition(
+  definition: ServiceDefinition,
+  versionMistakes: readonly string[] = [],
+): ServiceDefinition {
+  const { resources, migrations, routes, jobs } = definition
+  const versions = definition.versions.map(({ name }) => name)
+  const signIn = resources.filter(({ signsIn }) => signsIn).map(({ name }) => name)
+  const checks: readonly (() => readonly string[])[] = [
+    () => versionMistakes,
+    ...routes.map((route) => () => findRouteMistakes(route, resources, versions)),
+    () => findDuplicateRoutes(routes),
+    () => findScopeMistakes(definition),
+    () => eventMistakes(definition),
+    () =>
+      findJobMistakes(jobs, new Set([...listEventTypes(definition), ...Object.keys(engineEvents)])),
+    () =>
+      migrations
+        .map(({ number }) => number)
+        .filter((number, n, all) => !Number.isSafeInteger(number) || number <= (all[n - 1] ?? 0))
+        .map((number) => `migration ${number}: numbers are 1, 2, …, oldest first`),
+    () =>
+      duplicatesIn(resources.map(({ name }) => name)).map(
+        (name) => `resource ${name} is declared twice`,
+      ),
+    () => findPrefixMistakes(resources),
+    () => findInputIdMistakes(definition),
+    () =>
+      signIn.length > 1
+        ? [`${signIn.join(' and ')}: the rows of one resource sign in; the subject is their id`]
+        : [],
+  ]
+  reportMistakes([
+    ...checks.flatMap(checkWhole),
+    ...findInResources(resources, (resource) =>
+      findResourceMistakes(resource, { resources, versions }),
+    ),
+  ])
+  return definition
+}
+
+/** An event type has one source: its collection determines who can read it (§9.14). */
+function eventMistakes({ resources, externalEvents }: ServiceDefinition): string[] {
+  const mistakes: string[] = []
+  const sourceByType = new Map(Object.keys(engineEvents).map((type) => [type, 'the engine']))
+  const addSource = (type: string, source: string) => {
+    const other = sourceByType.get(type) ?? source
+    if (other !== source) mistakes.push(`event ${type}: is declared by ${other} and by ${source}`)
+    sourceByType.set(type, source)
+  }
+  for (const resource of resources) {
+    for (const type of [...resource.events, ...actionEvents(resource)]) {
+      addSource(type, resource.name)
+    }
+  }
+  for (const { type } of externalEvents) {
+    addSource(type, 'externalEvents')
+    if (!EVENT_TYPE.test(type)) mistakes.push(`event ${type}: types look like payment.succeeded`)
+  }
+  return mistakes
+}
+
+export const externalEventTypes = ({ externalEvents }: ServiceDefinition): string[] =>
+  externalEvents.map(({ type }) => type)
+
+/** Returns every event type that the service can emit, sorted. */
+export function listEventTypes(definition: ServiceDefinition): string[] {
+  const resourceTypes = definition.resources.flatMap((resource) => [
+    ...resource.events,
+    ...actionEvents(resource),
+  ])
+  return [...new Set([...resourceTypes, ...externalEventTypes(definition)])].sort()
+}
+
+/**
+ * Orders resources so that each follows those it refers to. Throws `DeclarationError` for circular
+ * references.
+ */
+export function orderByReference(resources: readonly ResourceDefinition[]): ResourceDefinition[] {
+  const ordered: ResourceDefinition[] = []
+  const visiting = new Set<string>()
+  const visit = (resource: ResourceDefinition): void => {
+    if (ordered.includes(resource)) return
+    if (visiting.has(resource.name)) {
+      throw new DeclarationError(`resources refer to each other in a circle at ${resource.name}`)
+    }
+    visiting.add(resource.name)
+    for (const spec of Object.values(resource.fields)) {
+      const target = resources.find(({ name }) => name === spec.target)
+      if (target && target !== resource) visit(target)
+    }
+    ordered.push(resource)
+  }
+  for (const resource of resources) visit(resource)
+  return ordered
+}

@@ -1,0 +1,182 @@
+/** SQL of one resource's rows. Every statement filters by scope, and by owner (§1.1, §6.7). */
+
+import type { RowId } from '../../kernel/row-id.ts'
+import { budgetOf, bytesOfValues } from '../../platform/storage/change-budget.ts'
+import type { Reader, Statement, Tx, Value } from '../../platform/storage/database.ts'
+import { createStatementCache, prepareStatement, seekByIds } from '../../platform/storage/sql.ts'
+import { ownerCondition } from '../../protocol/lists/collection.ts'
+import type { RowScope } from '../../protocol/lists/page.ts'
+import { columnFields, tableFields } from './computed.ts'
+import { type DatabaseName, selectTerms } from './derived.ts'
+import { foldCell, foldedColumns } from './folded-columns.ts'
+import { ownerPathOf } from './ownership.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { createRowReferences, type RowReferences } from './row-references.ts'
+import { DELETED_FIELD } from './soft-deletion.ts'
+import { cellWriter } from './table.ts'
+
+export interface RowStore extends RowReferences {
+  /** Returns the cells of a row in declared order. */
+  find(reader: Reader, reach: RowScope, id: RowId): Promise<Value[] | undefined>
+  /** Returns the cells of at most 100 rows of the ids in reach, in no order, in one statement. */
+  findAll(reader: Reader, reach: RowScope, ids: readonly RowId[]): Promise<Value[][]>
+  /** Returns the cells, and locks the row until the transaction ends. */
+  lock(tx: Tx, reach: RowScope, id: RowId): Promise<Value[] | undefined>
+  /** Returns whether the row is in reach, and prevents its deletion until the transaction ends. */
+  hold(tx: Tx, reach: RowScope, id: RowId): Promise<boolean>
+  /** Returns the id, which the database generates unless ids are texts. */
+  insert(tx: Tx, scope: number, row: Readonly<Record<string, unknown>>): Promise<RowId>
+  update(
+    tx: Tx,
+    scope: number,
+    id: RowId,
+    changed: Readonly<Record<string, unknown>>,
+  ): Promise<void>
+  remove(tx: Tx, scope: number, id: RowId): Promise<void>
+  /** Like `lock`, for a row that is marked as deleted. */
+  lockDeleted(tx: Tx, reach: RowScope, id: RowId): Promise<Value[] | undefined>
+}
+
+/** @param resources the resources through which rows have their owner (§6.7) */
+export function createRowStore(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): RowStore {
+  const { name: table, fields, softDeletion } = definition
+  const names = columnFields(fields).map(([name]) => name)
+  const hasIntegerIds = fields.id!.idPrefix === undefined
+  const insertedNames = tableFields(fields)
+    .map(([name]) => name)
+    .filter((name) => !hasIntegerIds || name !== 'id')
+  const { columnsOf, cellsOf } = cellsOfWrites(fields)
+  const byId = 'WHERE scope = ? AND id = ?'
+  const isLive = softDeletion ? ` AND ${DELETED_FIELD} IS NULL` : ''
+  const isDeleted = ` AND ${DELETED_FIELD} IS NOT NULL`
+  const selectionFor = (database: DatabaseName) =>
+    `SELECT ${selectTerms(columnFields(fields), database)} FROM ${table}`
+  const [selection, sqliteSelection] = [selectionFor('postgres'), selectionFor('sqlite')]
+  const prepareSelection = (where: string, whereOfSqlite = where) =>
+    statementByIds(
+      `${selection} ${where}`,
+      definition,
+      resources,
+      `${sqliteSelection} ${whereOfSqlite}`,
+    )
+  const selectById = prepareSelection(`${byId}${isLive}`)
+  const existsById = statementByIds(
+    `SELECT 1 AS one FROM ${table} ${byId}${isLive}`,
+    definition,
+    resources,
+  )
+  const select = (reach: RowScope, id: RowId) => selectById(reach, [id])
+  const selectDeleted = prepareSelection(`${byId}${softDeletion ? isDeleted : ''}`)
+  const exists = (reach: RowScope, id: RowId) => existsById(reach, [id])
+  const selectAll = Object.fromEntries(
+    ID_LIST_SIZES.map((size) => {
+      const ids = Array(size).fill('?').join(', ')
+      const where = `WHERE scope = ? AND id IN (${ids})${isLive}`
+      return [size, prepareSelection(where, hasIntegerIds ? seekByIds(where) : where)]
+    }),
+  )
+  const insert = prepareStatement(
+    `INSERT INTO ${table} (${['scope', ...columnsOf(insertedNames)].join(', ')})
+     VALUES (${['scope', ...columnsOf(insertedNames)].map(() => '?').join(', ')})`,
+  )
+  const remove = prepareStatement(`DELETE FROM ${table} ${byId}`)
+  // The texts differ by declared names only.
+  const updateOf = createStatementCache()
+  const lockCells = async (tx: Tx, statement: Statement): Promise<Value[] | undefined> => {
+    const row = await tx.lock<Record<string, Value>>(statement)
+    if (!row) return undefined
+    const values = names.map((name) => row[name]!)
+    budgetOf(tx).charge({ bytes: bytesOfValues(values) })
+    return values
+  }
+  return {
+    find: async (reader, reach, id) => (await reader.arrays(select(reach, id)))[0],
+    async findAll(reader, reach, ids) {
+      const size = ID_LIST_SIZES.find((candidate) => candidate >= ids.length)!
+      const paddedIds = [...ids, ...Array<RowId>(size - ids.length).fill(ids.at(-1)!)]
+      return reader.arrays(selectAll[size]!(reach, paddedIds))
+    },
+    lock: (tx, reach, id) => lockCells(tx, select(reach, id)),
+    hold: async (tx, reach, id) => (await tx.hold(exists(reach, id))) !== undefined,
+    async insert(tx, scope, row) {
+      const values = cellsOf(insertedNames, row)
+      budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
+      const statement = insert([scope, ...values])
+      if (hasIntegerIds) return tx.insert(statement)
+      await tx.run(statement)
+      return row.id as string
+    },
+    async update(tx, scope, id, changed) {
+      const written = Object.keys(changed)
+      const statement = updateOf(written.join(), () => {
+        const sets = columnsOf(written).map((name) => `${name} = ?`)
+        return `UPDATE ${table} SET ${sets.join(', ')} ${byId}`
+      })
+      const values = cellsOf(written, changed)
+      budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
+      await tx.run(statement([...values, scope, id]))
+    },
+    async remove(tx, scope, id) {
+      budgetOf(tx).charge({ rows: 1 })
+      await tx.run(remove([scope, id]))
+    },
+    async lockDeleted(tx, { owner, scope }, id) {
+      if (!softDeletion) return undefined
+      return lockCells(tx, selectDeleted({ owner, scope }, [id]))
+    },
+    ...createRowReferences(definition),
+  }
+}
+
+/** Returns the functions that list the columns and the cells of written fields. */
+function cellsOfWrites(fields: ResourceDefinition['fields']) {
+  const writers = Object.fromEntries(
+    columnFields(fields).map(([name, spec]) => [name, cellWriter(spec)]),
+  )
+  const folded = foldedColumns(fields)
+  const foldedOf = (written: readonly string[]) =>
+    folded.filter(({ field }) => written.includes(field))
+  return {
+    /** Returns the columns of fields, then those with their folded texts. */
+    columnsOf: (written: readonly string[]): string[] => [
+      ...written,
+      ...foldedOf(written).map(({ column }) => column),
+    ],
+    /** Returns the cells of `columnsOf`. */
+    cellsOf: (written: readonly string[], row: Readonly<Record<string, unknown>>): Value[] => [
+      ...written.map((name) => writers[name]!(row[name])),
+      ...foldedOf(written).map(({ field }) => foldCell(writers[field]!(row[field]))),
+    ],
+  }
+}
+
+/** Sizes of `IN` lists: three texts serve pages of every size. */
+const ID_LIST_SIZES = [8, 32, 128]
+
+/** Prepares a statement by scope and ids, for every row and for the rows of one person. */
+function statementByIds(
+  text: string,
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+  sqlite = text,
+) {
+  const unowned = prepareStatement(text, sqlite)
+  const path = ownerPathOf(definition, resources)
+  if (!path) {
+    return ({ scope, owner }: RowScope, ids: readonly RowId[]) => {
+      if (owner !== undefined) throw new Error(`rows of ${definition.name} have no owner`)
+      return unowned([scope, ...ids])
+    }
+  }
+  const slots = { scope: Symbol('scope'), owner: Symbol('owner') }
+  const condition = ownerCondition(path, slots.scope, slots.owner)
+  const owned = prepareStatement(`${text} AND ${condition.sql}`, `${sqlite} AND ${condition.sql}`)
+  return ({ scope, owner }: RowScope, ids: readonly RowId[]) => {
+    if (owner === undefined) return unowned([scope, ...ids])
+    const values = condition.values.map((slot) => (slot === slots.scope ? scope : owner))
+    return owned([scope, ...ids, ...values])
+  }
+}

@@ -1,0 +1,302 @@
+/**
+ * The SQL table of a resource: columns and indexes, and its description for lists. Pure;
+ * `table-plan.ts` plans the statements that a changed definition needs.
+ */
+import { hash } from 'node:crypto'
+import type { Dialect, Value } from '../../platform/storage/database.ts'
+import { distributeByScope } from '../../platform/storage/distribution/citus.ts'
+import type { FieldSpec } from '../../protocol/fields/fields.ts'
+import { foldedColumn } from '../../protocol/fields/folding.ts'
+import { formOf } from '../../protocol/fields/forms.ts'
+import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
+import type { Collection, ListColumn } from '../../protocol/lists/collection.ts'
+import { EXPAND } from '../../protocol/lists/expanded-page.ts'
+import { columnType, columnTypes } from './column-types.ts'
+import { columnFields, tableFields } from './computed.ts'
+import { type DatabaseName, rowSource } from './derived.ts'
+import { comparedName, foldedColumns } from './folded-columns.ts'
+import { ownerField, ownerPathOf } from './ownership.ts'
+import { hasRelations } from './relations.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { DELETED_FIELD, DELETED_PARAMETER } from './soft-deletion.ts'
+
+export interface TableIndex {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly unique: boolean
+  /** See `indexOfExpressions`. */
+  readonly stem?: string
+  /** The rows that the index has; default: all. */
+  readonly where?: string
+}
+
+/** PostgreSQL truncates longer names without an error, so two names could collide. */
+const NAME_MAX = 63
+const shortName = (name: string): string =>
+  name.length <= NAME_MAX ? name : `${name.slice(0, 52)}_${hash('sha1', name).slice(0, 10)}`
+
+export const indexName = (table: string, ...columns: readonly string[]): string =>
+  shortName(`${table}_by_${columns.join('_')}`)
+
+export const uniqueName = (table: string, ...fields: readonly string[]): string =>
+  shortName(`${table}_unique_${fields.join('_and_')}`)
+
+/** Returns the name of the table with the words of the rows (`search-index.ts`). */
+export const wordTable = ({ name }: Pick<ResourceDefinition, 'name'>): string => `gh_words_${name}`
+
+/** Returns the fields whose values together occur once in a customer and mode. */
+export const uniqueTuples = ({ fields, unique }: ResourceDefinition): (readonly string[])[] => [
+  ...Object.keys(fields)
+    .filter((name) => fields[name]!.unique)
+    .map((name) => [name]),
+  ...unique,
+]
+
+/**
+ * Returns the indexes of a table. Every index begins with the scope. Each column and tuple that
+ * sorts or filters has an index that ends with the id, unless it is listed with `index: false`. So
+ * a page is one seek (§7.9). A person's lists use the index of the owner, and sort that person's
+ * rows in memory.
+ */
+export function indexesOf(definition: ResourceDefinition): TableIndex[] {
+  const { name: table, fields } = definition
+  const indexes: TableIndex[] = []
+  const add = (name: string, columns: string[]) => {
+    if (!indexes.some((index) => index.name === name))
+      indexes.push({ name, columns, unique: false })
+  }
+  if (definition.softDeletion) {
+    add(indexName(table, DELETED_FIELD), ['scope', DELETED_FIELD, 'id'])
+    // A purge reads the rows of all scopes.
+    const where = `${DELETED_FIELD} IS NOT NULL`
+    indexes.push({ name: `${table}_deleted`, columns: [DELETED_FIELD], unique: false, where })
+  }
+  const tuples = definition.sortIndexes.filter((columns) => columns.length > 1)
+  const single = new Set(definition.sortIndexes.filter((columns) => columns.length === 1).flat())
+  for (const name of [...definition.filterIndexes, ...definition.prefix]) {
+    if (fields[name]!.kind === 'metadata') continue // reads rows within the bounds of §7.10
+    const compared = comparedName(fields, name)
+    if (compared === name) single.add(name)
+    else if (!fields[name]!.unique) add(indexName(table, compared), ['scope', compared, 'id'])
+  }
+  for (const [name, spec] of Object.entries(fields)) {
+    if (spec.kind === 'ref') single.add(name) // the deletion of the referenced row queries it
+  }
+  for (const tuple of uniqueTuples(definition)) {
+    const columns = tuple.map((name) => comparedName(fields, name))
+    indexes.push({
+      name: uniqueName(table, ...tuple),
+      columns: ['scope', ...columns],
+      unique: true,
+    })
+  }
+  single.delete('id')
+  for (const name of single) {
+    add(indexName(table, name), ['scope', name, 'id'])
+  }
+  const owner = ownerField(definition)
+  if (owner !== undefined && owner !== 'id') add(indexName(table, owner), ['scope', owner, 'id'])
+  for (const tuple of tuples) {
+    add(indexName(table, ...tuple), ['scope', ...tuple, 'id'])
+  }
+  return indexes
+}
+
+/**
+ * Returns unused indexes: of fields that have `index: false`, and those that earlier releases
+ * created for a person's lists (§7.9).
+ */
+export function outdatedIndexes(
+  definition: ResourceDefinition,
+  indexes: readonly TableIndex[],
+): string[] {
+  const { name: table, filter, sort } = definition
+  const owner = ownerField(definition)
+  const names = [
+    ...[...filter, ...sort].flatMap((name) => [
+      indexName(table, name),
+      indexName(table, comparedName(definition.fields, name)),
+    ]),
+    ...(owner === undefined ? [] : sort.map((name) => indexName(table, owner, name))),
+  ]
+  return names.filter((name) => !indexes.some((index) => index.name === name))
+}
+
+/** Returns the columns of the table, except the scope. */
+export const storedColumns = (
+  fields: ResourceDefinition['fields'],
+): (readonly [name: string, spec: FieldSpec])[] => [
+  ...tableFields(fields),
+  ...foldedColumns(fields).map(({ column, spec }) => [column, spec] as const),
+]
+
+export function columnSql(name: string, spec: FieldSpec, dialect: Dialect): string {
+  if (spec.kind === 'id' && !spec.idPrefix) return `${name} ${dialect.scoped.id}`
+  const nullable = spec.nullable ? '' : ' NOT NULL'
+  const fallback =
+    spec.default === undefined ? '' : ` DEFAULT ${literal(cellWriter(spec)(spec.default))}`
+  return `${name} ${dialect.types[columnType(spec)]}${nullable}${fallback}`
+}
+
+/** Returns the SQL literal of a declared default, which is never request data. */
+function literal(value: Value): string {
+  if (value === null) return 'NULL'
+  return typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`
+}
+
+/** Returns a function that returns the stored form of a value. */
+export function cellWriter(spec: FieldSpec): (value: unknown) => Value {
+  const { cell } = formOf(spec)
+  if (cell) return (value) => (value === null || value === undefined ? null : cell.to(value))
+  return (value) => (typeof value === 'boolean' ? Number(value) : ((value ?? null) as Value))
+}
+
+const referencesOf = (fields: ResourceDefinition['fields']): string[] =>
+  Object.entries(fields)
+    .filter(([, spec]) => spec.kind === 'ref')
+    .map(([field, spec]) => `FOREIGN KEY (scope, ${field}) REFERENCES ${spec.target} (scope, id)`)
+
+/** Returns the statements that distribute a new table. Then it can refer to distributed tables. */
+export const distributeTable = ({ name, fields }: ResourceDefinition): string[] => [
+  distributeByScope(name),
+  ...referencesOf(fields).map((reference) => `ALTER TABLE ${name} ADD ${reference}`),
+]
+
+export function createTable(definition: ResourceDefinition, dialect: Dialect): string {
+  const { name, fields } = definition
+  const columns = storedColumns(fields).map(([column, spec]) => columnSql(column, spec, dialect))
+  const scope = `scope ${dialect.types.int} NOT NULL`
+  const references = dialect.distributed ? [] : referencesOf(fields)
+  // A constraint of the table, not a later index: a resource can refer to itself.
+  const key = fields.id!.idPrefix === undefined ? dialect.scoped.key : 'PRIMARY KEY (scope, id)'
+  const parts = [scope, ...columns, key, ...references]
+  return `CREATE TABLE ${name} (${parts.join(', ')})`
+}
+
+/**
+ * Returns the index with the columns that the database stores. An entry of SQLite ends with the
+ * row's integer id in any case, so that an index does not name the id; see decision 0054.
+ */
+export function storedIndex(
+  index: TableIndex,
+  { fields }: ResourceDefinition,
+  { name }: Pick<Dialect, 'name'>,
+): TableIndex {
+  const { columns } = index
+  const isImplied = name === 'sqlite' && fields.id!.idPrefix === undefined
+  return isImplied && columns.at(-1) === 'id' ? { ...index, columns: columns.slice(0, -1) } : index
+}
+
+export const definitionOf = (table: string, { columns, where }: TableIndex): string =>
+  `ON ${table} (${columns.join(', ')})${where === undefined ? '' : ` WHERE ${where}`}`
+
+export const createIndex = (table: string, index: TableIndex): string =>
+  `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${index.name} ${definitionOf(table, index)}`
+
+const cellTypes: Readonly<Record<FieldSpec['kind'], ListColumn['type']>> = {
+  id: 'int',
+  ref: 'int',
+  string: 'text',
+  email: 'text',
+  url: 'text',
+  currency: 'text',
+  oneOf: 'text',
+  int: 'int',
+  number: 'real',
+  bool: 'bool',
+  time: 'time',
+  date: 'date',
+  timeOfDay: 'timeOfDay',
+  duration: 'duration',
+  decimal: 'decimal',
+  uuid: 'uuid',
+  pattern: 'text',
+  object: 'json',
+  list: 'json',
+  metadata: 'json',
+  json: 'json',
+}
+
+export const listColumn = (name: string, spec: FieldSpec): ListColumn => ({
+  name,
+  type: spec.idPrefix === undefined ? cellTypes[spec.kind] : 'text',
+  ...(spec.idPrefix !== undefined && { idPrefix: spec.idPrefix }),
+  ...(spec.kind === 'email' && { folded: foldedColumn(name) }),
+  // The database can derive NULL for a row, whatever is declared.
+  nullable: spec.nullable || spec.computed === 'derived',
+  ...(spec.computed === 'derived' && { isExpression: true }),
+  ...(spec.values ? { oneOf: spec.values } : {}),
+  ...(spec.kind === 'metadata' && { isMap: true }),
+  ...(spec.kind === 'decimal' && { decimal: { precision: spec.precision!, scale: spec.scale! } }),
+})
+
+/** Maximum bytes of a character in JSON: an escaped control character. */
+const CHARACTER_BYTES_MAX = 6
+/** Bytes of a field's name, number and punctuation. */
+const FIELD_BYTES = 128
+
+/** Returns the bytes of the largest possible object as JSON. */
+const maxBytesOf = (members: MemberSpecs): number =>
+  Object.values(members).reduce((sum, spec) => sum + FIELD_BYTES + maxValueBytes(spec), 0)
+
+function maxValueBytes({ kind, max = FIELD_BYTES, members, items }: MemberSpec): number {
+  if (members) return maxBytesOf(members)
+  if (items) return max * (FIELD_BYTES + maxValueBytes(items))
+  return columnTypes[kind as FieldSpec['kind']] === 'text' ? CHARACTER_BYTES_MAX * max : 0
+}
+
+/** A unique index of several columns does not order the rows with `null`. */
+const listIndexesOf = (definition: ResourceDefinition): (readonly string[])[] =>
+  indexesOf(definition)
+    .filter(({ where }) => where === undefined)
+    .filter(({ unique, columns }) => !unique || columns.length === 2)
+    .map(({ columns }) => columns.slice(1))
+
+/**
+ * Describes the resource to the list engine.
+ *
+ * @param resources the resources through which rows have their owner
+ * @param options.missingIndexes the indexes that are not created yet; changes later
+ * @param options.database the database whose SQL derives fields
+ */
+export function resourceCollection(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[] = [definition],
+  {
+    missingIndexes,
+    database = 'sqlite',
+  }: {
+    missingIndexes?: Collection['missingIndexes']
+    database?: DatabaseName | undefined
+  } = {},
+): Collection {
+  const owner = ownerPathOf(definition, resources)
+  return {
+    name: definition.name,
+    table: rowSource(definition, database),
+    columns: columnFields(definition.fields).map(([name, spec]) => listColumn(name, spec)),
+    integerId: definition.fields.id!.idPrefix === undefined,
+    scoped: true,
+    hasStoredTotal: true,
+    filter: definition.filter,
+    prefix: definition.prefix,
+    contains: definition.contains,
+    sort: definition.sort,
+    ...(definition.search.length > 0 && { wordTable: wordTable(definition) }),
+    parameters: [
+      ...(hasRelations(definition) ? [EXPAND] : []),
+      ...(definition.softDeletion ? [DELETED_PARAMETER] : []),
+    ],
+    ...(definition.softDeletion && { where: `${DELETED_FIELD} IS NULL` }),
+    indexes: [['id'], ...listIndexesOf(definition)],
+    ...(missingIndexes && { missingIndexes }),
+    maxRowBytes: maxBytesOf(definition.fields),
+    ...(owner && { owner: owner.column, ownerThrough: owner.through }),
+  }
+}
+
+/** Describes the rows that are marked as deleted, which the index of their instant selects. */
+export function deletedCollection(collection: Collection): Collection {
+  const { where: _where, ...all } = collection
+  return { ...all, name: `${collection.name} deleted`, hasStoredTotal: false }
+}

@@ -1,0 +1,167 @@
+/**
+ * Counts the requests of each caller per version and route (§8.9). The counts are in memory; one
+ * transaction every few seconds adds them to the database, so that no request writes. A crash
+ * loses the counts since the last flush.
+ */
+
+import type { Clock } from '../../kernel/clock.ts'
+import type { Principal } from '../../kernel/principal.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import type { Call } from '../../protocol/http/call.ts'
+import { addUsage, type CallerScope, type VersionUsage } from './store.ts'
+
+/** The interval, in real time, at which a node adds its counts to the database. */
+export const FLUSH_MS = 3000
+
+const ANONYMOUS = 'anonymous'
+
+export interface UsageCounter {
+  /** Counts one request. `principal` is undefined for an unauthenticated caller. */
+  countRequest(
+    version: string,
+    call: Pick<Call, 'route' | 'method'>,
+    principal: Principal | undefined,
+  ): void
+  /** Returns, and removes, the scopes that called a version since the last flush. */
+  takeNewCallers(version: string): readonly CallerScope[]
+  /** Stores all counts. Rejects if the database does; the counts are then retained. */
+  flush(): Promise<void>
+}
+
+interface RouteCount {
+  count: number
+  lastMs: number
+}
+
+/** The counts of one caller by route, then by method. Nested maps need no joined keys. */
+interface CallerCounts {
+  readonly customer: string
+  readonly keyId: string
+  readonly clientId: string
+  readonly routes: Map<string, Map<string, RouteCount>>
+}
+
+/** By version, by scope, by key or client. */
+type UsageCounts = Map<string, Map<number, Map<string, CallerCounts>>>
+
+function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  let value = map.get(key)
+  if (value === undefined) map.set(key, (value = create()))
+  return value
+}
+
+const newMap = <K, V>(): Map<K, V> => new Map()
+const newCount = (): RouteCount => ({ count: 0, lastMs: 0 })
+
+export function createUsageCounter({ db, clock }: { db: Database; clock: Clock }): UsageCounter {
+  let counts: UsageCounts = new Map()
+  let flushing: Promise<void> | undefined
+  /** Callers that are new in `counts`, by version: a busy caller appears once per flush. */
+  const newCallers = new Map<string, Map<number, CallerScope>>()
+
+  const countOf = (usage: Omit<VersionUsage, 'count' | 'lastMs'>): RouteCount => {
+    const { version, scope, customer, keyId, clientId, route, method } = usage
+    const scopes = getOrCreate(counts, version, newMap<number, Map<string, CallerCounts>>)
+    const callers = getOrCreate(scopes, scope, () => {
+      const caller = { scope, lastMs: clock.now() }
+      if (scope > 0) {
+        getOrCreate(newCallers, version, newMap<number, CallerScope>).set(scope, caller)
+      }
+      return newMap<string, CallerCounts>()
+    })
+    const caller = getOrCreate(callers, keyId || clientId, () => ({
+      customer,
+      keyId,
+      clientId,
+      routes: new Map(),
+    }))
+    const methods = getOrCreate(caller.routes, route, newMap<string, RouteCount>)
+    return getOrCreate(methods, method, newCount)
+  }
+
+  const storeCounts = async () => {
+    const pending = counts
+    if (pending.size === 0) return
+    counts = new Map()
+    const rows = usageRows(pending)
+    try {
+      await db.write(async (tx) => {
+        for (const row of rows) await addUsage(tx, { ...row, route: routeTemplate(row.route) })
+      })
+    } catch (error) {
+      for (const row of rows) {
+        const count = countOf(row)
+        count.count += row.count
+        count.lastMs = Math.max(count.lastMs, row.lastMs)
+      }
+      throw error
+    }
+  }
+
+  return {
+    countRequest(version, { route, method }, principal) {
+      const count =
+        counts
+          .get(version)
+          ?.get(principal?.scope ?? 0)
+          ?.get(principal?.keyId ?? principal?.clientId ?? '')
+          ?.routes.get(route)
+          ?.get(method) ?? countOf({ version, ...callerOf(principal), route, method })
+      count.count++
+      count.lastMs = clock.now()
+    },
+    takeNewCallers(version) {
+      const callers = [...(newCallers.get(version)?.values() ?? [])]
+      newCallers.delete(version)
+      return callers
+    },
+    async flush() {
+      // A flush in progress may lack the caller's own counts, so another one follows it.
+      while (flushing) await flushing.catch(() => undefined)
+      flushing = storeCounts().finally(() => {
+        flushing = undefined
+      })
+      return flushing
+    },
+  }
+}
+
+const UNAUTHENTICATED = { scope: 0, customer: ANONYMOUS, keyId: '', clientId: '' }
+
+const callerOf = (principal: Principal | undefined) =>
+  principal === undefined
+    ? UNAUTHENTICATED
+    : {
+        scope: principal.scope,
+        customer: principal.customer,
+        keyId: principal.keyId ?? '',
+        clientId: principal.clientId ?? '',
+      }
+
+/** Returns `/things/{id}` for `/api/things/:id`, and `*` for `*`. */
+const routeTemplate = (route: string): string =>
+  route.replace(/^\/api(?=\/)/, '').replace(/:(\w+)/g, '{$1}')
+
+/** Returns sorted rows: two nodes that flush at once lock them in the same order. */
+function usageRows(counts: UsageCounts): VersionUsage[] {
+  const rows: VersionUsage[] = []
+  for (const [version, scopes] of counts) {
+    for (const [scope, callers] of scopes) {
+      for (const { routes, ...caller } of callers.values()) {
+        for (const [route, methods] of routes) {
+          for (const [method, count] of methods) {
+            rows.push({ version, scope, ...caller, method, route, ...count })
+          }
+        }
+      }
+    }
+  }
+  const callerKey = (row: VersionUsage) =>
+    `${row.version} ${row.scope} ${row.keyId || row.clientId}`
+  const routeKey = (row: VersionUsage) => `${row.route} ${row.method}`
+  return rows.sort(
+    (a, b) => compare(callerKey(a), callerKey(b)) || compare(routeKey(a), routeKey(b)),
+  )
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,0 +1,124 @@
+/** SQL of the hash chain: its key, its two ends, and the rows to append, verify and purge. */
+import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
+import type { EncryptedColumn } from '../../platform/storage/encrypted-column.ts'
+import { prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
+import type { AuditRow, ChainEnd, EndName } from './chain.ts'
+
+/** The purpose under which the chain's key is encrypted, and the id of its row. */
+export const AUDIT_PURPOSE = 'audit'
+export const KEY_ID = 'chain'
+
+export const encryptedAuditKeys: EncryptedColumn = {
+  purpose: AUDIT_PURPOSE,
+  table: 'gh_audit_keys',
+  column: 'sealed',
+  key: ['id'],
+  rowOf: ([id]) => String(id),
+}
+
+interface EndRow extends Row {
+  readonly seq: number
+  readonly hash: string
+  readonly untagged_through: number
+  readonly mac: string
+}
+
+export interface StoredEnd extends ChainEnd {
+  readonly mac: string
+}
+
+const COLUMNS = `position, id, at, actor_kind, actor_id, actor_name, address, request_id, action,
+  target, detail, node, tag, seq, hash, previous_hash`
+
+const endByName = prepareStatement(
+  'SELECT seq, hash, untagged_through, mac FROM gh_audit_chain WHERE name = ?',
+)
+const unchainedRows = prepareStatement(
+  `SELECT ${COLUMNS} FROM gh_audit WHERE seq IS NULL ORDER BY position LIMIT ?`,
+)
+const anyUnchained = prepareStatement('SELECT position FROM gh_audit WHERE seq IS NULL LIMIT 1')
+const link = prepareStatement(
+  'UPDATE gh_audit SET seq = ?, hash = ?, previous_hash = ? WHERE position = ?',
+)
+const afterSeq = prepareStatement(
+  `SELECT ${COLUMNS} FROM gh_audit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
+)
+const deleteThrough = prepareStatement('DELETE FROM gh_audit WHERE seq <= ?')
+
+const toStoredEnd = (row: EndRow | undefined): StoredEnd | undefined =>
+  row && { seq: row.seq, hash: row.hash, untaggedThrough: row.untagged_through, mac: row.mac }
+
+export const readEnd = async (from: Reader, name: EndName): Promise<StoredEnd | undefined> =>
+  toStoredEnd(await from.get<EndRow>(endByName([name])))
+
+/** Locks the head's row, so that one transaction at a time appends to the chain. */
+export const lockHead = async (tx: Tx): Promise<StoredEnd | undefined> =>
+  toStoredEnd(await tx.lock<EndRow>(endByName(['head'])))
+
+/** Returns false if the end exists already. */
+export async function insertEnd(tx: Tx, name: EndName, end: StoredEnd): Promise<boolean> {
+  const count = await tx.run(sql`INSERT INTO gh_audit_chain (name, seq, hash, untagged_through, mac)
+    VALUES (${name}, ${end.seq}, ${end.hash}, ${end.untaggedThrough}, ${end.mac})
+    ON CONFLICT (name) DO NOTHING`)
+  return count === 1
+}
+
+export const updateEnd = (tx: Tx, name: EndName, end: StoredEnd) =>
+  tx.run(sql`UPDATE gh_audit_chain SET seq = ${end.seq}, hash = ${end.hash},
+    untagged_through = ${end.untaggedThrough}, mac = ${end.mac} WHERE name = ${name}`)
+
+export async function readEncryptedKey(from: Reader): Promise<Uint8Array | undefined> {
+  const row = await from.get(sql`SELECT sealed FROM gh_audit_keys WHERE id = ${KEY_ID}`)
+  return row?.sealed as Uint8Array | undefined
+}
+
+/** Does nothing if another process has stored a key first. */
+export const insertEncryptedKey = (tx: Tx, encryptedKey: Uint8Array) =>
+  tx.run(sql`INSERT INTO gh_audit_keys (id, sealed) VALUES (${KEY_ID}, ${encryptedKey})
+    ON CONFLICT (id) DO NOTHING`)
+
+/** Returns the number of rows and the position of the newest. */
+export async function countRows(from: Reader): Promise<{ rows: number; last: number }> {
+  const row = await from.get(
+    sql`SELECT COUNT(*) AS total, COALESCE(MAX(position), 0) AS last FROM gh_audit`,
+  )
+  return { rows: Number(row!.total), last: Number(row!.last) }
+}
+
+export const findUnchainedRows = (tx: Tx, limit: number) => tx.all<AuditRow>(unchainedRows([limit]))
+
+export const hasUnchainedRows = async (from: Reader): Promise<boolean> =>
+  (await from.get(anyUnchained([]))) !== undefined
+
+export const linkRow = (tx: Tx, row: AuditRow, seq: number, hash: string, previousHash: string) =>
+  tx.run(link([seq, hash, previousHash, row.position]))
+
+/** Returns the rows after `seq`, up to and including `through`. */
+export const findRowsAfter = (from: Reader, seq: number, through: number, limit: number) =>
+  from.all<AuditRow>(afterSeq([seq, through, limit]))
+
+export const deleteRowsThrough = (tx: Tx, seq: number) => tx.run(deleteThrough([seq]))
+
+/** Returns the time of the oldest row of the chain, in epoch milliseconds. */
+export async function findOldestTime(from: Reader): Promise<number | undefined> {
+  const row = await from.get(
+    sql`SELECT at FROM gh_audit WHERE seq IS NOT NULL ORDER BY seq LIMIT 1`,
+  )
+  return row?.at as number | undefined
+}
+
+/** Returns the last row of a range before the first row that is as young as `beforeMs`. */
+export async function findLastRowBefore(
+  from: Reader,
+  beforeMs: number,
+  { after, through }: { readonly after: number; readonly through: number },
+): Promise<Pick<ChainEnd, 'seq' | 'hash'> | undefined> {
+  const firstYoung = await from.get(sql`SELECT MIN(seq) AS seq FROM gh_audit
+    WHERE seq > ${after} AND seq <= ${through} AND at >= ${beforeMs}`)
+  const last = firstYoung?.seq == null ? through : Number(firstYoung.seq) - 1
+  return from.get(sql`SELECT seq, hash FROM gh_audit
+    WHERE seq > ${after} AND seq <= ${last} ORDER BY seq DESC LIMIT 1`)
+}
+
+export const findRowById = (tx: Tx, id: string) =>
+  tx.get<AuditRow>(sql`SELECT ${raw(COLUMNS)} FROM gh_audit WHERE id = ${id}`)

@@ -1,0 +1,123 @@
+/**
+ * The hash chain over audit rows (§13): computes tags and links of rows, and HMACs of the chain's
+ * ends. All are HMAC-SHA256 under one key: only a holder of the key can write or rewrite the chain.
+ * Pure; `chain-writer.ts` appends rows and `chain-verifier.ts` verifies them.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Row } from '../../platform/storage/database.ts'
+
+/** `previous_hash` of the first row. */
+export const GENESIS = '0'.repeat(64)
+
+/** The columns that the writer of a row sets; the tag covers all of them. */
+export interface AuditContent {
+  readonly id: string
+  /** Epoch milliseconds. */
+  readonly at: number
+  readonly actor_kind: string
+  readonly actor_id: string
+  readonly actor_name: string | null
+  readonly address: string | null
+  readonly request_id: string | null
+  readonly action: string
+  readonly target: string
+  /** JSON text. */
+  readonly detail: string
+  /** The name of the node that performed the operation (§18.10). */
+  readonly node: string | null
+}
+
+export interface AuditRow extends Row, AuditContent {
+  readonly position: number
+  /** The writer's HMAC over the content; null in rows older than the chain. */
+  readonly tag: string | null
+  /** Place in the chain, from 1 without gaps; null until the row is appended. */
+  readonly seq: number | null
+  readonly hash: string | null
+  readonly previous_hash: string | null
+}
+
+/** One end of the chain: its last row (the head) or the last purged row (the anchor). */
+export interface ChainEnd {
+  /** 0 if there is no such row. */
+  readonly seq: number
+  readonly hash: string
+  /** Rows up to this position may lack a tag: they are older than the chain. */
+  readonly untaggedThrough: number
+}
+
+export type EndName = 'head' | 'anchor'
+
+/** Returns the values of the content, in the order in which they are stored and signed. */
+export const contentValues = (row: AuditContent): readonly (string | number | null)[] => [
+  row.id,
+  row.at,
+  row.actor_kind,
+  row.actor_id,
+  row.actor_name,
+  row.address,
+  row.request_id,
+  row.action,
+  row.target,
+  row.detail,
+  ...(row.node === null ? [] : [row.node]), // a row from before the column has none
+]
+
+/** Returns the content as a JSON array: the same text on both databases. */
+const canonical = (row: AuditContent): string => JSON.stringify(contentValues(row))
+
+export interface ChainKey {
+  /** Returns the writer's tag of a row. */
+  tag(row: AuditContent): string
+  /** Returns the row's `hash`, over its content, tag, place and previous hash. */
+  link(row: AuditContent & Pick<AuditRow, 'tag'>, seq: number, previousHash: string): string
+  endMac(name: EndName, end: ChainEnd): string
+}
+
+/** Returns the HMACs of the chain under `key`, 32 bytes. */
+export function createChainKey(key: Uint8Array): ChainKey {
+  const mac = (purpose: string, ...parts: readonly (string | number | null)[]) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([purpose, ...parts]))
+      .digest('hex')
+  return {
+    tag: (row) => mac('row', canonical(row)),
+    link: (row, seq, previousHash) => mac('link', seq, previousHash, row.tag, canonical(row)),
+    endMac: (name, { seq, hash, untaggedThrough }) => mac(name, seq, hash, untaggedThrough),
+  }
+}
+
+/** Compares two hashes in constant time. */
+export function isSameHash(a: string | null, b: string): boolean {
+  const [left, right] = [Buffer.from(a ?? ''), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** Returns whether a row's tag is valid, or the row is older than the chain and has none. */
+export function hasValidTag(
+  key: ChainKey,
+  row: Pick<AuditRow, 'position' | 'tag'> & AuditContent,
+  untaggedThrough: number,
+): boolean {
+  if (row.tag === null) return row.position <= untaggedThrough
+  return isSameHash(row.tag, key.tag(row))
+}
+
+/** Returns the reason why `row` does not follow `previous`; undefined if it does. */
+export function findBreak(key: ChainKey, row: AuditRow, previous: ChainEnd): string | undefined {
+  if (row.seq !== previous.seq + 1) {
+    return `rows ${previous.seq + 1} to ${Number(row.seq) - 1} of the chain are missing before it`
+  }
+  if (!isSameHash(row.previous_hash, previous.hash)) {
+    return 'its previous_hash is not the hash of the row before'
+  }
+  if (!hasValidTag(key, row, previous.untaggedThrough)) {
+    return row.tag === null
+      ? 'it has no tag: it was not written by the service'
+      : 'its content does not match its tag: it was changed, or not written by the service'
+  }
+  if (!isSameHash(row.hash, key.link(row, row.seq, previous.hash))) {
+    return 'its hash does not match its content and place'
+  }
+  return undefined
+}

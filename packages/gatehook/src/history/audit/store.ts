@@ -1,0 +1,95 @@
+/**
+ * Records operations in the audit trail (§12.7, §13), in the transaction of the operation.
+ * `collection.ts` lists the rows; `trail.ts` appends them to the hash chain.
+ */
+
+import type { Clock } from '../../kernel/clock.ts'
+import { createTimeOrderedId } from '../../kernel/id.ts'
+import type { Principal } from '../../kernel/principal.ts'
+import type { Random } from '../../kernel/random.ts'
+import type { Tx } from '../../platform/storage/database.ts'
+import { prepareStatement } from '../../platform/storage/sql.ts'
+import type { Call } from '../../protocol/http/call.ts'
+import type { Actor, AuditPrincipal } from './actor.ts'
+import { type AuditContent, contentValues } from './chain.ts'
+
+interface AuditEntry {
+  readonly actor: Actor
+  /** The operation: `key.create`, `customer.update`. */
+  readonly action: string
+  /** The id of the object of the operation. */
+  readonly target: string
+  /** Further facts; never a secret. */
+  readonly detail?: Readonly<Record<string, unknown>>
+}
+
+const ANONYMOUS: AuditPrincipal = { kind: 'anonymous', id: 'anonymous' }
+
+/**
+ * Returns the actor of a request: its principal, address and request id. An endpoint that verifies
+ * a credential itself (login, token endpoint) passes the `principal`.
+ */
+export function actorOf(
+  call: Pick<Call, 'id' | 'address' | 'principal'>,
+  principal: AuditPrincipal | undefined = principalOf(call.principal),
+): Actor {
+  const { kind, id, name } = principal ?? ANONYMOUS
+  // The command line sends its requests within its process.
+  if (kind === 'cli') return { kind, id }
+  return { kind, id, name, address: call.address, requestId: call.id }
+}
+
+function principalOf(principal: Principal | undefined): AuditPrincipal | undefined {
+  if (!principal) return undefined
+  const { kind, subject: id, name } = principal.caller ?? principal
+  return { kind, id, name }
+}
+
+export interface AuditSigner {
+  /** Returns the HMAC over a row's content. */
+  tag(content: AuditContent): string
+  /** Called after the commit of a row. */
+  onCommit(): void
+  /** The name of this node. */
+  readonly node: string
+}
+
+/** The dependencies of `recordAudit`. */
+export interface AuditContext {
+  readonly clock: Clock
+  readonly random: Random
+  readonly trail: AuditSigner
+}
+
+/**
+ * Records one operation and returns the id of its row. The row is stored if and only if the
+ * caller's transaction commits, and is appended to the chain after that.
+ */
+export async function recordAudit(
+  tx: Tx,
+  entry: AuditEntry,
+  { clock, random, trail }: AuditContext,
+): Promise<string> {
+  const { actor } = entry
+  const at = clock.now()
+  const row: AuditContent = {
+    id: createTimeOrderedId('aud_', at, random),
+    at,
+    actor_kind: actor.kind,
+    actor_id: actor.id,
+    actor_name: actor.name ?? null,
+    address: actor.address ?? null,
+    request_id: actor.requestId ?? null,
+    action: entry.action,
+    target: entry.target,
+    detail: JSON.stringify(entry.detail ?? {}),
+    node: trail.node,
+  }
+  await tx.run(insert([...contentValues(row), trail.tag(row)]))
+  tx.afterCommit(trail.onCommit)
+  return row.id
+}
+
+const insert =
+  prepareStatement(`INSERT INTO gh_audit (id, at, actor_kind, actor_id, actor_name, address,
+  request_id, action, target, detail, node, tag) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)

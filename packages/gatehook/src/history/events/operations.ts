@@ -1,0 +1,75 @@
+/** The operations on events (§9.11). */
+import { b } from '../../protocol/fields/members.ts'
+import { operation } from '../../protocol/http/operation.ts'
+import { engineEvents } from './engine-types.ts'
+import { createTypeNames, readNames } from './type-names.ts'
+
+interface EventFacts {
+  /** Every type that the service can emit, besides those of the engine. */
+  readonly types: readonly string[]
+  /** The types that clients can post. */
+  readonly external: readonly string[]
+}
+
+export function eventOperations({ types, external }: EventFacts) {
+  const declaredTypes = [...types, ...Object.keys(engineEvents)].sort()
+  const { patterns } = createTypeNames(declaredTypes)
+  const event = b
+    .object({
+      id: b.text().example('evt_01jdq8w9vgk7'),
+      type: b.openSet(declaredTypes),
+      created: b.int(0).describe('Unix seconds.').example(1_780_306_200),
+      livemode: b.bool(),
+      data: b.object({ object: b.anyObject() }),
+    })
+    .named('Event')
+  const posted = external.length > 0 ? b.oneOf(external) : b.text()
+  const mistake =
+    external.length > 0
+      ? `must be one of ${external.join(', ')}, the types declared as external`
+      : 'must be a type that the service declares as external, and it declares none'
+  return {
+    list: operation('GET /events', {
+      id: 'list_events',
+      summary: 'List events',
+      output: b.page(event).named('EventList'),
+    }),
+    post: operation('POST /events', {
+      id: 'post_event',
+      summary: 'Record an event of another backend',
+      input: {
+        type: posted.refine((type, reject) => (external.includes(type) ? type : reject(mistake))),
+        object: b.anyObject(),
+      },
+      headers: ['Idempotency-Key'],
+      output: event,
+      status: 201,
+      returns: 'The event.',
+      errors: ['payload_too_large'],
+      isPossible: external.length > 0,
+    }),
+    stream: operation('GET /events/stream', {
+      id: 'stream_events',
+      summary: 'Stream new events as server-sent events',
+      query: {
+        types: b
+          .text()
+          .describe('Types, or families as `thing.*`, separated by commas.')
+          .refine((text) => readNames('types', text, patterns))
+          .optional(),
+      },
+      headers: ['Last-Event-ID'],
+      produces: 'text/event-stream',
+      returns: 'One message per event: its id, and the event as JSON.',
+      errors: ['rate_limited'],
+    }),
+    read: operation('GET /events/:id', {
+      id: 'get_event',
+      summary: 'Read one event',
+      output: event,
+      returns: 'The event.',
+    }),
+  }
+}
+
+export type EventOperations = ReturnType<typeof eventOperations>

@@ -1,0 +1,148 @@
+/** SQL of events. The change that an event describes and the event commit together (§6.5). */
+
+import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { createIdSequence } from '../../kernel/id.ts'
+import type { Scope } from '../../kernel/principal.ts'
+import type { Random } from '../../kernel/random.ts'
+import { budgetOf } from '../../platform/storage/change-budget.ts'
+import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { prepareStatement } from '../../platform/storage/sql.ts'
+import { requestOf } from '../../protocol/idempotency/transaction-request.ts'
+import { prepareEvent } from './by-id.ts'
+import { collectorOf } from './collector.ts'
+import { EVENT_MAX_BYTES, type NewEvent, type StoredEvent } from './event.ts'
+
+/** Called with each event in its transaction: its effects commit with the event or not at all. */
+export type Sink = (tx: Tx, event: StoredEvent) => Promise<void>
+
+/** The part of an event that precedes its object. */
+type EventStart = Pick<StoredEvent, 'scope' | 'id' | 'type' | 'collection' | 'shape' | 'created'>
+
+/** Called before the object of an event exists. Returns the sink of the complete event. */
+export type EarlySink = (tx: Tx, start: EventStart) => Promise<Sink>
+
+/** An event whose object does not exist yet, and the sink that waits for it. */
+export interface AnnouncedEvent {
+  readonly start: EventStart
+  readonly sink: Sink | undefined
+}
+
+/** Records an event. `announced`: the result of `announce` in the same transaction. */
+export interface RecordEvent {
+  (tx: Tx, scope: Scope, event: NewEvent, announced?: AnnouncedEvent): Promise<StoredEvent>
+  /** Runs the statements that need no object in the round trip of the change; default: `record`. */
+  announce?(
+    tx: Tx,
+    scope: Scope,
+    event: Pick<NewEvent, 'type' | 'collection'>,
+  ): Promise<AnnouncedEvent>
+}
+
+const insertionWith = (id: 'object_id' | 'object_key') =>
+  prepareStatement(
+    `INSERT INTO gh_events
+     (scope, id, type, collection, ${id}, shape, object, created, request_id, trace)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+const insert = insertionWith('object_id')
+/** For objects whose ids are texts. */
+const insertWithKey = insertionWith('object_key')
+
+/** Returns the `traceparent` of an event's span; undefined outside of a trace. */
+export type TraceEvent = (tx: Tx, event: StoredEvent) => string | undefined
+
+interface RecorderOptions {
+  readonly clock: Clock
+  readonly random: Random
+  /** The newest version: the shape of recorded objects. */
+  readonly shape: string
+  /** Inserts the deliveries of an event. */
+  readonly outbox?: EarlySink
+  readonly sinks: readonly Sink[]
+  readonly trace?: TraceEvent | undefined
+}
+
+/** Creates the recorder. It throws `payload_too_large` for an object beyond 256 KiB (§9.12). */
+export function createRecorder({
+  clock,
+  random,
+  shape,
+  outbox,
+  sinks,
+  trace,
+}: RecorderOptions): RecordEvent {
+  const nextId = createIdSequence('evt_', random)
+  const announce: NonNullable<RecordEvent['announce']> = async (
+    tx,
+    scope,
+    { type, collection },
+  ) => {
+    const now = clock.now()
+    const created = Math.floor(now / 1000)
+    const start = { scope, id: nextId(now), type, collection, shape, created }
+    return { start, sink: await outbox?.(tx, start) }
+  }
+  const record = async (
+    tx: Tx,
+    scope: Scope,
+    event: NewEvent,
+    announced?: AnnouncedEvent,
+  ): Promise<StoredEvent> => {
+    // UTF-8 takes at most three bytes per UTF-16 unit: most objects need no count.
+    const isLarge = event.object.length * 3 > EVENT_MAX_BYTES
+    const bytes = isLarge ? Buffer.byteLength(event.object) : event.object.length
+    if (isLarge && bytes > EVENT_MAX_BYTES) {
+      throw new Failure('payload_too_large', 'The event of this change would exceed 256 KiB.')
+    }
+    budgetOf(tx).charge({ rows: 1, bytes })
+    const { start, sink } = announced ?? (await announce(tx, scope, event))
+    const stored: StoredEvent = { ...event, ...start }
+    const insertion = typeof event.objectId === 'string' ? insertWithKey : insert
+    tx.runLater(
+      insertion([
+        scope,
+        stored.id,
+        event.type,
+        event.collection ?? null,
+        event.objectId ?? null,
+        shape,
+        event.object,
+        stored.created,
+        requestOf(tx)?.id ?? null,
+        trace?.(tx, stored) ?? null,
+      ]),
+    )
+    await sink?.(tx, stored)
+    for (const inner of sinks) await inner(tx, stored)
+    collectorOf(tx)?.push(stored)
+    return stored
+  }
+  return Object.assign(record, { announce })
+}
+
+const newestId = prepareStatement('SELECT max(id) AS id FROM gh_events WHERE scope = ?')
+
+export const findNewestEventId = async (from: Reader, scope: Scope): Promise<string | undefined> =>
+  (await from.get<{ id: string | null }>(newestId([scope])))?.id ?? undefined
+
+export type EventHead = Pick<StoredEvent, 'id' | 'type' | 'created'>
+
+const page = prepareStatement(`SELECT id, type, created FROM gh_events
+  WHERE scope = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`)
+
+/** Reads events from `after`, exclusive, to `until`, in the order of ids. */
+export const readEventPage = (
+  from: Reader,
+  scope: Scope,
+  range: { readonly after: string; readonly until: string; readonly limit: number },
+) => from.all<EventHead>(page([scope, range.after, range.until, range.limit]))
+
+type EventRow = Omit<StoredEvent, 'collection' | 'objectId'> & {
+  readonly collection: string | null
+}
+
+const byId = prepareEvent('scope, id, type, created, collection, shape, object')
+
+export const findEvent = (from: Reader, scope: Scope, id: string) =>
+  from.get<EventRow>(byId([scope, id]))

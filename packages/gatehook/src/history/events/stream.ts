@@ -1,0 +1,140 @@
+/**
+ * `GET /events/stream` (§9.11): new events as server-sent events. `Last-Event-ID` resumes after
+ * the event with that id, without a gap. `feed.ts` reads the events and defines their order.
+ */
+
+import { Failure } from '../../kernel/failure.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Principal, Scope } from '../../kernel/principal.ts'
+import type { Answer, Call, Route, Stream } from '../../protocol/http/call.ts'
+import { createEventStreams } from '../../protocol/http/event-stream.ts'
+import { implement } from '../../protocol/http/operation.ts'
+import type { RenderObject } from './event.ts'
+import { matchesAny } from './event-pattern.ts'
+import type { Feed, FeedCursor } from './feed.ts'
+import type { EventOperations } from './operations.ts'
+import { servedVersion } from './routes.ts'
+import type { Sink } from './store.ts'
+import { type EventCells, eventView, type ReadableTypes } from './view.ts'
+
+const SCOPE = 'events:read'
+/** How often a stream reads the feed for events of other nodes. */
+const POLL_MS = 500
+/** How often a stream verifies its credential: a revoked one ends the stream (§3.10). */
+const VERIFY_MS = 1000
+const HEARTBEAT_MS = 15_000
+
+/**
+ * Wakes the streams of a customer and mode when an event of theirs commits on this node. They poll
+ * for events of other nodes.
+ */
+export interface EventSignal {
+  /** A sink of the recorder. */
+  readonly sink: Sink
+  /** Resolves at the next event of `scope`, after `ms` of real time, or when `signal` aborts. */
+  wait(scope: Scope, ms: number, signal: AbortSignal): Promise<void>
+}
+
+export function createEventSignal(): EventSignal {
+  const waiting = new Map<Scope, Set<() => void>>()
+  return {
+    async sink(tx, { scope }) {
+      tx.afterCommit(() => {
+        for (const wake of [...(waiting.get(scope) ?? [])]) wake()
+      })
+    },
+    wait: (scope, ms, signal) =>
+      new Promise((resolve) => {
+        if (signal.aborted) return resolve()
+        const wakes = waiting.get(scope) ?? new Set()
+        const wake = () => {
+          clearTimeout(timer)
+          wakes.delete(wake)
+          if (wakes.size === 0) waiting.delete(scope)
+          signal.removeEventListener('abort', wake)
+          resolve()
+        }
+        const timer = setTimeout(wake, ms)
+        timer.unref()
+        waiting.set(scope, wakes.add(wake))
+        signal.addEventListener('abort', wake)
+      }),
+  }
+}
+
+export interface StreamDeps {
+  readonly operations: Pick<EventOperations, 'stream'>
+  readonly feed: Feed
+  readonly eventSignal: EventSignal
+  readonly render: RenderObject
+  readonly readableTypes: ReadableTypes
+  /** Returns the version that serves callers pinned to `version` now. */
+  readonly effective?: (version: string) => string
+  /** Verifies the credential of a request again; undefined once it is no longer valid. */
+  readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
+  /** Returns monotonic milliseconds. */
+  readonly elapsedMs: () => number
+  readonly log: Log
+}
+
+export function streamRoute(deps: StreamDeps): Route {
+  const streams = createEventStreams({ log: deps.log, failed: 'an event stream failed' })
+  return implement(
+    deps.operations.stream,
+    async (call, _, { types: patterns }): Promise<Answer> => {
+      streams.admit(call)
+      const cursor = await startCursor(deps.feed, call)
+      return streams.respond(call, (out) => sendEvents(deps, { call, out, cursor, patterns }))
+    },
+  )
+}
+
+/** Returns where the stream begins: after `Last-Event-ID`, or at the end of the feed. */
+async function startCursor(feed: Feed, call: Call): Promise<FeedCursor> {
+  const lastId = call.headers['last-event-id']
+  if (lastId === undefined || lastId === '') return feed.end(call.principal!.scope)
+  const cursor = typeof lastId === 'string' && (await feed.cursorOf(call.principal!.scope, lastId))
+  if (!cursor) throw new Failure('invalid_request', 'Last-Event-ID is not the id of an event.')
+  return cursor
+}
+
+interface OpenStream {
+  readonly call: Call
+  readonly out: Stream
+  readonly cursor: FeedCursor
+  readonly patterns: readonly string[] | undefined
+}
+
+/** Sends events until the client disconnects or its credential is no longer valid. */
+async function sendEvents(
+  { feed, eventSignal, elapsedMs, identify, readableTypes, effective, render }: StreamDeps,
+  { call, out, cursor: start, patterns }: OpenStream,
+): Promise<void> {
+  let cursor = start
+  let principal = call.principal!
+  let verifiedAtMs = elapsedMs()
+  let writtenAtMs = elapsedMs()
+  while (!out.closed.aborted) {
+    if (elapsedMs() - verifiedAtMs >= VERIFY_MS) {
+      const current = await identify(call)
+      if (!current || !(current.scopes.has(SCOPE) || current.scopes.has('admin'))) return
+      principal = current
+      verifiedAtMs = elapsedMs()
+    }
+    const readable = readableTypes(principal)
+    const includes = (type: string) =>
+      readable?.includes(type) !== false && (!patterns || matchesAny(patterns, type))
+    const batch = await feed.after(principal.scope, cursor, includes)
+    cursor = batch.cursor
+    const view = eventView(servedVersion(call, effective), render)
+    const messages = (batch.rows as unknown as EventCells[]).map(
+      (row) => `id: ${row[0]}\ndata: ${view.item(row, {})}\n\n`,
+    )
+    if (messages.length > 0 || elapsedMs() - writtenAtMs >= HEARTBEAT_MS) {
+      writtenAtMs = elapsedMs()
+      const text = messages.length === 0 ? ': still here\n\n' : messages.join('')
+      if (!out.write(text)) await out.drained()
+    }
+    if (!batch.hasMore) await eventSignal.wait(principal.scope, POLL_MS, out.closed)
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The dependencies that administrative operations share, created once in `app.ts` and used alike by
+ * HTTP, command line and console. Pure data; the operations are in `customers.ts` and `keys.ts`.
+ */
+import type { Actor } from '../../history/audit/actor.ts'
+import type { AuditContext } from '../../history/audit/store.ts'
+import type { RecordEvent } from '../../history/events/store.ts'
+import type { Role } from '../../kernel/principal.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+
+/** The customer of every installation. The fixed id keeps two first starts from creating two. */
+export const DEFAULT_CUSTOMER = 'cus_default'
+
+/** Implies every scope (§13). */
+export const ADMIN_SCOPE = 'admin'
+
+/** Reads the metrics of a node; a part of `admin` for machines (§18.9). */
+export const METRICS_SCOPE = 'metrics:read'
+
+/** Reads the audit trail; a part of `admin` for machines (§18.9). */
+export const AUDIT_SCOPE = 'audit:read'
+
+/**
+ * Scopes that act on the whole installation. Only live credentials of the default customer carry
+ * them, and only administrators grant them (§13, §18.9).
+ */
+export const INSTALLATION_SCOPES: readonly string[] = [ADMIN_SCOPE, METRICS_SCOPE, AUDIT_SCOPE]
+
+export const isInstallationScope = (scope: string): boolean => INSTALLATION_SCOPES.includes(scope)
+
+export interface Administration extends AuditContext {
+  readonly db: Database
+  /** Runs an operation in a transaction: its own, or the one that stores the response. */
+  readonly write: Database['write']
+  /** All scopes that a key can hold: those of resources and actions, and the engine's own. */
+  readonly scopes: ReadonlySet<string>
+  /** The API versions to which a key can be pinned: `v1`, `v2`. */
+  readonly versions: readonly string[]
+  /** Evicts this node's cached verifications; called after the commit of each change. */
+  readonly onChange: () => void
+  /** Records events such as `key.created`; absent if there are no webhooks. */
+  readonly record?: RecordEvent
+  /** Wakes the deliveries of a customer, by number, when its suspension begins or ends. */
+  readonly wakeDeliveriesOf?: (tx: Tx, customerNo: number) => Promise<void>
+}
+
+/** The actor of an administrative request, and the customer that applies if it names none. */
+export interface AdminCaller {
+  readonly actor: Actor
+  readonly customer: string
+  /** The role of an operator; undefined for other callers. */
+  readonly role?: Role | undefined
+}
+
+/** Returns the id of a customer; the word `default` names the default customer. */
+export const customerId = (name: string): string => (name === 'default' ? DEFAULT_CUSTOMER : name)

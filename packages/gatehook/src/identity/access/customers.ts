@@ -1,0 +1,103 @@
+/**
+ * Creates and updates customers (§13). Each operation is one transaction that also records its
+ * audit row.
+ */
+import type { Actor } from '../../history/audit/actor.ts'
+import { recordAudit } from '../../history/audit/store.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { createTimeOrderedId } from '../../kernel/id.ts'
+import type { Principal } from '../../kernel/principal.ts'
+import { invalidMembers } from '../../protocol/fields/body.ts'
+import { emailAddress } from '../../protocol/fields/email-address.ts'
+import { b, type ValuesOf } from '../../protocol/fields/members.ts'
+import { publishCustomerChange } from '../tokens/revocation-feed.ts'
+import { type Administration, customerId, DEFAULT_CUSTOMER } from './administration.ts'
+import { type CustomerJson, customerLimits, customerTable } from './collections.ts'
+import * as store from './store.ts'
+
+const NAME_MAX = 200
+
+const contactEmail = emailAddress
+  .nullable()
+  .optional()
+  .describe('The address for news about the API.')
+
+export const customerCreation = {
+  name: b.line(NAME_MAX).example('Acme GmbH'),
+  contact_email: contactEmail,
+}
+export const customerPatch = {
+  name: b.line(NAME_MAX).optional().example('Acme GmbH'),
+  contact_email: contactEmail,
+  suspended: b.bool().optional(),
+  limits: customerLimits.nullable().optional(),
+}
+
+export async function createCustomer(
+  admin: Administration,
+  { name, contact_email = null }: ValuesOf<typeof customerCreation>,
+  actor: Actor,
+): Promise<CustomerJson> {
+  const now = admin.clock.now()
+  const id = createTimeOrderedId('cus_', now, admin.random)
+  return admin.write(async (tx) => {
+    const row = { id, name, contact_email, created_at: now }
+    await store.insertCustomer(tx, row)
+    await recordAudit(tx, { actor, action: 'customer.create', target: id, detail: { name } }, admin)
+    return customerTable.toJson({ ...row, suspended: 0, limits: '{}' })
+  })
+}
+
+/**
+ * Updates a customer. Limits are merged, and `null` removes a limit. The
+ * default customer cannot be suspended: only its own keys could resume it. Throws 404, 422.
+ */
+export async function updateCustomer(
+  admin: Administration,
+  customer: string,
+  patch: ValuesOf<typeof customerPatch>,
+  actor: Actor,
+): Promise<CustomerJson> {
+  const id = customerId(customer)
+  if (patch.suspended && id === DEFAULT_CUSTOMER) {
+    const message = 'must stay false: the default customer holds the keys of the operator'
+    throw invalidMembers([{ pointer: '/suspended', code: 'invalid_value', message }])
+  }
+  return admin.write(async (tx) => {
+    const row = await store.lockCustomer(tx, id)
+    if (!row) throw new Failure('not_found')
+    const updatedRow = {
+      ...row,
+      name: patch.name ?? row.name,
+      contact_email: patch.contact_email === undefined ? row.contact_email : patch.contact_email,
+      suspended: patch.suspended === undefined ? row.suspended : Number(patch.suspended),
+      limits: mergeLimits(row.limits, patch.limits),
+    }
+    await store.updateCustomer(tx, updatedRow)
+    await publishCustomerChange(tx, id, admin.clock.now())
+    if (updatedRow.suspended !== row.suspended) await admin.wakeDeliveriesOf?.(tx, row.no)
+    const entry = { actor, action: 'customer.update', target: id, detail: patch }
+    await recordAudit(tx, entry, admin)
+    tx.afterCommit(admin.onChange)
+    return customerTable.toJson(updatedRow)
+  })
+}
+
+function mergeLimits(stored: string, patch: object | null | undefined): string {
+  if (patch === undefined) return stored
+  const merged = { ...(patch && JSON.parse(stored)), ...patch }
+  return JSON.stringify(merged, (_, value) => value ?? undefined)
+}
+
+type StoredLimits = NonNullable<ValuesOf<typeof customerPatch>['limits']>
+type RequestRate = NonNullable<StoredLimits['rate_limit']>
+
+/** Returns the request limits of a customer's `limits` column, if it has its own. */
+export function parseRequestRates(limits: string): Pick<Principal, 'rate' | 'totalRate'> {
+  const { rate_limit, total_rate_limit } = JSON.parse(limits) as StoredLimits
+  const toRate = ({ limit, window_s }: RequestRate) => ({ limit, windowMs: window_s * 1000 })
+  return {
+    ...(rate_limit && { rate: toRate(rate_limit) }),
+    ...(total_rate_limit && { totalRate: toRate(total_rate_limit) }),
+  }
+}

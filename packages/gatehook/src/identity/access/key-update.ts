@@ -1,0 +1,137 @@
+/**
+ * Updates API keys in place (§13). A holder of `keys:write` narrows keys of its own customer and
+ * mode; only an operator widens a key. `isWider` decides which updates widen.
+ */
+import { recordAudit } from '../../history/audit/store.ts'
+import { createRangeMatcher, parseAddressRange } from '../../kernel/address.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Mode, Principal } from '../../kernel/principal.ts'
+import { isoTime } from '../../kernel/time.ts'
+import { invalidMembers } from '../../protocol/fields/body.ts'
+import { b, type ValuesOf } from '../../protocol/fields/members.ts'
+import {
+  ADMIN_SCOPE,
+  type AdminCaller,
+  type Administration,
+  isInstallationScope,
+} from './administration.ts'
+import { type ApiKeyJson, keyTable } from './collections.ts'
+import { scopeSet } from './grant-validation.ts'
+import { addressRange, findKeyErrors, MAX_CIDRS, NAME_MAX, pinnedVersion } from './keys.ts'
+import { missingScope, requireAdministratorFor } from './scopes.ts'
+import * as store from './store.ts'
+
+/** The keys that a principal may update: its customer's in its mode, or all with `admin`. */
+type KeyReach = 'all' | { readonly customer: string; readonly mode: Mode }
+
+export const keyReachOf = ({ scopes, customer, mode }: Principal): KeyReach =>
+  scopes.has(ADMIN_SCOPE) ? 'all' : { customer, mode }
+
+export const isKeyInReach = (
+  reach: KeyReach,
+  key: { readonly customer: string; readonly mode: string },
+): boolean => reach === 'all' || (key.customer === reach.customer && key.mode === reach.mode)
+
+export const keyPatch = (admin: Pick<Administration, 'scopes' | 'versions'>) => ({
+  name: b.line(NAME_MAX).optional(),
+  scopes: scopeSet(admin).optional(),
+  cidrs: b.set(addressRange, { max: MAX_CIDRS }).optional(),
+  expires_at: b.instant().nullable().optional().example('2099-06-01T09:30:00.000Z'),
+  api_version: pinnedVersion(admin),
+})
+
+type KeyPatch = ValuesOf<ReturnType<typeof keyPatch>>
+
+interface KeyRestrictions {
+  readonly scopes: readonly string[]
+  /** Empty: every address. */
+  readonly cidrs: readonly string[]
+  /** Epoch milliseconds; null: never. */
+  readonly expiresAt: number | null
+}
+
+/** Returns whether every address of `range` lies in a single range of `outer`. */
+function isWithin(range: string, outer: readonly string[]): boolean {
+  const inner = parseAddressRange(range)!
+  return outer.some((text) => {
+    const { bits, family } = parseAddressRange(text)!
+    return (
+      family === inner.family && bits <= inner.bits && createRangeMatcher([text])(inner.address)
+    )
+  })
+}
+
+/**
+ * Returns whether `after` permits anything that `before` does not. Each new range must lie in one
+ * of the old ranges: a new range that only several old ones cover together counts as wider.
+ */
+function isWider(before: KeyRestrictions, after: KeyRestrictions): boolean {
+  const addsScope =
+    !before.scopes.includes(ADMIN_SCOPE) &&
+    after.scopes.some((scope) => !before.scopes.includes(scope))
+  const addsAddress =
+    before.cidrs.length > 0 &&
+    (after.cidrs.length === 0 || after.cidrs.some((range) => !isWithin(range, before.cidrs)))
+  const addsTime =
+    before.expiresAt !== null && (after.expiresAt === null || after.expiresAt > before.expiresAt)
+  return addsScope || addsAddress || addsTime
+}
+
+/**
+ * Updates members of a key in reach; every node applies it within 2 s.
+ * Without `reach` `all`, widening a key, and updating one with a scope of the installation, is 403
+ * `insufficient_scope`. Throws 404, 422, 409 `invalid_state` for an expired key.
+ */
+export async function updateKey(
+  admin: Administration,
+  id: string,
+  patch: KeyPatch,
+  { actor, role, reach }: Pick<AdminCaller, 'actor' | 'role'> & { readonly reach: KeyReach },
+): Promise<ApiKeyJson> {
+  const now = admin.clock.now()
+  return admin.write(async (tx) => {
+    const row = await store.lockKey(tx, id)
+    if (!row || !isKeyInReach(reach, row)) throw new Failure('not_found')
+    if (row.expires_at !== null && row.expires_at <= now) {
+      throw new Failure('invalid_state', 'The key has expired. Create a new one.')
+    }
+    const before: KeyRestrictions = {
+      scopes: JSON.parse(row.scopes),
+      cidrs: JSON.parse(row.cidrs),
+      expiresAt: row.expires_at,
+    }
+    const after: KeyRestrictions = {
+      scopes: patch.scopes ?? before.scopes,
+      cidrs: patch.cidrs ?? before.cidrs,
+      expiresAt: patch.expires_at === undefined ? before.expiresAt : patch.expires_at,
+    }
+    const widened = isWider(before, after)
+    const requiresAdmin = widened || before.scopes.some(isInstallationScope)
+    if (reach !== 'all' && requiresAdmin) throw missingScope(ADMIN_SCOPE)
+    requireAdministratorFor([...before.scopes, ...after.scopes], { role })
+    const { customer, mode } = row
+    const expiryMessage = 'must lie in the future; revoke the key to end it now'
+    const { scopes } = after
+    const errors = findKeyErrors(
+      { scopes, customer, mode, expires_at: patch.expires_at },
+      now,
+      expiryMessage,
+    )
+    if (errors.length > 0) throw invalidMembers(errors)
+    const updatedRow = {
+      ...row,
+      scopes: JSON.stringify(scopes),
+      cidrs: JSON.stringify(after.cidrs),
+      expires_at: after.expiresAt,
+      name: patch.name ?? row.name,
+      api_version: patch.api_version === undefined ? row.api_version : patch.api_version,
+    }
+    await store.updateKey(tx, updatedRow)
+    const { expires_at, ...sets } = patch
+    const expiry = expires_at == null ? expires_at : isoTime(expires_at)
+    const detail = { ...sets, ...(expiry !== undefined && { expires_at: expiry }), widened }
+    await recordAudit(tx, { actor, action: 'key.update', target: id, detail }, admin)
+    tx.afterCommit(admin.onChange)
+    return keyTable.toJson(updatedRow)
+  })
+}

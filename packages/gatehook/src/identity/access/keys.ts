@@ -1,0 +1,217 @@
+/**
+ * Creates, revokes and rolls API keys (§3.2, §13). Each operation is one transaction that also
+ * records its audit row. Updates are in `key-update.ts`.
+ */
+import { recordAudit } from '../../history/audit/store.ts'
+import { parseAddressRange } from '../../kernel/address.ts'
+import { generateApiKey } from '../../kernel/api-key-format.ts'
+import { Failure, type FieldError } from '../../kernel/failure.ts'
+import { createTimeOrderedId } from '../../kernel/id.ts'
+import type { Mode, Scope } from '../../kernel/principal.ts'
+import type { Tx } from '../../platform/storage/database.ts'
+import { invalidMembers } from '../../protocol/fields/body.ts'
+import { b, type Member, type ValuesOf } from '../../protocol/fields/members.ts'
+import { type AdminCaller, type Administration, customerId } from './administration.ts'
+import { keyTable, mode, type NewApiKey } from './collections.ts'
+import { findMisplacedScope, holdCustomerScope, scopeSet } from './grant-validation.ts'
+import { requireAdministratorFor } from './scopes.ts'
+import { createSecretStore, endingOf, overlapMs, type RotationOverlap } from './secret-store.ts'
+import * as store from './store.ts'
+
+export const NAME_MAX = 200
+export const MAX_CIDRS = 50
+const MAX_KEYS_PER_CUSTOMER_AND_MODE = 10_000
+const MAX_SECRETS = 5
+
+const secrets = createSecretStore({
+  table: 'gh_api_key_secrets',
+  ownerColumn: 'key_id',
+  maxSecrets: MAX_SECRETS,
+  limitMessage:
+    `At most ${MAX_SECRETS} secrets of a key are valid at the same time. ` +
+    'Roll with a shorter overlap.',
+})
+
+/** An address or a CIDR range (RFC 4632 §3.1). */
+const RANGE_WORDS = 'an address or a range, for example 203.0.113.0/24'
+export const addressRange: Member<string> = b
+  .matching(/^[0-9A-Fa-f:.]{2,45}(\/[0-9]{1,3})?$/, RANGE_WORDS)
+  .example('203.0.113.0/24')
+  .refine((text, reject) =>
+    parseAddressRange(text) === undefined ? reject(`must be ${RANGE_WORDS}`) : text,
+  )
+
+export const pinnedVersion = ({ versions }: Pick<Administration, 'versions'>) =>
+  b
+    .oneOf([...versions])
+    .nullable()
+    .optional()
+    .describe('Pins the key to a version; default: none.')
+
+export const keyCreation = (admin: Pick<Administration, 'scopes' | 'versions'>) => ({
+  name: b.line(NAME_MAX).example('Shop backend'),
+  scopes: scopeSet(admin).example(['webhooks:read']),
+  customer: b
+    .line(NAME_MAX)
+    .optional()
+    .describe('The id of a customer, or `default`; default: the customer of the caller.'),
+  mode: mode.optional().describe('Default `live`.'),
+  expires_at: b.instant().nullable().optional().example('2099-06-01T09:30:00.000Z'),
+  cidrs: b
+    .set(addressRange, { max: MAX_CIDRS })
+    .optional()
+    .describe('The addresses that may use the key; empty: every address.'),
+  api_version: pinnedVersion(admin),
+})
+
+type KeyInput = ValuesOf<ReturnType<typeof keyCreation>>
+
+/**
+ * Creates a key. Throws 422 `validation_failed` for values that do not fit together, 409
+ * `limit_reached`, 403 for an operator that lacks a role.
+ */
+export async function createKey(
+  admin: Administration,
+  values: KeyInput,
+  caller: AdminCaller,
+): Promise<NewApiKey> {
+  requireAdministratorFor(values.scopes, caller)
+  const customer = customerId(values.customer ?? caller.customer)
+  const newKey = { ...values, customer, mode: values.mode ?? 'live' }
+  const errors = findKeyErrors(newKey, admin.clock.now(), 'must lie in the future')
+  if (errors.length > 0) throw invalidMembers(errors)
+  return admin.write((tx) => {
+    const key = generateApiKey(admin.random, newKey.mode)
+    return writeKey(tx, admin, key, newKey, caller)
+  })
+}
+
+/** Returns the errors of a misplaced `admin` scope and of an expiry in the past. */
+export function findKeyErrors(
+  key: {
+    readonly scopes: readonly string[]
+    readonly customer: string
+    readonly mode: Mode
+    readonly expires_at?: number | null | undefined
+  },
+  nowMs: number,
+  expiryMessage: string,
+): FieldError[] {
+  const errors: FieldError[] = []
+  const scopeError = findMisplacedScope('keys', key.scopes, key.customer, key.mode)
+  if (scopeError) errors.push(scopeError)
+  if (key.expires_at != null && key.expires_at <= nowMs) {
+    errors.push({ pointer: '/expires_at', code: 'invalid_value', message: expiryMessage })
+  }
+  return errors
+}
+
+/** Stores a key with the given text: a generated key, or the bootstrap key of the first start. */
+export async function writeKey(
+  tx: Tx,
+  admin: Administration,
+  key: string,
+  input: KeyInput & { readonly customer: string; readonly mode: Mode },
+  { actor }: Pick<AdminCaller, 'actor'>,
+): Promise<NewApiKey> {
+  const now = admin.clock.now()
+  const { name, customer, mode, scopes } = input
+  const scope = await holdCustomerScope(tx, customer, mode)
+  if ((await store.countKeysIn(tx, scope)) >= MAX_KEYS_PER_CUSTOMER_AND_MODE) {
+    throw new Failure(
+      'limit_reached',
+      `A customer has at most ${MAX_KEYS_PER_CUSTOMER_AND_MODE} keys per mode. Revoke some first.`,
+    )
+  }
+  const row = {
+    id: createTimeOrderedId('key_', now, admin.random),
+    scope,
+    customer,
+    mode,
+    name,
+    scopes: JSON.stringify(scopes),
+    cidrs: JSON.stringify(input.cidrs ?? []),
+    api_version: input.api_version ?? null,
+    hint: hintOf(key),
+    created_at: now,
+    expires_at: input.expires_at ?? null,
+  }
+  await store.insertKey(tx, row)
+  await secrets.add(tx, row, key, now)
+  const detail = { name, customer, mode, scopes }
+  await recordAudit(tx, { actor, action: 'key.create', target: row.id, detail }, admin)
+  const newRow = { ...row, last_used_at: null }
+  await recordKeyEvent(tx, admin, 'key.created', newRow)
+  return { ...keyTable.toJson(newRow), key }
+}
+
+/** Records an event in the key's customer and mode; its object is the key as lists return it. */
+async function recordKeyEvent(
+  tx: Tx,
+  admin: Administration,
+  type: 'key.created' | 'key.revoked',
+  row: store.KeyRow,
+): Promise<void> {
+  const object = JSON.stringify(keyTable.toJson(row))
+  const event = { type, collection: undefined, objectId: undefined, object }
+  await admin.record?.(tx, row.scope as Scope, event)
+}
+
+/** The actor of a change of one key; `check` throws for a key that the actor must not change. */
+interface KeyChange extends Pick<AdminCaller, 'actor' | 'role'> {
+  readonly check?: (row: store.KeyRow) => void
+}
+
+/**
+ * Revokes a key with all its secrets at once. The hashes stay, so that the request log can name the
+ * key of a rejected request. Throws 404, also for a revoked key.
+ */
+export async function revokeKey(
+  admin: Administration,
+  id: string,
+  { actor, role, check }: KeyChange,
+): Promise<void> {
+  await admin.write(async (tx) => {
+    const row = await store.lockKey(tx, id)
+    if (!row) throw new Failure('not_found')
+    requireAdministratorFor(JSON.parse(row.scopes), { role })
+    check?.(row)
+    await store.markRevoked(tx, row, admin.clock.now())
+    await recordAudit(tx, { actor, action: 'key.revoke', target: id }, admin)
+    await recordKeyEvent(tx, admin, 'key.revoked', row)
+    tx.afterCommit(admin.onChange)
+  })
+}
+
+/**
+ * Generates a new secret for a key. Older secrets expire after the overlap, at once for 0. Throws
+ * 404, 409 `invalid_state` for an expired key, 409 `limit_reached` while too many older secrets are
+ * still valid.
+ */
+export async function rollKey(
+  admin: Administration,
+  id: string,
+  overlap: RotationOverlap,
+  { actor, role, check }: KeyChange,
+): Promise<NewApiKey> {
+  return admin.write(async (tx) => {
+    const now = admin.clock.now()
+    const row = await store.lockKey(tx, id)
+    if (!row) throw new Failure('not_found')
+    requireAdministratorFor(JSON.parse(row.scopes), { role })
+    check?.(row)
+    if (row.expires_at !== null && row.expires_at <= now) {
+      throw new Failure('invalid_state', 'The key has expired. Create a new one.')
+    }
+    const key = generateApiKey(admin.random, row.mode)
+    const hint = hintOf(key)
+    await secrets.replace(tx, row, key, now, overlapMs(overlap))
+    await store.setHint(tx, row, hint)
+    const detail = { overlap_seconds: overlapMs(overlap) / 1000 }
+    await recordAudit(tx, { actor, action: 'key.roll', target: id, detail }, admin)
+    tx.afterCommit(admin.onChange)
+    return { ...keyTable.toJson({ ...row, hint }), key }
+  })
+}
+
+const hintOf = (key: string) => `${key.slice(0, 8)}…${endingOf(key)}`

@@ -1,0 +1,163 @@
+/**
+ * Keys with facts that change without the key: the end of an overlap of secrets, and the requests
+ * that were rejected lately. The entity tag of a single key does not depend on them.
+ */
+
+import { isoTime } from '../../kernel/time.ts'
+import type { Reader, Row } from '../../platform/storage/database.ts'
+import { join, sql } from '../../platform/storage/sql.ts'
+import { b, type JsonOf, type ValuesOf } from '../../protocol/fields/members.ts'
+import type { Call } from '../../protocol/http/call.ts'
+import { entityTag } from '../../protocol/http/conditional.ts'
+import { parameterFailure } from '../../protocol/http/query.ts'
+import type { Collection, View } from '../../protocol/lists/collection.ts'
+import type { Lister } from '../../protocol/lists/list.ts'
+import { completePage } from './across-customers.ts'
+import { withCustomerIds } from './admin-handlers.ts'
+import { createAdminTable } from './admin-table.ts'
+import type { Administration } from './administration.ts'
+import { keyMembers, keyTable, storedKeys } from './collections.ts'
+
+/** The stored members of a listed key. */
+const storedMembers = {
+  ...keyMembers,
+  revoked_at: b.time().nullable().describe('Null: it is not revoked.').example(null),
+}
+
+const ADDED = ['overlap_ends_at', 'refused_24h'] as const
+
+export const overlapEnd = b
+  .time()
+  .nullable()
+  .describe('The end of an older secret that is still valid; null without one.')
+  .example(null)
+
+export const listedKey = b
+  .object({
+    ...storedMembers,
+    overlap_ends_at: overlapEnd,
+    refused_24h: b
+      .int(0)
+      .nullable()
+      .describe('Responses 401 and 403 of about 24 hours; null if they are not counted.')
+      .example(0),
+  })
+  .named('ListedApiKey')
+
+export type ListedKeyJson = JsonOf<typeof listedKey>
+
+export const keyQuery = {
+  scope: b.line(200).optional().describe('A scope that the key holds.'),
+  revoked: b
+    .oneOf(['false', 'true', 'any'])
+    .optional()
+    .describe('`true`: the revoked keys; `any`: all keys; default: those that are not revoked.'),
+}
+
+type KeyQuery = ValuesOf<typeof keyQuery>
+
+/** Returns the rejected requests of keys in the last 24 hours, by id; undefined: not counted. */
+export type ReadRefusals = (
+  keyIds: readonly string[],
+) => Promise<ReadonlyMap<string, number> | undefined>
+
+/** Adds members to a view, which contain the id of the key until the page is completed. */
+export const addMembers = (view: View, names: readonly string[]): View => ({
+  fields: [...view.fields, ...names],
+  item(row, { fields, links }) {
+    const own = fields && new Set([...fields].filter((name) => !names.includes(name)))
+    const text = view.item(row, { ...(own && { fields: own }), ...(links && { links }) })
+    const id = JSON.stringify(row[0])
+    const added = names.filter((name) => fields?.has(name) ?? true).map((name) => `"${name}":${id}`)
+    if (added.length === 0) return text
+    return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${added.join(',')}}`
+  },
+})
+
+const tableOf = ({ columns: _, ...rows }: Partial<Collection>) =>
+  createAdminTable(b.object(storedMembers), { ...storedKeys, ...rows }, '/admin/keys')
+
+const tables = {
+  false: tableOf(keyTable.collection),
+  true: tableOf({
+    name: 'revoked_api_keys',
+    sort: [...storedKeys.sort, 'revoked_at'],
+    indexes: [['id'], ['name', 'id'], ['revoked_at', 'id']],
+    where: 'revoked_at IS NOT NULL',
+  }),
+  any: tableOf({ name: 'all_api_keys', indexes: [['id']] }),
+}
+
+const view = addMembers(tables.any.view, ADDED)
+
+/** Returns the selected keys. Scopes are declared names, never request data. */
+function selectKeys(
+  { scopes }: Pick<Administration, 'scopes'>,
+  { scope, revoked = 'false' }: KeyQuery,
+): Collection {
+  const collection = { ...tables[revoked].collection, parameters: Object.keys(keyQuery) }
+  if (scope === undefined) return collection
+  if (!scopes.has(scope)) {
+    throw parameterFailure('invalid_parameter', 'scope', 'is not a known scope')
+  }
+  const visible = { condition: `replace(scopes, '"${scope}"', '') <> scopes`, columns: ['scopes'] }
+  return { ...collection, name: `${collection.name} with ${scope}`, visible }
+}
+
+export function listKeys(
+  admin: Administration,
+  call: Call,
+  query: KeyQuery,
+  { list, readRefusals }: { readonly list: Lister; readonly readRefusals: ReadRefusals },
+) {
+  const now = admin.clock.now()
+  const page = list(withCustomerIds(call), selectKeys(admin, query), view)
+  return completePage(page, async (items) => {
+    const ids = items.flatMap((item) => (item.overlap_ends_at ?? item.refused_24h ?? []) as string)
+    if (ids.length === 0) return
+    const [overlaps, refusals] = await Promise.all([
+      readOverlaps(admin.db, ids, now),
+      readRefusals(ids),
+    ])
+    for (const item of items) {
+      const { overlap_ends_at: overlapOf, refused_24h: refusalsOf } = item
+      if (overlapOf) item.overlap_ends_at = overlaps.get(overlapOf as string) ?? null
+      if (refusalsOf) item.refused_24h = refusals ? (refusals.get(refusalsOf as string) ?? 0) : null
+    }
+  })
+}
+
+/**
+ * Reads a single key with the members of the list. Its entity tag is that of the stored key: a
+ * rejected request does not make `If-Match` of a change fail.
+ */
+export async function readKey(
+  { db, clock }: Pick<Administration, 'db' | 'clock'>,
+  id: string,
+  readRefusals: ReadRefusals,
+): Promise<{ readonly key: ListedKeyJson; readonly etag: string }> {
+  const key = await keyTable.read(db, id)
+  const [overlaps, refusals] = await Promise.all([
+    readOverlaps(db, [id], clock.now()),
+    readRefusals([id]),
+  ])
+  const facts = {
+    revoked_at: null,
+    overlap_ends_at: overlaps.get(id) ?? null,
+    refused_24h: refusals ? (refusals.get(id) ?? 0) : null,
+  }
+  return { key: { ...key, ...facts }, etag: entityTag(JSON.stringify(key)) }
+}
+
+/** Returns the ends of overlaps of secrets by the id of the key. */
+export async function readOverlaps(
+  from: Reader,
+  ids: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await from.all<Row & { key_id: string; ends_at: number }>(sql`SELECT key_id,
+    MAX(expires_at) AS ends_at FROM gh_api_key_secrets
+    WHERE key_id IN (${join(ids.map((id) => sql`${id}`))}) AND expires_at > ${now}
+    GROUP BY key_id`)
+  return new Map(rows.map((row) => [row.key_id, isoTime(Number(row.ends_at))]))
+}

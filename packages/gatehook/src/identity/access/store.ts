@@ -1,0 +1,161 @@
+/** SQL of customers and keys. */
+import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
+import { sql } from '../../platform/storage/sql.ts'
+import { INSTALLATION_SCOPES } from './administration.ts'
+
+/**
+ * The condition that a key has no scope of the installation: customers do not see such keys. Scopes
+ * are a JSON array of names without quotes, so that a quoted name is exact.
+ */
+export const WITHOUT_INSTALLATION_SCOPES = INSTALLATION_SCOPES.map(
+  (scope) => `scopes NOT LIKE '%"${scope}"%'`,
+).join(' AND ')
+
+interface CustomerRow extends Row {
+  readonly no: number
+  readonly id: string
+  readonly name: string
+  readonly contact_email: string | null
+  readonly suspended: number
+  readonly limits: string
+  readonly created_at: number
+}
+
+export interface KeyRow extends Row {
+  readonly id: string
+  readonly scope: number
+  readonly customer: string
+  readonly mode: 'live' | 'test'
+  readonly name: string
+  readonly scopes: string
+  readonly cidrs: string
+  readonly api_version: string | null
+  readonly hint: string
+  readonly created_at: number
+  readonly expires_at: number | null
+  readonly last_used_at: number | null
+}
+
+export const customerById = (id: string) =>
+  sql`SELECT no, id, name, contact_email, suspended, limits, created_at FROM gh_customers
+    WHERE id = ${id}`
+
+export const findCustomer = (from: Reader, id: string) => from.get<CustomerRow>(customerById(id))
+export const lockCustomer = (tx: Tx, id: string) => tx.lock<CustomerRow>(customerById(id))
+
+/** Returns false if the id exists already. */
+export async function insertCustomer(
+  tx: Tx,
+  row: Pick<CustomerRow, 'id' | 'name' | 'contact_email' | 'created_at'>,
+): Promise<boolean> {
+  const count = await tx.run(sql`INSERT INTO gh_customers (id, name, contact_email, created_at)
+    VALUES (${row.id}, ${row.name}, ${row.contact_email}, ${row.created_at})
+    ON CONFLICT (id) DO NOTHING`)
+  return count === 1
+}
+
+export const updateCustomer = (
+  tx: Tx,
+  row: Pick<CustomerRow, 'id' | 'name' | 'contact_email' | 'suspended' | 'limits'>,
+) =>
+  tx.run(sql`UPDATE gh_customers SET name = ${row.name},
+    contact_email = ${row.contact_email}, suspended = ${row.suspended},
+    limits = ${row.limits} WHERE id = ${row.id}`)
+
+/** The columns by which a statement finds a key: its scope, then its id. */
+type KeyPlace = Pick<KeyRow, 'scope' | 'id'>
+
+/** Locks a key that is not revoked, by its id; `gh_api_key_secrets` leads to its scope. */
+export async function lockKey(tx: Tx, id: string): Promise<KeyRow | undefined> {
+  const place = await tx.get(sql`SELECT scope FROM gh_api_key_secrets WHERE key_id = ${id} LIMIT 1`)
+  if (!place) return undefined
+  return tx.lock<KeyRow>(sql`SELECT id, scope, customer, mode, name, scopes, cidrs, api_version,
+    hint, created_at, expires_at, last_used_at FROM gh_api_keys
+    WHERE scope = ${place.scope} AND id = ${id} AND revoked_at IS NULL`)
+}
+
+export const insertKey = (tx: Tx, row: Omit<KeyRow, 'last_used_at'>) =>
+  tx.run(sql`INSERT INTO gh_api_keys (id, scope, customer, mode, name, scopes, cidrs, api_version,
+    hint, created_at, expires_at)
+    VALUES (${row.id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.name}, ${row.scopes},
+            ${row.cidrs}, ${row.api_version}, ${row.hint}, ${row.created_at}, ${row.expires_at})`)
+
+export const setHint = (tx: Tx, { scope, id }: KeyPlace, hint: string) =>
+  tx.run(sql`UPDATE gh_api_keys SET hint = ${hint} WHERE scope = ${scope} AND id = ${id}`)
+
+export const updateKey = (tx: Tx, row: Omit<KeyRow, 'hint' | 'last_used_at'>) =>
+  tx.run(sql`UPDATE gh_api_keys SET name = ${row.name}, scopes = ${row.scopes},
+    cidrs = ${row.cidrs}, expires_at = ${row.expires_at}, api_version = ${row.api_version}
+    WHERE scope = ${row.scope} AND id = ${row.id}`)
+
+export const markRevoked = (tx: Tx, { scope, id }: KeyPlace, now: number) =>
+  tx.run(sql`UPDATE gh_api_keys SET revoked_at = ${now}
+    WHERE scope = ${scope} AND id = ${id} AND revoked_at IS NULL`)
+
+/** Stores the time of a use, unless another node has stored one after `beforeMs`. */
+export const updateLastUse = (tx: Tx, { scope, id }: KeyPlace, now: number, beforeMs: number) =>
+  tx.run(sql`UPDATE gh_api_keys SET last_used_at = ${now}
+    WHERE scope = ${scope} AND id = ${id}
+    AND (last_used_at IS NULL OR last_used_at <= ${beforeMs})`)
+
+export async function countKeys(from: Reader): Promise<number> {
+  const row = await from.get(
+    sql`SELECT COUNT(*) AS total FROM gh_api_keys WHERE revoked_at IS NULL`,
+  )
+  return Number(row?.total)
+}
+
+export async function countKeysIn(from: Reader, scope: number): Promise<number> {
+  const row = await from.get(sql`SELECT COUNT(*) AS total FROM gh_api_keys
+    WHERE scope = ${scope} AND revoked_at IS NULL`)
+  return Number(row?.total)
+}
+
+/** Returns whether `scope` has a key, or a revoked key, that holds `scopeName`. */
+export async function hasEverHadKey(
+  from: Reader,
+  scope: number,
+  scopeName?: string,
+): Promise<boolean> {
+  // Scopes are a JSON array of names without quotes or wildcards, so the quoted name is exact.
+  const pattern = scopeName === undefined ? '%' : `%"${scopeName}"%`
+  const row = await from.get(
+    sql`SELECT id FROM gh_api_keys WHERE scope = ${scope} AND scopes LIKE ${pattern} LIMIT 1`,
+  )
+  return row !== undefined
+}
+
+export interface VerificationRow extends Row {
+  readonly id: string
+  readonly name: string
+  readonly scope: number
+  readonly customer: string
+  readonly mode: 'live' | 'test'
+  readonly scopes: string
+  readonly cidrs: string
+  readonly api_version: string | null
+  readonly expires_at: number | null
+  readonly secret_expires_at: number | null
+  readonly last_used_at: number | null
+  readonly suspended: number
+  readonly limits: string
+  readonly revoked_at: number | null
+}
+
+/** Returns the scope and id of the key with a secret of this hash; they never change. */
+export async function findKeyByHash(from: Reader, hash: Uint8Array): Promise<KeyPlace | undefined> {
+  const row = await from.get<{ scope: number; key_id: string }>(
+    sql`SELECT scope, key_id FROM gh_api_key_secrets WHERE hash = ${hash}`,
+  )
+  return row && { scope: row.scope, id: row.key_id }
+}
+
+/** Returns the columns that verify a key, also a revoked one, by the hash of its secret. */
+export const findVerification = (from: Reader, { scope, id }: KeyPlace, hash: Uint8Array) =>
+  from.get<VerificationRow>(sql`SELECT k.id, k.name, k.scope, k.customer, k.mode, k.scopes, k.cidrs,
+    k.api_version, k.expires_at, s.expires_at AS secret_expires_at, k.last_used_at, c.suspended,
+    c.limits, k.revoked_at
+    FROM gh_api_keys k
+    JOIN gh_api_key_secrets s ON s.scope = k.scope AND s.key_id = k.id
+    JOIN gh_customers c ON c.id = k.customer
+    WHERE k.scope = ${scope} AND k.id = ${id} AND s.hash = ${hash}`)

@@ -1,0 +1,129 @@
+/** The interface of this module: the authorization server, and the client data that others need. */
+
+import type { Clock } from '../../kernel/clock.ts'
+import type { Vault } from '../../kernel/secret.ts'
+import type { Database, Reader } from '../../platform/storage/database.ts'
+import type { Route } from '../../protocol/http/call.ts'
+import type { Perform } from '../../protocol/idempotency/perform.ts'
+import type { Lister } from '../../protocol/lists/list.ts'
+import type { Administration } from '../access/administration.ts'
+import type { Identify } from '../access/authenticate.ts'
+import type { Devices } from '../people/devices.ts'
+import type { SignInApi } from '../people/login.ts'
+import type { ClientPermissions, TokenClient, Tokens } from '../tokens/api.ts'
+import { purgeCodes } from './authorization-codes.ts'
+import { authorizeRoutes } from './authorize.ts'
+import { verifyClientSecret } from './client.ts'
+import type { ClientAdministration } from './client-administration.ts'
+import { createClientAuthentication } from './client-authentication.ts'
+import type { ClientCache } from './client-cache.ts'
+import { clientRoutes } from './client-routes.ts'
+import { findClient } from './client-store.ts'
+import { consentRoutes } from './consent-routes.ts'
+import { createFormTickets } from './form-ticket.ts'
+import { metadataRoutes } from './metadata.ts'
+import type { AuthorizationLifetimes } from './pages.ts'
+import { createSecretThrottle } from './secret-throttle.ts'
+import { createSignInSessions, purgeSignInSessions } from './sign-in-session.ts'
+import { tokenRoutes } from './token-routes.ts'
+
+interface OauthDeps {
+  readonly administration: Administration
+  /** `Tokens` reads the same cache (`findTokenClient`). */
+  readonly clients: ClientCache
+  readonly tokens: Tokens
+  readonly devices: Devices
+  readonly people: SignInApi
+  readonly identify: Identify
+  readonly vault: Vault
+  readonly list: Lister
+  readonly perform: Perform
+  /** The display name of the API. */
+  readonly service: string
+  readonly lifetimes: AuthorizationLifetimes
+  /** Returns the configured public URL. */
+  readonly issuer: () => string
+  /** Returns the audience of access tokens. */
+  readonly audience: () => string
+}
+
+export interface Oauth {
+  readonly routes: readonly Route[]
+  readonly chores: Readonly<Record<string, () => Promise<number>>>
+  /** For the operations of `client-administration.ts`. */
+  readonly administration: ClientAdministration
+}
+
+export function createOauth(deps: OauthDeps): Oauth {
+  const { clients, tokens, devices, people, identify, vault, list, perform } = deps
+  const { service, lifetimes, issuer, audience } = deps
+  const { db, clock, random, trail } = deps.administration
+  const audit = { clock, random, trail }
+  const throttle = createSecretThrottle(clock)
+  const authenticateClient = createClientAuthentication({ clients, throttle, clock })
+  const signIns = createSignInSessions({ ...audit, db, people })
+  const tickets = createFormTickets({ clock, vault })
+  const administration = { ...deps.administration, tokens, evict: clients.evict }
+  const scopes = [...administration.scopes].sort()
+  return {
+    administration,
+    routes: [
+      ...authorizeRoutes({
+        ...audit,
+        db,
+        clients,
+        signIns,
+        tickets,
+        people,
+        devices,
+        service,
+        lifetimes,
+        issuer,
+        audience,
+      }),
+      ...tokenRoutes({
+        ...audit,
+        db,
+        tokens,
+        people,
+        authenticateClient,
+        identify,
+        issuer,
+        audience,
+      }),
+      ...metadataRoutes({ issuer, service, scopes }),
+      ...consentRoutes({ ...audit, db, list, tokens }),
+      ...clientRoutes(administration, { list, perform }),
+    ],
+    chores: {
+      oauth_codes: () => purgeCodes(db, clock.now()),
+      sign_ins: () => purgeSignInSessions(db, clock.now()),
+    },
+  }
+}
+
+/** Reads the current permissions of a client; undefined if it was deleted. */
+export async function findClientPermissions(
+  db: Database,
+  id: string,
+): Promise<ClientPermissions | undefined> {
+  const row = await findClient(db, id)
+  return row && { scopes: JSON.parse(row.scopes), firstParty: row.first_party !== 0 }
+}
+
+/** Returns the data of a client that `tokens/` needs to refresh a session; else undefined. */
+export async function findTokenClient(
+  clients: ClientCache,
+  clock: Pick<Clock, 'now'>,
+  id: string,
+  reader?: Reader,
+): Promise<TokenClient | undefined> {
+  const client = await (reader ? clients.findIn(reader, id) : clients.find(id))
+  if (!client?.grantTypes.includes('refresh_token')) return undefined
+  return {
+    scope: client.scope,
+    scopes: client.scopes,
+    requireAuthOnRefresh: client.requireAuthOnRefresh,
+    hasSecret: (secret) => verifyClientSecret(client, secret, clock.now()),
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Authorization codes (§5.3): 256 bits, stored as SHA-256, valid for 60 s and one exchange. The row
+ * outlives the code, so that the server detects reuse.
+ */
+import type { Clock } from '../../kernel/clock.ts'
+import type { Scope } from '../../kernel/principal.ts'
+import type { Random } from '../../kernel/random.ts'
+import { sha256 } from '../../kernel/secret.ts'
+import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
+import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+
+const LIFETIME_MS = 60_000
+/** How long after its expiry the reuse of a code still revokes its session. */
+const RETENTION_MS = 24 * 3_600_000
+const CODE_BYTES = 32
+const PURGE_ROWS = 1000
+
+/** The grant of a code, and the request that its exchange must match. */
+interface CodeGrant {
+  readonly clientId: string
+  readonly scope: Scope
+  readonly subject: string
+  readonly redirectUri: string
+  readonly challenge: string
+  readonly scopes: readonly string[]
+  /** The person's revision at the time of the consent. */
+  readonly revision: number
+}
+
+/** Stores a new code and returns its text. */
+export async function issueCode(
+  tx: Tx,
+  grant: CodeGrant,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Promise<string> {
+  const code = random.bytes(CODE_BYTES).toString('base64url')
+  await tx.run(sql`INSERT INTO gh_oauth_codes (hash, client_id, scope, subject, redirect_uri,
+    challenge, scopes, revision, expires_at)
+    VALUES (${sha256(code)}, ${grant.clientId}, ${grant.scope}, ${grant.subject},
+            ${grant.redirectUri}, ${grant.challenge}, ${JSON.stringify(grant.scopes)},
+            ${grant.revision}, ${clock.now() + LIFETIME_MS})`)
+  return code
+}
+
+interface CodeRow extends Row {
+  readonly client_id: string
+  readonly scope: number
+  readonly subject: string
+  readonly redirect_uri: string
+  readonly challenge: string
+  readonly scopes: string
+  readonly revision: number
+  readonly expires_at: number
+  readonly used_at: number | null
+  /** The session that its exchange opened. */
+  readonly session_id: string | null
+}
+
+export const findCode = (from: Reader, hash: Uint8Array) =>
+  from.get<CodeRow>(sql`SELECT client_id, scope, subject, redirect_uri, challenge, scopes, revision,
+    expires_at, used_at, session_id FROM gh_oauth_codes WHERE hash = ${hash}`)
+
+/** A token request with a code, as far as it must match the stored code. */
+export interface CodeExchange
+  extends Pick<CodeGrant, 'clientId' | 'scope' | 'redirectUri' | 'challenge'> {
+  readonly hash: Uint8Array
+}
+
+const redeem = prepareStatement(
+  `UPDATE gh_oauth_codes SET used_at = ?, session_id = ?
+   WHERE hash = ? AND used_at IS NULL AND expires_at > ? AND client_id = ? AND scope = ?
+   AND redirect_uri = ? AND challenge = ? RETURNING subject, scopes, revision`,
+)
+
+/**
+ * Marks a code as used and returns its grant. Returns undefined and writes nothing if the code is
+ * unknown, used or expired, or does not match. One statement decides, so one of two concurrent
+ * exchanges succeeds.
+ */
+export async function redeemCode(
+  tx: Tx,
+  { hash, clientId, scope, redirectUri, challenge }: CodeExchange,
+  sessionId: string,
+  nowMs: number,
+): Promise<Pick<CodeGrant, 'subject' | 'scopes' | 'revision'> | undefined> {
+  const values = [nowMs, sessionId, hash, nowMs, clientId, scope, redirectUri, challenge]
+  const row = await tx.get<Pick<CodeRow, 'subject' | 'scopes' | 'revision'>>(redeem(values))
+  return row && { ...row, scopes: JSON.parse(row.scopes) }
+}
+
+/** Detaches the session of a reused code. Returns false if an earlier reuse did. */
+export const detachSession = async (tx: Tx, hash: Uint8Array): Promise<boolean> =>
+  (await tx.run(sql`UPDATE gh_oauth_codes SET session_id = NULL
+    WHERE hash = ${hash} AND session_id IS NOT NULL`)) === 1
+
+/** Deletes the codes of a person and client that were not exchanged yet. */
+export const deleteCodes = (tx: Tx, scope: Scope, subject: string, clientId: string) =>
+  tx.run(sql`DELETE FROM gh_oauth_codes WHERE scope = ${scope} AND subject = ${subject}
+    AND client_id = ${clientId} AND used_at IS NULL`)
+
+export const purgeCodes = (db: Database, nowMs: number): Promise<number> =>
+  db.write(
+    (tx) =>
+      tx.run(sql`DELETE FROM gh_oauth_codes WHERE hash IN (SELECT hash FROM gh_oauth_codes
+      WHERE expires_at <= ${nowMs - RETENTION_MS} LIMIT ${PURGE_ROWS})`),
+    { single: true },
+  )

@@ -1,0 +1,363 @@
+/**
+ * `/oauth/authorize` and its forms (§5.1, §5.2), in the order in which a browser sends them:
+ *
+ * 1. `GET /oauth/authorize` validates the request and renders the sign-in page. To a person who is
+ *    signed in, it renders the consent page. After an earlier consent, it redirects with a code.
+ * 2. `POST /oauth/sign-in` signs the person in and redirects to step 1.
+ * 3. `POST /oauth/consent` stores the consent and a code, and redirects to the client.
+ */
+
+import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
+import { implement } from '../../protocol/http/operation.ts'
+import { findCustomer } from '../access/store.ts'
+import type { Devices } from '../people/devices.ts'
+import type { SignInApi } from '../people/login.ts'
+import type { Person } from '../people/person.ts'
+import { issueCode } from './authorization-codes.ts'
+import {
+  type AuthorizationRequest,
+  findRedirectTarget,
+  parseAuthorizationRequest,
+  type RedirectTarget,
+  responseUri,
+} from './authorization-request.ts'
+import type { ClientCache } from './client-cache.ts'
+import { holdClient } from './client-store.ts'
+import { findConsent, upsertConsent } from './consent-store.ts'
+import type { FormTicket, FormTickets } from './form-ticket.ts'
+import { PAGE_HEADERS } from './html.ts'
+import { OauthError, type OauthErrorCode } from './oauth-error.ts'
+import { oauthOperations } from './operations.ts'
+import {
+  type AuthorizationLifetimes,
+  CONSENT_PATH,
+  renderConsentPage,
+  renderErrorPage,
+  renderSignInPage,
+  SIGN_IN_PATH,
+  type SignInView,
+} from './pages.ts'
+import { FORM_TYPES, type OauthParameters, parseForm, parseParameters } from './parameters.ts'
+import { isAuthenticated } from './redirect-uri.ts'
+import type { OwnResources } from './resource-parameter.ts'
+import { intersect } from './scopes.ts'
+import type { BrowserCookie, SignInSessions } from './sign-in-session.ts'
+
+const AUTHORIZE_PATH = '/oauth/authorize'
+
+interface AuthorizeDeps extends AuditContext, OwnResources {
+  readonly db: Database
+  readonly clients: ClientCache
+  readonly signIns: SignInSessions
+  readonly tickets: FormTickets
+  readonly people: Pick<SignInApi, 'signIn'>
+  readonly devices: Devices
+  /** The display name of the API. */
+  readonly service: string
+  readonly lifetimes: AuthorizationLifetimes
+}
+
+/** A request of a browser, with the authorization request to which it belongs. */
+interface Visit {
+  readonly call: Call
+  readonly cookie: BrowserCookie
+  readonly request: AuthorizationRequest
+  /** The query of the authorization request. */
+  readonly search: string
+}
+
+export function authorizeRoutes(deps: AuthorizeDeps): Route[] {
+  const form = { body: 'optional', accepts: FORM_TYPES } as const
+  return [
+    implement(oauthOperations.authorize, (call) => withErrorPage(authorize(deps, call))),
+    route(SIGN_IN_PATH, {
+      POST: { ...form, handle: (call) => withErrorPage(submitSignIn(deps, call)) },
+    }),
+    route(CONSENT_PATH, {
+      POST: { ...form, handle: (call) => withErrorPage(submitConsent(deps, call)) },
+    }),
+  ]
+}
+
+/** Turns an `OauthError` into a failure, which the pipeline renders as a page. */
+async function withErrorPage(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof OauthError) throw new Failure('invalid_request', error.message)
+    throw error
+  }
+}
+
+async function authorize(deps: AuthorizeDeps, call: Call): Promise<Answer> {
+  const parameters = parseParameters(call.query)
+  const request = await validateRequest(deps, parameters)
+  if ('status' in request) return request
+  const { prompt } = request
+  const cookie = deps.signIns.readOrCreateCookie(call)
+  const search = new URLSearchParams([...parameters]).toString()
+  const visit = { call, cookie, request, search }
+  const person = await deps.signIns.findPerson(cookie)
+  if (person && !prompt.has('login') && !prompt.has('select_account')) {
+    return authorizePerson(deps, visit, person)
+  }
+  if (prompt.has('none')) {
+    return redirectError(deps, request, 'login_required', 'No person is signed in.')
+  }
+  return renderSignIn(deps, visit)
+}
+
+/** Returns the valid request; else the redirect that returns its error to the client. */
+async function validateRequest(
+  deps: AuthorizeDeps,
+  parameters: OauthParameters,
+): Promise<AuthorizationRequest | Answer> {
+  const target = await findRedirectTarget(parameters, deps.clients)
+  try {
+    return parseAuthorizationRequest(parameters, target, deps)
+  } catch (error) {
+    if (!(error instanceof OauthError)) throw error
+    return redirectError(deps, target, error.code, error.message)
+  }
+}
+
+/** Redirects with a code if the person has consented; else renders the consent page. */
+async function authorizePerson(deps: AuthorizeDeps, visit: Visit, person: Person): Promise<Answer> {
+  const { cookie, request, search } = visit
+  const { client, prompt, redirectUri } = request
+  const isSilent = prompt.has('none')
+  if (person.scope !== client.scope) {
+    return isSilent
+      ? redirectError(deps, request, 'login_required', 'Another account is signed in.')
+      : renderSignIn(deps, visit, { notice: describeMismatch(request, person), username: '' })
+  }
+  const scopes = intersect(request.scopes, person.scopes)
+  if (scopes.length === 0 && request.scopes.length > 0) {
+    return redirectError(deps, request, 'access_denied', 'The person has none of these scopes.')
+  }
+  const key = { scope: person.scope, owner: person.id, clientId: client.id }
+  const consentedScopes = await findConsent(deps.db, key)
+  const hasConsent = consentedScopes && scopes.every((scope) => consentedScopes.includes(scope))
+  // RFC 8252 §8.6: another app may impersonate a public client, so the person confirms each time.
+  const isClientAuthenticated = !client.isPublic || isAuthenticated(redirectUri)
+  if (hasConsent && isClientAuthenticated && !prompt.has('consent')) {
+    return grantCode(deps, request, person, scopes)
+  }
+  if (isSilent) return redirectError(deps, request, 'consent_required', 'The person must consent.')
+  const consent = { subject: person.subject, scope: person.scope, scopes }
+  const customer = await findCustomer(deps.db, client.customer)
+  return renderConsentPage({
+    ...describeRequest(deps, request),
+    username: person.username,
+    customer: customer?.name ?? client.customer,
+    scopes,
+    lifetimes: deps.lifetimes,
+    ticket: deps.tickets.encrypt(cookie.value, { page: 'consent', search, consent }),
+    cookie: cookie.line,
+  })
+}
+
+/** Errors of a sign-in that the sign-in page displays; the pipeline handles all others. */
+const SIGN_IN_NOTICES: Readonly<
+  Record<string, { readonly status: number; readonly notice: string; readonly retry?: true }>
+> = {
+  // Not 401: that status requires a challenge, and browsers would open a password dialog.
+  invalid_credentials: { status: 403, notice: 'E-mail or password is wrong.' },
+  rate_limited: { status: 429, notice: 'Too many failed attempts.', retry: true },
+  customer_suspended: { status: 403, notice: 'This account is suspended.' },
+  overloaded: { status: 503, notice: 'Too many people sign in right now.', retry: true },
+}
+
+async function submitSignIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
+  const submission = await readSubmission(deps, call, 'sign-in')
+  if ('status' in submission) return submission
+  const { fields, visit } = submission
+  const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
+  if (username === '' || password === '') {
+    const notice = 'Enter your e-mail and your password.'
+    return renderSignIn(deps, visit, { notice, username, status: 400 })
+  }
+  const device = deps.devices.pageClientOf(call)
+  let person: Person
+  try {
+    const { scope } = visit.request.client
+    person = await deps.people.signIn({ username, scope }, password, device)
+  } catch (error) {
+    const entry = error instanceof Failure ? SIGN_IN_NOTICES[error.code] : undefined
+    if (!entry) throw error
+    const { status, notice, retry } = entry
+    const retryAfter = (error as Failure).headers?.['retry-after']
+    return renderSignIn(deps, visit, {
+      status,
+      username,
+      notice: retry ? `${notice} Sign in again ${describeWait(retryAfter)}.` : notice,
+      headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
+    })
+  }
+  if (person.scope !== visit.request.client.scope) {
+    const notice = describeMismatch(visit.request, person)
+    return renderSignIn(deps, visit, { notice, username, status: 403 })
+  }
+  const { customer, mode, subject } = person
+  call.identified = { kind: 'person', subject, customer, mode }
+  const cookie = await deps.signIns.signIn(call, visit.cookie, person)
+  return redirect(resumePath(visit.search), [cookie.line, device.cookie])
+}
+
+async function submitConsent(deps: AuthorizeDeps, call: Call): Promise<Answer> {
+  const submission = await readSubmission(deps, call, 'consent')
+  if ('status' in submission) return submission
+  const { fields, ticket, visit } = submission
+  const action = fields.get('action')
+  if (action === 'switch') {
+    await deps.signIns.signOut(call, visit.cookie)
+    return redirect(resumePath(visit.search))
+  }
+  if (action !== 'allow') {
+    throw new OauthError('invalid_request', 'The parameter action must be allow or cancel.')
+  }
+  const person = await deps.signIns.findPerson(visit.cookie)
+  const { consent } = ticket
+  // The session may have expired, or another tab may have signed in another person.
+  if (!person || person.subject !== consent?.subject || person.scope !== consent.scope) {
+    return redirect(`${AUTHORIZE_PATH}?${visit.search}`)
+  }
+  if (person.scope !== visit.request.client.scope) return expiredPage()
+  const scopes = intersect(consent.scopes, visit.request.scopes, person.scopes)
+  return grantCode(deps, visit.request, person, scopes, { call, scopes: consent.scopes })
+}
+
+/**
+ * Verifies the ticket of a form and validates its authorization request again. Returns a response
+ * if the form is rejected, or if the person cancelled.
+ */
+async function readSubmission(deps: AuthorizeDeps, call: Call, page: FormTicket['page']) {
+  const fields = parseForm(call)
+  const cookie = deps.signIns.readOrCreateCookie(call)
+  const ticket = deps.tickets.verify(cookie.value, page, fields.get('ticket'))
+  // Defence in depth: the ticket is the CSRF token.
+  if ((call.headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin') return expiredPage()
+  if (!ticket) {
+    // A sign-in form that is submitted twice has the cookie of its first submission. The redirect
+    // has no other effect, so the ticket of another browser does no harm.
+    const search =
+      page === 'sign-in' ? deps.tickets.readSearch(page, fields.get('ticket')) : undefined
+    const isResubmission = search !== undefined && (await deps.signIns.findPerson(cookie))
+    return isResubmission ? redirect(`${AUTHORIZE_PATH}?${search}`) : expiredPage()
+  }
+  const parameters = new Map(new URLSearchParams(ticket.search))
+  const request = await validateRequest(deps, parameters)
+  if ('status' in request) return request
+  if (fields.get('action') === 'cancel') {
+    return redirectError(deps, request, 'access_denied', 'The person denied the request.')
+  }
+  return { fields, ticket, visit: { call, cookie, request, search: ticket.search } }
+}
+
+const expiredPage = (): Answer =>
+  renderErrorPage({
+    status: 403,
+    title: 'This page has expired',
+    message: 'Go back to the application and start again. Nothing was sent to it.',
+  })
+
+/** The scopes that a person allowed on the consent page, and the request that did. */
+interface ConsentSubmission {
+  readonly call: Call
+  readonly scopes: readonly string[]
+}
+
+/** Stores a code and a new consent in one transaction, and redirects to the client. */
+async function grantCode(
+  deps: AuthorizeDeps,
+  request: AuthorizationRequest,
+  person: Person,
+  scopes: readonly string[],
+  submission?: ConsentSubmission,
+): Promise<Answer> {
+  const { client, redirectUri, challenge } = request
+  const { scope, subject, revision } = person
+  const code = await deps.db.write(async (tx) => {
+    if (!(await holdClient(tx, client.id))) {
+      throw new Failure('invalid_request', 'The application was deleted.')
+    }
+    if (submission) {
+      const key = { scope, owner: person.id, clientId: client.id }
+      const consentedScopes = (await findConsent(tx, key)) ?? []
+      const allScopes = [...new Set([...consentedScopes, ...submission.scopes])]
+      const consent = { ...key, clientName: client.name, scopes: allScopes }
+      await upsertConsent(tx, consent, deps.clock.now())
+      const actor = actorOf(submission.call, { kind: 'person', id: subject, name: person.name })
+      const detail = { client_name: client.name, scopes: submission.scopes }
+      await recordAudit(tx, { actor, action: 'consent.grant', target: client.id, detail }, deps)
+    }
+    const grant = { clientId: client.id, scope, subject, redirectUri, challenge, scopes, revision }
+    return issueCode(tx, grant, deps)
+  })
+  return redirect(responseUri(request, deps.issuer(), { code }))
+}
+
+const redirect = (location: string, cookies: readonly (string | undefined)[] = []): Answer => ({
+  status: 303,
+  headers: { ...PAGE_HEADERS, location },
+  cookies: cookies.filter((line) => line !== undefined),
+})
+
+const redirectError = (
+  { issuer }: AuthorizeDeps,
+  target: RedirectTarget,
+  error: OauthErrorCode,
+  description: string,
+) => redirect(responseUri(target, issuer(), { error, error_description: description }))
+
+const renderSignIn = (
+  deps: AuthorizeDeps,
+  { cookie, request, search }: Visit,
+  failedAttempt?: Pick<SignInView, 'notice' | 'username' | 'status' | 'headers'>,
+): Answer =>
+  renderSignInPage({
+    ...describeRequest(deps, request),
+    ...failedAttempt,
+    ticket: deps.tickets.encrypt(cookie.value, { page: 'sign-in', search }),
+    cookie: cookie.line,
+  })
+
+const describeRequest = ({ service }: AuthorizeDeps, { client, redirectUri }: RedirectTarget) => ({
+  service,
+  client: client.name,
+  mode: client.mode,
+  redirectUri,
+})
+
+/** Explains why a person of another customer or mode cannot use the client (§4.8). */
+function describeMismatch(
+  { client }: RedirectTarget,
+  { username, customer, mode }: Person,
+): string {
+  const remedy = 'Sign in with another account.'
+  if (customer !== client.customer) {
+    return `${username} belongs to another organization than ${client.name}. ${remedy}`
+  }
+  return `${client.name} is for ${client.mode} accounts; ${username} is a ${mode} one. ${remedy}`
+}
+
+/** Returns the authorization request without the prompts that the sign-in has satisfied. */
+function resumePath(search: string): string {
+  const parameters = new URLSearchParams(search)
+  const prompts = (parameters.get('prompt') ?? '')
+    .split(' ')
+    .filter((prompt) => prompt !== 'login' && prompt !== 'select_account')
+  if (prompts.join('') === '') parameters.delete('prompt')
+  else parameters.set('prompt', prompts.join(' '))
+  return `${AUTHORIZE_PATH}?${parameters}`
+}
+
+/** Returns a `Retry-After` in seconds as words. */
+function describeWait(seconds = '0'): string {
+  const minutes = Math.ceil(Number(seconds) / 60)
+  if (Number(seconds) <= 10) return 'in a moment'
+  return minutes <= 1 ? 'in a minute' : `in ${minutes} minutes`
+}

@@ -1,0 +1,96 @@
+/**
+ * Authenticates OAuth clients by exactly one method: Basic, the body, or the client id alone for a
+ * public client (RFC 6749 §2.3, §3.2.1).
+ */
+
+import type { Clock } from '../../kernel/clock.ts'
+import {
+  BASIC_CHALLENGE,
+  parseAuthorization,
+  parseClientBasic,
+} from '../../protocol/http/authorization.ts'
+import type { Call } from '../../protocol/http/call.ts'
+import { headerLines } from '../../protocol/http/header.ts'
+import { type OauthClient, verifyClientSecret } from './client.ts'
+import type { ClientCache } from './client-cache.ts'
+import { OauthError } from './oauth-error.ts'
+import type { OauthParameters } from './parameters.ts'
+import type { SecretThrottle } from './secret-throttle.ts'
+
+export const AUTHENTICATION_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const
+
+const CHALLENGE = { 'www-authenticate': BASIC_CHALLENGE }
+
+interface ClientCredential {
+  readonly id: string
+  /** Undefined if the request contains the client id only. */
+  readonly secret: string | undefined
+  readonly isBasic: boolean
+}
+
+/**
+ * Reads the client credential of a request. Throws `invalid_request` for two methods at once, and
+ * `invalid_client` for none or for a malformed header. Pure.
+ */
+export function readClientCredential(
+  rawHeaders: readonly string[],
+  parameters: OauthParameters,
+): ClientCredential {
+  const lines = headerLines(rawHeaders, 'authorization')
+  const id = parameters.get('client_id')
+  const secret = parameters.get('client_secret')
+  if (lines.length > 1) throw new OauthError('invalid_request', 'Authorization is repeated.')
+  if (lines[0] === undefined) {
+    if (id === undefined) throw new OauthError('invalid_client', 'The request names no client.')
+    return { id, secret, isBasic: false }
+  }
+  if (secret !== undefined) {
+    throw new OauthError('invalid_request', 'Authenticate by header or body, not by both.')
+  }
+  const { scheme, value } = parseAuthorization(lines[0])
+  const pair = scheme === 'basic' ? parseClientBasic(value) : undefined
+  if (!pair) {
+    throw new OauthError('invalid_client', 'Authorization is not a Basic credential.', CHALLENGE)
+  }
+  if (id !== undefined && id !== pair.username) {
+    throw new OauthError('invalid_request', 'Header and body name different clients.')
+  }
+  return { id: pair.username, secret: pair.password, isBasic: true }
+}
+
+/** Returns the client of a request. A public client has not proved its identity. */
+export type AuthenticateClient = (call: Call, parameters: OauthParameters) => Promise<OauthClient>
+
+interface ClientAuthenticationDeps {
+  readonly clients: ClientCache
+  readonly throttle: SecretThrottle
+  readonly clock: Pick<Clock, 'now'>
+}
+
+/**
+ * Creates the function that authenticates clients. It throws `invalid_client` for an unknown client
+ * and for a wrong, missing or superfluous secret alike: the error reveals no client ids. It throws
+ * 429 `rate_limited` after many of these, and `unauthorized_client` for a suspended customer.
+ */
+export function createClientAuthentication(deps: ClientAuthenticationDeps): AuthenticateClient {
+  const { clients, throttle, clock } = deps
+  return async (call, parameters) => {
+    const { id, secret, isBasic } = readClientCredential(call.rawHeaders, parameters)
+    throttle.check(id, call.address)
+    const client = await clients.find(id)
+    const isAuthenticated =
+      client !== undefined &&
+      (client.isPublic
+        ? secret === undefined
+        : secret !== undefined && verifyClientSecret(client, secret, clock.now()))
+    if (!isAuthenticated) {
+      throttle.recordFailure(id, call.address)
+      const headers = isBasic ? CHALLENGE : {}
+      throw new OauthError('invalid_client', 'Client authentication failed.', headers)
+    }
+    const { customer, mode } = client
+    call.identified = { kind: 'client', subject: client.id, clientId: client.id, customer, mode }
+    if (client.suspended) throw new OauthError('unauthorized_client', 'This account is suspended.')
+    return client
+  }
+}

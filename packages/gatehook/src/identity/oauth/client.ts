@@ -1,0 +1,52 @@
+/** An OAuth client, and the verification of its secrets. Pure; its rows are `client-store.ts`. */
+import { timingSafeEqual } from 'node:crypto'
+import type { Mode, Scope } from '../../kernel/principal.ts'
+import { sha256 } from '../../kernel/secret.ts'
+
+export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token'] as const
+export type GrantType = (typeof GRANT_TYPES)[number]
+
+/** A public client cannot authenticate, so it has no client credentials (RFC 6749 §4.4). */
+export const PUBLIC_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
+
+export interface OauthClient {
+  readonly id: string
+  readonly scope: Scope
+  readonly customer: string
+  readonly mode: Mode
+  readonly name: string
+  readonly redirectUris: readonly string[]
+  readonly scopes: readonly string[]
+  readonly grantTypes: readonly GrantType[]
+  /** It has no secret: an app in a browser or on a person's device (RFC 6749 §2.1). */
+  readonly isPublic: boolean
+  readonly requireAuthOnRefresh: boolean
+  readonly secrets: readonly ClientSecret[]
+  /** Whether its customer is suspended (§13). */
+  readonly suspended: boolean
+}
+
+interface ClientSecret {
+  /** SHA-256 of the secret. */
+  readonly hash: Uint8Array
+  /** Epoch milliseconds; Infinity for the newest. */
+  readonly expiresAt: number
+}
+
+/**
+ * Returns whether `secret` is one of the client's unexpired secrets. It compares with all of them,
+ * in constant time.
+ */
+export function verifyClientSecret(
+  { secrets }: OauthClient,
+  secret: string,
+  nowMs: number,
+): boolean {
+  const sentHash = sha256(secret)
+  let isValid = false
+  for (const { hash, expiresAt } of secrets) {
+    const isEqual = timingSafeEqual(hash, sentHash)
+    isValid ||= isEqual && expiresAt > nowMs
+  }
+  return isValid
+}

@@ -1,0 +1,31 @@
+/** Revokes the consent of a person to a client (§4.5). */
+import type { Actor } from '../../history/audit/actor.ts'
+import { type AuditContext, recordAudit } from '../../history/audit/store.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Scope } from '../../kernel/principal.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import type { Tokens } from '../tokens/api.ts'
+import { deleteCodes } from './authorization-codes.ts'
+import { deleteConsent } from './consent-store.ts'
+
+export interface ConsentRevocation extends AuditContext {
+  readonly db: Database
+  readonly tokens: Pick<Tokens, 'revokeSessionsAtClient'>
+}
+
+/** Deletes a consent and ends the sessions of its client. Throws 404 if there is neither. */
+export async function revokeConsent(
+  deps: ConsentRevocation,
+  { scope, subject, clientId }: { scope: Scope; subject: string; clientId: string },
+  actor: Actor,
+): Promise<void> {
+  await deps.db.write(async (tx) => {
+    // Codes first: a concurrent exchange has then either failed or stored its session.
+    await deleteCodes(tx, scope, subject, clientId)
+    const consents = await deleteConsent(tx, { scope, owner: Number(subject), clientId })
+    const sessions = await deps.tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
+    if (consents === 0 && sessions === 0) throw new Failure('not_found')
+    const entry = { actor, action: 'consent.revoke', target: clientId }
+    await recordAudit(tx, { ...entry, detail: { subject, sessions } }, deps)
+  })
+}

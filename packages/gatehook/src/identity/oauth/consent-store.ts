@@ -1,0 +1,39 @@
+/** SQL of consents: the scopes that a person granted to a client (§5.2). */
+import type { Scope } from '../../kernel/principal.ts'
+import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { sql } from '../../platform/storage/sql.ts'
+
+interface ConsentKey {
+  readonly scope: Scope
+  /** The id of the person's row. */
+  readonly owner: number
+  readonly clientId: string
+}
+
+interface Consent extends ConsentKey {
+  readonly clientName: string
+  readonly scopes: readonly string[]
+}
+
+/** Returns the scopes of a consent; undefined if there is none. */
+export async function findConsent(from: Reader, key: ConsentKey): Promise<string[] | undefined> {
+  const row = await from.get(sql`SELECT scopes FROM gh_consents
+    WHERE scope = ${key.scope} AND owner = ${key.owner} AND client_id = ${key.clientId}`)
+  return row && String(row.scopes).split(' ').filter(Boolean)
+}
+
+/** Inserts a consent, or replaces its scopes and the client's name. */
+export const upsertConsent = (tx: Tx, consent: Consent, nowMs: number) =>
+  tx.run(sql`INSERT INTO gh_consents
+    (scope, owner, client_id, client_name, scopes, created_at, updated_at)
+    VALUES (${consent.scope}, ${consent.owner}, ${consent.clientId}, ${consent.clientName},
+            ${consent.scopes.join(' ')}, ${nowMs}, ${nowMs})
+    ON CONFLICT (scope, owner, client_id) DO UPDATE SET client_name = excluded.client_name,
+      scopes = excluded.scopes, updated_at = excluded.updated_at`)
+
+export const deleteConsent = (tx: Tx, { scope, owner, clientId }: ConsentKey) =>
+  tx.run(sql`DELETE FROM gh_consents
+    WHERE scope = ${scope} AND owner = ${owner} AND client_id = ${clientId}`)
+
+export const deleteConsentsAtClient = (tx: Tx, clientId: string) =>
+  tx.run(sql`DELETE FROM gh_consents WHERE client_id = ${clientId}`)

@@ -1,0 +1,67 @@
+/**
+ * The metadata documents: authorization server (RFC 8414), and the protected resources (RFC 9728),
+ * each of which names itself. All URLs derive from the configured issuer (§5.5). The server has no
+ * OpenID Connect, so its discovery is 404: clients then read RFC 8414.
+ */
+
+import type { Route } from '../../protocol/http/call.ts'
+import { implement, respond } from '../../protocol/http/operation.ts'
+import { RESOURCE_PATHS, type ResourcePath } from '../access/protected-resources.ts'
+import { isAccountScope } from '../access/scopes.ts'
+import { GRANT_TYPES } from './client.ts'
+import { AUTHENTICATION_METHODS } from './client-authentication.ts'
+import { metadataOperations } from './operations.ts'
+
+interface MetadataDeps {
+  readonly issuer: () => string
+  /** The display name of the API. */
+  readonly service: string
+  readonly scopes: readonly string[]
+}
+
+const HEADERS = { 'cache-control': 'public, max-age=300' }
+
+export function metadataRoutes({ issuer, service, scopes }: MetadataDeps): Route[] {
+  const secretMethods = AUTHENTICATION_METHODS.filter((method) => method !== 'none')
+  const server = () => ({
+    issuer: issuer(),
+    authorization_endpoint: `${issuer()}/oauth/authorize`,
+    token_endpoint: `${issuer()}/oauth/token`,
+    jwks_uri: `${issuer()}/.well-known/jwks.json`,
+    scopes_supported: scopes,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: GRANT_TYPES,
+    token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    revocation_endpoint: `${issuer()}/oauth/revoke`,
+    revocation_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+    introspection_endpoint: `${issuer()}/oauth/introspect`,
+    introspection_endpoint_auth_methods_supported: secretMethods,
+    prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+    ui_locales_supported: ['en'],
+    protected_resources: RESOURCE_PATHS.map((path) => `${issuer()}${path}`),
+  })
+  const resource = (path: ResourcePath) => ({
+    resource: `${issuer()}${path}`,
+    resource_name: service,
+    authorization_servers: [issuer()],
+    jwks_uri: `${issuer()}/.well-known/jwks.json`,
+    scopes_supported: path === '' ? scopes : scopes.filter((scope) => !isAccountScope(scope)),
+    bearer_methods_supported: ['header'],
+  })
+  return [
+    implement(metadataOperations.server, () =>
+      respond(metadataOperations.server, server(), HEADERS),
+    ),
+    implement(metadataOperations.resource, () =>
+      respond(metadataOperations.resource, resource(''), HEADERS),
+    ),
+    implement(metadataOperations.apiResource, () =>
+      respond(metadataOperations.apiResource, resource('/api'), HEADERS),
+    ),
+  ]
+}

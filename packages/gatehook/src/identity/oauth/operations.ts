@@ -1,0 +1,227 @@
+/** The operations of the authorization server (§5), and the consents of a person (§4.5). */
+import { b } from '../../protocol/fields/members.ts'
+import { operation } from '../../protocol/http/operation.ts'
+import { tokenResponse } from '../tokens/api.ts'
+import { GRANT_TYPES } from './client.ts'
+import { AUTHENTICATION_METHODS } from './client-authentication.ts'
+import { FORM_TYPES } from './parameters.ts'
+
+/** The codes of token endpoints (RFC 6749 §5.2); failures before the endpoint have the API's. */
+const TOKEN_ERRORS = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+] as const
+
+const oauthError = b
+  .object({
+    error: b.openSet(TOKEN_ERRORS),
+    error_description: b
+      .text()
+      .describe('A sentence for people.')
+      .example('The code is wrong, expired or used.'),
+    request_id: b.text().optional(),
+  })
+  .example({ error: 'invalid_grant', error_description: 'The code is wrong, expired or used.' })
+  .named('OauthError')
+
+const text = b.text().optional()
+const scopes = text.describe('Scopes, separated by a space.').example('webhooks:read')
+const accepts = FORM_TYPES[0]!
+const clientMembers = {
+  client_id: text.describe('Unless the client authenticates by Basic.'),
+  client_secret: text.secret().describe('Of a confidential client without Basic.'),
+}
+const hint = text.describe('Not needed: the server recognizes tokens.').example('refresh_token')
+const token = b.text().secret().example('grt_Yq3sK8rT1uWzB4cD7eH9j6fQx0N2mV')
+
+const uri = (path: string, description: string) =>
+  b.text({ format: 'uri' }).describe(description).example(`https://api.example.com${path}`)
+const texts = (description: string, example: readonly string[]) =>
+  b.list(b.text()).describe(description).example(example)
+const methods = b
+  .list(b.oneOf(AUTHENTICATION_METHODS))
+  .describe('How clients authenticate at this endpoint.')
+  .example(AUTHENTICATION_METHODS)
+
+const ISSUER = 'The issuer: the public URL of the service.'
+const jwksUri = uri('/.well-known/jwks.json', 'The keys that verify access tokens.')
+const scopesSupported = texts('The scopes of the service.', ['webhooks:read'])
+
+const serverMetadata = b
+  .object({
+    issuer: uri('/', ISSUER),
+    authorization_endpoint: uri('/oauth/authorize', 'The page on which a person consents.'),
+    token_endpoint: uri('/oauth/token', 'Issues tokens.'),
+    jwks_uri: jwksUri,
+    scopes_supported: scopesSupported,
+    response_types_supported: texts('The types of responses.', ['code']),
+    response_modes_supported: texts('How the response reaches the client.', ['query']),
+    grant_types_supported: b
+      .list(b.oneOf(GRANT_TYPES))
+      .describe('The grants of the token endpoint.')
+      .example(GRANT_TYPES),
+    token_endpoint_auth_methods_supported: methods,
+    code_challenge_methods_supported: texts('The methods of PKCE (RFC 7636).', ['S256']),
+    authorization_response_iss_parameter_supported: b
+      .bool()
+      .describe('Responses have `iss` (RFC 9207).')
+      .example(true),
+    request_parameter_supported: b.bool().describe('Request objects: no.').example(false),
+    request_uri_parameter_supported: b.bool().describe('Request objects: no.').example(false),
+    revocation_endpoint: uri('/oauth/revoke', 'Revokes tokens (RFC 7009).'),
+    revocation_endpoint_auth_methods_supported: methods,
+    introspection_endpoint: uri('/oauth/introspect', 'Returns the state of tokens (RFC 7662).'),
+    introspection_endpoint_auth_methods_supported: methods,
+    prompt_values_supported: texts('The values of `prompt`.', ['none', 'login', 'consent']),
+    ui_locales_supported: texts('The languages of the pages.', ['en']),
+    protected_resources: b
+      .list(b.text({ format: 'uri' }))
+      .describe('The APIs that tokens open.')
+      .example(['https://api.example.com/']),
+  })
+  .named('AuthorizationServerMetadata')
+
+const resourceMetadata = b
+  .object({
+    resource: uri('/', 'The public URL of the service, or the API under it.'),
+    resource_name: b.text().describe('The name of the service.').example('Example API'),
+    authorization_servers: b
+      .list(b.text({ format: 'uri' }))
+      .describe('The issuers whose tokens it accepts.')
+      .example(['https://api.example.com/']),
+    jwks_uri: jwksUri,
+    scopes_supported: scopesSupported,
+    bearer_methods_supported: texts('Where requests carry the token.', ['header']),
+  })
+  .named('ProtectedResourceMetadata')
+
+export const metadataOperations = {
+  server: operation('GET /.well-known/oauth-authorization-server', {
+    id: 'get_authorization_server',
+    tag: 'oauth',
+    summary: 'Read the metadata of the authorization server (RFC 8414)',
+    output: serverMetadata,
+  }),
+  resource: operation('GET /.well-known/oauth-protected-resource', {
+    id: 'get_protected_resource',
+    tag: 'oauth',
+    summary: 'Read the metadata of the protected resource (RFC 9728)',
+    output: resourceMetadata,
+  }),
+  apiResource: operation('GET /.well-known/oauth-protected-resource/api', {
+    id: 'get_protected_resource_api',
+    tag: 'oauth',
+    summary: 'Read the metadata of the API under `/api` as a protected resource (RFC 9728)',
+    output: resourceMetadata,
+  }),
+}
+
+const introspection = {
+  scope: scopes,
+  client_id: text,
+  token_type: text,
+  sub: text.describe('The person or client of the token.').example('42'),
+  iss: text.describe(ISSUER).example('https://api.example.com/'),
+  aud: text.describe('The API of the token.').example('https://api.example.com/'),
+  jti: text.describe('The id of the access token.').example('jti_01jdq8w9vgk7'),
+  sid: text.describe('The id of the session.').example('ses_01jdq8w9vgk7'),
+  exp: b.int(0).optional().describe('When it expires, in Unix seconds.').example(1_780_307_100),
+  iat: b.int(0).optional().describe('When it was issued, in Unix seconds.').example(1_780_306_200),
+  customer: text,
+  mode: b.oneOf(['live', 'test']).optional(),
+}
+
+export const oauthOperations = {
+  authorize: operation('GET /oauth/authorize', {
+    id: 'authorize',
+    summary: 'Request the consent of a person to a client, in a browser',
+    description: 'Returns the sign-in or consent page, or redirects to the client (§5.1).',
+    query: {
+      response_type: b.oneOf(['code']),
+      client_id: b.text(),
+      redirect_uri: b.text({ format: 'uri' }),
+      scope: scopes,
+      state: text,
+      code_challenge: b.text().describe('BASE64URL(SHA256(code_verifier)) (RFC 7636).'),
+      code_challenge_method: b.oneOf(['S256']),
+      prompt: b.oneOf(['none', 'login', 'consent', 'select_account']).optional(),
+    },
+    // Mistakes are redirects to the client (RFC 6749 §4.1.2.1), or a page, in the order of the RFC.
+    validates: false,
+    produces: 'text/html',
+    failurePage: 'The request names no client, or no redirect URI of it.',
+  }),
+  token: operation('POST /oauth/token', {
+    id: 'issue_tokens',
+    summary: 'Issue tokens (RFC 6749 §3.2)',
+    description: 'A confidential client authenticates by Basic or with its secret in the body.',
+    input: {
+      grant_type: b.oneOf(GRANT_TYPES).describe('The grant (RFC 6749 §4).'),
+      code: text.example('ac_Zk3WdV7bN1pQ8mX2cR5t'),
+      redirect_uri: text
+        .describe('The URI of the authorization request.')
+        .example('https://shop.example.com/callback'),
+      code_verifier: text
+        .describe('Of the authorization code (RFC 7636).')
+        .example('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'),
+      refresh_token: text,
+      scope: scopes,
+      ...clientMembers,
+    },
+    inputExample: {
+      grant_type: 'client_credentials',
+      scope: 'webhooks:read',
+      client_id: 'cli_6Vb1Np',
+      client_secret: 'gcs_Zk3WdV7bN1pQ8mX2cR5t',
+    },
+    body: 'optional',
+    accepts,
+    output: tokenResponse,
+    failure: oauthError,
+  }),
+  revoke: operation('POST /oauth/revoke', {
+    id: 'revoke_token',
+    summary: 'Revoke a token of the client (RFC 7009)',
+    input: { token, token_type_hint: hint, ...clientMembers },
+    body: 'optional',
+    accepts,
+    output: b.object({}),
+    failure: oauthError,
+  }),
+  introspect: operation('POST /oauth/introspect', {
+    id: 'introspect_token',
+    summary: 'Read the state of a token (RFC 7662)',
+    description: 'The claims of the service are members as well.',
+    input: { token, token_type_hint: hint, ...clientMembers },
+    body: 'optional',
+    accepts,
+    output: b.openObject({ active: b.bool(), ...introspection }),
+    failure: oauthError,
+  }),
+}
+
+export const consent = b
+  .object({
+    client_id: b.text().example('client_01jdq8w9vgk7'),
+    client_name: b.text().describe('The name of the client.').example('Shop'),
+    scope: b.text().describe('Scopes, separated by a space.').example('webhooks:read'),
+    created_at: b.time(),
+    updated_at: b.time(),
+  })
+  .named('Consent')
+
+export const consentOperations = {
+  list: operation('GET /auth/consents', {
+    id: 'list_consents',
+    summary: 'List the clients that the person has authorized',
+    output: b.page(consent),
+  }),
+  revoke: operation('DELETE /auth/consents/:client_id', {
+    id: 'revoke_consent',
+    summary: 'Revoke the consent to a client, and end its sessions',
+  }),
+}

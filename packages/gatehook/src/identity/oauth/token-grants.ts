@@ -1,0 +1,168 @@
+/**
+ * The grants of `POST /oauth/token` (§5.3): for an authenticated client, each issues tokens or
+ * throws an `OauthError`.
+ */
+import type { Actor } from '../../history/audit/actor.ts'
+import { type AuditContext, recordAudit } from '../../history/audit/store.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { sha256 } from '../../kernel/secret.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+import type { SignInApi } from '../people/login.ts'
+import type { Grant, TokenResponse, Tokens } from '../tokens/api.ts'
+import { type CodeExchange, detachSession, findCode, redeemCode } from './authorization-codes.ts'
+import type { GrantType, OauthClient } from './client.ts'
+import { holdClient } from './client-store.ts'
+import { OauthError } from './oauth-error.ts'
+import { type OauthParameters, requireParameter } from './parameters.ts'
+import { computeChallenge } from './pkce.ts'
+import { type OwnResources, rejectForeignResources } from './resource-parameter.ts'
+import { intersect, parseScopes } from './scopes.ts'
+
+export interface TokenGrantDeps extends AuditContext, OwnResources {
+  readonly db: Database
+  readonly tokens: Tokens
+  readonly people: Pick<SignInApi, 'confirm'>
+}
+
+interface TokenRequest {
+  readonly client: OauthClient
+  readonly parameters: OauthParameters
+  /** The client and its request, for the audit trail. */
+  readonly actor: Actor
+}
+
+type IssueTokens = (deps: TokenGrantDeps, request: TokenRequest) => Promise<TokenResponse>
+
+const invalidCode = () => new OauthError('invalid_grant', 'The code is wrong, expired or used.')
+
+/** Thrown by a transaction that could not redeem the code; it wrote nothing. */
+const NOT_REDEEMED = Symbol('not redeemed')
+
+/** @see RFC 6749 §4.1.3, RFC 7636 §4.6 */
+const exchangeCode: IssueTokens = async (deps, request) => {
+  const { client, parameters } = request
+  const exchange: CodeExchange = {
+    hash: sha256(requireParameter(parameters, 'code')),
+    clientId: client.id,
+    scope: client.scope,
+    redirectUri: requireParameter(parameters, 'redirect_uri'),
+    // A missing or malformed verifier yields '', which equals no challenge.
+    challenge: computeChallenge(parameters.get('code_verifier') ?? '') ?? '',
+  }
+  try {
+    const response = await deps.tokens.openSession((tx, sessionId) =>
+      redeem(tx, deps, request, exchange, sessionId),
+    )
+    if (client.grantTypes.includes('refresh_token')) return response
+    const { refresh_token: _, ...withoutRefreshToken } = response
+    return withoutRefreshToken
+  } catch (error) {
+    if (error === NOT_REDEEMED) throw await diagnoseExchange(deps, request, exchange)
+    if (error instanceof Failure && error.code === 'invalid_credentials') throw invalidCode()
+    throw error
+  }
+}
+
+/** Redeems the code, checks that client and person are unchanged, and returns its grant. */
+async function redeem(
+  tx: Tx,
+  deps: TokenGrantDeps,
+  { client, actor }: TokenRequest,
+  exchange: CodeExchange,
+  sessionId: string,
+): Promise<Grant> {
+  const code = await redeemCode(tx, exchange, sessionId, deps.clock.now())
+  if (!code) throw NOT_REDEEMED
+  if (!(await holdClient(tx, client.id))) throw invalidCode()
+  const { subject, revision } = code
+  const person = await deps.people.confirm(tx, { id: Number(subject), revision })
+  const scopes = intersect(code.scopes, client.scopes, person.scopes)
+  const detail = { subject, scopes }
+  await recordAudit(tx, { actor, action: 'session.create', target: sessionId, detail }, deps)
+  const { scope, customer, mode, id: clientId } = client
+  return { scope, customer, mode, clientId, subject, scopes, claims: person.claims }
+}
+
+/**
+ * Returns the error of a failed exchange. The reuse of a code by its own client revokes the session
+ * of the first use; another client cannot revoke it. It reads in a transaction, so that it sees a
+ * concurrent exchange that has just committed.
+ *
+ * @see RFC 6749 §4.1.2, RFC 9700 §4.5
+ */
+const diagnoseExchange = (
+  deps: TokenGrantDeps,
+  { actor }: TokenRequest,
+  exchange: CodeExchange,
+): Promise<OauthError> =>
+  deps.db.write(async (tx) => {
+    const code = await findCode(tx, exchange.hash)
+    if (code?.client_id !== exchange.clientId || code.scope !== exchange.scope) return invalidCode()
+    if (code.session_id !== null && (await detachSession(tx, exchange.hash))) {
+      const sessions = Number(await deps.tokens.revokeSession(tx, code.session_id))
+      const detail = { subject: code.subject, sessions }
+      const entry = { actor, action: 'code.reuse_detected', target: code.session_id, detail }
+      await recordAudit(tx, entry, deps)
+    }
+    if (code.used_at !== null || code.expires_at <= deps.clock.now()) return invalidCode()
+    const isSameUri = code.redirect_uri === exchange.redirectUri
+    const parameter = isSameUri ? 'code_verifier' : 'redirect_uri'
+    return new OauthError('invalid_grant', `The ${parameter} does not match the code.`)
+  })
+
+/** @see RFC 6749 §4.4 */
+const issueClientToken: IssueTokens = ({ tokens }, { client, parameters }) =>
+  tokens.issueClientToken({
+    scope: client.scope,
+    customer: client.customer,
+    mode: client.mode,
+    clientId: client.id,
+    subject: client.id,
+    scopes: parseScopes(parameters.get('scope'), client.scopes),
+  })
+
+/** @see RFC 6749 §6 */
+const refreshTokens: IssueTokens = ({ tokens }, { client, parameters, actor }) => {
+  const scope = parameters.get('scope')
+  return tokens.refreshSession(
+    requireParameter(parameters, 'refresh_token'),
+    { clientId: client.id, authenticated: !client.isPublic },
+    {
+      parseScopes: () => (scope === undefined ? undefined : parseScopes(scope, client.scopes)),
+      actor,
+    },
+  )
+}
+
+const GRANTS: Readonly<Record<GrantType, IssueTokens>> = {
+  authorization_code: exchangeCode,
+  client_credentials: issueClientToken,
+  refresh_token: refreshTokens,
+}
+
+/**
+ * Reads `grant_type`. Throws `unsupported_grant_type` for any other grant, such as `password`. It
+ * needs no client, so such a request does not count as a failed authentication.
+ */
+export function readGrantType(parameters: OauthParameters): GrantType {
+  const type = requireParameter(parameters, 'grant_type')
+  if (!Object.hasOwn(GRANTS, type)) {
+    const names = Object.keys(GRANTS).join(', ')
+    throw new OauthError('unsupported_grant_type', `The supported grant types are ${names}.`)
+  }
+  return type as GrantType
+}
+
+/** Issues the tokens of a request. Throws `OauthError`, and the failures of `Tokens`. */
+export async function issueTokens(
+  deps: TokenGrantDeps,
+  request: TokenRequest,
+): Promise<TokenResponse> {
+  const { client, parameters } = request
+  const type = readGrantType(parameters)
+  if (!client.grantTypes.includes(type)) {
+    throw new OauthError('unauthorized_client', `The client may not use ${type}.`)
+  }
+  rejectForeignResources(parameters, deps)
+  return GRANTS[type](deps, request)
+}

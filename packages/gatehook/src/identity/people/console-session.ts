@@ -1,0 +1,355 @@
+/**
+ * Sessions of the console (§12.2). A one-time link, or a password with a second factor, is
+ * exchanged for a cookie. Under `/admin` the cookie authenticates its operator, for requests of the
+ * console's own pages only.
+ */
+
+import { actorOf, recordAudit } from '../../history/audit/store.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { createTimeOrderedId } from '../../kernel/id.ts'
+import { type Principal, scopeOf } from '../../kernel/principal.ts'
+import { sha256 } from '../../kernel/secret.ts'
+import { isoTime } from '../../kernel/time.ts'
+import type { MailOutbox } from '../../platform/mail/outbox.ts'
+import type { Tx } from '../../platform/storage/database.ts'
+import type { ValuesOf } from '../../protocol/fields/members.ts'
+import { type Answer, type Call, json, type Route, type Step } from '../../protocol/http/call.ts'
+import { readCookie, setCookie } from '../../protocol/http/cookies.ts'
+import { implement } from '../../protocol/http/operation.ts'
+import { createOwnPageGuard, hasCredential } from '../../protocol/http/own-page.ts'
+import type { AdminDeps } from '../access/admin-handlers.ts'
+import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
+import type { Identify } from '../access/authenticate.ts'
+import { consoleOperations, type signInInput } from './console-operations.ts'
+import type { Devices } from './devices.ts'
+import type { VerifyPassword } from './login.ts'
+import { INSTALLATION } from './namespace.ts'
+import { operatorRoutes } from './operator-administration.ts'
+import { operatorSessionRoutes } from './operator-sessions.ts'
+import * as store from './operator-store.ts'
+import { createOperator, type OperatorCreation } from './operators.ts'
+import type { Hasher } from './password.ts'
+import type { SignInClient } from './recognized-clients.ts'
+import type { SecondFactor } from './second-factor.ts'
+import { invalidCredentials } from './username.ts'
+
+const SESSION_LIFE_MS = 12 * 3_600_000
+/** A session ends after this time without a request. */
+const IDLE_MS = 30 * 60_000
+/** The use of a session is written at most this often. */
+const REFRESH_MS = 60_000
+const TOKEN_BYTES = 32
+const COOKIE_NAME = 'gatehook_console'
+/** The data that a browser clears at sign-out; the device cookie remains (§3.8). */
+const CLEARED_DATA = '"cache", "storage"'
+/** Sent by the console's own script. Forms and other origins cannot send it without CORS. */
+const CONSOLE_HEADER = 'x-gatehook-console'
+
+export interface ConsoleSessions {
+  readonly routes: readonly Route[]
+  /** Wraps the step that authenticates with credentials: a session's cookie takes its place. */
+  guard(next: Step): Step
+  /** Identifies the operator of a request under `/admin` by the session, others by `next`. */
+  identifyOr(next: Identify): Identify
+  readonly chores: Readonly<Record<string, () => Promise<number>>>
+}
+
+interface ConsoleDeps extends AdminDeps {
+  readonly admin: Administration
+  readonly hasher: Hasher
+  readonly secondFactor: SecondFactor
+  readonly verifyPassword: VerifyPassword
+  readonly devices: Devices
+  readonly publicUrl: () => string
+  readonly outbox: MailOutbox
+}
+
+type SignInInput = ValuesOf<typeof signInInput>
+
+const sessionCookie = (call: Call, value: string, lifeMs: number): string =>
+  setCookie(call, {
+    name: COOKIE_NAME,
+    value,
+    sameSite: 'strict',
+    maxAgeS: Math.floor(lifeMs / 1000),
+  })
+
+const { rejectForeignOrigin, requireOwnPage } = createOwnPageGuard({
+  header: CONSOLE_HEADER,
+  message: 'A session of the console is valid in the console’s own pages only.',
+})
+
+interface ConsoleSignIn {
+  readonly operator: string | null
+  readonly link: string | null
+  readonly email?: string
+  readonly isVerified: boolean
+}
+
+/** Creates the two ways to open a session: a one-time link, or a password and a code. */
+function createSignIn({ admin, verifyPassword, secondFactor }: ConsoleDeps) {
+  const { db, clock, random } = admin
+  const openSession = async (tx: Tx, call: Call, session: ConsoleSignIn) => {
+    const { operator, link, email, isVerified } = session
+    const now = clock.now()
+    const token = random.bytes(TOKEN_BYTES).toString('base64url')
+    const row = {
+      id: createTimeOrderedId('ses_', now, random),
+      operator,
+      link,
+      address: call.address,
+      verified: Number(isVerified),
+      created_at: now,
+      expires_at: now + IDLE_MS,
+      ends_at: now + SESSION_LIFE_MS,
+    }
+    // A browser has one session: the new cookie replaces the previous one.
+    const previousToken = readCookie(call, COOKIE_NAME)
+    const previous =
+      previousToken === undefined ? undefined : await store.takeSession(tx, sha256(previousToken))
+    await store.insertSession(tx, { ...row, hash: sha256(token) })
+    const name = email === undefined ? {} : { name: email }
+    const actor = actorOf(call, { kind: 'operator', id: operator ?? link!, ...name })
+    const detail = {
+      link,
+      session: row.id,
+      verified: isVerified,
+      ...(previous && { ended: previous.id }),
+    }
+    await recordAudit(tx, { actor, action: 'operator.sign_in', target: actor.id, detail }, admin)
+    return { ...row, token }
+  }
+
+  const signInByLink = (call: Call, token: string) =>
+    db.write(async (tx) => {
+      const link = await store.takeLink(tx, sha256(token), clock.now())
+      if (!link) {
+        const message = 'The link was used before or has expired: gatehook operators link.'
+        throw new Failure('invalid_credentials', message)
+      }
+      const { operator, id } = link
+      return openSession(tx, call, { operator, link: id, isVerified: true })
+    })
+
+  const signInByPassword = async (
+    call: Call,
+    client: SignInClient,
+    { email, password, code }: { email: string; password: string; code: string | undefined },
+  ) => {
+    let isVerified = false
+    const accounts = {
+      realm: 'operator' as const,
+      namespace: INSTALLATION,
+      find: (foldedName: string) => store.findOperator(db, foldedName),
+      async verifySecondFactor({ id, email: name }: store.OperatorRow) {
+        const actor = actorOf(call, { kind: 'operator', id, name })
+        isVerified = await secondFactor.verify(id, code, actor)
+      },
+    }
+    const operator = await verifyPassword(accounts, email, password, client)
+    return db.write(async (tx) => {
+      const current = await store.lockOperator(tx, operator.folded)
+      if (current?.password !== operator.password || current.disabled !== 0) {
+        throw invalidCredentials()
+      }
+      return openSession(tx, call, {
+        operator: operator.id,
+        link: null,
+        email: operator.email,
+        isVerified,
+      })
+    })
+  }
+
+  return { signInByLink, signInByPassword }
+}
+
+/** Returns the session of a request that passed `guard`. Throws 401. */
+type RequireSession = (call: Call) => Promise<store.ConsoleSessionRow>
+
+/** Routes in which a session creates its operator and enrols the operator's second factor. */
+function enrolmentRoutes(deps: ConsoleDeps, requireSession: RequireSession): Route[] {
+  const { admin, secondFactor, hasher } = deps
+  const { random } = admin
+  /** Replaces the session's token when the session gains authority: an older token is invalid. */
+  const elevation = (call: Call, session: store.ConsoleSessionRow) => {
+    const token = random.bytes(TOKEN_BYTES).toString('base64url')
+    return {
+      cookies: [sessionCookie(call, token, SESSION_LIFE_MS)],
+      elevate: async (tx: Tx, operator: string): Promise<void> => {
+        await store.elevateSession(tx, session.id, operator, sha256(token))
+      },
+    }
+  }
+  const requireOperator = async (call: Call) => {
+    const session = await requireSession(call)
+    if (session.operator === null) {
+      throw new Failure('invalid_state', 'Create the operator first: /console/session/operator.')
+    }
+    // A session without the second factor must not replace it.
+    if (session.verified === 0 && (await secondFactor.isEnrolled(session.operator))) {
+      throw new Failure('second_factor_required')
+    }
+    return { session, operator: session.operator }
+  }
+
+  const create = async (call: Call, input: OperatorCreation): Promise<Answer> => {
+    const session = await requireSession(call)
+    if (session.operator !== null) {
+      throw new Failure('invalid_state', 'The session has its operator already.')
+    }
+    const { cookies, elevate } = elevation(call, session)
+    const operator = await createOperator(admin, hasher, input, actorOf(call), elevate)
+    return { ...json(201, operator), cookies }
+  }
+
+  const enrol = async (call: Call): Promise<Answer> => {
+    const { operator } = await requireOperator(call)
+    const enrolment = await secondFactor.enrol(operator, actorOf(call))
+    return { ...json(200, enrolment, { 'cache-control': 'no-store' }), secret: true }
+  }
+
+  const confirm = async (call: Call, { code }: { readonly code: string }): Promise<Answer> => {
+    const { session, operator } = await requireOperator(call)
+    const { cookies, elevate } = elevation(call, session)
+    const endOtherSessions = async (tx: Tx) => {
+      await elevate(tx, operator)
+      await store.deleteOtherSessions(tx, operator, session.id)
+    }
+    const actor = actorOf(call)
+    const recovery_codes = await secondFactor.confirm(operator, code, actor, endOtherSessions)
+    const answer = json(200, { recovery_codes }, { 'cache-control': 'no-store' })
+    return { ...answer, cookies, secret: true }
+  }
+
+  return [
+    implement(consoleOperations.createOperator, create),
+    implement(consoleOperations.enrol, enrol),
+    implement(consoleOperations.confirm, confirm),
+  ]
+}
+
+/** Returns the JSON form of a session at `/console/session`. */
+const toJson = (row: Pick<store.ConsoleSessionRow, 'operator' | 'verified' | 'expires_at'>) => ({
+  operator: row.operator,
+  expires_at: isoTime(row.expires_at),
+  second_factor: row.verified === 0 ? 'enrolment_required' : 'verified',
+})
+
+/** An operator acts for the installation: live, for the default customer (§13). */
+const toPrincipal = (row: store.ConsoleSessionRow): Principal => ({
+  customer: DEFAULT_CUSTOMER,
+  mode: 'live',
+  scope: scopeOf(row.customer_no, 'live'),
+  kind: 'operator',
+  subject: row.operator ?? row.link!,
+  ...(row.email !== null && { name: row.email }),
+  scopes: new Set([ADMIN_SCOPE]),
+  // A session without an operator creates the first one.
+  ...(row.role !== null && { role: row.role }),
+})
+
+/** Ends the session of a request, if there is one. */
+async function signOut(admin: Administration, call: Call): Promise<Answer> {
+  const { db } = admin
+  const token = readCookie(call, COOKIE_NAME)
+  if (token !== undefined) {
+    requireOwnPage(call)
+    await db.write(async (tx) => {
+      const row = await store.takeSession(tx, sha256(token))
+      if (!row) return
+      const actor = actorOf(call, { kind: 'operator', id: row.operator ?? row.link! })
+      await recordAudit(tx, { actor, action: 'operator.sign_out', target: row.id }, admin)
+    })
+  }
+  const headers = { 'clear-site-data': CLEARED_DATA }
+  return { status: 204, headers, cookies: [sessionCookie(call, '', 0)] }
+}
+
+/** Returns the cookie of a request under `/admin` that has no other credential. */
+const sessionTokenOf = (call: Call): string | undefined =>
+  call.kind === 'admin' && !hasCredential(call) ? readCookie(call, COOKIE_NAME) : undefined
+
+export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
+  const { admin, devices } = deps
+  const { db, clock } = admin
+  const { signInByLink, signInByPassword } = createSignIn(deps)
+  const findSession = (token: string) =>
+    store.findSession(db, sha256(token), DEFAULT_CUSTOMER, clock.now())
+
+  const signIn = async (call: Call, input: SignInInput): Promise<Answer> => {
+    const { token, email, password, code } = input
+    const hasPassword = email !== undefined && password !== undefined
+    if (hasPassword === (token !== undefined)) {
+      throw new Failure('invalid_request', 'Send a token, or an email and a password.')
+    }
+    const client = devices.pageClientOf(call)
+    const session = hasPassword
+      ? await signInByPassword(call, client, { email, password, code })
+      : await signInByLink(call, token!)
+    const cookies = [sessionCookie(call, session.token, SESSION_LIFE_MS)]
+    if (hasPassword) cookies.push(client.cookie)
+    const answer = json(201, toJson(session), { 'cache-control': 'no-store' })
+    return { ...answer, cookies, secret: true }
+  }
+
+  const requireSession: RequireSession = async (call) => {
+    const token = readCookie(call, COOKIE_NAME)
+    const row = token === undefined ? undefined : await findSession(token)
+    if (!row) throw new Failure('unauthorized')
+    return row
+  }
+
+  const show = async (call: Call): Promise<Answer> => {
+    const row = await requireSession(call)
+    const { email, role } = row
+    return json(200, { ...toJson(row), email, role, ends_at: isoTime(row.ends_at) })
+  }
+
+  /** Extends the session by `IDLE_MS`, at most until `ends_at`. */
+  const refresh = async (row: store.ConsoleSessionRow): Promise<void> => {
+    const now = clock.now()
+    if (now - row.last_used_at < REFRESH_MS) return
+    const expires_at = Math.min(now + IDLE_MS, row.ends_at)
+    await db.write((tx) => store.refreshSession(tx, { id: row.id, expires_at, last_used_at: now }))
+  }
+
+  return {
+    routes: [
+      implement(consoleOperations.open, signIn),
+      implement(consoleOperations.read, show),
+      // Unauthenticated: also for a browser whose session has ended.
+      implement(consoleOperations.close, (call) => signOut(admin, call)),
+      ...enrolmentRoutes(deps, requireSession),
+      ...operatorSessionRoutes(admin, deps),
+      ...operatorRoutes(admin, deps),
+    ],
+    guard: (next) => (call) => {
+      // A session opens and closes here: the server rejects the request before its body.
+      if (call.kind === 'admin' && call.operation?.authenticated === false)
+        rejectForeignOrigin(call)
+      const token = sessionTokenOf(call)
+      const needsPrincipal = call.operation && call.operation.authenticated !== false
+      if (token === undefined || !needsPrincipal) return next(call)
+      requireOwnPage(call)
+      return findSession(token).then(async (row) => {
+        if (!row) return next(call)
+        if (row.verified === 0 && !call.route.startsWith('/console/session')) {
+          throw new Failure('second_factor_required')
+        }
+        await refresh(row)
+        call.principal = toPrincipal(row)
+        return undefined
+      })
+    },
+    // Does not extend the session: an open stream must not keep an unused console signed in.
+    identifyOr: (next) => (call) => {
+      const token = sessionTokenOf(call)
+      if (token === undefined) return next(call)
+      return findSession(token).then((row) =>
+        row && row.verified !== 0 ? toPrincipal(row) : undefined,
+      )
+    },
+    chores: { console: () => store.purgeConsole(db, clock.now()) },
+  }
+}

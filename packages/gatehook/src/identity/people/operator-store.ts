@@ -1,0 +1,207 @@
+/** SQL of operators, their one-time links and their sessions. */
+import type { Role } from '../../kernel/principal.ts'
+import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
+import type { EncryptedColumn } from '../../platform/storage/encrypted-column.ts'
+import { purgeTogether } from '../../platform/storage/purge.ts'
+import { sql } from '../../platform/storage/sql.ts'
+
+export interface OperatorRow extends Row {
+  readonly id: string
+  readonly email: string
+  readonly folded: string
+  readonly password: string
+  readonly role: Role
+  readonly disabled: number
+  readonly created_at: number
+  /** Encrypted for the row's id; null without a second factor. */
+  readonly totp: Uint8Array | null
+  /** Encrypted; not confirmed with a code yet. */
+  readonly totp_pending: Uint8Array | null
+  /** The step of the last code that was used. */
+  readonly totp_step: number
+}
+
+export const TOTP_PURPOSE = 'operator-totp'
+
+const encryptedColumn = (column: string): EncryptedColumn => ({
+  purpose: TOTP_PURPOSE,
+  table: 'gh_operators',
+  column,
+  key: ['id'],
+  rowOf: ([id]) => String(id),
+})
+
+export const encryptedTotp = encryptedColumn('totp')
+export const encryptedPendingTotp = encryptedColumn('totp_pending')
+
+export const EMAIL_INDEX = 'gh_operators_folded'
+
+const byFoldedEmail = (folded: string) =>
+  sql`SELECT id, email, folded, password, role, disabled, created_at, totp, totp_pending, totp_step
+    FROM gh_operators WHERE folded = ${folded}`
+
+export const lockOperatorById = (tx: Tx, id: string) =>
+  tx.lock<OperatorRow>(sql`SELECT id, email, folded, password, role, disabled, created_at,
+    totp, totp_pending, totp_step FROM gh_operators WHERE id = ${id}`)
+
+export const findOperator = (from: Reader, folded: string) =>
+  from.get<OperatorRow>(byFoldedEmail(folded))
+export const lockOperator = (tx: Tx, folded: string) => tx.lock<OperatorRow>(byFoldedEmail(folded))
+
+type NewOperator = Omit<OperatorRow, 'totp' | 'totp_pending' | 'totp_step'>
+
+/** Returns whether an operator exists, disabled ones included. */
+export const hasOperator = async (from: Reader): Promise<boolean> =>
+  (await from.get(sql`SELECT 1 AS operator FROM gh_operators LIMIT 1`)) !== undefined
+
+export const insertOperator = (tx: Tx, row: NewOperator) =>
+  tx.run(sql`INSERT INTO gh_operators (id, email, folded, password, role, disabled, created_at)
+    VALUES (${row.id}, ${row.email}, ${row.folded}, ${row.password}, ${row.role}, ${row.disabled},
+            ${row.created_at})`)
+
+export const updateOperator = (
+  tx: Tx,
+  { id, password, role, disabled }: Pick<OperatorRow, 'id' | 'password' | 'role' | 'disabled'>,
+) =>
+  tx.run(sql`UPDATE gh_operators SET password = ${password}, role = ${role},
+    disabled = ${disabled} WHERE id = ${id}`)
+
+export const isEnrolled = async (from: Reader, id: string): Promise<boolean> =>
+  (await from.get(
+    sql`SELECT 1 AS enrolled FROM gh_operators WHERE id = ${id} AND totp IS NOT NULL`,
+  )) !== undefined
+
+export const setPendingTotp = (tx: Tx, id: string, secret: Uint8Array | null) =>
+  tx.run(sql`UPDATE gh_operators SET totp_pending = ${secret} WHERE id = ${id}`)
+
+export const confirmTotp = (tx: Tx, id: string, secret: Uint8Array, step: number) =>
+  tx.run(sql`UPDATE gh_operators SET totp = ${secret}, totp_pending = NULL, totp_step = ${step}
+    WHERE id = ${id}`)
+
+export const setTotpStep = (tx: Tx, id: string, step: number) =>
+  tx.run(sql`UPDATE gh_operators SET totp_step = ${step} WHERE id = ${id}`)
+
+export async function replaceRecoveryCodes(tx: Tx, id: string, hashes: readonly Uint8Array[]) {
+  await tx.run(sql`DELETE FROM gh_operator_recovery_codes WHERE operator = ${id}`)
+  for (const hash of hashes) {
+    await tx.run(sql`INSERT INTO gh_operator_recovery_codes (operator, hash)
+      VALUES (${id}, ${hash})`)
+  }
+}
+
+/** Deletes a recovery code; returns false if there is no such code. */
+export const takeRecoveryCode = async (tx: Tx, id: string, hash: Uint8Array): Promise<boolean> =>
+  (await tx.run(sql`DELETE FROM gh_operator_recovery_codes
+    WHERE operator = ${id} AND hash = ${hash}`)) > 0
+
+export async function removeTotp(tx: Tx, id: string): Promise<void> {
+  await tx.run(sql`UPDATE gh_operators SET totp = NULL, totp_pending = NULL WHERE id = ${id}`)
+  await replaceRecoveryCodes(tx, id, [])
+}
+
+interface LinkRow extends Row {
+  readonly id: string
+  /** The operator whose session it opens; null for the session that creates operators. */
+  readonly operator: string | null
+}
+
+export const insertLink = (tx: Tx, row: LinkRow & { hash: Uint8Array; expires_at: number }) =>
+  tx.run(sql`INSERT INTO gh_console_links (hash, id, operator, expires_at)
+    VALUES (${row.hash}, ${row.id}, ${row.operator}, ${row.expires_at})`)
+
+/** Deletes a valid link and returns it: of concurrent requests with one link, one gets it. */
+export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
+  tx.get<LinkRow>(sql`DELETE FROM gh_console_links WHERE hash = ${hash} AND expires_at > ${now}
+    RETURNING id, operator`)
+
+export const deleteLinks = (tx: Tx, operator: string) =>
+  tx.run(sql`DELETE FROM gh_console_links WHERE operator = ${operator}`)
+
+export interface ConsoleSessionRow extends Row {
+  readonly operator: string | null
+  /** The link that opened a session without an operator. */
+  readonly link: string | null
+  readonly email: string | null
+  readonly role: Role | null
+  readonly id: string
+  /** 0 until the second factor is verified or enrolled. */
+  readonly verified: number
+  readonly last_used_at: number
+  /** The end of the session unless it is used before. */
+  readonly expires_at: number
+  /** The end of the session in any case. */
+  readonly ends_at: number
+  readonly customer_no: number
+}
+
+export const insertSession = (
+  tx: Tx,
+  row: Pick<
+    ConsoleSessionRow,
+    'id' | 'operator' | 'link' | 'verified' | 'expires_at' | 'ends_at'
+  > & {
+    readonly address: string
+    readonly hash: Uint8Array
+    readonly created_at: number
+  },
+) =>
+  tx.run(sql`INSERT INTO gh_console_sessions (hash, id, operator, link, address, verified,
+    created_at, last_used_at, expires_at, ends_at)
+    VALUES (${row.hash}, ${row.id}, ${row.operator}, ${row.link}, ${row.address}, ${row.verified},
+            ${row.created_at}, ${row.created_at}, ${row.expires_at}, ${row.ends_at})`)
+
+/** Extends a session. */
+export const refreshSession = (
+  tx: Tx,
+  { id, expires_at, last_used_at }: Pick<ConsoleSessionRow, 'id' | 'expires_at' | 'last_used_at'>,
+) =>
+  tx.run(sql`UPDATE gh_console_sessions SET expires_at = ${expires_at},
+    last_used_at = ${last_used_at} WHERE id = ${id}`)
+
+/** Stores that a session is verified and belongs to the operator, under a new token. */
+/** Postpones the end of the sessions of an operator, or of a link without one. */
+export const extendSessions = (tx: Tx, subject: string, ms: number) =>
+  tx.run(sql`UPDATE gh_console_sessions SET expires_at = expires_at + ${ms},
+    ends_at = ends_at + ${ms}
+    WHERE operator = ${subject} OR (operator IS NULL AND link = ${subject})`)
+
+export const elevateSession = (tx: Tx, id: string, operator: string, hash: Uint8Array) =>
+  tx.run(sql`UPDATE gh_console_sessions SET operator = ${operator}, verified = 1, hash = ${hash}
+    WHERE id = ${id}`)
+
+export const deleteOtherSessions = (tx: Tx, operator: string, id: string) =>
+  tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator} AND id <> ${id}`)
+
+/** Returns the number of deleted sessions: 0 or 1. */
+export const deleteSessionById = (tx: Tx, id: string) =>
+  tx.run(sql`DELETE FROM gh_console_sessions WHERE id = ${id}`)
+
+/** Returns a session that is not expired and whose operator is not disabled. */
+export const findSession = (from: Reader, hash: Uint8Array, customer: string, now: number) =>
+  from.get<ConsoleSessionRow>(sql`SELECT s.id, s.operator, s.link, o.email, o.role, s.verified,
+      s.last_used_at, s.expires_at, s.ends_at, c.no AS customer_no
+    FROM gh_console_sessions s
+    JOIN gh_customers c ON c.id = ${customer}
+    LEFT JOIN gh_operators o ON o.id = s.operator
+    WHERE s.hash = ${hash} AND s.expires_at > ${now}
+      AND (s.operator IS NULL OR o.disabled = 0)`)
+
+/** Deletes a session and returns it; undefined if there is none. */
+export const takeSession = (tx: Tx, hash: Uint8Array) =>
+  tx.get<Pick<ConsoleSessionRow, 'id' | 'operator' | 'link'>>(
+    sql`DELETE FROM gh_console_sessions WHERE hash = ${hash} RETURNING id, operator, link`,
+  )
+
+export const deleteSessions = (tx: Tx, operator: string) =>
+  tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator}`)
+
+/** Deletes expired links and sessions, and returns their number. */
+export const purgeConsole = (db: Database, now: number): Promise<number> =>
+  purgeTogether(db, [
+    sql`DELETE FROM gh_console_links WHERE expires_at <= ${now}`,
+    sql`DELETE FROM gh_console_sessions WHERE expires_at <= ${now}`,
+  ])
+
+/** Removes second factors of an operator that no secret decrypts. */
+export const removeLostTotp = (tx: Tx, id: string) =>
+  tx.run(sql`UPDATE gh_operators SET totp = NULL, totp_pending = NULL WHERE id = ${id}`)

@@ -1,0 +1,304 @@
+/**
+ * Administration of people (§13, §6.8): create, read, update, set a password. Each change is one
+ * transaction that also records its audit row; passwords are hashed before it begins.
+ */
+
+import { recordAudit } from '../../history/audit/store.ts'
+import { Failure, type FieldError } from '../../kernel/failure.ts'
+import { modeOf, type Scope, scopeOf } from '../../kernel/principal.ts'
+import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { invalidMembers, readMembers } from '../../protocol/fields/body.ts'
+import { foldName } from '../../protocol/fields/folding.ts'
+import { b, type ValuesOf } from '../../protocol/fields/members.ts'
+import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
+import { mode } from '../access/collections.ts'
+import {
+  findMisplacedScope,
+  holdCustomerScope,
+  scopeSet,
+  unknownCustomer,
+} from '../access/grant-validation.ts'
+import { findCustomer } from '../access/store.ts'
+import type { Tokens } from '../tokens/api.ts'
+import { rejectTakenName } from './credential-sync.ts'
+import { personAccountKey } from './login.ts'
+import { namespaceOf } from './namespace.ts'
+import type { Hasher } from './password.ts'
+import {
+  findPasswordError,
+  MIN_LENGTH,
+  newPassword,
+  rejectCommonPassword,
+} from './password-policy.ts'
+import { type Directory, type DirectoryRow, nameOf, parseScopes } from './person.ts'
+import * as store from './store.ts'
+
+/** The longest role and the longest name of a customer, in characters. */
+const WORD_MAX = 200
+
+/** The dependencies of operations on people. */
+export interface PersonContext {
+  readonly directory: Directory
+  readonly hasher: Hasher
+  readonly tokens: Pick<Tokens, 'revokeSessionsOfPerson'>
+  /** The scopes of a person to whom no scopes were granted. */
+  readonly defaultScopes: readonly string[]
+  /** Called after the commit of a change: evicts cached verifications of the person. */
+  readonly evict: (id: number) => void
+}
+
+/** A person as `/admin` returns it: the row with its credential. */
+type PersonJson = DirectoryRow & {
+  readonly id: number
+  readonly role: string | null
+  readonly scopes: readonly string[]
+  readonly disabled: boolean
+  readonly customer: string
+  readonly mode: 'live' | 'test'
+}
+
+const toJson = (
+  directory: Directory,
+  row: DirectoryRow,
+  credential: store.CredentialRow,
+): PersonJson => ({
+  ...directory.show(row),
+  id: credential.id,
+  role: credential.role,
+  scopes: parseScopes(credential),
+  disabled: credential.disabled !== 0,
+  customer: credential.customer,
+  mode: credential.mode,
+})
+
+/** Throws 422 if `admin` is granted outside of the default customer's live mode (§13). */
+function rejectMisplacedAdmin(scopes: readonly string[], customer: string, mode: string): void {
+  const scopeError = findMisplacedScope('people', scopes, customer, mode)
+  if (scopeError) throw invalidMembers([scopeError])
+}
+
+const password = newPassword(MIN_LENGTH.person)
+export const passwordInput = { password }
+
+/** The members of a new person's credential; the body also has those of the row. */
+export const credentialCreation = (admin: Pick<Administration, 'scopes'>) => ({
+  password,
+  role: b.line(WORD_MAX).nullable().optional().describe('A claim of tokens.'),
+  scopes: scopeSet(admin)
+    .optional()
+    .describe('Default: every scope of a person that no declaration reserves.'),
+  customer: b
+    .line(WORD_MAX)
+    .optional()
+    .describe('The id of a customer, or `default`; default: the customer of the caller.'),
+  mode: mode.optional().describe('Default `live`.'),
+})
+
+/** Reads the members of the credential and of the row; throws 422 with the errors of both. */
+async function readCreation(admin: Administration, directory: Directory, input: unknown) {
+  const members = credentialCreation(admin)
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw invalidMembers([{ pointer: '', code: 'invalid_value', message: 'must be an object' }])
+  }
+  const entries = Object.entries(input)
+  const isCredentialMember = (name: string) => Object.hasOwn(members, name)
+  const isRowMember = (name: string) => name !== 'password' && Object.hasOwn(directory.fields, name)
+  const credentialEntries = entries.filter(([name]) => isCredentialMember(name))
+  const rowEntries = entries.filter(([name]) => !isCredentialMember(name) || isRowMember(name))
+  const errors: FieldError[] = []
+  const collectErrors = <T>(read: () => T): T | undefined => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof Failure) || !error.errors) throw error
+      errors.push(...error.errors)
+      return undefined
+    }
+  }
+  const credential = collectErrors(() =>
+    readMembers(Object.fromEntries(credentialEntries), members),
+  )
+  const values = collectErrors(() => directory.values(Object.fromEntries(rowEntries)))
+  const username = String(values?.[directory.username] ?? '')
+  if (credential && values) {
+    const error = await findPasswordError(credential.password, username, '/password')
+    if (error) errors.push(error)
+  }
+  if (!credential || !values || errors.length > 0) throw invalidMembers(errors)
+  return { credential, values, username }
+}
+
+/**
+ * Creates a person who can sign in, from the row's fields and `{password, role?, scopes?,
+ * customer?, mode?}`. Throws 422 `validation_failed`, 409 `conflict` for a sign-in name in use.
+ */
+export async function createPerson(
+  admin: Administration,
+  context: PersonContext,
+  input: unknown,
+  { actor, customer: callerCustomer }: AdminCaller,
+): Promise<PersonJson> {
+  const { directory } = context
+  const { credential, values, username } = await readCreation(admin, directory, input)
+  const customer = customerId(credential.customer ?? callerCustomer)
+  const { mode = 'live', role = null, scopes = context.defaultScopes } = credential
+  rejectMisplacedAdmin(scopes, customer, mode)
+  const customerRow = await findCustomer(admin.db, customer)
+  if (!customerRow) throw unknownCustomer()
+  const namespace = namespaceOf(directory.names, scopeOf(customerRow.no, mode))
+  const password = await context.hasher.hash(
+    credential.password,
+    personAccountKey(namespace, username),
+  )
+  return admin.write(async (tx) => {
+    const scope = await holdCustomerScope(tx, customer, mode)
+    const row = await directory.create(tx, scope, values)
+    const newCredential = { customer, mode, password, role, scopes }
+    const credential = await insertCredential(tx, admin, context, scope, row, newCredential)
+    const detail = { customer, mode, role, scopes }
+    const entry = { actor, action: 'person.create', target: String(credential.id), detail }
+    await recordAudit(tx, entry, admin)
+    return toJson(directory, row, credential)
+  })
+}
+
+/** Returns a person. Throws 404, also for a row that cannot sign in. */
+export async function readPerson(
+  from: Reader,
+  { directory }: Pick<PersonContext, 'directory'>,
+  id: number,
+): Promise<PersonJson> {
+  const credential = await store.findById(from, directory.resource, id)
+  const row = credential && (await directory.find(from, credential.scope as Scope, id))
+  if (!row) throw new Failure('not_found')
+  return toJson(directory, row, credential)
+}
+
+export const personPatch = (admin: Pick<Administration, 'scopes'>) => ({
+  role: b.line(WORD_MAX).nullable().optional(),
+  scopes: scopeSet(admin).optional(),
+  disabled: b.bool().optional(),
+})
+
+/**
+ * Updates the credential of a person. The sessions of a person who is disabled, gets another
+ * role or loses a scope end at once. Throws 404, 422.
+ */
+export async function updatePerson(
+  admin: Administration,
+  context: PersonContext,
+  id: number,
+  patch: ValuesOf<ReturnType<typeof personPatch>>,
+  { actor }: Pick<AdminCaller, 'actor'>,
+): Promise<PersonJson> {
+  const { directory, tokens } = context
+  return admin.write(async (tx) => {
+    const before = await store.lockCredential(tx, directory.resource, id)
+    const scope = before?.scope as Scope
+    const row = before && (await directory.find(tx, scope, id))
+    if (!before || !row) throw new Failure('not_found')
+    const scopes = patch.scopes ?? parseScopes(before)
+    if (patch.scopes) rejectMisplacedAdmin(scopes, before.customer, before.mode)
+    const after = {
+      ...before,
+      role: patch.role === undefined ? before.role : patch.role,
+      scopes: JSON.stringify(scopes),
+      disabled: patch.disabled === undefined ? before.disabled : Number(patch.disabled),
+    }
+    await store.updateCredential(tx, after)
+    const losesScope = parseScopes(before).some((name) => !scopes.includes(name))
+    if (losesScope || after.role !== before.role || after.disabled > before.disabled) {
+      await tokens.revokeSessionsOfPerson(tx, scope, String(id))
+    }
+    const entry = { actor, action: 'person.update', target: String(id), detail: patch }
+    await recordAudit(tx, entry, admin)
+    tx.afterCommit(() => context.evict(id))
+    return toJson(directory, row, after)
+  })
+}
+
+/**
+ * Sets a password; the person's sessions end. A row without a credential gets
+ * one, with the default scopes. Throws 404, 422, 409 `conflict` if another row signs in with its
+ * name.
+ */
+export async function setPassword(
+  admin: Administration,
+  context: PersonContext,
+  id: number,
+  body: ValuesOf<typeof passwordInput>,
+  { actor }: Pick<AdminCaller, 'actor'>,
+): Promise<void> {
+  const { directory, defaultScopes: scopes } = context
+  const scope = await directory.scopeOf(admin.db, id)
+  const row = scope === undefined ? undefined : await directory.find(admin.db, scope, id)
+  if (scope === undefined || !row) throw new Failure('not_found')
+  const name = String(row[directory.username] ?? '')
+  const namespace = namespaceOf(directory.names, scope)
+  await rejectCommonPassword(body.password, name, '/password')
+  const password = await context.hasher.hash(body.password, personAccountKey(namespace, name))
+  await admin.write(async (tx) => {
+    const credential = await store.lockCredential(tx, directory.resource, id)
+    if (credential) {
+      await replacePassword(tx, context, credential, password)
+    } else {
+      const row = await directory.find(tx, scope, id)
+      if (!row) throw new Failure('not_found')
+      const customer = (await store.findCustomerOf(tx, scope))!
+      const newCredential = { customer, mode: modeOf(scope), password, role: null, scopes }
+      await insertCredential(tx, admin, context, scope, row, newCredential)
+    }
+    await recordAudit(tx, { actor, action: 'person.password', target: String(id) }, admin)
+  })
+}
+
+/** Stores a new password hash and ends the person's sessions, except `exceptSession`. */
+export async function replacePassword(
+  tx: Tx,
+  { tokens, evict }: PersonContext,
+  credential: store.CredentialRow,
+  password: string,
+  exceptSession?: string,
+): Promise<void> {
+  const { id, scope } = credential
+  await store.updateCredential(tx, { ...credential, password })
+  await tokens.revokeSessionsOfPerson(tx, scope as Scope, String(id), exceptSession)
+  tx.afterCommit(() => evict(id))
+}
+
+export interface NewCredential
+  extends Pick<store.CredentialRow, 'customer' | 'mode' | 'password' | 'role'> {
+  readonly scopes: readonly string[]
+}
+
+/** Stores the credential of a row. Throws 409 `conflict` for a sign-in name in use. */
+export async function insertCredential(
+  tx: Tx,
+  { clock }: Administration,
+  { directory, evict }: PersonContext,
+  scope: Scope,
+  row: DirectoryRow,
+  newCredential: NewCredential,
+): Promise<store.CredentialRow> {
+  const { resource, username } = directory
+  const name = row[username]
+  if (typeof name !== 'string' || name === '') {
+    const message = 'is needed to sign in'
+    throw invalidMembers([{ pointer: `/${username}`, code: 'required', message }])
+  }
+  const credential = {
+    ...newCredential,
+    resource,
+    id: row.id as number,
+    scope,
+    name: nameOf(row),
+    username: name,
+    folded: foldName(name),
+    namespace: namespaceOf(directory.names, scope).no,
+    scopes: JSON.stringify(newCredential.scopes),
+    created_at: clock.now(),
+  }
+  await rejectTakenName(username, () => store.insertCredential(tx, credential))
+  tx.afterCommit(() => evict(credential.id))
+  return { ...credential, disabled: 0, revision: 1 }
+}

@@ -1,0 +1,180 @@
+/**
+ * Sign-up of strangers (§4.9), in the order in which it happens:
+ *
+ * 1. `signUp` validates the fields of `POST /auth/signup` and enqueues a mail.
+ * 2. `signUpTemplates` sends a token to the address, or a notice to the account that has it.
+ * 3. `verifyEmail` exchanges the token and a password for the account: its row and its credential.
+ *
+ * The holder of the address chooses the password, not the stranger who typed the address.
+ */
+
+import { actorOf, recordAudit } from '../../history/audit/store.ts'
+import { Failure, type FieldError } from '../../kernel/failure.ts'
+import { type Mode, modeOf } from '../../kernel/principal.ts'
+import type { AddressedMail, MailTemplates } from '../../platform/mail/mailer.ts'
+import { isMailAddress } from '../../platform/mail/message.ts'
+import type { Tx } from '../../platform/storage/database.ts'
+import { invalidMembers, readMembers } from '../../protocol/fields/body.ts'
+import { foldName } from '../../protocol/fields/folding.ts'
+import type { Answer, Call } from '../../protocol/http/call.ts'
+import { DEFAULT_CUSTOMER } from '../access/administration.ts'
+import { holdCustomerScope } from '../access/grant-validation.ts'
+import { findCustomer } from '../access/store.ts'
+import {
+  type AccountMailDeps,
+  type AddressedInput,
+  acceptMailRequest,
+  type MailedName,
+  type TokenInput,
+} from './account-mail.ts'
+import { type MailWording, writeMail } from './mail-texts.ts'
+import { exchangeMailToken } from './mail-token-exchange.ts'
+import {
+  findNewestSignUp,
+  insertMailToken,
+  type MailTokenRow,
+  TOKEN_LIFE_MINUTES,
+} from './mail-tokens.ts'
+import { isKnown, placeMembersFor, type SignInPlace, scopeOfNamespace } from './namespace.ts'
+import type { Directory, DirectoryRow } from './person.ts'
+import { insertCredential } from './person-administration.ts'
+import * as store from './store.ts'
+
+const validMinutes = TOKEN_LIFE_MINUTES
+
+/** Returns the fields that a stranger sets. */
+export const signUpFields = ({ username, signUp }: Directory): ReadonlySet<string> =>
+  new Set([username, ...(signUp?.fields ?? [])])
+
+/** A sign-up, in the payload of a mail that waits. */
+interface PendingSignUp {
+  readonly body: DirectoryRow
+  readonly namespace: number
+}
+
+/** Reads the body of a sign-up; throws 422 with every mistake. */
+function readSignUp(
+  directory: Directory,
+  input: unknown,
+): { readonly body: DirectoryRow; readonly place: SignInPlace } {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw invalidMembers([{ pointer: '', code: 'invalid_value', message: 'must be an object' }])
+  }
+  const names = signUpFields(directory)
+  const placeMembers = placeMembersFor(directory.names)
+  const isPlace = (name: string) => Object.hasOwn(placeMembers, name)
+  const entries = Object.entries(input)
+  const body = Object.fromEntries(entries.filter(([name]) => names.has(name)))
+  const errors: FieldError[] = entries
+    .filter(([name]) => !names.has(name) && !isPlace(name))
+    .map(([name]) => ({
+      pointer: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+      code: 'unknown_field',
+      message: 'is not a field of a sign-up',
+    }))
+  try {
+    const email = directory.values(body)[directory.username]
+    if (typeof email !== 'string' || !isMailAddress(email)) {
+      const message = 'must be an e-mail address'
+      errors.push({ pointer: `/${directory.username}`, code: 'invalid_value', message })
+    }
+  } catch (error) {
+    if (!(error instanceof Failure) || !error.errors) throw error
+    errors.push(...error.errors)
+  }
+  let place: SignInPlace = {}
+  try {
+    place = readMembers(Object.fromEntries(entries.filter(([name]) => isPlace(name))), placeMembers)
+  } catch (error) {
+    if (!(error instanceof Failure) || !error.errors) throw error
+    errors.push(...error.errors)
+  }
+  if (errors.length > 0) throw invalidMembers(errors)
+  return { body, place }
+}
+
+/** Handles `POST /auth/signup`. */
+export function signUp(call: Call, deps: AccountMailDeps): Promise<Answer> {
+  const { directory } = deps.context
+  const { body, place } = readSignUp(directory, call.body)
+  const email = String(body[directory.username])
+  return acceptMailRequest(call, deps, email, place, 'sign_up', { body })
+}
+
+/** Handles `POST /auth/email/resend`. */
+export const resendVerification = (
+  call: Call,
+  { email, ...place }: AddressedInput,
+  deps: AccountMailDeps,
+): Promise<Answer> =>
+  acceptMailRequest(call, deps, email, place, 'sign_up_again', { folded: foldName(email) })
+
+/** Creates the mails of sign-ups. */
+export function signUpTemplates(deps: AccountMailDeps, wording: MailWording): MailTemplates {
+  const { directory } = deps.context
+  const { resource, username } = directory
+  const write = async (
+    tx: Parameters<typeof insertMailToken>[0],
+    { body, namespace }: PendingSignUp,
+    nowMs: number,
+  ): Promise<AddressedMail | undefined> => {
+    // An unknown customer has no accounts.
+    if (!isKnown(namespace)) return undefined
+    const email = String(body[username])
+    const folded = foldName(email)
+    const account = await store.findByName(tx, resource, namespace, folded)
+    if (account) {
+      if (account.disabled !== 0 || account.suspended !== 0) return undefined
+      // To the stored address: another spelling may be another mailbox.
+      return writeMail(wording, 'existingAccount', { email: account.username, validMinutes })
+    }
+    const row = { purpose: 'sign_up', resource, folded, namespace, person: null } as const
+    const stored = { ...row, revision: null, body: JSON.stringify(body) }
+    const token = await insertMailToken(tx, deps.admin.random, stored, nowMs)
+    return writeMail(wording, 'verifyEmail', { email, token, validMinutes })
+  }
+  return {
+    sign_up: (tx, pending: PendingSignUp, nowMs) => write(tx, pending, nowMs),
+    async sign_up_again(tx, { folded, namespace }: MailedName, nowMs) {
+      const pending = await findNewestSignUp(tx, { resource, namespace, folded }, nowMs)
+      const body = pending && (JSON.parse(pending.body!) as DirectoryRow)
+      return body && write(tx, { body, namespace }, nowMs)
+    },
+  }
+}
+
+/** Returns where a sign-up creates its row. */
+async function findPlace(tx: Tx, namespace: number): Promise<{ customer: string; mode: Mode }> {
+  const scope = scopeOfNamespace(namespace)
+  if (scope === undefined) return { customer: DEFAULT_CUSTOMER, mode: 'live' }
+  return { customer: (await store.findCustomerOf(tx, scope))!, mode: modeOf(scope) }
+}
+
+/** Handles `POST /auth/email/verify`: creates the row and its credential. */
+export function verifyEmail(call: Call, input: TokenInput, deps: AccountMailDeps): Promise<Answer> {
+  const { admin, context } = deps
+  const { directory, defaultScopes } = context
+  const scopes = directory.signUp?.scopes ?? defaultScopes
+  const valuesOf = ({ body }: MailTokenRow) => directory.values(JSON.parse(body!) as DirectoryRow)
+  const nameOf = (pending: MailTokenRow) => String(valuesOf(pending)[directory.username])
+  return exchangeMailToken(input, deps, {
+    purpose: 'sign_up',
+    nameOf,
+    async change(tx, pending, hash) {
+      const { customer, mode } = await findPlace(tx, pending.namespace)
+      if ((await findCustomer(tx, customer))?.suspended) throw new Failure('customer_suspended')
+      const scope = await holdCustomerScope(tx, customer, mode)
+      const row = await directory.create(tx, scope, valuesOf(pending))
+      const { id } = await insertCredential(tx, admin, context, scope, row, {
+        customer,
+        mode,
+        password: hash,
+        role: null,
+        scopes,
+      })
+      const actor = actorOf(call, { kind: 'person', id: String(id), name: nameOf(pending) })
+      const detail = { customer, mode, scopes }
+      await recordAudit(tx, { actor, action: 'person.sign_up', target: String(id), detail }, admin)
+    },
+  })
+}

@@ -1,0 +1,135 @@
+/** SQL of credentials: sign-in name, password hash, role and scopes of a row that signs in. */
+import type { Scope } from '../../kernel/principal.ts'
+import {
+  ConstraintError,
+  type Database,
+  type Reader,
+  type Row,
+  type Tx,
+} from '../../platform/storage/database.ts'
+import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { INSTALLATION, type NameReach } from './namespace.ts'
+
+export interface CredentialRow extends Row {
+  readonly resource: string
+  /** The id of the row. */
+  readonly id: number
+  readonly scope: number
+  readonly customer: string
+  readonly mode: 'live' | 'test'
+  /** The name in the row, if it has one. */
+  readonly name: string | null
+  readonly username: string
+  readonly folded: string
+  /** The rows among which the name is unique (`namespace.ts`). */
+  readonly namespace: number
+  readonly password: string
+  readonly role: string | null
+  readonly scopes: string
+  readonly disabled: number
+  /** Changes with the name, the password, the role, the scopes and `disabled`. */
+  readonly revision: number
+  readonly created_at: number
+}
+
+/** A credential with the columns of its customer. */
+export interface AccountRow extends CredentialRow {
+  readonly suspended: number
+  readonly limits: string
+}
+
+/** The unique index of sign-in names. */
+export const USERNAME_INDEX = 'gh_people_names'
+
+const account = `SELECT p.resource, p.id, p.scope, p.customer, p.mode, p.name, p.username,
+  p.folded, p.namespace, p.password, p.role, p.scopes, p.disabled, p.revision, p.created_at,
+  c.suspended, c.limits
+  FROM gh_people p JOIN gh_customers c ON c.id = p.customer WHERE p.resource = ?`
+const byName = prepareStatement(`${account} AND p.namespace = ? AND p.folded = ?`)
+const byId = prepareStatement(`${account} AND p.id = ?`)
+
+export const findByName = (from: Reader, resource: string, namespace: number, folded: string) =>
+  from.get<AccountRow>(byName([resource, namespace, folded]))
+
+export const findById = (from: Reader, resource: string, id: number) =>
+  from.get<AccountRow>(byId([resource, id]))
+
+const credential = prepareStatement(
+  `SELECT resource, id, scope, customer, mode, name, username, folded, namespace, password,
+   role, scopes, disabled, revision, created_at FROM gh_people WHERE resource = ? AND id = ?`,
+)
+
+export const lockCredential = (tx: Tx, resource: string, id: number) =>
+  tx.lock<CredentialRow>(credential([resource, id]))
+
+export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'revision' | 'disabled'>) =>
+  tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, name, username, folded,
+    namespace, password, role, scopes, created_at)
+    VALUES (${row.resource}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode},
+            ${row.name}, ${row.username}, ${row.folded}, ${row.namespace}, ${row.password},
+            ${row.role}, ${row.scopes}, ${row.created_at})`)
+
+export const updateCredential = (
+  tx: Tx,
+  row: Pick<CredentialRow, 'resource' | 'id' | 'password' | 'role' | 'scopes' | 'disabled'>,
+) =>
+  tx.run(sql`UPDATE gh_people SET password = ${row.password}, role = ${row.role},
+    scopes = ${row.scopes}, disabled = ${row.disabled}, revision = revision + 1
+    WHERE resource = ${row.resource} AND id = ${row.id}`)
+
+export const rename = (
+  tx: Tx,
+  row: Pick<CredentialRow, 'resource' | 'id' | 'username' | 'folded'>,
+) =>
+  tx.run(sql`UPDATE gh_people SET username = ${row.username}, folded = ${row.folded},
+    revision = revision + 1
+    WHERE resource = ${row.resource} AND id = ${row.id}`)
+
+/** Stores the name in the row of a person; the revision stays. */
+export const updateName = (
+  tx: Tx,
+  { resource, id, name }: Pick<CredentialRow, 'resource' | 'id' | 'name'>,
+) => tx.run(sql`UPDATE gh_people SET name = ${name} WHERE resource = ${resource} AND id = ${id}`)
+
+/** Stores the instant of a sign-in; the revision stays. */
+export const updateLastSignIn = (tx: Tx, resource: string, id: number, now: number) =>
+  tx.run(lastSignIn([now, resource, id]))
+
+const lastSignIn = prepareStatement(
+  'UPDATE gh_people SET last_sign_in_at = ? WHERE resource = ? AND id = ?',
+)
+
+/** Deletes a credential; returns 0 if there is none. */
+export const removeCredential = (tx: Tx, resource: string, id: number) =>
+  tx.run(sql`DELETE FROM gh_people WHERE resource = ${resource} AND id = ${id}`)
+
+/** Returns the id of the customer of a scope. */
+export const findCustomerOf = async (from: Reader, scope: Scope): Promise<string | undefined> =>
+  (
+    await from.get<{ id: string }>(
+      sql`SELECT id FROM gh_customers WHERE no = ${Math.floor(scope / 2)}`,
+    )
+  )?.id
+
+const isOfInstallation = sql`SELECT 1 FROM gh_people WHERE namespace = ${INSTALLATION.no} LIMIT 1`
+const isOfCustomers = sql`SELECT 1 FROM gh_people WHERE namespace > ${0} LIMIT 1`
+
+/**
+ * Moves all names to the namespaces of the declaration. Returns false if it would make two names
+ * equal; then it changes nothing.
+ */
+export async function moveNames(db: Database, names: NameReach): Promise<boolean> {
+  const isByCustomer = names === 'customer'
+  const [other] = await db.arrays(isByCustomer ? isOfInstallation : isOfCustomers)
+  if (!other) return true
+  const move = isByCustomer
+    ? sql`UPDATE gh_people SET namespace = scope`
+    : sql`UPDATE gh_people SET namespace = ${INSTALLATION.no}`
+  try {
+    await db.write((tx) => tx.run(move))
+    return true
+  } catch (error) {
+    if (error instanceof ConstraintError && error.isOf(USERNAME_INDEX)) return false
+    throw error
+  }
+}

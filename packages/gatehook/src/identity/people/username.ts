@@ -1,0 +1,25 @@
+/** Normalizes passwords before they are compared or hashed. Pure. */
+
+import { Failure } from '../../kernel/failure.ts'
+import { COMPOSED_MAX } from '../../protocol/fields/folding.ts'
+
+/** The longest password, in bytes of UTF-8. */
+export const PASSWORD_MAX_BYTES = 1024
+
+/**
+ * Returns the composed form of a password, which is the same on every keyboard. Returns undefined
+ * for a text that cannot be a password: too long, malformed, or with control characters.
+ *
+ * @see RFC 8265 §4.2
+ */
+export function normalizePassword(password: string): string | undefined {
+  if (!password.isWellFormed() || /[\x00-\x1f\x7f]/.test(password)) return undefined
+  // NFC composes four characters into one at most: a longer text has too many bytes afterwards.
+  if (password.length > COMPOSED_MAX) return undefined
+  const text = password.normalize('NFC')
+  return Buffer.byteLength(text) <= PASSWORD_MAX_BYTES ? text : undefined
+}
+
+/** Returns the same 401 for an unknown name, a wrong password and a disabled account (§3.8). */
+export const invalidCredentials = (challenge = 'Bearer'): Failure =>
+  new Failure('invalid_credentials', undefined, { headers: { 'www-authenticate': challenge } })

@@ -1,0 +1,244 @@
+/**
+ * Access tokens as JWTs (§4.1, RFC 9068): drafts, signs, parses and validates them. Pure; key
+ * storage is `signing-keys.ts`, revocation is `revocation-feed.ts`. It uses `node:crypto`, because
+ * a signature takes 29 µs there and 78 µs with jose's WebCrypto.
+ */
+import { type KeyObject, sign, verify } from 'node:crypto'
+import { Failure } from '../../kernel/failure.ts'
+import { createTimeOrderedId } from '../../kernel/id.ts'
+import type { Random } from '../../kernel/random.ts'
+import type { AccessTokenClaims, Grant, TokenResponse } from './api.ts'
+
+/** Half of the 16 KiB that a request's headers may have (§11.4). */
+const MAX_TOKEN_CHARACTERS = 8192
+const SIGNATURE_BYTES = 64
+/** In base64url, with the dot before it. */
+const SIGNATURE_CHARACTERS = 87
+const CLOCK_TOLERANCE_MS = 5_000
+
+/** Claims that a service's hook cannot set: the server's own, and those that affect validation. */
+const RESERVED_CLAIMS: ReadonlySet<string> = new Set(
+  'iss sub aud exp nbf iat jti cnf act client_id scope sid customer mode'.split(' '),
+)
+
+export interface TokenLifetimes {
+  readonly accessMs: number
+  /** Of a refresh token that is not used. */
+  readonly idleMs: number
+  /** Of a session, however often it is refreshed. */
+  readonly absoluteMs: number
+  /** `GATEHOOK_REFRESH_GRACE_S`. */
+  readonly graceMs: number
+}
+
+export interface SigningKey {
+  readonly kid: string
+  /** The encoded JOSE header of its tokens. */
+  readonly header: string
+  readonly privateKey: KeyObject
+}
+
+/**
+ * An unsigned access token. A transaction drafts it, so that claims that are too large roll back;
+ * it is signed after the commit, so that no transaction waits for a signature.
+ */
+export interface AccessTokenDraft {
+  readonly key: SigningKey
+  readonly signingInput: string
+  readonly response: Omit<TokenResponse, 'access_token'>
+  /** Epoch milliseconds. */
+  readonly expiresAt: number
+}
+
+export interface DraftDeps {
+  readonly random: Random
+  readonly lifetimes: TokenLifetimes
+  readonly issuer: () => string
+  readonly audience: () => string
+}
+
+/**
+ * Drafts an access token. Throws if its claims are too large.
+ *
+ * @param session the session, which the token does not outlive; undefined for client credentials
+ */
+export function draftAccessToken(
+  { random, lifetimes, issuer, audience }: DraftDeps,
+  key: SigningKey,
+  grant: Grant,
+  nowMs: number,
+  session?: { readonly id: string; readonly endsAt: number },
+): AccessTokenDraft {
+  const iat = Math.floor(nowMs / 1000)
+  const latestExp = iat + lifetimes.accessMs / 1000
+  const exp = session ? Math.min(latestExp, Math.ceil(session.endsAt / 1000)) : latestExp
+  const scope = grant.scopes.join(' ')
+  const claims: Record<string, unknown> = {
+    iss: issuer(),
+    sub: grant.subject,
+    aud: audience(),
+    exp,
+    iat,
+    jti: createTimeOrderedId('tok_', nowMs, random),
+    client_id: grant.clientId,
+    scope,
+    ...(session && { sid: session.id }),
+    customer: grant.customer,
+    mode: grant.mode,
+  }
+  for (const name in grant.claims) {
+    if (!RESERVED_CLAIMS.has(name)) claims[name] = grant.claims[name]
+  }
+  return {
+    key,
+    signingInput: encodeSigningInput(key.header, claims),
+    response: { token_type: 'Bearer', expires_in: exp - iat, scope },
+    expiresAt: exp * 1000,
+  }
+}
+
+export const signDraft = ({ key, signingInput, response }: AccessTokenDraft): TokenResponse => ({
+  access_token: signToken(signingInput, key.privateKey),
+  ...response,
+})
+
+const toBase64url = (text: string): string => Buffer.from(text, 'utf8').toString('base64url')
+
+/** Encodes the JOSE header, which all tokens of a key share. */
+export const encodeHeader = (kid: string): string =>
+  toBase64url(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid }))
+
+/** Encodes the text to sign (RFC 7515 §5.1). Throws if the token would be too long. */
+export function encodeSigningInput(header: string, claims: unknown): string {
+  const input = `${header}.${toBase64url(JSON.stringify(claims))}`
+  if (input.length + SIGNATURE_CHARACTERS > MAX_TOKEN_CHARACTERS) {
+    throw new Error('the claims of an access token are too large: see the service’s claims hook')
+  }
+  return input
+}
+
+/** Signs with a P-256 key and returns the JWT. */
+export function signToken(input: string, privateKey: KeyObject): string {
+  const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
+  const signature = toLowS(sign('sha256', Buffer.from(input, 'latin1'), key))
+  return `${input}.${signature.toString('base64url')}`
+}
+
+/** The parts of a JWT, before its signature is verified. */
+interface UnverifiedToken {
+  readonly kid: string
+  readonly signingInput: string
+  readonly payload: string
+  readonly signature: Buffer
+}
+
+/**
+ * Parses a JWT: three parts in canonical base64url, `alg` ES256, `typ` at+jwt, no `crit`. It
+ * ignores keys that the header carries or references (`jwk`, `jku`, `x5u`). Returns undefined for
+ * any other text.
+ *
+ * @see RFC 7515 §4.1.11 for `crit`: this server implements no extension
+ * @see RFC 8725 §3.1, §3.11
+ */
+export function parseToken(jwt: string): UnverifiedToken | undefined {
+  if (jwt.length > MAX_TOKEN_CHARACTERS) return undefined
+  const [header, payload, signature, more] = jwt.split('.', 4)
+  if (header === undefined || payload === undefined || signature === undefined) return undefined
+  if (more !== undefined) return undefined
+  const head = decodeObject(header)
+  const bytes = decodeCanonical(signature)
+  if (!head || bytes?.length !== SIGNATURE_BYTES || !isLowS(bytes)) return undefined
+  const { alg, typ, kid, crit } = head
+  if (alg !== 'ES256' || typ !== 'at+jwt' || typeof kid !== 'string') return undefined
+  if (crit !== undefined) return undefined
+  return { kid, signingInput: `${header}.${payload}`, payload, signature: bytes }
+}
+
+/** Returns the claims if the signature verifies and the required claims have the right types. */
+export function verifySignature(
+  token: UnverifiedToken,
+  publicKey: KeyObject,
+): AccessTokenClaims | undefined {
+  const key = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const
+  if (!verify('sha256', Buffer.from(token.signingInput), key, token.signature)) return undefined
+  const claims = decodeObject(token.payload)
+  return claims && hasRequiredClaims(claims) ? claims : undefined
+}
+
+export interface ExpectedClaims {
+  readonly issuer: string
+  readonly audience: string
+}
+
+/**
+ * Validates times, `iss` and `aud`, in the order of §3.5. Returns a message for the first invalid
+ * claim; undefined if all are valid.
+ */
+export function findInvalidClaim(
+  { exp, iat, nbf, iss, aud }: AccessTokenClaims,
+  { issuer, audience }: ExpectedClaims,
+  nowMs: number,
+): string | undefined {
+  if (exp * 1000 <= nowMs) return 'The token has expired.'
+  if (iat * 1000 > nowMs + CLOCK_TOLERANCE_MS) return 'The token was issued in the future.'
+  if (nbf !== undefined && !(Number(nbf) * 1000 <= nowMs + CLOCK_TOLERANCE_MS)) {
+    return 'The token is not valid yet.'
+  }
+  if (iss !== issuer) return 'The token has another issuer.'
+  if (aud !== audience) return 'The token is for another audience.'
+  return undefined
+}
+
+export const invalidToken = (message: string): Failure => new Failure('invalid_token', message)
+
+const STRING_CLAIMS = ['iss', 'sub', 'aud', 'jti', 'client_id', 'scope', 'customer'] as const
+
+function hasRequiredClaims(
+  claims: Record<string, unknown>,
+): claims is Record<string, unknown> & AccessTokenClaims {
+  const { exp, iat, mode, sid } = claims
+  if (!Number.isFinite(exp) || !Number.isFinite(iat)) return false
+  if (mode !== 'live' && mode !== 'test') return false
+  if (sid !== undefined && typeof sid !== 'string') return false
+  return STRING_CLAIMS.every((name) => typeof claims[name] === 'string')
+}
+
+/** Decodes base64url; undefined unless the text is its only spelling: no padding, no spare bits. */
+function decodeCanonical(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : undefined
+}
+
+function decodeObject(part: string): Record<string, unknown> | undefined {
+  const bytes = decodeCanonical(part)
+  if (!bytes) return undefined
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The order n of P-256, and n / 2: of the signatures (r, s) and (r, n − s) one has the low s. */
+const ORDER = Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex')
+const HALF = Buffer.from('7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8', 'hex')
+const S_OFFSET = 32
+
+const isLowS = (signature: Buffer): boolean => signature.compare(HALF, 0, S_OFFSET, S_OFFSET) <= 0
+
+/**
+ * Returns the low-s form of an ECDSA signature. The server accepts only that form, so a token has
+ * one spelling: caches and logs may compare tokens as text.
+ */
+function toLowS(signature: Buffer): Buffer {
+  if (isLowS(signature)) return signature
+  let borrow = 0
+  for (let at = ORDER.length - 1; at >= 0; at--) {
+    const difference = ORDER[at]! - signature[S_OFFSET + at]! - borrow
+    borrow = difference < 0 ? 1 : 0
+    signature[S_OFFSET + at] = difference // the assignment stores its low eight bits
+  }
+  return signature
+}

@@ -1,0 +1,248 @@
+/**
+ * The interface of this module: issued tokens, the operations on them (`Tokens`), and the data that
+ * the module looks up elsewhere (`TokenLookup`). `tokens.ts` implements it.
+ */
+
+import type { Actor } from '../../history/audit/actor.ts'
+import type { Mode, Principal, Scope } from '../../kernel/principal.ts'
+import type { Reader, Tx } from '../../platform/storage/database.ts'
+import type { PolledValue } from '../../platform/storage/shared-poll.ts'
+import { b, type JsonOf } from '../../protocol/fields/members.ts'
+import type { Route } from '../../protocol/http/call.ts'
+
+/** The `client_id` of tokens that `POST /auth/login` issues (§4.1). */
+export const LOGIN_CLIENT_ID = 'gatehook'
+
+/** The actor of audit entries that this module writes on its own account. */
+export const TOKENS_ACTOR = { kind: 'system', id: 'tokens' } as const
+
+/** The result of a replacement of all signing keys. */
+export interface KeyReplacement {
+  /** The key that signs now. */
+  readonly kid: string
+  /** The deleted keys: their tokens are not valid any more. */
+  readonly deleted: readonly string[]
+}
+
+/** The content of an access token, without the claims that the server adds. */
+export interface Grant {
+  readonly scope: Scope
+  /** The customer's id, `cus_…`. */
+  readonly customer: string
+  readonly mode: Mode
+  /** `LOGIN_CLIENT_ID` for login. */
+  readonly clientId: string
+  /** The id of the person's row, as a string; for client credentials, the client's id. */
+  readonly subject: string
+  readonly scopes: readonly string[]
+  /** `name`, `role`, and the claims of the service's hook. Reserved names are ignored. */
+  readonly claims?: Readonly<Record<string, unknown>>
+}
+
+/** The body of an access token response (RFC 6749 §5.1, §4.3, §4.4, §5.3). */
+const tokenMembers = {
+  access_token: b.text().example('eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmF0dXJl'),
+  token_type: b.oneOf(['Bearer']),
+  expires_in: b.int(0).describe('Lifetime in seconds.').example(900),
+  scope: b.text().describe('Scopes, separated by a space.').example('webhooks:read'),
+}
+const refreshToken = b
+  .text()
+  .describe('Valid once: each refresh returns the next one (§4.2).')
+  .example('grt_6fQx0N2mVYq3sK8rT1uWzB4cD7eH9jLp5aG2')
+
+export const tokenResponse = b
+  .object({ ...tokenMembers, refresh_token: refreshToken.optional() })
+  .named('TokenResponse')
+export type TokenResponse = JsonOf<typeof tokenResponse>
+
+/** The response that begins or continues a session: it always has a refresh token. */
+export const sessionTokens = b
+  .object({ ...tokenMembers, refresh_token: refreshToken })
+  .named('SessionTokens')
+type SessionTokens = JsonOf<typeof sessionTokens>
+
+/**
+ * The claims of an access token (§4.1). Times are in Unix seconds.
+ *
+ * @see RFC 9068 §2.2
+ */
+export interface AccessTokenClaims {
+  readonly iss: string
+  readonly sub: string
+  readonly aud: string
+  readonly exp: number
+  readonly iat: number
+  readonly jti: string
+  readonly client_id: string
+  readonly scope: string
+  /** The id of the session; absent for client credentials. */
+  readonly sid?: string
+  readonly customer: string
+  readonly mode: Mode
+  readonly [more: string]: unknown
+}
+
+/** A refresh token that this server issued, with the data of its session. */
+export interface RefreshTokenInfo {
+  readonly sessionId: string
+  readonly scope: Scope
+  readonly customer: string
+  readonly clientId: string
+  readonly subject: string
+  readonly scopes: readonly string[]
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  /** Epoch milliseconds. */
+  readonly expiresAt: number
+  /** Whether it is the current token of a session that has not expired. */
+  readonly isActive: boolean
+}
+
+export interface RefreshingClient {
+  readonly clientId: string
+  /** Whether it authenticated with its secret. */
+  readonly authenticated: boolean
+}
+
+interface RefreshOptions {
+  /**
+   * Returns the requested scopes, fewer than those of the session, which retains its own; undefined
+   * for all. It may throw, so it is called after the detection of reuse.
+   */
+  readonly parseScopes?: (() => readonly string[] | undefined) | undefined
+  /** The actor of the audit entry if the token is replayed; default `TOKENS_ACTOR`. */
+  readonly actor?: Actor | undefined
+}
+
+/** The data of a person that tokens contain or depend on. */
+export interface TokenPerson {
+  /** `name`, `role`, and the claims of the service's hook. */
+  readonly claims: Readonly<Record<string, unknown>>
+  readonly scopes: readonly string[]
+  /** Whether the person's customer is suspended. */
+  readonly suspended: boolean
+}
+
+/** The data of a client that a refresh depends on. */
+export interface TokenClient {
+  readonly scope: Scope
+  readonly scopes: readonly string[]
+  /** `require_client_auth_on_refresh` (§4.4). */
+  readonly requireAuthOnRefresh: boolean
+  /** Returns whether `secret` is one of the client's valid secrets; false for a public client. */
+  hasSecret(secret: string): boolean
+}
+
+/** The permissions that a client has now; they narrow tokens issued before. */
+export interface ClientPermissions {
+  readonly scopes: readonly string[]
+  /** Registered with `first_party: true`: its tokens reach account endpoints (§4.5). */
+  readonly firstParty: boolean
+}
+
+/** The data of a customer that each request with a token depends on. */
+export interface TokenCustomer {
+  readonly no: number
+  readonly suspended: boolean
+  /** The customer's own request limits (§11.3). */
+  readonly rate?: NonNullable<Principal['rate']>
+  readonly totalRate?: NonNullable<Principal['totalRate']>
+}
+
+/** Reads data of other modules, so that the next token reflects a change. */
+export interface TokenLookup {
+  /** Returns undefined if the person is deleted or disabled. */
+  findPerson(reader: Reader, scope: Scope, subject: string): Promise<TokenPerson | undefined>
+  /**
+   * Returns undefined if the client is deleted or lacks the grant `refresh_token`. `reader` is the
+   * handle of the caller's transaction.
+   */
+  findClient(
+    clientId: string,
+    reader?: Reader,
+  ): TokenClient | undefined | Promise<TokenClient | undefined>
+  /** Reads without a cache. Returns undefined if the client is deleted. */
+  findClientPermissions(clientId: string): Promise<ClientPermissions | undefined>
+  findCustomer(id: string): Promise<TokenCustomer | undefined>
+}
+
+export interface Tokens {
+  /**
+   * Verifies an access token and returns its principal (§3.5), synchronously if it is cached.
+   * Throws 401 `invalid_token` with its challenge, and 403 `customer_suspended`.
+   *
+   * @see RFC 9068 §4
+   */
+  verifyAccessToken(jwt: string): Principal | Promise<Principal>
+  /** Returns the claims of a token that this server signed, even if expired or revoked. */
+  readAccessToken(jwt: string): Promise<AccessTokenClaims | undefined>
+  /** Returns whether claims are valid now: time, issuer, audience, revocation (RFC 7662 §2.2). */
+  isActive(claims: AccessTokenClaims): Promise<boolean>
+  /** Returns whether a token, its session or its client was revoked. */
+  isRevoked(claims: AccessTokenClaims): boolean | Promise<boolean>
+  /** Returns the scopes of a token that its client still has. */
+  resolveScopes(claims: AccessTokenClaims): Promise<readonly string[]>
+  /**
+   * Opens a session and issues its first tokens. A function computes the grant in the transaction
+   * that stores the session; if it throws, nothing is stored.
+   *
+   * @example
+   * await tokens.openSession(async (tx, sessionId) => {
+   *   await recordAudit(tx, { actor, action: 'session.create', target: sessionId }, context)
+   *   return { scope, customer, mode, clientId: LOGIN_CLIENT_ID, subject: '7', scopes }
+   * })
+   */
+  openSession(
+    grant: Grant | ((tx: Tx, sessionId: string) => Promise<Grant>),
+  ): Promise<SessionTokens>
+  /** Issues an access token for client credentials. It writes nothing (RFC 6749 §4.4). */
+  issueClientToken(grant: Grant): Promise<TokenResponse>
+  /**
+   * Rotates a refresh token and issues the next tokens of its session (§4.2). Throws 401
+   * `invalid_grant`; 401 `invalid_client` if the client must authenticate; 403
+   * `customer_suspended`; 400 `invalid_scope` for a scope that the session lacks.
+   *
+   * @param client the presenting client; undefined for `/auth/refresh` without Basic
+   */
+  refreshSession(
+    token: string,
+    client: RefreshingClient | undefined,
+    options?: RefreshOptions,
+  ): Promise<SessionTokens>
+  /** Returns whether this server issued a refresh token, even if expired, rotated or revoked. */
+  isRefreshToken(token: string): boolean
+  /** Returns the data of a refresh token, rotated or not; undefined if its session has ended. */
+  findRefreshToken(token: string): Promise<RefreshTokenInfo | undefined>
+  /**
+   * Revokes a session: its refresh token with the commit, its access tokens on each node within
+   * 2 s. Returns false if it had ended.
+   */
+  revokeSession(tx: Tx, sessionId: string): Promise<boolean>
+  revokeAccessToken(tx: Tx, claims: Pick<AccessTokenClaims, 'jti' | 'exp'>): Promise<void>
+  /**
+   * Revokes all sessions of a person except `exceptId`, the session in which the person changed
+   * the password. Returns their number.
+   */
+  revokeSessionsOfPerson(tx: Tx, scope: Scope, subject: string, exceptId?: string): Promise<number>
+  /** Revokes the sessions of a person at one client (§4.5). Returns their number. */
+  revokeSessionsAtClient(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<number>
+  /** Revokes all tokens of a client, for good: its id must never be reused. */
+  revokeClient(tx: Tx, scope: Scope, clientId: string): Promise<void>
+  /** Applies changed permissions of a client to its access tokens, on each node within 2 s. */
+  publishClientChange(tx: Tx, scope: Scope, clientId: string): Promise<void>
+  /** Publishes a new signing key, which signs from the instant `signs_from` (ISO 8601, §4.6). */
+  rotateSigningKey(actor: Actor): Promise<{ readonly kid: string; readonly signs_from: string }>
+  /** Deletes all signing keys, for one that leaked: access tokens are rejected within 2 s. */
+  replaceSigningKeys(actor: Actor): Promise<KeyReplacement>
+  /** `/auth/refresh`, `/auth/logout`, `/auth/logout-all`, `/auth/sessions` and the key set. */
+  readonly routes: Route[]
+  readonly chores: Readonly<Record<string, () => Promise<number>>>
+  /** Names of chores that every node runs. */
+  readonly nodeChores: readonly string[]
+  /** Reads the revocation feed and rotates signing keys, with each poll of the node. */
+  readonly polled: readonly PolledValue[]
+  /** Reads the revocation feed. Without it and the poll, each check queries the database. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}

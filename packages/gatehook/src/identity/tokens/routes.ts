@@ -1,0 +1,221 @@
+/**
+ * `/auth/refresh`, `/auth/logout`, `/auth/logout-all`, `/auth/sessions` (§4.4, §4.5) and the key
+ * set (§4.6).
+ */
+import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Scope } from '../../kernel/principal.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+import {
+  BASIC_CHALLENGE,
+  parseAuthorization,
+  parseClientBasic,
+} from '../../protocol/http/authorization.ts'
+import { type Answer, type Call, noContent, type Route } from '../../protocol/http/call.ts'
+import { headerLines } from '../../protocol/http/header.ts'
+import { implement, respond } from '../../protocol/http/operation.ts'
+import type { Lister } from '../../protocol/lists/list.ts'
+import { invalidToken } from './access-token.ts'
+import {
+  type AccessTokenClaims,
+  type RefreshingClient,
+  TOKENS_ACTOR,
+  type TokenLookup,
+  type Tokens,
+} from './api.ts'
+import { tokenOperations } from './operations.ts'
+import { listSessions, sessionViewAt } from './session-list.ts'
+import { KEY_SET_MAX_AGE_S, type KeyRing } from './signing-keys.ts'
+import * as store from './store.ts'
+
+export interface TokenRouteDeps extends AuditContext {
+  readonly db: Database
+  readonly list: Lister
+  readonly lookup: Pick<TokenLookup, 'findClient'>
+  readonly keys: Pick<KeyRing, 'readKeySet'>
+  /** Ends the sign-ins of a person at the pages of other modules, for `/auth/logout-all`. */
+  readonly endSignIns?: ((tx: Tx, scope: Scope, subject: string) => Promise<unknown>) | undefined
+  readonly tokens: Pick<
+    Tokens,
+    | 'readAccessToken'
+    | 'refreshSession'
+    | 'isRefreshToken'
+    | 'findRefreshToken'
+    | 'revokeSession'
+    | 'revokeAccessToken'
+    | 'isRevoked'
+    | 'revokeSessionsOfPerson'
+  >
+}
+
+const ownView = sessionViewAt('/auth/sessions')
+
+export function tokenRoutes(deps: TokenRouteDeps): Route[] {
+  return [
+    implement(tokenOperations.keySet, async () => ({
+      status: 200,
+      json: await deps.keys.readKeySet(),
+      headers: { 'cache-control': `public, max-age=${KEY_SET_MAX_AGE_S}` },
+    })),
+    implement(tokenOperations.refresh, (call, { refresh_token }) =>
+      refresh(deps, call, refresh_token),
+    ),
+    implement(tokenOperations.logout, (call, { refresh_token }) =>
+      logout(deps, call, refresh_token),
+    ),
+    implement(tokenOperations.logoutAll, (call) => logoutAll(deps, call)),
+    ...sessionRoutes(deps),
+  ]
+}
+
+async function refresh(
+  { tokens, lookup }: TokenRouteDeps,
+  call: Call,
+  token: string,
+): Promise<Answer> {
+  const client = await authenticateClient(lookup, call)
+  try {
+    const actor = actorOf(call, TOKENS_ACTOR)
+    const response = await tokens.refreshSession(token, client, { actor })
+    return respond(tokenOperations.refresh, response, { pragma: 'no-cache' })
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'invalid_client') throw invalidClient()
+    throw error
+  }
+}
+
+const invalidClient = () =>
+  new Failure('invalid_client', undefined, { headers: { 'WWW-Authenticate': BASIC_CHALLENGE } })
+
+/**
+ * Returns the credential after `scheme` in `Authorization`; undefined for another or no scheme.
+ * Throws 400 `ambiguous_credentials` for two header lines (§3.1).
+ */
+function readCredential({ rawHeaders }: Call, scheme: 'basic' | 'bearer'): string | undefined {
+  const lines = headerLines(rawHeaders, 'authorization')
+  if (lines.length > 1) throw new Failure('ambiguous_credentials')
+  const authorization = parseAuthorization(lines[0] ?? '')
+  return authorization.scheme === scheme ? authorization.value : undefined
+}
+
+/** Authenticates a client by Basic; undefined without Basic. Throws 401 `invalid_client`. */
+async function authenticateClient(
+  lookup: TokenRouteDeps['lookup'],
+  call: Call,
+): Promise<RefreshingClient | undefined> {
+  const credential = readCredential(call, 'basic')
+  if (credential === undefined) return undefined
+  const pair = parseClientBasic(credential)
+  const client = pair && (await lookup.findClient(pair.username))
+  if (!client?.hasSecret(pair!.password)) throw invalidClient()
+  return { clientId: pair!.username, authenticated: true }
+}
+
+/** Revokes by refresh token, access token or both. Tokens that have ended are no error (§4.5). */
+async function logout(
+  deps: TokenRouteDeps,
+  call: Call,
+  token: string | undefined,
+): Promise<Answer> {
+  const { db, tokens } = deps
+  const jwt = readCredential(call, 'bearer')
+  if (token === undefined && jwt === undefined) {
+    throw new Failure('invalid_request', 'Send refresh_token, or an access token as Bearer.')
+  }
+  if (token !== undefined && !tokens.isRefreshToken(token)) throw new Failure('invalid_grant')
+  const session = token === undefined ? undefined : await tokens.findRefreshToken(token)
+  const claims = jwt === undefined ? undefined : await tokens.readAccessToken(jwt)
+  if (token === undefined && !claims) {
+    throw invalidToken('The token was not issued by this server.')
+  }
+  const isRevoked = claims !== undefined && (await tokens.isRevoked(claims))
+  await db.write(async (tx) => {
+    if (session && (await tokens.revokeSession(tx, session.sessionId))) {
+      const { sessionId, subject, clientId } = session
+      await auditSessionEnd(tx, deps, call, { id: sessionId, subject, clientId })
+    }
+    if (claims && !isRevoked) await revokeByAccessToken(tx, deps, call, claims)
+  })
+  return noContent()
+}
+
+/** Revokes the session of an access token; if it has none, or that has ended, the token alone. */
+async function revokeByAccessToken(
+  tx: Tx,
+  deps: TokenRouteDeps,
+  call: Call,
+  claims: AccessTokenClaims,
+): Promise<void> {
+  const { tokens, clock } = deps
+  const { sid, sub, client_id, jti } = claims
+  const name = typeof claims.name === 'string' ? claims.name : undefined
+  if (sid !== undefined && (await tokens.revokeSession(tx, sid))) {
+    await auditSessionEnd(tx, deps, call, { id: sid, subject: sub, clientId: client_id, name })
+    return
+  }
+  if (claims.exp * 1000 <= clock.now()) return
+  await tokens.revokeAccessToken(tx, claims)
+  const actor = actorOf(call, { kind: sub === client_id ? 'client' : 'person', id: sub, name })
+  await recordAudit(tx, { actor, action: 'token.revoke', target: jti, detail: { client_id } }, deps)
+}
+
+interface EndedSession {
+  readonly id: string
+  readonly subject: string
+  readonly clientId: string
+  /** The name of the person, if the caller has it. */
+  readonly name?: string | undefined
+}
+
+async function auditSessionEnd(
+  tx: Tx,
+  deps: TokenRouteDeps,
+  call: Call,
+  { id, subject, clientId, name }: EndedSession,
+): Promise<void> {
+  const actor = actorOf(call, { kind: 'person', id: subject, name })
+  const detail = { client_id: clientId }
+  await recordAudit(tx, { actor, action: 'session.end', target: id, detail }, deps)
+}
+
+async function logoutAll(deps: TokenRouteDeps, call: Call): Promise<Answer> {
+  const { db, tokens, endSignIns } = deps
+  const { scope, subject } = call.principal!
+  await db.write(async (tx) => {
+    const sessions = await tokens.revokeSessionsOfPerson(tx, scope, subject)
+    await endSignIns?.(tx, scope, subject)
+    const entry = { actor: actorOf(call), action: 'session.end_all', target: subject }
+    await recordAudit(tx, { ...entry, detail: { sessions } }, deps)
+  })
+  return noContent()
+}
+
+/** The sessions of the calling person: `route-table.ts` admits no other kind of principal. */
+function sessionRoutes(deps: TokenRouteDeps): Route[] {
+  const { db, clock, tokens } = deps
+  const findOwn = async ({ principal, params }: Call) => {
+    const own = { scope: principal!.scope, person: Number(principal!.subject), id: params.id! }
+    const cells = await store.findSessionCells(db, own, clock.now())
+    if (!cells) throw new Failure('not_found')
+    return cells
+  }
+  return [
+    implement(tokenOperations.sessions, async (call) => {
+      const { scope, subject } = call.principal!
+      return listSessions(call, deps, { scope, person: Number(subject) }, ownView)
+    }),
+    implement(tokenOperations.readSession, async (call) => ({
+      status: 200,
+      json: ownView.item(await findOwn(call), {}),
+    })),
+    implement(tokenOperations.endSession, async (call) => {
+      const [id, clientId] = (await findOwn(call)).map(String) as [string, string]
+      const { subject, name } = call.principal!
+      await db.write(async (tx) => {
+        if (!(await tokens.revokeSession(tx, id))) return
+        await auditSessionEnd(tx, deps, call, { id, subject, clientId, name })
+      })
+      return noContent()
+    }),
+  ]
+}

@@ -1,0 +1,61 @@
+/** The list of a person's sessions: for the person (§4.5) and for operators (§13). */
+
+import type { Clock } from '../../kernel/clock.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import type { Answer, Call } from '../../protocol/http/call.ts'
+import type { Collection } from '../../protocol/lists/collection.ts'
+import { columnsOf } from '../../protocol/lists/columns.ts'
+import { cellView } from '../../protocol/lists/encode.ts'
+import type { Lister } from '../../protocol/lists/list.ts'
+import { session } from './operations.ts'
+import * as store from './store.ts'
+
+const columns = columnsOf(session)
+
+/** The member `scope` holds the column `scopes`; the column `scope` is customer and mode. */
+const sessionCollection: Collection = {
+  name: 'sessions',
+  table: 'gh_sessions',
+  columns: columns.map((column) =>
+    column.name === 'scope' ? { ...column, name: 'scopes' } : column,
+  ),
+  scoped: true,
+  owner: 'person',
+  filter: ['id', 'client_id', 'created_at', 'last_used_at', 'expires_at'],
+  sort: ['id', 'created_at'],
+  indexes: [
+    ['person', 'id'],
+    ['person', 'created_at', 'id'],
+  ],
+}
+
+/** Returns the view of sessions that are served at `path`/`id`. */
+export const sessionViewAt = (path: string) =>
+  cellView(columns, (row) => `{"self":${JSON.stringify(`${path}/${row[0]}`)}}`)
+
+interface SessionListDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly list: Lister
+}
+
+/** The person whose sessions a request lists. */
+export interface SessionOwner {
+  readonly scope: number
+  readonly person: number
+}
+
+/** Answers a list request with the sessions of a person that have not expired. */
+export async function listSessions(
+  call: Call,
+  { db, clock, list }: SessionListDeps,
+  { scope, person }: SessionOwner,
+  view: ReturnType<typeof sessionViewAt>,
+): Promise<Answer> {
+  const now = clock.now()
+  // The janitor purges once a minute, but the list must contain no expired session.
+  if (await store.findExpiredSession(db, scope, person, now)) {
+    await db.write((tx) => store.deleteExpiredSessions(tx, scope, person, now))
+  }
+  return list(call, sessionCollection, view, { owner: person, scope })
+}

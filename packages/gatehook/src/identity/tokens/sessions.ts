@@ -1,0 +1,137 @@
+/**
+ * Opens, finds and revokes sessions (§4.2, §4.7). Each operation is one transaction; access tokens
+ * are drafted in it and signed after the commit. Rotation is `refresh.ts`.
+ */
+import { createTimeOrderedId } from '../../kernel/id.ts'
+import type { Scope } from '../../kernel/principal.ts'
+import type { Vault } from '../../kernel/secret.ts'
+import type { Tx } from '../../platform/storage/database.ts'
+import { draftAccessToken, signDraft } from './access-token.ts'
+import type { Tokens } from './api.ts'
+import { createRefresh, type RefreshDeps } from './refresh.ts'
+import {
+  classifyRefreshToken,
+  createRefreshToken,
+  hashToken,
+  parseSessionId,
+  TAG_PURPOSE,
+} from './refresh-token.ts'
+import * as store from './store.ts'
+
+interface SessionDeps extends Omit<RefreshDeps, 'tagKeys'> {
+  readonly vault: Vault
+}
+
+type SessionOperations = Pick<
+  Tokens,
+  | 'openSession'
+  | 'issueClientToken'
+  | 'refreshSession'
+  | 'findRefreshToken'
+  | 'isRefreshToken'
+  | 'revokeSession'
+  | 'revokeSessionsOfPerson'
+  | 'revokeSessionsAtClient'
+  | 'revokeClient'
+>
+
+/** The longest lifetime of an access token that can be configured. */
+const MAX_ACCESS_MS = 86_400_000
+
+export function createSessions(deps: SessionDeps): SessionOperations {
+  const { db, clock, random, lifetimes, keys, revocations, vault } = deps
+  const tagKeys = vault.macKeys(TAG_PURPOSE)
+
+  const publishRevoked = async (tx: Tx, sessions: readonly store.DeletedSession[]) => {
+    for (const { id, access_until } of sessions) {
+      await revocations.publish(tx, 'session', id, access_until)
+    }
+    return sessions.length
+  }
+
+  return {
+    async openSession(grantOrFunction) {
+      const key = await keys.findCurrentKey()
+      const now = clock.now()
+      const id = createTimeOrderedId('ses_', now, random)
+      const endsAt = now + lifetimes.absoluteMs
+      const refreshToken = createRefreshToken(tagKeys.current, random, id)
+      const draft = await db.write(async (tx) => {
+        const isFunction = typeof grantOrFunction === 'function'
+        const grant = isFunction ? await grantOrFunction(tx, id) : grantOrFunction
+        const access = draftAccessToken(deps, key, grant, now, { id, endsAt })
+        await store.insertSession(tx, {
+          id,
+          scope: grant.scope,
+          customer: grant.customer,
+          person: parsePersonId(grant.subject),
+          client_id: grant.clientId,
+          scopes: grant.scopes.join(' '),
+          token_hash: hashToken(refreshToken),
+          created_at: now,
+          expires_at: Math.min(now + lifetimes.idleMs, endsAt),
+          ends_at: endsAt,
+          access_until: access.expiresAt,
+        })
+        return access
+      })
+      return { ...signDraft(draft), refresh_token: refreshToken }
+    },
+
+    async issueClientToken(grant) {
+      const key = await keys.findCurrentKey()
+      return signDraft(draftAccessToken(deps, key, grant, clock.now()))
+    },
+
+    refreshSession: createRefresh({ ...deps, tagKeys }),
+
+    isRefreshToken: (token) => parseSessionId(tagKeys, token) !== undefined,
+
+    async findRefreshToken(token) {
+      const id = parseSessionId(tagKeys, token)
+      const session = id === undefined ? undefined : await store.findSession(db, id)
+      if (!session) return undefined
+      const verdict = classifyRefreshToken(session, hashToken(token), {
+        nowMs: clock.now(),
+        graceMs: 0,
+      })
+      return {
+        sessionId: session.id,
+        scope: session.scope as Scope,
+        customer: session.customer,
+        clientId: session.client_id,
+        subject: String(session.person),
+        scopes: store.splitScopes(session.scopes),
+        createdAt: session.created_at,
+        expiresAt: session.expires_at,
+        isActive: verdict === 'current',
+      }
+    },
+
+    async revokeSession(tx, id) {
+      return (await publishRevoked(tx, await store.deleteSession(tx, id))) > 0
+    },
+
+    async revokeSessionsOfPerson(tx, scope, subject, exceptId) {
+      const person = parsePersonId(subject)
+      return publishRevoked(tx, await store.deleteSessionsOf(tx, scope, person, { exceptId }))
+    },
+
+    async revokeSessionsAtClient(tx, scope, subject, clientId) {
+      const person = parsePersonId(subject)
+      return publishRevoked(tx, await store.deleteSessionsOf(tx, scope, person, { clientId }))
+    },
+
+    async revokeClient(tx, scope, clientId) {
+      await store.deleteSessionsOfClient(tx, scope, clientId)
+      await revocations.publish(tx, 'client', clientId, clock.now() + MAX_ACCESS_MS)
+    },
+  }
+}
+
+/** Returns the row id in the subject of a session, which always belongs to a person. */
+function parsePersonId(subject: string): number {
+  const id = Number(subject)
+  if (!Number.isSafeInteger(id)) throw new Error(`bug: ${subject} is not a person`)
+  return id
+}

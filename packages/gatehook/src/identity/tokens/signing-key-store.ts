@@ -1,0 +1,63 @@
+/** SQL of signing keys. Their content is `signing-keys.ts`. */
+import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
+import type { EncryptedColumn } from '../../platform/storage/encrypted-column.ts'
+import { sql } from '../../platform/storage/sql.ts'
+
+/** A setting whose row the first key inserts, and that later keys lock. */
+const LOCK_SETTING = 'signing_key'
+
+/** The purpose under which private keys are encrypted, each for its `kid`. */
+export const SIGNING_PURPOSE = 'signing'
+
+export const encryptedSigningKeys: EncryptedColumn = {
+  purpose: SIGNING_PURPOSE,
+  table: 'gh_signing_keys',
+  column: 'sealed_private_jwk',
+  key: ['kid'],
+  rowOf: ([kid]) => String(kid),
+}
+
+export interface SigningKeyRow extends Row {
+  readonly kid: string
+  readonly public_jwk: string
+  readonly sealed_private_jwk: Uint8Array
+  /** Epoch milliseconds. */
+  readonly created_at: number
+  /** Epoch milliseconds. */
+  readonly signs_from: number
+}
+
+/** Reserves the insertion of the first key; false if another process has reserved it. */
+export async function claimFirstKey(tx: Tx, kid: string): Promise<boolean> {
+  const count = await tx.run(sql`INSERT INTO gh_settings (name, value)
+    VALUES (${LOCK_SETTING}, ${JSON.stringify(kid)}) ON CONFLICT (name) DO NOTHING`)
+  return count === 1
+}
+
+/** Prevents other transactions from adding a key until this one ends. */
+export const lockSigningKeys = (tx: Tx) =>
+  tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${LOCK_SETTING}`)
+
+/** Returns all keys in the order in which they sign, oldest first. */
+export const listSigningKeys = (from: Reader) =>
+  from.all<SigningKeyRow>(sql`SELECT kid, public_jwk, sealed_private_jwk, created_at, signs_from
+    FROM gh_signing_keys ORDER BY signs_from, created_at, kid`)
+
+export const insertSigningKey = (tx: Tx, row: SigningKeyRow) =>
+  tx.run(sql`INSERT INTO gh_signing_keys (kid, public_jwk, sealed_private_jwk, created_at,
+    signs_from) VALUES (${row.kid}, ${row.public_jwk}, ${row.sealed_private_jwk},
+    ${row.created_at}, ${row.signs_from})`)
+
+export const deleteAllKeys = (tx: Tx) => tx.run(sql`DELETE FROM gh_signing_keys`)
+
+/** Deletes keys whose successor has signed since `beforeMs` or longer. */
+export const deleteRetiredKeys = (tx: Tx, beforeMs: number) =>
+  tx.run(sql`DELETE FROM gh_signing_keys WHERE EXISTS (SELECT 1 FROM gh_signing_keys AS next
+    WHERE next.signs_from > gh_signing_keys.signs_from AND next.signs_from <= ${beforeMs})`)
+
+/** Deletes a key that no secret decrypts. Without any key, the next start creates the first one. */
+export async function deleteLostKey(tx: Tx, kid: string): Promise<void> {
+  await tx.run(sql`DELETE FROM gh_signing_keys WHERE kid = ${kid}`)
+  await tx.run(sql`DELETE FROM gh_settings WHERE name = ${LOCK_SETTING}
+    AND NOT EXISTS (SELECT 1 FROM gh_signing_keys)`)
+}

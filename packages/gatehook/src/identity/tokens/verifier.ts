@@ -1,0 +1,193 @@
+/**
+ * Verifies access tokens (§3.5). A verified token is cached until it expires; each use checks
+ * whether it was revoked, and whether its customer or client has changed.
+ */
+import { parseApiKey } from '../../kernel/api-key-format.ts'
+import { BoundedMap } from '../../kernel/bounded-map.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { type Principal, scopeOf } from '../../kernel/principal.ts'
+import {
+  type ExpectedClaims,
+  findInvalidClaim,
+  invalidToken,
+  parseToken,
+  verifySignature,
+} from './access-token.ts'
+import {
+  type AccessTokenClaims,
+  type ClientPermissions,
+  LOGIN_CLIENT_ID,
+  type TokenCustomer,
+  type TokenLookup,
+  type Tokens,
+} from './api.ts'
+import type { RevocationFeed } from './revocation-feed.ts'
+import type { KeyRing } from './signing-keys.ts'
+
+const MAX_CACHED = 10_000
+
+interface TokenVerifier
+  extends Pick<Tokens, 'verifyAccessToken' | 'readAccessToken' | 'isActive' | 'resolveScopes'> {
+  /** Evicts a customer or client that has changed; without an id, all of them. */
+  evict(id?: string): void
+  /** Verifies all tokens again: the signing keys have changed. */
+  dropTokens(): void
+}
+
+interface VerifiedToken {
+  readonly principal: Principal
+  readonly claims: AccessTokenClaims
+  readonly customer: TokenCustomer
+  /** Undefined for a token of `/auth/login`, which no client narrows. */
+  readonly client: ClientPermissions | undefined
+  /** Epoch milliseconds. */
+  readonly expiresAt: number
+  /** `RevocationFeed.generation` when the token was last valid. */
+  generation: number
+}
+
+interface TokenVerifierDeps {
+  readonly clock: Clock
+  readonly keys: Pick<KeyRing, 'findPublicKey'>
+  readonly revocations: RevocationFeed
+  readonly expectedClaims: () => ExpectedClaims
+  readonly lookup: Pick<TokenLookup, 'findCustomer' | 'findClientPermissions'>
+}
+
+const NOT_ISSUED = 'The token was not issued by this server.'
+const IS_A_KEY = 'This is an API key, not a token. Send it in the header X-API-Key.'
+const EXPIRED = 'The token has expired.'
+const REVOKED = 'The token was revoked.'
+const NO_PERMISSIONS: ClientPermissions = { scopes: [], firstParty: false }
+
+export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
+  const { clock, keys, revocations, expectedClaims, lookup } = deps
+  // By text: a token has one accepted spelling, and a hash would cost as much as all other checks.
+  const verifiedTokens = new BoundedMap<string, VerifiedToken>(MAX_CACHED)
+  const customers = createFeedCache(revocations, lookup.findCustomer)
+  const clients = createFeedCache(revocations, lookup.findClientPermissions)
+
+  const readAccessToken = async (jwt: string): Promise<AccessTokenClaims | undefined> => {
+    const token = parseToken(jwt)
+    const key = token && (await keys.findPublicKey(token.kid))
+    return key && verifySignature(token, key)
+  }
+
+  /** Increases when cached tokens are dropped, also those that are being verified. */
+  let epoch = 0
+  const verifyUncached = async (jwt: string): Promise<Principal> => {
+    const begunEpoch = epoch
+    const claims = await readAccessToken(jwt)
+    if (!claims) throw invalidToken(parseApiKey(jwt) ? IS_A_KEY : NOT_ISSUED)
+    const fault = findInvalidClaim(claims, expectedClaims(), clock.now())
+    if (fault !== undefined) throw invalidToken(fault)
+    const { generation } = revocations
+    if (await revocations.isRevoked(claims)) throw invalidToken(REVOKED)
+    const customer = await customers.find(claims.customer)
+    if (!customer) throw invalidToken('The customer of the token does not exist.')
+    if (customer.suspended) throw new Failure('customer_suspended')
+    const client = await findPermissions(claims)
+    const principal = createPrincipal(claims, customer, client)
+    const expiresAt = claims.exp * 1000
+    if (revocations.isFresh() && begunEpoch === epoch) {
+      verifiedTokens.set(jwt, { principal, claims, customer, client, expiresAt, generation })
+    }
+    return principal
+  }
+
+  // A deleted client has no permissions; the server has revoked its tokens as well.
+  const findPermissions = async ({ client_id: id }: AccessTokenClaims) =>
+    id === LOGIN_CLIENT_ID ? undefined : ((await clients.find(id)) ?? NO_PERMISSIONS)
+
+  /** Checks a token that was valid under an older generation. */
+  const isStillValid = (token: VerifiedToken): boolean => {
+    if (revocations.hasRevoked(token.claims)) throw invalidToken(REVOKED)
+    if (customers.peek(token.claims.customer) !== token.customer) return false
+    if (clients.peek(token.claims.client_id) !== token.client) return false
+    token.generation = revocations.generation
+    return true
+  }
+
+  return {
+    verifyAccessToken(jwt) {
+      const token = verifiedTokens.get(jwt)
+      if (!token || !revocations.isFresh()) return verifyUncached(jwt)
+      if (token.expiresAt <= clock.now()) {
+        verifiedTokens.delete(jwt)
+        throw invalidToken(EXPIRED)
+      }
+      const isCurrent = token.generation === revocations.generation
+      return isCurrent || isStillValid(token) ? token.principal : verifyUncached(jwt)
+    },
+    readAccessToken,
+    async isActive(claims) {
+      if (findInvalidClaim(claims, expectedClaims(), clock.now()) !== undefined) return false
+      return !(await revocations.isRevoked(claims))
+    },
+    resolveScopes: async (claims) => intersectScopes(claims, await findPermissions(claims)),
+    evict(id) {
+      customers.evict(id)
+      clients.evict(id)
+    },
+    dropTokens() {
+      epoch++
+      verifiedTokens.clear()
+    },
+  }
+}
+
+/** Caches rows that the feed evicts; while the feed is stale, each call reads the database. */
+function createFeedCache<V>(
+  revocations: RevocationFeed,
+  load: (id: string) => Promise<V | undefined>,
+) {
+  const entries = new BoundedMap<string, V>(MAX_CACHED)
+  return {
+    peek: (id: string) => entries.get(id),
+    async find(id: string): Promise<V | undefined> {
+      const cachedEntry = revocations.isFresh() ? entries.get(id) : undefined
+      if (cachedEntry) return cachedEntry
+      const { generation } = revocations
+      const value = await load(id)
+      // A change during the read may have evicted this value: return it, but do not cache it.
+      const isCurrent = generation === revocations.generation && revocations.isFresh()
+      if (value && isCurrent) entries.set(id, value)
+      return value
+    },
+    evict(id?: string) {
+      if (id === undefined) entries.clear()
+      else entries.delete(id)
+    },
+  }
+}
+
+/** Returns the scopes of a token that its client still has. */
+const intersectScopes = (
+  { scope }: AccessTokenClaims,
+  client: ClientPermissions | undefined,
+): string[] =>
+  scope.split(' ').filter((name) => name !== '' && (client?.scopes.includes(name) ?? true))
+
+function createPrincipal(
+  claims: AccessTokenClaims,
+  { no, rate, totalRate }: TokenCustomer,
+  client: ClientPermissions | undefined,
+): Principal {
+  const { customer, mode, sub, client_id, sid, name } = claims
+  const kind = client_id === sub ? 'client' : 'person'
+  return {
+    customer,
+    mode,
+    scope: scopeOf(no, mode),
+    kind,
+    subject: sub,
+    ...(typeof name === 'string' && { name }),
+    scopes: new Set(intersectScopes(claims, client)),
+    ...(kind === 'person' && client && !client.firstParty && { thirdParty: true as const }),
+    clientId: client_id,
+    ...(sid !== undefined && { sessionId: sid }),
+    ...(rate && { rate }),
+    ...(totalRate && { totalRate }),
+  }
+}

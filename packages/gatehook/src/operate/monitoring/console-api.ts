@@ -1,0 +1,165 @@
+/**
+ * Serves the rows of monitoring under `/admin`, and maintains them: batches, heartbeats, retention
+ * and the messages of open streams.
+ */
+import type { AuditContext } from '../../history/audit/store.ts'
+import { startInterval } from '../../kernel/interval.ts'
+import type { Principal } from '../../kernel/principal.ts'
+import { HEARTBEAT_MS } from '../../platform/storage/running-nodes.ts'
+import type { Metric } from '../../platform/telemetry/metric.ts'
+import type { Call, Route } from '../../protocol/http/call.ts'
+import { implement, respond } from '../../protocol/http/operation.ts'
+import type { Perform } from '../../protocol/idempotency/perform.ts'
+import type { Chores } from '../system/janitor.ts'
+import { type AttentionSources, createAttentionReader } from './attention.ts'
+import { attentionRoutes } from './attention-routes.ts'
+import { errorsRoute } from './errors.ts'
+import { readFirstSteps } from './first-steps.ts'
+import { keyUsageRoute } from './key-usage.ts'
+import type { Topic } from './live-hub.ts'
+import { LivePoller, POLL_MS } from './live-poller.ts'
+import type { Monitoring } from './monitoring.ts'
+import { createNodeRegistry, type NodeFacts, type NodeRegistry } from './nodes.ts'
+import { monitoringOperations as operations } from './operations.ts'
+import { FLUSH_MS } from './recorder.ts'
+import type { ListedRequest } from './request-list.ts'
+import type { RequestReader } from './request-reader.ts'
+import { NO_HINTS, requestItem } from './request-view.ts'
+import { createRetention } from './retention.ts'
+import { seriesRoute } from './series-routes.ts'
+import { streamRoute } from './stream-routes.ts'
+import { versionTrafficRoutes } from './version-callers.ts'
+import { versionForecastRoute } from './version-forecast.ts'
+
+const NO_STORE = { 'cache-control': 'no-store' }
+
+export interface ConsoleApiOptions {
+  readonly perform: Perform
+  readonly audit: AuditContext
+  readonly retentionDays: number
+  readonly maxRows: number
+  readonly maxBytes: number
+  readonly versions: AttentionSources['versions']
+  readonly certificateEnd: AttentionSources['certificateEnd']
+  /** Stores the counts of versions. */
+  readonly flushUsage: () => Promise<void>
+  readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
+  /** Returns the role and the state of this node. */
+  readonly describeNode: () => Promise<NodeFacts>
+  readonly describeUse: Parameters<typeof createNodeRegistry>[0]['describeUse']
+}
+
+export interface ConsoleApi {
+  readonly nodes: NodeRegistry
+  readonly routes: readonly Route[]
+  readonly metrics: readonly Metric[]
+  readonly chores: Chores
+  /** Names of chores that every node runs. */
+  readonly nodeChores: readonly string[]
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOptions): ConsoleApi {
+  const { recorder, hub } = monitoring
+  const { store, clock, log, node, db } = monitoring.options
+  const { retentionDays, maxRows, maxBytes, versions, flushUsage } = options
+  const { describeNode: describe, describeUse } = options
+  const flush = () => recorder.flush()
+  const figures = () => recorder.figures()
+  const elapsedMs = () => clock.elapsedMs()
+  const storedBytes = () => recorder.storedBytes()
+  const bounds = { retentionDays, maxRows, maxBytes }
+  const retention = createRetention({ store, clock, ...bounds, figures, storedBytes })
+  const nodes = createNodeRegistry({ db, clock, node, describe, describeUse })
+  const readAttention = createAttentionReader({
+    db,
+    monitoring: store,
+    clock,
+    versions,
+    certificateEnd: options.certificateEnd,
+    nodes: nodes.list,
+  })
+  const itemOf = (record: ListedRequest) => requestItem(record, NO_HINTS)
+  const publishRequest = (record: ListedRequest) =>
+    hub.publish({ topic: 'requests', id: record.position, data: itemOf(record) })
+  const now = () => clock.now()
+  const poller = new LivePoller({
+    hub,
+    store,
+    node,
+    now,
+    elapsedMs,
+    readAttention,
+    publishRequest,
+    flush,
+  })
+  const readState = async (topic: Topic): Promise<unknown> => {
+    if (topic === 'attention') return readAttention()
+    if (topic !== 'first_steps') return undefined
+    await flush()
+    return readFirstSteps(store)
+  }
+  const stream = { hub, store, requestItem: itemOf, readState, flush, elapsedMs, log }
+  const { cursorKeys } = monitoring.options
+  const traffic = { db, store, clock, cursorKeys, flush, flushUsage }
+  let stops: readonly (() => Promise<void>)[] = []
+  return {
+    nodes,
+    routes: [
+      keyUsageRoute({ ...monitoring.options, flush }),
+      ...versionTrafficRoutes(traffic),
+      versionForecastRoute(traffic),
+      seriesRoute({ store, clock, flush }),
+      errorsRoute({ store, clock, flush }),
+      ...requestRoutes(monitoring.requests),
+      ...attentionRoutes({ ...options, db, clock, readAttention, flush }),
+      streamRoute({ ...stream, identify: options.identify }),
+    ],
+    metrics: [recordMetric(figures), ...store.metrics],
+    chores: { monitoring: retention.purge },
+    nodeChores: ['monitoring'],
+    async start() {
+      const heartbeat = async () => {
+        await nodes.heartbeat()
+        monitoring.slot.value = nodes.slot()
+      }
+      await heartbeat().catch((error: unknown) =>
+        log.warn({ err: error }, 'this node could not be registered'),
+      )
+      const every = (intervalMs: number, failure: string, run: () => unknown) =>
+        startInterval({ intervalMs, run, log, failure })
+      stops = [
+        every(FLUSH_MS, 'the request log could not be written', async () => {
+          await recorder.flush({ counts: false })
+          await retention.purgeIfGrown()
+        }),
+        every(HEARTBEAT_MS, 'the heartbeat of this node could not be written', heartbeat),
+        every(POLL_MS, 'live messages could not be read', () => poller.poll()),
+      ]
+    },
+    async stop() {
+      await Promise.all(stops.map((stop) => stop()))
+      const warn = (error: unknown) => log.warn({ err: error }, 'the request log is incomplete')
+      // Commands of the CLI do not start it, and store nothing.
+      if (stops.length > 0) await flush().then(nodes.leave).catch(warn)
+      await store.close()
+    },
+  }
+}
+
+const requestRoutes = (requests: RequestReader): Route[] => [
+  implement(operations.requests, async ({ principal }, _, selection) =>
+    respond(operations.requests, await requests.list(principal!, selection), NO_STORE),
+  ),
+  implement(operations.request, async ({ params, principal }) =>
+    respond(operations.request, await requests.find(principal!, params.id!), NO_STORE),
+  ),
+]
+
+const recordMetric = (figures: () => object): Metric => ({
+  name: 'gatehook_request_log_records_total',
+  help: 'Requests by what the request log did with them: stored, sampled out, dropped.',
+  type: 'counter',
+  read: () => Object.entries(figures()).map(([outcome, value]) => ({ value, labels: { outcome } })),
+})

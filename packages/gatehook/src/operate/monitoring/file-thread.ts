@@ -1,0 +1,121 @@
+/**
+ * The thread that owns the monitoring file, seen from the main thread: starts with the first
+ * command, ends when idle, and rejects commands that fail. `file-worker.ts` is its other end.
+ */
+import { Worker } from 'node:worker_threads'
+import { Failure } from '../../kernel/failure.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { FileCommand, FileResult, FileThreadData, FileTrouble } from './file-protocol.ts'
+
+/** An idle thread occupies 10 MB, so it ends after this time. */
+const IDLE_MS = 15_000
+/** Commands that may wait for the thread; further ones are rejected. */
+const WAITING_MAX = 64
+const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 }
+
+export interface FileFigures {
+  /** Commands that failed, by reason. */
+  readonly failures: Readonly<Record<FileTrouble, number>>
+  /** Damaged files that were renamed. */
+  readonly renamed: number
+}
+
+/** Omits the number from each form of the command. */
+type Numberless<T> = T extends unknown ? Omit<T, 'no'> : never
+
+export class FileThread {
+  readonly #data: FileThreadData
+  readonly #log: Log
+  readonly #failures: Record<FileTrouble, number> = { corrupt: 0, locked: 0, failed: 0 }
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
+  #renamed = 0
+  #thread: Worker | undefined
+  #lastNo = 0
+  #idle: NodeJS.Timeout | undefined
+
+  constructor(data: FileThreadData, log: Log) {
+    this.#data = data
+    this.#log = log
+  }
+
+  get isAwake(): boolean {
+    return this.#thread !== undefined
+  }
+
+  figures(): FileFigures {
+    return { failures: { ...this.#failures }, renamed: this.#renamed }
+  }
+
+  /** Resolves with the result; rejects with `storage_unavailable`. */
+  send(command: Numberless<FileCommand>): Promise<unknown> {
+    if (this.#waiting.size >= WAITING_MAX) {
+      return Promise.reject(this.#fail('failed', 'too many commands wait'))
+    }
+    clearTimeout(this.#idle)
+    this.#thread ??= this.#start()
+    const no = ++this.#lastNo
+    const job = Promise.withResolvers<unknown>()
+    this.#waiting.set(no, job)
+    this.#thread.ref() // a command in progress keeps the process alive
+    this.#thread.postMessage({ ...command, no } as FileCommand)
+    return job.promise
+  }
+
+  async end(): Promise<void> {
+    clearTimeout(this.#idle)
+    const ending = this.#thread
+    if (!ending) return
+    await this.send({ close: true }).catch(() => undefined)
+    clearTimeout(this.#idle)
+    // A command that arrived meanwhile needs the thread; it ends when idle again.
+    if (this.#waiting.size > 0 || this.#thread !== ending) return
+    this.#thread = undefined
+    await ending.terminate()
+  }
+
+  #start(): Worker {
+    // Packages contain .js; the checkout runs .ts.
+    const script = import.meta.url.replace(/file-thread(\.\w+)$/, 'file-worker$1')
+    const worker = new Worker(new URL(script), { workerData: this.#data, resourceLimits: LIMITS })
+    const onEnd = (error?: unknown) => {
+      if (this.#thread !== worker) return
+      this.#thread = undefined
+      const reason = String(error ?? 'the thread ended')
+      for (const job of this.#waiting.values()) job.reject(this.#fail('failed', reason))
+      this.#waiting.clear()
+    }
+    worker.on('message', (result: FileResult) => this.#onResult(result))
+    worker.on('error', onEnd)
+    worker.on('exit', () => onEnd())
+    worker.unref()
+    return worker
+  }
+
+  #onResult(result: FileResult): void {
+    if ('renamedTo' in result) {
+      this.#renamed++
+      const fields = { renamed_to: result.renamedTo, reason: result.message }
+      this.#log.error(fields, 'a monitoring file was damaged; a new one began')
+      return
+    }
+    const job = this.#waiting.get(result.no)
+    this.#waiting.delete(result.no)
+    if ('value' in result) job?.resolve(result.value)
+    else job?.reject(this.#fail(result.trouble, result.message))
+    if (this.#waiting.size === 0) this.#scheduleEnd()
+  }
+
+  #scheduleEnd(): void {
+    this.#thread?.unref()
+    clearTimeout(this.#idle)
+    this.#idle = setTimeout(() => void this.end(), IDLE_MS)
+    this.#idle.unref()
+  }
+
+  #fail(trouble: FileTrouble, message: string): Failure {
+    this.#failures[trouble]++
+    return new Failure('storage_unavailable', undefined, {
+      detail: `${this.#data.file}: ${message}`,
+    })
+  }
+}

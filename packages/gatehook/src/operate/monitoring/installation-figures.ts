@@ -1,0 +1,84 @@
+/** Figures of the installation (`GET /admin/system`): nodes, queue of deliveries, storage, jobs. */
+import { isoTime } from '../../kernel/time.ts'
+import type { Reader } from '../../platform/storage/database.ts'
+import { sql } from '../../platform/storage/sql.ts'
+import type { JobRun } from '../system/job-log.ts'
+import type { SystemFigures } from '../system/operations.ts'
+import type { NodeState } from './nodes.ts'
+import { SHORTEST_STEP_S } from './steps.ts'
+import type { MonitoringStore } from './store.ts'
+
+/** Waiting deliveries are counted up to this number. */
+const WAITING_MAX = 100_000
+const RATE_PERIOD_S = 60
+
+export interface InstallationSources {
+  /** The engine's database. */
+  readonly db: Reader
+  readonly store: MonitoringStore
+  readonly now: () => number
+  readonly nodes: () => Promise<readonly NodeState[]>
+  /** Returns the bytes of the engine's database. */
+  readonly databaseBytes: () => Promise<number>
+  readonly jobs: () => readonly (JobRun & { readonly name: string })[]
+  readonly requestLog: SystemFigures['request_log']
+}
+
+export type InstallationFigures = Omit<
+  SystemFigures,
+  'keys' | 'signing_keys' | 'index_builds' | 'restore'
+>
+
+/** Returns the figures by name; each is read when it is requested. */
+export function installationFigures(sources: InstallationSources): InstallationFigures {
+  const { nodes, jobs, requestLog, store, databaseBytes } = sources
+  return {
+    nodes: async () =>
+      (await nodes()).map(({ id, name, role, since, seenAt, release, state }) => ({
+        id,
+        name,
+        role,
+        state,
+        since: isoTime(since),
+        seen_at: isoTime(seenAt),
+        release,
+      })),
+    queue: () => readQueue(sources),
+    storage: async () => ({
+      bytes: await databaseBytes(),
+      monitoring_bytes: await store.bytes(),
+      migrations: await readMigrations(sources.db),
+    }),
+    jobs: async () =>
+      jobs().map(({ name, lastAt, tookMs, ok, rows }) => ({
+        name,
+        last_at: isoTime(lastAt),
+        took_ms: tookMs,
+        ok,
+        rows: rows ?? null,
+      })),
+    request_log: requestLog,
+  }
+}
+
+async function readQueue({ db, store, nodes, now }: InstallationSources) {
+  const row = await db.get(sql`SELECT count(*) AS waiting FROM (SELECT 1 FROM gh_delivery_queue
+    LIMIT ${WAITING_MAX + 1}) AS pending`)
+  const waiting = Number(row!.waiting)
+  const states = (await nodes()).filter(({ state }) => state !== 'gone')
+  const ageMs = Math.max(0, ...states.map(({ queueAgeMs }) => queueAgeMs))
+  const fromS = Math.floor(now() / 1000) - RATE_PERIOD_S
+  const attempts = await store.get(sql`SELECT CAST(sum(delivered + failed) AS BIGINT) AS total
+    FROM gh_monitoring_deliveries WHERE step = ${SHORTEST_STEP_S} AND at >= ${fromS}`)
+  return {
+    waiting: Math.min(waiting, WAITING_MAX),
+    /** Whether more deliveries wait. */
+    waiting_is_bound: waiting > WAITING_MAX,
+    oldest_at: ageMs === 0 ? null : isoTime(now() - ageMs),
+    in_flight: states.reduce((sum, { inFlight }) => sum + inFlight, 0),
+    rate_per_s: Math.round((Number(attempts?.total ?? 0) / RATE_PERIOD_S) * 100) / 100,
+  }
+}
+
+const readMigrations = async (db: Reader) =>
+  Number((await db.get(sql`SELECT count(*) AS total FROM gh_migrations`))!.total)

@@ -1,0 +1,127 @@
+/**
+ * Removes secrets from the headers and bodies of a request, and bounds their size, before the
+ * request log stores them. Pure.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { isCredentialName, redactUrl } from '../../kernel/log.ts'
+
+/** Characters of headers, and of a body, that the log stores. */
+const EXCERPT_CHARACTERS = 4096
+const HEADER_VALUE_CHARACTERS = 512
+const TEXT_CHARACTERS = 512
+const DEPTH_MAX = 8
+
+const HIDDEN = '[redacted]'
+
+const SECRET_HEADERS: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'set-cookie',
+  'x-api-key',
+  'x-gatehook-csrf',
+])
+/** Members with a credential under a name that has other meanings elsewhere. */
+const SECRET_MEMBERS: ReadonlySet<string> = new Set(['key', 'code', 'code_verifier', 'ticket'])
+
+const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name) || isCredentialName(name)
+
+/** Returns the headers without secret values, up to the limit of an excerpt. */
+export function redactHeaders(
+  headers: IncomingHttpHeaders | Readonly<Record<string, unknown>>,
+  secretFields: ReadonlySet<string>,
+): Record<string, string> {
+  const redacted: Record<string, string> = {}
+  let left = EXCERPT_CHARACTERS
+  for (const name in headers) {
+    const value = headers[name]
+    if (value === undefined) continue
+    const text = redactHeader(name.toLowerCase(), String(value), secretFields)
+    const excerpt = text.slice(0, HEADER_VALUE_CHARACTERS)
+    left -= name.length + excerpt.length
+    if (left < 0) break
+    redacted[name] = excerpt
+  }
+  return redacted
+}
+
+/** Removes secrets that this server issued, for example `gk_live_…`, from any text. */
+const redactText = (text: string, secretFields: ReadonlySet<string>): string =>
+  redactUrl(text, secretFields).toWellFormed()
+
+function redactHeader(name: string, value: string, secretFields: ReadonlySet<string>): string {
+  if (isSecretHeader(name)) return HIDDEN
+  if (name !== 'link') return redactText(value, secretFields)
+  // Several URLs: `<url>; rel="next", <url>; rel="prev"`.
+  const parts = value.split(/([<>])/)
+  return parts.map((part) => redactText(part, secretFields)).join('')
+}
+
+export interface BodyExcerpt {
+  readonly value: unknown
+  /** Whether members or characters were left out. */
+  readonly truncated: boolean
+}
+
+/**
+ * Returns a copy of a parsed JSON body without secrets, up to the limit of an excerpt.
+ *
+ * @param secretFields names of fields and members that are declared secret
+ * @param isResponse whether the server wrote it: `errors[].code` is then the code of a mistake
+ */
+export function redactBody(
+  body: unknown,
+  secretFields: ReadonlySet<string>,
+  isResponse = false,
+): BodyExcerpt {
+  let left = EXCERPT_CHARACTERS
+  let truncated = false
+  const take = (characters: number): boolean => {
+    left -= characters
+    if (left < 0) truncated = true
+    return left >= 0
+  }
+  const isSecretName = (name: string) =>
+    secretFields.has(name) || SECRET_MEMBERS.has(name) || isCredentialName(name)
+  // A caller may have misspelled the name of a field, which is in lower case.
+  const isSecret = (name: string) => isSecretName(name) || isSecretName(name.trim().toLowerCase())
+  const copyText = (text: string): string => {
+    const excerpt = redactText(text.slice(0, TEXT_CHARACTERS), secretFields)
+    if (text.length > TEXT_CHARACTERS) truncated = true
+    return take(excerpt.length + 2) ? excerpt : ''
+  }
+  const copy = (value: unknown, depth: number, isMistake = false): unknown => {
+    if (typeof value === 'string') return copyText(value)
+    if (typeof value !== 'object' || value === null) {
+      take(8)
+      return value
+    }
+    if (depth === DEPTH_MAX) {
+      truncated = true
+      return null
+    }
+    if (Array.isArray(value)) {
+      const items: unknown[] = []
+      for (const item of value) {
+        if (left <= 0) break
+        items.push(copy(item, depth + 1, isMistake))
+      }
+      if (items.length < value.length) truncated = true
+      return items
+    }
+    const members: [string, unknown][] = []
+    for (const name in value) {
+      if (!take(name.length + 4)) break
+      const member = (value as Record<string, unknown>)[name]
+      const isHidden = isSecret(name) && !(isMistake && name === 'code')
+      const hasMistakes = isResponse && depth === 0 && name === 'errors'
+      members.push([
+        redactText(name, secretFields),
+        isHidden ? HIDDEN : copy(member, depth + 1, hasMistakes),
+      ])
+    }
+    return Object.fromEntries(members)
+  }
+  const value = copy(body, 0)
+  return { value, truncated }
+}

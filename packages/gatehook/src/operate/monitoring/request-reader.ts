@@ -1,0 +1,147 @@
+/**
+ * Reads the request log as JSON: pages and single requests, of the installation or of one customer
+ * and mode. `console-api.ts` serves it to operators, `portal/` to customers.
+ */
+import type { RightsOf } from '../../identity/access/stored-data.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Mode, Principal } from '../../kernel/principal.ts'
+import type { MacKeys } from '../../kernel/secret.ts'
+import { isoTime } from '../../kernel/time.ts'
+import type { Reader, Row } from '../../platform/storage/database.ts'
+import { join, sql } from '../../platform/storage/sql.ts'
+import type { RecorderFigures, RequestLogMode } from './recorder.ts'
+import {
+  DEFAULT_LIMIT,
+  type RequestFilter,
+  type RequestQuery,
+  type RequestSelection,
+  requestQueryOf,
+} from './request-filters.ts'
+import { findRequest, readRequestPage } from './request-list.ts'
+import type { RequestRecord } from './request-record.ts'
+import {
+  type GateSources,
+  type KeyHints,
+  readableDetail,
+  readableItem,
+  requestDetail,
+  requestItem,
+} from './request-view.ts'
+import type { MonitoringStore } from './store.ts'
+
+export interface RequestReaderOptions extends GateSources {
+  readonly store: MonitoringStore
+  /** The engine's database, for the hints of keys. */
+  readonly db: Reader
+  readonly cursorKeys: MacKeys
+  readonly mode: RequestLogMode
+  readonly rightsOf: RightsOf
+  readonly figures: () => RecorderFigures
+  /** Stores the records and counts that this node has in memory. */
+  readonly flush: () => Promise<void>
+}
+
+/** The requests of one customer and mode, without those of its portal. */
+export interface LogOwner {
+  readonly customer: string
+  readonly mode: Mode
+}
+
+export type RequestReader = ReturnType<typeof createRequestReader>
+
+export function createRequestReader(options: RequestReaderOptions) {
+  const { store, db, cursorKeys, flush, rightsOf } = options
+  const requireLog = () => {
+    if (options.mode !== 'off') return
+    throw new Failure('not_found', 'The request log is off. Set GATEHOOK_REQUEST_LOG=all.')
+  }
+  return {
+    /** Returns a page as `reader` may read it. Throws 404 if the log is off. */
+    async list(
+      reader: Principal,
+      { limit = DEFAULT_LIMIT, cursor, ...selection }: RequestSelection,
+      owner?: LogOwner,
+    ) {
+      requireLog()
+      const rights = rightsOf(reader)
+      const query = within(requestQueryOf(selection), owner)
+      await flush()
+      const page = await readRequestPage(store, { query, limit, cursor, cursorKeys })
+      const hints = await readKeyHints(
+        db,
+        page.rows.flatMap(({ key_id: id }) => id ?? []),
+      )
+      const { sampled, dropped } = options.figures()
+      return {
+        data: page.rows.map((row) => readableItem(requestItem(row, hints), rights)),
+        cursors: { next: page.next, prev: page.prev },
+        next_cursor: page.next,
+        has_more: page.next !== null,
+        // Requests since the start of this node that the log does not contain.
+        not_logged: { sampled, dropped },
+      }
+    },
+
+    /** Returns one request as `reader` may read it. Throws 404. */
+    async find(reader: Principal, id: string, owner?: LogOwner) {
+      requireLog()
+      await flush()
+      const record = await findRequest(store, id, conditionsOf(owner))
+      if (!record) throw new Failure('not_found')
+      const hints = await readKeyHints(db, record.key_id === null ? [] : [record.key_id])
+      const revocation = await readRevocation(db, record)
+      return readableDetail(requestDetail(record, hints, options, revocation), rightsOf(reader))
+    },
+  }
+}
+
+const filtersOf = (owner: LogOwner | undefined): readonly RequestFilter[] =>
+  owner
+    ? [
+        { condition: sql`customer = ${owner.customer}`, isIndexed: true },
+        { condition: sql`mode = ${owner.mode}`, isIndexed: false },
+        { condition: sql`kind <> 'portal'`, isIndexed: false },
+      ]
+    : []
+
+const conditionsOf = (owner: LogOwner | undefined) =>
+  filtersOf(owner).map(({ condition }) => condition)
+
+/** The filters of the owner come first: their index selects the rows. */
+const within = (query: RequestQuery, owner: LogOwner | undefined): RequestQuery => ({
+  ...query,
+  filters: [...filtersOf(owner), ...query.filters],
+})
+
+/** A hint is that of the newest secret: requests before it, or in the overlap, have none. */
+async function readKeyHints(db: Reader, keyIds: readonly string[]): Promise<KeyHints> {
+  const ids = [...new Set(keyIds)]
+  if (ids.length === 0) return new Map()
+  const rows = await db.all<{ id: string; name: string; hint: string; since: number | null }>(
+    sql`SELECT k.id, k.name, k.hint, MAX(COALESCE(s.expires_at, s.created_at)) AS since
+      FROM gh_api_keys k LEFT JOIN gh_api_key_secrets s ON s.key_id = k.id
+      WHERE k.id IN (${join(ids)}) GROUP BY k.id, k.name, k.hint`,
+  )
+  return new Map(
+    rows.map(({ id, name, hint, since }) => [id, { name, hint, sinceMs: Number(since ?? 0) }]),
+  )
+}
+
+/** Returns the audited revocation of the key of a rejected request; null if there is none. */
+async function readRevocation(db: Reader, { error, key_id: id }: RequestRecord) {
+  if (error !== 'invalid_api_key' || id === null) return null
+  const row = await db.get<RevocationRow>(
+    sql`SELECT at, actor_kind, actor_id, actor_name FROM gh_audit
+      WHERE action = 'key.revoke' AND target = ${id} ORDER BY at DESC LIMIT 1`,
+  )
+  if (!row) return null
+  const { at, actor_kind: kind, actor_id, actor_name: name } = row
+  return { at: isoTime(Number(at)), principal: { kind, id: actor_id, name } }
+}
+
+interface RevocationRow extends Row {
+  readonly at: number
+  readonly actor_kind: string
+  readonly actor_id: string
+  readonly actor_name: string | null
+}

@@ -1,0 +1,65 @@
+/**
+ * The difference between the clock of this node and that of the database, on PostgreSQL. Nodes
+ * compare times in rows: they tolerate 2 s. Above that a node warns; above 60 s it is not ready.
+ */
+import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import {
+  CLOCK_REFUSE_MS,
+  CLOCK_WARN_MS,
+  clockDifferenceOf,
+  describeClockDifference,
+  SERVER_NOW,
+} from '../../platform/storage/server-check.ts'
+import type { PolledValue } from '../../platform/storage/shared-poll.ts'
+import { gauge, type Metric } from '../../platform/telemetry/metric.ts'
+import type { HealthCheck } from './health.ts'
+
+export interface ClockDifference {
+  /** Measures the difference with each poll of the node. */
+  readonly polled: readonly PolledValue[]
+  /** Says that the node is not ready, above 60 s. */
+  readonly check: HealthCheck
+  /** A warning for `/readyz`, above 2 s. */
+  readonly warning: HealthCheck
+  readonly metric: Metric
+}
+
+interface ClockDifferenceOptions {
+  readonly db: Pick<Database, 'name'>
+  /** The clock of the machine. */
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function createClockDifference({ db, clock, log }: ClockDifferenceOptions): ClockDifference {
+  let differenceMs = 0
+  let hasWarned = false
+  let sentMs = 0
+  const describeAbove = (limitMs: number) => () =>
+    Math.abs(differenceMs) > limitMs ? describeClockDifference(differenceMs) : undefined
+  const warning = describeAbove(CLOCK_WARN_MS)
+  const polledClock: PolledValue = {
+    select() {
+      sentMs = clock.now()
+      return SERVER_NOW
+    },
+    receive(databaseNow) {
+      differenceMs = clockDifferenceOf(Number(databaseNow), { sentMs, receivedMs: clock.now() })
+      const sentence = warning()
+      if (sentence && !hasWarned) log.warn({ clock_difference_ms: differenceMs }, sentence)
+      hasWarned = sentence !== undefined
+    },
+  }
+  return {
+    polled: db.name === 'postgres' ? [polledClock] : [],
+    check: describeAbove(CLOCK_REFUSE_MS),
+    warning,
+    metric: gauge(
+      'gatehook_clock_difference_seconds',
+      'How far the clock of the database is ahead of the clock of the node; 0 on SQLite.',
+      () => differenceMs / 1000,
+    ),
+  }
+}

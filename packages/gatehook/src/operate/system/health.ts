@@ -1,0 +1,113 @@
+/** The readiness checks of a node (§12.1). `assembly/system.ts` lists them. */
+import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import { pendingMigrations } from '../../platform/storage/migrate.ts'
+import { writeSetting } from '../../platform/storage/settings.ts'
+import { sql } from '../../platform/storage/sql.ts'
+
+/** Returns undefined, or a sentence for callers that says why the node is not ready. */
+export type HealthCheck = () => Promise<string | undefined> | string | undefined
+export type HealthChecks = Readonly<Record<string, HealthCheck>>
+
+interface UnreadyReason {
+  readonly check: string
+  readonly message: string
+}
+
+const CHECK_TIMEOUT_MS = 2000
+
+/** Runs all checks and returns the reasons why the node is not ready. A check has 2 s. */
+export async function listUnreadyReasons(checks: HealthChecks, log: Log): Promise<UnreadyReason[]> {
+  const all = Object.entries(checks).map(
+    async ([check, run]): Promise<UnreadyReason | undefined> => {
+      const message = await runInTime(run).catch((error: unknown) => {
+        log.warn({ err: error, check }, 'a readiness check failed')
+        return 'This check failed; the log says more.'
+      })
+      return message === undefined ? undefined : { check, message }
+    },
+  )
+  return (await Promise.all(all)).filter((reason) => reason !== undefined)
+}
+
+async function runInTime(run: HealthCheck): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<string>((resolve) => {
+    timer = setTimeout(resolve, CHECK_TIMEOUT_MS, `No answer within ${CHECK_TIMEOUT_MS} ms.`)
+  })
+  const result = Promise.resolve().then(run)
+  result.catch(() => undefined) // a failure after the timeout has no reader
+  return Promise.race([result, timeout]).finally(() => clearTimeout(timer))
+}
+
+const DAMAGED =
+  'The database is damaged. Restore a backup, or recover its rows, and restart the node.'
+
+export const databaseCheck =
+  (db: Database): HealthCheck =>
+  async () => {
+    await db.get(sql`SELECT 1 AS one`)
+    return db.hasDamage() ? DAMAGED : undefined
+  }
+
+/** Says at once that no primary answers, also while the result of an earlier write is valid. */
+export const primaryCheck =
+  (isPrimaryAway: () => boolean): HealthCheck =>
+  () =>
+    isPrimaryAway() ? 'No primary of the database answers.' : undefined
+
+/** How long the result of a write is valid: probes must not cause a load of writes. */
+const WRITE_INTERVAL_MS = 5000
+
+/** Less free space is a full disk, once a write has failed for want of it. */
+const LEAST_SPACE_BYTES = 1_048_576
+
+/**
+ * Checks that the database accepts writes: reads also work on a full disk or a standby. It writes a
+ * row at most every 5 s. An update needs no new page, so after a write that found no space it also
+ * lets a table grow.
+ */
+export function writeCheck(db: Database, clock: Clock): HealthCheck {
+  let lastResult: Promise<string | undefined> | undefined
+  let lastWriteMs = Number.NEGATIVE_INFINITY
+  let lackedSpace = false
+  const write = async () => {
+    try {
+      if (lackedSpace) await db.takeSpace(LEAST_SPACE_BYTES)
+      await db.write((tx) => writeSetting(tx, 'last_trial', clock.now()), { single: true })
+      return undefined
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      if (db.lacksSpace()) return 'The disk of the database is full. Free space, or enlarge it.'
+      return error.code === 'durability_lost'
+        ? error.message
+        : 'The database does not accept writes at the moment.'
+    }
+  }
+  return () => {
+    const lacksSpace = db.lacksSpace()
+    const isDue = clock.elapsedMs() - lastWriteMs >= WRITE_INTERVAL_MS
+    if (!lastResult || isDue || (lacksSpace && !lackedSpace)) {
+      lackedSpace = lacksSpace
+      lastWriteMs = clock.elapsedMs()
+      lastResult = write()
+    }
+    return lastResult
+  }
+}
+
+/** Checks the schema until it is complete. Migrations are never reverted. */
+export function migrationCheck(db: Database): HealthCheck {
+  let isComplete = false
+  return async () => {
+    isComplete ||= (await pendingMigrations(db)).length === 0
+    return isComplete ? undefined : 'The database is not migrated yet.'
+  }
+}
+
+export const drainCheck =
+  (isDraining: () => boolean): HealthCheck =>
+  () =>
+    isDraining() ? 'This node is shutting down.' : undefined

@@ -1,0 +1,125 @@
+/**
+ * What ends unless an operator acts: space on the disk, the certificate, the last backup. Metrics,
+ * attention and `gatehook doctor` read the same facts.
+ */
+import { X509Certificate } from 'node:crypto'
+import { readFileSync, statfsSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { readSetting, writeSetting } from '../../platform/storage/settings.ts'
+import { sql } from '../../platform/storage/sql.ts'
+import type { Metric } from '../../platform/telemetry/metric.ts'
+
+export interface DiskSpace {
+  readonly freeBytes: number
+  readonly sizeBytes: number
+}
+
+/** The share of the disk below which free space is low. */
+export const DISK_FREE_MIN = 0.2
+/** A certificate ends soon before this time. */
+export const CERTIFICATE_LEFT_MIN_MS = 14 * 86_400_000
+/** An older backup is late: one a day, with two hours for its duration. */
+export const BACKUP_AGE_MAX_MS = 26 * 3_600_000
+
+/** Returns the space of the disk of a folder; undefined without one, and if it is not readable. */
+export function readDiskSpace(folder: string | undefined): DiskSpace | undefined {
+  if (folder === undefined) return undefined
+  try {
+    const { bsize, blocks, bavail } = statfsSync(folder)
+    return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the end of a certificate (PEM), in epoch milliseconds; undefined if it is unreadable. */
+export function readCertificateEnd(file: string | undefined): number | undefined {
+  if (file === undefined) return undefined
+  try {
+    return Date.parse(new X509Certificate(readFileSync(file)).validTo)
+  } catch {
+    return undefined
+  }
+}
+
+const LAST_BACKUP = 'last_backup'
+
+/** Records the time of a backup. */
+export const recordBackup = (tx: Tx, at: number): Promise<void> => writeSetting(tx, LAST_BACKUP, at)
+
+interface BackupState {
+  /** Epoch milliseconds; undefined: none was recorded. */
+  readonly lastAt: number | undefined
+  /** When the database was created. */
+  readonly createdAt: number
+}
+
+export async function readBackupState(db: Reader): Promise<BackupState> {
+  const lastAt = await readSetting<number>(db, LAST_BACKUP)
+  const row = await db.get(sql`SELECT MIN(applied_at) AS at FROM gh_migrations`)
+  return { lastAt, createdAt: Number(row?.at ?? 0) }
+}
+
+/**
+ * Returns the start of the age of the backup: the last one, or the creation of a SQLite database.
+ * Other tools back up PostgreSQL; it is undefined there until one was recorded.
+ */
+export const backupSince = (
+  { lastAt, createdAt }: BackupState,
+  isSqlite: boolean,
+): number | undefined => lastAt ?? (isSqlite ? createdAt : undefined)
+
+interface MachineMetricSources {
+  readonly db: Reader & { readonly name: 'sqlite' | 'postgres' }
+  readonly clock: Pick<Clock, 'now'>
+  /** The folder of the database; undefined on PostgreSQL. */
+  readonly folder: string | undefined
+  readonly certFile: string | undefined
+}
+
+export function machineMetrics(sources: MachineMetricSources): readonly Metric[] {
+  const { db, clock, folder, certFile } = sources
+  const samplesOf = (value: number | undefined) => (value === undefined ? [] : [{ value }])
+  return [
+    {
+      name: 'gatehook_disk_free_bytes',
+      help: 'Free space of the disk with the database, for this user; SQLite only.',
+      type: 'gauge',
+      read: () => samplesOf(readDiskSpace(folder)?.freeBytes),
+    },
+    {
+      name: 'gatehook_disk_size_bytes',
+      help: 'Size of the disk with the database; SQLite only.',
+      type: 'gauge',
+      read: () => samplesOf(readDiskSpace(folder)?.sizeBytes),
+    },
+    {
+      name: 'gatehook_certificate_end_timestamp_seconds',
+      help: 'Unix time at which the certificate of the server ends; only with GATEHOOK_TLS_CERT.',
+      type: 'gauge',
+      read() {
+        const end = readCertificateEnd(certFile)
+        return samplesOf(end === undefined ? undefined : end / 1000)
+      },
+    },
+    {
+      name: 'gatehook_backup_age_seconds',
+      help:
+        'Time since the last backup of `gatehook backup`, on SQLite since the creation of the ' +
+        'database without one.',
+      type: 'gauge',
+      async read() {
+        const since = backupSince(await readBackupState(db), db.name === 'sqlite')
+        return samplesOf(since === undefined ? undefined : (clock.now() - since) / 1000)
+      },
+    },
+    {
+      name: 'nodejs_eventloop_active_seconds_total',
+      help: 'Time in which the event loop of the main thread was busy.',
+      type: 'counter',
+      read: () => [{ value: performance.eventLoopUtilization().active / 1000 }],
+    },
+  ]
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { histogramSamples, type Metric } from '../../platform/telemetry/metric.ts'
+import type { Answer, Call } from '../../protocol/http/call.ts'
+import { metricsRoute, requestCounter } from './metrics.ts'
+
+const text = async (metrics: readonly Metric[]): Promise<string> => {
+  const { methods } = metricsRoute(() => undefined, metrics)
+  const call = { local: true, headers: {} } as Call
+  return String(((await methods.GET!.handle(call)) as Answer).raw)
+}
+
+test('a histogram has cumulative buckets', async () => {
+  const [name, type, help] = ['age_seconds', 'histogram', 'Of things.'] as const
+  const read = () => histogramSamples(name, [0.1, 1], [2, 3, 1], 4.5, { kind: 'a' })
+  assert.equal(
+    await text([{ name, type, help, read }]),
+    `# HELP age_seconds Of things.
+# TYPE age_seconds histogram
+age_seconds_bucket{kind="a",le="0.1"} 2
+age_seconds_bucket{kind="a",le="1"} 5
+age_seconds_bucket{kind="a",le="+Inf"} 6
+age_seconds_sum{kind="a"} 4.5
+age_seconds_count{kind="a"} 6
+`,
+  )
+})
+
+test('requests are counted by route, method and status, never by request data', async () => {
+  let now = 0
+  const { observe, metrics } = requestCounter({ elapsedMs: () => now })
+  const observeCall = (call: Partial<Call>, status: number, tookMs: number) => {
+    now += tookMs
+    observe({ startedMs: now - tookMs, ...call } as Call, { status })
+  }
+  const operation = { handle: () => ({ status: 200 }) }
+  observeCall({ method: 'GET', route: '/things/:id', path: '/things/1', operation }, 200, 3)
+  observeCall({ method: 'GET', route: '/things/:id', path: '/things/2', operation }, 404, 700)
+  observeCall({ method: 'GET', route: '/things/:id', path: '/things/3', operation }, 200, 60_000)
+  observeCall({ method: 'BREW' as 'GET', route: '*', path: '/pot' }, 404, 1)
+  observeCall({ method: 'STEEP' as 'GET', route: '*', path: '/tea' }, 404, 1)
+  const lines = (await text(metrics)).split('\n')
+  const counters = lines.filter((line) => line.startsWith('gatehook_http_requests_total'))
+  assert.deepEqual(counters, [
+    'gatehook_http_requests_total{method="GET",route="/things/:id",status="200"} 2',
+    'gatehook_http_requests_total{method="GET",route="/things/:id",status="404"} 1',
+    'gatehook_http_requests_total{method="other",route="*",status="404"} 2',
+  ])
+  const bucket = 'gatehook_http_request_duration_seconds_bucket{method="GET",route="/things/:id",'
+  for (const rest of ['le="0.0025"} 0', 'le="0.005"} 1', 'le="1"} 2', 'le="+Inf"} 3']) {
+    assert.ok(lines.includes(bucket + rest), rest)
+  }
+})
+
+test('a label is escaped', async () => {
+  const read = () => [{ value: 1, labels: { name: 'a"b\\c\nd' } }]
+  assert.match(
+    await text([{ name: 'x', type: 'gauge', help: 'X.', read }]),
+    /\nx\{name="a\\"b\\\\c\\nd"\} 1\n/,
+  )
+})

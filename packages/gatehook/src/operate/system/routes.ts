@@ -1,0 +1,143 @@
+/**
+ * The routes `/`, `/healthz` and `/readyz`; of §13 the clock and the system.
+ */
+import { actorOf } from '../../history/audit/store.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import { isoTime } from '../../kernel/time.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+import type { Route } from '../../protocol/http/call.ts'
+import { implement, respond } from '../../protocol/http/operation.ts'
+import type { Perform } from '../../protocol/idempotency/perform.ts'
+import type { ClockKeeper } from './clock.ts'
+import { type HealthChecks, listUnreadyReasons } from './health.ts'
+import {
+  type ConfigurationReport,
+  clockOperations,
+  probeOperations as operations,
+  type SystemFigures,
+  systemOperations,
+} from './operations.ts'
+
+const NO_STORE = { 'cache-control': 'no-store' }
+
+interface ReadinessChecks {
+  /** For a node that serves reads. */
+  readonly read: HealthChecks
+  /** For a node that also stores writes; includes the checks of reads. */
+  readonly write: HealthChecks
+  /** Faults that the node tolerates. */
+  readonly warnings?: HealthChecks
+}
+
+/**
+ * `/healthz` reports that the process runs, `/readyz` whether a load balancer should send requests.
+ * `/readyz?for=read` reports whether it should send reads (§2.7).
+ */
+export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
+  implement(operations.liveness, () => respond(operations.liveness, { status: 'ok' }, NO_STORE)),
+  implement(operations.readiness, async (_call, _, { for: purpose = 'write' }) => {
+    const reasons = await listUnreadyReasons(checks[purpose], log)
+    const status = reasons.length === 0 ? 'ready' : 'not_ready'
+    const warnings = await listUnreadyReasons(checks.warnings ?? {}, log)
+    const body = { status, reasons, ...(warnings.length > 0 && { warnings }) } as const
+    const answer = respond(operations.readiness, body, NO_STORE)
+    return status === 'ready' ? answer : { ...answer, status: 503 }
+  }),
+]
+
+interface RootOptions {
+  readonly name: string
+  readonly versions: readonly string[]
+  /** The collections of every version. */
+  readonly collections: readonly string[]
+  /** Links to pages by name: `{docs: '/docs'}`. */
+  readonly links?: Readonly<Record<string, string>>
+}
+
+/** `/` links to all parts of the service. It has paths only, which are valid behind any proxy. */
+export function rootRoute({ name, versions, collections, links }: RootOptions): Route {
+  const perVersion = <T>(path: (version: string) => T) =>
+    Object.fromEntries(versions.map((version) => [version, path(version)]))
+  const body = {
+    name,
+    versions,
+    links: {
+      self: '/',
+      api: perVersion((version) =>
+        Object.fromEntries(collections.map((name) => [name, `/api/${version}/${name}`])),
+      ),
+      openapi: perVersion((version) => `/openapi/${version}.json`),
+      healthz: '/healthz',
+      readyz: '/readyz',
+      metrics: '/metrics',
+      ...links,
+    },
+  }
+  return implement(operations.links, () => respond(operations.links, body))
+}
+
+/**
+ * Postpones the end of an operator's sessions by the time that the clock skips: the operator has
+ * used the session just now.
+ */
+type ExtendSessions = (tx: Tx, subject: string, ms: number) => Promise<unknown>
+
+/** Exists only if the test clock is enabled; otherwise the path is 404. */
+export const clockRoutes = (
+  keeper: ClockKeeper,
+  perform: Perform,
+  extendSessions: ExtendSessions,
+): Route[] => [
+  implement(clockOperations.read, () => respond(clockOperations.read, keeper.state(), NO_STORE)),
+  implement(clockOperations.set, (call, change) =>
+    perform(call, async (tx) => {
+      const beforeMs = Date.parse(keeper.state().now)
+      const state = await keeper.set(change, actorOf(call), tx)
+      const { kind, subject } = call.principal!
+      if (kind === 'operator') await extendSessions(tx, subject, Date.parse(state.now) - beforeMs)
+      return respond(clockOperations.set, state, NO_STORE)
+    }),
+  ),
+]
+
+interface SystemOptions {
+  readonly db: Pick<Database, 'name'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly checks: HealthChecks
+  /** The release of Gatehook: `0.1.0`. */
+  readonly release: string
+  /** The version of Node: `process.version`. */
+  readonly node: string
+  /** `clock.elapsedMs()` at the start of the process. */
+  readonly startedMs: number
+  /** Every option with its source, without secrets (`platform/config/describe.ts`). */
+  readonly configuration: ConfigurationReport
+  readonly figures: SystemFigures
+}
+
+export const systemRoute = (options: SystemOptions): Route =>
+  implement(systemOperations.read, async () => {
+    const { clock, db, release, node, configuration, figures } = options
+    const reasons = await listUnreadyReasons(options.checks, options.log)
+    const report = {
+      health: { status: reasons.length === 0 ? 'ready' : 'not_ready', reasons },
+      release,
+      node,
+      now: isoTime(clock.now()),
+      uptime_s: Math.floor((clock.elapsedMs() - options.startedMs) / 1000),
+      database: db.name,
+      keys: await figures.keys(),
+      nodes: await figures.nodes(),
+      queue: await figures.queue(),
+      storage: await figures.storage(),
+      index_builds: await figures.index_builds(),
+      jobs: await figures.jobs(),
+      request_log: await figures.request_log(),
+      restore: await figures.restore(),
+      signing_keys: await figures.signing_keys(),
+      configuration,
+    } as const
+    return respond(systemOperations.read, report, NO_STORE)
+  })

@@ -1,0 +1,204 @@
+/**
+ * The delivery engine as the app uses it: starts it on a thread of its own, wakes it, reads its
+ * figures, drains it (§2.4). On the API's event loop the engine would take four fifths of the API's
+ * throughput. The app decides which nodes deliver (§2.5); every node inserts deliveries and wakes
+ * the nodes that send them.
+ */
+import { Worker } from 'node:worker_threads'
+import type { Log } from '../../kernel/log.ts'
+import { pollSecretState } from '../../platform/secrets/vault-sync.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import type { PolledValue } from '../../platform/storage/shared-poll.ts'
+import type { AttemptReport } from './attempt-feed.ts'
+import type { EngineSettings } from './host.ts'
+import { type DeliveryFigures, NO_FIGURES } from './metrics.ts'
+import {
+  CHANNEL,
+  encodeWakeUp,
+  type ResendRequest,
+  type WakeDeliveries,
+  type WakeUp,
+} from './wake-up.ts'
+
+interface DeliveriesDeps {
+  readonly db: Database
+  readonly log: Log
+  /** Whether this node sends. */
+  readonly delivers: boolean
+  readonly settings: EngineSettings
+  readonly listeners: EngineListeners
+}
+
+/** Receives what the engine reports to the main thread. */
+export interface EngineListeners {
+  /** Receives the attempts of this node, each second. */
+  readonly onAttempts: (report: AttemptReport) => void
+  /** Called when another node has stored a job that is due. */
+  readonly onJobsDue: () => void
+  /** Called when another process has taken the database over. */
+  readonly onTakenOver?: () => void
+}
+
+export interface Deliveries {
+  /** To be called after a commit, with registrations that have new deliveries or changed. */
+  readonly wake: WakeDeliveries
+  figures(): DeliveryFigures
+  /** Has the engine read the state of the master secret when it has changed. */
+  readonly polled: readonly PolledValue[]
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A draining node waits this long for attempts in flight (§2.4). */
+const DRAIN_LIMIT_MS = 10_000
+
+export function createDeliveries(deps: DeliveriesDeps): Deliveries {
+  const { db, log, settings } = deps
+  let thread: EngineThread | undefined
+  let pending: PendingWakeUp | undefined
+  const wakeEngines = (wakeUp: WakeUp) => {
+    // The engine of this node notifies the others, unless this node sends the deliveries.
+    if (thread?.wake(wakeUp) || !db.dialect.shared) return
+    db.notify(CHANNEL, encodeWakeUp(wakeUp)).catch((error: unknown) =>
+      log.debug({ err: error }, 'other nodes were not notified; their scan finds the deliveries'),
+    )
+  }
+  return {
+    wake(webhookNos, resends = []) {
+      if (!pending) {
+        // One message serves all transactions that commit in this turn of the event loop.
+        const current = (pending = { nos: new Set<number>(), resends: [] as ResendRequest[] })
+        setImmediate(() => {
+          pending = undefined
+          wakeEngines({ webhookNos: [...current.nos], resends: current.resends })
+        })
+      }
+      for (const no of webhookNos) pending.nos.add(no)
+      pending.resends.push(...resends)
+    },
+    figures: () => thread?.figures() ?? NO_FIGURES,
+    polled: deps.delivers ? [pollSecretState(async () => thread?.syncSecrets() ?? false)] : [],
+    async start() {
+      if (deps.delivers) thread = await startEngineThread(settings, log, deps.listeners)
+    },
+    async stop() {
+      await thread?.stop(DRAIN_LIMIT_MS)
+      thread = undefined
+    },
+  }
+}
+
+interface PendingWakeUp {
+  readonly nos: Set<number>
+  readonly resends: ResendRequest[]
+}
+
+export type ToWorker =
+  | { readonly wake: WakeUp }
+  | { readonly syncSecrets: true }
+  | { readonly stop: number }
+export type FromWorker =
+  | { readonly ready: true }
+  | { readonly log: string }
+  | { readonly figures: DeliveryFigures }
+  | { readonly attempts: AttemptReport }
+  | { readonly jobsDue: true }
+  | { readonly takenOver: true }
+
+interface EngineThread {
+  /** Returns false while the engine does not run. */
+  wake(wakeUp: WakeUp): boolean
+  /** Returns whether the engine runs: it then reads the state of the master secret. */
+  syncSecrets(): boolean
+  figures(): DeliveryFigures
+  stop(limitMs: number): Promise<void>
+}
+
+const RESTART_FIRST_MS = 1_000
+const RESTART_MAX_MS = 30_000
+
+/**
+ * Starts the engine on its thread, and restarts it after a crash. Resolves when the engine runs;
+ * throws when the first start fails.
+ */
+export async function startEngineThread(
+  settings: EngineSettings,
+  log: Log,
+  { onAttempts, onJobsDue, onTakenOver }: EngineListeners,
+): Promise<EngineThread> {
+  let figures = NO_FIGURES
+  let worker: Worker | undefined
+  let timer: NodeJS.Timeout | undefined
+  let pauseMs = RESTART_FIRST_MS
+  let isStopping = false
+
+  const open = () =>
+    new Promise<void>((resolve, reject) => {
+      // Packages contain .js; the checkout runs .ts.
+      const file = import.meta.url.replace(/deliveries(\.\w+)$/, 'engine-worker$1')
+      const thread = new Worker(new URL(file), { workerData: { settings, level: log.level } })
+      worker = thread
+      thread.on('message', (message: FromWorker) => {
+        if ('log' in message) return relayLog(log, message.log)
+        if ('attempts' in message) return onAttempts(message.attempts)
+        if ('jobsDue' in message) return onJobsDue()
+        if ('takenOver' in message) return onTakenOver?.()
+        if ('figures' in message) figures = message.figures
+        else resolve()
+      })
+      thread.on('error', (error) => {
+        log.error({ err: error }, 'the delivery engine crashed')
+        reject(error)
+      })
+      thread.on('exit', () => {
+        if (worker === thread) worker = undefined
+        reject(new Error('the delivery engine ended before it was ready'))
+        if (!isStopping) restart()
+      })
+    })
+  const restart = () => {
+    timer = setTimeout(() => {
+      open().then(
+        () => {
+          pauseMs = RESTART_FIRST_MS
+          log.info('the delivery engine restarted')
+        },
+        () => undefined, // the error event logged it; the exit event schedules the next start
+      )
+    }, pauseMs)
+    pauseMs = Math.min(pauseMs * 2, RESTART_MAX_MS)
+  }
+
+  await open().catch((error) => {
+    isStopping = true
+    clearTimeout(timer)
+    throw error
+  })
+  return {
+    wake(wakeUp) {
+      worker?.postMessage({ wake: wakeUp } satisfies ToWorker)
+      return worker !== undefined
+    },
+    syncSecrets() {
+      worker?.postMessage({ syncSecrets: true } satisfies ToWorker)
+      return worker !== undefined
+    },
+    figures: () => figures,
+    async stop(limitMs) {
+      isStopping = true
+      clearTimeout(timer)
+      const thread = worker
+      if (!thread) return
+      const exit = new Promise<void>((resolve) => void thread.once('exit', () => resolve()))
+      thread.postMessage({ stop: limitMs } satisfies ToWorker)
+      await exit
+    },
+  }
+}
+
+/** Writes a line of the thread's log to the log of this thread. */
+function relayLog(log: Log, line: string): void {
+  const { level, time, msg, ...fields } = JSON.parse(line)
+  const write = log[level as 'info']
+  if (typeof write === 'function') write.call(log, fields, msg)
+}

@@ -1,0 +1,118 @@
+/**
+ * The states of a delivery, and the record of an attempt. A delivery is one event to one
+ * registration; an attempt is one POST of it. No SQL, no sockets.
+ */
+import { isoTime } from '../../kernel/time.ts'
+import { isDelivered, type Outcome } from '../transport/attempt.ts'
+
+/** As stored; `paused` is computed, so that a change of `active` updates one row. */
+/** The states of a delivery for the API: a pending one of an inactive registration is paused. */
+export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'exhausted', 'paused'] as const
+
+export type StoredState = 'pending' | 'delivered' | 'failed' | 'exhausted'
+/** As returned by the API (§9.10). */
+type DeliveryState = StoredState | 'paused'
+
+/**
+ * The column `attempt` is `round base × ROUND + attempts in this round`. A resend starts a round
+ * with a whole schedule; `ROUND` exceeds the attempts of a schedule.
+ */
+const ROUND = 1_000
+
+/** Splits the column `attempt`: `inRound` for the schedule, `n` for the log and the wire. */
+export const attemptCounts = (attempt: number) => {
+  const inRound = attempt % ROUND
+  return { inRound, n: Math.floor(attempt / ROUND) + inRound }
+}
+
+/** SQL: the column `attempt` at the start of another round. */
+export const NEXT_ROUND = `(gh_deliveries.attempt / ${ROUND} + gh_deliveries.attempt % ${ROUND})
+  * ${ROUND}`
+
+/** Returns the state for the API: a pending delivery depends on its registration. */
+export function deliveryState(
+  state: StoredState,
+  registration: { readonly active: number; readonly deleted_at: number | null } | undefined,
+): DeliveryState {
+  if (state !== 'pending') return state
+  if (!registration || registration.deleted_at !== null) return 'failed'
+  return registration.active === 1 ? 'pending' : 'paused'
+}
+
+/** An attempt as the API returns it (§9.10). */
+export interface AttemptRecord {
+  readonly n: number
+  /** ISO 8601. */
+  readonly at: string
+  /** The status of the response; null without a response. */
+  readonly status: number | null
+  readonly duration_ms: number
+  readonly error: string | null
+  readonly response_headers: Readonly<Record<string, string>> | null
+  readonly response_body: string | null
+}
+
+type AttemptColumns = [
+  n: number,
+  at: number,
+  durationMs: number,
+  error: string | null,
+  url: string,
+  status?: number,
+  headers?: Readonly<Record<string, string>>,
+  body?: string,
+]
+
+/**
+ * Encodes an attempt for the column `attempts`: a JSON array, without names. A row that grows has
+ * to move in its table, so each character counts.
+ */
+export function encodeAttempt(
+  { n, at, url }: { readonly n: number; readonly at: number; readonly url: string },
+  outcome: Outcome,
+): string {
+  const columns: AttemptColumns = [n, at, Math.round(outcome.durationMs), errorOf(outcome), url]
+  if (outcome.kind === 'answered') columns.push(outcome.status, outcome.headers, outcome.body)
+  return JSON.stringify(columns)
+}
+
+/** The response of `gatehook-receiver` to a signature that none of its secrets yields. */
+const SIGNATURE_MISMATCH = /^\{"error":\s*"signature_mismatch"/
+const OTHER_SECRET = 'signature_mismatch: it may have another secret than the registration'
+
+function errorOf(outcome: Outcome): string | null {
+  if (outcome.kind === 'failed') return `${outcome.reason}: ${outcome.message}`
+  if (isDelivered(outcome)) return null
+  const { status, body } = outcome
+  const answer = `the receiver answered ${status}`
+  return status === 400 && SIGNATURE_MISMATCH.test(body) ? `${answer}; ${OTHER_SECRET}` : answer
+}
+
+/** Decodes the column `attempts`: encoded attempts, separated by commas. */
+export const decodeAttempts = (stored: string | null): AttemptRecord[] =>
+  stored === null ? [] : (JSON.parse(`[${stored}]`) as AttemptColumns[]).map(recordOf)
+
+/** Decodes the URL of each attempt: that of the registration may have changed since. */
+export const decodeAttemptUrls = (stored: string | null): string[] =>
+  stored === null
+    ? []
+    : (JSON.parse(`[${stored}]`) as AttemptColumns[]).map((columns) => columns[4])
+
+const recordOf = ([
+  n,
+  at,
+  duration_ms,
+  error,
+  _url,
+  status,
+  headers,
+  body,
+]: AttemptColumns): AttemptRecord => ({
+  n,
+  at: isoTime(at),
+  status: status ?? null,
+  duration_ms,
+  error,
+  response_headers: headers ?? null,
+  response_body: body ?? null,
+})

@@ -1,0 +1,399 @@
+/**
+ * SQL of the engine: reads due deliveries and registrations, writes results. One text per statement
+ * for both databases; `engine.ts` decides when each runs.
+ */
+
+import { lateralEvent } from '../../history/events/by-id.ts'
+import { webhookDisabled } from '../../history/events/engine-types.ts'
+import { envelope } from '../../history/events/event.ts'
+import type { RecordEvent } from '../../history/events/store.ts'
+import { BoundedMap } from '../../kernel/bounded-map.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Scope } from '../../kernel/principal.ts'
+import { DecryptionError, type Vault } from '../../kernel/secret.ts'
+import type {
+  Database,
+  Reader,
+  Row,
+  Statement,
+  Tx,
+  Value,
+} from '../../platform/storage/database.ts'
+import { createSharedReads } from '../../platform/storage/shared-reads.ts'
+import {
+  type PreparedStatement,
+  prepareStatement,
+  type Sql,
+  sql,
+} from '../../platform/storage/sql.ts'
+import { parseDeliveryRate } from './delivery-rate.ts'
+import { dueStore } from './due-store.ts'
+import { FAILING_MS, FAILURES_APART_MS } from './endpoint-health.ts'
+import { readBody } from './log-store.ts'
+import { healthRank, type StoredSummary } from './outcome-summary.ts'
+import type {
+  DisabledReason,
+  DueBatch,
+  DueDelivery,
+  EndpointKey,
+  EngineRegistration,
+  EngineStore,
+  HealthUpdate,
+  LiveSecret,
+  SummaryUpdate,
+} from './ports.ts'
+import { resultStatements } from './result-store.ts'
+import { decryptSigningSecret } from './signing-secret.ts'
+
+interface EngineStoreDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly vault: Vault
+  readonly log: Log
+  /** Records `webhook.disabled`. */
+  readonly record: RecordEvent
+  /** Scopes each of which lets a registration receive the type; undefined: none is required. */
+  readonly coveredBy: (type: string) => readonly string[] | undefined
+}
+
+const selectRegistration = `SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
+    w.first_failure_at, w.last_failure_at, w.last_success_at, w.parked_until, w.scopes,
+    c.suspended, c.limits, c.id AS customer_id
+  FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2 WHERE w.no = ?`
+const registrationByNo = prepareStatement(selectRegistration)
+const registrationOfScope = prepareStatement(`${selectRegistration} AND w.scope = ?`)
+
+const secretsOf = prepareStatement(`SELECT no, sealed, expires_at FROM gh_webhook_secrets
+  WHERE scope = ? AND webhook_no = ? ORDER BY no`)
+
+/** Reads the queue alone; `byIds` then reads the rows that are not in memory. */
+const pendingIds = prepareStatement(`SELECT id, next_attempt_at FROM gh_delivery_queue
+  WHERE scope = ? AND webhook_no = ? ORDER BY next_attempt_at, id LIMIT ?`)
+
+/** Rows read by one statement; unused parameters name no row. */
+const ROWS = 32
+/** The engine reads longer bodies when it sends them, instead of holding them in windows. */
+const SMALL_BYTES = 4_096
+const DUE_COLUMNS = `d.id, d.event_id, d.event_type, d.attempt, d.created_at,
+    d.scope, e.created, octet_length(COALESCE(b.body, e.object)),
+    CASE WHEN octet_length(COALESCE(b.body, e.object)) <= ${SMALL_BYTES}
+      THEN COALESCE(b.body, e.object) END,
+    CASE WHEN b.body IS NULL THEN 0 ELSE 1 END, e.trace`
+const JOIN_BODIES = `LEFT JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
+  LEFT JOIN gh_event_bodies b
+    ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version`
+/**
+ * The numbers of first rows are literals: PostgreSQL would plan for a tenth of the rows if it did
+ * not know the limit.
+ */
+const FIRST_ROWS = [ROWS, 4] as const
+
+/**
+ * Reads the rows of ids that a query returns as `due (first)`. PostgreSQL plans these statements
+ * once, perhaps while the tables are empty: LATERAL makes it look up each row by its key. Each
+ * look-up names the scope, so that Citus sends the whole statement to one server.
+ *
+ * `parameters` is their number in `due`; the one after them is the scope.
+ */
+function rowsOf(due: string, parameters: number, condition: string): PreparedStatement {
+  const rows = (from: string) => `SELECT ${DUE_COLUMNS} FROM ${due} ${from}
+    WHERE ${condition} ORDER BY d.next_attempt_at, d.id`
+  const scope = `$${parameters + 1}`
+  const lookUp = (table: string, key: string) =>
+    `LATERAL (SELECT * FROM ${table} WHERE ${key} LIMIT 1)`
+  const bodyKey = `scope = ${scope} AND event_id = d.event_id AND version = d.version`
+  return prepareStatement(
+    rows(`CROSS JOIN ${lookUp('gh_deliveries', 'scope = ? AND id = due.first')} AS d
+      LEFT JOIN ${lateralEvent(scope, 'd.event_id')} AS e ON TRUE
+      LEFT JOIN ${lookUp('gh_event_bodies', bodyKey)} AS b ON TRUE`),
+    rows(`JOIN gh_deliveries d ON d.scope = ? AND d.id = due.first ${JOIN_BODIES}`),
+  )
+}
+
+const ids = Array.from({ length: ROWS }, () => '(CAST(? AS TEXT))')
+/** Rows by their ids. Checks that a row is due: a result may have postponed it since then. */
+const byIds = rowsOf(
+  `(SELECT column1 AS first FROM (VALUES ${ids}) AS ids) AS due`,
+  ROWS,
+  `d.state = 'pending' AND d.next_attempt_at <= ?`,
+)
+/** The first rows of an endpoint that has none in memory. */
+const firstRows = FIRST_ROWS.map((count) => ({
+  count,
+  read: rowsOf(
+    `(SELECT id AS first FROM gh_delivery_queue
+      WHERE scope = ? AND webhook_no = ? AND next_attempt_at <= ?
+      ORDER BY next_attempt_at, id LIMIT ${count}) AS due`,
+    3,
+    '1 = 1',
+  ),
+}))
+
+const nextDue = prepareStatement(`SELECT MIN(next_attempt_at) FROM gh_delivery_queue
+  WHERE scope = ? AND webhook_no = ? AND next_attempt_at > ?`)
+
+const updateHealth =
+  prepareStatement(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
+    last_success_at = ?, parked_until = ? WHERE scope = ? AND no = ? AND url = ?`)
+
+const summaryOf = prepareStatement(
+  'SELECT marks, hours FROM gh_webhook_outcomes WHERE scope = ? AND webhook_no = ?',
+)
+/** Summaries written by one statement; the rest are written one by one. */
+const SUMMARIES_AT_ONCE = 20
+const upsertSummaries = (count: number, key: string) =>
+  prepareStatement(`INSERT INTO gh_webhook_outcomes (scope, webhook_no, marks, hours, breaker,
+    breaker_until, in_flight, newest_id, updated_at)
+  VALUES ${Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}
+  ON CONFLICT (${key}) DO UPDATE SET marks = excluded.marks, hours = excluded.hours,
+    breaker = excluded.breaker, breaker_until = excluded.breaker_until,
+    in_flight = excluded.in_flight, updated_at = excluded.updated_at,
+    newest_id = CASE WHEN excluded.newest_id > gh_webhook_outcomes.newest_id
+      THEN excluded.newest_id ELSE gh_webhook_outcomes.newest_id END`)
+const summaryStatementsFor = (key: string) => ({
+  single: upsertSummaries(1, key),
+  many: upsertSummaries(SUMMARIES_AT_ONCE, key),
+})
+/** Each server of a distributed table verifies a key with the scope. */
+const upserts = {
+  whole: summaryStatementsFor('webhook_no'),
+  distributed: summaryStatementsFor('scope, webhook_no'),
+}
+/** An endpoint that was disabled meanwhile stays off. */
+const updateState = prepareStatement(
+  'UPDATE gh_webhooks SET health = ? WHERE scope = ? AND no = ? AND active = 1',
+)
+
+const failingNos = prepareStatement(`SELECT no FROM gh_webhooks
+  WHERE first_failure_at IS NOT NULL AND active = 1 AND first_failure_at <= ?
+  AND last_failure_at >= first_failure_at + ? AND deleted_at IS NULL`)
+
+export function engineStore(deps: EngineStoreDeps): EngineStore {
+  const { db } = deps
+  // The reads of one window, and of windows that are filled together, are one round trip.
+  const reads = createSharedReads(db)
+  const upsert = db.dialect.distributed ? upserts.distributed : upserts.whole
+  return {
+    ...dueStore(db),
+    readRegistration: createRegistrationReader(deps, reads),
+    readDueDeliveries: ({ no, scope }, now, loadedIds, limit) =>
+      readDueDeliveries(reads, { no, scope, now, loadedIds, limit }),
+    readResentDeliveries: (scope, now, ids) => readRows(reads, { scope, now, ids }),
+    readLargeBody: (scope, id) => readBody(db, scope, id),
+    readSummary: ({ no, scope }) => reads.get<Row & StoredSummary>(summaryOf([scope, no])),
+    async writeResults(results, health, summaries) {
+      // All of it is one round trip, with the commit.
+      await db.write(async (tx) => {
+        for (const statement of resultStatements(results)) tx.runLater(statement)
+        for (const update of health) tx.runLater(healthStatement(update))
+        for (const statement of summaryStatements(summaries, upsert)) tx.runLater(statement)
+      })
+    },
+    async disableRegistration(no, reason, url) {
+      const where = url === undefined ? sql`no = ${no}` : sql`no = ${no} AND url = ${url}`
+      await db.write((tx) => disableRegistration(tx, where, reason, deps))
+    },
+    async listFailing(now) {
+      const rows = await db.arrays(failingNos([now - FAILING_MS, FAILURES_APART_MS]))
+      return rows.map((row) => row[0] as number)
+    },
+  }
+}
+
+function summaryStatements(
+  summaries: readonly SummaryUpdate[],
+  upsert: ReturnType<typeof summaryStatementsFor>,
+): Statement[] {
+  const statements: Statement[] = []
+  for (const { no, scope, health } of summaries) {
+    if (health !== undefined) statements.push(updateState([healthRank(health), scope, no]))
+  }
+  const many = summaries.length - (summaries.length % SUMMARIES_AT_ONCE)
+  for (let from = 0; from < many; from += SUMMARIES_AT_ONCE) {
+    const values = summaries.slice(from, from + SUMMARIES_AT_ONCE).flatMap(summaryValues)
+    statements.push(upsert.many(values))
+  }
+  for (const update of summaries.slice(many)) statements.push(upsert.single(summaryValues(update)))
+  return statements
+}
+
+const summaryValues = (update: SummaryUpdate): Value[] => {
+  const { no, scope, marks, hours, breaker, breakerUntil, inFlight, newestId, updatedAt } = update
+  return [scope, no, marks, hours, breaker, breakerUntil, inFlight, newestId, updatedAt]
+}
+
+function healthStatement({ no, scope, url, holdUntil, ...health }: HealthUpdate): Statement {
+  const { firstFailureAt, lastFailureAt, lastSuccessAt } = health
+  return updateHealth([firstFailureAt, lastFailureAt, lastSuccessAt, holdUntil, scope, no, url])
+}
+
+interface DueQuery extends EndpointKey {
+  readonly now: number
+  readonly loadedIds: ReadonlySet<string>
+  readonly limit: number
+}
+
+async function readDueDeliveries(reads: Reader, query: DueQuery): Promise<DueBatch> {
+  const { no, scope, now, loadedIds, limit } = query
+  const first = loadedIds.size === 0 && firstRows.find(({ count }) => count <= limit)
+  if (!first) return readFurtherRows(reads, query)
+  const [rows, [next]] = await Promise.all([
+    reads.arrays(first.read([scope, no, now, scope])).then((cells) => cells.map(dueDeliveryOf)),
+    reads.arrays(nextDue([scope, no, now])),
+  ])
+  if (rows.length < first.count) {
+    return { rows, nextDueAt: (next?.[0] as number | null) ?? undefined }
+  }
+  const further = { ...query, loadedIds: new Set(rows.map((row) => row.id)) }
+  const { rows: furtherRows, nextDueAt } = await readFurtherRows(reads, {
+    ...further,
+    limit: limit - rows.length,
+  })
+  return { rows: [...rows, ...furtherRows], nextDueAt }
+}
+
+/** Reads the queue, then the rows that are not in memory. */
+async function readFurtherRows(
+  reads: Reader,
+  { no, scope, now, loadedIds, limit }: DueQuery,
+): Promise<DueBatch> {
+  // The oldest rows may be in memory already; one row beyond the limit shows when the next is due.
+  const most = loadedIds.size + limit + 1
+  const pendingRows = (await reads.arrays(pendingIds([scope, no, most]))) as [string, number][]
+  const ids: string[] = []
+  let nextDueAt: number | undefined
+  for (const [id, dueAt] of pendingRows) {
+    if (loadedIds.has(id)) continue
+    if (dueAt > now || ids.length === limit) {
+      nextDueAt = dueAt
+      break
+    }
+    ids.push(id)
+  }
+  return { rows: await readRows(reads, { scope, now, ids }), nextDueAt }
+}
+
+interface RowQuery {
+  readonly scope: Scope
+  readonly now: number
+  readonly ids: readonly string[]
+}
+
+async function readRows(reads: Reader, { scope, now, ids }: RowQuery): Promise<DueDelivery[]> {
+  const parts: Promise<Value[][]>[] = []
+  for (let from = 0; from < ids.length; from += ROWS) {
+    const part = ids.slice(from, from + ROWS)
+    while (part.length < ROWS) part.push('')
+    parts.push(reads.arrays(byIds([...part, scope, now])))
+  }
+  return (await Promise.all(parts)).flat().map(dueDeliveryOf)
+}
+
+function dueDeliveryOf(row: readonly Value[]): DueDelivery {
+  const [id, eventId, eventType, attempt, createdAt, scope] = row as unknown as DeliveryCells
+  const [created, bytes, text, isWhole, trace] = row.slice(6) as unknown as BodyCells
+  const due = { id, eventId, eventType, attempt, createdAt, trace: trace ?? undefined }
+  if (created === null || bytes === null) return { ...due, body: undefined }
+  if (text === null) return { ...due, body: undefined, largeBytes: bytes }
+  if (isWhole === 1) return { ...due, body: text }
+  return { ...due, body: envelope({ id: eventId, type: eventType, created, scope }, text) }
+}
+
+type DeliveryCells = readonly [
+  id: string,
+  eventId: string,
+  eventType: string,
+  attempt: number,
+  createdAt: number,
+  scope: Scope,
+]
+
+type BodyCells = readonly [
+  created: number | null,
+  bytes: number | null,
+  text: string | null,
+  isWhole: number,
+  trace: string | null,
+]
+
+/** Registrations whose decrypted secrets are cached. */
+const CACHED_SECRETS_MAX = 10_000
+
+/**
+ * Returns the reader of registrations. It decrypts the secrets once per revision. A registration
+ * with a secret that cannot be decrypted reads as undefined: its deliveries wait, those of others
+ * do not.
+ */
+function createRegistrationReader(
+  { vault, log, coveredBy }: EngineStoreDeps,
+  reads: Reader,
+): EngineStore['readRegistration'] {
+  const cache = new BoundedMap<number, { revision: number; secrets: readonly LiveSecret[] }>(
+    CACHED_SECRETS_MAX,
+  )
+  const readSecrets = async (no: number, { scope, revision }: Row) => {
+    const cachedSecrets = cache.get(no)
+    if (cachedSecrets && cachedSecrets.revision === revision) return cachedSecrets.secrets
+    const rows = await reads.arrays(secretsOf([scope, no]))
+    const secrets = rows.map(([secretNo, sealed, expiresAt]) => ({
+      ...decryptSigningSecret(vault, secretNo as number, sealed as Uint8Array),
+      expiresAt: expiresAt as number | null,
+    }))
+    cache.set(no, { revision, secrets })
+    return secrets
+  }
+  /** Revisions whose failure was logged, by number. */
+  const loggedFailures = new BoundedMap<number, number>(CACHED_SECRETS_MAX)
+  return async (no, scope): Promise<EngineRegistration | undefined> => {
+    const row = await reads.get(
+      scope === undefined ? registrationByNo([no]) : registrationOfScope([no, scope]),
+    )
+    if (!row) return undefined
+    const sends = row.active === 1 && row.deleted_at === null && row.suspended === 0
+    let secrets: readonly LiveSecret[] = []
+    try {
+      if (sends) secrets = await readSecrets(no, row)
+    } catch (error) {
+      if (!(error instanceof DecryptionError)) throw error
+      if (loggedFailures.get(no) !== row.revision) {
+        log.error({ err: error, webhook: row.id }, 'a signing secret cannot be decrypted')
+      }
+      loggedFailures.set(no, row.revision)
+      return undefined
+    }
+    const scopes = row.scopes === null ? undefined : (JSON.parse(row.scopes) as string[])
+    return {
+      no,
+      id: row.id,
+      scope: row.scope,
+      customer: Math.floor(row.scope / 2),
+      customerId: row.customer_id,
+      url: row.url,
+      sends,
+      revision: row.revision,
+      secrets,
+      rate: parseDeliveryRate(row.limits),
+      holdUntil: row.parked_until,
+      firstFailureAt: row.first_failure_at,
+      lastFailureAt: row.last_failure_at,
+      lastSuccessAt: row.last_success_at,
+      covers: (type) => !scopes || (coveredBy(type)?.some((name) => scopes.includes(name)) ?? true),
+    }
+  }
+}
+
+/** Disables a registration. The state, the reason and the event commit together (§9.7). */
+async function disableRegistration(
+  tx: Tx,
+  where: Sql,
+  reason: DisabledReason,
+  { clock, record }: EngineStoreDeps,
+): Promise<void> {
+  const row =
+    await tx.get(sql`UPDATE gh_webhooks SET active = 0, health = 0, disabled_reason = ${reason},
+    updated_at = ${clock.now()}, revision = revision + 1
+    WHERE ${where} AND active = 1 AND deleted_at IS NULL RETURNING id, scope, url`)
+  if (!row) return
+  await record(tx, row.scope as Scope, webhookDisabled({ id: row.id, url: row.url }, reason))
+}

@@ -1,0 +1,49 @@
+/** The entry point of the engine's thread; `deliveries.ts` is the other end of its messages. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { startInterval } from '../../kernel/interval.ts'
+import { createLog } from '../../kernel/log.ts'
+import type { FromWorker, ToWorker } from './deliveries.ts'
+import { type EngineSettings, openEngineHost } from './host.ts'
+import { NO_FIGURES } from './metrics.ts'
+
+const FIGURES_MS = 1_000
+
+const port = parentPort!
+const post = (message: FromWorker) => port.postMessage(message)
+const { settings, level } = workerData as { settings: EngineSettings; level: string }
+// The main thread writes the log: two threads on one pipe would interleave their lines.
+const log = createLog({ level, destination: { write: (line) => post({ log: line }) } })
+const host = await openEngineHost(settings, {
+  log,
+  onJobsDue: () => post({ jobsDue: true }),
+  onTakenOver: () => post({ takenOver: true }),
+})
+
+const postAttempts = () => {
+  const attempts = host.takeAttempts()
+  if (attempts) post({ attempts })
+}
+let postedFigures = JSON.stringify(NO_FIGURES)
+const stopFigures = startInterval({
+  intervalMs: FIGURES_MS,
+  run() {
+    const figures = host.figures()
+    const text = JSON.stringify(figures)
+    if (text !== postedFigures) post({ figures })
+    postedFigures = text
+    postAttempts()
+  },
+  log,
+  failure: 'the figures of the engine could not be reported',
+})
+
+port.on('message', async (message: ToWorker) => {
+  if ('wake' in message) return host.wake(message.wake)
+  if ('syncSecrets' in message) return host.syncSecrets()
+  await stopFigures()
+  await host.stop(message.stop)
+  post({ figures: host.figures() })
+  postAttempts()
+  port.close()
+})
+post({ ready: true })

@@ -1,0 +1,205 @@
+/**
+ * Hosts the engine: opens its database connection, its sockets and its clock, and connects them.
+ * Runs on whichever thread calls it.
+ */
+
+import { createRecentEvents } from '../../history/events/lost-events.ts'
+import { followPromotions } from '../../history/events/promotions.ts'
+import { createRecorder } from '../../history/events/store.ts'
+import { SettableClock, wallClock } from '../../kernel/clock.ts'
+import type { DatabaseTarget } from '../../kernel/database-target.ts'
+import type { Log } from '../../kernel/log.ts'
+import { systemRandom } from '../../kernel/random.ts'
+import { Vault } from '../../kernel/secret.ts'
+import { readSecretFiles } from '../../platform/config/secret-files.ts'
+import { createRetriedSync, createVaultSync } from '../../platform/secrets/vault-sync.ts'
+import { clockFollower, followClock } from '../../platform/storage/clock-setting.ts'
+import { openDatabase } from '../../platform/storage/open.ts'
+import { startTracing, type TracingSettings } from '../../platform/telemetry/open-telemetry.ts'
+import { createEnqueue, createEventJobs, type EventHandlers } from '../jobs/queue.ts'
+import { createLazyTransport } from '../transport/lazy-transport.ts'
+import type { AttemptReport } from './attempt-feed.ts'
+import type { DeliveryRate } from './delivery-rate.ts'
+import { DeliveryEngine } from './engine.ts'
+import { engineStore } from './engine-store.ts'
+import { nodeLeases } from './leases.ts'
+import { runEngine } from './loop.ts'
+import { noteWebhooks, type RecentWebhook, reportLostWebhooks } from './lost-webhooks.ts'
+import type { DeliveryFigures } from './metrics.ts'
+import { createOutbox } from './outbox.ts'
+import { signedPost } from './signature.ts'
+import { traceDeliveries, tracePost } from './traced-post.ts'
+import { createWakeRelay } from './wake-relay.ts'
+import { CHANNEL, JOBS_DUE, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
+
+/** Plain values, which can be passed to another thread. */
+export interface EngineSettings {
+  readonly database: DatabaseTarget
+  /** The name of this node. */
+  readonly nodeName: string
+  /** The newest first. */
+  readonly masterSecrets: readonly string[]
+  /** The file to read again after a rotation of the master secret; undefined: none. */
+  readonly secretFile: string | undefined
+  readonly testClock: boolean
+  readonly scheduleS: readonly number[]
+  readonly timeoutMs: number
+  readonly allowPrivate: boolean
+  /** PEM. */
+  readonly ca: string | undefined
+  readonly rate: DeliveryRate | undefined
+  readonly userAgent: string
+  /** The newest version: the shape of the engine's own events. */
+  readonly shape: string
+  /** Undefined: traces are not exported. */
+  readonly tracing?: TracingSettings | undefined
+  /** The scopes by event type; each of them permits a registration to receive the type (§9.14). */
+  readonly coverage: Readonly<Record<string, readonly string[]>>
+  /** The names of the service's handlers of each event type. */
+  readonly eventHandlers: EventHandlers
+}
+
+export interface EngineHost {
+  /** Notes new deliveries, changed registrations, and deliveries that a caller resends. */
+  wake(wakeUp: WakeUp): void
+  /** Reads the state of the master secret until it is applied. */
+  syncSecrets(): void
+  figures(): DeliveryFigures
+  /** Returns the attempts that ended since the last call; undefined if there are none. */
+  takeAttempts(): AttemptReport | undefined
+  stop(limitMs: number): Promise<void>
+}
+
+/**
+ * The engine reads few pages twice. A commit after a page split searches the whole page cache of
+ * SQLite: with 32 MiB, the search took two thirds of a small commit.
+ */
+const CACHE_KIB = 1_024
+/** PostgreSQL: connections for transactions, unless the settings have a number; and for reads. */
+const CONNECTIONS = 4
+/**
+ * A committed result survives the end of this process. When the machine stops, results that are not
+ * yet synced are lost, and their deliveries are resent.
+ */
+const SYNC_AFTER_MS = 10
+
+/**
+ * Longest time between two looks for due work while none is due, on a node that other nodes notify
+ * of new deliveries. Without notifications it looks each second.
+ */
+const IDLE_SCAN_MS = 10_000
+const isNotified = ({ pooler, directUrl }: DatabaseTarget): boolean =>
+  pooler === undefined || directUrl !== undefined
+
+const connectionsOf = ({ connections }: DatabaseTarget) => ({
+  transactions: connections?.deliveries ?? CONNECTIONS,
+  reads: Math.min(connections?.reads ?? CONNECTIONS, CONNECTIONS),
+})
+
+/** The outbox checked the scopes of a type that is no longer declared. */
+const coverageOf =
+  ({ coverage }: EngineSettings) =>
+  (type: string): readonly string[] | undefined =>
+    Object.hasOwn(coverage, type) ? coverage[type] : undefined
+
+interface EngineHostDeps {
+  readonly log: Log
+  /** Called when another node has stored a job that is due. */
+  readonly onJobsDue?: () => void
+  /** Called when another process has taken the database over. */
+  readonly onTakenOver?: () => void
+}
+
+/** Opens the engine and starts it. Throws `StorageError` when the database cannot be opened. */
+export async function openEngineHost(
+  settings: EngineSettings,
+  { log, onJobsDue = () => {}, onTakenOver }: EngineHostDeps,
+): Promise<EngineHost> {
+  const random = systemRandom()
+  const clock = settings.testClock ? new SettableClock(wallClock) : wallClock
+  const vault = new Vault(settings.masterSecrets, random)
+  const db = await openDatabase(settings.database, {
+    log,
+    clock: wallClock,
+    connections: connectionsOf(settings.database),
+    cacheKib: CACHE_KIB,
+    syncAfterMs: SYNC_AFTER_MS,
+    plansOnce: true,
+    onTakenOver,
+  })
+  const testClock = clock instanceof SettableClock ? clockFollower({ db, clock }) : undefined
+  await testClock?.follow()
+  const stopClock = testClock ? followClock(testClock, log) : async () => {}
+  const readSecrets = () =>
+    (settings.secretFile && readSecretFiles(settings.secretFile)) || settings.masterSecrets
+  const syncVault = createVaultSync({ db, clock, vault, readSecrets })
+  const secretSync = createRetriedSync(syncVault, log)
+  if (!(await syncVault())) secretSync.request()
+  const transport = createLazyTransport({ ...settings, clock })
+  if (settings.ca !== undefined) await transport.open()
+  let wake = async (_wakeUp: WakeUp) => {}
+  let nudge = () => {}
+  const coveredBy = coverageOf(settings)
+  const outbox = createOutbox({
+    clock,
+    render: (_, object) => object, // the engine's own events have one shape
+    effective: (version) => version,
+    coveredBy,
+    wake: (webhookNos) => void wake({ webhookNos, resends: [] }),
+  })
+  // The runner of jobs finds those of the engine's events at its next poll.
+  const enqueue = createEnqueue({ clock, random, wake: () => {} })
+  const sinks = [createEventJobs(settings.eventHandlers, enqueue)]
+  const record = createRecorder({ clock, random, shape: settings.shape, outbox, sinks })
+  const node = random.bytes(16).toString('hex')
+  const announce = () => db.notify(CHANNEL, LEASES_CHANGED)
+  const leases = nodeLeases({ db, clock, log, node, announce })
+  const recent = createRecentEvents<RecentWebhook>(clock)
+  const signed = signedPost(transport.send, settings.userAgent)
+  const post = db.dialect.shared ? noteWebhooks(recent, signed) : signed
+  const loss = { db, clock, random, vault, log, recent, node: settings.nodeName }
+  const report = reportLostWebhooks(loss)
+  const stopPromotions = followPromotions({ db, log, report })
+  const tracing = settings.tracing && (await startTracing(settings.tracing))
+  const engine = new DeliveryEngine({
+    store: engineStore({ db, clock, vault, record, coveredBy, log }),
+    leases,
+    post: tracing ? tracePost(tracing, post) : post,
+    onEnd: tracing && traceDeliveries(tracing),
+    clock,
+    chance: () => random.bytes(4).readUInt32BE() / 2 ** 32,
+    log,
+    scheduleS: settings.scheduleS,
+    rate: settings.rate,
+    // Other processes of a file do not notify this one.
+    idleScanMs: db.dialect.shared && isNotified(settings.database) ? IDLE_SCAN_MS : undefined,
+    nudge: () => nudge(),
+  })
+  const loop = await runEngine(engine, leases, log)
+  nudge = loop.nudge
+  const relay = createWakeRelay({ db, log, node, engine, nudge })
+  wake = relay.wake
+  const stopListening = await db.listen(CHANNEL, (message) => {
+    if (message === LEASES_CHANGED) loop.renewLeases()
+    else if (message === JOBS_DUE) onJobsDue()
+    else void relay.receive(message)
+  })
+  return {
+    wake: (wakeUp) => void relay.wake(wakeUp),
+    syncSecrets: secretSync.request,
+    figures: () => engine.figures(),
+    takeAttempts: () => engine.takeAttempts(),
+    async stop(limitMs) {
+      await stopListening()
+      const timer = setTimeout(transport.close, limitMs) // aborts the attempts still in flight
+      await loop.stop()
+      clearTimeout(timer)
+      await stopClock()
+      await stopPromotions()
+      await secretSync.stop()
+      transport.close()
+      await db.close()
+      await tracing?.stop()
+    },
+  }
+}

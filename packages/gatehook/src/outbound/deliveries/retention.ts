@@ -1,0 +1,194 @@
+/**
+ * Retention (§9.10–9.12): ends deliveries that are too old, and purges deliveries, events and
+ * deleted registrations. Works in slices along the key, oldest first, so that transactions are
+ * short and no statement scans rows that stay.
+ */
+import type { Clock } from '../../kernel/clock.ts'
+import { lowestIdAt } from '../../kernel/id.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+import {
+  bodyTable,
+  deliveryTable,
+  eventTable,
+  readPartitions,
+  tablesOfMixedAge,
+} from '../../platform/storage/partitions/catalog.ts'
+import { expiredPartitions } from '../../platform/storage/partitions/periods.ts'
+import { renewPartitions } from '../../platform/storage/partitions/upkeep.ts'
+import { prepareStatement } from '../../platform/storage/sql.ts'
+import { TIME } from './due-store.ts'
+import { RETENTION_MS } from './retry-schedule.ts'
+
+/** Rows of one transaction, and of one run. */
+const SLICE = 500
+const RUN_MAX = 1_000_000
+
+/** No delivery waits longer for its next attempt than this beyond its expiry. */
+const EXPIRED_WAIT_MS = 7 * 86_400_000
+/** The engine ends later ones instead of an attempt. */
+const exhaust =
+  prepareStatement(`UPDATE gh_deliveries SET state = 'exhausted', failed = 1, next_attempt_at = NULL
+  WHERE state = 'pending' AND created_at <= ? AND (scope, id) IN
+    (SELECT scope, id FROM gh_delivery_queue WHERE ${TIME} <= ? AND id < ?
+     ORDER BY ${TIME} LIMIT ${SLICE})`)
+/** Entries of dropped rows, whose deletion no trigger notices. */
+const dropEntries = prepareStatement(`DELETE FROM gh_delivery_queue WHERE id < ? AND NOT EXISTS
+  (SELECT 1 FROM gh_deliveries d WHERE d.scope = gh_delivery_queue.scope
+   AND d.id = gh_delivery_queue.id)`)
+/** Statements on deliveries in one table: all, or those of a partition without a period. */
+const deliveryStatements = (table: string) => ({
+  // Numbers grow with time: the first row that is too young ends the run.
+  old: prepareStatement(`SELECT no, created_at FROM ${table}
+    WHERE no > ? ORDER BY no LIMIT ${SLICE}`),
+  // An exhausted delivery stays in the log for a second period: day 31 has its outcome.
+  drop: prepareStatement(`DELETE FROM ${table} WHERE no > ? AND no <= ? AND created_at <= ?
+    AND (state NOT IN ('pending', 'exhausted') OR created_at <= ?)`),
+})
+/** Statements on events in one table: all of them, or those of a partition without a period. */
+const eventStatements = (table: string) => ({
+  old: prepareStatement(`SELECT position, created FROM ${table} ORDER BY position LIMIT ${SLICE}`),
+  dropBodies: prepareStatement(`DELETE FROM gh_event_bodies WHERE (scope, event_id) IN
+    (SELECT scope, id FROM ${table} WHERE position <= ? AND created <= ?)`),
+  dropEvents: prepareStatement(`DELETE FROM ${table} WHERE position <= ? AND created <= ?`),
+})
+
+const deletedRegistrations = prepareStatement(
+  'SELECT no FROM gh_webhooks WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT 100',
+)
+const failPending =
+  prepareStatement(`UPDATE gh_deliveries SET state = 'failed', failed = 1, next_attempt_at = NULL
+  WHERE state = 'pending' AND (scope, id) IN
+    (SELECT scope, id FROM gh_delivery_queue WHERE webhook_no = ? LIMIT ${SLICE})`)
+const dropOutcomes = prepareStatement(`DELETE FROM gh_webhook_outcomes WHERE webhook_no = ?
+  AND NOT EXISTS (SELECT 1 FROM gh_webhooks w
+    WHERE w.scope = gh_webhook_outcomes.scope AND w.no = gh_webhook_outcomes.webhook_no)`)
+const dropRegistration = prepareStatement(`DELETE FROM gh_webhooks WHERE no = ? AND deleted_at <= ?
+  AND NOT EXISTS (SELECT 1 FROM gh_deliveries d
+    WHERE d.scope = gh_webhooks.scope AND d.webhook_no = gh_webhooks.no)`)
+
+/** Returns the retention chores by name; each resolves to the number of purged rows. */
+export function retention(
+  db: Database,
+  clock: Clock,
+): Readonly<Record<string, () => Promise<number>>> {
+  return {
+    deliveries: () => purgeDeliveries(db, clock.now()),
+    events: () => purgeEvents(db, clock.now()),
+    registrations: () => purgeRegistrations(db, clock.now()),
+  }
+}
+
+/**
+ * Ends expired deliveries, and purges old ones: on PostgreSQL by their partitions, elsewhere row by
+ * row.
+ */
+async function purgeDeliveries(db: Database, now: number): Promise<number> {
+  const beforeMs = now - RETENTION_MS
+  await exhaustExpired(db, beforeMs, beforeMs + EXPIRED_WAIT_MS)
+  let purgedCount = 0
+  let failed: unknown
+  if (db.name === 'postgres') {
+    const parts = expiredPartitions(
+      deliveryTable,
+      await readPartitions(db, deliveryTable),
+      beforeMs,
+    )
+    if (parts.length > 0) await exhaustExpired(db, beforeMs, Number.MAX_SAFE_INTEGER)
+    const sinceMs = beforeMs - RETENTION_MS
+    const condition = `failed = 1 AND state = 'exhausted' AND created_at > ${sinceMs}`
+    const expiry = { nowMs: now, beforeMs, retained: { condition, sinceMs } }
+    const { dropped, failure } = await renewPartitions(db, deliveryTable, expiry)
+    if (parts.length > 0)
+      await db.write((tx) => tx.run(dropEntries([lowestIdAt('dlv_', beforeMs)])))
+    purgedCount += dropped
+    failed = failure
+  }
+  for (const table of await tablesOfMixedAge(db, deliveryTable)) {
+    purgedCount += await purgeDeliveryRows(db, table, now)
+  }
+  if (failed !== undefined) throw failed
+  return purgedCount
+}
+
+/** Ends the pending deliveries that were created before an instant and are due until another. */
+async function exhaustExpired(db: Database, beforeMs: number, dueMs: number): Promise<void> {
+  const statement = exhaust([beforeMs, dueMs, lowestIdAt('dlv_', Math.max(0, beforeMs))])
+  for (let count = SLICE; count === SLICE; ) {
+    count = await db.write((tx) => tx.run(statement), { single: true })
+  }
+}
+
+async function purgeDeliveryRows(db: Database, table: string, now: number): Promise<number> {
+  const { old, drop } = deliveryStatements(table)
+  const before = now - RETENTION_MS
+  let after = 0
+  let purgedCount = 0
+  for (let read = 0; read < RUN_MAX; read += SLICE) {
+    const rows = (await db.arrays(old([after]))) as [number, number][]
+    const expired = rows.filter(([, createdAt]) => createdAt <= before)
+    const last = expired.at(-1)?.[0]
+    if (last === undefined) break
+    const dropped = drop([after, last, before, before - RETENTION_MS])
+    purgedCount += await db.write((tx) => tx.run(dropped), { single: true })
+    after = last
+    if (expired.length < SLICE) break
+  }
+  return purgedCount
+}
+
+/**
+ * On PostgreSQL, drops the partitions whose events have all expired, bodies first. Elsewhere it
+ * deletes expired events row by row.
+ */
+async function purgeEvents(db: Database, now: number): Promise<number> {
+  let purgedCount = 0
+  let failed: unknown
+  if (db.name === 'postgres') {
+    for (const table of [bodyTable, eventTable]) {
+      const periods = { nowMs: now, beforeMs: now - RETENTION_MS }
+      const { dropped, failure } = await renewPartitions(db, table, periods)
+      if (table === eventTable) purgedCount += dropped
+      failed ??= failure
+    }
+  }
+  for (const table of await tablesOfMixedAge(db, eventTable)) {
+    purgedCount += await purgeEventRows(db, table, now)
+  }
+  if (failed !== undefined) throw failed
+  return purgedCount
+}
+
+async function purgeEventRows(db: Database, table: string, now: number): Promise<number> {
+  const { old, dropBodies, dropEvents } = eventStatements(table)
+  const before = Math.floor((now - RETENTION_MS) / 1000)
+  let purgedCount = 0
+  while (purgedCount < RUN_MAX) {
+    const rows = (await db.arrays(old([]))) as [number, number][]
+    const last = rows.filter(([, created]) => created <= before).at(-1)?.[0]
+    if (last === undefined) break
+    const count = await db.write(async (tx: Tx) => {
+      await tx.run(dropBodies([last, before]))
+      return tx.run(dropEvents([last, before]))
+    })
+    purgedCount += count
+    if (count < SLICE) break
+  }
+  return purgedCount
+}
+
+/** Fails the pending deliveries of deleted registrations; purges registrations without any. */
+async function purgeRegistrations(db: Database, now: number): Promise<number> {
+  let purgedCount = 0
+  for (const [no] of await db.arrays(deletedRegistrations([]))) {
+    for (let endedCount = 0; endedCount < RUN_MAX; endedCount += SLICE) {
+      const write = db.write((tx) => tx.run(failPending([no])), { single: true })
+      if ((await write) < SLICE) break
+    }
+    purgedCount += await db.write(async (tx) => {
+      const count = await tx.run(dropRegistration([no, now - RETENTION_MS]))
+      if (count > 0) await tx.run(dropOutcomes([no]))
+      return count
+    })
+  }
+  return purgedCount
+}

@@ -1,0 +1,264 @@
+/**
+ * The leases of one of several nodes. Each node increments a heartbeat counter; when a counter
+ * stops, other nodes take over its customers. No two clocks are compared. A customer moves to
+ * another node only when its attempts have ended and their results are written, so that the other
+ * node resends none.
+ */
+import type { Clock } from '../../kernel/clock.ts'
+import { createFailureDetector } from '../../kernel/failure-detector.ts'
+import type { Log } from '../../kernel/log.ts'
+import { includesEndpoint } from './customer-parts.ts'
+import { planHandovers } from './handover-plan.ts'
+import type { DeliveryNode, Handover, LeaseStore } from './lease-store.ts'
+import { PartLeases } from './part-leases.ts'
+import { PartMoves } from './part-moves.ts'
+import type { NodeLeases, NodeWork } from './ports.ts'
+
+/** Another node's counter that has not changed for this long means that the node has failed. */
+export const FAILED_AFTER_MS = 10_000
+/** Without a heartbeat for this long a node starts no attempt: others may have taken over. */
+export const UNSURE_AFTER_MS = 7_000
+/**
+ * A customer that should move starts no attempt. If a receiver holds one for longer than this, the
+ * customer stays, and is not selected again for a while.
+ */
+const HANDOVER_WAIT_MS = 5_000
+const HANDOVER_PAUSE_MS = 60_000
+/** How long a customer counts as held by another node without a new look. */
+const ELSEWHERE_MS = 60_000
+
+interface SharedLeasesDeps {
+  readonly store: LeaseStore
+  readonly clock: Clock
+  readonly log: Log
+  readonly node: string
+  /** Notifies the other nodes that customers moved, or are free. */
+  readonly announce: () => Promise<void>
+}
+
+interface PendingHandover extends Handover {
+  readonly sinceMs: number
+}
+
+export class SharedLeases implements NodeLeases {
+  generation = 0
+  readonly #deps: SharedLeasesDeps
+  #heartbeatAtMs = Number.NEGATIVE_INFINITY
+  #held = new Set<number>()
+  /** Customers that this node gained or left since the current heartbeat began to read. */
+  #changes = new Map<number, 'gained' | 'left'>()
+  /** Customers that start no attempt, and move once they have none in flight. */
+  readonly #leaving = new Map<number, PendingHandover>()
+  #isMoving = false
+  /** Customers whose handover took too long, and until when they stay. */
+  readonly #stayUntilMs = new Map<number, number>()
+  /** Customers that another node held when this one tried to take them. */
+  #elsewhere = new Set<number>()
+  #elsewhereAtMs = Number.NEGATIVE_INFINITY
+  #others: readonly DeliveryNode[] = []
+  readonly #parts: PartLeases
+  readonly #partMoves: PartMoves
+  #loadPercent = 0
+  readonly #findFailed: ReturnType<typeof createFailureDetector<string>>
+
+  constructor(deps: SharedLeasesDeps) {
+    this.#deps = deps
+    this.#parts = new PartLeases(deps.node)
+    this.#partMoves = new PartMoves(this.#parts, deps.node, (no) => this.shareOf(no))
+    this.#findFailed = createFailureDetector<string>(deps.clock, FAILED_AFTER_MS)
+  }
+
+  get isAlive(): boolean {
+    return this.#deps.clock.elapsedMs() - this.#heartbeatAtMs < UNSURE_AFTER_MS
+  }
+
+  get hasHandovers(): boolean {
+    return this.#leaving.size > 0 || this.#parts.leaving.length > 0
+  }
+
+  holds(customer: number, endpoint: number): boolean {
+    return this.#parts.serves(customer, endpoint, this.#isHolder(customer))
+  }
+
+  shareOf(customer: number): number {
+    return this.#parts.shareOf(customer, this.#isHolder(customer))
+  }
+
+  #isHolder(customer: number): boolean {
+    return this.#held.has(customer) && !this.#leaving.has(customer)
+  }
+
+  async take(customers: readonly number[]): Promise<void> {
+    const { store, node, clock } = this.#deps
+    if (clock.elapsedMs() - this.#elsewhereAtMs >= ELSEWHERE_MS) this.#forgetElsewhere()
+    const elsewhere = this.#elsewhere
+    const free = customers.filter((no) => !this.#held.has(no) && !elsewhere.has(no))
+    if (free.length === 0) return
+    const taken = new Set(await store.take(node, free))
+    for (const customer of free) {
+      if (!taken.has(customer)) elsewhere.add(customer)
+      else this.#gain(customer)
+    }
+  }
+
+  async heartbeat(work: NodeWork): Promise<void> {
+    const { store, node, clock, log } = this.#deps
+    // The time before the statement: other nodes may see the increment long before the response.
+    const startedMs = clock.elapsedMs()
+    const load = work.takeLoad()
+    this.#loadPercent = Math.round(load.busyPart * 100)
+    let state = await this.#read()
+    if (!state) {
+      // The node is new, or others regarded it as failed and hold its customers now.
+      this.#held.clear()
+      this.#leaving.clear()
+      this.#parts.clear()
+      await store.register(node)
+      // A take of a node that is not registered has no effect.
+      this.#expectFree()
+      state = await this.#read()
+      if (!state) return
+    }
+    this.#heartbeatAtMs = startedMs
+    this.#apply(state.customers)
+    if (this.#parts.apply(state.parts)) this.generation++
+    const others = state.nodes.filter(({ id }) => id !== node)
+    const failedNodes = this.#findFailed(others.map(({ id, beat }) => [id, beat]))
+    const isRegistered = (id: string) => state.nodes.some((other) => other.id === id)
+    // A former release removes nodes without their parts.
+    if (state.parts.some((part) => !isRegistered(part.node))) await store.remove([])
+    if (failedNodes.length > 0) {
+      await store.remove(failedNodes)
+      log.warn({ nodes: failedNodes }, 'took over the deliveries of failed nodes')
+    }
+    const registered = others.filter(({ id }) => !failedNodes.includes(id))
+    // The customers of a node that ended are free, also if another node noticed it.
+    const ids = registered.map(({ id }) => id)
+    if (this.#others.some(({ id }) => !ids.includes(id))) this.#expectFree()
+    this.#others = registered
+    this.#beginHandovers(work)
+    this.#partMoves.plan(load, this.#others, startedMs)
+    await this.finishHandovers(work)
+  }
+
+  async finishHandovers(work: NodeWork): Promise<void> {
+    const { store, node, clock } = this.#deps
+    if (this.#isMoving) return
+    await this.#finishParts(work)
+    const ready: PendingHandover[] = []
+    for (const handover of this.#leaving.values()) {
+      const { customer, sinceMs } = handover
+      if (work.finish(customer, () => true)) ready.push(handover)
+      else if (clock.elapsedMs() - sinceMs >= HANDOVER_WAIT_MS) {
+        this.#leaving.delete(customer)
+        this.#stayUntilMs.set(customer, clock.elapsedMs() + HANDOVER_PAUSE_MS)
+        // The engine has ignored what became due meanwhile.
+        this.generation++
+      }
+    }
+    if (ready.length === 0) return
+    this.#isMoving = true
+    try {
+      await store.hand(node, ready)
+    } finally {
+      this.#isMoving = false
+      // Also after a failure, which may be that of the response: the next heartbeat reads which.
+      for (const { customer } of ready) this.#leave(customer)
+    }
+    await this.#announce()
+  }
+
+  /** Moves the parts that have finished, one after the other. */
+  async #finishParts(work: NodeWork): Promise<void> {
+    const { store, node, clock } = this.#deps
+    for (const part of this.#parts.leaving) {
+      const leaves = (endpoint: number) => includesEndpoint(part, endpoint)
+      if (work.finish(part.customer, leaves)) {
+        this.#isMoving = true
+        try {
+          await store.movePart(node, part)
+        } finally {
+          this.#isMoving = false
+          this.#parts.leave(part)
+        }
+        await this.#announce()
+      } else if (clock.elapsedMs() - part.sinceMs >= HANDOVER_WAIT_MS) {
+        this.#parts.stay(part)
+        this.generation++
+      }
+    }
+  }
+
+  async release(): Promise<void> {
+    this.#held.clear()
+    this.#leaving.clear()
+    this.#parts.clear()
+    this.#heartbeatAtMs = Number.NEGATIVE_INFINITY
+    await this.#deps.store.remove([this.#deps.node])
+    await this.#announce()
+  }
+
+  #read() {
+    this.#changes = new Map()
+    this.#parts.beginRead()
+    return this.#deps.store.beat(this.#deps.node, this.#held, this.#loadPercent)
+  }
+
+  /** Applies the customers that a heartbeat read. Those that are new come from another node. */
+  #apply(customers: readonly number[] | undefined): void {
+    if (!customers) return
+    const held = new Set(customers)
+    for (const [customer, change] of this.#changes) {
+      if (change === 'gained') held.add(customer)
+      else held.delete(customer)
+    }
+    if ([...held].some((customer) => !this.#held.has(customer))) this.generation++
+    this.#held = held
+  }
+
+  #gain(customer: number): void {
+    this.#held.add(customer)
+    this.#changes.set(customer, 'gained')
+  }
+
+  #leave(customer: number): void {
+    this.#leaving.delete(customer)
+    this.#held.delete(customer)
+    this.#changes.set(customer, 'left')
+  }
+
+  /** Notes that customers may be free: the engine looks for their due work, and takes them. */
+  #expectFree(): void {
+    this.generation++
+    this.#forgetElsewhere()
+  }
+
+  #forgetElsewhere(): void {
+    this.#elsewhere = new Set()
+    this.#elsewhereAtMs = this.#deps.clock.elapsedMs()
+  }
+
+  #beginHandovers(work: NodeWork): void {
+    const sinceMs = this.#deps.clock.elapsedMs()
+    for (const [customer, untilMs] of this.#stayUntilMs) {
+      if (untilMs <= sinceMs || !this.#held.has(customer)) this.#stayUntilMs.delete(customer)
+    }
+    if (this.#others.length === 0 || this.#leaving.size > 0) return
+    const candidates = [...this.#held]
+      .filter((no) => !this.#stayUntilMs.has(no) && !this.#parts.isSplit(no))
+      .map((customer) => ({ customer, unfinished: work.countUnfinished(customer) }))
+      .sort((a, b) => a.unfinished - b.unfinished)
+      .map(({ customer }) => customer)
+    for (const handover of planHandovers(candidates, this.#held.size, this.#others)) {
+      this.#leaving.set(handover.customer, { ...handover, sinceMs })
+    }
+  }
+
+  /** A lost announcement costs time only: the other nodes read their leases at each heartbeat. */
+  async #announce(): Promise<void> {
+    const { announce, log } = this.#deps
+    await announce().catch((error: unknown) =>
+      log.debug({ err: error }, 'other nodes were not notified of customers that moved'),
+    )
+  }
+}

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { soleLeases } from '../../../test/deliveries/sole-leases.ts'
+import { scopeOf } from '../../kernel/principal.ts'
+import { EndpointTable } from './endpoint.ts'
+import type { DueBatch, EndpointKey, EngineRegistration, EngineStore } from './ports.ts'
+import { ResultWriter } from './result-writer.ts'
+import { WindowFiller } from './window-filler.ts'
+
+const registration: EngineRegistration = {
+  customerId: 'cus_1',
+  no: 2,
+  id: 'wh_2',
+  scope: scopeOf(1, 'live'),
+  customer: 1,
+  url: '',
+  sends: true,
+  revision: 1,
+  secrets: [],
+  rate: undefined,
+  holdUntil: null,
+  firstFailureAt: null,
+  lastFailureAt: null,
+  lastSuccessAt: null,
+}
+const row = { id: 'dlv_1', eventId: 'evt_1', eventType: 'a.b', attempt: 0, createdAt: 0 }
+
+test('a failed read of one endpoint leaves the reads of others to complete', async () => {
+  const rows = Promise.withResolvers<DueBatch>()
+  const store: EngineStore = {
+    readDuePage: async () => Promise.reject(new Error()),
+    readEndpointSlice: async () => ({
+      endpoints: [1, 2].map((no) => ({ no, scope: scopeOf(1, 'live'), dueAt: 0 })),
+      next: undefined,
+    }),
+    listFailing: async () => [],
+    async readRegistration(no) {
+      if (no === 1) throw new Error('the connection was lost')
+      return registration
+    },
+    readDueDeliveries: () => rows.promise,
+    readResentDeliveries: async () => [],
+    readSummary: async () => undefined,
+    readLargeBody: async () => undefined,
+    writeResults: async () => {},
+    disableRegistration: async () => {},
+  }
+  const table = new EndpointTable()
+  const clock = { now: () => 1, elapsedMs: () => 1 }
+  const filler = new WindowFiller({
+    store,
+    leases: soleLeases,
+    clock,
+    rate: undefined,
+    table,
+    results: new ResultWriter(store, clock),
+  })
+  const fill = filler.fill()
+  fill.catch(() => undefined)
+  await nextTurn()
+  const endpoint = table.find(2)!
+  assert.ok(endpoint.isFilling, 'a second read now would load the same rows twice')
+  rows.resolve({ rows: [{ ...row, body: '{}' }], nextDueAt: undefined })
+  await assert.rejects(fill, { message: 'the connection was lost' })
+  assert.equal(endpoint.isFilling, false)
+  assert.equal(endpoint.windowSize, 1)
+})
+
+test('endpoints whose customers could not be taken are found again', async () => {
+  let takes = 0
+  const store = {
+    readDuePage: async () => ({
+      endpoints: [],
+      readUntil: 1,
+      isComplete: true,
+      nextDueAt: undefined,
+    }),
+    readEndpointSlice: async () => ({
+      endpoints: [{ no: 2, scope: scopeOf(1, 'live'), dueAt: 0 }],
+      next: undefined,
+    }),
+    listFailing: async () => [],
+    readRegistration: async () => registration,
+    readSummary: async () => undefined,
+    readDueDeliveries: async () => ({ rows: [], nextDueAt: undefined }),
+  } as unknown as EngineStore
+  const leases = {
+    isAlive: true,
+    generation: 0,
+    holds: () => takes > 1,
+    shareOf: () => 1,
+    async take() {
+      takes += 1
+      if (takes === 1) throw new Error('the connection was lost')
+    },
+  }
+  const table = new EndpointTable()
+  const clock = { now: () => 1, elapsedMs: () => 1 }
+  const results = new ResultWriter(store, clock)
+  const filler = new WindowFiller({ store, leases, clock, rate: undefined, table, results })
+  await assert.rejects(filler.fill(), { message: 'the connection was lost' })
+  assert.equal(table.find(2), undefined)
+  await filler.fill()
+  assert.ok(table.find(2))
+})
+
+test('rows that were read beside a changed registration replace those of its window', async () => {
+  let revision = 1
+  const reads: string[][] = []
+  const store = {
+    readRegistration: async () => ({ ...registration, revision }),
+    readSummary: async () => undefined,
+    async readDueDeliveries(_: EndpointKey, __: number, loadedIds: ReadonlySet<string>) {
+      reads.push([...loadedIds])
+      const rows = ['a', 'b'].filter((id) => !loadedIds.has(id)).map((id) => ({ ...row, id }))
+      return { rows, nextDueAt: undefined }
+    },
+    readDuePage: async () => ({ endpoints: [], readUntil: 1, isComplete: true }),
+    readEndpointSlice: async () => ({ endpoints: [], next: undefined }),
+    listFailing: async () => [],
+  } as unknown as EngineStore
+  const leases = {
+    isAlive: true,
+    generation: 0,
+    holds: () => true,
+    shareOf: () => 1,
+    take: async () => {},
+  }
+  const table = new EndpointTable()
+  const clock = { now: () => 1, elapsedMs: () => 1 }
+  const results = new ResultWriter(store, clock)
+  const filler = new WindowFiller({ store, leases, clock, rate: undefined, table, results })
+  const endpoint = (await filler.findAwakened(2))!
+  const fill = async () => {
+    endpoint.expectDueAt(0)
+    endpoint.hasChanged = true
+    filler.consider(endpoint, 1)
+    await filler.fill()
+  }
+  await fill()
+  assert.equal(endpoint.windowSize, 2)
+  await fill()
+  assert.deepEqual([endpoint.windowSize, reads.length], [2, 2])
+  revision = 2
+  await fill()
+  assert.deepEqual([endpoint.windowSize, endpoint.loadedIds.size], [2, 2])
+  assert.deepEqual(reads, [[], ['a', 'b'], ['a', 'b'], []])
+})

@@ -1,0 +1,85 @@
+/** The operations of `/admin/jobs`, and the rows that they return (§13). */
+import { createAdminTable } from '../../identity/access/admin-table.ts'
+import { b } from '../../protocol/fields/members.ts'
+import { operation } from '../../protocol/http/operation.ts'
+import { JOB_KINDS, JOB_STATES } from './job.ts'
+
+const jobMembers = {
+  id: b.text().example('job_01jdq8w9vgk7'),
+  kind: b
+    .openSet(JOB_KINDS)
+    .describe('`job`: enqueued by code; `event`: a handler of an event; `schedule`: recurring.')
+    .example('job'),
+  name: b.text().example('send_receipt'),
+  customer: b.text().nullable().describe('Null for a recurring job.').example('cus_default'),
+  mode: b.openSet(['live', 'test']).nullable().example('live'),
+  state: b.openSet(JOB_STATES).example('failed'),
+  attempt: b.int(0).describe('Attempts so far, from 1.').example(10),
+  run_at: b.time().describe('When the job is or was due.'),
+  created_at: b.time(),
+  started_at: b.time().nullable().describe('The start of the last attempt.'),
+  ended_at: b.time().nullable(),
+  error: b
+    .text()
+    .nullable()
+    .describe('The error of the last attempt that failed.')
+    .example('Error: the mail server rejected the message'),
+}
+
+const job = b.object(jobMembers).named('Job')
+
+const jobDetails = b
+  .object({ ...jobMembers, input: b.json().describe('The stored input.').example({ order_id: 7 }) })
+  .named('JobWithInput')
+
+export const jobTable = createAdminTable(
+  job,
+  {
+    name: 'jobs',
+    table: `(SELECT gh_jobs.id, kind, gh_jobs.name, gh_customers.id AS customer,
+      CASE scope % 2 WHEN 1 THEN 'live' WHEN 0 THEN 'test' END AS mode, state, attempt, run_at,
+      gh_jobs.created_at, started_at, ended_at, error
+      FROM gh_jobs LEFT JOIN gh_customers ON gh_customers.no = gh_jobs.scope / 2) AS listed_jobs`,
+    filter: ['id', 'kind', 'name', 'customer', 'mode', 'state', 'run_at', 'created_at', 'ended_at'],
+    sort: ['id', 'run_at'],
+    indexes: [['id'], ['state', 'id'], ['name', 'id']],
+  },
+  '/admin/jobs',
+)
+
+export const jobOperations = {
+  list: operation('GET /admin/jobs', {
+    id: 'list_jobs',
+    summary: 'List the jobs of the service’s code',
+    tag: 'jobs',
+    description:
+      'Jobs that are done are listed for a day, failed and canceled ones for 30 days. ' +
+      '`state=failed` lists those that had all of their attempts.',
+    output: b.page(job),
+  }),
+  read: operation('GET /admin/jobs/:id', {
+    id: 'read_job',
+    summary: 'Read a job with its input',
+    tag: 'jobs',
+    output: jobDetails,
+  }),
+  retry: operation('POST /admin/jobs/:id/retry', {
+    id: 'retry_job',
+    summary: 'Run a failed, canceled or waiting job now, with all of its attempts',
+    tag: 'jobs',
+    headers: ['Idempotency-Key'],
+    output: jobDetails,
+    errors: ['invalid_state'],
+  }),
+  cancel: operation('POST /admin/jobs/:id/cancel', {
+    id: 'cancel_job',
+    summary: 'Cancel a waiting job',
+    tag: 'jobs',
+    description:
+      'It has no further attempt. A job that runs ends by itself; a recurring job ends when the ' +
+      'service does not declare it.',
+    headers: ['Idempotency-Key'],
+    output: jobDetails,
+    errors: ['invalid_state'],
+  }),
+} as const

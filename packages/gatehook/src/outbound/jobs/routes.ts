@@ -1,0 +1,68 @@
+/** `/admin/jobs`: the jobs of all customers, and the retry and the end of one of them (§13). */
+import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
+import type { Route } from '../../protocol/http/call.ts'
+import { implement, respond } from '../../protocol/http/operation.ts'
+import type { Perform } from '../../protocol/idempotency/perform.ts'
+import type { Lister } from '../../protocol/lists/list.ts'
+import { jobOperations, jobTable } from './operations.ts'
+import * as store from './store.ts'
+
+interface JobRouteDeps extends AuditContext {
+  readonly db: Database
+  readonly list: Lister
+  readonly perform: Perform
+  readonly wake: () => void
+}
+
+export const jobRoutes = ({ db, list, perform, wake, ...audit }: JobRouteDeps): Route[] => [
+  implement(jobOperations.list, (call) => list(call, jobTable.collection, jobTable.view)),
+  implement(jobOperations.read, async (call) =>
+    respond(jobOperations.read, await readJob(db, call.params.id!)),
+  ),
+  implement(jobOperations.retry, (call) =>
+    perform(call, async (tx) => {
+      const job = await lockJob(tx, call.params.id!)
+      if (!RETRYABLE.has(job.state)) {
+        throw new Failure('invalid_state', `The job is ${job.state}; failed ones can be retried.`)
+      }
+      await store.requeueJob(tx, job.no, audit.clock.now())
+      const entry = { actor: actorOf(call), action: 'job.retry', target: job.id } as const
+      await recordAudit(tx, { ...entry, detail: { name: job.name } }, audit)
+      tx.afterCommit(wake)
+      return respond(jobOperations.retry, await readJob(tx, job.id))
+    }),
+  ),
+  implement(jobOperations.cancel, (call) =>
+    perform(call, async (tx) => {
+      const job = await lockJob(tx, call.params.id!)
+      if (job.state !== 'waiting') {
+        throw new Failure('invalid_state', `The job is ${job.state}; waiting ones can be canceled.`)
+      }
+      if (job.kind === 'schedule') {
+        throw new Failure('invalid_state', 'A recurring job ends when its declaration is removed.')
+      }
+      await store.cancelJob(tx, job.no, audit.clock.now())
+      const entry = { actor: actorOf(call), action: 'job.cancel', target: job.id } as const
+      await recordAudit(tx, { ...entry, detail: { name: job.name } }, audit)
+      // The next job of the same row is due.
+      tx.afterCommit(wake)
+      return respond(jobOperations.cancel, await readJob(tx, job.id))
+    }),
+  ),
+]
+
+const RETRYABLE: ReadonlySet<string> = new Set(['failed', 'waiting', 'canceled'])
+
+async function lockJob(tx: Tx, id: string) {
+  const job = await store.lockJob(tx, id)
+  if (!job) throw new Failure('not_found')
+  return job
+}
+
+async function readJob(from: Reader, id: string) {
+  const job = await jobTable.read(from, id)
+  const { input } = (await store.findJobInput(from, id))!
+  return { ...job, input: JSON.parse(input) as unknown }
+}

@@ -1,0 +1,343 @@
+/**
+ * Runs due jobs on this node: claims them, runs their code, stores the end of each attempt, and
+ * takes over the jobs of failed nodes. `pass()` is one round; `runner-worker.ts` repeats it.
+ */
+import type { Clock } from '../../kernel/clock.ts'
+import { createFailureDetector } from '../../kernel/failure-detector.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Random } from '../../kernel/random.ts'
+import { isoTime } from '../../kernel/time.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+import type { PolledValue } from '../../platform/storage/shared-poll.ts'
+import { type AttemptOutcome, type RunningAttempt, startAttempt } from './attempt.ts'
+import { type ClaimedJob, type JobHandler, retryDelayMs } from './job.ts'
+import type { EnqueueJob } from './queue.ts'
+import { findPassedTimes } from './schedule.ts'
+import * as store from './store.ts'
+import { JobTurns } from './turns.ts'
+
+/** Jobs that a node runs at the same time. */
+const CONCURRENCY = 10
+/** Time between heartbeats, and between looks at those of other nodes. */
+export const HEARTBEAT_MS = 3_000
+/** Another node takes a job over whose counter has not changed for this long. */
+export const FAILED_AFTER_MS = 12_000
+/** Without a heartbeat for this long, a node interrupts its jobs: others may have taken over. */
+const UNSURE_AFTER_MS = 8_000
+
+interface RunnerDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly enqueue: EnqueueJob
+  readonly handlers: readonly JobHandler[]
+  /** Called when an attempt has ended: the next pass stores its end. */
+  readonly nudge: () => void
+}
+
+export interface JobFigures {
+  readonly running: number
+  /** Attempts since the start by job and outcome: `done`, `retried`, `failed`, `interrupted`. */
+  readonly attempts: readonly { job: string; outcome: string; count: number }[]
+}
+
+export interface JobRunner {
+  /** Has the next pass read the due jobs. */
+  wake(): void
+  /** Says when the next job is due, and whether any runs, with each poll of the node. */
+  readonly polled: readonly PolledValue[]
+  /** Whether `pass` has work: something ended, a job or heartbeat is due, or `wake` was called. */
+  isDue(): boolean
+  pass(): Promise<void>
+  /** Starts no further jobs, waits for those that run, and interrupts them after `limitMs`. */
+  drain(limitMs: number): Promise<void>
+  figures(): JobFigures
+}
+
+interface AttemptEnd {
+  readonly attempt: RunningAttempt
+  readonly outcome: AttemptOutcome
+}
+
+export class NodeJobRunner implements JobRunner {
+  readonly #deps: RunnerDeps
+  readonly #node: string
+  readonly #handlers: ReadonlyMap<string, JobHandler>
+  readonly #running = new Map<number, RunningAttempt>()
+  readonly #counts = new Map<string, { job: string; outcome: string; count: number }>()
+  readonly #findFailed: ReturnType<typeof createFailureDetector<number>>
+  readonly #turns = new JobTurns()
+  #ended: AttemptEnd[] = []
+  #areSchedulesOpen = false
+  #isStopping = false
+  #isAwake = true
+  /** When the next job is due, as of the last poll and of the jobs that this node has stored. */
+  #nextDueAt = Number.POSITIVE_INFINITY
+  /** Whether a job after those that were due may be due before the next poll. */
+  #isNextUnknown = false
+  /** Whether any node runs a job, as of the last poll. */
+  #isAnyRunning = true
+  #beatMs: number
+
+  constructor(deps: RunnerDeps) {
+    this.#deps = deps
+    this.#node = deps.random.bytes(12).toString('hex')
+    this.#handlers = new Map(deps.handlers.map((handler) => [handler.name, handler]))
+    this.#findFailed = createFailureDetector(deps.clock, FAILED_AFTER_MS)
+    this.#beatMs = deps.clock.elapsedMs()
+  }
+
+  readonly polled: readonly PolledValue[] = [
+    {
+      select: () => store.selectNextDue([...this.#handlers.keys()]),
+      receive: (dueAt) => {
+        this.#nextDueAt = dueAt === null ? Number.POSITIVE_INFINITY : Number(dueAt)
+      },
+    },
+    {
+      select: () => store.selectIsRunning,
+      receive: (isRunning) => {
+        this.#isAnyRunning = isRunning !== 0
+      },
+    },
+  ]
+
+  wake(): void {
+    this.#isAwake = true
+  }
+
+  isDue(): boolean {
+    if (this.#ended.length > 0 || this.#isAwake || this.#isJobDue()) return true
+    return this.#isBeatDue() && (this.#isAnyRunning || this.#running.size > 0)
+  }
+
+  async pass(): Promise<void> {
+    if (!this.#areSchedulesOpen) await this.#openSchedules()
+    this.#areSchedulesOpen = true
+    await this.#storeEnds()
+    if (this.#isBeatDue()) await this.#renew()
+    else if (this.#isAwake || this.#isJobDue()) await this.#startDueJobs()
+  }
+
+  async drain(limitMs: number): Promise<void> {
+    this.#isStopping = true
+    const attempts = [...this.#running.values()]
+    const timer = setTimeout(() => {
+      for (const attempt of attempts) attempt.interrupt()
+    }, limitMs)
+    await Promise.all(attempts.map(({ outcome }) => outcome))
+    clearTimeout(timer)
+    await this.#storeEnds()
+  }
+
+  figures(): JobFigures {
+    return { running: this.#running.size, attempts: [...this.#counts.values()] }
+  }
+
+  #isJobDue(): boolean {
+    return this.#nextDueAt <= this.#deps.clock.now()
+  }
+
+  #noteDue(dueAt: number): void {
+    this.#nextDueAt = Math.min(this.#nextDueAt, dueAt)
+  }
+
+  #isBeatDue(): boolean {
+    return this.#deps.clock.elapsedMs() - this.#beatMs >= HEARTBEAT_MS
+  }
+
+  /** Stores the next run of each recurring job, unless one waits. */
+  async #openSchedules(): Promise<void> {
+    const { db, clock } = this.#deps
+    for (const handler of this.#handlers.values()) {
+      const { schedule, name } = handler
+      if (!schedule) continue
+      await db.write(async (tx) => {
+        const run = await store.findScheduledRun(tx, name)
+        if (!run) return void (await this.#enqueueRun(tx, handler))
+        if (JSON.parse(run.input).every === schedule.expression) return
+        const dueAt = schedule.next(clock.now())
+        await store.rescheduleRun(tx, run.no, inputOfRun(schedule.expression, dueAt, 0), dueAt)
+      })
+    }
+  }
+
+  async #startDueJobs(): Promise<void> {
+    const { db, clock } = this.#deps
+    const limit = CONCURRENCY - this.#running.size
+    this.#isAwake = false
+    const now = clock.now()
+    if (this.#isJobDue()) {
+      this.#nextDueAt = Number.POSITIVE_INFINITY
+      this.#isNextUnknown = true
+    }
+    if (this.#isStopping || limit <= 0) return
+    const names = [...this.#handlers.keys()]
+    const due = await this.#turns.select(db, { names, now, limit })
+    if (due.length > 0) await this.#claim(due, now)
+    if (due.length === limit) this.#isAwake = true
+    else if (this.#isNextUnknown) {
+      this.#isNextUnknown = false
+      const dueAt = await store.readNextDue(db, names)
+      if (dueAt !== null) this.#noteDue(Number(dueAt))
+    }
+  }
+
+  async #claim(due: readonly ClaimedJob[], now: number): Promise<void> {
+    const current = await Promise.all(due.map((job) => this.#withPassedTimes(job, now)))
+    const claimed = await this.#deps.db.write(async (tx) => {
+      const jobs: ClaimedJob[] = []
+      // In one order on all nodes: they wait for each other's rows.
+      for (const job of current.toSorted((a, b) => a.no - b.no)) {
+        if (await store.claimJob(tx, job, { node: this.#node, now })) jobs.push(job)
+      }
+      return jobs
+    })
+    for (const job of claimed) this.#start(job)
+  }
+
+  /**
+   * Returns a recurring job with the due times that its attempt serves: those that have passed,
+   * also during an outage, or during the earlier attempts. A repeated run that has failed before
+   * keeps its own: other runs have served the later ones.
+   */
+  async #withPassedTimes(job: ClaimedJob, now: number): Promise<ClaimedJob> {
+    const { schedule } = this.#handlers.get(job.name)!
+    if (!schedule || job.schedule === null) return job
+    const { due_at: firstMs, missed: before } = JSON.parse(job.input) as RunInput
+    const { dueAt, missed } = await findPassedTimes(schedule.next, firstMs, now)
+    return { ...job, input: inputOfRun(schedule.expression, dueAt, before + missed) }
+  }
+
+  #start(job: ClaimedJob): void {
+    const { clock } = this.#deps
+    const handler = this.#handlers.get(job.name)!
+    // A job whose attempts all ended with their node would end every node.
+    const isSpent = job.attempt > handler.attempts
+    const attempt = startAttempt(isSpent ? { ...handler, run: rejectSpent } : handler, job, clock)
+    this.#running.set(job.no, attempt)
+    void attempt.outcome.then((outcome) => {
+      this.#ended.push({ attempt, outcome })
+      this.#deps.nudge()
+    })
+  }
+
+  /** Stores the ends of attempts; those that the database rejects remain for the next pass. */
+  async #storeEnds(): Promise<void> {
+    while (this.#ended.length > 0) {
+      const end = this.#ended[0]!
+      await this.#storeEnd(end)
+      this.#ended.shift()
+      const { no } = end.attempt.job
+      // This node may have claimed the job again, after another one released it.
+      if (this.#running.get(no) === end.attempt) this.#running.delete(no)
+      this.#isAwake = true
+    }
+  }
+
+  async #storeEnd({ attempt, outcome }: AttemptEnd): Promise<void> {
+    const { db, clock, log } = this.#deps
+    const { job, handler } = attempt
+    const now = clock.now()
+    const end = this.#endOf(attempt, outcome, now)
+    const isStored = await db.write(async (tx) => {
+      const isMine = await store.endAttempt(tx, job, end, { node: this.#node, now })
+      const hasEnded = end.state === 'done' || end.state === 'failed'
+      if (isMine && hasEnded && job.schedule) await this.#enqueueRun(tx, handler, job)
+      return isMine
+    })
+    if (end.state === 'waiting') this.#noteDue(end.runAt)
+    const label = outcome.kind === 'failed' && end.state === 'waiting' ? 'retried' : outcome.kind
+    this.#count(job.name, label)
+    const line = {
+      job: job.name,
+      job_id: job.id,
+      attempt: job.attempt,
+      outcome: label,
+      took_ms: attempt.durationMs(),
+      ...(job.customer !== null && { customer: job.customer }),
+      ...(end.state === 'waiting' && { retry_at: isoTime(end.runAt) }),
+    }
+    if (!isStored) log.warn(line, 'another node has taken this job over; its end is not stored')
+    else if (outcome.kind === 'failed') log.warn({ ...line, err: outcome.cause }, 'a job failed')
+    else log.info(line, 'job')
+  }
+
+  #endOf({ job, handler }: RunningAttempt, outcome: AttemptOutcome, now: number): store.JobEnd {
+    if (outcome.kind === 'done') return { state: 'done', error: null }
+    if (outcome.kind === 'interrupted') return { state: 'interrupted' }
+    const { error } = outcome
+    if (job.attempt >= handler.attempts) return { state: 'failed', error }
+    const chance = this.#deps.random.bytes(4).readUInt32BE() / 2 ** 32
+    return { state: 'waiting', error, runAt: now + retryDelayMs(job.attempt, chance) }
+  }
+
+  /** Renews this node's hold of its jobs, and takes over those of failed nodes. */
+  async #renew(): Promise<void> {
+    const { db, clock, log } = this.#deps
+    const nowMs = clock.elapsedMs()
+    if (nowMs - this.#beatMs >= UNSURE_AFTER_MS && this.#running.size > 0) {
+      log.warn('the heartbeat of this node was late: its jobs end')
+      for (const attempt of this.#running.values()) attempt.abort('another node may run this job')
+    }
+    if (this.#running.size > 0)
+      await db.write((tx) => store.beatJobs(tx, this.#node), { single: true })
+    this.#beatMs = nowMs
+    const rows = await store.readRunningJobs(db)
+    const others = rows.filter(({ node }) => node !== this.#node)
+    const failed = new Set(this.#findFailed(others.map(({ no, beat }) => [no, beat])))
+    const mine = rows.filter(({ node }) => node === this.#node)
+    this.#isAnyRunning = rows.length > 0
+    const heldNos = new Set(mine.map(({ no }) => no))
+    for (const [no, attempt] of this.#running) {
+      if (!heldNos.has(no)) attempt.abort('another node runs this job')
+    }
+    // The response to a claim was lost with its connection: the job does not run.
+    const orphans = mine.filter(({ no }) => !this.#running.has(no))
+    for (const row of [...others.filter(({ no }) => failed.has(no)), ...orphans]) {
+      await this.#takeOver(row)
+    }
+  }
+
+  async #takeOver(row: { no: number; beat: number; node: string }): Promise<void> {
+    const { db, log } = this.#deps
+    const count = await db.write((tx) =>
+      store.releaseJob(tx, row, 'The node that ran this job ended or did not respond.'),
+    )
+    if (count > 0) log.warn({ node: row.node, job_no: row.no }, 'took over a job of a failed node')
+    this.#isAwake = true
+  }
+
+  /** Enqueues the next run; it serves the due times since those of the last one. */
+  async #enqueueRun(tx: Tx, { name, schedule }: JobHandler, last?: ClaimedJob): Promise<void> {
+    const { expression, next } = schedule!
+    const runAt = next(this.#deps.clock.now())
+    const dueAt = last ? next((JSON.parse(last.input) as RunInput).due_at) : runAt
+    const run = { kind: 'schedule', name, scope: undefined, schedule: name } as const
+    await this.#deps.enqueue(tx, { ...run, input: inputOfRun(expression, dueAt, 0), runAt })
+    tx.afterCommit(() => this.#noteDue(runAt))
+  }
+
+  #count(job: string, outcome: string): void {
+    const key = `${job} ${outcome}`
+    const entry = this.#counts.get(key) ?? { job, outcome, count: 0 }
+    entry.count += 1
+    this.#counts.set(key, entry)
+  }
+}
+
+const rejectSpent = () => Promise.reject(new Error('the node ended during the last attempt'))
+
+/** The input of a recurring job: the due times that its run serves. */
+export interface RunInput {
+  /** The expression of its schedule. */
+  readonly every: string
+  /** The latest due time; before the first attempt, the earliest. */
+  readonly due_at: number
+  /** The number of earlier ones. */
+  readonly missed: number
+}
+
+const inputOfRun = (every: string, due_at: number, missed: number): string =>
+  JSON.stringify({ every, due_at, missed } satisfies RunInput)

@@ -1,0 +1,228 @@
+/** SQL of jobs. */
+import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
+import type { ClaimedJob, NewJob } from './job.ts'
+
+type JobInsert = Omit<NewJob, 'runAt'> & {
+  readonly id: string
+  readonly runAt: number
+  readonly createdAt: number
+}
+
+const insert = prepareStatement(`INSERT INTO gh_jobs
+  (id, kind, name, scope, input, run_at, row_key, schedule, created_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (schedule) WHERE schedule IS NOT NULL DO NOTHING`)
+
+/** Inserts a job; a recurring one only if none of its runs waits. */
+export const insertJob = (tx: Tx, job: JobInsert) =>
+  tx.run(
+    insert([
+      job.id,
+      job.kind,
+      job.name,
+      job.scope ?? null,
+      job.input,
+      job.runAt,
+      job.rowKey ?? null,
+      job.schedule ?? null,
+      job.createdAt,
+    ]),
+  )
+
+export interface DueJobQuery {
+  readonly names: readonly string[]
+  readonly now: number
+  readonly limit: number
+}
+
+/**
+ * A job with a row key is due once those before it have ended. The expression around the name has
+ * both databases read in the order of `run_at`, and end at the limit.
+ */
+const isDue = ({ names, now }: DueJobQuery) => sql`j.run_at <= ${now}
+  AND COALESCE(j.name, '') IN (${join(names.map((name) => sql`${name}`))})
+  AND (j.row_key IS NULL OR NOT EXISTS (SELECT 1 FROM gh_jobs e
+    WHERE e.row_key = j.row_key AND e.no < j.no AND e.ended_at IS NULL))`
+
+/** Is null unless the job waits: the expression of an index. */
+const turnOf = (alias: 'j' | 'w') =>
+  raw(`CASE ${alias}.state WHEN 'waiting' THEN COALESCE(${alias}.scope, 0) END`)
+
+const selectJobs = sql`SELECT j.no, j.id, j.name, j.scope, j.input, j.attempt + 1 AS attempt,
+  j.schedule, c.id AS customer
+  FROM gh_jobs j LEFT JOIN gh_customers c ON c.no = j.scope / 2`
+
+/** SQL of the instant at which the next job is due; null if none waits. */
+export const selectNextDue = (names: readonly string[]) =>
+  sql`(SELECT j.run_at FROM gh_jobs j WHERE j.state = 'waiting'
+    AND COALESCE(j.name, '') IN (${join(names.map((name) => sql`${name}`))})
+    ORDER BY j.run_at, j.no LIMIT 1)`
+
+export const readNextDue = async (from: Reader, names: readonly string[]) =>
+  (await from.get(sql`SELECT ${selectNextDue(names)} AS due_at`))!.due_at as number | null
+
+/** SQL that says whether any node runs a job. */
+export const selectIsRunning = sql`EXISTS (SELECT 1 FROM gh_jobs WHERE state = 'running')`
+
+/** Reads due jobs, the longest due first. */
+export const readDueJobs = (from: Reader, query: DueJobQuery) =>
+  from.all<ClaimedJob>(sql`${selectJobs} JOIN (SELECT j.no FROM gh_jobs j
+      WHERE j.state = 'waiting' AND ${isDue(query)}
+      ORDER BY j.run_at, j.no LIMIT ${query.limit}) AS due ON due.no = j.no
+    ORDER BY j.run_at, j.no`)
+
+export const readJobsOf = (from: Reader, nos: readonly number[]) =>
+  from.all<ClaimedJob>(sql`${selectJobs} WHERE j.no IN (${join(nos)})`)
+
+interface TurnRow {
+  /** A customer and mode with waiting jobs; 0: recurring jobs. */
+  readonly customer_scope: number
+  /** Its longest due job; null if none is due. */
+  readonly no: number | null
+}
+
+/** Reads the turns after a position in ascending order: one seek in the index for each. */
+export const readTurns = (
+  from: Reader,
+  query: DueJobQuery,
+  { after, limit }: { readonly after: number; readonly limit: number },
+) =>
+  from.all<TurnRow>(sql`WITH RECURSIVE turns(customer_scope, position) AS (
+      SELECT CAST(${after} AS BIGINT), 0
+      UNION ALL
+      SELECT (SELECT ${turnOf('w')} FROM gh_jobs w WHERE ${turnOf('w')} > turns.customer_scope
+        ORDER BY ${turnOf('w')} LIMIT 1), position + 1
+      FROM turns WHERE customer_scope IS NOT NULL AND position < ${limit})
+    SELECT customer_scope, (SELECT j.no FROM gh_jobs j
+      WHERE ${turnOf('j')} = turns.customer_scope AND ${isDue(query)}
+      ORDER BY j.run_at, j.no LIMIT 1) AS no
+    FROM turns WHERE customer_scope IS NOT NULL AND position > 0 ORDER BY customer_scope`)
+
+const claim = prepareStatement(`UPDATE gh_jobs SET state = 'running', attempt = attempt + 1,
+  node = ?, beat = beat + 1, started_at = ?, input = ?
+  WHERE no = ? AND attempt = ? AND state = 'waiting'`)
+
+/** Returns whether this node runs the job now; false if another one does. */
+export const claimJob = async (
+  tx: Tx,
+  { no, attempt, input }: ClaimedJob,
+  { node, now }: { node: string; now: number },
+): Promise<boolean> => (await tx.run(claim([node, now, input, no, attempt - 1]))) === 1
+
+/** The end of an attempt. */
+export type JobEnd =
+  | { readonly state: 'done' | 'failed'; readonly error: string | null }
+  | { readonly state: 'waiting'; readonly error: string | null; readonly runAt: number }
+  /** The node stops: the attempt does not count. */
+  | { readonly state: 'interrupted' }
+
+/** Stores the end of an attempt. Returns false if another node has taken the job over. */
+export async function endAttempt(
+  tx: Tx,
+  { no, attempt }: ClaimedJob,
+  end: JobEnd,
+  { node, now }: { node: string; now: number },
+): Promise<boolean> {
+  const isMine = sql`no = ${no} AND node = ${node} AND attempt = ${attempt}
+    AND state = 'running'`
+  if (end.state === 'interrupted') {
+    return (
+      (await tx.run(sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, attempt = attempt - 1
+        WHERE ${isMine}`)) === 1
+    )
+  }
+  if (end.state === 'waiting') {
+    return (
+      (await tx.run(sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, error = ${end.error},
+        run_at = ${end.runAt} WHERE ${isMine}`)) === 1
+    )
+  }
+  return (
+    (await tx.run(sql`UPDATE gh_jobs SET state = ${end.state}, node = NULL, schedule = NULL,
+      error = ${end.error}, ended_at = ${now} WHERE ${isMine}`)) === 1
+  )
+}
+
+/** Increments the counters of the jobs that a node runs. */
+export const beatJobs = (tx: Tx, node: string) =>
+  tx.run(sql`UPDATE gh_jobs SET beat = beat + 1 WHERE state = 'running' AND node = ${node}`)
+
+interface RunningJobRow {
+  readonly no: number
+  readonly beat: number
+  readonly node: string
+}
+
+/** Reads the jobs that any node runs: at most the concurrency of each node. */
+export const readRunningJobs = (from: Reader) =>
+  from.all<RunningJobRow>(sql`SELECT no, beat, node FROM gh_jobs WHERE state = 'running'`)
+
+/** Takes a job over from a failed node, unless the node has incremented its counter. */
+export const releaseJob = (tx: Tx, { no, beat }: RunningJobRow, error: string) =>
+  tx.run(sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, error = ${error}
+    WHERE no = ${no} AND beat = ${beat} AND state = 'running'`)
+
+export const findScheduledRun = (from: Reader, schedule: string) =>
+  from.get<{ no: number; input: string }>(
+    sql`SELECT no, input FROM gh_jobs WHERE schedule = ${schedule}`,
+  )
+
+/** Changes the due time of a run that has had no attempt. */
+export const rescheduleRun = (tx: Tx, no: number, input: string, runAt: number) =>
+  tx.run(sql`UPDATE gh_jobs SET input = ${input}, run_at = ${runAt}
+    WHERE no = ${no} AND state = 'waiting' AND attempt = 0`)
+
+interface JobDetails {
+  readonly no: number
+  readonly id: string
+  readonly kind: string
+  readonly name: string
+  readonly state: string
+  readonly input: string
+}
+
+export const lockJob = (tx: Tx, id: string) =>
+  tx.lock<JobDetails>(sql`SELECT no, id, kind, name, state, input FROM gh_jobs WHERE id = ${id}`)
+
+export const findJobInput = (from: Reader, id: string) =>
+  from.get<{ input: string }>(sql`SELECT input FROM gh_jobs WHERE id = ${id}`)
+
+/** Makes a job due with all of its attempts. */
+export const requeueJob = (tx: Tx, no: number, now: number) =>
+  tx.run(sql`UPDATE gh_jobs SET state = 'waiting', attempt = 0, run_at = ${now}, ended_at = NULL
+    WHERE no = ${no}`)
+
+/** Ends a job that waits. */
+export const cancelJob = (tx: Tx, no: number, now: number) =>
+  tx.run(sql`UPDATE gh_jobs SET state = 'canceled', ended_at = ${now}
+    WHERE no = ${no} AND state = 'waiting'`)
+
+/** Rows of one statement. */
+export const SLICE = 500
+
+/** Deletes jobs that ended in a state before an instant, at most `SLICE`. */
+export const purgeEnded = (tx: Tx, state: 'done' | 'failed' | 'canceled', before: number) =>
+  tx.run(sql`DELETE FROM gh_jobs WHERE no IN (SELECT no FROM gh_jobs
+    WHERE state = ${state} AND ended_at <= ${before} AND ended_at IS NOT NULL LIMIT ${SLICE})`)
+
+/** Fails jobs that have been due since an instant, at most `SLICE`. */
+export const failOverdue = (tx: Tx, before: number, now: number, error: string) =>
+  tx.run(sql`UPDATE gh_jobs SET state = 'failed', schedule = NULL, error = ${error},
+    ended_at = ${now} WHERE no IN (SELECT no FROM gh_jobs
+    WHERE state = 'waiting' AND run_at <= ${before} LIMIT ${SLICE})`)
+
+/** Deletes waiting runs of recurring jobs that have been due since an instant, at most `SLICE`. */
+export const purgeOverdueRuns = (tx: Tx, before: number) =>
+  tx.run(sql`DELETE FROM gh_jobs WHERE no IN (SELECT no FROM gh_jobs
+    WHERE state = 'waiting' AND run_at <= ${before} AND kind = 'schedule' LIMIT ${SLICE})`)
+
+interface CustomerScope {
+  readonly no: number
+  readonly id: string
+}
+
+/** Reads a page of customers after a number. */
+export const readCustomers = (from: Reader, after: number, limit: number) =>
+  from.all<CustomerScope>(sql`SELECT no, id FROM gh_customers WHERE no > ${after}
+    ORDER BY no LIMIT ${limit}`)

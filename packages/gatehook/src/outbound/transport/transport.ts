@@ -1,0 +1,220 @@
+/**
+ * Sends POST requests to receivers. It checks each address when it is dialed and bounds every part
+ * of a response (§9.5, §9.6, §9.9). The only file that opens outbound connections; the delivery
+ * engine schedules retries.
+ */
+import { isIP, type Socket } from 'node:net'
+import { createSecureContext, getCACertificates } from 'node:tls'
+import { buildConnector, Client } from 'undici'
+import type { Clock } from '../../kernel/clock.ts'
+import { isDialable } from './address-guard.ts'
+import type { Outcome, Send } from './attempt.ts'
+import { createConnectionPool } from './connection-pool.ts'
+import {
+  type ClientConnection,
+  type ExchangeResult,
+  failedExchange,
+  type OnExchangeEnd,
+  PostExchange,
+} from './post-exchange.ts'
+import {
+  createDnsResolver,
+  createGuardedLookup,
+  type ResolveHost,
+  resolveBySystem,
+} from './resolve-host.ts'
+import { guardResponses } from './response-guard.ts'
+import { CODE, createCodedError, describeFailure } from './socket-error.ts'
+import { createTargetParser } from './target.ts'
+
+export interface TransportOptions {
+  readonly clock: Pick<Clock, 'elapsedMs'>
+  /** `GATEHOOK_WEBHOOK_ALLOW_PRIVATE`. */
+  readonly allowPrivate: boolean
+  /** `GATEHOOK_WEBHOOK_TIMEOUT_MS`, for attempts without a timeout of their own. */
+  readonly timeoutMs: number
+  /** PEM of additional trusted authorities (`GATEHOOK_WEBHOOK_CA`). */
+  readonly ca?: string | undefined
+  /** Default: the name servers; with `allowPrivate`, the system's resolver. */
+  readonly resolve?: ResolveHost | undefined
+}
+
+export interface Transport {
+  readonly send: Send
+  /** Returns the number of open or connecting sockets, and how many of them are idle. */
+  connections(): { open: number; idle: number }
+  /** Ends all attempts as `aborted`. */
+  close(): void
+}
+
+export const LIMITS = {
+  /** Bytes of the response body that the outcome contains. */
+  loggedBodyBytes: 16 * 1024,
+  /** A longer response body is cut; its status counts. */
+  bodyBytes: 64 * 1024,
+  headerBytes: 16 * 1024,
+  headerCount: 100,
+  /** Characters of response headers that the outcome contains. */
+  loggedHeaderCharacters: 4 * 1024,
+  /** Interim responses (1xx) before the final one. */
+  interimResponses: 16,
+  /** All bytes of a response, including its framing. */
+  responseBytes: 256 * 1024,
+  /** Time before the next address of the name is tried. */
+  addressMs: 2_000,
+  idleMs: 10_000,
+  maxIdle: 512,
+  maxIdlePerOrigin: 128,
+} as const
+
+/**
+ * Creates a transport with its own connection pool.
+ *
+ * @example
+ * const transport = createTransport({ clock: wallClock, allowPrivate: false, timeoutMs: 15_000 })
+ * const outcome = await transport.send({ url, headers, body })
+ */
+export function createTransport(options: TransportOptions): Transport {
+  const { clock, allowPrivate } = options
+  const connect = createGuardedConnector(options)
+  const parseTarget = createTargetParser(allowPrivate)
+  const pool = createConnectionPool<ClientConnection>(
+    (origin) => openConnection(origin, connect, (connection) => pool.onEnded(connection)),
+    LIMITS,
+  )
+
+  let isClosed = false
+
+  const send: Send = (request, signal) =>
+    new Promise<Outcome>((resolve) => {
+      const startedMs = clock.elapsedMs()
+      let connection: ClientConnection | undefined
+      let isResent = false
+      let hasEnded = false
+      const finish = (result: ExchangeResult) => {
+        if (hasEnded) return
+        hasEnded = true
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+        resolve(outcomeOf(result, Math.round(clock.elapsedMs() - startedMs)))
+      }
+      /** Drops the connection, so that no later request receives the rest of this response. */
+      const stop = (reason: 'timeout' | 'aborted') => {
+        finish(failedExchange(describeFailure(reason)))
+        if (connection) pool.drop(connection)
+      }
+      const abort = () => stop('aborted')
+      const timer = setTimeout(stop, request.timeoutMs ?? options.timeoutMs, 'timeout')
+      signal?.addEventListener('abort', abort)
+      if (isClosed || signal?.aborted) return abort()
+      const { problem, origin, path } = parseTarget(request.url)
+      if (problem) return finish(failedExchange(describeFailure('blocked')))
+
+      const sendOn = (acquired: ClientConnection): void => {
+        connection = acquired
+        new PostExchange(acquired, LIMITS, onEnd).start(path, request)
+      }
+      const onEnd: OnExchangeEnd = (used, result, isReusable) => {
+        if (isReusable) pool.release(used)
+        else pool.drop(used)
+        if (result !== 'stale') return finish(result)
+        if (isResent || hasEnded || isClosed)
+          return finish(failedExchange(describeFailure('reset')))
+        isResent = true
+        sendOn(pool.open(origin))
+      }
+      sendOn(pool.acquire(origin))
+    })
+
+  return {
+    send,
+    connections: () => ({ open: pool.size, idle: pool.idle }),
+    close() {
+      isClosed = true
+      pool.close()
+    },
+  }
+}
+
+function outcomeOf(result: ExchangeResult, durationMs: number): Outcome {
+  if (result.kind === 'failed') return { ...result, durationMs }
+  const { kind, status, headers, body } = result
+  const retryAfter = headers['retry-after']
+  if (retryAfter === undefined) return { kind, status, headers, body, durationMs }
+  return { kind, status, headers, body, durationMs, retryAfter }
+}
+
+type Connect = (
+  target: buildConnector.Options,
+  callback: (error: Error | null, socket: Socket | null) => void,
+) => Socket | undefined
+
+function openConnection(
+  origin: string,
+  connect: Connect,
+  onEnded: (connection: ClientConnection) => void,
+): ClientConnection {
+  const client = new Client(origin, {
+    connect: (target, callback) => {
+      connection.requestCount = 0
+      connection.socket = connect(target, (error, socket) => {
+        if (!socket) return callback(error!, null)
+        connection.guard = guardResponses(socket, LIMITS)
+        callback(null, socket)
+      })
+    },
+    pipelining: 1,
+    maxHeaderSize: LIMITS.headerBytes,
+    keepAliveTimeout: LIMITS.idleMs,
+    keepAliveMaxTimeout: LIMITS.idleMs,
+    // `send` limits the whole attempt; undici's timeouts restart at every byte.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  client.on('disconnect', () => onEnded(connection))
+  const connection: ClientConnection = {
+    origin,
+    client,
+    requestCount: 0,
+    socket: undefined,
+    guard: undefined,
+    destroy() {
+      client.destroy().catch(() => undefined)
+      connection.socket?.destroy() // the client does not know a socket that is still connecting
+    },
+  }
+  return connection
+}
+
+/** Returns a connector that dials allowed addresses only and verifies certificates. */
+function createGuardedConnector({ allowPrivate, ca, resolve }: TransportOptions): Connect {
+  const isAllowed = (address: string) => isDialable(address, allowPrivate)
+  const resolveHost = resolve ?? (allowPrivate ? resolveBySystem : createDnsResolver())
+  const authorities = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }
+  const dial = buildConnector({
+    lookup: createGuardedLookup(resolveHost, isAllowed),
+    // Created once: it costs milliseconds.
+    secureContext: createSecureContext(authorities),
+    rejectUnauthorized: true, // regardless of NODE_TLS_REJECT_UNAUTHORIZED
+    allowH2: false,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: LIMITS.addressMs,
+    timeout: 0, // `send` has a timeout
+  }) as (...parameters: Parameters<buildConnector.connector>) => Socket
+  return (target, callback) => {
+    // The lookup does not run for an address, so check it here.
+    if (isIP(target.hostname) !== 0 && !isAllowed(target.hostname)) {
+      queueMicrotask(() => callback(createCodedError(CODE.blocked), null))
+      return undefined
+    }
+    return dial(target, (...[error, socket]) => {
+      if (error) return callback(error, null)
+      // A second check, of the address that accepted the connection.
+      if (socket.remoteAddress === undefined || isAllowed(socket.remoteAddress)) {
+        return callback(null, socket)
+      }
+      socket.destroy()
+      callback(createCodedError(CODE.address), null)
+    })
+  }
+}

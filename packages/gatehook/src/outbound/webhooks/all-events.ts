@@ -1,0 +1,330 @@
+/**
+ * The events of all customers with their deliveries, for operators: `GET /admin/events`, newest
+ * rows along the index that the parameters select, one event, and its payload in each version.
+ */
+
+import { envelope, type RenderObject } from '../../history/events/event.ts'
+import type { EventAccess } from '../../history/events/event-access.ts'
+import { matchesAny } from '../../history/events/event-pattern.ts'
+import { createTypeNames, readNames } from '../../history/events/type-names.ts'
+import { eventList, eventView } from '../../history/events/view.ts'
+import {
+  completeCustomers,
+  completePage,
+  customersOf,
+  inEveryScope,
+  readSelection,
+  withMode,
+} from '../../identity/access/across-customers.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { modeOf, type Scope } from '../../kernel/principal.ts'
+import type { Database, Row, Value } from '../../platform/storage/database.ts'
+import { sql } from '../../platform/storage/sql.ts'
+import type { ValuesOf } from '../../protocol/fields/members.ts'
+import type { Route } from '../../protocol/http/call.ts'
+import { implement, respond } from '../../protocol/http/operation.ts'
+import { parameterFailure } from '../../protocol/http/query.ts'
+import type { Collection, View } from '../../protocol/lists/collection.ts'
+import type { Filter } from '../../protocol/lists/filter.ts'
+import type { Lister } from '../../protocol/lists/list.ts'
+import {
+  countDeliveries,
+  readDeliveriesOfEvent,
+  readRegistrationsNaming,
+  totalsOf,
+} from './event-deliveries.ts'
+import { allEventOperations as operations } from './event-overview.ts'
+import { findNumberAt, idFilters } from './time-range.ts'
+
+type EventQuery = ValuesOf<NonNullable<typeof operations.list.query>>
+
+const ADDED = [
+  { name: 'object_id', type: 'int', nullable: true },
+  { name: 'object_key', type: 'text', nullable: true },
+  { name: 'request_id', type: 'text', nullable: true },
+  { name: 'live', type: 'int' },
+] as const satisfies Collection['columns']
+
+/** The events of one customer in one mode. */
+const ofCustomer: Collection = {
+  ...eventList,
+  name: 'events of a customer',
+  table: withMode('gh_events'),
+  columns: [...eventList.columns, ...ADDED],
+  filter: [],
+  parameters: Object.keys(operations.list.query!),
+}
+
+/** All events, in the order of insertion: no index has the ids of all customers. */
+const POSITION = { name: 'position', type: 'int' } as const
+const ofAll: Collection = {
+  ...ofCustomer,
+  name: 'events of all',
+  columns: [POSITION, ...ofCustomer.columns],
+  scoped: false,
+  sort: ['position'],
+  indexes: [['position']],
+}
+
+interface ListedCells {
+  readonly id: string
+  readonly type: string
+  readonly scope: Scope
+  readonly collection: string | null
+  readonly object_id: number | null
+  /** The id of an object if it is a text. */
+  readonly object_key: string | null
+  readonly request_id: string | null
+}
+
+type ObjectCells = Pick<ListedCells, 'collection' | 'object_id' | 'object_key'>
+
+function objectOf({ collection, object_id, object_key }: ObjectCells): string | null {
+  const id = object_key ?? object_id
+  return collection === null || id === null ? null : `${collection}/${id}`
+}
+
+/** Customer and deliveries contain the scope until the page is completed. */
+function viewOf(collection: Collection, render: RenderObject): View {
+  const at = (name: string) => collection.columns.findIndex((column) => column.name === name)
+  const first = at('id')
+  const event = eventView(undefined, render)
+  const own = ['customer', 'customer_name', 'mode', 'object', 'request_id', 'deliveries']
+  return {
+    fields: [...event.fields, ...own],
+    ...(collection === ofAll && { renamed: { id: 'position' } }),
+    item(row: readonly Value[], { fields, links }) {
+      const cells = Object.fromEntries(
+        collection.columns.map(({ name }, index) => [name, row[index]]),
+      ) as unknown as ListedCells
+      const { id, scope, request_id } = cells
+      const members: Record<string, unknown> = {
+        ...JSON.parse(event.item(row.slice(first), {})),
+        customer: scope,
+        customer_name: scope,
+        mode: scope,
+        object: objectOf(cells),
+        request_id,
+        deliveries: { scope, id },
+      }
+      const selected = Object.entries(members).filter(([name]) => fields?.has(name) ?? true)
+      if (links) selected.push(['_links', { self: `/admin/events/${id}` }])
+      return JSON.stringify(Object.fromEntries(selected))
+    },
+  }
+}
+
+async function completeItems(
+  db: Database,
+  items: readonly Record<string, unknown>[],
+): Promise<void> {
+  const keys = items.flatMap(
+    ({ deliveries }) => (deliveries as { scope: number; id: string }) ?? [],
+  )
+  const totals = await countDeliveries(db, keys)
+  for (const item of items) {
+    if (item.deliveries)
+      item.deliveries = totalsOf(totals, item.deliveries as (typeof keys)[number])
+  }
+  await completeCustomers(db, items)
+}
+
+interface AllEventsDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly list: Lister
+  readonly types: EventAccess
+  readonly render: RenderObject
+  /** The declared versions. */
+  readonly versions: readonly string[]
+}
+
+export function allEventRoutes(deps: AllEventsDeps): Route[] {
+  const { db, clock, list, types, render, versions } = deps
+  return [
+    implement(operations.list, async (call, _, query) => {
+      const { scope, filters } = await readSelection(db, query)
+      const order = scope === undefined ? ofAll : ofCustomer
+      if (db.dialect.distributed && scope === undefined && query.delivery_state !== undefined) {
+        const message = 'is not served for all customers of a distributed database: add `customer`'
+        throw parameterFailure('invalid_parameter', 'delivery_state', message)
+      }
+      const period = await readPeriod(db, query, order)
+      const page = list(call, withDeliveryState(order, query), viewOf(order, render), {
+        ...(scope !== undefined && { scope }),
+        filters: [...(scope === undefined ? filters : []), ...filtersOf(query, types), ...period],
+      })
+      return completePage(page, (items) => completeItems(db, items))
+    }),
+    implement(operations.read, async ({ params }, _, { expand }) => {
+      const event = await requireEvent(db, params.id!)
+      const key = { scope: event.scope, id: event.id }
+      const [customers, totals] = await Promise.all([
+        customersOf(db, [event.scope]),
+        countDeliveries(db, [key]),
+      ])
+      const { id, type, created, scope } = event
+      const data = event.object === undefined ? null : { object: JSON.parse(event.object) }
+      return respond(operations.read, {
+        ...{ id, type, created, livemode: modeOf(scope) === 'live', data },
+        ...customers.get(scope)!,
+        object: objectOf(event),
+        request_id: event.request_id,
+        deliveries: {
+          ...totalsOf(totals, key),
+          ...(expand && {
+            data: await readDeliveriesOfEvent(db, key, clock.now()),
+            named_by: await readRegistrationsNaming(db, types, event),
+          }),
+        },
+      })
+    }),
+    implement(operations.payload, async ({ params }, _, { version }) => {
+      if (version !== undefined && !versions.includes(version)) {
+        throw parameterFailure('invalid_parameter', 'version', `is none of ${versions.join(', ')}`)
+      }
+      const event = await requireEvent(db, params.id!)
+      const { object, collection, shape } = event
+      if (object === undefined) throw new Failure('not_found', 'The event was purged.')
+      const text = render(collection ?? undefined, object, shape, version)
+      return { status: 200, json: envelope(event, text) }
+    }),
+  ]
+}
+
+type FoundEvent = Omit<ListedCells, 'collection'> & {
+  readonly created: number
+  readonly collection: string | null
+  readonly shape: string
+  /** Undefined for an event that was purged, of which deliveries remain. */
+  readonly object: string | undefined
+}
+
+const eventById = (id: string) =>
+  inEveryScope(
+    'e.scope, e.id, e.type, e.created, e.collection, e.object_id, e.object_key, e.request_id, ' +
+      'e.shape, e.object',
+    'gh_events',
+    sql`e.id = ${id}`,
+    { limit: 1 },
+  )
+
+/** Deliveries of an event have its id, and a suffix. */
+const deliveryOfEvent = (id: string) => {
+  const start = `dlv_${id.slice('evt_'.length)}`
+  const columns = 'e.scope, e.event_type, e.created_at'
+  const condition = sql`e.id > ${start} AND e.id < ${`${start}~`}`
+  return inEveryScope(columns, 'gh_deliveries', condition, { limit: 1 })
+}
+
+/** Finds an event of any customer. Throws 404. */
+async function requireEvent(db: Database, id: string): Promise<FoundEvent> {
+  const row = await db.snapshot(
+    async (reader): Promise<FoundEvent | undefined> => {
+      const event = await reader.get<FoundEvent & Row>(eventById(id))
+      if (event || !/^evt_[0-9A-Za-z]+$/.test(id)) return event
+      const delivery = await reader.get(deliveryOfEvent(id))
+      return (
+        delivery && {
+          id,
+          scope: delivery.scope,
+          type: delivery.event_type,
+          created: Math.floor(delivery.created_at / 1000),
+          ...{
+            collection: null,
+            object_id: null,
+            object_key: null,
+            request_id: null,
+            shape: '',
+            object: undefined,
+          },
+        }
+      )
+    },
+    { ordered: true },
+  )
+  if (!row) throw new Failure('not_found')
+  return row
+}
+
+/** `orders/7`, `bookings/bk_0VhKq3ZrT4mXw9sLd2fGhJ`. */
+const OBJECT = /^([a-z0-9_]+)\/(?:([1-9][0-9]{0,15})|([a-z][a-z0-9]{0,7}_[0-9A-Za-z]{22}))$/
+
+/** Returns the filters of type, object and request. */
+function filtersOf({ type, object, request_id }: EventQuery, types: EventAccess): Filter[] {
+  const filters: Filter[] = []
+  if (type !== undefined) filters.push({ column: 'type', ...typesOf(type, types) })
+  if (request_id !== undefined) {
+    filters.push({ column: 'request_id', operator: 'eq', values: [request_id] })
+  }
+  if (object !== undefined) {
+    const [, collection, number, key] = OBJECT.exec(object) ?? []
+    if (collection === undefined) {
+      throw parameterFailure('invalid_parameter', 'object', 'must be a collection and an id')
+    }
+    // The index on types serves the filter: an event of the object has a type of its collection.
+    const ofCollection = [...types.collections].flatMap(([name, owner]) =>
+      owner === collection ? [name] : [],
+    )
+    filters.push(
+      key === undefined
+        ? { column: 'object_id', operator: 'eq', values: [Number(number)] }
+        : { column: 'object_key', operator: 'eq', values: [key] },
+    )
+    filters.push({ column: 'collection', operator: 'eq', values: [collection] })
+    if (type === undefined && ofCollection.length > 0) {
+      filters.push({ column: 'type', operator: 'in', values: ofCollection.sort() })
+    }
+  }
+  return filters
+}
+
+const TYPES_MAX = 100
+
+/** Expands patterns to the declared types. */
+function typesOf(text: string, { collections }: EventAccess): Omit<Filter, 'column'> {
+  const patterns = readNames('type', text, createTypeNames(collections.keys()).patterns)
+  const values = [...collections.keys()].filter((type) => matchesAny(patterns, type)).sort()
+  if (values.length > TYPES_MAX) {
+    throw parameterFailure('invalid_parameter', 'type', `names more than ${TYPES_MAX} types`)
+  }
+  return { operator: 'in', values }
+}
+
+const DELIVERY_CONDITIONS: Readonly<Record<NonNullable<EventQuery['delivery_state']>, string>> = {
+  delivered: "d.state = 'delivered'",
+  failed: "d.state IN ('failed', 'exhausted')",
+  pending: `d.state = 'pending' AND EXISTS
+    (SELECT 1 FROM gh_webhooks w
+       WHERE w.scope = d.scope AND w.no = d.webhook_no AND w.active = 1)`,
+  paused: `d.state = 'pending' AND EXISTS
+    (SELECT 1 FROM gh_webhooks w
+       WHERE w.scope = d.scope AND w.no = d.webhook_no AND w.active = 0)`,
+}
+
+/** Returns the events that have a delivery in the state; `examined` are the rows of the list. */
+function withDeliveryState(collection: Collection, { delivery_state: state }: EventQuery) {
+  if (state === undefined) return collection
+  const prefix = "'dlv_' || substr(examined.id, 5)"
+  const condition = `EXISTS (SELECT 1 FROM gh_deliveries d WHERE d.scope = examined.scope
+    AND d.id > ${prefix} AND d.id < ${prefix} || '~' AND ${DELIVERY_CONDITIONS[state]})`
+  const visible = { condition, columns: ['scope', 'id'] }
+  return { ...collection, name: `${collection.name} ${state}`, visible }
+}
+
+async function readPeriod(
+  db: Database,
+  query: EventQuery,
+  order: Collection,
+): Promise<readonly Filter[]> {
+  if (order === ofCustomer) return idFilters('evt_', query)
+  // `created` is in seconds: the positions include the whole first second, and ids are exact.
+  const table = { table: 'gh_events', number: 'position', at: 'created * 1000 + 999' }
+  const from = await findNumberAt(db, { from: query.from }, table)
+  return [
+    ...from,
+    ...(await findNumberAt(db, { to: query.to }, { ...table, at: 'created * 1000' })),
+    ...idFilters('evt_', query),
+  ]
+}

@@ -1,0 +1,184 @@
+/** The delivery log as the API returns it (§9.10): lists, single deliveries, visibility. */
+
+import { readableTypes } from '../../history/events/event-access.ts'
+import { withTypeNames } from '../../history/events/type-names.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { isoTime } from '../../kernel/time.ts'
+import type { Reader, Value } from '../../platform/storage/database.ts'
+import type { Call } from '../../protocol/http/call.ts'
+import { Query } from '../../protocol/http/query.ts'
+import type { Collection, View } from '../../protocol/lists/collection.ts'
+import {
+  type AttemptRecord,
+  DELIVERY_STATES,
+  decodeAttempts,
+  deliveryState,
+} from '../deliveries/delivery.ts'
+import { type DeliveryRow, findDelivery } from '../deliveries/log-store.ts'
+import type { Registration } from './registration.ts'
+import { registrationOf } from './registration-store.ts'
+import type { WebhookContext } from './registrations.ts'
+
+/** The log of the registration `owner`. The handler has checked that it is the caller's. */
+export const deliveryList: Collection = {
+  name: 'deliveries',
+  table: 'gh_deliveries',
+  columns: [
+    { name: 'id', type: 'text' },
+    { name: 'event_id', type: 'text' },
+    { name: 'event_type', type: 'text' },
+    {
+      name: 'state',
+      type: 'text',
+      oneOf: DELIVERY_STATES,
+    },
+    { name: 'next_attempt_at', type: 'time', nullable: true },
+    { name: 'created_at', type: 'time' },
+    { name: 'attempts', type: 'json', nullable: true },
+  ],
+  scoped: false,
+  owner: 'webhook_no',
+  filter: ['id', 'event_id', 'event_type', 'state', 'created_at'],
+  sort: ['id'],
+  indexes: [['webhook_no', 'id']],
+  maxRowBytes: 262_144,
+}
+
+/**
+ * Returns the log without types that the caller may not read (§9.14). Types are declared
+ * identifiers, never request data.
+ */
+export function deliveriesFor({ types }: Pick<WebhookContext, 'types'>, call: Call): Collection {
+  const readable = readableTypes(types, call.principal!)
+  const list = withTypeNames(deliveryList, 'event_type', types.collections.keys())
+  if (!readable) return list
+  const literals = readable.map((type) => `'${type}'`).join(', ')
+  const condition = literals === '' ? '1 = 0' : `event_type IN (${literals})`
+  const visible = { condition, columns: ['event_type'] }
+  return { ...list, name: `deliveries ${readable.join(' ')}`, visible }
+}
+
+const FAILURES = ['failed', 'exhausted']
+/** The condition of the indexes of failed and exhausted deliveries, as in their migration. */
+export const HAS_FAILED = 'failed = 1'
+
+/**
+ * Returns the log of failures if a filter selects only such states: most deliveries succeed, and
+ * their own index finds the others.
+ */
+export function failuresOnly(log: Collection, { query }: Pick<Call, 'query'>): Collection {
+  const selectsFailures = query.entries.some(
+    ([name, value]) =>
+      /^state(\[(eq|in)\])?$/.test(name) &&
+      value.split(',').every((state) => FAILURES.includes(state)),
+  )
+  return selectsFailures ? { ...log, where: HAS_FAILED } : log
+}
+
+export const DELIVERY_FIELDS = [
+  'id',
+  'event_id',
+  'event_type',
+  'webhook_id',
+  'state',
+  'next_attempt_at',
+  'created_at',
+  'attempts',
+] as const
+
+type LoggedCells = Omit<DeliveryRow, 'scope' | 'webhook_no'>
+
+type RegistrationState = Pick<Registration, 'id' | 'active' | 'deleted_at'>
+
+export function stateMembers(
+  registration: RegistrationState | undefined,
+  { state: stored, next_attempt_at: next }: Pick<LoggedCells, 'state' | 'next_attempt_at'>,
+) {
+  const state = deliveryState(stored, registration)
+  return {
+    webhook_id: registration?.id ?? null,
+    state,
+    next_attempt_at: state === 'pending' && next !== null ? isoTime(next) : null,
+  }
+}
+
+export function representationOf<A extends AttemptRecord>(
+  registration: RegistrationState | undefined,
+  row: LoggedCells,
+  attempts: readonly A[],
+) {
+  const { id, event_id, event_type } = row
+  return {
+    id,
+    event_id,
+    event_type,
+    ...stateMembers(registration, row),
+    created_at: isoTime(row.created_at),
+    attempts,
+  }
+}
+
+export const withoutBody = (attempt: AttemptRecord): AttemptRecord => ({
+  ...attempt,
+  response_body: null,
+})
+
+/** Returns the view of a registration's log. List items carry no response bodies (§11.5). */
+export const deliveryListView = (registration: Registration): View => ({
+  fields: DELIVERY_FIELDS,
+  item(cells: readonly Value[], { fields, links }) {
+    const row = Object.fromEntries(
+      deliveryList.columns.map(({ name }, index) => [name, cells[index]]),
+    ) as unknown as LoggedCells
+    const attempts = decodeAttempts(row.attempts).map(withoutBody)
+    const all = representationOf(registration, row, attempts)
+    const body: Record<string, unknown> = fields
+      ? Object.fromEntries(Object.entries(all).filter(([name]) => fields.has(name)))
+      : all
+    if (links) body._links = { self: `/deliveries/${all.id}`, event: `/events/${all.event_id}` }
+    return JSON.stringify(body)
+  },
+})
+
+/**
+ * Rewrites filters by `state`. The column has no `paused`: a pending delivery of an inactive
+ * registration is paused, and there is no pending one then.
+ */
+export function withStoredState(call: Call, { active }: Registration): Call {
+  if (!call.query.entries.some(([name]) => /^state(\[|$)/.test(name))) return call
+  const [present, absent] = active === 1 ? ['pending', 'paused'] : ['paused', 'pending']
+  const storedState = (text: string) => {
+    if (text === absent) return 'paused' // no row has it
+    return text === present ? 'pending' : text
+  }
+  const entries = call.query.entries.map(([name, value]) =>
+    /^state(\[|$)/.test(name)
+      ? ([name, value.split(',').map(storedState).join(',')] as const)
+      : ([name, value] as const),
+  )
+  return Object.create(call, { query: { value: new Query(entries) } }) as Call
+}
+
+export interface LoggedDelivery {
+  readonly row: DeliveryRow
+  readonly registration: Registration
+}
+
+/** Returns the delivery in the path. Throws 404, also for a type that the caller may not read. */
+export async function deliveryAt(
+  { types }: Pick<WebhookContext, 'types'>,
+  call: Call,
+  from: Reader,
+): Promise<LoggedDelivery> {
+  const { scope } = call.principal!
+  const row = await findDelivery(from, scope, call.params.id!)
+  const registration = row && (await registrationOf(from, { scope, no: row.webhook_no }))
+  if (!row || !registration) throw new Failure('not_found')
+  const readable = readableTypes(types, call.principal!)
+  if (readable?.includes(row.event_type) === false) throw new Failure('not_found')
+  return { row, registration }
+}
+
+/** Returns the JSON text of one delivery, with response bodies. */
+export const deliveryText = ({ row, registration }: LoggedDelivery): string =>
+  JSON.stringify(representationOf(registration, row, decodeAttempts(row.attempts)))

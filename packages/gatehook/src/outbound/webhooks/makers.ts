@@ -1,0 +1,142 @@
+/**
+ * Registrations follow the authority of their makers (§9.14). When a person is disabled, deleted or
+ * loses `webhooks:write`, or an application is deleted or its consent revoked, their registrations
+ * become inactive. A maker's narrower scopes narrow its registrations. All of it happens in the
+ * transaction of the change.
+ */
+import { type AuditContext, recordAudit } from '../../history/audit/store.ts'
+import { webhookDisabled } from '../../history/events/engine-types.ts'
+import type { EventAccess } from '../../history/events/event-access.ts'
+import type { RecordEvent } from '../../history/events/store.ts'
+import type { Principal, Scope } from '../../kernel/principal.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+import { saveTopics } from '../deliveries/outbox.ts'
+import { mayWrite } from './authority.ts'
+import { eventsOf, type Registration, scopesOf } from './registration.ts'
+import * as store from './registration-store.ts'
+
+export const CREATOR_REMOVED = 'creator_removed'
+
+/** Reads the stored scopes of a person or a client; undefined: disabled or deleted. */
+type StoredScopes = (tx: Tx, id: string) => Promise<ReadonlySet<string> | undefined>
+
+interface MakerDeps extends AuditContext {
+  readonly db: Database
+  readonly record: RecordEvent
+  readonly types: EventAccess
+  readonly personScopes: StoredScopes
+  readonly clientScopes: StoredScopes
+  readonly wake: (webhookNos: readonly number[]) => void
+}
+
+export interface Makers {
+  /** To be called when a person was changed, disabled or deleted. */
+  personChanged(tx: Tx, scope: Scope, subject: string): Promise<void>
+  /** To be called when a person revoked the consent to a client. */
+  consentEnded(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<void>
+  clientChanged(tx: Tx, scope: Scope, clientId: string): Promise<void>
+  /** Stores the scopes of registrations from releases that stored none; returns how many. */
+  fillScopes(): Promise<number>
+}
+
+export function createMakers(deps: MakerDeps): Makers {
+  const { db, types, personScopes, clientScopes } = deps
+  const reviewRegistrations = async (
+    tx: Tx,
+    rows: readonly Registration[],
+    kind: Principal['kind'],
+    scopes: ReadonlySet<string> | undefined,
+  ) => {
+    for (const row of rows) {
+      if (!scopes || !mayWrite(scopes)) await disable(deps, tx, row)
+      else await narrowScopes(deps, tx, row, types.readScopesOf({ kind, scopes }))
+    }
+  }
+  return {
+    async personChanged(tx, scope, subject) {
+      const rows = await store.registrationsOfPerson(tx, scope, subject)
+      if (rows.length === 0) return
+      await reviewRegistrations(tx, rows, 'person', await personScopes(tx, subject))
+    },
+    async consentEnded(tx, scope, subject, clientId) {
+      const rows = await store.registrationsOfPerson(tx, scope, subject)
+      for (const row of rows) if (row.client_id === clientId) await disable(deps, tx, row)
+    },
+    async clientChanged(tx, scope, clientId) {
+      const rows = await store.registrationsOfClient(tx, scope, clientId)
+      if (rows.length === 0) return
+      const scopes = await clientScopes(tx, clientId)
+      const ofPersons = rows.filter(({ subject }) => subject !== null)
+      const ofClient = rows.filter(({ subject }) => subject === null)
+      await reviewRegistrations(tx, ofClient, 'client', scopes)
+      await reviewRegistrations(tx, ofPersons, 'person', scopes)
+    },
+    async fillScopes() {
+      let count = 0
+      for (;;) {
+        const filledCount = await db.write(async (tx) => {
+          const rows = await store.registrationsWithoutScopes(tx)
+          for (const row of rows) await fillScopesOf(deps, tx, row)
+          if (rows.length === 0) await store.fillTopicScopes(tx)
+          return rows.length
+        })
+        if (filledCount === 0) return count
+        count += filledCount
+      }
+    },
+  }
+}
+
+/** Disables a registration. Its deliveries wait until a key of the customer becomes its maker. */
+async function disable(deps: MakerDeps, tx: Tx, row: Registration): Promise<void> {
+  const { clock, record, wake } = deps
+  if (row.disabled_reason === CREATOR_REMOVED) return
+  const disabled = { ...row, active: 0, disabled_reason: CREATOR_REMOVED }
+  await store.updateRegistration(tx, disabled, clock.now())
+  const { id, scope, subject, client_id } = row
+  const detail = { reason: CREATOR_REMOVED, subject, client_id }
+  const actor = { kind: 'system', id: 'webhooks' } as const
+  await recordAudit(tx, { actor, action: 'webhook.disable', target: id, detail }, deps)
+  tx.afterCommit(() => wake([row.no]))
+  if (row.active === 1) await record(tx, scope, webhookDisabled(row, CREATOR_REMOVED))
+}
+
+/** Removes scopes that the maker no longer holds; never adds one. */
+async function narrowScopes(
+  deps: MakerDeps,
+  tx: Tx,
+  row: Registration,
+  allowed: ReadonlySet<string>,
+): Promise<void> {
+  const scopes = scopesOf(row)
+  const remaining = scopes.filter((scope) => allowed.has(scope))
+  if (remaining.length < scopes.length) await saveScopes(deps, tx, row, remaining)
+}
+
+/** A person's registration gets the scopes that the person holds now; any other gets all. */
+async function fillScopesOf(deps: MakerDeps, tx: Tx, row: Registration): Promise<void> {
+  const { types, personScopes } = deps
+  if (row.subject === null) {
+    const all = types.readScopesOf({ kind: 'key', scopes: new Set(['admin']) })
+    return saveScopes(deps, tx, row, [...all])
+  }
+  const scopes = (await personScopes(tx, row.subject)) ?? new Set<string>()
+  await saveScopes(deps, tx, row, [...types.readScopesOf({ kind: 'person', scopes })])
+  if (mayWrite(scopes)) return
+  const rows = await store.registrationsOfPerson(tx, row.scope, row.subject)
+  const updatedRow = rows.find(({ no }) => no === row.no)
+  if (updatedRow) await disable(deps, tx, updatedRow)
+}
+
+async function saveScopes(
+  { clock, wake }: MakerDeps,
+  tx: Tx,
+  row: Registration,
+  scopes: readonly string[],
+): Promise<void> {
+  const changed = { ...row, scopes: JSON.stringify(scopes) }
+  const { scope, no, tag, api_version: version } = row
+  await store.updateRegistration(tx, changed, clock.now())
+  await saveTopics(tx, { scope, no, tag, version, events: eventsOf(row), scopes: changed.scopes })
+  tx.afterCommit(() => wake([no]))
+}

@@ -1,0 +1,117 @@
+/**
+ * `GET /admin/deliveries/{id}`: a delivery of any customer, with the request of each attempt. The
+ * headers are not stored: they follow from the delivery, the body and the secrets of that time.
+ */
+import { customersOf } from '../../identity/access/across-customers.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { DecryptionError, type Vault } from '../../kernel/secret.ts'
+import type { Database, Row } from '../../platform/storage/database.ts'
+import { prepareStatement } from '../../platform/storage/sql.ts'
+import type { Route } from '../../protocol/http/call.ts'
+import { implement, respond } from '../../protocol/http/operation.ts'
+import { type AttemptRecord, decodeAttempts, decodeAttemptUrls } from '../deliveries/delivery.ts'
+import { type DeliveryRow, findDelivery, readBody } from '../deliveries/log-store.ts'
+import { tagOf } from '../deliveries/outbox.ts'
+import { plainHeaders, type SigningSecret, signatureHeaders } from '../deliveries/signature.ts'
+import { decryptSigningSecret } from '../deliveries/signing-secret.ts'
+import { representationOf } from './delivery-log.ts'
+import { overviewOperations } from './overview-operations.ts'
+import type { Registration } from './registration.ts'
+import * as store from './summary-store.ts'
+
+/** Attempts whose headers are computed, the newest ones: a body has up to 256 KiB. */
+const SIGNED_MAX = 20
+
+interface OneDeliveryDeps {
+  readonly db: Database
+  readonly vault: Vault
+  readonly userAgent: string
+}
+
+type TaggedRegistration = Row & Pick<Registration, 'no' | 'id' | 'scope' | 'active' | 'deleted_at'>
+
+const byTag = prepareStatement(
+  'SELECT no, id, scope, active, deleted_at FROM gh_webhooks WHERE tag = ?',
+)
+
+const operation = overviewOperations.readDelivery
+
+export const anyDeliveryRoute = (deps: OneDeliveryDeps): Route =>
+  implement(operation, async ({ params }) =>
+    respond(operation, await readAnyDelivery(deps, params.id!)),
+  )
+
+async function readAnyDelivery(deps: OneDeliveryDeps, id: string) {
+  const { db } = deps
+  for (const registration of await db.all<TaggedRegistration>(byTag([tagOf(id)]))) {
+    const row = await findDelivery(db, registration.scope, id)
+    if (!row) continue
+    const customer = (await customersOf(db, [registration.scope])).get(registration.scope)!
+    const { attempts } = await computeRequests(deps, row)
+    return { ...representationOf(registration, row, attempts), ...customer }
+  }
+  throw new Failure('not_found')
+}
+
+type RequestedAttempt = AttemptRecord & {
+  readonly request_url: string
+  /** Without signatures if the body was purged or a secret deleted; null for old attempts. */
+  readonly request_headers: Readonly<Record<string, string>> | null
+}
+
+interface SentRequests {
+  /** As it was sent; undefined if its event was purged. */
+  readonly body: string | undefined
+  readonly attempts: readonly RequestedAttempt[]
+}
+
+/** Returns the body of a delivery, and its attempts with the URL and headers that were sent. */
+export async function computeRequests(
+  { db, vault, userAgent }: OneDeliveryDeps,
+  row: DeliveryRow,
+): Promise<SentRequests> {
+  const attempts = decodeAttempts(row.attempts)
+  const urls = decodeAttemptUrls(row.attempts)
+  const [body, secretRows] = await Promise.all([
+    readBody(db, row.scope, row.id),
+    store.readSecrets(db, { scope: row.scope, no: row.webhook_no }),
+  ])
+  const secrets = secretRows.flatMap((secret) => decryptSecret(vault, secret))
+  const requestedAttempts = attempts.map((attempt, index) => {
+    const at = Date.parse(attempt.at)
+    const live = secrets.filter(
+      ({ createdAt, expiresAt }) => createdAt <= at && (expiresAt === null || expiresAt > at),
+    )
+    const delivery = {
+      id: row.event_id,
+      type: row.event_type,
+      deliveryId: row.id,
+      attempt: attempt.n,
+      atS: Math.floor(at / 1000),
+      userAgent,
+    }
+    const isSigned = body !== undefined && live.length > 0
+    const headers = isSigned
+      ? signatureHeaders({ ...delivery, secrets: live, body })
+      : plainHeaders(delivery)
+    const isOld = index < attempts.length - SIGNED_MAX
+    return { ...attempt, request_url: urls[index]!, request_headers: isOld ? null : headers }
+  })
+  return { body, attempts: requestedAttempts }
+}
+
+type DatedSecret = SigningSecret & {
+  readonly createdAt: number
+  readonly expiresAt: number | null
+}
+
+/** Returns no secret if it cannot be decrypted. */
+function decryptSecret(vault: Vault, row: store.SecretRow): DatedSecret[] {
+  try {
+    const { value } = decryptSigningSecret(vault, row.no, row.sealed)
+    return [{ value, createdAt: row.created_at, expiresAt: row.expires_at }]
+  } catch (error) {
+    if (!(error instanceof DecryptionError)) throw error
+    return []
+  }
+}

@@ -1,0 +1,245 @@
+/** SQL of registrations and their secrets. */
+
+import { type Scope, scopeOf } from '../../kernel/principal.ts'
+import type { Vault } from '../../kernel/secret.ts'
+import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { advanceDeliveries } from '../deliveries/log-store.ts'
+import { encryptSigningSecret } from '../deliveries/signing-secret.ts'
+import type { WakeDeliveries } from '../deliveries/wake-up.ts'
+import type { Registration } from './registration.ts'
+
+const COLUMNS = `no, id, tag, scope, url, events, scopes, description, api_version, subject,
+  client_id, active, disabled_reason, revision, created_at, updated_at, deleted_at`
+
+/** Registrations that one message names; other nodes find the deliveries of further ones. */
+const WAKE_MAX = 500
+
+const byId = prepareStatement(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND id = ?`)
+const byNo = prepareStatement(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND no = ?`)
+const customer = prepareStatement('SELECT no FROM gh_customers WHERE no = ?')
+const ofCustomer = prepareStatement(
+  `SELECT no FROM gh_webhooks WHERE scope IN (?, ?) AND deleted_at IS NULL
+   ORDER BY scope, no LIMIT ${WAKE_MAX}`,
+)
+const countOf = prepareStatement(
+  'SELECT count(*) AS n FROM gh_webhooks WHERE scope = ? AND deleted_at IS NULL',
+)
+const byTag = prepareStatement('SELECT no FROM gh_webhooks WHERE scope = ? AND tag = ? LIMIT 1')
+const insert = prepareStatement(
+  `INSERT INTO gh_webhooks (id, tag, scope, url, events, description, api_version, scopes, subject,
+     client_id, created_at, updated_at)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${COLUMNS}`,
+)
+const update = prepareStatement(
+  `UPDATE gh_webhooks SET url = ?, events = ?, description = ?, api_version = ?, active = ?,
+     disabled_reason = ?, scopes = ?, subject = ?, client_id = ?, updated_at = ?,
+     revision = revision + 1,
+     health = CASE WHEN CAST(? AS BIGINT) = 0 THEN 0 WHEN health = 0 THEN 1 ELSE health END
+   WHERE scope = ? AND no = ? RETURNING ${COLUMNS}`,
+)
+const clearHealth = prepareStatement(
+  `UPDATE gh_webhooks SET first_failure_at = NULL, last_failure_at = NULL, parked_until = NULL
+   WHERE scope = ? AND no = ?`,
+)
+const advanceRevision = prepareStatement(
+  'UPDATE gh_webhooks SET revision = revision + 1 WHERE scope = ? AND no = ?',
+)
+const markAsDeleted = prepareStatement(
+  `UPDATE gh_webhooks SET deleted_at = ?, updated_at = ?, active = 0, revision = revision + 1
+   WHERE scope = ? AND no = ?`,
+)
+const incrementRevision = prepareStatement(
+  'UPDATE gh_webhooks SET updated_at = ?, revision = revision + 1 WHERE scope = ? AND no = ?',
+)
+
+export const findRegistration = (from: Reader, scope: Scope, id: string) =>
+  from.get<Registration>(byId([scope, id]))
+
+/** The columns by which a statement finds a registration. */
+export type RegistrationPlace = Pick<Registration, 'scope' | 'no'>
+
+export const registrationOf = (from: Reader, { scope, no }: RegistrationPlace) =>
+  from.get<Registration>(byNo([scope, no]))
+
+export const lockRegistration = (tx: Tx, scope: Scope, id: string) =>
+  tx.lock<Registration>(byId([scope, id]))
+
+/** Locks the customer, so that the count of its registrations stays valid. */
+export const lockCustomer = (tx: Tx, scope: Scope) => tx.lock(customer([Math.floor(scope / 2)]))
+
+export const countRegistrations = async (from: Reader, scope: Scope): Promise<number> =>
+  Number((await from.get(countOf([scope])))!.n)
+
+export const isTagUsed = async (tx: Tx, scope: Scope, tag: string): Promise<boolean> =>
+  (await tx.get(byTag([scope, tag]))) !== undefined
+
+type NewRegistration = Pick<
+  Registration,
+  | 'id'
+  | 'tag'
+  | 'scope'
+  | 'url'
+  | 'events'
+  | 'description'
+  | 'api_version'
+  | 'scopes'
+  | 'subject'
+  | 'client_id'
+>
+
+export async function insertRegistration(
+  tx: Tx,
+  row: NewRegistration,
+  now: number,
+): Promise<Registration> {
+  const { id, tag, scope, url, events, description, api_version } = row
+  const maker = [row.scopes, row.subject, row.client_id]
+  const values = [id, tag, scope, url, events, description, api_version, ...maker, now, now]
+  return (await tx.get<Registration>(insert(values)))!
+}
+
+export async function updateRegistration(
+  tx: Tx,
+  row: Registration,
+  now: number,
+): Promise<Registration> {
+  const { url, events, description, api_version, active, disabled_reason } = row
+  const maker = [row.scopes, row.subject, row.client_id]
+  const settings = [url, events, description, api_version, active, disabled_reason]
+  const values = [...settings, ...maker, now, active, row.scope, row.no]
+  return (await tx.get<Registration>(update(values)))!
+}
+
+/** Clears the health of a registration whose receiver is verified, and makes its deliveries due. */
+export async function clearFailures(
+  tx: Tx,
+  { scope, no }: RegistrationPlace,
+  now: number,
+): Promise<void> {
+  await tx.run(clearHealth([scope, no]))
+  await advanceDeliveries(tx, { scope, no }, now)
+}
+
+/** Clears the health of an active registration; engines then close its circuit breaker. */
+export async function resumeRegistration(
+  tx: Tx,
+  place: RegistrationPlace,
+  now: number,
+): Promise<void> {
+  await tx.run(advanceRevision([place.scope, place.no]))
+  await clearFailures(tx, place, now)
+}
+
+export const markDeleted = (tx: Tx, { scope, no }: RegistrationPlace, now: number) =>
+  tx.run(markAsDeleted([now, now, scope, no]))
+
+/** Increments the revision, so that engines read the registration's secrets again. */
+export const markChanged = (tx: Tx, { scope, no }: RegistrationPlace, now: number) =>
+  tx.run(incrementRevision([now, scope, no]))
+
+const liveOf = prepareStatement(
+  `SELECT no, sealed, expires_at FROM gh_webhook_secrets
+   WHERE scope = ? AND webhook_no = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY no`,
+)
+const insertSecret = prepareStatement(
+  `INSERT INTO gh_webhook_secrets (scope, webhook_no, sealed, created_at) VALUES (?, ?, ?, ?)
+   RETURNING no`,
+)
+const fillSecret = prepareStatement(
+  'UPDATE gh_webhook_secrets SET sealed = ? WHERE scope = ? AND no = ?',
+)
+const expire = prepareStatement(
+  `UPDATE gh_webhook_secrets SET expires_at = ?
+   WHERE scope = ? AND webhook_no = ? AND (expires_at IS NULL OR expires_at > ?)`,
+)
+const dropExpired = prepareStatement(
+  'DELETE FROM gh_webhook_secrets WHERE scope = ? AND webhook_no = ? AND expires_at <= ?',
+)
+const dropOne = prepareStatement('DELETE FROM gh_webhook_secrets WHERE scope = ? AND no = ?')
+const dropAll = prepareStatement(
+  'DELETE FROM gh_webhook_secrets WHERE scope = ? AND webhook_no = ?',
+)
+
+const EMPTY = new Uint8Array()
+
+interface StoredSecret {
+  readonly no: number
+  readonly sealed: Uint8Array
+  readonly expires_at: number | null
+}
+
+/** Reads the secrets that have not expired, oldest first. */
+export const liveSecrets = (from: Reader, { scope, no }: RegistrationPlace, now: number) =>
+  from.all<StoredSecret>(liveOf([scope, no, now]))
+
+/** Stores a secret. The encryption binds it to its row, so the row is inserted first. */
+export async function addSecret(
+  tx: Tx,
+  vault: Vault,
+  { scope, no: webhookNo }: RegistrationPlace,
+  secret: string,
+  now: number,
+): Promise<void> {
+  const values = [scope, webhookNo, EMPTY, now]
+  const { no } = (await tx.get<{ readonly no: number }>(insertSecret(values)))!
+  await tx.run(fillSecret([encryptSigningSecret(vault, no, secret), scope, no]))
+}
+
+/** Makes every secret expire at `until` at the latest; deletes expired ones. */
+export async function expireSecrets(
+  tx: Tx,
+  { scope, no }: RegistrationPlace,
+  until: number,
+  now: number,
+): Promise<void> {
+  await tx.run(expire([until, scope, no, until]))
+  await tx.run(dropExpired([scope, no, now]))
+}
+
+/** Deletes one secret by its own number. */
+export const dropSecret = (tx: Tx, scope: Scope, no: number) => tx.run(dropOne([scope, no]))
+export const dropSecrets = (tx: Tx, { scope, no }: RegistrationPlace) =>
+  tx.run(dropAll([scope, no]))
+
+const ofPerson = prepareStatement(
+  `SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND subject = ? AND deleted_at IS NULL`,
+)
+const ofClient = prepareStatement(
+  `SELECT ${COLUMNS} FROM gh_webhooks
+   WHERE scope = ? AND client_id = ? AND deleted_at IS NULL`,
+)
+const withoutScopes = prepareStatement(
+  `SELECT ${COLUMNS} FROM gh_webhooks WHERE scopes IS NULL AND deleted_at IS NULL LIMIT 100`,
+)
+const copyScopes = prepareStatement(
+  `UPDATE gh_webhook_topics SET scopes =
+     (SELECT w.scopes FROM gh_webhooks w
+      WHERE w.scope = gh_webhook_topics.scope AND w.no = gh_webhook_topics.webhook_no)
+   WHERE scopes IS NULL`,
+)
+
+/** Returns a function that wakes the deliveries of a customer, by number, after the commit. */
+export const customerWaker =
+  (wake: WakeDeliveries) =>
+  async (tx: Tx, customerNo: number): Promise<void> => {
+    const scopes = [scopeOf(customerNo, 'test'), scopeOf(customerNo, 'live')]
+    const rows = await tx.all<{ readonly no: number }>(ofCustomer(scopes))
+    tx.afterCommit(() => wake(rows.map(({ no }) => no)))
+  }
+
+export const registrationsOfPerson = (from: Reader, scope: Scope, subject: string) =>
+  from.all<Registration>(ofPerson([scope, subject]))
+
+export const registrationsOfClient = (from: Reader, scope: Scope, clientId: string) =>
+  from.all<Registration>(ofClient([scope, clientId]))
+
+/** Reads registrations from releases that stored no scopes. */
+export const registrationsWithoutScopes = (from: Reader) =>
+  from.all<Registration>(withoutScopes([]))
+
+export const fillTopicScopes = (tx: Tx) => tx.run(copyScopes([]))
+
+/** Replaces the secret of a row, which no master secret decrypts, by one that only nodes have. */
+export const replaceLostSecret = (tx: Tx, no: number, sealed: Uint8Array) =>
+  tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${sealed} WHERE no = ${no}`)

@@ -1,0 +1,118 @@
+/** SQL of the health of endpoints, for operators: summaries, waiting deliveries, last attempts. */
+
+import type { Reader, Row } from '../../platform/storage/database.ts'
+import { prepareStatement } from '../../platform/storage/sql.ts'
+import type { StoredSummary } from '../deliveries/outcome-summary.ts'
+import type { EndpointKey } from '../deliveries/ports.ts'
+
+/** The row of `gh_webhook_outcomes`, which the engine writes. */
+export interface OutcomesRow extends Row, StoredSummary {
+  readonly webhook_no: number
+  readonly breaker: 'closed' | 'open' | 'probing'
+  readonly breaker_until: number | null
+  readonly in_flight: number
+  readonly newest_id: string
+}
+
+export interface WaitingRow {
+  /** Pending deliveries, at most the requested number. */
+  readonly waiting: number
+  /** The creation of the oldest of those that are due first. */
+  readonly oldest: number | null
+}
+
+/** Deliveries examined for `oldest`. */
+const OLDEST_OF = 100
+
+const outcomes = prepareStatement(`SELECT webhook_no, marks, hours, breaker, breaker_until,
+  in_flight, newest_id FROM gh_webhook_outcomes WHERE scope = ? AND webhook_no = ?`)
+
+export const readOutcomes = (from: Reader, { scope, no }: EndpointKey) =>
+  from.get<OutcomesRow>(outcomes([scope, no]))
+
+const waitingOf = prepareStatement(`SELECT pending.total AS waiting, oldest.created_at AS oldest
+  FROM (SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM gh_delivery_queue
+      WHERE scope = ? AND webhook_no = ? LIMIT ?) AS entries) AS pending,
+    (SELECT MIN(d.created_at) AS created_at FROM (SELECT id FROM gh_delivery_queue
+        WHERE scope = ? AND webhook_no = ? ORDER BY next_attempt_at, id LIMIT ${OLDEST_OF}) AS first
+      JOIN gh_deliveries d ON d.scope = ? AND d.id = first.id) AS oldest`)
+
+/** Counts the deliveries of an endpoint in the queue, at most `most`. */
+export async function countWaiting(
+  from: Reader,
+  { scope, no }: EndpointKey,
+  most: number,
+): Promise<WaitingRow> {
+  return (await from.get<WaitingRow & Row>(waitingOf([scope, no, most, scope, no, scope])))!
+}
+
+/** Failed deliveries that are counted. */
+const FAILED_MAX = 10_000
+const failed = prepareStatement(`SELECT COUNT(*) AS total, MIN(created_at) AS oldest
+  FROM (SELECT created_at FROM gh_deliveries
+    WHERE scope = ? AND webhook_no = ? AND failed = 1 AND state IN ('failed', 'exhausted')
+    ORDER BY id DESC LIMIT ${FAILED_MAX}) AS newest`)
+
+/** Counts failed and exhausted deliveries, the newest `FAILED_MAX`, and returns the oldest one. */
+export async function countFailed(
+  from: Reader,
+  { scope, no }: EndpointKey,
+): Promise<{ readonly total: number; readonly oldest: number | null }> {
+  const row = await from.get(failed([scope, no]))
+  return { total: Number(row!.total), oldest: row!.oldest }
+}
+
+const secrets = prepareStatement(`SELECT no, sealed, created_at, expires_at
+  FROM gh_webhook_secrets WHERE scope = ? AND webhook_no = ? ORDER BY no`)
+
+export interface SecretRow {
+  readonly no: number
+  readonly sealed: Uint8Array
+  readonly created_at: number
+  readonly expires_at: number | null
+}
+
+/** Reads the secrets of a registration, oldest first, expired ones included. */
+export const readSecrets = (from: Reader, { scope, no }: EndpointKey) =>
+  from.all<SecretRow & Row>(secrets([scope, no]))
+
+export interface AttemptedRow {
+  readonly id: string
+  readonly attempts: string | null
+}
+
+/** Rows of one read; a row has at most about 200 KiB of attempts. */
+const ATTEMPTED_ROWS = 32
+/** Rows and characters that are examined for the last attempts of an endpoint. */
+const EXAMINED_MAX = 512
+const CHARACTERS_MAX = 4 * 1024 * 1024
+const attempted = prepareStatement(`SELECT id, attempts FROM gh_deliveries
+  WHERE scope = ? AND webhook_no = ? AND id <= ? ORDER BY id DESC LIMIT ${ATTEMPTED_ROWS}`)
+
+/**
+ * Reads deliveries with attempts, newest first from `newestId`, until `isEnough` of them or until
+ * the bounds are reached.
+ */
+export async function readAttempted(
+  from: Reader,
+  { scope, no }: EndpointKey,
+  newestId: string,
+  isEnough: (rows: readonly AttemptedRow[]) => boolean,
+): Promise<readonly AttemptedRow[]> {
+  const deliveries: AttemptedRow[] = []
+  let characters = 0
+  let until = newestId
+  for (let examined = 0; examined < EXAMINED_MAX; examined += ATTEMPTED_ROWS) {
+    const rows = await from.all<AttemptedRow & Row>(attempted([scope, no, until]))
+    for (const row of rows) {
+      // The last row of a read is the first one of the next.
+      if (row.attempts === null || row.id === deliveries.at(-1)?.id) continue
+      deliveries.push(row)
+      characters += row.attempts.length
+    }
+    const last = rows.at(-1)
+    if (rows.length < ATTEMPTED_ROWS || characters > CHARACTERS_MAX || isEnough(deliveries)) break
+    until = last!.id
+  }
+  return deliveries
+}

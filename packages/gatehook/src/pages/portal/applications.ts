@@ -1,0 +1,82 @@
+/**
+ * `/portal/api/consents`: the applications that people of the customer allowed. The session of a
+ * link lists the consents of all people with `keys:read`, and revokes them with `keys:write`; it
+ * reads the names of the people with the scope that reads their rows. A person's session has the
+ * own ones.
+ */
+
+import { actorOf } from '../../history/audit/store.ts'
+import { describeScope } from '../../identity/access/scope-words.ts'
+import { missingScope } from '../../identity/access/scopes.ts'
+import type { RightsOf } from '../../identity/access/stored-data.ts'
+import { type ConsentRevocation, revokeConsent } from '../../identity/oauth/consent-revocation.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { isoTime } from '../../kernel/time.ts'
+import { type Call, noContent, type Route } from '../../protocol/http/call.ts'
+import { implement, respond } from '../../protocol/http/operation.ts'
+import { type ApplicationJson, portalDataOperations as operations } from './data-operations.ts'
+import * as store from './store.ts'
+
+const APPLICATIONS_MAX = 200
+const CONSENT_ID = /^([1-9][0-9]{0,15})\.(.{1,100})$/
+
+/** Returns the id of the person whose consents a session reaches; undefined: those of all. */
+const ownPerson = ({ principal }: Call): number | undefined =>
+  principal!.kind === 'person' ? Number(principal!.subject) : undefined
+
+/** Throws 403 if the session of a link lacks the scope. */
+function requireScope(call: Call, scope: string): void {
+  if (ownPerson(call) === undefined && !call.principal!.scopes.has(scope)) throw missingScope(scope)
+}
+
+function toJson(
+  row: store.ConsentRow,
+  customerName: string,
+  readsPeople: boolean,
+): ApplicationJson {
+  const scopes = row.scopes.split(' ').filter(Boolean)
+  return {
+    id: `${row.owner}.${row.client_id}`,
+    client_id: row.client_id,
+    name: row.client_name,
+    scopes,
+    allows: scopes.map((scope) => describeScope(scope, customerName)),
+    allowed_by: { id: String(row.owner), name: readsPeople ? row.username : null },
+    allowed_at: isoTime(row.created_at),
+  }
+}
+
+interface ApplicationDeps extends ConsentRevocation {
+  /** The resource whose rows sign in; undefined if none does. */
+  readonly people: string | undefined
+  readonly rightsOf: RightsOf
+}
+
+export const applicationRoutes = (deps: ApplicationDeps): Route[] => [
+  implement(operations.applications, async (call) => {
+    requireScope(call, 'keys:read')
+    const { scope, customer } = call.principal!
+    const rows = await store.listConsents(deps.db, {
+      scope,
+      person: ownPerson(call),
+      resource: deps.people ?? '',
+      limit: APPLICATIONS_MAX + 1,
+    })
+    const name = (await store.findCustomerName(deps.db, customer)) ?? ''
+    const isOwn = ownPerson(call) !== undefined
+    const readsPeople = isOwn || deps.rightsOf(call.principal!).mayIdentify('person')
+    const data = rows.slice(0, APPLICATIONS_MAX).map((row) => toJson(row, name, readsPeople))
+    return respond(operations.applications, { data, has_more: rows.length > APPLICATIONS_MAX })
+  }),
+  implement(operations.revoke, async (call) => {
+    const principal = call.principal!
+    const person = ownPerson(call)
+    requireScope(call, 'keys:write')
+    const [, owner, clientId] = CONSENT_ID.exec(call.params.id!) ?? []
+    const isOwn = person === undefined || String(person) === owner
+    if (owner === undefined || !isOwn) throw new Failure('not_found')
+    const consent = { scope: principal.scope, subject: owner, clientId: clientId! }
+    await revokeConsent(deps, consent, actorOf(call))
+    return noContent()
+  }),
+]

@@ -1,0 +1,151 @@
+/** SQL of the portal's one-time links and sessions. */
+import type { Mode } from '../../kernel/principal.ts'
+import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
+import { purgeTogether } from '../../platform/storage/purge.ts'
+import { sql } from '../../platform/storage/sql.ts'
+
+/** The rights of a link, and of the session that it opens. */
+interface PortalGrant {
+  readonly scope: number
+  readonly customer: string
+  readonly mode: Mode
+  /** The scopes of the session, as JSON. */
+  readonly can: string
+  readonly email: string | null
+  readonly return_url: string | null
+}
+
+export interface PortalLinkRow extends Row, PortalGrant {
+  readonly id: string
+  readonly created_at: number
+  readonly expires_at: number
+}
+
+export const insertLink = (tx: Tx, row: PortalLinkRow & { readonly hash: Uint8Array }) =>
+  tx.run(sql`INSERT INTO gh_portal_links (hash, id, scope, customer, mode, can, email, return_url,
+    created_at, expires_at)
+    VALUES (${row.hash}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.can},
+            ${row.email}, ${row.return_url}, ${row.created_at}, ${row.expires_at})`)
+
+export async function countLinks(from: Reader, scope: number, now: number): Promise<number> {
+  const row = await from.get(sql`SELECT COUNT(*) AS total FROM gh_portal_links
+    WHERE scope = ${scope} AND expires_at > ${now}`)
+  return Number(row?.total)
+}
+
+/** Deletes a valid link and returns it: of concurrent requests with one link, one gets it. */
+export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
+  tx.get<PortalLinkRow>(sql`DELETE FROM gh_portal_links WHERE hash = ${hash}
+    AND expires_at > ${now}
+    RETURNING id, scope, customer, mode, can, email, return_url, created_at, expires_at`)
+
+/** Deletes a link that was not used yet; returns 0 if there is none. */
+export const deleteLink = (tx: Tx, id: string): Promise<number> =>
+  tx.run(sql`DELETE FROM gh_portal_links WHERE id = ${id}`)
+
+export interface PortalSession extends PortalGrant {
+  readonly id: string
+  /** `portal`: a link opened it; `person`: a password did. */
+  readonly kind: 'portal' | 'person'
+  /** The id of the link, or of the person's row. */
+  readonly subject: string
+  /** The revision of the person's credential; null for a link. */
+  readonly revision: number | null
+  readonly created_at: number
+  readonly expires_at: number
+}
+
+type NewPortalSession = PortalSession & { readonly hash: Uint8Array; readonly address: string }
+
+export const insertSession = (tx: Tx, row: NewPortalSession) =>
+  tx.run(sql`INSERT INTO gh_portal_sessions (hash, id, scope, customer, mode, kind, subject,
+    revision, can, email, return_url, address, created_at, expires_at)
+    VALUES (${row.hash}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.kind},
+            ${row.subject}, ${row.revision}, ${row.can}, ${row.email}, ${row.return_url},
+            ${row.address}, ${row.created_at}, ${row.expires_at})`)
+
+/** A session with the columns of its customer. */
+export interface OpenPortalSession extends Row, PortalSession {
+  readonly customer_name: string
+  readonly suspended: number
+  readonly limits: string
+}
+
+/** Returns a session that has not expired. */
+export const findSession = (from: Reader, hash: Uint8Array, now: number) =>
+  from.get<OpenPortalSession>(sql`SELECT s.id, s.scope, s.customer, s.mode, s.kind, s.subject,
+    s.revision, s.can, s.email, s.return_url, s.created_at, s.expires_at,
+    c.name AS customer_name, c.suspended, c.limits
+    FROM gh_portal_sessions s JOIN gh_customers c ON c.id = s.customer
+    WHERE s.hash = ${hash} AND s.expires_at > ${now}`)
+
+/** Deletes a session and returns it; undefined if there is none. */
+export const takeSession = (tx: Tx, hash: Uint8Array) =>
+  tx.get<Row & Pick<PortalSession, 'id' | 'kind' | 'subject' | 'email'>>(
+    sql`DELETE FROM gh_portal_sessions WHERE hash = ${hash} RETURNING id, kind, subject, email`,
+  )
+
+/** Deletes the oldest sessions of a subject beyond `most`. */
+export const trimSessions = (
+  tx: Tx,
+  { scope, kind, subject }: Pick<PortalSession, 'scope' | 'kind' | 'subject'>,
+  most: number,
+) =>
+  tx.run(sql`DELETE FROM gh_portal_sessions WHERE id IN (
+    SELECT id FROM gh_portal_sessions
+    WHERE scope = ${scope} AND kind = ${kind} AND subject = ${subject}
+    ORDER BY created_at DESC, id DESC LIMIT ${MAX_TRIMMED} OFFSET ${most})`)
+const MAX_TRIMMED = 100
+
+/** Deletes the session that a link opened; returns 0 if there is none. */
+export const deleteSessionOfLink = (tx: Tx, link: string): Promise<number> =>
+  tx.run(sql`DELETE FROM gh_portal_sessions WHERE kind = 'portal' AND subject = ${link}`)
+
+/** Deletes expired links and sessions, and returns their number. */
+export const purgePortal = (db: Database, now: number): Promise<number> =>
+  purgeTogether(db, [
+    sql`DELETE FROM gh_portal_links WHERE expires_at <= ${now}`,
+    sql`DELETE FROM gh_portal_sessions WHERE expires_at <= ${now}`,
+  ])
+
+export const findSuspension = (from: Reader, customer: string) =>
+  from.get<{ readonly suspended: number }>(
+    sql`SELECT suspended FROM gh_customers WHERE id = ${customer}`,
+  )
+
+export const findCustomerName = async (
+  from: Reader,
+  customer: string,
+): Promise<string | undefined> =>
+  (
+    await from.get<Row & { name: string }>(
+      sql`SELECT name FROM gh_customers WHERE id = ${customer}`,
+    )
+  )?.name
+
+export interface ConsentRow extends Row {
+  readonly owner: number
+  readonly client_id: string
+  readonly client_name: string
+  readonly scopes: string
+  readonly created_at: number
+  /** The sign-in name of the person. */
+  readonly username: string | null
+}
+
+interface ConsentQuery {
+  readonly scope: number
+  /** Undefined: of all people. */
+  readonly person: number | undefined
+  /** The resource of people. */
+  readonly resource: string
+  readonly limit: number
+}
+
+/** Returns the newest consents of a scope, of one person or of all. */
+export const listConsents = (from: Reader, { scope, person, resource, limit }: ConsentQuery) =>
+  from.all<ConsentRow>(sql`SELECT c.owner, c.client_id, c.client_name, c.scopes, c.created_at,
+      p.username
+    FROM gh_consents c LEFT JOIN gh_people p ON p.resource = ${resource} AND p.id = c.owner
+    WHERE c.scope = ${scope} AND ${person === undefined ? sql`1 = 1` : sql`c.owner = ${person}`}
+    ORDER BY c.created_at DESC, c.owner, c.client_id LIMIT ${limit}`)

@@ -1,0 +1,139 @@
+/**
+ * Reads the configuration from the process environment, and the master secrets from the environment
+ * or the data folder. The only file that reads `process.env`; `config.ts` parses the texts.
+ */
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { describeFileError, fileErrors, makeFolder } from '../../kernel/files.ts'
+import type { Random } from '../../kernel/random.ts'
+import { type Config, ConfigError, databaseAddress, type Flags, loadConfig } from './config.ts'
+import { createSecretFile, readSecretFiles } from './secret-files.ts'
+
+/** Reads the configuration. Throws a `ConfigError` if it is invalid. */
+export const readConfig = (flags: Flags = {}): Config =>
+  loadConfig(process.env, flags, findFileProblem)
+
+/** Returns the API key that commands send to a running node; the service ignores it. */
+export const environmentKey = (): string | undefined => process.env.GATEHOOK_API_KEY || undefined
+
+/** Returns the URL of the database to which `gatehook move` moves. */
+export const environmentMoveTarget = (): string | undefined =>
+  process.env.GATEHOOK_MOVE_TO || undefined
+
+function findFileProblem(file: string): string | undefined {
+  try {
+    accessSync(file, constants.R_OK)
+    return statSync(file).isDirectory() ? fileErrors.EISDIR : undefined
+  } catch (error) {
+    return describeFileError(error)
+  }
+}
+
+/** Returns the name of this node (§18.10). */
+export const nodeNameOf = ({ nodeName }: Pick<Config, 'nodeName'>): string => nodeName ?? hostname()
+
+/** Returns the folder of the SQLite database and its secret; undefined on PostgreSQL. */
+export function dataFolder(config: Config): string | undefined {
+  const address = databaseAddress(config.databaseUrl)
+  return address.kind === 'sqlite' ? dirname(resolve(address.file)) : undefined
+}
+
+/** Returns the folder of mail files, for a service that declares no transport. */
+export const mailFolder = (config: Config): string => join(dataFolder(config) ?? 'data', 'mail')
+
+const SECRET_FILE = 'secret.key'
+
+/** Returns the file of the request log and of series; undefined on PostgreSQL. */
+export function monitoringFile(config: Config): string | undefined {
+  const address = databaseAddress(config.databaseUrl)
+  return address.kind === 'sqlite' ? `${resolve(address.file)}.monitoring.db` : undefined
+}
+
+/** Returns the file of the master secret on SQLite, if GATEHOOK_SECRET_KEY is not set. */
+export function secretFile(config: Config): string | undefined {
+  const folder = dataFolder(config)
+  return folder && config.secretKey === null ? join(folder, SECRET_FILE) : undefined
+}
+
+/**
+ * Reads the master secrets, the newest first: GATEHOOK_SECRET_KEY and GATEHOOK_SECRET_KEY_PREVIOUS,
+ * or on SQLite the files of the data folder. Returns undefined if there are none yet.
+ *
+ * @throws {ConfigError} A file cannot be read or contains no secret.
+ */
+export function readMasterSecrets(config: Config): readonly string[] | undefined {
+  const file = secretFile(config)
+  if (file !== undefined) return readSecretFiles(file)
+  const { secretKey, secretKeyPrevious } = config
+  return secretKeyPrevious === null ? [secretKey!] : [secretKey!, secretKeyPrevious]
+}
+
+/** Reads the master secrets; on SQLite, creates one if there are none. */
+export const ensureMasterSecrets = (config: Config, random: Random): readonly string[] =>
+  readMasterSecrets(config) ?? createSecretFile(secretFile(config)!, random)
+
+/** Returns whether there is a database. An empty file is none; on PostgreSQL the server decides. */
+export function databaseExists(config: Config): boolean {
+  const address = databaseAddress(config.databaseUrl)
+  if (address.kind === 'postgres') return true
+  return (statSync(address.file, { throwIfNoEntry: false })?.size ?? 0) > 0
+}
+
+/**
+ * Throws a `ConfigError` if parts of an installation exist without its SQLite database: a start
+ * would create an empty one, and SQLite would delete the log beside it (§18.4).
+ */
+export function refuseRemains(config: Config): void {
+  const address = databaseAddress(config.databaseUrl)
+  if (address.kind === 'postgres' || databaseExists(config)) return
+  const file = resolve(address.file)
+  const remains = [`${file}-wal`, monitoringFile(config)!]
+  // A first start that ended between the two files leaves an empty one beside its secret.
+  if (!existsSync(file)) remains.unshift(join(dirname(file), SECRET_FILE))
+  const remainder = remains.find((path) => existsSync(path))
+  if (remainder === undefined) return
+  throw new ConfigError([
+    `There is no database at ${file}, but ${remainder} belongs to an installation. Mount or ` +
+      'restore its database (gatehook restore), or name its file in GATEHOOK_DATABASE_URL. A new ' +
+      'installation needs a folder of its own.',
+  ])
+}
+
+/**
+ * Creates the folder of a SQLite database and the empty file, before the secret beside it: a start
+ * that ends there can be repeated. Throws a `ConfigError` if that is impossible, and if the folder
+ * has parts of an installation without its database.
+ */
+export function makeDataFolder(config: Config): void {
+  const folder = dataFolder(config)
+  if (folder === undefined) return
+  refuseRemains(config)
+  try {
+    makeFolder(folder)
+  } catch (error) {
+    const isImpossible = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    const reason = isImpossible ? 'folders cannot be created there' : describeFileError(error)
+    throw new ConfigError([
+      `The data folder ${folder} cannot be created: ${reason}. GATEHOOK_DATABASE_URL ` +
+        'sets its path.',
+    ])
+  }
+  if (!statSync(folder).isDirectory()) {
+    throw new ConfigError([
+      `The data folder ${folder} cannot be used: it is not a folder. GATEHOOK_DATABASE_URL ` +
+        'sets its path.',
+    ])
+  }
+  const address = databaseAddress(config.databaseUrl)
+  if (address.kind === 'sqlite') createEmptyFile(address.file)
+}
+
+/** A file or folder that cannot be written is reported when the database opens. */
+function createEmptyFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'a', 0o644))
+  } catch {
+    // See above.
+  }
+}

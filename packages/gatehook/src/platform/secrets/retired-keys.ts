@@ -1,0 +1,70 @@
+/**
+ * MAC keys that outlive a rotation of the master secret. Callers hold their HMACs, or the database
+ * stores them as hashes: a rotation cannot compute them again.
+ */
+import type { Vault } from '../../kernel/secret.ts'
+import type { Database, Reader, Tx } from '../storage/database.ts'
+import type { EncryptedColumn } from '../storage/encrypted-column.ts'
+import { sql } from '../storage/sql.ts'
+
+/** A purpose whose keys still verify HMACs after a rotation. */
+export interface RetiredPurpose {
+  readonly purpose: string
+  readonly retentionMs: number
+}
+
+const PURPOSE = 'retired key'
+
+export const encryptedRetiredKeys: EncryptedColumn = {
+  purpose: PURPOSE,
+  table: 'gh_retired_keys',
+  column: 'sealed',
+  key: ['key_id', 'purpose'],
+  rowOf: ([keyId, purpose]) => `${keyId} ${purpose}`,
+}
+
+/** Stores the keys derived from one master secret, encrypted under the active one. */
+export async function retireKeys(
+  tx: Tx,
+  vault: Vault,
+  keyId: string,
+  purposes: readonly RetiredPurpose[],
+  nowMs: number,
+): Promise<void> {
+  for (const { purpose, retentionMs } of purposes) {
+    const row = encryptedRetiredKeys.rowOf([keyId, purpose])
+    const encryptedKey = vault.encrypt(PURPOSE, row, vault.retiringKey(keyId, purpose).export())
+    await tx.run(sql`INSERT INTO gh_retired_keys (key_id, purpose, sealed, expires_at)
+      VALUES (${keyId}, ${purpose}, ${encryptedKey}, ${nowMs + retentionMs})
+      ON CONFLICT (key_id, purpose) DO UPDATE
+      SET sealed = excluded.sealed, expires_at = excluded.expires_at`)
+  }
+}
+
+interface RetiredKeyRow {
+  readonly key_id: string
+  readonly purpose: string
+  readonly sealed: Uint8Array
+}
+
+/** Lets the vault verify HMACs with the retired keys that have not expired. */
+export async function acceptRetiredKeys(from: Reader, vault: Vault, nowMs: number): Promise<void> {
+  const rows = await from.all<RetiredKeyRow>(sql`SELECT key_id, purpose, sealed FROM gh_retired_keys
+    WHERE expires_at > ${nowMs} ORDER BY key_id, purpose`)
+  const byPurpose = new Map<string, Buffer[]>()
+  for (const { key_id, purpose, sealed } of rows) {
+    const row = encryptedRetiredKeys.rowOf([key_id, purpose])
+    if (vault.findKeyId(PURPOSE, row, sealed) === undefined) continue // tampered with
+    const key = vault.decrypt(PURPOSE, row, sealed)
+    byPurpose.set(purpose, [...(byPurpose.get(purpose) ?? []), key])
+  }
+  for (const [purpose, keys] of byPurpose) vault.acceptRetiredKeys(purpose, keys)
+}
+
+export const purgeRetiredKeys = (db: Database, nowMs: number): Promise<number> =>
+  db.write((tx) => tx.run(sql`DELETE FROM gh_retired_keys WHERE expires_at <= ${nowMs}`), {
+    single: true,
+  })
+
+export const deleteRetiredKey = (tx: Tx, keyId: string, purpose: string): Promise<number> =>
+  tx.run(sql`DELETE FROM gh_retired_keys WHERE key_id = ${keyId} AND purpose = ${purpose}`)

@@ -1,0 +1,130 @@
+/**
+ * Opens connections to the hosts of an address: the first one that is usable, none to a silent one
+ * (`server-watch.ts`). Knows whether the database is away.
+ */
+import type { Client, ClientConfig } from 'pg'
+import { wallClock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import { isConnectionLost, isPoolFull, isServerFull } from './postgres-errors.ts'
+import type { PostgresHosts } from './postgres-hosts.ts'
+import type { TimelineGuard } from './postgres-timeline.ts'
+import { createServerWatch, type WatchedConnection } from './server-watch.ts'
+
+/** A request tries no further host after this time. */
+const TRY_MS = 1_500
+/** The time that a server has to answer a probe. */
+const ANSWER_MS = 2_000
+
+export interface ConnectionSource {
+  readonly hosts: PostgresHosts
+  readonly guard: TimelineGuard
+  readonly log: Log
+  /** Creates a client of the current host, which is not connected yet. */
+  createClient(config?: ClientConfig): Client
+  /** Opens one connection by `open`, on the current host or on one of the others. */
+  tryHosts<T>(open: () => Promise<T>): Promise<T>
+  /** Opens a connection outside the pool. */
+  open(): Promise<Client>
+  /** Whether no host answers as a server that the address requires, as the process knows it. */
+  isAway(): boolean
+  stop(): void
+}
+
+interface SourceOptions {
+  readonly hosts: PostgresHosts
+  readonly guard: TimelineGuard
+  readonly log: Log
+  readonly newClient: (config: ClientConfig) => Client
+}
+
+export function createConnectionSource(options: SourceOptions): ConnectionSource {
+  const { hosts, guard, log, newClient } = options
+  let isAway = false
+  let wasUsed = false
+  const lose = (error: unknown) => {
+    if (wasUsed && !isAway)
+      log.warn({ err: error, database: hosts.label }, 'the database does not answer')
+    isAway = true
+  }
+  const find = () => {
+    if (isAway && wasUsed) log.info({ database: hosts.label }, 'the database answers again')
+    wasUsed = true
+    isAway = false
+  }
+  const watches = hosts.all.map((config, host) =>
+    createServerWatch({
+      probe: () => answers(newClient({ ...config, query_timeout: ANSWER_MS })),
+      onSilent() {
+        hosts.moveOn(host)
+        if (watches.every(({ isSilent }) => isSilent())) lose(undefined)
+        else log.warn({ host }, 'a host of the database has not answered for 2 s; others are used')
+      },
+      onAnswer: find,
+    }),
+  )
+  const createClient = (config: ClientConfig = {}) => {
+    const client = newClient({ ...hosts.config(), ...config })
+    watches[hosts.current()]!.follow(client.connection as unknown as WatchedConnection)
+    return client
+  }
+  const tryHosts = async <T>(open: () => Promise<T>): Promise<T> => {
+    const startMs = wallClock.elapsedMs()
+    for (let attempt = 1; ; attempt++) {
+      const host = hosts.current()
+      try {
+        const opened = await open()
+        find()
+        return opened
+      } catch (error) {
+        // A full server or pool is not the fault of its host.
+        if (isPoolFull(error) || isServerFull(error)) throw error
+        hosts.moveOn(host)
+        const isLast = attempt >= hosts.count || wallClock.elapsedMs() - startMs >= TRY_MS
+        if (!isLast) continue
+        lose(error)
+        throw error
+      }
+    }
+  }
+  return {
+    hosts,
+    guard,
+    log,
+    createClient,
+    tryHosts,
+    open: () =>
+      tryHosts(async () => {
+        const client = createClient()
+        client.on('error', (error) => logBrokenConnection(log, error))
+        await client.connect()
+        try {
+          await guard.verify(client, hosts.requiresPrimary)
+        } catch (error) {
+          await client.end().catch(() => undefined)
+          throw error
+        }
+        return client
+      }),
+    isAway: () => isAway,
+    stop() {
+      for (const watch of watches) watch.stop()
+    },
+  }
+}
+
+export const logBrokenConnection = (log: Log, error: Error): void =>
+  log.warn({ err: error }, 'a connection to the database broke')
+
+/** Whether a server answers a statement; its refusal of a user or a connection is an answer too. */
+async function answers(client: Client): Promise<boolean> {
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query('SELECT 1')
+    return true
+  } catch (error) {
+    return !isConnectionLost(error)
+  } finally {
+    client.connection.stream.destroy()
+  }
+}

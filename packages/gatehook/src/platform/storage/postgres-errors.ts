@@ -1,0 +1,192 @@
+/** Translates SQLSTATEs and network error codes to the errors that `Database` documents. Pure. */
+import { Failure } from '../../kernel/failure.ts'
+import { ConstraintError, SchemaError } from './database.ts'
+import {
+  installationMoved,
+  MOVED_MESSAGE,
+  storageDamaged,
+  storageUnavailable,
+} from './transaction.ts'
+
+interface PostgresError extends Error {
+  readonly code?: string
+  readonly constraint?: string
+  readonly detail?: string
+}
+
+/** The connection broke or was not established; a new connection may work. */
+const CONNECTION_LOST = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ECONNABORTED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+])
+/** 57P01–57P05: the server ends sessions or is starting. 08: connection exceptions. */
+const CONNECTION_LOST_STATE = /^(08|57P0)/
+/** Errors of pg about a broken connection, which have no code. */
+const CONNECTION_LOST_TEXT =
+  /^(Connection terminated|Client (has encountered|was closed)|timeout ex(ceeded|pired))/
+/**
+ * 53 resources, 58 system, 57014 timeout, 25006 standby, 25P03 idle, 3D000 no such database,
+ * 55000 closed, XX000 internal.
+ */
+const UNAVAILABLE = /^(53|58|57014|25006|25P03|25P04|3D000|55000|55P03|XX00)/
+/** Damaged data, a damaged index, a page that cannot be read, a file that is missing. */
+const DAMAGED = new Set(['XX001', 'XX002', '58030', '58P01'])
+/** No such schema, table or column. */
+const SCHEMA_LACKS = new Set(['3F000', '42P01', '42703'])
+/** Text or numbers that PostgreSQL cannot store; they come from the client. */
+const UNSTORABLE = new Set(['22001', '22003', '22021', '22P02', '22P03', '22P05', '54000'])
+/** Serialization failure, deadlock: the transaction was rolled back and can be repeated. */
+const RETRYABLE = new Set(['40001', '40P01'])
+/** Constraints that compare a row with others: unique, foreign keys, exclusion. */
+const VIOLATIONS = new Set(['23505', '23503', '23001', '23P01'])
+
+/** No connection of the pool became free in time. */
+const POOL_FULL_TEXT = 'timeout exceeded when trying to connect'
+
+/** The server is a standby, and the address requires the primary. */
+export class StandbyError extends Error {
+  override readonly name = 'StandbyError'
+  readonly code = '25006'
+
+  constructor(
+    message = 'the server is a standby, and no other host of the address is the primary',
+  ) {
+    super(message)
+  }
+}
+
+/** A constraint compared a row with others that the snapshot of the transaction may not contain. */
+export class StaleSnapshotError extends Error {
+  override readonly name = 'StaleSnapshotError'
+  readonly code = '40001'
+
+  constructor() {
+    super('a constraint was violated that the snapshot of a repeated run may explain')
+  }
+}
+
+/** The commit is durable on the primary, and a replica has not confirmed it in time. */
+export class UnreplicatedError extends Error {
+  override readonly name = 'UnreplicatedError'
+  readonly code = '57014'
+}
+
+/** The server has no synchronous standby, which the commit should wait for. */
+export class DurabilityLostError extends Error {
+  override readonly name = 'DurabilityLostError'
+}
+
+/**
+ * Whether the server is a standby: 25006 read-only transaction, 0A000 at the begin of a transaction
+ * that writes.
+ */
+export const isStandby = (error: unknown): boolean =>
+  codeOf(error) === '25006' && (error as Error).message !== MOVED_MESSAGE
+
+/** Of the server, and of PgBouncer. */
+const NO_CONNECTION_LEFT = '53300'
+const NO_CONNECTION_LEFT_TEXT = /^no more connections allowed/
+/** Texts of pg for a connection that has not opened in time. */
+const OPENING_TIMEOUT_TEXT = /^(timeout expired$|Connection terminated due to connection timeout)/
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
+
+/** Whether the server has no connection left; it answers on those that are open. */
+export const isServerFull = (error: unknown): boolean =>
+  codeOf(error) === NO_CONNECTION_LEFT || NO_CONNECTION_LEFT_TEXT.test(messageOf(error))
+
+/** Whether no further connection opened, while those that are open may be usable. */
+export const cannotGrow = (error: unknown): boolean =>
+  isServerFull(error) || OPENING_TIMEOUT_TEXT.test(messageOf(error))
+
+/** Whether no connection of the pool became free in time. */
+export const isPoolFull = (error: unknown): boolean =>
+  error instanceof Error && error.message === POOL_FULL_TEXT
+
+const codeOf = (error: unknown): string => {
+  const { code } = (error ?? {}) as PostgresError
+  return typeof code === 'string' ? code : ''
+}
+
+export const isConnectionLost = (error: unknown): boolean =>
+  CONNECTION_LOST.has(codeOf(error)) ||
+  CONNECTION_LOST_STATE.test(codeOf(error)) ||
+  (error instanceof Error && CONNECTION_LOST_TEXT.test(error.message))
+
+/**
+ * Whether a prepared `SELECT *` is invalid because another node has added a column. A new
+ * connection prepares it again.
+ */
+export const isStalePlan = (error: unknown): boolean =>
+  codeOf(error) === '0A000' && (error as Error).message.startsWith('cached plan')
+
+/** Whether a statement exceeded `statement_timeout`; also for the translated `Failure`. */
+export const isTimeout = (error: unknown): boolean =>
+  codeOf(error instanceof Failure ? error.detail : error) === '57014'
+
+/** Whether a statement exceeded `lock_timeout`; also for the translated `Failure`. */
+export const isLockTimeout = (error: unknown): boolean =>
+  codeOf(error instanceof Failure ? error.detail : error) === '55P03'
+
+/** Whether the server could not store for want of space. */
+export const isDiskFull = (error: unknown): boolean => codeOf(error) === '53100'
+
+/** Whether the server met a damaged page. */
+export const isDamage = (error: unknown): boolean => DAMAGED.has(codeOf(error))
+
+/** Whether the server does not support a statement in its present state. */
+export const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A000'
+
+/** Whether the transaction can be repeated. */
+export const isRetryable = (error: unknown): boolean =>
+  RETRYABLE.has(codeOf(error)) || isStalePlan(error)
+
+/**
+ * Returns the constraint that compared a row with others, and the values that violate it; undefined
+ * for any other error.
+ */
+export function violationOf(error: unknown): string | undefined {
+  const code = codeOf(error)
+  if (!VIOLATIONS.has(code)) return undefined
+  const { constraint, detail, message } = error as PostgresError
+  return [code, constraint, detail ?? message].join(' ')
+}
+
+/**
+ * Returns the name of the violated constraint as it was declared. An error of a distributed table
+ * has only a message: its last name is that of the constraint in a shard, whose number follows it.
+ */
+function constraintOf(error: PostgresError): string | undefined {
+  return error.constraint ?? /"([^"]*)_\d{6,}"[^"]*$/.exec(error.message)?.[1]
+}
+
+/** Translates an error of PostgreSQL; returns any other error unchanged. */
+export function translatePostgresError(error: unknown): unknown {
+  if (error instanceof Failure || error instanceof ConstraintError) return error
+  if (error instanceof DurabilityLostError) return new Failure('durability_lost')
+  const code = codeOf(error)
+  if (code === '25006' && (error as Error).message === MOVED_MESSAGE)
+    return installationMoved(error)
+  if (code === '23505')
+    return new ConstraintError('unique', constraintOf(error as PostgresError), error)
+  if (code === '23503' || code === '23001') {
+    return new ConstraintError('reference', constraintOf(error as PostgresError), error)
+  }
+  if (UNSTORABLE.has(code)) {
+    return new Failure('invalid_request', 'A value cannot be stored.', { detail: error })
+  }
+  if (SCHEMA_LACKS.has(code)) return new SchemaError(error as Error)
+  if (isDamage(error)) return storageDamaged(error)
+  if (isConnectionLost(error) || UNAVAILABLE.test(code) || RETRYABLE.has(code))
+    return storageUnavailable(error)
+  return error
+}

@@ -1,0 +1,132 @@
+/**
+ * The hosts of a PostgreSQL address: which one new connections use, TLS, and the settings of their
+ * sessions. Opens no connection.
+ */
+import type { PoolConfig } from 'pg'
+import {
+  type DatabaseTarget,
+  isLocalHost,
+  parsePostgresAddress,
+} from '../../kernel/database-target.ts'
+import { StorageError } from './database.ts'
+
+/** The time in which a connection must open, or one of the pool must become free. */
+const CONNECT_MS = 2_000
+/** A connection is probed after this time without packets: its host may have restarted. */
+const KEEP_ALIVE_MS = 5_000
+const STATEMENT_MS = 30_000
+/** The server ends a transaction that is idle for this time, and releases its locks. */
+const IDLE_IN_TRANSACTION_MS = 30_000
+/** A statement waits for a lock for at most this time, which is below `STATEMENT_MS`. */
+const LOCK_MS = 5_000
+
+type SessionSettings = Readonly<Record<string, string | number>>
+
+/**
+ * Without parallel workers, UNION ALL returns its branches in their order in the text. The settings
+ * of ordered reads add 1e10 to the cost of a plan that sorts, for which the server would compile
+ * each execution (`jit`, its default): ten times as long as the statement.
+ */
+const SESSION_SETTINGS: SessionSettings = {
+  jit: 'off',
+  max_parallel_workers_per_gather: 0,
+  TimeZone: 'UTC',
+  client_min_messages: 'warning',
+  lock_timeout: LOCK_MS,
+  statement_timeout: STATEMENT_MS,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+}
+
+export interface PostgresHosts {
+  readonly count: number
+  /** Whether a connection to a standby is of no use. */
+  readonly requiresPrimary: boolean
+  /** The address without secrets. */
+  readonly label: string
+  /** Whether the address leaves TLS to its default: verified, because a host is not local. */
+  readonly verifiesByDefault: boolean
+  /** Identifies the host that new connections use. */
+  current(): number
+  /** Selects the next host after `failed`, unless another connection has selected one already. */
+  moveOn(failed: number): void
+  /** Returns the configuration of a connection to the current host. */
+  config(): PoolConfig
+  /** The configurations of connections to all hosts. */
+  readonly all: readonly PoolConfig[]
+  /** Settings that a transaction begins with, because its session has none: behind a pooler. */
+  readonly localSettings: string
+}
+
+interface HostsOptions extends Pick<DatabaseTarget, 'pooler'> {
+  /** Further settings of the sessions. */
+  readonly settings?: SessionSettings
+}
+
+/** Throws `StorageError` for an invalid address. */
+export function createHosts(address: string, options: HostsOptions): PostgresHosts {
+  const parsed = parsePostgresAddress(address)
+  if (!parsed) throw new StorageError('The address of the database is not a URL.')
+  const settings = { ...SESSION_SETTINGS, ...options.settings }
+  const isPooled = options.pooler !== undefined
+  const hosts = parsed.urls.map((url) => hostConfig(new URL(url), isPooled ? {} : settings))
+  if (isPooled && hosts.some(({ hasOptions }) => hasOptions)) {
+    throw new StorageError(
+      'The address of the database has `options`, which a pooler does not forward. ' +
+        'Set them on the role: ALTER ROLE … SET ….',
+    )
+  }
+  const configs = hosts.map(({ config }) => ({
+    ...config,
+    application_name: 'gatehook',
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    pipeline: true,
+  }))
+  let current = 0
+  return {
+    count: configs.length,
+    requiresPrimary: parsed.requiresPrimary,
+    label: parsed.label,
+    verifiesByDefault: configs.some(({ ssl }) => ssl !== undefined),
+    localSettings: isPooled ? setLocally(settings) : '',
+    current: () => current,
+    moveOn(failed) {
+      if (current === failed) current = (failed + 1) % configs.length
+    },
+    config: () => configs[current]!,
+    all: configs,
+  }
+}
+
+const setLocally = (settings: SessionSettings): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `; SET LOCAL ${name} = '${value}'`)
+    .join('')
+
+/** Modes of libpq that pg treats as `verify-full`, with a warning about a later release. */
+const VERIFIED_MODES = new Set(['prefer', 'require', 'verify-ca'])
+const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation']
+
+function hostConfig(url: URL, settings: SessionSettings) {
+  const parameters = url.searchParams
+  const mode = parameters.get('sslmode')
+  if (mode !== null && VERIFIED_MODES.has(mode) && !parameters.has('uselibpqcompat')) {
+    parameters.set('sslmode', 'verify-full')
+  }
+  const hasOptions = parameters.has('options')
+  const names = Object.entries(settings)
+  if (names.length > 0) {
+    // In pg, options of the URL replace those of the configuration, so both go into the URL. The
+    // operator's come last and take precedence.
+    const own = names.map(([name, value]) => `-c ${name}=${value}`).join(' ')
+    parameters.set('options', `${own} ${parameters.get('options') ?? ''}`.trim())
+  }
+  const host = parameters.get('host') ?? url.hostname
+  const isTlsGiven = TLS_PARAMETERS.some((name) => parameters.has(name))
+  const config: PoolConfig = {
+    connectionString: url.href,
+    ...(!isTlsGiven && !isLocalHost(host) && { ssl: { rejectUnauthorized: true } }),
+  }
+  return { config, hasOptions }
+}

@@ -1,0 +1,310 @@
+/**
+ * Sessions with PostgreSQL: settings, types, statement names, connections for reads. Only this file
+ * uses pg. Contains no transactions.
+ */
+import pg from 'pg'
+import type { DatabaseTarget } from '../../kernel/database-target.ts'
+import { startInterval } from '../../kernel/interval.ts'
+import type { Log } from '../../kernel/log.ts'
+import { type ConnectionSource, createConnectionSource } from './connection-source.ts'
+import { type Promotion, type Row, type Statement, StorageError, type Value } from './database.ts'
+import { dedicate, listen } from './own-connections.ts'
+import { type BatchStatement, sendBatch } from './postgres-batch.ts'
+import {
+  cannotGrow,
+  DurabilityLostError,
+  isConnectionLost,
+  isStalePlan,
+  StandbyError,
+  translatePostgresError,
+  UnreplicatedError,
+} from './postgres-errors.ts'
+import { createHosts, type PostgresHosts } from './postgres-hosts.ts'
+import { createReadLanes } from './postgres-lanes.ts'
+import { openPool } from './postgres-pool.ts'
+import {
+  createNames,
+  createSender,
+  type ResultShape,
+  type SendStatement,
+  sendInTransaction,
+} from './postgres-send.ts'
+import {
+  createServerComparison,
+  createTimelineGuard,
+  type ServerComparison,
+  type TimelineGuard,
+} from './postgres-timeline.ts'
+import { checkValues } from './transaction.ts'
+
+const CONNECTIONS = { transactions: 10, reads: 4 }
+/** Values of `synchronous_commit`: a commit waits for the disk of the primary, or of a standby. */
+const COMMIT_MODES = { local: 'local', replica: 'on' } as const
+
+const INT8 = 20
+const BOOLEAN = 16
+const NUMERIC = 1700
+
+/** Parses numbers as SQLite returns them: `count(*)` and `sum` are numbers, booleans 1 and 0. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === INT8 || oid === NUMERIC) return Number
+    if (oid === BOOLEAN) return (text: string) => (text === 't' ? 1 : 0)
+    return pg.types.getTypeParser(oid, format as 'text')
+  },
+}
+
+const createResult = (mode: 'array' | ''): object =>
+  new pg.Result(mode, types as unknown as typeof pg.types)
+
+export type Session = pg.ClientBase
+
+export interface Sessions {
+  /** Connections for transactions. */
+  readonly size: number
+  /** Takes a connection of the pool; with several hosts, of the first one that is usable. */
+  connect(): Promise<pg.PoolClient>
+  /** Whether no host answers as a server that the address requires, as the process knows it. */
+  isAway(): boolean
+  /** Returns the number of transactions that wait for a connection. */
+  waitingCount(): number
+  /**
+   * Begins a transaction. Returns the statements of `begin` that the first batch must contain:
+   * none behind a pooler.
+   */
+  begin(session: Session, begin: readonly string[]): Promise<readonly string[]>
+  /** Whether COMMIT can be part of a batch; otherwise `commit` waits for a replica. */
+  readonly commitsInBatch: boolean
+  /**
+   * Commits. Throws `UnreplicatedError` if a replica should confirm it and did not, and
+   * `DurabilityLostError` without a commit if the server would wait for none.
+   */
+  commit(session: Session): Promise<void>
+  onPromotion(listener: (promotion: Promotion) => void): void
+  /** Replaces all connections, at most once a second: the server of one rejects writes. */
+  leaveStandby(): void
+  /** Sends a statement; `rows` are objects, or arrays if `shape.arrays`. */
+  readonly send: SendStatement
+  /** Returns the name under which a connection prepares a text; undefined: it has none. */
+  nameOf(text: string): string | undefined
+  /** Sends statements in one round trip; resolves at its end. */
+  sendBatch(session: Session, statements: readonly BatchStatement[]): Promise<void>
+  /** Reads outside a transaction. Retries once on a new connection when the first one breaks. */
+  read(statement: Statement, shape?: ResultShape): Promise<(Row | Value[])[]>
+  /**
+   * Runs `use` on a connection of its own. `hasSession`: its settings and locks last as long as the
+   * connection; false behind a pooler without a direct address. `signal` breaks the connection; the
+   * server completes the current statement.
+   */
+  dedicate<T>(
+    use: (session: Session, hasSession: boolean) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T>
+  /** Listens on a separate connection; see `Database.listen`. The channel is part of the SQL. */
+  listen(channel: string, onMessage: (message: string) => void): Promise<() => Promise<void>>
+  close(): Promise<void>
+}
+
+export interface SessionsOptions {
+  readonly log: Log
+  readonly connections?: { readonly transactions?: number; readonly reads?: number } | undefined
+  /** Whether commits are acknowledged before the server syncs them to disk. */
+  readonly isSyncDelayed: boolean
+  /** See `OpenDeps`. */
+  readonly plansOnce?: boolean | undefined
+}
+
+/** Throws `StorageError` for an invalid address, an unreachable server, or a wrong encoding. */
+export async function openSessions(
+  target: DatabaseTarget,
+  options: SessionsOptions,
+): Promise<Sessions> {
+  const { log, isSyncDelayed } = options
+  const { pooler, durability, maintains = [] } = target
+  const synchronousCommit = isSyncDelayed ? 'off' : durability && COMMIT_MODES[durability]
+  const settings = {
+    ...(synchronousCommit && { synchronous_commit: synchronousCommit }),
+    ...(options.plansOnce && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
+    // Triggers of resources read it (`declare/resources/stale-rows.ts`).
+    ...(maintains.length > 0 && { 'gatehook.maintains': maintains.join(',') }),
+  }
+  const hosts = createHosts(target.url, { pooler, settings })
+  const guard = createTimelineGuard(log)
+  const source = createConnectionSource({ hosts, guard, log, newClient })
+  // A pooler forwards no notifications and shares locks of sessions; the direct address does not.
+  const directHosts = target.directUrl && createHosts(target.directUrl, {})
+  const directSource = directHosts ? { hosts: directHosts, guard, log, newClient } : undefined
+  const direct = pooler ? directSource && createConnectionSource(directSource) : source
+  const { transactions: size, reads } = { ...CONNECTIONS, ...options.connections }
+  const pool = openPool(source, size, (config) => new pg.Pool(config))
+  const nameOf = createNames(pooler === undefined)
+  const send = createSender(nameOf)
+  const comparison = createComparison(hosts, target, guard)
+  await comparison?.compare()
+  await requireUtf8(pool.connect, hosts).catch(async (error) => {
+    comparison?.close()
+    source.stop()
+    await pool.close()
+    throw error
+  })
+  const lanes = createReadLanes(source.open, reads)
+  const replaceConnections = () => {
+    pool.replace()
+    lanes.drop()
+  }
+  guard.onPromotion(replaceConnections)
+  const leaveFormerPrimary = () => {
+    if (guard.isSuspect() && pool.isReplaceable()) replaceConnections()
+  }
+  const stopComparing = comparison && startComparing(comparison, leaveFormerPrimary, log)
+  const { localSettings } = hosts
+  const sendRead = localSettings === '' ? send : sendInTransaction(send, localSettings)
+  return {
+    size,
+    connect: pool.connect,
+    waitingCount: pool.waitingCount,
+    isAway: source.isAway,
+    begin: pooler
+      ? (session, begin) => beginPooled(source, session, begin)
+      : async (_, begin) => begin,
+    commitsInBatch: durability !== 'replica' || isSyncDelayed,
+    commit: commitReplicated,
+    nameOf,
+    sendBatch: (session, statements) => sendBatch(session, statements, createResult),
+    onPromotion: guard.onPromotion,
+    leaveStandby() {
+      if (!pool.isReplaceable()) return
+      hosts.moveOn(hosts.current())
+      replaceConnections()
+    },
+    send,
+    async read(statement, shape) {
+      checkValues(statement.values)
+      for (let attempt = 1; ; attempt++) {
+        const lane = lanes.choose()
+        try {
+          return (await lane.use((client) => sendRead(client, statement, shape))).rows
+        } catch (error) {
+          if (isStalePlan(error)) lane.drop()
+          const isElsewhere = cannotGrow(error) && lanes.pauseGrowth()
+          if (attempt > 1 || !(isElsewhere || isConnectionLost(error) || isStalePlan(error)))
+            throw translatePostgresError(error)
+        }
+      }
+    },
+    listen: async (...args) => (direct ? listen(direct, ...args) : async () => {}),
+    dedicate: (use, signal) =>
+      dedicate(direct ?? source, (session) => use(session, direct !== undefined), signal),
+    async close() {
+      await stopComparing?.()
+      await Promise.all([pool.close(), lanes.close()])
+      source.stop()
+      direct?.stop()
+    },
+  }
+}
+
+const newClient = (config: pg.ClientConfig): pg.Client => new pg.Client({ ...config, types })
+
+/**
+ * The time between two comparisons of the servers that the configuration names: for so long, a node
+ * may write on a primary beside the standby that was promoted (§18.2).
+ */
+const COMPARE_MS = 1_000
+
+/** Compares the timelines of all servers; undefined if there is one. */
+function createComparison(
+  hosts: PostgresHosts,
+  { otherUrls = [] }: DatabaseTarget,
+  guard: TimelineGuard,
+): ServerComparison | undefined {
+  const others = otherUrls.flatMap((url) => createHosts(url, {}).all)
+  const configs = [...hosts.all, ...others]
+  return configs.length > 1 ? createServerComparison(configs, guard, newClient) : undefined
+}
+
+/** Compares the servers in an interval. Returns the function that ends it. */
+function startComparing({ compare, close }: ServerComparison, onCompared: () => void, log: Log) {
+  const stop = startInterval({
+    intervalMs: COMPARE_MS,
+    run: () => compare().then(onCompared),
+    log,
+    failure: 'the timelines of the servers could not be compared',
+  })
+  return () => stop().then(close)
+}
+
+/** Times that the server of a pooled session may change before its transaction begins. */
+const BEGIN_ATTEMPTS_MAX = 3
+
+/** Begins a transaction behind a pooler: sets its settings, and reads the server's timeline. */
+async function beginPooled(
+  { hosts, guard }: ConnectionSource,
+  session: Session,
+  begin: readonly string[],
+): Promise<readonly string[]> {
+  for (let attempt = 1; ; attempt++) {
+    const query = guard.query()
+    const text = `${begin.join('; ')}${hosts.localSettings}${query && `; ${query}`}`
+    const results = (await session.query(text)) as unknown as pg.QueryResult[]
+    if (query === '' || guard.isCurrent(results.at(-1)!.rows[0].timeline)) return []
+    await session.query('ROLLBACK')
+    if (attempt === BEGIN_ATTEMPTS_MAX) throw new StandbyError()
+    await guard.verify(session, hosts.requiresPrimary)
+  }
+}
+
+/** The message of pg for a query that exceeds `query_timeout`. */
+const TIMEOUT_TEXT = 'Query read timeout'
+/** The time that a replica has to confirm a commit; `statement_timeout` does not end the wait. */
+const REPLICA_MS = 10_000
+
+const NO_STANDBY = 'no synchronous standby'
+/**
+ * Fails, so that the server does not execute a COMMIT behind it, if the transaction has changed
+ * something and the server would not wait for a standby. The cast is not a constant expression.
+ */
+const REQUIRE_STANDBY = `SELECT CAST(CASE WHEN current_setting('synchronous_standby_names') = ''
+  AND pg_current_xact_id_if_assigned() IS NOT NULL THEN '${NO_STANDBY}' ELSE '1' END AS int)`
+
+/**
+ * Commits, and waits for a replica. When an administrator ends the wait, the server reports success
+ * with a warning.
+ */
+async function commitReplicated(session: Session): Promise<void> {
+  let warning: string | undefined
+  const onNotice = ({ message }: { readonly message?: string | undefined }) => {
+    warning = message ?? 'a warning'
+  }
+  session.on('notice', onNotice)
+  try {
+    const query = { text: `${REQUIRE_STANDBY}; COMMIT`, query_timeout: REPLICA_MS }
+    await session.query(query as pg.QueryConfig).catch((error: Error) => {
+      if (error.message.includes(NO_STANDBY)) throw new DurabilityLostError(error.message)
+      throw error.message === TIMEOUT_TEXT ? new UnreplicatedError(error.message) : error
+    })
+  } finally {
+    session.removeListener('notice', onNotice)
+  }
+  if (warning !== undefined) throw new UnreplicatedError(warning)
+}
+
+const TLS_ADVICE =
+  ' A host that is not local must have a valid certificate: add sslrootcert=FILE to the address ' +
+  'for an authority of your own, or sslmode=disable for a private network'
+
+async function requireUtf8(connect: Sessions['connect'], hosts: PostgresHosts): Promise<void> {
+  try {
+    const client = await connect()
+    const { rows } = await client.query('SHOW server_encoding').finally(() => client.release())
+    const encoding = rows[0]?.server_encoding
+    if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}; UTF8 is required`)
+  } catch (error) {
+    const reason = (error as Error).message || (error as { code?: string }).code
+    const isTls = hosts.verifiesByDefault && /SSL|certificate|altnames/i.test(String(reason))
+    throw new StorageError(
+      `The database ${hosts.label} cannot be opened: ${reason}.${isTls ? `${TLS_ADVICE}.` : ''}`,
+      { cause: error },
+    )
+  }
+}

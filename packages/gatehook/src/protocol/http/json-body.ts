@@ -1,0 +1,152 @@
+/**
+ * Parses JSON bodies strictly (§10.4). It rejects input that `JSON.parse` accepts silently:
+ * duplicate members, prototype keys, numbers that lose digits, lone surrogates. Pure.
+ */
+import { Failure } from '../../kernel/failure.ts'
+import type { MistakeCode } from '../../kernel/mistakes.ts'
+import { findNumberMistake } from './json-number.ts'
+
+export const MAX_DEPTH = 32
+
+// The decoder skips a byte order mark, which some clients send (allowed by RFC 8259 §8.1).
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Parses a body.
+ *
+ * @throws `invalid_json` (400) with the mistake and its position as a JSON pointer.
+ */
+export function parseJsonBody(bytes: Uint8Array): unknown {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    throw new Failure('invalid_json', 'The body is not valid UTF-8.')
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const position = /position (\d+)/.exec((error as Error).message)?.[1]
+    const where = position === undefined ? '' : ` It breaks at character ${position}.`
+    throw new Failure('invalid_json', `The body is not valid JSON.${where}`)
+  }
+  checkStrictly(text)
+  return value
+}
+
+/** An open object or array during the scan. */
+interface ScanFrame {
+  /** The member names so far; undefined for an array. */
+  readonly names: Set<string> | undefined
+  /** The name of the current member, or the index of the current element. */
+  at: string | number
+}
+
+const QUOTE = 34
+const COMMA = 44
+const MINUS = 45
+const COLON = 58
+const OPEN_ARRAY = 91
+const BACKSLASH = 92
+const CLOSE_ARRAY = 93
+const OPEN_OBJECT = 123
+const CLOSE_OBJECT = 125
+
+/** Scans a valid JSON text once, token by token. */
+function checkStrictly(text: string): void {
+  const frames: ScanFrame[] = []
+  let frame: ScanFrame | undefined
+  let nameNext = false
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      const end = endOfString(text, i)
+      const raw = text.slice(i + 1, end)
+      // A malformed name is a mistake of its object, not of the previous member.
+      const string = raw.includes('\\')
+        ? decodeString(text.slice(i, end + 1), nameNext ? frames.slice(0, -1) : frames)
+        : raw
+      if (nameNext) {
+        nameNext = false
+        enterMember(frame!, string, frames)
+      }
+      i = end
+    } else if (code === COMMA) {
+      if (frame!.names) nameNext = true
+      else (frame!.at as number)++
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      if (frames.length === MAX_DEPTH) {
+        throw rejection('too_deep', `it is nested deeper than ${MAX_DEPTH} levels`, frames)
+      }
+      nameNext = code === OPEN_OBJECT
+      frame = nameNext ? { names: new Set(), at: '' } : { names: undefined, at: 0 }
+      frames.push(frame)
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+      frames.pop()
+      frame = frames[frames.length - 1]
+      nameNext = false
+    } else if (code === MINUS || (code > 47 && code < COLON)) {
+      i = endOfNumber(text, i, frames)
+    }
+  }
+}
+
+function endOfString(text: string, start: number): number {
+  for (let i = start + 1; ; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) return i
+    if (code === BACKSLASH) i++
+  }
+}
+
+/** Decodes a string with escapes: only these can contain NUL or half a surrogate pair. */
+function decodeString(literal: string, frames: readonly ScanFrame[]): string {
+  const string = JSON.parse(literal) as string
+  if (string.includes('\0')) throw rejection('nul', 'a string contains NUL', frames)
+  if (!string.isWellFormed()) {
+    throw rejection('lone_surrogate', 'a string contains half a surrogate pair', frames)
+  }
+  return string
+}
+
+function enterMember(frame: ScanFrame, name: string, frames: readonly ScanFrame[]): void {
+  frame.at = name
+  if (name === '__proto__') {
+    throw rejection('prototype_key', 'a member is named __proto__', frames)
+  }
+  if (name === 'prototype' && frames[frames.length - 2]?.at === 'constructor') {
+    throw rejection('prototype_key', 'a member is named constructor.prototype', frames)
+  }
+  const names = frame.names!
+  if (names.size === names.add(name).size) {
+    throw rejection('duplicate_member', 'a member is repeated in one object', frames)
+  }
+}
+
+/**
+ * Checks a number. Integers below 16 digits are safe; only longer and scaled numbers are parsed.
+ */
+function endOfNumber(text: string, start: number, frames: readonly ScanFrame[]): number {
+  let end = start + 1
+  let integer = true
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end)
+    if (code > 47 && code < COLON) continue
+    // `.`, `+`, `-`, `e`, `E`
+    if (code !== 46 && code !== 43 && code !== MINUS && (code | 32) !== 101) break
+    integer = false
+  }
+  if (integer && end - start < 16) return end - 1
+  const mistake = findNumberMistake(text.slice(start, end))
+  if (mistake) throw rejection(...mistake, frames)
+  return end - 1
+}
+
+function rejection(code: MistakeCode, reason: string, frames: readonly ScanFrame[]): Failure {
+  const pointer = frames
+    .map((frame) => `/${String(frame.at).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .join('')
+  const message = `The body is not accepted: ${reason}.`
+  return new Failure('invalid_json', message, { errors: [{ pointer, code, message }] })
+}

@@ -1,0 +1,185 @@
+/** Receives a body: checks its media type (415), bounds its size (413), parses its JSON. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Failure } from '../../kernel/failure.ts'
+import type { Call, Operation } from './call.ts'
+import {
+  acceptedTypes,
+  findBodyTypeProblem,
+  isJsonType,
+  unsupportedMediaType,
+} from './content-negotiation.ts'
+import { ownerOf } from './egress.ts'
+import { type BodyHold, type Ingress, tooManyBodies } from './ingress.ts'
+import { parseJsonBody } from './json-body.ts'
+
+interface BodyLimits {
+  readonly bodyBytes: number
+  /** Up to this size, a body larger than `bodyBytes` is read and discarded. */
+  readonly discardBytes: number
+}
+
+/** The part of an exchange (`exchange.ts`) that this file uses. */
+interface ReceivingCall extends Call {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly context: {
+    readonly limits: BodyLimits
+    readonly vendor: RegExp
+    readonly ingress: Ingress
+  }
+  /** Set if the connection ends after the response. */
+  closing: boolean
+}
+
+/** The rejection of a request whose connection ended: no response is sent. */
+export const ABORTED = Symbol('aborted')
+
+/** Sets `bytes` and `body`. Returns undefined if there is no body to wait for. */
+export function receiveBody(
+  exchange: ReceivingCall,
+  operation: Operation,
+): Promise<void> | undefined {
+  const length = declaredLength(exchange)
+  if (length === 0) return acceptBody(exchange, operation, exchange.bytes)
+  const { headers, context } = exchange
+  const type = headers['content-type']
+  const types = acceptedTypes(operation, exchange.method)
+  const why = findBodyTypeProblem(type, headers['content-encoding'], types, context.vendor)
+  // A chunked body without a type may be empty, and then needs none.
+  if (why !== undefined && (length !== undefined || type !== undefined)) {
+    throw unsupportedMediaType(why, types, exchange)
+  }
+  return collect(exchange, length, limitsFor(exchange, operation)).then((bytes) => {
+    if (why !== undefined && bytes.length > 0) throw unsupportedMediaType(why, types, exchange)
+    acceptBody(exchange, operation, bytes)
+  })
+}
+
+/**
+ * The longest body of an endpoint that authenticates by its body, such as a sign-in: hundreds of
+ * these wait for a password hash at a time.
+ */
+const PROOF_BYTES = 131_072
+
+function limitsFor({ kind, context }: ReceivingCall, { authenticated }: Operation): BodyLimits {
+  const { limits } = context
+  if (kind === 'api' || authenticated !== false) return limits
+  return { ...limits, bodyBytes: Math.min(limits.bodyBytes, PROOF_BYTES) }
+}
+
+function acceptBody(exchange: ReceivingCall, operation: Operation, bytes: Uint8Array): undefined {
+  exchange.bytes = bytes
+  if (bytes.length > 0) {
+    if (isJsonType(exchange.headers['content-type'] ?? '')) exchange.body = parseJsonBody(bytes)
+  } else if (operation.body === 'required') {
+    throw new Failure('invalid_json', 'The body is empty. A JSON body is required.')
+  }
+}
+
+/**
+ * Returns the bytes announced by Content-Length; undefined for a chunked body; 0 without a body.
+ */
+function declaredLength({ headers }: ReceivingCall): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined
+  return Number(headers['content-length'] ?? 0)
+}
+
+function tooLarge(limits: BodyLimits): Failure {
+  return new Failure('payload_too_large', `The body is larger than ${limits.bodyBytes} bytes.`)
+}
+
+/**
+ * Reads a body. One that is too large is read up to `discardBytes`: closing a socket with unread
+ * bytes resets it, and the caller would see the reset instead of the 413.
+ */
+function collect(
+  exchange: ReceivingCall,
+  length: number | undefined,
+  limits: BodyLimits,
+): Promise<Uint8Array> {
+  const { request, response } = exchange
+  const expectsContinue = request.headers.expect !== undefined
+  if (length !== undefined && length > limits.bodyBytes) {
+    if (expectsContinue || length > limits.discardBytes) {
+      exchange.closing = true
+      throw tooLarge(limits)
+    }
+  } else if (expectsContinue) {
+    response.writeContinue()
+  }
+  return readChunks(exchange, length, limits)
+}
+
+/**
+ * The chunks of a body: each one costs a turn through Node's parser. A body of 1 MiB has 16 in the
+ * usual size of 64 KiB, and 4,096 in chunks of 256 bytes.
+ */
+const MAX_CHUNKS = 16_384
+
+function readChunks(
+  exchange: ReceivingCall,
+  length: number | undefined,
+  limits: BodyLimits,
+): Promise<Uint8Array> {
+  const { request, context } = exchange
+  return new Promise((resolve, reject) => {
+    // One buffer that doubles: chunks of a byte each would take a hundred times their size.
+    let buffer: Buffer = NO_BYTES
+    let size = 0
+    let count = 0
+    let isRefused = false
+    // Most bodies arrive in one chunk and are not counted.
+    let hold: BodyHold | undefined
+    const drop = () => {
+      buffer = NO_BYTES
+      hold?.release()
+    }
+    const refuse = (failure: Failure) => {
+      isRefused = true
+      exchange.closing = true
+      request.pause()
+      drop()
+      reject(failure)
+    }
+    const cut = () => refuse(tooManyBodies())
+    const append = (chunk: Buffer) => {
+      const neededBytes = size + chunk.length
+      if (neededBytes > buffer.length) {
+        const doubledBytes = Math.max(neededBytes, 2 * buffer.length)
+        const capacity = Math.min(doubledBytes, length ?? limits.bodyBytes, limits.bodyBytes)
+        hold ??= context.ingress.hold({ owner: ownerOf(exchange), cut })
+        if (!hold.grow(capacity - buffer.length)) return cut()
+        const grown = Buffer.allocUnsafe(capacity)
+        buffer.copy(grown, 0, 0, size)
+        buffer = grown
+      }
+      chunk.copy(buffer, size)
+    }
+    request.on('data', (chunk: Buffer) => {
+      if (isRefused) return
+      const newSize = size + chunk.length
+      if (newSize > limits.discardBytes) return refuse(tooLarge(limits))
+      if (++count > MAX_CHUNKS) return refuse(tooManyChunks())
+      if (newSize > limits.bodyBytes) drop()
+      else if (chunk.length === length) buffer = chunk
+      else append(chunk)
+      size = newSize
+    })
+    request.on('end', () => {
+      hold?.release()
+      if (size > limits.bodyBytes) reject(tooLarge(limits))
+      else resolve(buffer.subarray(0, size))
+    })
+    const abort = () => {
+      drop()
+      reject(ABORTED)
+    }
+    request.on('error', abort)
+    request.on('close', abort)
+  })
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+const tooManyChunks = () =>
+  new Failure('payload_too_large', `The body has more than ${MAX_CHUNKS} chunks. Send larger ones.`)

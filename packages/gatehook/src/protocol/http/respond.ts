@@ -1,0 +1,208 @@
+/**
+ * Sends a response: formats failures, merges headers, writes head and body, logs the request
+ * (§12.7). With `batched-write.ts`, the only file that writes to Node's response.
+ */
+import type { ServerResponse } from 'node:http'
+import { Failure } from '../../kernel/failure.ts'
+import { flushResponses, queueResponse, writeStream } from './batched-write.ts'
+import type { Answer } from './call.ts'
+import { JSON_TYPE } from './content-negotiation.ts'
+import { type Hold, LARGE_BYTES, overloadFailure, ownerOf } from './egress.ts'
+import type { Exchange } from './exchange.ts'
+import { formatProblem } from './problem.ts'
+import { commonHeaders } from './response-steps.ts'
+
+/**
+ * Formats a `Failure`. Any other error is a bug: it is logged, and the response has only the id.
+ */
+export function answerFailure(exchange: Exchange, error: unknown): Answer {
+  const { context, id } = exchange
+  let failure: Failure
+  if (error instanceof Failure) {
+    failure = error
+    exchange.detail = error.detail
+  } else {
+    const err = error instanceof Error ? error : new Error(`thrown: ${String(error)}`)
+    context.log.error({ err, request_id: id, route: exchange.route }, 'bug')
+    failure = new Failure('internal_error')
+  }
+  exchange.failure = failure.code
+  exchange.missingScope = failure.scope
+  const format = context.errorFormats[exchange.kind] ?? formatProblem
+  return format(failure, {
+    requestId: id,
+    accept: exchange.headers.accept,
+    path: exchange.path,
+    documentation: context.documentation?.(exchange.version),
+  })
+}
+
+/**
+ * Sends a response, and logs the request with it; `undefined` if the connection ended, and only the
+ * log remains. Every request passes here once, with its final status.
+ */
+export function respond(exchange: Exchange, answer: Answer | undefined): void {
+  const { context, response, principal } = exchange
+  if (principal) context.egress.activity.note(principal.customer)
+  try {
+    const sent = answer && !response.destroyed ? sendOnce(exchange, answer) : undefined
+    const ms = Math.round((context.clock.elapsedMs() - exchange.startedMs) * 100) / 100
+    context.logExchange(exchange, sent, ms)
+    context.observeExchange(exchange, sent, ms)
+  } finally {
+    context.egress.large.end(response)
+  }
+}
+
+/** Sends the response, or a bare 500 if that is impossible; returns the response that was sent. */
+function sendOnce(exchange: Exchange, answer: Answer): Answer {
+  try {
+    const admitted = admit(exchange, answer)
+    send(exchange, admitted)
+    return admitted
+  } catch (error) {
+    // For example, node rejects a header. The retry has no headers from before.
+    const bare = answerFailure(exchange, error)
+    if (exchange.response.headersSent) exchange.response.destroy()
+    else {
+      exchange.out = commonHeaders(exchange.id)
+      send(exchange, bare)
+    }
+    return bare
+  }
+}
+
+/** For the response of a team's route: pages of lists end before. */
+const RESPONSE_TOO_LARGE = 'The response would be larger than 8 MiB. Request a smaller part of it.'
+
+/**
+ * Counts a large response before it is sent (§11.5). If the caller has too many unread bytes, a
+ * read is rejected with 503; the response to a change is sent in any case.
+ */
+function admit(exchange: Exchange, answer: Answer): Answer {
+  const body = answer.json ?? answer.raw
+  if (body === undefined || body.length < LARGE_BYTES || exchange.method !== 'GET') return answer
+  const { egress } = exchange.context
+  const bytes = Buffer.byteLength(body)
+  const owner = ownerOf(exchange)
+  const reject = (error: Error): Answer => {
+    delete exchange.out.etag
+    return answerFailure(exchange, error)
+  }
+  if (bytes > egress.bounds.responseBytes) {
+    return reject(new Failure('page_too_large', RESPONSE_TOO_LARGE))
+  }
+  if (!egress.makeSpace(owner, bytes)) {
+    flushResponses()
+    if (!egress.makeSpace(owner, bytes)) return reject(overloadFailure())
+  }
+  const { response } = exchange
+  exchange.hold = egress.hold({ owner, bytes, cut: () => response.destroy() })
+  response.once('close', exchange.hold.release)
+  return answer
+}
+
+function send(exchange: Exchange, answer: Answer): void {
+  const { response, method } = exchange
+  const { status } = answer
+  const body = answer.json ?? answer.raw
+  const headers: Record<string, string | number | string[]> = exchange.out
+  if (answer.headers) mergeHeaders(headers, answer.headers)
+  // A connection that pipelines beyond its limit ends. One response at a time has the socket.
+  if (status === 429 && response.socket === null) exchange.closing = true
+  if (exchange.closing || exchange.context.isLeaving) headers.connection = 'close'
+  if (answer.cookies) headers['set-cookie'] = [...answer.cookies]
+  if (answer.stream) {
+    sendStream(exchange, status, headers, answer.stream)
+    return
+  }
+  let length = 0
+  if (status !== 204 && status !== 304) {
+    if (answer.json !== undefined) headers['content-type'] ??= JSON_TYPE
+    if (body !== undefined) length = Buffer.byteLength(body)
+    headers['content-length'] = length
+  }
+  response.writeHead(status, headers)
+  queueResponse({
+    response,
+    body: length === 0 || method === 'HEAD' ? undefined : body,
+    length,
+    egress: exchange.context.egress,
+    call: exchange,
+    hold: exchange.hold,
+  })
+}
+
+/** Sends a stream; its request is logged when it begins. */
+function sendStream(
+  exchange: Exchange,
+  status: number,
+  headers: Record<string, string | number | string[]>,
+  write: NonNullable<Answer['stream']>,
+): void {
+  const { response, method, context } = exchange
+  response.writeHead(status, headers)
+  if (method === 'HEAD') return void response.end()
+  response.flushHeaders()
+  const closing = new AbortController()
+  const { signal } = context.drain
+  const close = () => closing.abort()
+  signal.addEventListener('abort', close)
+  let hold: Hold | undefined
+  const release = () => {
+    hold?.release()
+    hold = undefined
+  }
+  response.on('drain', release)
+  response.on('close', () => {
+    signal.removeEventListener('abort', close)
+    close()
+    release()
+  })
+  const owner = ownerOf(exchange)
+  const cut = () => void response.destroy()
+  const writing = write({
+    write(text) {
+      if (closing.signal.aborted) return false
+      const isFree = writeStream(response, text, () => hold?.progress())
+      if (!isFree) hold ??= context.egress.hold({ owner, bytes: response.writableLength, cut })
+      return isFree
+    },
+    drained: () => awaitDrain(response, closing.signal),
+    end: () => void response.end(),
+    cut,
+    closed: closing.signal,
+  })
+  writing?.catch((error: unknown) => {
+    const err = error instanceof Error ? error : new Error(`thrown: ${String(error)}`)
+    context.log.error({ err, request_id: exchange.id, route: exchange.route }, 'bug')
+    response.destroy()
+  })
+}
+
+/** Resolves when the socket has taken all written bytes, or the connection has ended. */
+const awaitDrain = (response: ServerResponse, closed: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (closed.aborted || !response.writableNeedDrain) return resolve()
+    const done = () => {
+      response.off('drain', done)
+      closed.removeEventListener('abort', done)
+      resolve()
+    }
+    response.on('drain', done)
+    closed.addEventListener('abort', done)
+  })
+
+/** Adds headers under lower-case names. `Link` and `Vary` are joined; others replace. */
+function mergeHeaders(
+  target: Record<string, string | number | string[]>,
+  headers: Record<string, string>,
+): void {
+  for (const sentName in headers) {
+    const name = sentName.toLowerCase()
+    const value = headers[sentName]!
+    const current = target[name]
+    target[name] =
+      current !== undefined && (name === 'link' || name === 'vary') ? `${current}, ${value}` : value
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Runs a request through the pipeline: head steps, body, body steps, handler, and the out steps of
+ * every response. A promise is awaited only if a step returns one: most requests run synchronously.
+ */
+import { Failure } from '../../kernel/failure.ts'
+import type { Answer, Call, Operation, Step } from './call.ts'
+import { patchTypes } from './content-negotiation.ts'
+import { type Exchange, STAGES } from './exchange.ts'
+import { ABORTED, receiveBody } from './receive-body.ts'
+import { answerFailure, respond } from './respond.ts'
+
+/** Handles an exchange up to its response; never throws, never rejects. */
+export function serve(exchange: Exchange): void {
+  let answer: Answer | Promise<Answer>
+  try {
+    answer = handle(exchange)
+  } catch (error) {
+    answer = answerFailure(exchange, error)
+  }
+  if (answer instanceof Promise) completeLater(exchange, answer)
+  else complete(exchange, answer)
+}
+
+async function completeLater(exchange: Exchange, pending: Promise<Answer>): Promise<void> {
+  let answer: Answer
+  try {
+    answer = await pending
+  } catch (error) {
+    if (error === ABORTED) return respond(exchange, undefined)
+    const { explainError } = exchange.context
+    answer = answerFailure(exchange, error instanceof Failure ? error : await explainError(error))
+  }
+  complete(exchange, answer)
+}
+
+function handle(exchange: Exchange): Answer | Promise<Answer> {
+  const { refusal } = exchange.head
+  if (refusal) return reject(exchange, refusal)
+  const early = runHeadSteps(exchange.prepared.steps.head, 0, exchange)
+  if (early instanceof Promise) return early.then((answer) => answer ?? handleBody(exchange))
+  return early ?? handleBody(exchange)
+}
+
+/** Runs the head steps from `at` on, and notes the step that runs as the request's stage. */
+function runHeadSteps(
+  steps: readonly Step[],
+  at: number,
+  exchange: Exchange,
+): Answer | undefined | Promise<Answer | undefined> {
+  for (let i = at; i < steps.length; i++) {
+    exchange.stage = i
+    const result = steps[i]!(exchange)
+    if (result instanceof Promise) {
+      return result.then((answer) => answer ?? runHeadSteps(steps, i + 1, exchange))
+    }
+    if (result) return result
+  }
+  return undefined
+}
+
+/** Rejects a malformed request. A retired version takes precedence (§8.7). */
+function reject(exchange: Exchange, refusal: Failure): Answer | Promise<Answer> {
+  const orThrow = (answer: Answer | undefined): Answer => {
+    if (answer) return answer
+    throw refusal
+  }
+  const early = runSteps(exchange.prepared.steps.refused, 0, exchange)
+  return early instanceof Promise ? early.then(orThrow) : orThrow(early)
+}
+
+const NO_PATH = 'There is no such path. The API documentation lists the paths.'
+
+function handleBody(exchange: Exchange): Answer | Promise<Answer> {
+  exchange.stage = STAGES.route
+  // For pipelines without this step.
+  const early = requireKnownMethod(exchange) as Answer | undefined
+  if (early) return early
+  const { operation } = exchange
+  if (!operation) throw new Failure('not_found', NO_PATH)
+  if (operation.body === undefined) return runOperation(exchange, operation)
+  exchange.stage = STAGES.body
+  const received = receiveBody(exchange, operation)
+  if (received) return received.then(() => runOperation(exchange, operation))
+  return runOperation(exchange, operation)
+}
+
+function runOperation(exchange: Exchange, operation: Operation): Answer | Promise<Answer> {
+  exchange.stage = STAGES.handler
+  return operation.handle(exchange)
+}
+
+/** Runs the steps from `at` on, until one returns a response. */
+function runSteps(
+  steps: readonly Step[],
+  at: number,
+  call: Call,
+): Answer | undefined | Promise<Answer | undefined> {
+  for (let i = at; i < steps.length; i++) {
+    const result = steps[i]!(call)
+    if (result instanceof Promise) {
+      return result.then((answer) => answer ?? runSteps(steps, i + 1, call))
+    }
+    if (result) return result
+  }
+  return undefined
+}
+
+/**
+ * The step that answers OPTIONS with 204 and rejects other methods that the path lacks with 405,
+ * both with `Allow`. It precedes the step that requires a credential. An unknown path passes, for
+ * its 404.
+ */
+export const requireKnownMethod: Step = (call) => {
+  if (call.operation || call.allow === '') return undefined
+  if (call.method === 'OPTIONS') {
+    return { status: 204, headers: { allow: call.allow, ...patchTypes(call) } }
+  }
+  throw new Failure('method_not_allowed', `${call.method} is not allowed here.`, {
+    headers: { allow: call.allow },
+  })
+}
+
+/** Runs the out steps from `at` on. A failure of a step becomes the response. */
+function complete(exchange: Exchange, answer: Answer, at = 0): void {
+  const { out } = exchange.prepared.steps
+  for (let i = at; i < out.length; i++) {
+    try {
+      const pending = out[i]!(exchange, answer)
+      if (pending instanceof Promise) {
+        pending.then(
+          () => complete(exchange, answer, i + 1),
+          (error) => complete(exchange, answerFailure(exchange, error), i + 1),
+        )
+        return
+      }
+    } catch (error) {
+      answer = answerFailure(exchange, error)
+    }
+  }
+  respond(exchange, answer)
+}

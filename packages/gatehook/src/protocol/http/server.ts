@@ -1,0 +1,393 @@
+/**
+ * The HTTP server: Node's server, Fastify's router, and `inject` for requests without a socket.
+ * `serve.ts` runs a request through the pipeline.
+ */
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer as createHttps, Server as HttpsServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { setImmediate as immediate } from 'node:timers/promises'
+import createRouter from 'find-my-way'
+import type { Response as Injected, InjectOptions } from 'light-my-request'
+import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Random } from '../../kernel/random.ts'
+import type { Endpoint } from './call.ts'
+import { type ConnectionLimit, createConnectionLimit } from './connection-limit.ts'
+import { acceptedTypes, vendorTypePattern } from './content-negotiation.ts'
+import { createEgress, type Egress } from './egress.ts'
+import {
+  type DocumentationUrl,
+  defaultLimits,
+  type ErrorFormats,
+  Exchange,
+  type HttpLimits,
+  type ObserveExchange,
+  type Pipeline,
+  type PreparedPath,
+  type ServerContext,
+} from './exchange.ts'
+import { createIngress, type Ingress } from './ingress.ts'
+import {
+  createConnectListener,
+  createParserErrorListener,
+  type ParserErrorOptions,
+} from './parser-errors.ts'
+import type { ResolveOrigin } from './proxy-trust.ts'
+import { type HeadRules, parseRequestHead } from './request-head.ts'
+import { createRequestLog } from './request-log.ts'
+import { serve } from './serve.ts'
+import { readTls, type TlsFiles, watchTls } from './tls.ts'
+
+export interface ServerOptions {
+  readonly endpoints: readonly Endpoint[]
+  readonly pipeline: Pipeline
+  readonly log: Log
+  readonly clock: Clock
+  readonly random: Random
+  readonly resolveOrigin: ResolveOrigin
+  /** Addresses of trusted proxies. */
+  readonly proxies?: readonly string[]
+  /** The first segments of the paths declared under `/api`, which are never versions. */
+  readonly roots: ReadonlySet<string>
+  readonly limits?: Partial<HttpLimits> | undefined
+  /** The bounds of unread responses, shared with the pipeline's step `shed`. */
+  readonly egress?: Egress | undefined
+  readonly ingress?: Ingress | undefined
+  readonly tls?: TlsFiles | undefined
+  /** The vendor in `application/vnd.<vendor>.api.v2+json`. Default: `gatehook`. */
+  readonly vendor?: string | undefined
+  readonly documentation?: DocumentationUrl | undefined
+  readonly errorFormats?: ErrorFormats
+  /** Names of fields that are declared secret: log lines have no value of such a parameter. */
+  readonly secretFields?: ReadonlySet<string> | undefined
+  /** Called once for each request, after its response (`monitoring/`). */
+  readonly observeExchange?: ObserveExchange | undefined
+  /** See `ServerContext`. Default: any error other than a `Failure` is a bug. */
+  readonly explainError?: ServerContext['explainError'] | undefined
+  /** Serves a request inside its span; absent unless traces are exported. */
+  readonly serveTraced?: ((exchange: Exchange, serve: () => void) => void) | undefined
+}
+
+export interface HttpServer {
+  /** Binds; resolves with the bound address, which has the assigned port if 0 was requested. */
+  listen(bind: { host: string; port: number }): Promise<{ url: string; port: number }>
+  /** Runs a request without a socket, for the CLI and for tests. */
+  inject(call: string | InjectOptions): Promise<Injected>
+  /**
+   * Makes every response close its connection, so that clients send their next request to another
+   * node. New connections are still accepted.
+   */
+  leave(): void
+  readonly isListening: boolean
+  /**
+   * Stops accepting connections, waits at most `limitMs` for requests that have arrived, and closes
+   * all connections. Resolves with whether all requests finished.
+   */
+  drain(limitMs: number): Promise<boolean>
+  /** Closes the server and all connections at once. */
+  close(): Promise<void>
+}
+
+/**
+ * Importing node:http by name loads its lazy exports as well, a web client among them. That takes
+ * an eighth of the time of a start.
+ */
+const { createServer: createHttp } = process.getBuiltinModule('node:http')
+
+/** The latest response on a connection, for `parser-errors.ts`. */
+const LATEST = Symbol('latest')
+/** The number of open responses on a connection. */
+const OPEN = Symbol('open')
+/** Set if the connection ends after its open responses. */
+const ENDING = Symbol('ending')
+type TrackedSocket = Socket & {
+  [LATEST]?: ServerResponse
+  [OPEN]?: number
+  [ENDING]?: boolean
+  /** Node's parser, which stops in the middle of a buffer only if it is paused as well. */
+  readonly parser?: { pause(): void } | null
+}
+/** Open requests of one connection; a further one ends it. */
+const MAX_PIPELINED = 64
+
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
+const NO_QUERY = Object.freeze({})
+const TLS_HANDSHAKE_MS = 10_000
+const TIMEOUT_CHECKS_MS = 1000
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+type NodeServer = ReturnType<typeof createNodeServer>
+
+export function createServer(options: ServerOptions): HttpServer {
+  const limits: HttpLimits = { ...defaultLimits, ...options.limits }
+  const { log, clock, random, documentation, serveTraced } = options
+  const context: ServerContext = {
+    log,
+    logExchange: createRequestLog(log, options.secretFields ?? new Set()),
+    clock,
+    resolveOrigin: options.resolveOrigin,
+    limits,
+    vendor: vendorTypePattern(options.vendor ?? 'gatehook'),
+    documentation,
+    errorFormats: options.errorFormats ?? {},
+    egress: options.egress ?? createEgress(clock),
+    ingress: options.ingress ?? createIngress(clock),
+    isLeaving: false,
+    drain: new AbortController(),
+    observeExchange: options.observeExchange ?? (() => {}),
+    explainError: options.explainError ?? ((error) => error),
+  }
+  const now = () => clock.now()
+  const rules: HeadRules = { urlBytes: limits.urlBytes, roots: options.roots, random, now }
+  const findPath = createPathFinder(options.endpoints, options.pipeline, limits)
+  const listener: Listener = (request, response) => {
+    let head = parseRequestHead(request, clock.elapsedMs(), rules)
+    const { prepared, params, refusal } = findPath(head.routedPath)
+    if (refusal && !head.refusal) head = { ...head, refusal }
+    const exchange = new Exchange(context, prepared, head, request, response, params)
+    if (!serveTraced) serve(exchange)
+    else serveTraced(exchange, () => serve(exchange))
+  }
+  const server = createNodeServer(options.tls, limits)
+  const errorOptions: ParserErrorOptions = {
+    log,
+    random,
+    now,
+    urlBytes: limits.urlBytes,
+    documentation,
+    latestResponse: (socket) => (socket as TrackedSocket)[LATEST],
+  }
+  server.on('clientError', createParserErrorListener(errorOptions))
+  server.on('connect', createConnectListener(errorOptions))
+  return operate(server, listener, context, options)
+}
+
+interface PathMatch {
+  readonly prepared: PreparedPath
+  readonly params: Readonly<Record<string, string>>
+  readonly refusal?: Failure
+}
+
+/** Registers every path once for all methods: a method that a path lacks is 405, not 404. */
+function createPathFinder(
+  endpoints: readonly Endpoint[],
+  pipeline: Pipeline,
+  limits: HttpLimits,
+): (path: string) => PathMatch {
+  const unknown: PreparedPath = {
+    kind: 'unknown',
+    route: '*',
+    methods: {},
+    allow: '',
+    acceptPatch: undefined,
+    steps: pipeline.unknown,
+  }
+  const noMatch: PathMatch = { prepared: unknown, params: NO_PARAMS }
+  const ignoreMatch = () => {}
+  const router = createRouter({
+    maxParamLength: limits.urlBytes,
+    querystringParser: () => NO_QUERY,
+    onBadUrl: ignoreMatch,
+  })
+  for (const endpoint of endpoints) {
+    router.on('GET', endpoint.path, ignoreMatch, preparePath(endpoint, pipeline))
+  }
+  return (path) => {
+    const match = router.find('GET', path)
+    if (!match) return noMatch
+    const { store, params } = match as { store: PreparedPath | null; params: PathMatch['params'] }
+    if (!store) {
+      const refusal = new Failure('invalid_request', 'A percent escape in the path is malformed.')
+      return { ...noMatch, refusal }
+    }
+    // For the router, `/users/` matches `/users/:id`.
+    for (const name in params) if (params[name] === '') return noMatch
+    return { prepared: store, params }
+  }
+}
+
+function preparePath(endpoint: Endpoint, pipeline: Pipeline): PreparedPath {
+  const { PATCH } = endpoint.methods
+  const methods = Object.keys(endpoint.methods)
+  const get = methods.indexOf('GET')
+  if (get >= 0) methods.splice(get + 1, 0, 'HEAD')
+  return {
+    kind: endpoint.kind,
+    route: endpoint.path,
+    methods: endpoint.methods,
+    allow: [...methods, 'OPTIONS'].join(', '),
+    acceptPatch: PATCH && acceptedTypes(PATCH, 'PATCH').join(', '),
+    steps: pipeline[endpoint.kind],
+  }
+}
+
+function createNodeServer(tls: TlsFiles | undefined, limits: HttpLimits) {
+  const node = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: Math.min(TIMEOUT_CHECKS_MS, limits.headersTimeoutMs / 2),
+    requireHostHeader: false, // `request-head.ts` requires it, with the usual error envelope
+    noDelay: true,
+    optimizeEmptyRequests: true, // a request without a body emits no stream events
+  }
+  if (!tls) return createHttp(node)
+  const handshakeTimeout = TLS_HANDSHAKE_MS
+  return createHttps({ ...node, ...readTls(tls), handshakeTimeout, ALPNProtocols: ['http/1.1'] })
+}
+
+/**
+ * Returns whether the next request of a connection is ignored: an earlier response closes it
+ * (RFC 9112 §9.6), or too many are open. A full buffer has thousands of pipelined requests, which
+ * node would parse in one turn: the server reads no further one.
+ */
+function ignoresRequests(socket: TrackedSocket): boolean {
+  const latest = socket[LATEST]
+  const isClosing = latest?.headersSent === true && !latest.shouldKeepAlive
+  if ((socket[OPEN] ?? 0) >= MAX_PIPELINED) socket[ENDING] = true
+  if (!isClosing && socket[ENDING] !== true) return false
+  socket.pause()
+  socket.parser?.pause()
+  return true
+}
+
+/** Passes requests to the listener and counts those in flight. */
+function trackRequests(server: NodeServer, listener: Listener, connections: ConnectionLimit) {
+  let inFlight = 0
+  let whenIdle: (() => void) | undefined
+  const release = (socket: TrackedSocket, maxCount: number) => {
+    const count = Math.min(maxCount, socket[OPEN] ?? 0)
+    if (count === 0) return
+    socket[OPEN]! -= count
+    inFlight -= count
+    if (inFlight === 0) whenIdle?.()
+  }
+  function onClose(this: ServerResponse) {
+    const socket: TrackedSocket = this.req.socket
+    release(socket, 1)
+    if (socket[ENDING] && socket[OPEN] === 0) socket.destroySoon()
+  }
+  const onRequest: Listener = (request, response) => {
+    const socket: TrackedSocket = request.socket
+    if (ignoresRequests(socket)) return
+    inFlight++
+    socket[OPEN] = (socket[OPEN] ?? 0) + 1
+    socket[LATEST] = response
+    response.on('close', onClose)
+    listener(request, response)
+  }
+  server.on('request', onRequest)
+  // `receive-body.ts` sends `100 Continue` before it reads the body; other expectations are a 400.
+  server.on('checkContinue', onRequest)
+  server.on('checkExpectation', onRequest)
+  // Node can close HTTP connections, but not those in a TLS handshake or after CONNECT, whose
+  // pending responses are released here.
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    const release = connections.open(socket.remoteAddress ?? '')
+    if (!release) return void socket.destroy()
+    sockets.add(socket)
+    socket.once('close', () => {
+      sockets.delete(socket)
+      release()
+    })
+  })
+  server.on('connect', (_request, stream) => {
+    stream.once('close', () => release(stream as Socket, Number.POSITIVE_INFINITY))
+  })
+  return {
+    cut() {
+      for (const socket of sockets) socket.destroy()
+    },
+    /** Resolves with whether all requests have ended within the time limit. */
+    async waitForIdle(limitMs: number): Promise<boolean> {
+      if (inFlight === 0) return true
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, limitMs)
+        whenIdle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      return inFlight === 0
+    },
+  }
+}
+
+/** To accept a connection, to read from it, and to read the rest of a TLS record. */
+const ACCEPT_TURNS = 3
+
+/**
+ * Lets the event loop accept connections and read requests that have reached this machine. Closing
+ * the server would reset connections in the backlog, and requests in the buffers of idle ones.
+ */
+async function acceptPending(): Promise<void> {
+  for (let count = 0; count < ACCEPT_TURNS; count++) await immediate()
+}
+
+/** Adds listening, draining and closing. */
+function operate(
+  server: NodeServer,
+  listener: Listener,
+  context: ServerContext,
+  options: ServerOptions,
+): HttpServer {
+  const connections = createConnectionLimit(context.limits.connections, options.proxies)
+  const requests = trackRequests(server, listener, connections)
+  let stopWatching: (() => Promise<void>) | undefined
+  let closed: Promise<unknown> | undefined
+
+  const stopListening = () => {
+    void stopWatching?.()
+    if (server.listening) {
+      closed = once(server, 'close')
+      server.close()
+    }
+    return closed
+  }
+  const close = async () => {
+    const stopped = stopListening()
+    requests.cut()
+    await stopped
+  }
+
+  return {
+    async inject(call) {
+      const { inject } = await import('light-my-request') // most processes never need it
+      return inject(listener, call)
+    },
+    async listen({ host, port }) {
+      // `localhost` may resolve to several addresses; every system has this one.
+      server.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port })
+      await once(server, 'listening')
+      if (options.tls && server instanceof HttpsServer) {
+        const apply = server.setSecureContext.bind(server)
+        stopWatching = watchTls({ files: options.tls, apply, log: context.log })
+      }
+      const bound = server.address() as AddressInfo
+      const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address
+      const scheme = options.tls ? 'https' : 'http'
+      return { url: `${scheme}://${name}:${bound.port}`, port: bound.port }
+    },
+    leave() {
+      context.isLeaving = true
+    },
+    get isListening() {
+      return server.listening
+    },
+    async drain(limitMs) {
+      context.isLeaving = true
+      await acceptPending()
+      context.drain.abort()
+      stopListening()
+      server.closeIdleConnections()
+      const finished = await requests.waitForIdle(limitMs)
+      await close()
+      return finished
+    },
+    close,
+  }
+}

@@ -1,0 +1,53 @@
+/** The `Idempotency-Key` header, and which requests are the same request (§11.1). Pure. */
+import { createHmac, hash, type KeyObject } from 'node:crypto'
+import { Failure } from '../../kernel/failure.ts'
+import { credentialName } from '../../kernel/principal.ts'
+import type { Call } from '../http/call.ts'
+
+const KEY_MAX_CHARACTERS = 255
+
+/**
+ * Returns the request's idempotency key, bare or quoted; undefined without the header. Throws
+ * `invalid_idempotency_key`.
+ *
+ * @see draft-ietf-httpapi-idempotency-key-header §2.1
+ */
+export function readIdempotencyKey({ rawHeaders }: Call): string | undefined {
+  const values = rawHeaders.filter(
+    (_text, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === 'idempotency-key',
+  )
+  if (values.length === 0) return undefined
+  const text = values[0]!.trim()
+  const key = /^"[^"]*"$/.test(text) ? text.slice(1, -1) : text
+  if (values.length > 1 || !/^[\x21-\x7e]+$/.test(key) || key.length > KEY_MAX_CHARACTERS) {
+    throw new Failure('invalid_idempotency_key')
+  }
+  return key
+}
+
+/**
+ * Derives the hash that the ids of a request's record contain: SHA-256 over credential, method,
+ * path, version and key.
+ */
+export function deriveRecordHash(call: Call, key: string): Buffer {
+  const { principal, method, path, version = null } = call
+  const parts = [credentialName(principal!), method, path, version, key]
+  return hash('sha256', JSON.stringify(parts), 'buffer')
+}
+
+/**
+ * Computes the HMAC of a body, independent of member order and white space. It is keyed because a
+ * body may contain a password: a bare hash would allow a reader of the database to guess it.
+ */
+export const fingerprintBody = (key: KeyObject, body: unknown): Buffer =>
+  createHmac('sha256', key)
+    .update(JSON.stringify(canonicalize(body)) ?? '')
+    .digest()
+
+function canonicalize(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonicalize)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  // Pairs, because an object would move integer-like names to its front.
+  return { members: members.map(([name, member]) => [name, canonicalize(member)]) }
+}

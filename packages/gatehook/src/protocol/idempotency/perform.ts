@@ -1,0 +1,230 @@
+/**
+ * Runs a change in one transaction that ends in the response. With an `Idempotency-Key`, the
+ * claimed key, the change and the stored response commit together. A replay returns the stored
+ * response (§11.1).
+ */
+import type { KeyObject } from 'node:crypto'
+import type { Clock } from '../../kernel/clock.ts'
+import { Failure, type FailureCode, type FailureOptions } from '../../kernel/failure.ts'
+import type { Vault } from '../../kernel/secret.ts'
+import type { Database, Reader, Tx, WriteOptions } from '../../platform/storage/database.ts'
+import { requireAnswerFits } from '../http/answer-budget.ts'
+import type { Answer, Call } from '../http/call.ts'
+import { ownerOf } from '../http/egress.ts'
+import { rehearse } from './dry-run.ts'
+import { deriveRecordHash, fingerprintBody, readIdempotencyKey } from './key.ts'
+import { createRecordIds, type RecordIds } from './record-ids.ts'
+import {
+  claimRecord,
+  findRecord,
+  type IdempotencyRecord,
+  RESPONSE_PURPOSE,
+  type RecordClaim,
+  responseRow,
+  storeResponse,
+} from './store.ts'
+import { setRequestOf } from './transaction-request.ts'
+
+/**
+ * Returns a stored response as a caller may see it who has lost a scope since. Throws a failure if
+ * it may not see it at all.
+ */
+export type NarrowReplay = (call: Call, from: Reader, answer: Answer) => Promise<Answer>
+
+interface PerformOptions extends WriteOptions {
+  /** Default: a caller who has lost a scope since gets 403. */
+  readonly narrowReplay?: NarrowReplay
+  /**
+   * Work that must happen outside the transaction, such as a network request. It runs first, except
+   * for a replay. An error that it throws is never stored.
+   */
+  readonly prepare?: () => Promise<void>
+  /** Rolls the change back, and neither reads nor stores an idempotency key. */
+  readonly isDryRun?: boolean
+}
+
+/**
+ * Runs `change` in one transaction and returns its response. `Database.write` may run `change` more
+ * than once.
+ *
+ * @example
+ * return perform(call, async (tx) => json(201, await insertThing(tx, call.body)))
+ */
+export type Perform = (
+  call: Call,
+  change: (tx: Tx) => Promise<Answer>,
+  options?: PerformOptions,
+) => Promise<Answer>
+
+interface PerformDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly vault: Vault
+  /** Runs after each change, in its transaction. */
+  readonly recordChange?: (tx: Tx, call: Call) => Promise<void>
+}
+
+/** How long a response is stored. */
+export const RETENTION_MS = 24 * 3_600_000
+/** How long a response that contains a secret is stored. */
+const SECRET_RETENTION_MS = 3_600_000
+export const FINGERPRINT_PURPOSE = 'idempotency fingerprint'
+
+/** The response to a request, or the failure that was its response. */
+type RequestOutcome =
+  | { readonly answer: Answer }
+  | { readonly code: FailureCode; readonly message: string; readonly options: FailureOptions }
+
+/** The stored outcome, with the scopes that the caller held. */
+type StoredOutcome = RequestOutcome & { readonly scopes?: readonly string[] }
+
+/** Returns a scope that the caller lacks now; `admin` implies every scope (§13). */
+const lostScope = ({ scopes = [] }: StoredOutcome, { principal }: Call): string | undefined =>
+  principal!.scopes.has('admin') ? undefined : scopes.find((name) => !principal!.scopes.has(name))
+
+type ClaimResult = { readonly outcome: RequestOutcome } | { readonly record: IdempotencyRecord }
+
+export function createPerform({ db, clock, vault, recordChange }: PerformDeps): Perform {
+  const running = new Set<string>()
+  const fingerprintKeys = vault.macKeys(FINGERPRINT_PURPOSE)
+  const idsOf = createRecordIds(db)
+
+  const replay = async (
+    call: Call,
+    record: IdempotencyRecord,
+    narrowReplay: NarrowReplay = rejectNarrowed,
+  ): Promise<Answer> => {
+    const matches = (key: KeyObject) => fingerprintBody(key, call.body).equals(record.fingerprint)
+    if (!fingerprintKeys.accepted.some(matches)) throw new Failure('idempotency_key_reused')
+    if (!record.answer) throw inProgress()
+    const row = responseRow(call.principal!.scope, record.id)
+    const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer).toString()
+    const outcome = JSON.parse(text) as StoredOutcome
+    const replayHeaders = { 'idempotent-replayed': 'true' }
+    if ('answer' in outcome) {
+      const isNarrowed = lostScope(outcome, call) !== undefined
+      const answer = isNarrowed ? await narrowReplay(call, db, outcome.answer) : outcome.answer
+      return { ...answer, headers: { ...answer.headers, ...replayHeaders } }
+    }
+    const headers = { ...outcome.options.headers, ...replayHeaders }
+    throw new Failure(outcome.code, outcome.message, { ...outcome.options, headers })
+  }
+
+  const claimAndRun = (
+    call: Call,
+    idsAt: (now: number) => RecordIds,
+    change: (tx: Tx) => Promise<Answer>,
+    options: PerformOptions,
+  ) => {
+    const { scope } = call.principal!
+    const fingerprint = fingerprintBody(fingerprintKeys.current, call.body)
+    return db.write(async (tx): Promise<ClaimResult> => {
+      setRequestOf(tx, call)
+      const now = clock.now()
+      const claim = { scope, ids: idsAt(now), fingerprint, expiresAt: now + RETENTION_MS, now }
+      const isClaimed = await claimRecord(tx, db.dialect, claim)
+      if (!isClaimed) return { record: await requireRecord(tx, claim) }
+      const outcome = await runChange(tx, change)
+      const isSecret = 'answer' in outcome && outcome.answer.secret === true
+      const expiresAt = isSecret ? now + SECRET_RETENTION_MS : claim.expiresAt
+      const stored: StoredOutcome = { ...outcome, scopes: [...call.principal!.scopes] }
+      const id = claim.ids.current
+      const text = JSON.stringify(stored)
+      const response = vault.encrypt(RESPONSE_PURPOSE, responseRow(scope, id), text)
+      storeResponse(tx, scope, id, { response, expiresAt, isSecret })
+      return { outcome }
+    }, options)
+  }
+
+  return async (call, requestedChange, ownOptions = {}) => {
+    const options = { ...ownOptions, customer: ownerOf(call) }
+    const { prepare, narrowReplay } = ownOptions
+    const change = async (tx: Tx): Promise<Answer> => {
+      const answer = await requestedChange(tx)
+      requireAnswerFits(answer)
+      await recordChange?.(tx, call)
+      return answer
+    }
+    if (options.isDryRun) return performDryRun(db, call, change, options)
+    const acceptsKey = call.method === 'POST' || call.method === 'PATCH'
+    const key = acceptsKey ? readIdempotencyKey(call) : undefined
+    if (key === undefined) {
+      await prepare?.()
+      return db.write((tx) => inRequest(tx, call, change), options)
+    }
+    const hash = deriveRecordHash(call, key)
+    const name = `${call.principal!.scope} ${hash.toString('latin1')}`
+    if (running.has(name)) throw inProgress()
+    running.add(name)
+    try {
+      const idsAt = await idsOf(hash)
+      if (prepare) {
+        const now = clock.now()
+        const record = await findRecord(db, call.principal!.scope, idsAt(now), now)
+        if (record) return await replay(call, record, narrowReplay)
+        await prepare()
+      }
+      const result = await claimAndRun(call, idsAt, change, options)
+      if ('record' in result) return await replay(call, result.record, narrowReplay)
+      if ('answer' in result.outcome) return result.outcome.answer
+      throw new Failure(result.outcome.code, result.outcome.message, result.outcome.options)
+    } finally {
+      running.delete(name)
+    }
+  }
+}
+
+/** Returns the record of another request. Throws if it expired since the claim. */
+async function requireRecord(tx: Tx, { scope, ids, now }: RecordClaim): Promise<IdempotencyRecord> {
+  const record = await findRecord(tx, scope, ids, now)
+  if (!record) throw inProgress()
+  return record
+}
+
+/** Rejects a replay: the caller might not have got this response with its present scopes. */
+const rejectNarrowed: NarrowReplay = async () => {
+  const message =
+    'The credential has lost a scope since the first request with this Idempotency-Key. The ' +
+    'request was executed then; its response is not returned again.'
+  throw new Failure('insufficient_scope', message)
+}
+
+function inRequest<T>(tx: Tx, call: Call, change: (tx: Tx) => Promise<T>): Promise<T> {
+  setRequestOf(tx, call)
+  return change(tx)
+}
+
+async function performDryRun(
+  db: Database,
+  call: Call,
+  change: (tx: Tx) => Promise<Answer>,
+  options: WriteOptions,
+): Promise<Answer> {
+  const rehearsal = await db.write(
+    (tx) => inRequest(tx, call, () => rehearse(tx, () => change(tx))),
+    options,
+  )
+  if ('failure' in rehearsal) throw rehearsal.failure
+  return rehearsal.value
+}
+
+const inProgress = () =>
+  new Failure('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })
+
+/**
+ * Runs the change in a savepoint. A failure rolls the change back and becomes the outcome. A 5xx
+ * or a failed `If-Match` (412) is rethrown and not stored: a retry may succeed.
+ */
+async function runChange(tx: Tx, change: (tx: Tx) => Promise<Answer>): Promise<RequestOutcome> {
+  try {
+    return { answer: await tx.attempt(() => change(tx)) }
+  } catch (error) {
+    if (!(error instanceof Failure) || error.status >= 500 || error.status === 412) throw error
+    const { code, message, errors, headers, scope } = error
+    return {
+      code,
+      message,
+      options: { ...(errors && { errors }), ...(headers && { headers }), ...(scope && { scope }) },
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * SQL of idempotency records: a claimed key, and the response once it is stored. The id of a record
+ * begins with its day, so that PostgreSQL drops the records of a day (decision 0053).
+ */
+import type { Database, Dialect, Reader, Tx } from '../../platform/storage/database.ts'
+import type { EncryptedColumn } from '../../platform/storage/encrypted-column.ts'
+import { recordTable, tablesOfMixedAge } from '../../platform/storage/partitions/catalog.ts'
+import { renewPartitions } from '../../platform/storage/partitions/upkeep.ts'
+import { PURGE_SLICE_ROWS, purgeInSlices } from '../../platform/storage/purge.ts'
+import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import type { RecordIds } from './record-ids.ts'
+
+export interface IdempotencyRecord {
+  readonly id: Uint8Array
+  /** HMAC of the request's body. */
+  readonly fingerprint: Uint8Array
+  /** The encrypted response; null until it is stored. */
+  readonly answer: Uint8Array | null
+  /** Epoch milliseconds. */
+  readonly expires_at: number
+}
+
+export const RESPONSE_PURPOSE = 'idempotency'
+
+/** Returns the row name that a stored response is encrypted for. */
+export const responseRow = (scope: number, id: Uint8Array): string =>
+  `${scope} ${Buffer.from(id).toString('base64url')}`
+
+export const encryptedResponses: EncryptedColumn = {
+  purpose: RESPONSE_PURPOSE,
+  table: 'gh_idempotency',
+  column: 'answer',
+  key: ['scope', 'id'],
+  rowOf: ([scope, id]) => responseRow(scope as number, id as Uint8Array),
+}
+
+const find = prepareStatement(`SELECT id, fingerprint, answer, expires_at FROM gh_idempotency
+  WHERE scope = ? AND id IN (?, ?, ?, ?) AND expires_at > ? LIMIT 1`)
+const REPLACE_EXPIRED = `SET fingerprint = excluded.fingerprint, answer = NULL, secret = NULL,
+    expires_at = excluded.expires_at
+  WHERE gh_idempotency.expires_at <= ?`
+const claim = prepareStatement(
+  `INSERT INTO gh_idempotency (scope, id, fingerprint, expires_at) VALUES (?, ?, ?, ?)
+   ON CONFLICT (scope, id) DO UPDATE
+   ${REPLACE_EXPIRED}`,
+)
+/** Claims a record unless another day has one of the same request. */
+const claimAcrossDays = (bytes: string) =>
+  prepareStatement(`INSERT INTO gh_idempotency (scope, id, fingerprint, expires_at)
+    SELECT CAST(? AS BIGINT), CAST(? AS ${bytes}), CAST(? AS ${bytes}), CAST(? AS BIGINT)
+    WHERE NOT EXISTS (SELECT 1 FROM gh_idempotency
+      WHERE scope = ? AND id IN (?, ?, ?) AND expires_at > ?)
+    ON CONFLICT (scope, id) DO UPDATE ${REPLACE_EXPIRED}`)
+const findOther = prepareStatement(`SELECT 1 AS found FROM gh_idempotency
+  WHERE scope = ? AND id IN (?, ?, ?) AND expires_at > ?`)
+const claimsAcrossDays = { sqlite: claimAcrossDays('BLOB'), postgres: claimAcrossDays('BYTEA') }
+/** SQLite has one writer. */
+const lock = prepareStatement('SELECT pg_advisory_xact_lock(CAST(? AS INT), CAST(? AS INT))')
+const update = prepareStatement(
+  'UPDATE gh_idempotency SET answer = ?, expires_at = ?, secret = ? WHERE scope = ? AND id = ?',
+)
+const purgeTable = (table: string) =>
+  prepareStatement(`DELETE FROM ${table} WHERE (scope, id) IN
+    (SELECT scope, id FROM ${table} WHERE expires_at <= ? ORDER BY expires_at
+     LIMIT ${PURGE_SLICE_ROWS})`)
+const purgeSecrets = prepareStatement(`DELETE FROM gh_idempotency WHERE (scope, id) IN
+  (SELECT scope, id FROM gh_idempotency WHERE secret = 1 AND expires_at <= ? ORDER BY expires_at
+   LIMIT ${PURGE_SLICE_ROWS})`)
+
+/** Returns the record of a request that is not expired, of any day. */
+export const findRecord = (from: Reader, scope: number, ids: RecordIds, now: number) =>
+  from.get<Record<string, never> & IdempotencyRecord>(
+    find([scope, ids.current, ...ids.others, now]),
+  )
+
+export interface RecordClaim {
+  readonly scope: number
+  readonly ids: RecordIds
+  readonly fingerprint: Uint8Array
+  readonly expiresAt: number
+  readonly now: number
+}
+
+/**
+ * Inserts the record of a request, or replaces an expired one. Returns false if another request
+ * has it. Waits for a transaction that is about to commit the same record.
+ */
+export async function claimRecord(
+  tx: Tx,
+  { name, distributed }: Pick<Dialect, 'name' | 'distributed'>,
+  { scope, ids, fingerprint, expiresAt, now }: RecordClaim,
+): Promise<boolean> {
+  const { current, others, lockKeys, hasDays } = ids
+  const row = [scope, current, fingerprint, expiresAt]
+  if (!hasDays) return (await tx.run(claim([...row, now]))) > 0
+  if (lockKeys && name === 'postgres') tx.runLater(lock(lockKeys))
+  if (distributed) {
+    // Citus runs no INSERT of a SELECT with a parameter after ON CONFLICT. Where
+    // another day can be claimed meanwhile, the lock above precedes both statements.
+    if (await tx.get(findOther([scope, ...others, now]))) return false
+    return (await tx.run(claim([...row, now]))) > 0
+  }
+  return (await tx.run(claimsAcrossDays[name]([...row, scope, ...others, now, now]))) > 0
+}
+
+interface StoredResponse {
+  readonly response: Uint8Array
+  readonly expiresAt: number
+  readonly isSecret: boolean
+}
+
+export const storeResponse = (
+  tx: Tx,
+  scope: number,
+  id: Uint8Array,
+  { response, expiresAt, isSecret }: StoredResponse,
+) => tx.runLater(update([response, expiresAt, isSecret ? 1 : null, scope, id]))
+
+/** Records expire a day after their own; clocks of nodes differ by less than an hour. */
+const DROP_AFTER_MS = 25 * 3_600_000
+
+/** Returns the number of purged records; that of dropped partitions is an estimate. */
+export async function purgeRecords(db: Database, now: number): Promise<number> {
+  let purgedCount = 0
+  let failed: unknown
+  if (db.name === 'postgres') {
+    const periods = { nowMs: now, beforeMs: now - DROP_AFTER_MS }
+    const { dropped, failure } = await renewPartitions(db, recordTable, periods)
+    purgedCount += dropped
+    failed = failure
+  }
+  const tables = await tablesOfMixedAge(db, recordTable)
+  for (const table of tables) purgedCount += await purgeInSlices(db, purgeTable(table)([now]))
+  if (!tables.includes(recordTable.name)) {
+    purgedCount += await purgeInSlices(db, purgeSecrets([now]))
+  }
+  if (failed !== undefined) throw failed
+  return purgedCount
+}
+
+/** Deletes a response that no secret decrypts. Its key is still used: a repeat is rejected. */
+export const deleteLostResponse = (tx: Tx, scope: number, id: Uint8Array) =>
+  tx.run(sql`UPDATE gh_idempotency SET answer = NULL, secret = NULL
+    WHERE scope = ${scope} AND id = ${id}`)

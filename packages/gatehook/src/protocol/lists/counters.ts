@@ -1,0 +1,43 @@
+/**
+ * Exact totals, updated in the transaction that changes the rows (§7.9). Each scope and collection
+ * has one counter, split into slots so that concurrent writers do not queue for one row.
+ */
+import type { RowId } from '../../kernel/row-id.ts'
+import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { prepareStatement } from '../../platform/storage/sql.ts'
+
+const change = prepareStatement(
+  `INSERT INTO gh_counters (scope, collection, slot, total) VALUES (?, ?, ?, ?)
+   ON CONFLICT (scope, collection, slot) DO UPDATE SET total = gh_counters.total + excluded.total`,
+)
+const sum = prepareStatement(
+  'SELECT sum(total) AS total FROM gh_counters WHERE scope = ? AND collection = ?',
+)
+
+/**
+ * Adds `difference`, which may be negative, to a total. `spread`: a number that differs between
+ * writers, for example a row id; it selects the slot.
+ */
+export function addToTotal(
+  tx: Tx,
+  slots: number,
+  scope: number,
+  collection: string,
+  spread: RowId,
+  difference: number,
+): void {
+  tx.runLater(change([scope, collection, slotOf(spread, slots), difference]))
+}
+
+/** The last characters of a text are random; their codes are. */
+const slotOf = (spread: RowId, slots: number): number =>
+  (typeof spread === 'number' ? spread : spread.charCodeAt(spread.length - 1)) % slots
+
+export async function readTotal(
+  reader: Reader,
+  scope: number,
+  collection: string,
+): Promise<number> {
+  const row = await reader.get<{ total: number | string | null }>(sum([scope, collection]))
+  return Number(row?.total ?? 0) // SQLite returns null for no rows
+}

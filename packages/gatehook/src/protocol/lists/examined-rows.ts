@@ -1,0 +1,304 @@
+/**
+ * Reads a bounded part of one index, for lists that no index serves alone (§7.10). The bound is a
+ * `LIMIT` in a subquery, which no planner exceeds. The outer query applies filters, the position
+ * and another order to the examined rows. `page-plan.ts` chooses the index and the bound.
+ */
+import type { Reader, Statement, Value } from '../../platform/storage/database.ts'
+import { empty, join, raw, Sql, seekByIds, sql } from '../../platform/storage/sql.ts'
+import type { Key } from './cursor.ts'
+import {
+  afterAnchor,
+  collectionConditions,
+  filterCondition,
+  isOwnedCondition,
+  orderTerms,
+  pageQuery,
+  type Slot,
+  tableName,
+} from './page-query.ts'
+import { entriesOfTerm, termConditions } from './term-query.ts'
+import { comparedColumn, hasOwnerColumn, idOf, isEqual, type Walk } from './walk.ts'
+
+/** An index in whose order the list can be read. */
+export interface IndexOrder {
+  /**
+   * `full`: the order of the list. `first`: the order of its first sort key only. `none`: no index
+   * has the order; all rows are read.
+   */
+  readonly order: 'full' | 'first' | 'none'
+  /** Positions in `walk.filters` of the filters that the index applies. */
+  readonly filters: readonly number[]
+}
+
+/** The range of an index that the filters of one column select, in any order. */
+export interface IndexRange {
+  readonly column: string
+  /** Positions in `walk.filters`; empty for the owner's column and for a term. */
+  readonly filters: readonly number[]
+  /** The position in `walk.terms` if the range has the entries of a term. */
+  readonly term?: number
+  /** Whether index entries end with the id; those of a unique index do not. */
+  readonly endsWithId: boolean
+}
+
+/** A range whose entries were counted for the values of the request. */
+export interface MeasuredRange extends IndexRange {
+  readonly rows: number
+}
+
+/** Fills the slots of a template from a walk. */
+export const bind = (template: Sql, walk: Walk): Sql =>
+  new Sql(
+    template.strings,
+    template.values.map((slot) => (slot as Slot)(walk)),
+  )
+
+const statementOf = ({ sql: text, text: numbered, values }: Sql): Statement => ({
+  sql: text,
+  text: numbered,
+  values,
+  planned: true,
+})
+
+export const readQuery = (reader: Reader, query: Sql): Promise<Value[][]> =>
+  reader.arrays(statementOf(query))
+
+export async function countOf(reader: Reader, query: Sql): Promise<number> {
+  const [row] = await readQuery(reader, sql`SELECT count(*) FROM (${query}) AS examined`)
+  return Number(row![0])
+}
+
+const namesOf = (walk: Walk): string[] => walk.sort.map((key) => key.column)
+
+/** Returns the positions of the filters that an index does not apply. */
+export const otherFilters = (
+  walk: Walk,
+  { filters }: Pick<IndexRange | IndexOrder, 'filters'>,
+): number[] => walk.filters.map((_, at) => at).filter((at) => !filters.includes(at))
+
+/** A bounded part of one index. */
+interface ExaminedRows {
+  readonly select: (columns: readonly string[]) => Sql
+  /** Positions of the filters that the index does not apply. */
+  readonly otherFilters: readonly number[]
+  readonly isOwnerApplied: boolean
+  /** The position of the term that all rows fulfil. */
+  readonly term?: number | undefined
+}
+
+/** Returns the FROM and WHERE of the examined rows that match everything else. */
+function matchingRows(
+  walk: Walk,
+  { select, otherFilters, isOwnerApplied, term }: ExaminedRows,
+  position: Sql,
+): Sql {
+  const { collection, filters, owner } = walk
+  const columns = new Set(namesOf(walk))
+  const conditions = otherFilters.map((at) => {
+    columns.add(comparedColumn(walk, filters[at]!.column))
+    return filterCondition(walk, at)
+  })
+  if (owner !== undefined && !isOwnerApplied) {
+    columns.add(collection.owner!)
+    conditions.push(isOwnedCondition(walk))
+  }
+  if (collection.visible) {
+    for (const column of collection.visible.columns) columns.add(column)
+    conditions.push(raw(collection.visible.condition))
+  }
+  if (position !== empty) conditions.push(sql`(${position})`)
+  const terms = termConditions(walk, term)
+  if (terms.length > 0) columns.add(idOf(collection))
+  const rows = sql`(${select([...columns])}) AS examined`
+  const all = [...conditions.map((condition) => bind(condition, walk)), ...terms]
+  return all.length === 0 ? rows : sql`${rows} WHERE ${join(all, ' AND ')}`
+}
+
+/** Reads the sort keys of a page from matching rows. */
+function readKeys(reader: Reader, walk: Walk, rows: Sql, isSorted: boolean): Promise<Key[][]> {
+  const names = raw(namesOf(walk).join(', '))
+  const orderBy = isSorted ? sql` ORDER BY ${orderTerms(walk, { fixedKeys: 0 }, true)}` : empty
+  const offset = walk.skip > 0 ? sql` OFFSET ${walk.skip} + 0` : empty
+  const page = sql`SELECT ${names} FROM ${rows}${orderBy} LIMIT ${walk.limit} + 0${offset}`
+  return readQuery(reader, page) as Promise<Key[][]>
+}
+
+/**
+ * Returns the query for at most `most` entries of a filter's range. An equality is written as a
+ * range, so that only this index has the order and PostgreSQL cannot choose another one.
+ */
+function rangeQuery(walk: Walk, range: IndexRange, columns: readonly string[], most: number): Sql {
+  const name = comparedColumn(walk, range.column)
+  const id = idOf(walk.collection)
+  const orderColumns = range.endsWithId && name !== id ? `${name}, ${id}` : name
+  const select = sql`SELECT ${raw(columns.join(', '))} FROM ${tableName(walk)}`
+  const part = (condition: Sql, sorted = sql` ORDER BY ${raw(orderColumns)}`): Sql => {
+    const where = join([...collectionConditions(walk), condition], ' AND ')
+    return bind(sql`${select} WHERE ${where}${sorted} LIMIT ${raw(String(most))}`, walk)
+  }
+  const only = (value: Slot) => part(sql`${raw(name)} >= ${value} AND ${raw(name)} <= ${value}`)
+  if (range.term !== undefined) {
+    const conditions = join([...collectionConditions(walk), sql`1 = 1`], ' AND ')
+    const entries = entriesOfTerm(walk, range.term, most)
+    return sql`${bind(sql`${select} WHERE ${conditions}`, walk)} AND ${raw(id)} IN (${entries})`
+  }
+  const [first] = range.filters
+  if (first === undefined) {
+    // Rows that another table connects to the person form several ranges without an order.
+    return hasOwnerColumn(walk) ? only((other) => other.owner) : part(isOwnedCondition(walk), empty)
+  }
+  const { operator, values } = walk.filters[first]!
+  if (operator !== 'in') {
+    const all = range.filters.map((at) =>
+      isEqual(walk.filters[at]!)
+        ? sql`${raw(name)} >= ${valueAt(at, 0)} AND ${raw(name)} <= ${valueAt(at, 0)}`
+        : filterCondition(walk, at),
+    )
+    return part(join(all, ' AND '))
+  }
+  if (values.length === 1) return only(valueAt(first, 0))
+  const parts = values.map(
+    (_, n) => sql`SELECT * FROM (${only(valueAt(first, n))}) AS ${raw(`value${n}`)}`,
+  )
+  return sql`${join(parts, ' UNION ALL ')} LIMIT ${raw(String(most))}`
+}
+
+const valueAt =
+  (filter: number, n: number): Slot =>
+  (other) =>
+    other.filters[filter]!.values[n]
+
+const rowsOfRange = (walk: Walk, range: MeasuredRange): ExaminedRows => ({
+  select: (columns) => rangeQuery(walk, range, columns, range.rows),
+  otherFilters: otherFilters(walk, range),
+  isOwnerApplied: range.term === undefined && range.filters.length === 0,
+  term: range.term,
+})
+
+/** Counts the entries of a range, at most `most`. */
+export const countRange = (
+  reader: Reader,
+  walk: Walk,
+  range: IndexRange,
+  most: number,
+): Promise<number> =>
+  countOf(
+    reader,
+    range.term === undefined
+      ? rangeQuery(walk, range, [idOf(walk.collection)], most)
+      : entriesOfTerm(walk, range.term, most),
+  )
+
+export const countInRange = (reader: Reader, walk: Walk, range: MeasuredRange): Promise<number> =>
+  countOf(reader, sql`SELECT 1 FROM ${matchingRows(walk, rowsOfRange(walk, range), empty)}`)
+
+/** Reads the keys of the page from a whole range, and sorts them. */
+export const readRangeKeys = (reader: Reader, walk: Walk, range: MeasuredRange): Promise<Key[][]> =>
+  readKeys(reader, walk, matchingRows(walk, rowsOfRange(walk, range), afterAnchor(walk)), true)
+
+/** Returns the walk that reads `most` rows in the order of the index. */
+function walkAlong(walk: Walk, index: IndexOrder, most: number): Walk {
+  const filters = index.filters.map((at) => walk.filters[at]!)
+  const owner = hasOwnerColumn(walk) ? walk.owner : undefined
+  const plain: Walk = { ...walk, owner, limit: most, skip: 0, filters }
+  if (index.order === 'full') return plain
+  const id = walk.sort.at(-1)!
+  const none = { ...plain, anchor: undefined, inclusive: false }
+  if (index.order === 'none') return { ...none, sort: [{ ...id, descending: walk.backward }] }
+  const first = walk.sort[0]!
+  const sort = [first, { ...id, descending: first.descending }]
+  return walk.anchor ? { ...none, sort, from: walk.anchor[0]! } : { ...none, sort }
+}
+
+function rowsInOrder(walk: Walk, index: IndexOrder, most: number): ExaminedRows {
+  const inner = walkAlong(walk, index, most)
+  return {
+    select(columns) {
+      const narrow = { ...inner, columns: [...new Set([...namesOf(inner), ...columns])] }
+      return bind(pageQuery(narrow), narrow)
+    },
+    otherFilters: otherFilters(walk, index),
+    isOwnerApplied: hasOwnerColumn(walk),
+  }
+}
+
+/** Counts all rows that match; undefined if there are more than `most` rows. */
+export async function countAll(
+  reader: Reader,
+  walk: Walk,
+  most: number,
+): Promise<number | undefined> {
+  const rows = rowsInOrder(walk, { order: 'none', filters: [] }, most + 1)
+  if ((await countOf(reader, rows.select([]))) > most) return undefined
+  return countOf(reader, sql`SELECT 1 FROM ${matchingRows(walk, rows, empty)}`)
+}
+
+/**
+ * Reads the keys of the page in the order of an index. Undefined if `most` rows are not sufficient.
+ * `within`: the range of all other filters, in which index entries are looked up without reading
+ * rows.
+ */
+export async function readOrderedKeys(
+  reader: Reader,
+  walk: Walk,
+  index: IndexOrder,
+  most: number,
+  within?: MeasuredRange,
+): Promise<Key[][] | undefined> {
+  const rows = rowsInOrder(walk, index, most)
+  const areAllRead = async () => (await countOf(reader, rows.select([]))) < most
+  const valueAtPlace = async (place: number): Promise<Value | undefined> => {
+    const name = raw(walk.sort[0]!.column)
+    const at = sql`SELECT ${name} FROM (${rows.select([])}) AS examined
+      LIMIT 1 OFFSET ${place} + 0`
+    return (await readQuery(reader, at))[0]?.[0]
+  }
+  if (index.order === 'none') {
+    if (!(await areAllRead())) return undefined
+    return readKeys(reader, walk, matchingRows(walk, rows, afterAnchor(walk)), true)
+  }
+  if (index.order === 'first') {
+    const last = await valueAtPlace(most - 1)
+    // Ties of the last examined row, and with them the end of the page, may follow it.
+    if (last !== undefined && last === (await valueAtPlace(walk.skip + walk.limit - 1))) return
+    const keys = await readKeys(reader, walk, matchingRows(walk, rows, afterAnchor(walk)), true)
+    const isFull = keys.length === walk.limit && keys.at(-1)![0] !== last
+    return last === undefined || isFull ? keys : undefined
+  }
+  const matching = within ? rowsWithin(walk, rows, within) : matchingRows(walk, rows, empty)
+  const keys = await readKeys(reader, walk, matching, false)
+  return keys.length === walk.limit || (await areAllRead()) ? keys : undefined
+}
+
+/** Returns the FROM and WHERE of the examined rows whose ids are in a range. */
+function rowsWithin(walk: Walk, rows: ExaminedRows, range: MeasuredRange): Sql {
+  const id = raw(idOf(walk.collection))
+  const ids = rangeQuery(walk, range, [idOf(walk.collection)], range.rows)
+  const members = sql`SELECT ${id} FROM (${ids}) AS members`
+  return sql`(${rows.select([])}) AS examined WHERE CASE WHEN ${id} IN (${members}) THEN 1 END = 1`
+}
+
+/** Sizes of `IN` lists: three texts serve pages of every size. */
+const ID_LIST_SIZES = [8, 32, 128]
+
+/** Reads the rows of the ids, in the order of the ids. */
+export async function readRowsOfIds(
+  reader: Reader,
+  walk: Walk,
+  ids: readonly Key[],
+): Promise<Value[][]> {
+  if (ids.length === 0) return []
+  const size = ID_LIST_SIZES.find((candidate) => candidate >= ids.length)!
+  const paddedIds = [...ids, ...Array<Key>(size - ids.length).fill(ids.at(-1)!)]
+  const names = walk.collection.columns.map((column) => column.name).join(', ')
+  const id = idOf(walk.collection)
+  const parts = walk.collection.scoped ? [sql`scope = ${walk.scope}`] : []
+  const where = join([...parts, sql`${raw(id)} IN (${join(paddedIds)})`], ' AND ')
+  const statement = statementOf(sql`SELECT ${raw(names)} FROM ${tableName(walk)} WHERE ${where}`)
+  const rows = await reader.arrays({
+    ...statement,
+    ...(walk.collection.integerId && { sql: seekByIds(statement.sql) }),
+  })
+  const byId = new Map(rows.map((row) => [row[0], row]))
+  return ids.map((id) => byId.get(id)!)
+}

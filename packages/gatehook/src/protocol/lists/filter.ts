@@ -1,0 +1,214 @@
+/**
+ * Filters: `status=paid`, `amount[gte]=100`, `currency[in]=EUR,USD`, `note[null]=true`,
+ * `name[prefix]=A`, `name[contains]=a` and `metadata[key]=value` over declared columns (§7.7).
+ * Pure.
+ */
+
+import { findClosest } from '../../kernel/closest.ts'
+import { idWords, isPrefixedId } from '../../kernel/row-id.ts'
+import { hasMoreThanMillis, LAST_INSTANT_MS, parseTime } from '../../kernel/time.ts'
+import { parseDecimal } from '../fields/decimal.ts'
+import { parseDuration } from '../fields/duration.ts'
+import { foldName } from '../fields/folding.ts'
+import { isDate, isTimeOfDay, isUuid, normalizeTimeOfDay } from '../fields/reader.ts'
+import { parseNumber } from '../http/json-number.ts'
+import { parameterFailure } from '../http/query.ts'
+import type { Collection, ListColumn, View } from './collection.ts'
+import { readValueList } from './value-list.ts'
+
+/** The SQL of each operator in brackets; values are always parameters. */
+export const OPERATORS = {
+  eq: '=',
+  ne: 'IS DISTINCT FROM',
+  gt: '>',
+  gte: '>=',
+  lt: '<',
+  lte: '<=',
+  in: 'IN',
+  null: 'IS NULL',
+} as const
+
+/** `filled` is `[null]=false`; `holds` is a part of a text, or a key of metadata with a value. */
+type Operator = keyof typeof OPERATORS | 'filled' | 'holds'
+
+export interface Filter {
+  readonly column: string
+  readonly operator: Operator
+  /** Distinct and sorted for `in`, so that equal sets are identical. */
+  readonly values: readonly (string | number)[]
+  /** The parameter of the request, if column and operator do not determine it. */
+  readonly parameter?: string
+}
+
+/** Parses one filter. Throws `unknown_parameter` or `invalid_parameter` for the parameter. */
+export function readFilter(
+  parameter: string,
+  text: string,
+  collection: Collection,
+  view: View,
+): Filter {
+  const entry = readEntryFilter(parameter, text, collection, view)
+  if (entry) return entry
+  requireEntryKey(parameter, collection, view)
+  const match = /^([a-z0-9_]+)(?:\[([a-z]+)\])?$/.exec(parameter)
+  const column = match ? columnNamed(match[1]!, view) : undefined
+  if (!match || column === undefined || !collection.filter.includes(column)) {
+    const names = view.fields.filter((name) => {
+      const named = columnNamed(name, view)
+      return named !== undefined && collection.filter.includes(named)
+    })
+    const closest = findClosest(match?.[1] ?? parameter, names)
+    const hint = closest === undefined ? '' : `; did you mean ${closest}?`
+    const predicate = `is not a parameter of this list${hint}`
+    throw parameterFailure('unknown_parameter', parameter, predicate)
+  }
+  const operator = match[2] ?? 'eq'
+  const listColumn = collection.columns.find(({ name }) => name === column)!
+  if (!Object.hasOwn(OPERATORS, operator) || (operator === 'eq' && match[2])) {
+    const allowed = listForms(match[1]!, collection, listColumn).join(', ')
+    const problem = `has an unknown operator. This list has ${allowed}`
+    throw parameterFailure('invalid_parameter', parameter, problem)
+  }
+  if (operator === 'null') return readNullFilter(parameter, text, listColumn)
+  const parts = operator === 'in' ? readValueList(parameter, text) : [text]
+  const values = parts.map((part) => readValue(parameter, part, listColumn))
+  const filter = { column, operator: operator as Operator, values }
+  const exact = listColumn.type === 'time' ? exactInstants(filter, parts, parameter) : filter
+  return operator === 'in' ? { ...exact, values: [...new Set(exact.values)].sort() } : exact
+}
+
+/** No row has this instant. */
+const NO_INSTANT = LAST_INSTANT_MS + 1
+
+/**
+ * Compares an instant between two milliseconds exactly: no row has it, and its bounds lie after the
+ * millisecond before it.
+ */
+function exactInstants(filter: Filter, texts: readonly string[], parameter: string): Filter {
+  if (!texts.some(hasMoreThanMillis)) return filter
+  const { operator, values } = filter
+  if (operator === 'gt' || operator === 'gte') return { ...filter, operator: 'gt', parameter }
+  if (operator === 'lt' || operator === 'lte') return { ...filter, operator: 'lte', parameter }
+  return {
+    ...filter,
+    values: values.map((value, at) => (hasMoreThanMillis(texts[at]!) ? NO_INSTANT : value)),
+  }
+}
+
+/** Returns the parameters that filter a column: `name`, `name[ne]`, … */
+function listForms(name: string, collection: Collection, column: ListColumn): string[] {
+  const operators = Object.keys(OPERATORS).filter(
+    (operator) => operator !== 'eq' && (operator !== 'null' || column.nullable),
+  )
+  if (collection.prefix?.includes(column.name)) operators.push('prefix')
+  if (collection.contains?.includes(column.name)) operators.push('contains')
+  return [name, ...operators.map((operator) => `${name}[${operator}]`)]
+}
+
+function readNullFilter(parameter: string, text: string, { name, nullable }: ListColumn): Filter {
+  if (!nullable)
+    throw parameterFailure('invalid_parameter', parameter, 'names a field without null')
+  if (text !== 'true' && text !== 'false') {
+    throw parameterFailure('invalid_parameter', parameter, 'must be true or false')
+  }
+  return { column: name, operator: text === 'true' ? 'null' : 'filled', values: [] }
+}
+
+const ENTRY = /^([a-z0-9_]{1,63})\[([A-Za-z0-9_.-]{1,40})\]$/
+
+/** Parses `metadata[key]=value`. Returns undefined for a filter of another column. */
+function readEntryFilter(
+  parameter: string,
+  text: string,
+  collection: Collection,
+  view: View,
+): Filter | undefined {
+  const [, name = '', key = ''] = ENTRY.exec(parameter) ?? []
+  const column = mapNamed(name, collection, view)
+  if (column === undefined) return undefined
+  // Keys contain no quote, so that this text is in the cell exactly if the entry is.
+  return { column, operator: 'holds', values: [`"${key}":${JSON.stringify(text)}`] }
+}
+
+/** Returns the column with entries that `name` filters; undefined if there is none. */
+function mapNamed(name: string, collection: Collection, view: View): string | undefined {
+  const column = columnNamed(name, view)
+  const isMap = collection.columns.some((listed) => listed.name === column && listed.isMap)
+  return column !== undefined && isMap && collection.filter.includes(column) ? column : undefined
+}
+
+/** Throws for a parameter of a column with entries whose key is missing or malformed. */
+function requireEntryKey(parameter: string, collection: Collection, view: View): void {
+  const name = parameter.split('[', 1)[0]!
+  if (mapNamed(name, collection, view) === undefined) return
+  const problem = `must name a key of 1 to 40 letters, digits, ".", "_" or "-", as in ${name}[key]`
+  throw parameterFailure('invalid_parameter', parameter, problem)
+}
+
+/** Returns the parameter of a filter, as requests have it. */
+export function parameterOf({ column, operator, values, parameter }: Filter): string {
+  if (parameter !== undefined) return parameter
+  if (operator === 'eq') return column
+  if (operator === 'filled') return `${column}[null]`
+  if (operator !== 'holds') return `${column}[${operator}]`
+  return `${column}[${/^"([^"]*)"/.exec(String(values[0]))![1]}]`
+}
+
+/** Returns the current name of a column that `name` denotes in the caller's version (§8.8). */
+export function columnNamed(name: string, view: View): string | undefined {
+  if (view.renamed && Object.hasOwn(view.renamed, name)) return view.renamed[name]
+  return view.fields.includes(name) ? name : undefined
+}
+
+function readValue(parameter: string, text: string, column: ListColumn): string | number {
+  const invalid = (expected: string) =>
+    parameterFailure('invalid_parameter', parameter, `must be ${expected}`)
+  switch (column.type) {
+    case 'int': {
+      const value = parseNumber(text)
+      if (!Number.isSafeInteger(value)) throw invalid('a whole number')
+      return value!
+    }
+    case 'real': {
+      const value = parseNumber(text)
+      if (value === undefined) throw invalid('a number')
+      return value
+    }
+    case 'time': {
+      const value = parseTime(text)
+      if (value === undefined)
+        throw invalid('an ISO 8601 instant, for example 2026-01-31T12:00:00Z')
+      return value
+    }
+    case 'date':
+      if (!isDate(text)) throw invalid('a day that exists, for example 2026-01-31')
+      return text
+    case 'timeOfDay':
+      if (!isTimeOfDay(text)) throw invalid('a time of day, for example 09:30:00')
+      return normalizeTimeOfDay(text)
+    case 'uuid':
+      if (!isUuid(text)) throw invalid('a UUID')
+      return text.toLowerCase()
+    case 'duration': {
+      const value = parseDuration(text)
+      if (value === undefined) throw invalid('an ISO 8601 duration, for example PT1H30M')
+      return value
+    }
+    case 'decimal': {
+      const value = parseDecimal(text, column.decimal!)
+      if (value === undefined) throw invalid(`a decimal with ${column.decimal!.scale} decimals`)
+      return value
+    }
+    case 'bool':
+      if (text !== 'true' && text !== 'false') throw invalid('true or false')
+      return text === 'true' ? 1 : 0
+    default:
+      if (column.idPrefix !== undefined && !isPrefixedId(column.idPrefix, text)) {
+        throw invalid(idWords(column.idPrefix))
+      }
+      if (column.oneOf && !column.oneOf.includes(text)) {
+        throw invalid(`one of ${column.oneOf.join(', ')}`)
+      }
+      return column.folded === undefined ? text : foldName(text)
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * Parses the query of a list request strictly, without clamping or coercion (§7.1, §7.3, §7.7).
+ * Pure: returns a `ListRequest`, or throws a `Failure` that names the parameter.
+ */
+
+import { Failure } from '../../kernel/failure.ts'
+import { idWords, isPrefixedId, type RowId } from '../../kernel/row-id.ts'
+import { parameterFailure, type Query, versionParameters } from '../http/query.ts'
+import type { Collection, View } from './collection.ts'
+import { columnNamed, type Filter, readFilter } from './filter.ts'
+import { readSearchTerms, SEARCH, type SearchTerm } from './search-term.ts'
+import { readTextFilter } from './text-filter.ts'
+
+export type Style = 'offset' | 'cursor' | 'keyset' | 'page' | 'hypermedia'
+
+export interface SortKey {
+  readonly column: string
+  readonly descending: boolean
+}
+
+export interface ListRequest {
+  readonly style: Style
+  /** Whether the request contains `pagination`. */
+  readonly isStyleExplicit: boolean
+  readonly limit: number
+  /** Rows before the page: offset, page and hypermedia styles. */
+  readonly offset: number
+  /** 1-based: page and hypermedia styles. */
+  readonly page: number
+  readonly afterId: RowId | undefined
+  /** Ends with the id. */
+  readonly sort: readonly SortKey[]
+  readonly filters: readonly Filter[]
+  readonly terms: readonly SearchTerm[]
+  readonly fields: ReadonlySet<string> | undefined
+  /** The parameters that links repeat: all except the position and credentials. */
+  readonly linkParameters: readonly (readonly [name: string, value: string])[]
+}
+
+export const DEFAULT_LIMIT = 20
+export const MAX_LIMIT = 100
+const MAX_SORT_KEYS = 8
+
+/** Paging parameters of each style. */
+const STYLE_PARAMETERS: Readonly<Record<Style, readonly string[]>> = {
+  offset: ['offset', 'limit'],
+  cursor: ['cursor', 'limit'],
+  keyset: ['after_id', 'limit'],
+  page: ['page', 'per_page'],
+  hypermedia: ['page', 'per_page'],
+}
+/** The style that each parameter selects; `limit` selects none. */
+const STYLE_BY_PARAMETER: ReadonlyMap<string, Style> = new Map([
+  ['offset', 'offset'],
+  ['cursor', 'cursor'],
+  ['after_id', 'keyset'],
+  ['page', 'page'],
+  ['per_page', 'page'],
+])
+const PAGING_PARAMETERS = new Set(Object.values(STYLE_PARAMETERS).flat())
+const SHAPING_PARAMETERS = new Set(['pagination', 'sort', 'fields'])
+/** Parameters that other modules read on every path: credentials and versions. */
+const OTHER_PARAMETERS = new Set(['api_key', ...versionParameters])
+
+const invalid = (parameter: string, problem: string): Failure =>
+  parameterFailure('invalid_parameter', parameter, problem)
+
+/** Reads a decimal integer from `min` to `max` (§7.3); undefined when absent. */
+function readInteger(query: Query, name: string, min: number, max: number): number | undefined {
+  const text = query.get(name)
+  if (text === undefined) return undefined
+  const value = /^(0|[1-9][0-9]*)$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= min && value <= max)) {
+    throw invalid(name, `must be a whole number from ${min} to ${max}`)
+  }
+  return value
+}
+
+const canPageById = ({ integerId, columns }: Collection): boolean =>
+  integerId === true || columns[0]?.idPrefix !== undefined
+
+/** Reads an id, or the one before all others: 0, or zeros after the prefix. */
+function readAfterId(query: Query, { columns }: Collection): RowId | undefined {
+  const prefix = columns[0]?.idPrefix
+  if (prefix === undefined) return readInteger(query, 'after_id', 0, Number.MAX_SAFE_INTEGER)
+  const text = query.get('after_id')
+  if (text !== undefined && !isPrefixedId(prefix, text)) {
+    throw invalid('after_id', `must be ${idWords(prefix)}`)
+  }
+  return text
+}
+
+/** Parses all parameters except the value of `cursor`, which is opaque. */
+export function parseListQuery(
+  query: Query,
+  collection: Collection,
+  view: View,
+  defaultStyle: Style,
+): ListRequest {
+  rejectRepeats(query)
+  const style = chooseStyle(query, collection, defaultStyle)
+  if (style === 'keyset' && !canPageById(collection)) {
+    const parameter = query.has('after_id') ? 'after_id' : 'pagination'
+    throw invalid(parameter, 'needs integer ids; use the cursor style here')
+  }
+  const hasPageNumber = style === 'page' || style === 'hypermedia'
+  const limit =
+    readInteger(query, hasPageNumber ? 'per_page' : 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT
+  const page = readInteger(query, 'page', 1, Number.MAX_SAFE_INTEGER) ?? 1
+  const offset = readInteger(query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
+  const filters: Filter[] = []
+  const linkParameters: [string, string][] = []
+  for (const [name, value] of query.entries) {
+    if (PAGING_PARAMETERS.has(name) || name === 'api_key') continue
+    linkParameters.push([name, value])
+    if (SHAPING_PARAMETERS.has(name) || OTHER_PARAMETERS.has(name)) continue
+    if (collection.parameters?.includes(name)) continue
+    if (name === SEARCH && collection.wordTable !== undefined) continue
+    const textFilters = readTextFilter(name, value, collection, view)
+    filters.push(...(textFilters ?? [readFilter(name, value, collection, view)]))
+  }
+  return {
+    style,
+    isStyleExplicit: query.has('pagination'),
+    limit,
+    page,
+    offset: hasPageNumber ? (page - 1) * limit : offset,
+    afterId: readAfterId(query, collection),
+    sort: readSort(query.get('sort'), collection, view, style),
+    filters,
+    terms: readSearchTerms(query, collection),
+    fields: readFields(query.get('fields'), view),
+    linkParameters,
+  }
+}
+
+function rejectRepeats(query: Query): void {
+  const repeated = query.repeated()
+  if (repeated.length > 0) throw createConflict(repeated, 'sent more than once')
+}
+
+function createConflict(parameters: readonly string[], reason: string): Failure {
+  const code = 'pagination_conflict'
+  return new Failure(code, `${parameters.join(', ')}: ${reason}.`, {
+    errors: parameters.map((parameter) => ({ parameter, code, message: reason })),
+  })
+}
+
+function chooseStyle(query: Query, collection: Collection, defaultStyle: Style): Style {
+  const sent = query.entries.map(([name]) => name).filter((name) => PAGING_PARAMETERS.has(name))
+  const foreignTo = (style: Style) => sent.filter((name) => !STYLE_PARAMETERS[style].includes(name))
+  const explicitStyle = query.get('pagination')
+  if (explicitStyle !== undefined) {
+    if (!Object.hasOwn(STYLE_PARAMETERS, explicitStyle)) {
+      throw invalid('pagination', `must be one of ${Object.keys(STYLE_PARAMETERS).join(', ')}`)
+    }
+    const foreign = foreignTo(explicitStyle as Style)
+    if (foreign.length === 0) return explicitStyle as Style
+    throw createConflict(
+      ['pagination', ...foreign],
+      `the ${explicitStyle} style has other parameters`,
+    )
+  }
+  const [style, ...others] = new Set(sent.flatMap((name) => STYLE_BY_PARAMETER.get(name) ?? []))
+  if (style && (others.length > 0 || foreignTo(style).length > 0)) {
+    throw createConflict(sent, 'parameters of several pagination styles cannot be mixed')
+  }
+  if (style) return style
+  // The default style does not apply to requests that it cannot serve.
+  const canUseKeyset = canPageById(collection) && !query.has('sort')
+  const canUseDefault =
+    foreignTo(defaultStyle).length === 0 && (defaultStyle !== 'keyset' || canUseKeyset)
+  return canUseDefault ? defaultStyle : 'cursor'
+}
+
+function readSort(
+  text: string | undefined,
+  collection: Collection,
+  view: View,
+  style: Style,
+): SortKey[] {
+  const id = collection.columns[0]!.name
+  const keys: SortKey[] = []
+  for (const part of text === undefined ? [] : text.split(',')) {
+    const descending = part.startsWith('-')
+    const name = descending ? part.slice(1) : part
+    const column = columnNamed(name, view)
+    if (column === undefined || !collection.sort.includes(column)) {
+      const sortable = (field: string) => collection.sort.includes(columnNamed(field, view)!)
+      const names = view.fields.filter(sortable).join(', ')
+      throw invalid('sort', `names "${name}", which is not one of ${names}`)
+    }
+    if (keys.some((key) => key.column === column)) throw invalid('sort', `names "${name}" twice`)
+    keys.push({ column, descending })
+  }
+  if (keys.length > MAX_SORT_KEYS) throw invalid('sort', `takes at most ${MAX_SORT_KEYS} columns`)
+  // The id is unique, so keys after it have no effect. An implicit id has the direction of the
+  // key before it, so that one index serves both.
+  const at = keys.findIndex((key) => key.column === id)
+  if (at >= 0) keys.length = at + 1
+  else keys.push({ column: id, descending: keys.at(-1)?.descending ?? false })
+  if (style === 'keyset' && (keys.length > 1 || keys[0]!.descending)) {
+    throw invalid('sort', 'requires the cursor style; the keyset style sorts by ascending id')
+  }
+  return keys
+}
+
+function readFields(text: string | undefined, view: View): ReadonlySet<string> | undefined {
+  if (text === undefined) return undefined
+  const names = text.split(',')
+  for (const name of names) {
+    if (!view.fields.includes(name)) {
+      throw invalid('fields', `names "${name}", which is not one of ${view.fields.join(', ')}`)
+    }
+  }
+  return new Set(names)
+}

@@ -1,0 +1,218 @@
+/**
+ * Counts requests against rates (§11.3). A single node counts in memory. Several nodes draw blocks
+ * of requests from a count in the database. So they stay within the limit and rarely query it.
+ */
+import { BoundedMap } from '../../kernel/bounded-map.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import {
+  addUse,
+  currentSlices,
+  type QuotaRate,
+  removeUse,
+  type Slice,
+  sumUsed,
+  waitMs,
+} from './window.ts'
+
+/** A rate, and the subject whose requests it counts. */
+export interface RateLimit {
+  readonly key: string
+  readonly rate: QuotaRate
+}
+
+/** The result for a request: of an exceeded limit, else of the one with fewest requests left. */
+export interface RateLimitVerdict<L extends RateLimit = RateLimit> {
+  readonly limit: L
+  readonly allowed: boolean
+  /** Requests left now. */
+  readonly remaining: number
+  /** Milliseconds until `remaining` increases: until the oldest use expires. */
+  readonly resetMs: number
+}
+
+type PendingVerdict<L extends RateLimit> = RateLimitVerdict<L> | Promise<RateLimitVerdict<L>>
+
+export interface Limiter {
+  /**
+   * Counts `count` requests, at most each limit, against all of one or more limits, or against none
+   * if one is exceeded. Returns a promise only if it queries the database. Default: one request.
+   */
+  take<L extends RateLimit>(limits: readonly L[], count?: number): PendingVerdict<L>
+  /** Reverts one request that `take` counted. */
+  refund(limit: RateLimit): void
+}
+
+/**
+ * Reserves from `least` to `most` requests of a subject, as many as all nodes together have left;
+ * none if that is fewer than `least`.
+ */
+export type DrawRequests = (
+  key: string,
+  rate: QuotaRate,
+  nowMs: number,
+  count: { readonly least: number; readonly most: number },
+) => Promise<{
+  readonly granted: number
+  /** The use of all nodes, including this reservation. */
+  readonly slices: readonly Slice[]
+}>
+
+const MAX_KEYS = 100_000
+/** A block is 1/50 of the limit: five nodes with an unused block each stay within a tenth of it. */
+const BLOCKS_PER_LIMIT = 50
+const NO_SLICES: readonly Slice[] = []
+
+/** Returns the stricter verdict: a rejection first, then the one with fewer requests left. */
+function stricter<L extends RateLimit>(
+  first: RateLimitVerdict<L> | undefined,
+  second: RateLimitVerdict<L>,
+): RateLimitVerdict<L> {
+  if (!first) return second
+  if (first.allowed !== second.allowed) return first.allowed ? second : first
+  if (!first.allowed) return first.resetMs >= second.resetMs ? first : second
+  return first.remaining <= second.remaining ? first : second
+}
+
+const createVerdict = <L extends RateLimit>(
+  limit: L,
+  slices: readonly Slice[],
+  nowMs: number,
+  { left, count }: { readonly left: number; readonly count: number },
+): RateLimitVerdict<L> => ({
+  limit,
+  allowed: left >= count,
+  remaining: Math.max(0, left - count),
+  resetMs:
+    left >= count
+      ? (slices[0]?.untilMs ?? nowMs + limit.rate.windowMs) - nowMs
+      : waitMs(limit.rate, slices, nowMs, count),
+})
+
+/** Creates a limiter that counts in the memory of this node. */
+export function createLocalLimiter(clock: Clock): Limiter {
+  const windows = new BoundedMap<string, readonly Slice[]>(MAX_KEYS)
+  const slicesOf = (key: string, now: number) => currentSlices(windows.get(key) ?? NO_SLICES, now)
+  return {
+    take<L extends RateLimit>(limits: readonly L[], count = 1) {
+      const now = clock.now()
+      let verdict: RateLimitVerdict<L> | undefined
+      for (const limit of limits) {
+        const slices = slicesOf(limit.key, now)
+        const left = limit.rate.limit - sumUsed(slices)
+        verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count }))
+      }
+      for (const { key, rate } of limits) {
+        const slices = slicesOf(key, now)
+        windows.set(key, verdict!.allowed ? addUse(rate, slices, now, count) : slices)
+      }
+      return verdict!
+    },
+    refund({ key }) {
+      const slices = windows.get(key)
+      if (slices) windows.set(key, removeUse(slices))
+    },
+  }
+}
+
+/** Returns a function that draws from counts in the memory of this node. */
+export function createLocalDraw(): DrawRequests {
+  const windows = new BoundedMap<string, readonly Slice[]>(MAX_KEYS)
+  return async (key, rate, nowMs, { least, most }) => {
+    const slices = currentSlices(windows.get(key) ?? NO_SLICES, nowMs)
+    const left = rate.limit - sumUsed(slices)
+    if (left < least) return { granted: 0, slices }
+    const granted = Math.min(most, left)
+    const used = addUse(rate, slices, nowMs, granted)
+    windows.set(key, used)
+    return { granted, slices: used }
+  }
+}
+
+/** Requests of a subject that this node has reserved. */
+interface Block {
+  /** The use of all nodes when the block was drawn; the whole block counts as used. */
+  readonly slices: readonly Slice[]
+  /** Requests reserved and not yet used. */
+  left: number
+  /** Epoch milliseconds until which `left` may be used. */
+  readonly untilMs: number
+  /** Requests that all nodes together did not have left, and when they have: epoch milliseconds. */
+  readonly refusal?: { readonly count: number; readonly untilMs: number }
+}
+
+/** Creates a limiter that shares its counts with other nodes. */
+export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
+  const blocks = new BoundedMap<string, Block>(MAX_KEYS)
+  const pendingDraws = new Map<string, Promise<void>>()
+
+  /** Returns whether the block of a limit determines a verdict without the database. */
+  const isDecisive = ({ key, rate }: RateLimit, now: number, count: number): boolean => {
+    const block = blocks.get(key)
+    if (!block || now >= block.untilMs) return false
+    const { left, refusal, slices } = block
+    if (refusal && count >= refusal.count && now < refusal.untilMs) return true
+    // An empty block rejects requests until the use of all nodes has expired.
+    return left >= count || waitMs(rate, currentSlices(slices, now), now) > 0
+  }
+  const drawBlock = async ({ key, rate }: RateLimit, count: number): Promise<void> => {
+    const now = clock.now()
+    const least = count - leftIn(key, now)
+    const most = Math.max(least, Math.ceil(rate.limit / BLOCKS_PER_LIMIT))
+    const { granted, slices } = await draw(key, rate, now, { least, most })
+    // Meanwhile, other requests may have spent the rest of the block.
+    const left = leftIn(key, now)
+    const untilMs = left > 0 ? blocks.get(key)!.untilMs : now + rate.windowMs
+    const refusal = { count, untilMs: now + waitMs(rate, slices, now, least) }
+    blocks.set(key, {
+      slices,
+      left: left + granted,
+      untilMs,
+      ...(granted === 0 && { refusal }),
+    })
+  }
+  const leftIn = (key: string, now: number): number => {
+    const block = blocks.get(key)
+    return block && now < block.untilMs ? block.left : 0
+  }
+  /** Draws one block at a time for a key; concurrent requests share it. */
+  const drawShared = (limit: RateLimit, count: number): Promise<void> => {
+    const pending = pendingDraws.get(limit.key)
+    if (pending) return pending
+    const drawing = drawBlock(limit, count).finally(() => pendingDraws.delete(limit.key))
+    pendingDraws.set(limit.key, drawing)
+    return drawing
+  }
+  const spend = <L extends RateLimit>(
+    limits: readonly L[],
+    now: number,
+    count: number,
+  ): RateLimitVerdict<L> => {
+    let verdict: RateLimitVerdict<L> | undefined
+    for (const limit of limits) {
+      const block = blocks.get(limit.key)!
+      const slices = currentSlices(block.slices, now)
+      const left = block.left > 0 ? limit.rate.limit - sumUsed(slices) + block.left : 0
+      verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count }))
+    }
+    for (const { key } of limits) {
+      const block = blocks.get(key)!
+      if (verdict!.allowed) block.left -= count
+      blocks.set(key, block)
+    }
+    return verdict!
+  }
+  const take = <L extends RateLimit>(limits: readonly L[], count = 1): PendingVerdict<L> => {
+    const now = clock.now()
+    const undecidedLimit = limits.find((limit) => !isDecisive(limit, now, count))
+    return undecidedLimit
+      ? drawShared(undecidedLimit, count).then(() => take(limits, count))
+      : spend(limits, now, count)
+  }
+  return {
+    take,
+    refund({ key }) {
+      const block = blocks.get(key)
+      if (block) block.left += 1
+    },
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * The pipeline steps of the request limit (§11.3), and its headers. `limit` runs before
+ * the server reads the body or hashes a password.
+ *
+ * @see draft-ietf-httpapi-ratelimit-headers-10
+ */
+
+import { addressBlock } from '../../kernel/address.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { Failure, type FailureCode } from '../../kernel/failure.ts'
+import { credentialName, type Principal } from '../../kernel/principal.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import type { Call, Step } from '../http/call.ts'
+import {
+  createLocalDraw,
+  createLocalLimiter,
+  createSharedLimiter,
+  type DrawRequests,
+  type RateLimit,
+  type RateLimitVerdict,
+} from './limiter.ts'
+import { createDraw } from './store.ts'
+import type { QuotaRate } from './window.ts'
+
+/** The default of a customer's total limit, as a multiple of a credential's limit. */
+const TOTAL_FACTOR = 10
+
+export interface Quota {
+  /**
+   * Counts the request against its credential and customer if `recognize` verified it; else against
+   * its address. Throws 429 `rate_limited`.
+   */
+  readonly limit: Step
+  /**
+   * Handles a credential that was verified after `limit` (a Basic pair): moves the request from its
+   * address to its credential and customer. Throws 429 `rate_limited`.
+   */
+  readonly limitVerified: Step
+  /**
+   * Counts a request of a verified principal that does the work of `count` requests, before this
+   * work. Throws 429 `rate_limited`, and then none of them counts.
+   */
+  readonly limitItems: LimitItems
+}
+
+export type LimitItems = (call: Call, count: number) => void | Promise<void>
+
+interface NamedLimit extends RateLimit {
+  /** The name of the policy in `RateLimit-Policy`. */
+  readonly name: 'default' | 'customer'
+}
+
+interface QuotaOptions {
+  readonly db: Database
+  readonly clock: Clock
+  /** Null limits only customers with limits of their own. */
+  readonly rate: QuotaRate | null
+  /** Whether the database stores nothing now. */
+  readonly isPrimaryAway: () => boolean
+}
+
+const STORES_NOTHING: ReadonlySet<FailureCode> = new Set(['storage_unavailable', 'durability_lost'])
+
+/** Draws from the database; from the memory of this node while the database stores nothing. */
+function createOutageDraw({ db, isPrimaryAway }: QuotaOptions): DrawRequests {
+  const [draw, drawLocally] = [createDraw(db), createLocalDraw()]
+  return async (...request) => {
+    if (isPrimaryAway()) return drawLocally(...request)
+    try {
+      return await draw(...request)
+    } catch (error) {
+      if (!(error instanceof Failure) || !STORES_NOTHING.has(error.code)) throw error
+      return drawLocally(...request)
+    }
+  }
+}
+
+/** Creates the steps. */
+export function createQuota(options: QuotaOptions): Quota {
+  const { db, clock, rate } = options
+  const createLimiter = () =>
+    db.dialect.shared
+      ? createSharedLimiter(clock, createOutageDraw(options))
+      : createLocalLimiter(clock)
+  // Separate, because unauthenticated callers choose addresses: they evict only each other.
+  const [addresses, principals] = [createLimiter(), createLimiter()]
+  const limitsByPrincipal = new WeakMap<Principal, readonly NamedLimit[]>()
+  const limitsOf = (principal: Principal): readonly NamedLimit[] => {
+    let limits = limitsByPrincipal.get(principal)
+    if (!limits) limitsByPrincipal.set(principal, (limits = principalLimits(principal, rate)))
+    return limits
+  }
+  const addressLimit = (call: Call, addressRate: QuotaRate): NamedLimit => ({
+    name: 'default',
+    key: `address:${addressBlock(call.address)}`,
+    rate: addressRate,
+  })
+  const countPrincipal = (call: Call, principal: Principal) => {
+    const limits = limitsOf(principal)
+    return limits.length === 0 ? undefined : applyWhenReady(call, principals.take(limits))
+  }
+
+  const limitItems: LimitItems = (call, count) => {
+    const limits = limitsOf(call.principal!)
+    const furtherCount = count - 1 // the request itself is counted
+    if (furtherCount === 0 || limits.length === 0) return
+    const reject = (failure: unknown): never => {
+      for (const limit of limits) principals.refund(limit)
+      throw failure
+    }
+    const exceededLimit = limits.find(({ rate }) => count > rate.limit)
+    if (exceededLimit) return reject(createOversized(call, exceededLimit, count))
+    try {
+      return applyWhenReady(call, principals.take(limits, furtherCount))?.catch(reject)
+    } catch (error) {
+      return reject(error)
+    }
+  }
+
+  return {
+    limitItems,
+    limit(call) {
+      if (call.principal) return countPrincipal(call, call.principal)
+      return rate ? applyWhenReady(call, addresses.take([addressLimit(call, rate)])) : undefined
+    },
+    limitVerified(call) {
+      if (!call.principal || call.principal === call.recognized) return undefined
+      if (rate) addresses.refund(addressLimit(call, rate))
+      return countPrincipal(call, call.principal)
+    },
+  }
+}
+
+function principalLimits(principal: Principal, rate: QuotaRate | null): readonly NamedLimit[] {
+  const limits: NamedLimit[] = []
+  const own = principal.rate ?? rate
+  if (own) {
+    limits.push({ name: 'default', key: credentialName(principal), rate: own })
+  }
+  const total = principal.totalRate ?? (own && { ...own, limit: own.limit * TOTAL_FACTOR })
+  // Operators must be able to work while their customer exceeds its total.
+  if (total && principal.kind !== 'operator') {
+    limits.push({ name: 'customer', key: `customer:${principal.customer}`, rate: total })
+  }
+  return limits
+}
+
+/** Creates the failure of a request that exceeds a limit on its own. */
+function createOversized(call: Call, { name, rate }: NamedLimit, count: number): Failure {
+  const windowS = rate.windowMs / 1000
+  call.out['ratelimit-policy'] = `"${name}";q=${rate.limit};w=${windowS}`
+  const message =
+    `The request counts as ${count}, one for each item, and the limit is ${rate.limit} in ` +
+    `${windowS} s. Send at most ${rate.limit} items.`
+  return new Failure('rate_limited', message, {
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(windowS))) },
+  })
+}
+
+const applyWhenReady = (
+  call: Call,
+  verdict: RateLimitVerdict<NamedLimit> | Promise<RateLimitVerdict<NamedLimit>>,
+): void | Promise<void> =>
+  verdict instanceof Promise
+    ? verdict.then((value) => applyVerdict(call, value))
+    : applyVerdict(call, verdict)
+
+function applyVerdict(
+  call: Call,
+  { limit, allowed, remaining, resetMs }: RateLimitVerdict<NamedLimit>,
+): void {
+  const { name, rate } = limit
+  const resetS = Math.ceil(resetMs / 1000)
+  call.out['ratelimit-policy'] = `"${name}";q=${rate.limit};w=${rate.windowMs / 1000}`
+  call.out.ratelimit = `"${name}";r=${allowed ? remaining : 0};t=${resetS}`
+  if (allowed) return
+  throw new Failure('rate_limited', undefined, {
+    headers: { 'retry-after': String(Math.max(1, resetS)) },
+  })
+}
