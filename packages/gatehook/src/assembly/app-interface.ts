@@ -23,7 +23,9 @@ export interface AppParts {
   /** The rows of the first start; `testKey` only if the options request it. */
   readonly firstRun: FirstRunResult
   readonly seeded: SeedCounts
-  /** The first argument of the operations of `access/`: `createKey(app.administration, …)`. */
+  /**
+   * The first argument of the operations of `identity/access/`: `createKey(app.administration, …)`.
+   */
   readonly administration: Administration
   readonly people: SignInModules['people']
   readonly hasher: SignInModules['hasher']

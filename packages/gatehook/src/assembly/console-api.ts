@@ -1,4 +1,7 @@
-/** Assembles the console's view of the installation: `monitoring/` and the parts it observes. */
+/**
+ * Assembles the console's view of the installation: `operate/monitoring/` and the parts it
+ * observes.
+ */
 import { statSync } from 'node:fs'
 import type { Catalog } from '../declare/resources/catalog.ts'
 import { resourceOverviewRoute } from '../declare/resources/overview.ts'

@@ -1,6 +1,6 @@
 /**
- * `gatehook check`: compares the declaration with `api.lock.json` (§8.11). `gate/` classifies the
- * differences; `check-report.ts` words them.
+ * `gatehook check`: compares the declaration with `api.lock.json` (§8.11). `declare/gate/`
+ * classifies the differences; `check-report.ts` words them.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'

@@ -1,6 +1,7 @@
 /**
- * The interface to traces. `telemetry/` implements it with OpenTelemetry; without an exporter there
- * is no implementation, and no cost. A context travels as the text of W3C `traceparent`.
+ * The interface to traces. `platform/telemetry/` implements it with OpenTelemetry; without an
+ * exporter there is no implementation, and no cost. A context travels as the text of W3C
+ * `traceparent`.
  */
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>

@@ -32,7 +32,7 @@ export interface Rig {
   readonly logged: () => string
 }
 
-/** Replaces `access/`: an asynchronous step that returns 401 without a key. */
+/** Replaces `identity/access/`: an asynchronous step that returns 401 without a key. */
 const authenticate: Step = async (call) => {
   if (call.operation?.authenticated === false) return
   if (call.headers['x-api-key'] || call.query.has('api_key')) return

@@ -1,4 +1,4 @@
-/** Callers of tests of `monitoring/`. */
+/** Callers of tests of `operate/monitoring/`. */
 import type { Caller, TestApp } from '../../../../test/rig/service.ts'
 
 /** Returns a caller with the scope `admin`. */

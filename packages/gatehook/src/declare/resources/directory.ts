@@ -1,4 +1,4 @@
-/** The rows that sign in, for `people/`: those of the resource with `.signsIn()`. */
+/** The rows that sign in, for `identity/people/`: those of the resource with `.signsIn()`. */
 
 import type { Directory, DirectoryRow } from '../../identity/people/person.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'

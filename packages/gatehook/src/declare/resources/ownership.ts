@@ -1,6 +1,6 @@
 /**
  * The owners of rows, from the declaration, and the rows that a principal reaches (§6.7). Pure; the
- * SQL is in `store.ts` and `lists/`.
+ * SQL is in `store.ts` and `protocol/lists/`.
  */
 import { holdsScope, missingScope } from '../../identity/access/scopes.ts'
 import type { Principal, Scope } from '../../kernel/principal.ts'

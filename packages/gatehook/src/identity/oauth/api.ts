@@ -111,7 +111,9 @@ export async function findClientPermissions(
   return row && { scopes: JSON.parse(row.scopes), firstParty: row.first_party !== 0 }
 }
 
-/** Returns the data of a client that `tokens/` needs to refresh a session; else undefined. */
+/**
+ * Returns the data of a client that `identity/tokens/` needs to refresh a session; else undefined.
+ */
 export async function findTokenClient(
   clients: ClientCache,
   clock: Pick<Clock, 'now'>,

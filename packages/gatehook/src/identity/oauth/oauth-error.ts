@@ -48,7 +48,7 @@ export class OauthError extends Error {
 /** The headers of all responses of token endpoints (RFC 6749 §5.1). */
 export const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' } as const
 
-/** Failures of the module `tokens/` that have a code in RFC 6749 §5.2. */
+/** Failures of the module `identity/tokens/` that have a code in RFC 6749 §5.2. */
 const OAUTH_FAILURES: ReadonlySet<string> = new Set([
   'invalid_grant',
   'invalid_client',

@@ -1,6 +1,6 @@
 /**
  * Reads the request log as JSON: pages and single requests, of the installation or of one customer
- * and mode. `console-api.ts` serves it to operators, `portal/` to customers.
+ * and mode. `console-api.ts` serves it to operators, `pages/portal/` to customers.
  */
 import type { RightsOf } from '../../identity/access/stored-data.ts'
 import { Failure } from '../../kernel/failure.ts'

@@ -1,6 +1,6 @@
 /**
- * The interface to the tables of `monitoring/`, and the statements that write them. On SQLite
- * `file.ts` implements it, on PostgreSQL `shared-store.ts`.
+ * The interface to the tables of `operate/monitoring/`, and the statements that write them. On
+ * SQLite `file.ts` implements it, on PostgreSQL `shared-store.ts`.
  */
 import type { Reader, Statement } from '../../platform/storage/database.ts'
 import { type PreparedStatement, prepareStatement, sql } from '../../platform/storage/sql.ts'

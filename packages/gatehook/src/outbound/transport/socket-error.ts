@@ -4,7 +4,9 @@
  */
 import type { FailureReason } from './attempt.ts'
 
-/** Codes of errors that `transport/` creates, besides those of Node, OpenSSL and undici. */
+/**
+ * Codes of errors that `outbound/transport/` creates, besides those of Node, OpenSSL and undici.
+ */
 export const CODE = {
   blocked: 'GATEHOOK_BLOCKED',
   address: 'GATEHOOK_ADDRESS',

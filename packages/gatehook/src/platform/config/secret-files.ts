@@ -1,7 +1,8 @@
 /**
  * The files of the master secret beside a SQLite database: `secret.key`, and `secret.key.previous`
  * during a rotation. After a crash at any moment, they contain every secret that is needed: no row
- * outlives the secret that encrypted it. The database stores which secret encrypts (`secrets/`).
+ * outlives the secret that encrypted it. The database stores which secret encrypts
+ * (`platform/secrets/`).
  */
 import { chownSync, linkSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'

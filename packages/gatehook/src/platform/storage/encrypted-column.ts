@@ -1,6 +1,6 @@
 /**
- * The description of an encrypted column, from which `secrets/` rewrites the column when the master
- * secret rotates. Contains types only.
+ * The description of an encrypted column, from which `platform/secrets/` rewrites the column when
+ * the master secret rotates. Contains types only.
  */
 import type { Value } from './database.ts'
 

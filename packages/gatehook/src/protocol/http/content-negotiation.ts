@@ -1,6 +1,6 @@
 /**
  * Content negotiation: the media types that a caller accepts (`Accept`, RFC 9110 §12.5.1), and the
- * type of a body (`Content-Type`). `versions/` reads the version in a vendor type. Pure.
+ * type of a body (`Content-Type`). `declare/versions/` reads the version in a vendor type. Pure.
  *
  * An `Accept` without a well-formed range counts as absent. `application/problem+json` alone is
  * acceptable everywhere, because it selects the format of errors (§10.1).

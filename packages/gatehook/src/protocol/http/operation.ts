@@ -1,7 +1,7 @@
 /**
  * Operations of the engine as data: summary, input, output and errors of one method of one path.
- * `implement` joins an operation with its handler, whose input it validates. `openapi/` describes
- * the same data; callers and scopes are in `route-table.ts`.
+ * `implement` joins an operation with its handler, whose input it validates. `protocol/openapi/`
+ * describes the same data; callers and scopes are in `route-table.ts`.
  */
 import { createBodyReader } from '../fields/body.ts'
 import {

@@ -62,7 +62,7 @@ export interface ServerOptions {
   readonly errorFormats?: ErrorFormats
   /** Names of fields that are declared secret: log lines have no value of such a parameter. */
   readonly secretFields?: ReadonlySet<string> | undefined
-  /** Called once for each request, after its response (`monitoring/`). */
+  /** Called once for each request, after its response (`operate/monitoring/`). */
   readonly observeExchange?: ObserveExchange | undefined
   /** See `ServerContext`. Default: any error other than a `Failure` is a bug. */
   readonly explainError?: ServerContext['explainError'] | undefined

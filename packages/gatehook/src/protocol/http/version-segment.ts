@@ -1,6 +1,6 @@
 /**
  * Splits the version segment off `/api/<segment>/…`, so that every path is registered once, without
- * a version (§8.1). `versions/` checks whether the version exists. Pure.
+ * a version (§8.1). `declare/versions/` checks whether the version exists. Pure.
  */
 
 const PREFIX = '/api/'

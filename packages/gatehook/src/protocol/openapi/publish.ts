@@ -1,7 +1,7 @@
 /**
  * Completes an OpenAPI document for its readers: words and examples of every member, bounds of the
- * transport, headers of responses, OAuth 2.0, links, webhooks, problem types. `gate/` compares
- * documents before this step: the additions describe, and promise nothing new.
+ * transport, headers of responses, OAuth 2.0, links, webhooks, problem types. `declare/gate/`
+ * compares documents before this step: the additions describe, and promise nothing new.
  */
 import type { JsonSchema } from '../fields/schema.ts'
 import type { OpenApiDocument } from './document.ts'

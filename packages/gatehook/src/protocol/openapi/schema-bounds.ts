@@ -1,7 +1,7 @@
 /**
  * Adds the bounds that follow from the transport to schemas without bounds of their own: sizes of
- * URLs, bodies and responses (§11.4, §11.5), integers that JSON can represent. `gate/` compares
- * documents without them: they are no promise of a resource.
+ * URLs, bodies and responses (§11.4, §11.5), integers that JSON can represent. `declare/gate/`
+ * compares documents without them: they are no promise of a resource.
  */
 import type { JsonSchema } from '../fields/schema.ts'
 import { defaultEgressBounds } from '../http/egress.ts'

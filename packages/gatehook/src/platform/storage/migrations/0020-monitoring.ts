@@ -1,6 +1,6 @@
 /**
- * The tables of `monitoring/`. On PostgreSQL they are in the engine's database; on SQLite in a file
- * of their own, which `operate/monitoring/file-worker.ts` creates.
+ * The tables of `operate/monitoring/`. On PostgreSQL they are in the engine's database; on SQLite
+ * in a file of their own, which `operate/monitoring/file-worker.ts` creates.
  *
  * `position` of a request is its instant and the node that served it
  * (`operate/monitoring/position.ts`). A row of `_series`, `_deliveries` and `_errors` counts one

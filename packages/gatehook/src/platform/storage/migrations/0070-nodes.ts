@@ -1,7 +1,7 @@
 /**
  * A row for each node (`platform/storage/running-nodes.ts`). JSON: `facts` are those of
- * `monitoring/`, `columns` the columns of resources that the node uses, `key_ids` its master
- * secrets. The table replaces one that only PostgreSQL had.
+ * `operate/monitoring/`, `columns` the columns of resources that the node uses, `key_ids` its
+ * master secrets. The table replaces one that only PostgreSQL had.
  */
 export const nodes = `
 CREATE TABLE gh_nodes (
