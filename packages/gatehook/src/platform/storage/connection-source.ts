@@ -5,7 +5,7 @@
 import type { Client, ClientConfig } from 'pg'
 import { wallClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import { isConnectionLost, isPoolFull, isServerFull } from './postgres-errors.ts'
+import { hasState, isConnectionLost, isPoolFull, isServerFull } from './postgres-errors.ts'
 import type { PostgresHosts } from './postgres-hosts.ts'
 import type { TimelineGuard } from './postgres-timeline.ts'
 import { createServerWatch, type WatchedConnection } from './server-watch.ts'
@@ -115,7 +115,10 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
 export const logBrokenConnection = (log: Log, error: Error): void =>
   log.warn({ err: error }, 'a connection to the database broke')
 
-/** Whether a server answers a statement; its refusal of a user or a connection is an answer too. */
+/**
+ * Whether a server answers a statement. Its refusal of a user or a connection is an answer too; that
+ * of a pooler which lacks the server is not, and neither is the end of the time.
+ */
 async function answers(client: Client): Promise<boolean> {
   client.on('error', () => undefined)
   try {
@@ -123,7 +126,7 @@ async function answers(client: Client): Promise<boolean> {
     await client.query('SELECT 1')
     return true
   } catch (error) {
-    return !isConnectionLost(error)
+    return hasState(error) && !isConnectionLost(error)
   } finally {
     client.connection.stream.destroy()
   }

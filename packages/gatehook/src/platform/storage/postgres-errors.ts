@@ -117,6 +117,9 @@ const codeOf = (error: unknown): string => {
   return typeof code === 'string' ? code : ''
 }
 
+/** Whether a server has sent the error: it has a state of five characters. */
+export const hasState = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(codeOf(error))
+
 export const isConnectionLost = (error: unknown): boolean =>
   CONNECTION_LOST.has(codeOf(error)) ||
   CONNECTION_LOST_STATE.test(codeOf(error)) ||

@@ -81,12 +81,28 @@ test('any answer on any connection is one, also an error', async (t) => {
   const { seen, pass, open } = openWatch(t)
   const [waiting, busy] = [open(), open()]
   waiting.answer()
+  busy.answer()
   waiting.sync()
   for (let n = 0; n < 20; n++) {
     await pass(SILENT_TICKS - 1)
-    busy.emit('errorMessage')
+    busy.emit('errorMessage', { code: '23505' })
   }
   assert.deepEqual(seen, [])
+})
+
+test('a pooler that opens connections, or reports its server, is no answer of it', async (t) => {
+  const { seen, pass, open } = openWatch(t)
+  const waiting = open()
+  waiting.answer()
+  waiting.sync()
+  for (let tick = 0; tick < SILENT_TICKS; tick++) {
+    const opened = open()
+    opened.answer()
+    opened.emit('errorMessage', { code: '08P01' })
+    open().emit('errorMessage', { code: '28P01' })
+    await pass(1)
+  }
+  assert.deepEqual(seen, ['silent'])
 })
 
 test('a silent server refuses connections at once, until it answers a probe', async (t) => {

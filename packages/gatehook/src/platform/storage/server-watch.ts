@@ -1,7 +1,10 @@
 /**
  * Notices a server that does not answer: it is frozen, or the network loses its packets (§18.1). A
- * slow statement is no silence, because the server answers the probe of the watch meanwhile.
+ * slow statement is no silence, because the server answers the probe of the watch meanwhile. A
+ * connection that opens is no answer: a pooler before a frozen server opens it by itself.
  */
+import { isConnectionLost } from './postgres-errors.ts'
+
 /** The watch counts ticks, in each of which the event loop runs: a busy process proves nothing. */
 export const TICK_MS = 250
 /** Ticks without an answer before the watch probes. */
@@ -18,7 +21,8 @@ export interface WatchedConnection {
   query(text: string): void
   sync(): void
   end(): void
-  on(event: 'readyForQuery' | 'errorMessage' | 'end', listener: () => void): unknown
+  on(event: 'readyForQuery' | 'end', listener: () => void): unknown
+  on(event: 'errorMessage', listener: (error: unknown) => void): unknown
   emit(event: 'error', error: Error): unknown
 }
 
@@ -98,6 +102,7 @@ export function createServerWatch({ probe, onSilent, onAnswer }: WatchOptions): 
     stop,
     follow(connection) {
       let pending = 0
+      let isOpen = false
       const add = (count: number) => {
         pending += count
         pendingCount += count
@@ -111,9 +116,12 @@ export function createServerWatch({ probe, onSilent, onAnswer }: WatchOptions): 
         onOpening: () => connections.add(connection),
         onRequest: () => add(1),
       })
-      connection.on('errorMessage', hear)
+      connection.on('errorMessage', (error) => {
+        if (isOpen && !isConnectionLost(error)) hear()
+      })
       connection.on('readyForQuery', () => {
-        hear()
+        if (isOpen) hear()
+        isOpen = true
         add(-1)
       })
       connection.on('end', () => {
