@@ -69,6 +69,7 @@ test('a check that fails or hangs is a reason without internal details', async (
     thrown: () => {
       throw new Error('secret')
     },
+    away: () => Promise.reject(new Failure('storage_unavailable', 'The database is away.')),
     hanging: () => new Promise<undefined>(() => undefined),
   }
   const pending = get(probeRoutes({ read: {}, write: checks }, quietLog), '/readyz')
@@ -80,6 +81,7 @@ test('a check that fails or hangs is a reason without internal details', async (
   assert.deepEqual(body.reasons, [
     { check: 'broken', message: log },
     { check: 'thrown', message: log },
+    { check: 'away', message: 'The database is away.' },
     { check: 'hanging', message: 'No answer within 2000 ms.' },
   ])
 })

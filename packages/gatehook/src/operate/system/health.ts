@@ -24,7 +24,8 @@ export async function listUnreadyReasons(checks: HealthChecks, log: Log): Promis
     async ([check, run]): Promise<UnreadyReason | undefined> => {
       const message = await runInTime(run).catch((error: unknown) => {
         log.warn({ err: error, check }, 'a readiness check failed')
-        return 'This check failed; the log says more.'
+        // The sentences of failures are written for callers.
+        return error instanceof Failure ? error.message : 'This check failed; the log says more.'
       })
       return message === undefined ? undefined : { check, message }
     },
