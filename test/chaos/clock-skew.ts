@@ -90,6 +90,7 @@ async function run(context: ChaosContext): Promise<ChaosCounts> {
 export const clockSkew: ChaosScenario = {
   name: 'clock',
   title: 'clocks of nodes differ by 1.5, 30 and 90 s',
+  groups: ['load', 'operate'],
   nodes: [2],
   missing: () => needHaproxy() ?? (LIBRARY ? undefined : 'libfaketime is not installed'),
   run,

@@ -121,6 +121,7 @@ export const databaseFaults: readonly ChaosScenario[] = [
   {
     name: 'postgres',
     title: `restarts and crashes of PostgreSQL, ${RESTARTS} times`,
+    groups: ['load', 'operate'],
     nodes: [2, 4],
     missing: needHaproxy,
     run: (context) => runUnderLoad(context, restartServer),
@@ -128,6 +129,7 @@ export const databaseFaults: readonly ChaosScenario[] = [
   {
     name: 'connections',
     title: `all connections to PostgreSQL are cut, ${CUTS} times`,
+    groups: ['load', 'operate'],
     nodes: [2, 4],
     missing: needHaproxy,
     run: cutConnections,
@@ -135,6 +137,7 @@ export const databaseFaults: readonly ChaosScenario[] = [
   {
     name: 'disk',
     title: `the disk of PostgreSQL is full for ${FULL_MS / 1_000} s`,
+    groups: ['load', 'operate'],
     nodes: [2],
     missing: () => needHaproxy() ?? (canMount() ? undefined : 'mounting a disk needs root'),
     run: fillDisk,
@@ -142,6 +145,7 @@ export const databaseFaults: readonly ChaosScenario[] = [
   {
     name: 'pgbouncer',
     title: `kill -9 of PgBouncer, ${POOLER_RESTARTS} times`,
+    groups: ['load', 'operate'],
     nodes: [2],
     missing: () => needHaproxy() ?? (hasPgbouncer ? undefined : 'pgbouncer is not installed'),
     run: restartPooler,

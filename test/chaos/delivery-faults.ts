@@ -63,6 +63,7 @@ const move = (
 ): ChaosScenario => ({
   name,
   title,
+  groups: ['load'],
   nodes: [1],
   run: (context) =>
     withServer(async (server) => {
@@ -90,12 +91,14 @@ export const deliveryFaults: readonly ChaosScenario[] = [
   {
     name: 'deliveries-sqlite',
     title: 'kill -9 while events are delivered, on SQLite',
+    groups: ['load', 'operate'],
     nodes: [1],
     run: (context) => killDuringDeliveries(context, sqliteFile(context.folder, 'kill')),
   },
   {
     name: 'deliveries-postgres',
     title: 'kill -9 of nodes and of PostgreSQL while events are delivered',
+    groups: ['load'],
     nodes: [2],
     run: (context) =>
       withServer(async (server) =>
@@ -105,6 +108,7 @@ export const deliveryFaults: readonly ChaosScenario[] = [
   {
     name: 'restore',
     title: 'a backup under load, restored after a kill -9, on SQLite',
+    groups: ['load', 'operate'],
     nodes: [1],
     async run(context) {
       const { folder } = context
@@ -113,11 +117,14 @@ export const deliveryFaults: readonly ChaosScenario[] = [
       return verifyDeliveries(await restoreUnderLoad(options, folder), Number.POSITIVE_INFINITY)
     },
   },
-  move(
-    'move-to-postgres',
-    'a move from SQLite to PostgreSQL under load, killed on the way',
-    async ({ folder }, { url }) => [sqliteFile(folder, 'a'), await createDatabase(url)],
-  ),
+  {
+    ...move(
+      'move-to-postgres',
+      'a move from SQLite to PostgreSQL under load, killed on the way',
+      async ({ folder }, { url }) => [sqliteFile(folder, 'a'), await createDatabase(url)],
+    ),
+    groups: ['load', 'operate'],
+  },
   move(
     'move-to-sqlite',
     'a move from PostgreSQL to SQLite under load, killed on the way',
@@ -131,6 +138,7 @@ export const deliveryFaults: readonly ChaosScenario[] = [
   {
     name: 'schema-change',
     title: 'a field with an index on many rows, behind open transactions and a kill -9',
+    groups: ['load'],
     nodes: [2],
     run: changeSchema,
   },

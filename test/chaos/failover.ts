@@ -4,48 +4,15 @@
  * standby had not received are lost, and the audit trail counts them.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  createDatabase,
-  type PostgresServer,
-  queryAsAdmin,
-  startPostgres,
-} from '../rig/postgres.ts'
+import { queryAsAdmin } from '../rig/postgres.ts'
+import { requireReplica, withPair } from './pair.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
-import { auditUnderLoad, needHaproxy, SETTINGS, verifyAudit } from './under-load.ts'
+import { auditUnderLoad, needHaproxy, verifyAudit } from './under-load.ts'
 
 /** How long the standby lacks the commits of the primary. */
 const BEHIND_MS = 1_000
 /** How long the load runs after the promotion, and after the return of the former primary. */
 const AFTER_MS = 6_000
-
-interface Pair {
-  readonly primary: PostgresServer
-  readonly standby: PostgresServer
-  /** The address with both hosts, and with the standby alone. */
-  readonly url: string
-  readonly standbyUrl: string
-}
-
-async function withPair<T>(run: (pair: Pair) => Promise<T>): Promise<T> {
-  const primary = await startPostgres(SETTINGS)
-  let standby: PostgresServer | undefined
-  try {
-    const single = await createDatabase(primary.url)
-    standby = await primary.openStandby()
-    const hosts = [primary, standby].map(({ url }) => new URL(url).host)
-    const url = single.replace(hosts[0]!, hosts.join())
-    return await run({ primary, standby, url, standbyUrl: single.replace(hosts[0]!, hosts[1]!) })
-  } finally {
-    await standby?.stop()
-    await primary.stop()
-  }
-}
-
-/** Commits of nodes with `replica` then wait for the standby. */
-async function requireReplica({ primary }: Pair): Promise<void> {
-  await queryAsAdmin(primary.url, "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'")
-  await queryAsAdmin(primary.url, 'SELECT pg_reload_conf()')
-}
 
 function failOver(context: ChaosContext, durability: 'local' | 'replica'): Promise<ChaosCounts> {
   return withPair(async (pair) => {
@@ -93,7 +60,7 @@ async function verifyLoss(
      FROM gh_audit WHERE action = 'database.promoted'`,
   )
   const reported = Number(row!.lost)
-  const { faults, ...counts } = verifyAudit({ ...audit, lost: 0 })
+  const { faults, ...counts } = verifyAudit({ ...audit, lost: 0, phantom: 0 })
   const ids = [...acknowledged.values()]
   const repeated = ids.length - new Set(ids).size
   const own = [...faults]
@@ -107,6 +74,7 @@ export const failovers: readonly ChaosScenario[] = [
   {
     name: 'failover-replica',
     title: 'the primary crashes, with a synchronous standby',
+    groups: ['load', 'operate'],
     nodes: [2, 4],
     missing: needHaproxy,
     run: (context) => failOver(context, 'replica'),
@@ -114,6 +82,7 @@ export const failovers: readonly ChaosScenario[] = [
   {
     name: 'failover-local',
     title: 'the primary crashes, with a standby that is 1 s behind',
+    groups: ['load', 'operate'],
     nodes: [2],
     missing: needHaproxy,
     run: (context) => failOver(context, 'local'),

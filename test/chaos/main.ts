@@ -1,7 +1,8 @@
 /**
- * `npm run chaos [-- --only kill,failover --nodes 2 --seed N --json --list]`: faults under load,
- * with real processes. Prints counts of lost, doubled and failed requests.
- * The exit code is 1 if a promise was broken, 2 for usage. A scenario takes about a minute.
+ * `npm run chaos [-- GROUP --only kill,failover --nodes 2 --seed N --json --list]`: faults under
+ * load, with real processes. GROUP is `load` (each fault many times) or `operate` (one fault of
+ * each kind, and the product's words for it). Prints counts of lost, doubled, phantom and failed
+ * requests. The exit code is 1 if a promise was broken, 2 for usage.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,7 +14,9 @@ import { deliveryFaults } from './delivery-faults.ts'
 import { failovers } from './failover.ts'
 import { seeded } from './kill.ts'
 import { nodeFaults } from './node-faults.ts'
-import type { ChaosCounts, ChaosScenario } from './scenario.ts'
+import { operatorFaults } from './operator-faults.ts'
+import type { ChaosCounts, ChaosGroup, ChaosResult, ChaosScenario } from './scenario.ts'
+import { Witness } from './witness.ts'
 
 const SCENARIOS: readonly ChaosScenario[] = [
   ...nodeFaults,
@@ -21,10 +24,12 @@ const SCENARIOS: readonly ChaosScenario[] = [
   ...failovers,
   clockSkew,
   ...deliveryFaults,
+  ...operatorFaults,
 ]
 const LIMIT_MS = 240_000
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     only: { type: 'string', default: '' },
     nodes: { type: 'string', default: '' },
@@ -37,22 +42,18 @@ const { values } = parseArgs({
   },
 })
 
-interface ChaosResult extends ChaosCounts {
-  readonly scenario: string
-  readonly nodes: number
-  readonly seconds: number
-}
-
 const progress = (line: string) => void process.stderr.write(`${line}\n`)
+const [group] = positionals
 const starts = values.only.split(',').filter((start) => start !== '')
-const selected = SCENARIOS.filter(
+const ofGroup = SCENARIOS.filter(({ groups }) => !group || groups.includes(group as ChaosGroup))
+const selected = ofGroup.filter(
   ({ name }) => starts.length === 0 || starts.some((start) => name.startsWith(start)),
 )
 if (values.list || selected.length === 0) {
-  for (const { name, title, nodes } of SCENARIOS) {
-    console.log(`${name.padEnd(20)} ${title} (nodes: ${nodes.join(', ')})`)
+  for (const { name, title, nodes, groups } of ofGroup.length > 0 ? ofGroup : SCENARIOS) {
+    console.log(`${name.padEnd(24)} ${title} (${groups.join(', ')}; nodes: ${nodes.join(', ')})`)
   }
-  process.exit(values.list ? 0 : 2)
+  process.exit(values.list && ofGroup.length > 0 ? 0 : 2)
 }
 progress(`seed ${values.seed}`)
 const results = await runAll()
@@ -61,14 +62,19 @@ else console.table(results.map(rowOf))
 // Processes of a scenario that ended at its limit would prevent the exit.
 process.exit(results.every(({ faults }) => faults.length === 0) ? 0 : 1)
 
+/** `operate` runs each fault once. */
+function nodeCounts({ nodes }: ChaosScenario): readonly number[] {
+  if (values.nodes) return nodes.filter((count) => values.nodes.split(',').includes(String(count)))
+  return group === 'operate' ? nodes.slice(0, 1) : nodes
+}
+
 async function runAll(): Promise<ChaosResult[]> {
   const done: ChaosResult[] = []
   const parent = await mkdtemp(join(tmpdir(), 'gatehook-chaos-'))
   for (const scenario of selected) {
     const missing = scenario.missing?.()
     if (missing) progress(`${scenario.name} is left out: ${missing}`)
-    for (const nodes of missing ? [] : scenario.nodes) {
-      if (values.nodes && !values.nodes.split(',').includes(String(nodes))) continue
+    for (const nodes of missing ? [] : nodeCounts(scenario)) {
       const folder = join(parent, `${scenario.name}-${nodes}`)
       const result = await runOne(scenario, nodes, folder)
       done.push(result)
@@ -87,12 +93,13 @@ async function runOne(
   nodes: number,
   folder: string,
 ): Promise<ChaosResult> {
-  const { name, title } = scenario
+  const { name, title, words = [] } = scenario
   progress(`${name}, nodes: ${nodes}: ${title}`)
   await mkdir(folder)
   const seed = Number(values.seed)
   const startedMs = performance.now()
   const secondsNow = () => Math.round((performance.now() - startedMs) / 1_000)
+  const witness = new Witness()
   const context = {
     seed,
     random: seeded(seed),
@@ -101,6 +108,7 @@ async function runOne(
     events: Number(values.events),
     kills: Number(values.kills),
     rows: Number(values.rows),
+    witness,
     report: (line: string) => progress(`  ${secondsNow()} s: ${line}`),
   }
   let timer: NodeJS.Timeout | undefined
@@ -111,24 +119,35 @@ async function runOne(
     (error: Error): ChaosCounts => ({ lost: 0, faults: [error.stack ?? error.message] }),
   )
   clearTimeout(timer)
-  return { scenario: name, nodes, seconds: secondsNow(), ...counts }
+  const faults = [...counts.faults, ...witness.missing(words)]
+  const [first] = words
+  const named = first && witness.find(first)
+  const others = witness.words.filter((word) => word !== named)
+  const allWords = named ? [named, ...others] : others
+  return { scenario: name, nodes, seconds: secondsNow(), ...counts, faults, words: allWords }
 }
 
+const inSeconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1_000)
+
 function rowOf(result: ChaosResult) {
-  const { scenario, nodes, seconds, acknowledged, requests, lost, doubled, doubleSpent } = result
-  const { failed, resent, recoveryMs, faults } = result
+  const { scenario, nodes, seconds, acknowledged, lost, doubled, doubleSpent, phantom } = result
+  const { failedReads, failedWrites, longestWaitMs, resent, recoveryMs, faults, words } = result
+  const [word] = words
   return {
     scenario,
     nodes,
-    requests,
     acknowledged,
     lost,
     doubled,
     'double-spent': doubleSpent,
-    failed,
+    phantom,
+    'failed r': failedReads,
+    'failed w': failedWrites,
+    'longest s': inSeconds(longestWaitMs),
     resent,
-    'recovery s': recoveryMs === undefined ? undefined : recoveryMs / 1_000,
+    'recovery s': inSeconds(recoveryMs),
     'took s': seconds,
     result: faults.length === 0 ? 'passed' : 'BROKEN',
+    word: word && `${word.source}: ${word.text}`.slice(0, 110),
   }
 }

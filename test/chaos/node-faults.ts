@@ -44,8 +44,7 @@ async function restartInTurn(faults: Faults, release: 'first' | 'next'): Promise
   for (const at of cluster.nodes.keys()) {
     load.markFault()
     await cluster.end(at, 'SIGTERM')
-    await cluster.replace(at, { release })
-    await pause(READY_MS)
+    await cluster.replace(at, { release }) // the other node is next, without a pause
     report(`node ${at + 1} restarted, ${load.requests} requests`)
   }
   await load.until(REQUESTS)
@@ -58,8 +57,9 @@ function requireNoFailure(counts: ChaosCounts): ChaosCounts {
 }
 
 /** Earlier payments of the wallets that can afford them, so that the new index takes a while. */
-const FILL = `WITH paid AS (INSERT INTO payments (scope, wallet_id, amount, label)
-    SELECT scope, id, 1, 'earlier-' || id || '-' || n FROM wallets, generate_series(1, 5000) AS n
+const FILL = `WITH paid AS (INSERT INTO payments (scope, wallet_id, amount, label, memo)
+    SELECT scope, id, 1, 'earlier-' || id || '-' || n, 'none'
+    FROM wallets, generate_series(1, 5000) AS n
     WHERE balance > 100000 RETURNING wallet_id)
   UPDATE wallets SET balance = balance - 5000 WHERE id IN (SELECT wallet_id FROM paid)`
 
@@ -67,6 +67,7 @@ export const nodeFaults: readonly ChaosScenario[] = [
   {
     name: 'kill',
     title: `kill -9 of nodes, ${KILLS} times`,
+    groups: ['load', 'operate'],
     nodes: [2, 4],
     missing: needHaproxy,
     run: (context) => runUnderLoad(context, killNodes),
@@ -74,6 +75,7 @@ export const nodeFaults: readonly ChaosScenario[] = [
   {
     name: 'stop',
     title: `SIGSTOP of nodes for ${STOPS_MS.map((ms) => ms / 1_000).join(' and ')} s`,
+    groups: ['load', 'operate'],
     nodes: [2, 4],
     missing: needHaproxy,
     run: (context) => runUnderLoad(context, stopNodes),
@@ -81,6 +83,7 @@ export const nodeFaults: readonly ChaosScenario[] = [
   {
     name: 'rolling-restart',
     title: `restart of each node in turn, ${REQUESTS} requests`,
+    groups: ['load', 'operate'],
     nodes: [2, 4],
     missing: needHaproxy,
     run: async (context) =>
@@ -89,6 +92,7 @@ export const nodeFaults: readonly ChaosScenario[] = [
   {
     name: 'rolling-schema',
     title: 'a release with a new field and its index replaces each node in turn',
+    groups: ['load', 'operate'],
     nodes: [2, 4],
     missing: needHaproxy,
     run: async (context) =>

@@ -1,6 +1,6 @@
 /**
  * The service of the faults: payments that reduce the balance of a wallet, in a rule of own code.
- * Its next release has one more field with an index, for a rolling change of the schema.
+ * Its other releases add, drop or rename a field, for changes of the schema beside running nodes.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,13 +9,27 @@ const GATEHOOK = JSON.stringify(
   new URL('../../packages/gatehook/src/gatehook.ts', import.meta.url).href,
 )
 
+const MEMO = "memo: f.string().default('none'),"
+const migration = (name: string, sql: string) =>
+  `{ number: 1, name: '${name}', table: 'payments', sql: '${sql}' }`
+
 const RELEASES = {
-  first: { field: '', name: '' },
-  next: { field: 'tip: f.int().default(0),', name: ", 'tip'" },
+  first: { fields: MEMO, name: '', migrations: '' },
+  next: { fields: `${MEMO} tip: f.int().default(0),`, name: ", 'tip'", migrations: '' },
+  dropped: {
+    fields: '',
+    name: '',
+    migrations: migration('no memo', 'ALTER TABLE payments DROP COLUMN memo'),
+  },
+  renamed: {
+    fields: MEMO.replace('memo', 'note'),
+    name: '',
+    migrations: migration('note', 'ALTER TABLE payments RENAME COLUMN memo TO note'),
+  },
 }
 export type Release = keyof typeof RELEASES
 
-const declaration = ({ field, name }: (typeof RELEASES)[Release]) => `
+const declaration = ({ fields, name, migrations }: (typeof RELEASES)[Release]) => `
 import { Failure, f, resource, service } from ${GATEHOOK}
 const access = { read: 'r', create: 'w', update: 'w', delete: false }
 const wallets = resource('wallets', {
@@ -30,7 +44,7 @@ const payments = resource('payments', {
     wallet_id: f.ref('wallets'),
     amount: f.int().min(1),
     label: f.string().max(40),
-    ${field}
+    ${fields}
   },
   list: { filter: ['label'${name}], sort: ['id'${name}] },
   access,
@@ -44,6 +58,7 @@ export default service({
   name: 'payments',
   versions: { v1: { released: '2026-01-01' } },
   resources: [wallets, payments],
+  migrations: [${migrations}],
 })
 `
 

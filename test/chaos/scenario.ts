@@ -1,4 +1,9 @@
 /** The input and the result of a scenario of `npm run chaos`. */
+import type { ProductWord, Witness } from './witness.ts'
+
+/** `load`: long runs of one kind of fault. `operate`: one fault of each kind, and its name. */
+export type ChaosGroup = 'load' | 'operate'
+
 export interface ChaosContext {
   readonly seed: number
   readonly random: () => number
@@ -10,6 +15,7 @@ export interface ChaosContext {
   readonly kills: number
   /** Rows of the table that changes. */
   readonly rows: number
+  readonly witness: Witness
   report(line: string): void
 }
 
@@ -18,9 +24,14 @@ export interface ChaosCounts {
   readonly acknowledged?: number
   readonly requests?: number
   readonly failed?: number
+  readonly failedReads?: number
+  readonly failedWrites?: number
+  readonly longestWaitMs?: number
   readonly lost: number
   readonly doubled?: number
   readonly doubleSpent?: number
+  /** Rows and webhooks that no acknowledged request explains. */
+  readonly phantom?: number
   readonly resent?: number
   readonly recoveryMs?: number
   /** Sentences about broken promises. Empty: the run passed. */
@@ -30,9 +41,20 @@ export interface ChaosCounts {
 export interface ChaosScenario {
   readonly name: string
   readonly title: string
-  /** The numbers of nodes that it runs with. */
+  readonly groups: readonly ChaosGroup[]
+  /** The numbers of nodes that it runs with; `operate` uses the first one. */
   readonly nodes: readonly number[]
+  /** Words of the product for the fault, within a minute. The first one is in the table. */
+  readonly words?: readonly RegExp[]
   /** Says which program of the machine is missing. */
   readonly missing?: () => string | undefined
   run(context: ChaosContext): Promise<ChaosCounts>
+}
+
+export interface ChaosResult extends ChaosCounts {
+  readonly scenario: string
+  readonly nodes: number
+  readonly seconds: number
+  /** The product's words for the fault. */
+  readonly words: readonly ProductWord[]
 }

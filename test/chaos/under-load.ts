@@ -3,15 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { hasHaproxy } from '../rig/haproxy.ts'
-import {
-  createDatabase,
-  type PostgresServer,
-  queryAsAdmin,
-  startPostgres,
-} from '../rig/postgres.ts'
+import { createDatabase, type PostgresServer, startPostgres } from '../rig/postgres.ts'
+import { booksOf } from './books.ts'
 import { Cluster } from './cluster.ts'
 import { type PaymentAudit, PaymentLoad } from './payments.ts'
+import type { Release } from './payments-service.ts'
 import type { ChaosContext, ChaosCounts } from './scenario.ts'
+import { watch } from './watch.ts'
 
 /** Without fsync a crash of the server process, not of the machine, loses no commit. */
 export const SETTINGS = ['fsync=off', 'full_page_writes=off']
@@ -25,6 +23,7 @@ export interface Faults extends ChaosContext {
   readonly cluster: Cluster
   readonly load: PaymentLoad
   readonly databaseUrl: string
+  readonly key: string
 }
 
 export interface LoadWorld {
@@ -32,6 +31,8 @@ export interface LoadWorld {
   readonly databaseUrl: string
   /** Returns the address of the server that has the books after the faults. */
   readonly booksUrl: () => string
+  readonly release?: Release
+  readonly spares?: number
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -40,30 +41,36 @@ export const needHaproxy = () => (hasHaproxy ? undefined : 'haproxy is not insta
 /** Starts nodes and load, injects the faults, and returns the audit. */
 export async function auditUnderLoad(
   context: ChaosContext,
-  { databaseUrl, booksUrl, environment = {} }: LoadWorld,
+  { databaseUrl, booksUrl, release = 'first', spares = 0, environment = {} }: LoadWorld,
   inject: (faults: Faults) => Promise<void>,
 ): Promise<PaymentAudit> {
-  const { nodes, folder, random } = context
+  const { nodes, folder, random, witness } = context
   const key = generateApiKey(systemRandom(), 'live')
-  const cluster = await Cluster.start({ nodes, databaseUrl, key, folder, environment })
+  const options = { nodes, databaseUrl, key, folder, environment, release, spares, witness }
+  const cluster = await Cluster.start(options)
   let load: PaymentLoad | undefined
+  const endWatch = watch({ cluster, key, witness })
   try {
-    load = await PaymentLoad.start({ url: cluster.url, key, random })
+    load = await PaymentLoad.start({ url: cluster.url, key, random, witness, nodes })
     await pause(QUIET_MS)
-    await inject({ ...context, cluster, load, databaseUrl })
+    await inject({ ...context, cluster, load, databaseUrl, key })
     await pause(QUIET_MS)
-    return await load.finish((text) => queryAsAdmin(booksUrl(), text))
+    return await load.finish((text) => booksOf(booksUrl())(text))
   } finally {
     load?.close()
+    await endWatch()
     await cluster.stop()
   }
 }
 
 /** Returns the counts of an audit. Nothing may be lost, doubled, double-spent, or wrong. */
-export function verifyAudit({ wrong, ...counts }: PaymentAudit): ChaosCounts {
+export function verifyAudit({ wrong, inFlight, ...counts }: PaymentAudit): ChaosCounts {
   const faults = [...new Set(wrong)].slice(0, 5)
-  for (const name of ['lost', 'doubled', 'doubleSpent'] as const) {
+  for (const name of ['lost', 'doubled', 'doubleSpent', 'phantom'] as const) {
     if (counts[name] > 0) faults.push(`${name}: ${counts[name]}`)
+  }
+  if (counts.resent > inFlight) {
+    faults.push(`${counts.resent} webhooks arrived again; ${inFlight} were in flight`)
   }
   if (counts.acknowledged < PAYMENTS_MIN) faults.push(`${counts.acknowledged} payments only`)
   return { ...counts, faults }
@@ -82,4 +89,24 @@ export async function runUnderLoad(
   } finally {
     await server.stop()
   }
+}
+
+export interface OperatorFaults extends Faults {
+  /** Records a broken promise unless the condition holds. */
+  expect(holds: boolean, sentence: string): void
+}
+
+/** Runs one fault on a world, and verifies the books and what the fault expects. */
+export async function auditFault(
+  context: ChaosContext,
+  world: LoadWorld,
+  inject: (faults: OperatorFaults) => Promise<void>,
+): Promise<ChaosCounts> {
+  const broken: string[] = []
+  const expect = (holds: boolean, sentence: string) => {
+    if (!holds) broken.push(sentence)
+  }
+  const audit = await auditUnderLoad(context, world, (faults) => inject({ ...faults, expect }))
+  const { faults, ...counts } = verifyAudit(audit)
+  return { ...counts, faults: [...faults, ...broken] }
 }

@@ -17,6 +17,8 @@ export interface Pgbouncer {
   /** Returns the address of a database of the server, through the pooler. */
   through(url: string): string
   restart(): Promise<void>
+  /** Sends further transactions to another server, as an operator does after a failover. */
+  pointTo(serverUrl: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -24,11 +26,11 @@ export interface Pgbouncer {
 export async function startPgbouncer(serverUrl: string, poolSize = 3): Promise<Pgbouncer> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-pgbouncer-'))
   const port = await freePort()
-  const server = new URL(serverUrl)
   const file = join(folder, 'pgbouncer.ini')
-  await writeFile(
-    file,
-    `[databases]
+  const writeConfiguration = (server: URL) =>
+    writeFile(
+      file,
+      `[databases]
 * = host=${server.hostname} port=${server.port} user=${server.username} password=${server.password}
 [pgbouncer]
 listen_addr = 127.0.0.1
@@ -39,7 +41,8 @@ pool_mode = transaction
 default_pool_size = ${poolSize}
 max_client_conn = 500
 `,
-  )
+    )
+  await writeConfiguration(new URL(serverUrl))
   await chmod(folder, 0o755)
   let child: ChildProcess
   const start = async () => {
@@ -65,6 +68,10 @@ max_client_conn = 500
     async restart() {
       await end()
       await start()
+    },
+    async pointTo(serverUrl) {
+      await writeConfiguration(new URL(serverUrl))
+      child.kill('SIGHUP')
     },
     async stop() {
       await end()

@@ -1,8 +1,10 @@
 /** A disk of a few MiB, which a test fills. Mounting it needs root. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmod, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Kind } from './databases.ts'
+import { createDatabase, queryAsAdmin, startPostgres } from './postgres.ts'
 
 export interface SmallDisk {
   readonly folder: string
@@ -34,4 +36,21 @@ export async function mountSmallDisk(sizeMib: number): Promise<SmallDisk> {
       await rm(folder, { recursive: true })
     },
   }
+}
+
+/** Creates a database whose tables are on the disk; the log of a PostgreSQL server is elsewhere. */
+export async function databaseOn(kind: Kind, folder: string) {
+  if (kind === 'sqlite')
+    return { url: `sqlite:${join(folder, 'gatehook.db')}`, stop: async () => {} }
+  const server = await startPostgres()
+  const location = join(folder, 'tablespace')
+  await mkdir(location)
+  const [settings] = await queryAsAdmin(server.url, 'SHOW data_directory')
+  const { uid, gid } = await stat(settings!.data_directory)
+  await chown(location, uid, gid)
+  await queryAsAdmin(server.url, `CREATE TABLESPACE small LOCATION '${location}'`)
+  const url = await createDatabase(server.url)
+  const name = new URL(url).pathname.slice(1)
+  await queryAsAdmin(server.url, `ALTER DATABASE ${name} SET TABLESPACE small`)
+  return { url, stop: () => server.stop() }
 }

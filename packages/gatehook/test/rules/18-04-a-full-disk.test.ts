@@ -3,37 +3,16 @@
  * although rows can still be changed in place. Reads go on. The node recovers by itself.
  */
 import assert from 'node:assert/strict'
-import { chown, mkdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { onEnd } from '../../../../test/rig/cleanup.ts'
-import type { Kind } from '../../../../test/rig/databases.ts'
-import { createDatabase, queryAsAdmin, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
-import { canMount, mountSmallDisk } from '../../../../test/rig/small-disk.ts'
+import { canMount, databaseOn, mountSmallDisk } from '../../../../test/rig/small-disk.ts'
 
 const DISK_MIB = 64
 /** More than enough to use the free space of existing pages. */
 const WRITES_MAX = 20_000
 /** The result of a write is valid for 5 s. */
 const PROBE_MS = 5_000
-
-/** Creates a database whose tables are on the disk; the log of the server is elsewhere. */
-async function databaseOn(t: TestContext, kind: Kind, folder: string): Promise<string> {
-  if (kind === 'sqlite') return `sqlite:${join(folder, 'gatehook.db')}`
-  const server = await startPostgres()
-  onEnd(t, () => server.stop())
-  const location = join(folder, 'tablespace')
-  await mkdir(location)
-  const [settings] = await queryAsAdmin(server.url, 'SHOW data_directory')
-  const { uid, gid } = await stat(settings!.data_directory)
-  await chown(location, uid, gid)
-  await queryAsAdmin(server.url, `CREATE TABLESPACE small LOCATION '${location}'`)
-  const url = await createDatabase(server.url)
-  const name = new URL(url).pathname.slice(1)
-  await queryAsAdmin(server.url, `ALTER DATABASE ${name} SET TABLESPACE small`)
-  return url
-}
 
 /** Returns the status of each kind of readiness with the failed checks. */
 async function readiness({ as }: TestApp) {
@@ -55,7 +34,8 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     onEnd(t, disk.unmount)
     let elapsedMs = 0
     const clock = { now: Date.now, elapsedMs: () => elapsedMs }
-    const url = await databaseOn(t, kind, disk.folder)
+    const { url, stop } = await databaseOn(kind, disk.folder)
+    onEnd(t, stop)
     const service = await openService(t, kind, { url, clock })
     onEnd(t, () => service.app.close())
     const user = (n: number) => ({ name: 'x'.repeat(90), email: `u${n}@example.com` })

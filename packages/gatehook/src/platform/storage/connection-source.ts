@@ -116,8 +116,8 @@ export const logBrokenConnection = (log: Log, error: Error): void =>
   log.warn({ err: error }, 'a connection to the database broke')
 
 /**
- * Whether a server answers a statement. Its refusal of a user or a connection is an answer too; that
- * of a pooler which lacks the server is not, and neither is the end of the time.
+ * Whether a server answers a statement. Its refusal of a user or a connection is an answer too. The
+ * report of a pooler that lacks the server is none, and neither is the end of the time.
  */
 async function answers(client: Client): Promise<boolean> {
   client.on('error', () => undefined)

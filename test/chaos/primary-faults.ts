@@ -1,0 +1,191 @@
+/** A primary that is frozen, unreachable, former, without a standby, or away at a start. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { openCuttableLink } from '../rig/cuttable-link.ts'
+import { createDatabase, queryAsAdmin, startPostgres } from '../rig/postgres.ts'
+import { booksOf } from './books.ts'
+import { needPooler, requireReplica, withPair, withPooledPair } from './pair.ts'
+import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
+import { auditFault, needHaproxy, type OperatorFaults, SETTINGS } from './under-load.ts'
+
+const SILENT_MS = 15_000
+/** §18.1: a request waits for at most 5 s; the rest is that of a busy machine. */
+const WAIT_MAX_MS = 6_500
+/** Status of a process that a later start may cure, and of one that the configuration prevents. */
+export const EXIT = { later: 75, configuration: 78 } as const
+
+const PROMOTE = 'SELECT pg_promote()'
+const COUNT = 'SELECT count(*) AS count FROM payments'
+const ID_SKIP = 1_000_000
+
+const countPayments = async (url: string) => Number((await booksOf(url)(COUNT))[0]!.count)
+
+function requireShortWaits({ longestWaitMs = 0, faults, ...counts }: ChaosCounts): ChaosCounts {
+  const own = longestWaitMs > WAIT_MAX_MS ? [`a request waited for ${longestWaitMs} ms`] : []
+  return { ...counts, longestWaitMs, faults: [...faults, ...own] }
+}
+
+/** Reads go on at the standby while the primary answers nothing. */
+const freezePrimary = (context: ChaosContext): Promise<ChaosCounts> =>
+  withPooledPair(async ({ primary, primaryUrl, pooledUrl, environment }) => {
+    const world = { databaseUrl: pooledUrl, booksUrl: () => primaryUrl, environment }
+    const counts = await auditFault(context, world, async ({ load, expect, report }) => {
+      load.markFault()
+      const before = load.succeeded
+      const resume = primary.freeze()
+      await pause(SILENT_MS)
+      expect(load.succeeded.GET > before.GET, 'no read succeeded at the standby')
+      resume()
+      report('the primary continues')
+      await load.recovery()
+    })
+    return requireShortWaits(counts)
+  })
+
+/** The network loses all packets, and there is no standby. */
+async function silenceNetwork(context: ChaosContext): Promise<ChaosCounts> {
+  const server = await startPostgres(SETTINGS)
+  const link = await openCuttableLink(server.url)
+  try {
+    const url = await createDatabase(server.url)
+    const world = { databaseUrl: link.through(url), booksUrl: () => url }
+    const counts = await auditFault(context, world, async ({ load }) => {
+      load.markFault()
+      const restore = link.silence()
+      await pause(SILENT_MS)
+      restore()
+      await load.recovery()
+    })
+    return requireShortWaits(counts)
+  } finally {
+    await link.close()
+    await server.stop()
+  }
+}
+
+/** The former primary returns without a rewind, and the pooler still names it. */
+const returnFormerPrimary = (context: ChaosContext): Promise<ChaosCounts> =>
+  withPooledPair(async ({ primary, standby, primaryUrl, standbyUrl, pooler, ...pair }) => {
+    const { pooledUrl: databaseUrl, environment } = pair
+    const world = { databaseUrl, booksUrl: () => standbyUrl, environment }
+    return auditFault(context, world, async ({ load, cluster, witness, expect, report }) => {
+      load.markFault()
+      await primary.halt('fast') // the standby gets every commit
+      await queryAsAdmin(standby.url, PROMOTE)
+      await primary.start()
+      const count = await countPayments(primaryUrl)
+      report('the former primary has returned behind the pooler')
+      await witness.until(/former primary/)
+      await cluster.end(0, 'SIGKILL')
+      const { exit } = await cluster.startRefused(0)
+      expect(exit === EXIT.later, `a start on a former primary ends with ${exit}`)
+      expect((await countPayments(primaryUrl)) === count, 'the former primary has new rows')
+      await pooler.pointTo(standbyUrl)
+      await cluster.replace(0)
+      report('the pooler names the new primary')
+      await load.recovery()
+      const [row] = await booksOf(standbyUrl)('SELECT max(id)::float8 AS id FROM payments')
+      expect(Number(row!.id) < 2 * ID_SKIP, `ids reach ${row!.id}: more than one skip`)
+    })
+  })
+
+/** The standby was cloned before the primary became synchronous, and is promoted. */
+const loseDurability = (context: ChaosContext): Promise<ChaosCounts> =>
+  withPair(async (pair) => {
+    const { primary, standby, url, standbyUrl } = pair
+    await requireReplica(pair)
+    const environment = { GATEHOOK_DURABILITY: 'replica' }
+    const world = { databaseUrl: url, booksUrl: () => standbyUrl, environment }
+    let own: Awaited<ReturnType<typeof standby.openStandby>> | undefined
+    return auditFault(context, world, async ({ load, cluster, witness, expect, report }) => {
+      load.markFault()
+      await primary.halt('immediate')
+      await queryAsAdmin(standby.url, PROMOTE)
+      await witness.until(/POST 503: durability_lost/)
+      const { POST } = load.succeeded
+      await witness.until(/readyz 503: durability/)
+      expect((await cluster.run(['audit', 'list'])).exit === 0, 'audit list does not read')
+      expect((await cluster.run(['doctor'])).exit === 1, 'doctor finds nothing')
+      await cluster.end(0, 'SIGKILL')
+      const { exit } = await cluster.startRefused(0)
+      expect(exit === EXIT.later, `a start without a standby ends with ${exit}`)
+      expect(load.succeeded.POST === POST, 'a write was acknowledged without a standby')
+      own = await standby.openStandby()
+      await requireReplica({ primary: standby })
+      report('the new primary has a standby')
+      await cluster.replace(0)
+      await load.recovery()
+    }).finally(() => own?.stop())
+  })
+
+/** A supervisor starts the node again until the standby is promoted. */
+const startWithoutPrimary = (context: ChaosContext): Promise<ChaosCounts> =>
+  withPair(async ({ primary, standby, url, standbyUrl }) => {
+    const world = { databaseUrl: url, booksUrl: () => standbyUrl }
+    return auditFault(context, world, async ({ load, cluster, expect }: OperatorFaults) => {
+      load.markFault()
+      await primary.halt('fast')
+      await cluster.end(0, 'SIGKILL')
+      const { exit } = await cluster.startRefused(0)
+      expect(exit === EXIT.later, `a start without a primary ends with ${exit}`)
+      await queryAsAdmin(standby.url, PROMOTE)
+      await cluster.replace(0)
+      await load.recovery()
+    })
+  })
+
+export const primaryFaults: readonly ChaosScenario[] = [
+  {
+    name: 'frozen-primary',
+    title: `SIGSTOP of the primary for ${SILENT_MS / 1_000} s; a standby serves reads`,
+    groups: ['operate'],
+    nodes: [2],
+    words: [/readyz 503: primary/, /POST 503: storage_unavailable/, /gatehook_database_available/],
+    missing: needPooler,
+    run: freezePrimary,
+  },
+  {
+    name: 'silent-network',
+    title: `the network to the database loses all packets for ${SILENT_MS / 1_000} s`,
+    groups: ['operate'],
+    nodes: [2],
+    words: [/readyz 503: primary/, /GET 503: storage_unavailable/, /gatehook_database_available/],
+    missing: needHaproxy,
+    run: silenceNetwork,
+  },
+  {
+    name: 'former-primary',
+    title: 'a former primary returns behind the pooler, and a node starts there',
+    groups: ['operate'],
+    nodes: [2],
+    words: [
+      /gatehook start, exit \d+: .*former primary.*timeline/,
+      /log of node\d: .*former primary/,
+    ],
+    missing: needPooler,
+    run: returnFormerPrimary,
+  },
+  {
+    name: 'lost-durability',
+    title: 'the promoted standby waits for no standby of its own',
+    groups: ['operate'],
+    nodes: [2],
+    words: [
+      /readyz 503: durability/,
+      /POST 503: durability_lost/,
+      /gatehook_durability_lost/,
+      /gatehook doctor, exit 1: durability +fail/,
+      /log of node\d: .*synchronous/,
+    ],
+    missing: needHaproxy,
+    run: loseDurability,
+  },
+  {
+    name: 'start-without-primary',
+    title: 'a node starts during a failover',
+    groups: ['operate'],
+    nodes: [2],
+    words: [/gatehook start, exit 75: .*primary/],
+    missing: needHaproxy,
+    run: startWithoutPrimary,
+  },
+]

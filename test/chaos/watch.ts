@@ -1,0 +1,84 @@
+/** Polls what operators look at: `/readyz`, metrics and attention of each node. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Cluster } from './cluster.ts'
+import type { Witness } from './witness.ts'
+
+const INTERVAL_MS = 500
+const PROBE_LIMIT_MS = 5_000
+/** Metrics and attention cost more than a probe. */
+const ROUNDS = 4
+
+/** Lines of `/metrics` that alerts compare with a bound. */
+const ALARMS = [
+  /^gatehook_check_failed\{.*\} 1$/,
+  /^gatehook_database_available(\{.*\})? 0$/,
+  /^gatehook_durability_lost(\{.*\})? 1$/,
+  /^gatehook_webhook_receivers\{.*health="(slow|failing)".*\} [1-9]/,
+  /^gatehook_certificate_end_timestamp_seconds/,
+]
+
+interface Readiness {
+  readonly reasons?: readonly { readonly check: string; readonly message: string }[]
+  readonly warnings?: readonly { readonly check: string; readonly message: string }[]
+}
+
+interface Attention {
+  readonly data: readonly {
+    readonly kind: string
+    readonly severity: string
+    readonly subject: { readonly label: string }
+    readonly facts: object
+  }[]
+}
+
+export interface WatchOptions {
+  readonly cluster: Pick<Cluster, 'nodes'>
+  readonly key: string
+  readonly witness: Witness
+}
+
+/** Returns the function that ends the watch. */
+export function watch({ cluster, key, witness }: WatchOptions): () => Promise<void> {
+  let isWatching = true
+  const get = async (url: string, headers = {}) => {
+    const response = await fetch(url, {
+      headers: { 'x-forwarded-proto': 'https', ...headers },
+      signal: AbortSignal.timeout(PROBE_LIMIT_MS),
+    })
+    return { status: response.status, text: await response.text() }
+  }
+  const probe = async (url: string) => {
+    const { status, text } = await get(`${url}/readyz`)
+    const { reasons = [], warnings = [] } = JSON.parse(text) as Readiness
+    for (const { check, message } of [...reasons, ...warnings]) {
+      witness.hear(`/readyz ${status}`, `${check}: ${message}`)
+    }
+  }
+  const readMetrics = async (url: string) => {
+    const { text } = await get(`${url}/metrics`, { 'x-api-key': key })
+    for (const line of text.split('\n')) {
+      if (ALARMS.some((alarm) => alarm.test(line))) witness.hear('/metrics', line)
+    }
+  }
+  const readAttention = async (url: string) => {
+    const { status, text } = await get(`${url}/admin/attention`, { 'x-api-key': key })
+    if (status !== 200) return
+    for (const { kind, severity, subject, facts } of (JSON.parse(text) as Attention).data) {
+      const names = Object.entries(facts).map(([name, value]) => `${name} ${value}`)
+      witness.hear('attention', `${severity} ${kind}: ${subject.label}, ${names.join(', ')}`)
+    }
+  }
+  const run = async () => {
+    for (let round = 0; isWatching; round++) {
+      const readers = round % ROUNDS === 0 ? [probe, readMetrics, readAttention] : [probe]
+      // A node that is stopped or has ended says nothing.
+      await Promise.allSettled(cluster.nodes.flatMap(({ url }) => readers.map((read) => read(url))))
+      await pause(INTERVAL_MS)
+    }
+  }
+  const running = run()
+  return async () => {
+    isWatching = false
+    await running
+  }
+}
