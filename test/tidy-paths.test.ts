@@ -33,9 +33,14 @@ const ROOTS = new Set(['packages', 'docs', 'build', 'bench', 'spec'])
 /** Folders that builds create. */
 const OUTPUT = new Set(['dist', 'tarballs'])
 
+/** A newcomer reads the first in ten minutes, so it stays short. */
+const ARCHITECTURE = ['ARCHITECTURE.md', 'docs/internals.md', 'docs/where-to-find.md']
+const ARCHITECTURE_MAX_BYTES = 12_000
+const DESCRIBING_CODE = [...ARCHITECTURE, 'CONTRIBUTING.md', 'docs/reference/asvs.md']
+
 const isGuide = (page: string): boolean => /^(docs\/guides|packages)\//.test(page)
 
-/** Paths in backquotes; in ARCHITECTURE.md also those in diagrams. */
+/** Paths in backquotes; also those in diagrams. */
 function pathsIn(page: string, text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```/gm, '')
   const quoted = [...prose.matchAll(/`([^`\s]+)`/g)].map(([, path]) => path!)
@@ -58,13 +63,13 @@ for (const page of pages) {
 }
 
 test('the pages that describe the code name files', () => {
-  for (const page of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/reference/asvs.md']) {
+  for (const page of DESCRIBING_CODE) {
     assert.ok(pathsIn(page, readFileSync(join(root, page), 'utf8')).length > 5, page)
   }
 })
 
-test('ARCHITECTURE.md names modules and files that exist', () => {
-  const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+test('pages of the architecture name files by names that exist', () => {
+  const text = ARCHITECTURE.map((page) => readFileSync(join(root, page), 'utf8')).join('\n')
   const names = [...text.matchAll(/`([^`\s]+)`/g)]
     .map(([, name]) => name!)
     .filter((name) => BASENAME.test(name))
@@ -72,6 +77,10 @@ test('ARCHITECTURE.md names modules and files that exist', () => {
     names.filter((name) => !basenames.has(name)),
     [],
   )
+})
+
+test('ARCHITECTURE.md has at most 12 kB', () => {
+  assert.ok(readFileSync(join(root, 'ARCHITECTURE.md')).length <= ARCHITECTURE_MAX_BYTES)
 })
 
 /** The anchors of a page, as GitHub derives them from its headings. */
