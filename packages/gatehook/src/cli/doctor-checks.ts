@@ -5,7 +5,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
-import { openExistingVault } from '../assembly/secrets.ts'
 import { describeBuild } from '../declare/resources/index-builds.ts'
 import { describePending, planMigration } from '../declare/resources/migrate.ts'
 import type { Service } from '../declare/resources/service.ts'
@@ -22,7 +21,6 @@ import {
 import { countMail, findLastMailError } from '../platform/mail/store.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { pendingMigrations } from '../platform/storage/migrate.ts'
-import { DURABILITY_LOST, SYNCHRONOUS_STANDBYS } from '../platform/storage/server-check.ts'
 import { sql } from '../platform/storage/sql.ts'
 import { isNodeSupported, oldestNode } from './own-package.ts'
 
@@ -98,25 +96,7 @@ export function checkSecretFile(config: Config): CheckResult {
     : fail(`${file} has mode ${mode.toString(8)}: others can read it`, `chmod 600 ${file}`)
 }
 
-/** Checks that the master secret decrypts this database. Generates none. */
-export async function checkStoredSecret(config: Config, db: Database): Promise<CheckResult> {
-  await openExistingVault(db, config)
-  return ok('fits the database')
-}
-
 export const printableDatabaseUrl = (config: Config): string => withoutPassword(config.databaseUrl)
-
-/** Checks that the server waits for a standby, if the configuration requires it; else undefined. */
-export async function checkDurability(
-  config: Config,
-  db: Database,
-): Promise<CheckResult | undefined> {
-  if (config.durability !== 'replica' || db.name !== 'postgres') return undefined
-  const row = await db.get(sql`SELECT ${SYNCHRONOUS_STANDBYS} AS names`)
-  const names = row!.names as string | null
-  if (names === '') return fail('writes are 503 durability_lost', DURABILITY_LOST)
-  return ok(names === null ? 'the server is a standby' : `synchronous_standby_names is ${names}`)
-}
 
 /** Checks for pending migrations, and for changes that need a reviewed one. */
 export async function checkMigrations(

@@ -22,6 +22,10 @@ const DAY_MS = 86_400_000
 export function checkDisk(config: Config): CheckResult | undefined {
   const space = readDiskSpace(dataFolder(config))
   if (!space) return undefined
+  if (space.isNetwork) {
+    const remedy = 'Move the folder to a local disk: docs/guides/operations.md, "network disk".'
+    return fail('a network file system, which lacks the locks that SQLite needs', remedy)
+  }
   const share = space.freeBytes / space.sizeBytes
   const detail = `${Math.floor(share * 100)} % free`
   const hint = 'Free space or enlarge the volume: writes are 503 when the disk is full.'

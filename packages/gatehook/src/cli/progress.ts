@@ -13,6 +13,8 @@ export interface ProgressReport {
   readonly rows?: number
   /** The rows so far. Default: the fraction of all rows. */
   readonly done?: number
+  /** The unit of the counts. Default: rows. */
+  readonly unit?: string
 }
 
 /**
@@ -44,13 +46,13 @@ export function createProgress(
  * (12 %), …` without the number of all rows.
  */
 export function progressLine(report: ProgressReport, elapsedS: number): string {
-  const { step, fraction, rows } = report
+  const { step, fraction, rows, unit = 'rows' } = report
   const done = report.done ?? Math.round((rows ?? 0) * fraction)
   const all = rows === undefined ? '' : ` of ${formatCount(rows)}`
   const percent = Math.floor(fraction * 100)
-  const share = `${step}: ${formatCount(done)}${all} rows (${percent} %)`
+  const share = `${step}: ${formatCount(done)}${all} ${unit} (${percent} %)`
   if (elapsedS === 0 || done === 0) return share
   const leftS = Math.ceil((elapsedS * (1 - fraction)) / fraction)
   const left = percent > 0 && percent < 100 ? `, ${leftS} s left` : ''
-  return `${share}, ${formatCount(Math.round(done / elapsedS))} rows/s${left}`
+  return `${share}, ${formatCount(Math.round(done / elapsedS))} ${unit}/s${left}`
 }

@@ -92,3 +92,6 @@ export const pauseLoop = (ms: number): Promise<void> =>
     if (ms > 0) setTimeout(resolve, ms)
     else setImmediate(resolve)
   })
+
+/** Called after each bounded part of a check: reports the progress, and resolves after a rest. */
+export type OnPart = (done: number, all: number, unit?: string) => Promise<void>

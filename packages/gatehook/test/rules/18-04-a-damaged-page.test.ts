@@ -13,6 +13,7 @@ import { damagePostgres, damageSqlite } from '../../../../test/rig/damage.ts'
 import { migratedUrl } from '../../../../test/rig/databases.ts'
 import { createDatabase, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { checkCounters } from '../../src/protocol/lists/counter-check.ts'
 
 /** Pages of sample orders by their kind. */
 const pageKinds = {
@@ -90,13 +91,13 @@ for (const relation of ['orders', 'orders_pkey']) {
 
 const GUIDE = join(import.meta.dirname, '../../../../docs/guides/operations.md')
 
-/** Returns the commands of the runbook that copy the rows of a damaged file. */
-function recovery(): { readonly dump: string; readonly create: string } {
+/** Returns the commands of the runbook that copy the rows of a damaged file, and count them. */
+function recovery(): Readonly<Record<'dump' | 'create' | 'count', string>> {
   const [, text = ''] = readFileSync(GUIDE, 'utf8').split('### The database is damaged')
   const [dump, create] = ['sqlite3 gatehook.db .dump', 'sed '].map(
     (start) => text.split('`').find((span) => span.startsWith(start))!,
   )
-  return { dump: dump!, create: create! }
+  return { dump: dump!, create: create!, count: /```sql\n([^`]+)```/.exec(text)![1]! }
 }
 
 for (const [kind, where] of Object.entries(pageKinds)) {
@@ -107,14 +108,18 @@ for (const [kind, where] of Object.entries(pageKinds)) {
     await app.close()
     const file = url.replace(/^sqlite:/, '')
     const cwd = dirname(file)
-    const { dump, create } = recovery()
+    const { dump, create, count } = recovery()
     spawnSync('sh', ['-c', dump], { cwd })
     const isWhole = !readFileSync(join(cwd, 'rows.sql'), 'utf8').includes('CORRUPTION ERROR')
     assert.equal(isWhole, kind.includes('index'), 'damaged indexes lose no row')
     execFileSync('sh', ['-c', create], { cwd, stdio: ['ignore', 'ignore', 'ignore'] })
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
     renameSync(join(cwd, 'recovered.db'), file)
+    execFileSync('sqlite3', [file], { input: count })
     const service = await openService(t, 'sqlite', { url })
+    const orders = { name: 'orders', deletedColumn: undefined }
+    const { wrong } = await checkCounters(service.app.db, orders, async () => {})
+    assert.deepEqual(wrong, [])
     assert.equal((await service.as(undefined).get('/readyz')).status, 200)
     for (const path of paths) {
       const { status, text } = await service.get(path)

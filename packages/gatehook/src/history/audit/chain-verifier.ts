@@ -34,7 +34,7 @@ export interface VerifyOptions {
   /** A hash noted earlier, which the chain must still contain. */
   readonly expect?: string | undefined
   /** Called after each page. */
-  readonly onProgress?: ((rows: number, total: number) => void) | undefined
+  readonly onProgress?: ((rows: number, total: number) => Promise<void> | void) | undefined
 }
 
 interface VerifierState {
@@ -112,7 +112,7 @@ async function verifyRows(
       state.rows++
       state.expected ||= row.hash === expect
     }
-    onProgress?.(state.rows, total)
+    await onProgress?.(state.rows, total)
   }
   return undefined
 }

@@ -123,6 +123,15 @@ export async function openSigner(
   return key && createSigner(key, deps.node)
 }
 
+/** Verifies the chain without a change of it; undefined if the database has none yet. */
+export async function verifyStoredChain(
+  source: KeySource,
+  options: VerifyOptions,
+): Promise<ChainReport | undefined> {
+  const key = await readKey(source)
+  return key && verifyChain({ db: source.db, key }, options)
+}
+
 /**
  * Records `audit.start`, the first row of the chain. Rows from before the chain follow it: they
  * have no tag, and are appended with their current content.

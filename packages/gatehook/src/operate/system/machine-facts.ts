@@ -14,7 +14,14 @@ import type { Metric } from '../../platform/telemetry/metric.ts'
 export interface DiskSpace {
   readonly freeBytes: number
   readonly sizeBytes: number
+  /** Whether it is a network file system. */
+  readonly isNetwork: boolean
 }
+
+/** Linux's types of NFS, SMB (three), AFS, Ceph and 9P. */
+const NETWORK_TYPES = new Set([
+  0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400, 0x01021997,
+])
 
 /** The share of the disk below which free space is low. */
 export const DISK_FREE_MIN = 0.2
@@ -27,8 +34,9 @@ export const BACKUP_AGE_MAX_MS = 26 * 3_600_000
 export function readDiskSpace(folder: string | undefined): DiskSpace | undefined {
   if (folder === undefined) return undefined
   try {
-    const { bsize, blocks, bavail } = statfsSync(folder)
-    return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
+    const { type, bsize, blocks, bavail } = statfsSync(folder)
+    const isNetwork = NETWORK_TYPES.has(type >>> 0)
+    return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize, isNetwork }
   } catch {
     return undefined
   }

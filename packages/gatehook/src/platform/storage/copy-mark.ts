@@ -30,7 +30,10 @@ export const createCopyMark = async (
 ): Promise<CopyMark> =>
   file === undefined
     ? createPostgresMark(await readIdentity(db))
-    : createSqliteMark(`${file}.mark`, random)
+    : createSqliteMark(markFile(file), random)
+
+/** The path beside a SQLite file that repeats its mark. */
+export const markFile = (file: string): string => `${file}.mark`
 
 /** The mark of the copies that `gatehook backup` writes: none is in a file. */
 const BACKUP_MARK = -1

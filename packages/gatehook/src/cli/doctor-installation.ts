@@ -1,0 +1,97 @@
+/** Checks of `gatehook doctor` on the state of an installation: copy, restore, move, durability. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { systemRandom } from '../kernel/random.ts'
+import { isoTime } from '../kernel/time.ts'
+import { isHeld, readRestoreState } from '../operate/restore/state.ts'
+import { type Config, databaseAddress } from '../platform/config/config.ts'
+import { createCopyMark, markFile } from '../platform/storage/copy-mark.ts'
+import type { Database } from '../platform/storage/database.ts'
+import { readMark } from '../platform/storage/move/mark.ts'
+import { DURABILITY_LOST, SYNCHRONOUS_STANDBYS } from '../platform/storage/server-check.ts'
+import { sql } from '../platform/storage/sql.ts'
+import { type CheckResult, fail, ok, warn } from './doctor-checks.ts'
+
+const isInstalled = async (db: Database) => (await db.columns('gh_settings')).length > 0
+
+/** Checks whether the database is the one that its service used last. */
+export async function checkCopy(config: Config, db: Database): Promise<CheckResult> {
+  const address = databaseAddress(config.databaseUrl)
+  const file = address.kind === 'sqlite' ? resolve(address.file) : undefined
+  const verdict = await (await createCopyMark(db, file, systemRandom())).verify(db)
+  // The mark beside the file says that one has: the log with it is missing.
+  const hasLostLog = verdict === 'new' && file !== undefined && existsSync(markFile(file))
+  if (verdict === 'new' && !hasLostLog) return ok('no service has used it yet')
+  if (verdict === 'same') return ok('the one that its service used last')
+  const advice =
+    file === undefined
+      ? ''
+      : ` A copy by cp lacks the commits of ${file}-wal: use gatehook backup instead.`
+  return warn(
+    'a copy: another one was used last',
+    `Its first start holds deliveries, jobs and mail until gatehook restore release.${advice}`,
+  )
+}
+
+/** Reports what restored data holds, and revocations that are unknown. */
+export async function checkRestore(db: Database): Promise<CheckResult | undefined> {
+  if (!(await isInstalled(db))) return undefined
+  const state = await readRestoreState(db)
+  if (!state) return ok('no restored data')
+  if (isHeld(state)) {
+    return warn(
+      `deliveries, jobs and mail are held since ${isoTime(state.recognized_at)}`,
+      'Send and run them when receivers may get the events again: gatehook restore release.',
+    )
+  }
+  if (state.revocations !== 'unknown') return ok(`revocations are ${state.revocations}`)
+  return warn(
+    `revocations after ${isoTime(state.data_through)} are unknown`,
+    'Apply them: gatehook restore --revocations FILE; or revoke by hand, then restore confirm.',
+  )
+}
+
+/** Reports a move that closed the database, or that has not ended. */
+export async function checkMove(db: Database): Promise<CheckResult> {
+  const mark = await readMark(db)
+  if (!mark) return ok('not moved')
+  const { state, target } = mark
+  if (state === 'moved') {
+    return fail(
+      `it was moved to ${target}, and accepts no writes`,
+      'Use that database in GATEHOOK_DATABASE_URL, or return to this one: gatehook move --undo.',
+    )
+  }
+  const effect = state === 'stopped' ? 'accepts no writes until it ends' : 'copies rows'
+  return warn(
+    `a move to ${target} ${effect}`,
+    'Run gatehook move again to continue it, or end it: gatehook move --undo.',
+  )
+}
+
+/** Settings of the server without which it loses acknowledged commits, or its pages. */
+const REQUIRED_SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
+
+/** Checks that the server stores commits as the configuration requires. */
+export async function checkDurability(
+  { durability }: Config,
+  db: Database,
+): Promise<CheckResult | undefined> {
+  if (db.name !== 'postgres') return undefined
+  const row = await db.get(sql`SELECT ${SYNCHRONOUS_STANDBYS} AS names,
+    current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
+    current_setting('synchronous_commit') AS synchronous_commit`)
+  const names = row!.names as string | null
+  if (durability === 'replica' && names === '') {
+    return fail('writes are 503 durability_lost', DURABILITY_LOST)
+  }
+  const missing = REQUIRED_SETTINGS.filter((setting) => row![setting] === 'off')
+  if (missing.length > 0) {
+    return fail(
+      `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} off`,
+      'Switch it on: a crash of the server loses acknowledged writes, or damages the database.',
+    )
+  }
+  if (durability === 'local') return ok('a commit is on the disk of the primary')
+  return ok(names === null ? 'the server is a standby' : `synchronous_standby_names is ${names}`)
+}

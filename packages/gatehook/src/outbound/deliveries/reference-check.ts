@@ -1,0 +1,47 @@
+/** Finds pending deliveries that no engine can send: a row to which they refer is missing. */
+import type { OnPart } from '../../kernel/pace.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import { createKeyPages } from '../../platform/storage/key-pages.ts'
+
+const PAGE_ROWS = 1_000
+/** Deliveries that a report names. */
+const NAMED_MAX = 5
+
+const LACKING = `CASE WHEN d.state <> 'pending' THEN NULL
+  WHEN NOT EXISTS (SELECT 1 FROM gh_webhooks w WHERE w.scope = d.scope AND w.no = d.webhook_no)
+    THEN 'registration'
+  WHEN NOT EXISTS (SELECT 1 FROM gh_events e WHERE e.scope = d.scope AND e.id = d.event_id)
+    THEN 'event'
+  WHEN NOT EXISTS (SELECT 1 FROM gh_delivery_queue q WHERE q.scope = d.scope
+      AND q.webhook_no = d.webhook_no AND q.next_attempt_at = d.next_attempt_at AND q.id = d.id)
+    THEN 'queue' END`
+const readPage = createKeyPages(`SELECT d.scope, d.id, ${LACKING} FROM gh_deliveries d`, [
+  'd.scope',
+  'd.id',
+])
+
+export interface ReferenceReport {
+  readonly deliveries: number
+  /** Pending deliveries by the row that is missing, with the ids of the first ones. */
+  readonly lacking: ReadonlyMap<string, { readonly count: number; readonly ids: readonly string[] }>
+}
+
+export async function checkReferences(db: Database, onPart: OnPart): Promise<ReferenceReport> {
+  const lacking = new Map<string, { count: number; ids: string[] }>()
+  const { rows: all } = await db.size('gh_deliveries')
+  let deliveries = 0
+  for (let after: Parameters<typeof readPage>[1]; ; ) {
+    const page = await readPage(db, after, PAGE_ROWS)
+    for (const [, id, missing] of page) {
+      if (missing === null) continue
+      const group = lacking.get(String(missing)) ?? { count: 0, ids: [] }
+      group.count++
+      if (group.ids.length < NAMED_MAX) group.ids.push(String(id))
+      lacking.set(String(missing), group)
+    }
+    deliveries += page.length
+    await onPart(deliveries, Math.max(all, deliveries))
+    if (page.length < PAGE_ROWS) return { deliveries, lacking }
+    after = page.at(-1)!.slice(0, 2)
+  }
+}
