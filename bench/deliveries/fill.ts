@@ -3,6 +3,7 @@
  * registration per customer.
  */
 
+import { migrateEngine } from '../../packages/gatehook/src/engine-tables.ts'
 import { createRecorder } from '../../packages/gatehook/src/history/events/store.ts'
 import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
 import { createLog } from '../../packages/gatehook/src/kernel/log.ts'
@@ -16,7 +17,6 @@ import {
 } from '../../packages/gatehook/src/outbound/deliveries/outbox.ts'
 import { addSecret } from '../../packages/gatehook/src/outbound/webhooks/registration-store.ts'
 import type { Database } from '../../packages/gatehook/src/platform/storage/database.ts'
-import { migrateEngine } from '../../packages/gatehook/src/platform/storage/migrate.ts'
 import { openDatabase } from '../../packages/gatehook/src/platform/storage/open.ts'
 import { sql } from '../../packages/gatehook/src/platform/storage/sql.ts'
 import { MASTER_SECRET, OBJECT, SECRET } from './common.ts'
@@ -43,7 +43,7 @@ export async function addCustomer(db: Database, name: string, receiver: string):
       (id, tag, scope, url, events, api_version, created_at, updated_at)
       VALUES (${`wh_${name}`}, ${tag}, ${scope}, ${receiver}, '["*"]', 'v2', 1, 1) RETURNING no`)
     await addSecret(tx, vault, { scope, no: registration!.no }, SECRET.value, 1)
-    const topics = { events: ['*'], version: 'v2', scopes: null }
+    const topics = { events: ['*'], version: 'v2', scopes: '[]' }
     await saveTopics(tx, { scope, no: registration!.no, tag, ...topics })
     return scope
   })

@@ -19,9 +19,9 @@ const listOf = (value: unknown): SyntaxNode[] => (Array.isArray(value) ? value :
 const nameOf = (node: unknown): string | undefined =>
   isNode(node) && typeof node.name === 'string' ? node.name : undefined
 
-/** Returns the texts of all files except migrations, which run before requests. */
+/** Returns the texts of all files except declarations of tables, which run before requests. */
 export function readSqlTexts(): SqlText[] {
-  const files = globSync('**/*.ts', { cwd: ROOT, exclude: ['**/migrations/**', '**/*.test.ts'] })
+  const files = globSync('**/*.ts', { cwd: ROOT, exclude: ['**/tables.ts', '**/*.test.ts'] })
   return files.flatMap((file) => {
     const { body } = parseAst(readFileSync(ROOT + file, 'utf8'), { lang: 'ts' })
     const declared = listOf(body).flatMap(declarationsOf)

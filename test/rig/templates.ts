@@ -1,9 +1,9 @@
 /** Databases with the tables of the engine. A copy takes a quarter of the time of migrations. */
 import { join } from 'node:path'
 import { pino } from 'pino'
+import { migrateEngine } from '../../packages/gatehook/src/engine-tables.ts'
 import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
 import type { DatabaseTarget } from '../../packages/gatehook/src/kernel/database-target.ts'
-import { migrateEngine } from '../../packages/gatehook/src/platform/storage/migrate.ts'
 import { openDatabase } from '../../packages/gatehook/src/platform/storage/open.ts'
 import { createDatabase } from './postgres.ts'
 

@@ -255,7 +255,6 @@ async function composeModules(
     evictPerson: people.evict,
     findPerson: people.findPerson,
   })
-  await makers.fillScopes()
   return {
     administration,
     eventSignal,
@@ -270,7 +269,6 @@ async function composeModules(
     jobs,
     list,
     mail,
-    makers,
     readKeyRefusals,
     oauth,
     people,
@@ -313,7 +311,6 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
       perform,
       livingVersion,
       wake: modules.deliveries.wake,
-      makers: modules.makers,
       currentScopes: modules.currentScopes,
     }),
     modules.deliveries,

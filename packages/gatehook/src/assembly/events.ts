@@ -25,7 +25,6 @@ import type { Lister } from '../protocol/lists/list.ts'
 import type { Component, Foundation } from './foundation.ts'
 import { assembleEnqueue } from './jobs.ts'
 import type { LateCalls } from './late-calls.ts'
-import { partitionInBackground } from './partitions.ts'
 import { assembleCredentials } from './people.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 import { identifyStream } from './stream-identity.ts'
@@ -155,5 +154,5 @@ export function assembleEventRoutes(
     operations,
     effective: livingVersion,
   })
-  return { routes: [...lists, stream], ...partitionInBackground(foundation) }
+  return { routes: [...lists, stream] }
 }

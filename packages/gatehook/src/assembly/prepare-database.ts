@@ -10,6 +10,7 @@ import { openSchemaCheck, type SchemaCheck } from '../declare/resources/schema-c
 import { listScopes } from '../declare/resources/scopes.ts'
 import { type SeedCounts, seedService } from '../declare/resources/seed.ts'
 import type { ServiceDefinition } from '../declare/resources/service.ts'
+import { migrateEngine } from '../engine-tables.ts'
 import { type AuditTrail, openAuditTrail } from '../history/audit/trail.ts'
 import { createRecentEvents, type RecentEvent } from '../history/events/lost-events.ts'
 import {
@@ -30,12 +31,7 @@ import { followRestore, type RestoreFollower } from '../operate/restore/state.ts
 import { type ClockKeeper, clockKeeper } from '../operate/system/clock.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
-import {
-  listMissingEngineIndexes,
-  listUnusedEngineIndexes,
-} from '../platform/storage/engine-indexes.ts'
-import { migrateEngine } from '../platform/storage/migrate.ts'
-import type { Migration } from '../platform/storage/migrations.ts'
+import type { AppliedChange } from '../platform/storage/migrate.ts'
 import { createSharedPoll, type SharedPoll } from '../platform/storage/shared-poll.ts'
 import { DeclarationError } from '../protocol/fields/declaration-mistakes.ts'
 import type { Endpoint } from '../protocol/http/call.ts'
@@ -70,8 +66,8 @@ export interface PreparedDatabase {
   readonly publicScope: Scope
 }
 
-/** `engine migrated to 24: last sign-ins` */
-function describeMigrations(applied: readonly Migration[]): string {
+/** `engine migrated to 2: notes of customers` */
+function describeMigrations(applied: readonly AppliedChange[]): string {
   const { number, name } = applied.at(-1)!
   return `engine migrated to ${number}: ${name}`
 }
@@ -100,9 +96,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     log.info({ columns }, 'another declaration has added columns that this one lacks; they stay')
   }
   await moveSignInNames(db, service)
-  const missing = [...(await listMissingEngineIndexes(db)), ...changes.missing]
-  const unused = [...(await listUnusedEngineIndexes(db)), ...changes.unused]
-  const indexes = createIndexBuilder({ db, log, changes: { missing, unused } })
+  const indexes = createIndexBuilder({ db, log, changes })
   const retentionDays = config.auditRetentionDays
   const node = nodeNameOf(config)
   const trail = await openAuditTrail({ db, clock, random, vault, log, node, retentionDays })

@@ -1,6 +1,7 @@
 /** Opens the database, and lets replicas serve reads (`GATEHOOK_DATABASE_READ_URLS`). */
 
 import { listDerivations } from '../declare/resources/derivation.ts'
+import { referenceTables } from '../engine-tables.ts'
 import { createReadAfter } from '../identity/access/read-after.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type Config, databaseTarget } from '../platform/config/config.ts'
@@ -36,7 +37,7 @@ export async function openWithReplicas(
 ): Promise<ReplicatedDatabase> {
   const deps = { clock, log }
   const target = { ...databaseTarget(config), maintains: listDerivations(service.definition) }
-  const primary = await openDatabase(target, { ...deps, ownership, onTakenOver })
+  const primary = await openDatabase(target, { ...deps, ownership, onTakenOver, referenceTables })
   const urls = isCommand ? [] : config.databaseReadUrls
   if (urls.length === 0) {
     const isPrimaryAway = primary.isAway

@@ -1,25 +1,19 @@
 /** Assembles the master secret of this node: its vault, its encrypted columns and its rotation. */
-import { encryptedAuditKeys } from '../history/audit/chain-store.ts'
+
+import { engineTables } from '../engine-tables.ts'
 import { removeChain } from '../history/audit/chain-writer.ts'
 import { DEVICE_PURPOSE } from '../identity/people/devices.ts'
-import {
-  encryptedPendingTotp,
-  encryptedTotp,
-  removeLostTotp,
-} from '../identity/people/operator-store.ts'
+import { removeLostTotp } from '../identity/people/operator-store.ts'
 import { CLIENT_LIFE_MS, CLIENTS_PURPOSE } from '../identity/people/recognized-clients.ts'
 import { THROTTLE_PURPOSE, WINDOW_MS } from '../identity/people/throttle.ts'
 import { TAG_PURPOSE } from '../identity/tokens/refresh-token.ts'
-import { deleteLostKey, encryptedSigningKeys } from '../identity/tokens/signing-key-store.ts'
+import { deleteLostKey } from '../identity/tokens/signing-key-store.ts'
+import { signingKeys } from '../identity/tokens/tables.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { type Random, systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
 import type { HealthCheck } from '../operate/system/health.ts'
-import {
-  encryptSigningSecret,
-  newSigningSecret,
-  sealedWebhookSecrets,
-} from '../outbound/deliveries/signing-secret.ts'
+import { encryptSigningSecret, newSigningSecret } from '../outbound/deliveries/signing-secret.ts'
 import { replaceLostSecret } from '../outbound/webhooks/registration-store.ts'
 import { type Config, ConfigError } from '../platform/config/config.ts'
 import {
@@ -29,11 +23,7 @@ import {
 } from '../platform/config/environment.ts'
 import { findAnyValue } from '../platform/secrets/encrypted-columns.ts'
 import { type LostValues, type ResetResult, resetSecret } from '../platform/secrets/reset.ts'
-import {
-  deleteRetiredKey,
-  encryptedRetiredKeys,
-  purgeRetiredKeys,
-} from '../platform/secrets/retired-keys.ts'
+import { deleteRetiredKey, purgeRetiredKeys } from '../platform/secrets/retired-keys.ts'
 import {
   type RotationCallbacks,
   type RotationResult,
@@ -48,36 +38,36 @@ import {
 import { readSecretStatus, type SecretStatus } from '../platform/secrets/status.ts'
 import { createVaultSync, pollSecretState } from '../platform/secrets/vault-sync.ts'
 import type { Database } from '../platform/storage/database.ts'
-import type { EncryptedColumn } from '../platform/storage/encrypted-column.ts'
+import { type EncryptedColumn, encryptedColumns } from '../platform/storage/encrypted-column.ts'
 import { FINGERPRINT_PURPOSE, RETENTION_MS } from '../protocol/idempotency/perform.ts'
-import { deleteLostResponse, encryptedResponses } from '../protocol/idempotency/store.ts'
+import { deleteLostResponse } from '../protocol/idempotency/store.ts'
 import type { Component, Foundation } from './foundation.ts'
 
-/** Every column whose values the vault has encrypted, with the change for a lost value. */
-const lostValues: readonly LostValues[] = [
-  { column: encryptedSigningKeys, replace: (tx, _, [kid]) => deleteLostKey(tx, String(kid)) },
-  {
-    column: sealedWebhookSecrets,
-    replace(tx, vault, [no]) {
-      const secret = newSigningSecret(systemRandom())
-      return replaceLostSecret(tx, Number(no), encryptSigningSecret(vault, Number(no), secret))
-    },
-  },
-  {
-    column: encryptedResponses,
-    replace: (tx, _, [scope, id]) => deleteLostResponse(tx, Number(scope), id as Uint8Array),
-  },
-  {
-    column: encryptedRetiredKeys,
-    replace: (tx, _, [keyId, purpose]) => deleteRetiredKey(tx, String(keyId), String(purpose)),
-  },
-  { column: encryptedAuditKeys, replace: removeChain },
-  { column: encryptedTotp, replace: (tx, _, [id]) => removeLostTotp(tx, String(id)) },
-  { column: encryptedPendingTotp, replace: (tx, _, [id]) => removeLostTotp(tx, String(id)) },
-]
+/** The columns whose values the vault encrypts; a rotation rewrites them. */
+export const allEncrypted: readonly EncryptedColumn[] = engineTables.flatMap(encryptedColumns)
 
-/** A rotation rewrites these columns. */
-export const sealedColumns: readonly EncryptedColumn[] = lostValues.map(({ column }) => column)
+/** The change of a row whose value is lost, by column. */
+const replaceLost: Readonly<Record<string, LostValues['replace']>> = {
+  'gh_signing_keys.sealed_private_jwk': (tx, _, [kid]) => deleteLostKey(tx, String(kid)),
+  'gh_webhook_secrets.sealed': (tx, vault, [no]) => {
+    const secret = newSigningSecret(systemRandom())
+    return replaceLostSecret(tx, Number(no), encryptSigningSecret(vault, Number(no), secret))
+  },
+  'gh_idempotency.answer': (tx, _, [scope, id]) =>
+    deleteLostResponse(tx, Number(scope), id as Uint8Array),
+  'gh_retired_keys.sealed': (tx, _, [keyId, purpose]) =>
+    deleteRetiredKey(tx, String(keyId), String(purpose)),
+  'gh_audit_keys.sealed': removeChain,
+  'gh_operators.totp': (tx, _, [id]) => removeLostTotp(tx, String(id)),
+  'gh_operators.totp_pending': (tx, _, [id]) => removeLostTotp(tx, String(id)),
+}
+
+const lostValues: readonly LostValues[] = allEncrypted.map((column) => ({
+  column,
+  replace: replaceLost[`${column.table}.${column.column}`]!,
+}))
+
+const [signingKeyColumn] = encryptedColumns(signingKeys)
 
 /**
  * Returns the secrets of this node; undefined for a new database on SQLite, whose secret does not
@@ -86,10 +76,10 @@ export const sealedColumns: readonly EncryptedColumn[] = lostValues.map(({ colum
 async function secretsFor(db: Database, config: Config): Promise<readonly string[] | undefined> {
   const secrets = readMasterSecrets(config)
   if (secrets) return secrets
-  const { table } = encryptedSigningKeys
+  const { table } = signingKeyColumn!
   const isInstalled =
     (await db.columns(table)).length > 0 &&
-    (await findAnyValue(db, encryptedSigningKeys)) !== undefined
+    (await findAnyValue(db, signingKeyColumn!)) !== undefined
   if (isInstalled) throw createMissingSecret(secretFile(config)!)
   return undefined
 }
@@ -133,7 +123,7 @@ export async function resetMasterSecret(db: Database, config: Config): Promise<R
 }
 
 async function activateFitting(db: Database, config: Config, vault: Vault): Promise<void> {
-  const keyId = await checkSecrets(db, vault, encryptedSigningKeys, { file: secretFile(config) })
+  const keyId = await checkSecrets(db, vault, signingKeyColumn!, { file: secretFile(config) })
   if (keyId !== undefined) vault.activate(keyId)
 }
 
@@ -185,14 +175,14 @@ export async function assembleSecrets({
           clock,
           random,
           vault,
-          columns: sealedColumns,
+          columns: allEncrypted,
           retiredPurposes,
           secretFile: secretFile(config),
           readSecrets,
         },
         rotation,
       ),
-    status: () => readSecretStatus(db, sealedColumns),
+    status: () => readSecretStatus(db, allEncrypted),
     check: () =>
       vault.missingKeyId === undefined
         ? undefined

@@ -35,13 +35,12 @@ export interface WebhookAssembly {
   readonly livingVersion: (version: string) => string
   /** Wakes the delivery engine for registrations, by number. */
   readonly wake: WakeDeliveries
-  readonly makers: Makers
   readonly currentScopes: CurrentScopes
 }
 
 export function assembleWebhooks(
   { db, clock, random, log, vault, trail, config, release = '0' }: Foundation,
-  { catalog, types, list, perform, livingVersion, wake, makers, currentScopes }: WebhookAssembly,
+  { catalog, types, list, perform, livingVersion, wake, currentScopes }: WebhookAssembly,
 ): Component {
   const { render, newest, versions } = catalog
   const allowPrivate = config.webhookAllowPrivate
@@ -110,7 +109,6 @@ export function assembleWebhooks(
     chores: {
       ...retention(db, clock),
       postponed: () => repairPostponed(db, clock, longestWaitMs(config.webhookScheduleS)),
-      registration_scopes: makers.fillScopes,
     },
     polled: replays.polled,
     // An unreadable file of certificate authorities fails the start, not the first delivery.

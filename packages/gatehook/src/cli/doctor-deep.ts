@@ -2,7 +2,7 @@
  * The checks of `gatehook doctor --deep`, which read all data of an installation beside a running
  * service: in bounded statements, with a rest as long as the work before it. They change nothing.
  */
-import { sealedColumns } from '../assembly/secrets.ts'
+import { allEncrypted } from '../assembly/secrets.ts'
 import type { Service } from '../declare/resources/service.ts'
 import { DELETED_FIELD } from '../declare/resources/soft-deletion.ts'
 import { verifyStoredChain } from '../history/audit/trail.ts'
@@ -153,7 +153,7 @@ export async function checkEncryption(
 ): Promise<CheckResult> {
   const findings: string[] = []
   let values = 0
-  for (const column of sealedColumns) {
+  for (const column of allEncrypted) {
     if ((await db.columns(column.table)).length === 0) continue
     const report = await checkDecryption(db, vault, column, VALUES_MAX, onPart)
     values += report.values

@@ -8,14 +8,14 @@ import type { App } from '../app.ts'
 import type { AppOptions } from '../assembly/foundation.ts'
 import { describePending, planMigration } from '../declare/resources/migrate.ts'
 import type { Service } from '../declare/resources/service.ts'
+import { pendingMigrations } from '../engine-tables.ts'
 import { DEFAULT_CUSTOMER } from '../identity/access/administration.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createLog, type Log } from '../kernel/log.ts'
 import { type Config, databaseAddress, databaseTarget } from '../platform/config/config.ts'
 import { databaseExists, readConfig } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
-import { pendingMigrations } from '../platform/storage/migrate.ts'
-import { type Migration, migrations } from '../platform/storage/migrations.ts'
+import { type AppliedChange, isCreation } from '../platform/storage/migrate.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { type CommandSpec, commandsOn, type Input } from './command.ts'
 import { printableDatabaseUrl } from './doctor-checks.ts'
@@ -93,7 +93,7 @@ async function requireInstallation(config: Config, service: Service, log: Log): 
   const db = await openDatabase(databaseTarget(config), { log })
   try {
     const engine = await pendingMigrations(db)
-    if (engine.length === migrations.length) throw missingInstallation(config)
+    if (isCreation(engine)) throw missingInstallation(config)
     const missingParts = await missingFrom(db, service, engine)
     if (missingParts.length === 0) return
     throw new CommandError(
@@ -124,7 +124,7 @@ function missingInstallation(config: Config): CommandError {
 async function missingFrom(
   db: Database,
   service: Service,
-  engine: readonly Migration[],
+  engine: readonly AppliedChange[],
 ): Promise<string[]> {
   const tables = (await planMigration(db, service.definition)).filter(
     // A node creates indexes while the service runs.

@@ -4,6 +4,7 @@ import { openExistingVault } from '../assembly/secrets.ts'
 import { copyAdditions } from '../declare/resources/additions.ts'
 import { listDerivations } from '../declare/resources/derivation.ts'
 import { migrateService } from '../declare/resources/migrate.ts'
+import { engineTables, migrateEngine } from '../engine-tables.ts'
 import { recordAudit } from '../history/audit/store.ts'
 import { openSigner } from '../history/audit/trail.ts'
 import { wallClock } from '../kernel/clock.ts'
@@ -24,7 +25,6 @@ import {
   secretFile,
 } from '../platform/config/environment.ts'
 import { type Database, StorageError, type Tx } from '../platform/storage/database.ts'
-import { migrateEngine } from '../platform/storage/migrate.ts'
 import { type MoveResult, moveInstallation } from '../platform/storage/move/move.ts'
 import { type UndoResult, undoMove } from '../platform/storage/move/undo.ts'
 import { openDatabase } from '../platform/storage/open.ts'
@@ -95,6 +95,7 @@ async function runMove(input: Input): Promise<undefined> {
       const result = await asCommandError(() =>
         moveInstallation({
           source,
+          tables: engineTables,
           target,
           targetName,
           random: systemRandom(),
@@ -173,6 +174,7 @@ async function undo(input: Input, config: Config): Promise<undefined> {
     const result = await asCommandError(() =>
       undoMove({
         source,
+        tables: engineTables,
         sourceName: withoutPassword(config.databaseUrl),
         openTarget: (name) => openTarget(name, input),
         isForced: options.force === true,

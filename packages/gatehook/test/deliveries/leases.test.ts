@@ -219,7 +219,7 @@ test('a node that is not registered gets no customer, and its leases end [postgr
   assert.deepEqual(await store.take('a', [2, 1]), [1, 2])
   await store.hand('a', [{ customer: 1, target: 'gone' }])
   assert.deepEqual(await store.beat('a', new Set(), 40), {
-    nodes: [{ id: 'a', beat: 1, customers: 2, load: 0, servesParts: true }],
+    nodes: [{ id: 'a', beat: 1, customers: 2, load: 0 }],
     customers: [1, 2],
     parts: [],
   })

@@ -12,8 +12,6 @@ export class MemoryLeases implements LeaseStore {
   readonly leases = new Map<number, string>()
   parts: PartLease[] = []
   readonly #loads = new Map<string, number>()
-  /** Nodes of a release that serves whole customers only. */
-  readonly former = new Set<string>()
   /** Before a statement takes effect, and before its result arrives. */
   delay: Delay = nextTurn
 
@@ -39,7 +37,6 @@ export class MemoryLeases implements LeaseStore {
           beat: value,
           customers: customersOf(id).length,
           load: this.#loads.get(id) ?? 0,
-          servesParts: !this.former.has(id),
         })),
         customers: cached.symmetricDifference(new Set(held)).size === 0 ? undefined : held,
         parts: this.parts.map((part) => ({ ...part, holder: this.leases.get(part.customer) })),

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { copyOf, databases, type Kind, migratedUrl } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { engineTables } from '../../src/engine-tables.ts'
 import { ENDED_TABLES } from '../../src/operate/restore/recognition.ts'
 import { raw, sql } from '../../src/platform/storage/sql.ts'
-import { tableKinds } from '../../src/platform/storage/table-kinds.ts'
 import { PASSWORD } from '../people/rig.ts'
 
 const start = (t: TestContext, kind: Kind, url: string) =>
@@ -42,7 +42,7 @@ const REMAINING = ['gh_api_key_secrets', 'gh_client_secrets']
 test('every table of secrets with an end is deleted or remains', async (t) => {
   const { app } = await openService(t, 'sqlite')
   const tables: string[] = []
-  for (const table of Object.keys(tableKinds)) {
+  for (const { name: table } of engineTables) {
     const columns = new Set((await app.db.columns(table)).map(({ name }) => name))
     if (columns.has('hash') && columns.has('expires_at')) tables.push(table)
   }

@@ -5,10 +5,10 @@ import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { type Database, StorageError } from '../../src/platform/storage/database.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
 import { moveInstallation } from '../../src/platform/storage/move/move.ts'
 import { undoMove } from '../../src/platform/storage/move/undo.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
@@ -18,6 +18,7 @@ const open = (url: string) => openDatabase(url, { log: quietLog, checksReference
 const move = (source: Database, target: Database) =>
   moveInstallation({
     source,
+    tables: engineTables,
     target,
     targetName: 'the target',
     random: systemRandom(),
@@ -54,7 +55,8 @@ for (const [from, to] of directions) {
     await node.app.work() // its leases, its name and its figures are no loss
     assert.equal((await node.get('/api/v2/users')).body.data.length, 1)
     const openTarget = () => open(url)
-    const options = { source, sourceName: 'the source', openTarget, isForced: false }
+    const sourceName = 'the source'
+    const options = { source, tables: engineTables, sourceName, openTarget, isForced: false }
 
     assert.equal(await createUser(node), 201)
     await assert.rejects(undoMove(options), /rows that this database lacks: .*1 of users/)
@@ -85,7 +87,13 @@ test('a move is undone whose target only served reads', async (t) => {
   assert.equal((await node.get('/api/v2/users')).status, 200)
   assert.equal((await node.get('/readyz')).status, 200)
   const openTarget = () => open(url)
-  const result = await undoMove({ source, sourceName: 'it', openTarget, isForced: false })
+  const result = await undoMove({
+    tables: engineTables,
+    source,
+    sourceName: 'it',
+    openTarget,
+    isForced: false,
+  })
   assert.deepEqual(result!.lost, [])
   assert.deepEqual([await createUser(service), await createUser(node)], [201, 503])
 })

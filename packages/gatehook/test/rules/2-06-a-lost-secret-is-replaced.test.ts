@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
-import { sealedColumns } from '../../src/assembly/secrets.ts'
+import { allEncrypted } from '../../src/assembly/secrets.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -96,6 +96,6 @@ for (const kind of ['sqlite', 'postgres'] as const) {
 }
 
 test('a reset reports each encrypted column', () => {
-  const names = sealedColumns.map(({ table, column }) => `${table}.${column}`)
+  const names = allEncrypted.map(({ table, column }) => `${table}.${column}`)
   assert.equal(new Set(names).size, names.length)
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
-import { encryptedSigningKeys } from '../../src/identity/tokens/signing-key-store.ts'
+import { signingKeys } from '../../src/identity/tokens/tables.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { DecryptionError, Vault } from '../../src/kernel/secret.ts'
@@ -36,7 +36,7 @@ eachMigrated('the secret of one registration cannot sign for another', async (db
 eachMigrated('a signing key opens for its own id', async (db, t) => {
   const { vault } = await openTokenNode(db, t)
   const row = (await db.get(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`))!
-  const { purpose, rowOf } = encryptedSigningKeys
+  const { purpose, rowOf } = signingKeys.encrypted!.sealed_private_jwk!
   assert.ok(vault.decrypt(purpose, rowOf([row.kid]), row.sealed_private_jwk).includes(row.kid))
   assert.throws(
     () => vault.decrypt(purpose, rowOf(['another']), row.sealed_private_jwk),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Kind } from '../../../../test/rig/databases.ts'
 import type { TestApp } from '../../../../test/rig/service.ts'
-import { sealedColumns } from '../../src/assembly/secrets.ts'
+import { allEncrypted } from '../../src/assembly/secrets.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { addSecret } from '../../src/outbound/webhooks/registration-store.ts'
@@ -11,11 +11,8 @@ import { readLiveSecrets } from '../../src/outbound/webhooks/registrations.ts'
 import { ConfigError } from '../../src/platform/config/config.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { recordIdsAt } from '../../src/protocol/idempotency/record-ids.ts'
-import {
-  claimRecord,
-  encryptedResponses,
-  storeResponse,
-} from '../../src/protocol/idempotency/store.ts'
+import { claimRecord, storeResponse } from '../../src/protocol/idempotency/store.ts'
+import { responseRow } from '../../src/protocol/idempotency/tables.ts'
 import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 import {
   asBefore,
@@ -134,11 +131,12 @@ each('an interrupted rotation goes on where it was', async (t, kind) => {
   const [scopes, rows] = [3, 230]
   await app.db.write(async (tx) => {
     for (let n = 0; n < rows; n++) {
-      const [scope, id] = [10 + (n % scopes), Buffer.from(`row ${n}`)]
-      const ids = recordIdsAt(id, 0, undefined)
+      const scope = 10 + (n % scopes)
+      const ids = recordIdsAt(Buffer.from(`row ${n}`.padEnd(32)), 0)
+      const id = ids.current
       const fingerprint = Buffer.from('print')
       await claimRecord(tx, app.db.dialect, { scope, ids, fingerprint, expiresAt: 9e15, now: 0 })
-      const row = encryptedResponses.rowOf([scope, id])
+      const row = responseRow(scope, id)
       const response = vault.encrypt('idempotency', row, `plain ${n}`)
       storeResponse(tx, scope, id, { response, expiresAt: 9e15, isSecret: false })
     }
@@ -169,7 +167,7 @@ each('an interrupted rotation goes on where it was', async (t, kind) => {
   const fresh = new Vault(NEW, random)
   const stored = await both.app.db.all(sql`SELECT scope, id, answer FROM gh_idempotency`)
   const texts = stored.map(({ scope, id, answer }) =>
-    fresh.decrypt('idempotency', encryptedResponses.rowOf([scope, id]), answer).toString(),
+    fresh.decrypt('idempotency', responseRow(scope, id), answer).toString(),
   )
   assert.equal(new Set(texts).size, rows)
   const audit = await both.app.db.all(sql`SELECT action, target FROM gh_audit
@@ -257,7 +255,7 @@ test('a rotation rewrites every encrypted column of the schema', async (t) => {
   const { app } = await (await nodesOn(t, 'sqlite'))(OLD)
   const tables = await app.db.all(sql`SELECT name FROM sqlite_master
     WHERE type = 'table' AND name LIKE 'gh_%'`)
-  const rewritten = new Set(sealedColumns.map(({ table, column }) => `${table}.${column}`))
+  const rewritten = new Set(allEncrypted.map(({ table, column }) => `${table}.${column}`))
   const unknown: string[] = []
   for (const { name } of tables) {
     for (const column of await app.db.columns(name)) {
@@ -266,5 +264,5 @@ test('a rotation rewrites every encrypted column of the schema', async (t) => {
         unknown.push(path)
     }
   }
-  assert.deepEqual(unknown, [], 'add it to sealedColumns, or say here what it is')
+  assert.deepEqual(unknown, [], 'add it to allEncrypted, or say here what it is')
 })

@@ -9,9 +9,9 @@ import {
   type Service,
   service,
 } from '../../src/declare/resources/service.ts'
+import { migrateEngine } from '../../src/engine-tables.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { DeclarationError } from '../../src/protocol/fields/declaration-mistakes.ts'
 import { type AnyField, type Fields, f } from '../../src/protocol/fields/fields.ts'
@@ -232,9 +232,8 @@ eachDatabase('own tables and indexes are the same, fresh or upgraded', async (db
   })
   const upgraded = await schema()
   await db.migrate(async (_tx, ddl) => {
-    for (const table of ['archive', 'notes', 'gh_service_migrations']) {
-      await ddl(`DROP TABLE ${table}`)
-    }
+    for (const table of ['archive', 'notes']) await ddl(`DROP TABLE ${table}`)
+    await ddl('DELETE FROM gh_service_migrations')
   })
   assert.deepEqual(await start(db, service), [
     'table notes created',

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { migrateEngine } from '../../src/engine-tables.ts'
 import { DeclarationError, f, job, resource, service } from '../../src/gatehook.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { PLATFORM_PREFIXES } from '../../src/kernel/row-id.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
 
 const versions = { v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' } }
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { migrateEngine } from '../../src/engine-tables.ts'
 import { f, resource, type Service, service } from '../../src/gatehook.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
 import { fill } from '../lists/rows.ts'
 
 type Amount = 'amount' | { readonly field: 'amount'; readonly index: false }

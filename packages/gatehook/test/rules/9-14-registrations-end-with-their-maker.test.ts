@@ -1,6 +1,6 @@
 /** §9.14: a registration becomes inactive when its maker loses its authority. */
 import assert from 'node:assert/strict'
-import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
+import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
@@ -151,31 +151,6 @@ eachService(
     await operator.delete(path)
     const { active, disabled_reason } = await now()
     assert.deepEqual([active, disabled_reason], [false, 'creator_removed'])
-  },
-  LOCAL,
-)
-
-eachService(
-  'registrations without scopes, of an earlier release, get them at the next start',
-  async (service, t) => {
-    const hook = await openHook(t)
-    const ada = await maker(service, 'ada')
-    const own = (await register(ada, hook, { events: ['order.*'] })).body
-    const keys = (await register(service, hook, { events: ['*'] })).body
-    for (const text of [
-      'UPDATE gh_webhooks SET scopes = NULL',
-      'UPDATE gh_webhook_topics SET scopes = NULL',
-    ]) {
-      await service.app.db.write((tx) => tx.run({ sql: text, text, values: [] }))
-    }
-    const { name } = service.app.db
-    await openService(t, name, { ...LOCAL, url: service.url })
-    const scopes = async (id: string) => (await service.get(`/webhooks/${id}`)).body.scopes
-    assert.deepEqual(await scopes(own.id), ['orders:all', 'users:all', 'webhooks:read'])
-    assert.ok((await scopes(keys.id)).includes('admin'))
-    await service.post('/api/v2/users', { name: 'Eve', email: 'eve@example.com' })
-    const log = await service.get(`/webhooks/${keys.id}/deliveries`)
-    assert.equal(log.body.data.length, 1)
   },
   LOCAL,
 )

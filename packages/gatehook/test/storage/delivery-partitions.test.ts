@@ -1,20 +1,14 @@
 /** Deliveries on PostgreSQL are partitioned by time: retention drops partitions (decision 0058). */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { databases, quietLog } from '../../../../test/rig/databases.ts'
+import { databases } from '../../../../test/rig/databases.ts'
+import { migrateEngine } from '../../src/engine-tables.ts'
 import { createTimeOrderedId } from '../../src/kernel/id.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { retention } from '../../src/outbound/deliveries/retention.ts'
+import { deliveryTable } from '../../src/outbound/deliveries/tables.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
-import { listUnusedEngineIndexes } from '../../src/platform/storage/engine-indexes.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
-import { migrations } from '../../src/platform/storage/migrations.ts'
-import {
-  deliveryTable,
-  isPartitioned,
-  readPartitions,
-} from '../../src/platform/storage/partitions/catalog.ts'
-import { partitionTables } from '../../src/platform/storage/partitions/conversion.ts'
+import { readPartitions } from '../../src/platform/storage/partitions/catalog.ts'
 import { startOfPeriod } from '../../src/platform/storage/partitions/periods.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 
@@ -24,7 +18,6 @@ const START_MS = startOfPeriod(deliveryTable, Date.UTC(2026, 5, 1)) + DAY_MS
 const random = systemRandom()
 
 const clockAt = (ms: number) => ({ now: () => ms, elapsedMs: () => 0 })
-const optionsAt = (ms: number) => ({ now: () => ms, log: quietLog })
 const purgeAt = (db: Database, ms: number) => retention(db, clockAt(ms)).deliveries!()
 
 async function openAtStart(t: TestContext): Promise<Database> {
@@ -38,8 +31,10 @@ async function insert(db: Database, state: string, atMs: number, dueMs = atMs): 
   const nextAt = state === 'pending' ? dueMs : null
   await db.write((tx) =>
     tx.run(sql`INSERT INTO gh_deliveries
-      (id, scope, webhook_no, event_id, event_type, version, state, next_attempt_at, created_at)
-      VALUES (${id}, 10, 1, 'evt_1', 'a.b', 'v1', ${state}, ${nextAt}, ${atMs})`),
+      (id, scope, webhook_no, event_id, event_type, version, state, next_attempt_at, created_at,
+       failed)
+      VALUES (${id}, 10, 1, 'evt_1', 'a.b', 'v1', ${state}, ${nextAt}, ${atMs},
+       ${state === 'exhausted' ? 1 : null})`),
   )
   return id
 }
@@ -75,30 +70,4 @@ test('retention drops a partition, and retains its exhausted deliveries', async 
   assert.equal((await states(db))[young], 'pending')
   await purgeAt(db, START_MS + 64 * DAY_MS)
   assert.deepEqual(await states(db), { [young]: 'exhausted' })
-})
-
-test('deliveries of an earlier release become the first partition', async (t) => {
-  const db = await postgres.open(t)
-  const former = migrations.filter(({ number }) => number < 61)
-  await migrateEngine(db, { clock: clockAt(START_MS), migrations: former })
-  const old = await insert(db, 'pending', START_MS)
-  const failed = await insert(db, 'failed', START_MS)
-  await db.write((tx) => tx.run(sql`INSERT INTO gh_delivery_nodes (id, beat) VALUES ('n', 1)`))
-  await migrateEngine(db, { clock: clockAt(START_MS) })
-  assert.deepEqual(await queued(db), [old])
-  // The former indexes stay while a node of the earlier release runs.
-  assert.equal(await partitionTables(db, optionsAt(START_MS)), false)
-  await db.write((tx) => tx.run(sql`DELETE FROM gh_delivery_nodes`))
-  await db.dropIndexes(await listUnusedEngineIndexes(db))
-  assert.equal(await partitionTables(db, optionsAt(START_MS)), true)
-  assert.ok(await isPartitioned(db, deliveryTable))
-  const young = await insert(db, 'pending', START_MS + 8 * DAY_MS)
-  assert.deepEqual(await queued(db), [old, young])
-  await db.write((tx) =>
-    tx.run(sql`UPDATE gh_deliveries SET state = 'delivered', next_attempt_at = NULL
-      WHERE scope = 10 AND id IN (${old}, ${young})`),
-  )
-  assert.deepEqual(await queued(db), [])
-  const failures = await db.arrays(sql`SELECT id FROM gh_deliveries WHERE failed = 1`)
-  assert.deepEqual(failures, [[failed]])
 })

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { planTable } from '../../src/declare/resources/table-plan.ts'
+import { referenceTables } from '../../src/engine-tables.ts'
 import { dueStore } from '../../src/outbound/deliveries/due-store.ts'
 import {
   ConstraintError,
@@ -101,7 +102,7 @@ test('a record is claimed once over midnight, also by two statements', async (t)
   const db = await postgres.openMigrated(t)
   const day = 86_400_000
   const claim = (hash: string, nowMs: number, database: Database) => {
-    const ids = recordIdsAt(Buffer.alloc(32, hash), nowMs, 0)
+    const ids = recordIdsAt(Buffer.alloc(32, hash), nowMs)
     const values = { scope: 2, ids, fingerprint: Buffer.from('f'), expiresAt: nowMs + day }
     return database.write((tx) => claimRecord(tx, database.dialect, { ...values, now: nowMs }))
   }
@@ -139,13 +140,15 @@ test('the name of a violated constraint is without the number of its shard', () 
 })
 
 test('rows of reference tables are locked by an advisory lock of their table', () => {
+  const lock = (text: string, kind: 'update' | 'share') =>
+    referenceLock(text, kind, new Set(referenceTables))
   assert.match(
-    referenceLock('SELECT no FROM gh_customers WHERE id = $1', 'share')!,
+    lock('SELECT no FROM gh_customers WHERE id = $1', 'share')!,
     /pg_advisory_xact_lock_shared\(\d+, hashtext\('gh_customers'\)\)/,
   )
-  assert.match(referenceLock('SELECT 1 FROM gh_people p', 'update')!, /xact_lock\(/)
-  assert.equal(referenceLock('SELECT id FROM orders WHERE scope = $1', 'update'), undefined)
-  assert.equal(referenceLock('SELECT no FROM gh_webhooks WHERE scope = $1', 'update'), undefined)
+  assert.match(lock('SELECT 1 FROM gh_people p', 'update')!, /xact_lock\(/)
+  assert.equal(lock('SELECT id FROM orders WHERE scope = $1', 'update'), undefined)
+  assert.equal(lock('SELECT no FROM gh_webhooks WHERE scope = $1', 'update'), undefined)
 })
 
 test('a distributed table gets its references after it is distributed', async (t) => {

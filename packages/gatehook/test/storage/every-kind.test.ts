@@ -5,9 +5,9 @@ import { freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.
 import { openService } from '../../../../test/rig/service.ts'
 import { listDerivations } from '../../src/declare/resources/derivation.ts'
 import { migrateService, planMigration } from '../../src/declare/resources/migrate.ts'
+import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
 import { moveInstallation } from '../../src/platform/storage/move/move.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { idOnly, everyKind as service } from '../fixtures/every-kind.ts'
@@ -65,6 +65,7 @@ for (const [from, to] of [
     try {
       await moveInstallation({
         source,
+        tables: engineTables,
         target,
         targetName: 'the target',
         random: systemRandom(),

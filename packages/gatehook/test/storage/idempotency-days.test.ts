@@ -7,17 +7,18 @@ import {
   migratedUrl,
   openForTest,
 } from '../../../../test/rig/databases.ts'
+import { migrateEngine } from '../../src/engine-tables.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
-import { readPartitions, recordTable } from '../../src/platform/storage/partitions/catalog.ts'
+import { readPartitions } from '../../src/platform/storage/partitions/catalog.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import type { Call } from '../../src/protocol/http/call.ts'
 import { createPerform } from '../../src/protocol/idempotency/perform.ts'
 import { recordIdsAt } from '../../src/protocol/idempotency/record-ids.ts'
 import { purgeRecords } from '../../src/protocol/idempotency/store.ts'
+import { recordTable } from '../../src/protocol/idempotency/tables.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -111,37 +112,9 @@ for (const [first, second] of [
   })
 }
 
-/** Makes the database one that an earlier release created 100 days before the migration. */
-const makeOlder = (db: Database) =>
-  db.write((tx) =>
-    tx.run(sql`UPDATE gh_migrations SET applied_at = applied_at - ${100 * DAY_MS}
-      WHERE number = 1`),
-  )
-
-eachMigrated('days begin in ids after nodes of the previous release have ended', async (db) => {
-  await makeOlder(db)
-  const { at } = (await db.get(sql`SELECT applied_at AS at FROM gh_migrations
-    WHERE number = 53`))!
-  const beginMs = Math.ceil(at / DAY_MS + 3) * DAY_MS
-  const node = openNode(db, beginMs - 1_000)
-  await node.send('before')
-  const [hash] = await idsOf(db)
-  assert.ok(!hash!.startsWith('ffffffff'))
-  const ahead = openNode(db, beginMs + 1_000)
-  assert.equal(await ahead.send('before'), true)
-  await ahead.send('after')
-  const [id] = (await idsOf(db)).filter((each) => each !== hash)
-  assert.match(id!, /^ffffffff/)
-  assert.equal(id!.length, hash!.length)
-  assert.equal(await node.send('after'), true, 'a node whose clock is behind finds it')
-  ahead.nowMs = beginMs + DAY_MS - 2_000
-  assert.equal(await ahead.send('before'), true)
-  assert.deepEqual([node.runs, ahead.runs], [1, 1])
-})
-
 test('a claim locks the request near midnight only, under the ids of all days', () => {
   const hash = Buffer.alloc(32, 7)
-  const at = (ms: number) => recordIdsAt(hash, MIDNIGHT_MS + ms, MIDNIGHT_MS - 10 * DAY_MS)
+  const at = (ms: number) => recordIdsAt(hash, MIDNIGHT_MS + ms)
   const isLocked = (ms: number) => at(ms).lockKeys !== undefined
   const minutes = [-10, -11, 9, 11].map((minute) => isLocked(minute * 60_000))
   assert.deepEqual(minutes, [true, false, true, false])

@@ -1,7 +1,5 @@
 /** Migrations of the engine: once, in order and atomically; one schema on both databases. */
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import {
   databases,
@@ -10,19 +8,27 @@ import {
   openForTest,
   type TestDatabase,
 } from '../../../../test/rig/databases.ts'
+import {
+  engineSchema,
+  engineTables,
+  migrateEngine,
+  pendingMigrations,
+} from '../../src/engine-tables.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
-import { migrateEngine, pendingMigrations } from '../../src/platform/storage/migrate.ts'
-import { type Migration, migrations } from '../../src/platform/storage/migrations.ts'
+import {
+  type AppliedChange,
+  migrateSchema,
+  pendingChanges,
+  type Schema,
+} from '../../src/platform/storage/migrate.ts'
+import type { Migration } from '../../src/platform/storage/migrations.ts'
 import { readSetting, writeSetting } from '../../src/platform/storage/settings.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
+import { text } from '../../src/platform/storage/table.ts'
 
 const clock = wallClock
-/** The numbers of the files: not derived from the table that the engine reads. */
-const numbers = readdirSync(join(import.meta.dirname, '../../src/platform/storage/migrations'))
-  .map((file) => Number.parseInt(file, 10))
-  .sort((a, b) => a - b)
-const last = numbers.at(-1)!
+const TABLES = 1
 
 const LIST_TABLES = {
   sqlite: sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'`,
@@ -39,17 +45,17 @@ async function schemaOf(db: Database) {
   return schema
 }
 
-const numbersOf = (list: readonly Migration[]) => list.map(({ number }) => number)
+const numbersOf = (list: readonly AppliedChange[]) => list.map(({ number }) => number)
 
-eachDatabase('missing migrations are applied, reported and recorded, once', async (db) => {
-  assert.deepEqual(numbersOf(await pendingMigrations(db)), numbers)
+eachDatabase('the tables are created, reported and recorded, once', async (db) => {
+  assert.deepEqual(numbersOf(await pendingMigrations(db)), [TABLES])
   const reported: number[] = []
-  const onProgress = ({ number }: Migration) => void reported.push(number)
+  const onProgress = ({ number }: AppliedChange) => void reported.push(number)
   const first = await migrateEngine(db, { clock, onProgress })
-  assert.deepEqual([numbersOf(first.applied), first.version], [numbers, last])
-  assert.deepEqual(reported, numbers)
+  assert.deepEqual([numbersOf(first.applied), first.version], [[TABLES], TABLES])
+  assert.deepEqual(reported, [TABLES])
   assert.deepEqual(await pendingMigrations(db), [])
-  assert.deepEqual(await migrateEngine(db, { clock }), { applied: [], version: last })
+  assert.deepEqual(await migrateEngine(db, { clock }), { applied: [], version: TABLES })
 })
 
 /**
@@ -64,7 +70,7 @@ const POSTGRES_INDEXES = [
   'gh_deliveries_no',
   'gh_idempotency_secret',
 ]
-const SQLITE_INDEXES = ['gh_events_id', 'gh_deliveries_id', 'gh_idempotency_expiry']
+const SQLITE_INDEXES = ['gh_events_key', 'gh_deliveries_key', 'gh_idempotency_expiry']
 /** On SQLite, monitoring has a file of its own. */
 const isShared = (table: string) => !table.startsWith('gh_monitoring_')
 
@@ -84,77 +90,81 @@ test('both databases have the same tables, columns, nullability and indexes', as
   }
 })
 
+/** A change of a later release, as its migration and as its declaration. */
 const EXTRA: Migration = {
-  number: last + 1,
+  number: 2,
   name: 'extra',
-  sql: 'ALTER TABLE gh_settings ADD note {text}; CREATE INDEX gh_extra ON gh_settings(note)',
+  sql: `ALTER TABLE gh_settings ADD note {text};
+    CREATE INDEX gh_settings_note ON gh_settings (note)`,
 }
+const next = (migration = EXTRA): Schema => ({
+  tables: engineTables.map((table) =>
+    table.name === 'gh_settings'
+      ? {
+          ...table,
+          columns: { ...table.columns, note: text.orNull },
+          indexes: { note: { on: 'note', serves: 'notes' } },
+        }
+      : table,
+  ),
+  migrations: [migration],
+})
 
 for (const database of databases) {
-  test(`migrations one by one or at once give the same schema [${database.name}]`, async (t) => {
-    const all = [...migrations, EXTRA]
-    const old = await database.open(t)
-    for (let n = 1; n <= all.length; n++) {
-      await migrateEngine(old, { clock, migrations: all.slice(0, n) })
-    }
-    const fresh = await database.open(t)
-    await migrateEngine(fresh, { clock, migrations: all })
+  test(`a migration gives the schema of a new database [${database.name}]`, async (t) => {
+    const [old, fresh] = [await database.open(t), await database.open(t)]
+    await migrateEngine(old, { clock })
+    const { applied, version } = await migrateSchema(old, next(), { clock })
+    assert.deepEqual([numbersOf(applied), version], [[2], 2])
+    const created = await migrateSchema(fresh, next(), { clock })
+    assert.deepEqual([numbersOf(created.applied), created.version], [[TABLES, 2], 2])
     assert.deepEqual(await schemaOf(old), await schemaOf(fresh))
-    assert.ok((await old.indexes('gh_settings')).includes('gh_extra'))
+    assert.ok((await old.indexes('gh_settings')).includes('gh_settings_note'))
+    assert.deepEqual(await migrateSchema(fresh, next(), { clock }), { applied: [], version: 2 })
   })
 
   test(`of two concurrent starts, one migrates [${database.name}]`, async (t) => {
     const url = await freshUrl(t, database.name)
     const both = await Promise.all([openForTest(t, url), openForTest(t, url)])
     const results = await Promise.all(both.map((db) => migrateEngine(db, { clock })))
-    const applied = results.map((result) => result.applied.length)
-    assert.deepEqual(applied.sort(), [0, numbers.length])
+    assert.deepEqual(results.map(({ applied }) => applied.length).sort(), [0, 1])
   })
 }
 
-eachDatabase('a failed migration leaves no table', async (db) => {
-  const broken = { number: last + 1, name: 'broken', sql: 'CREATE TABLE gh_x (a {int}); NONSENSE' }
-  await assert.rejects(migrateEngine(db, { clock, migrations: [...migrations, broken] }))
-  assert.deepEqual(await db.columns('gh_x'), [])
+eachDatabase('a failed creation or migration leaves no table', async (db) => {
+  const broken = { number: 2, name: 'broken', sql: 'CREATE TABLE gh_x (a {int}); NONSENSE' }
+  const gh_y = { ...engineTables[0]!, name: 'gh_y; NONSENSE' }
+  const unusable = { ...engineSchema, tables: [...engineTables, gh_y] }
+  await assert.rejects(migrateSchema(db, unusable, { clock }))
   assert.deepEqual(await db.columns('gh_migrations'), [])
-  assert.deepEqual(numbersOf((await migrateEngine(db, { clock })).applied), numbers)
+  assert.deepEqual(numbersOf((await migrateEngine(db, { clock })).applied), [TABLES])
+  await assert.rejects(migrateSchema(db, next(broken), { clock }))
+  assert.deepEqual(await db.columns('gh_x'), [])
+  assert.deepEqual(numbersOf(await pendingChanges(db, next())), [2])
 })
 
 eachDatabase('the database of a newer release is rejected and unchanged', async (db) => {
-  await migrateEngine(db, { clock, migrations: [...migrations, EXTRA] })
+  await migrateSchema(db, next(), { clock })
   await assert.rejects(migrateEngine(db, { clock }), { name: 'StorageError', message: /newer/ })
   await assert.rejects(pendingMigrations(db), { name: 'StorageError' })
 })
 
-eachDatabase('a release before an additive migration can use the database', async (db) => {
-  await migrateEngine(db, { clock, migrations: [...migrations, { ...EXTRA, additive: true }] })
-  assert.deepEqual(await migrateEngine(db, { clock }), { applied: [], version: last })
-  assert.deepEqual(await pendingMigrations(db), [])
+eachDatabase('a node runs beside an additive migration, and starts after it', async (db) => {
+  await migrateEngine(db, { clock })
   await db.write((tx) => writeSetting(tx, 'a', 1))
+  await migrateSchema(db, next({ ...EXTRA, additive: true }), { clock })
+  await db.write((tx) => writeSetting(tx, 'a', 2))
+  assert.equal(await readSetting(db, 'a'), 2)
+  assert.deepEqual(await migrateEngine(db, { clock }), { applied: [], version: TABLES })
+  assert.deepEqual(await pendingMigrations(db), [])
 })
 
 eachDatabase('a migration that was edited after its application is rejected', async (db) => {
-  await migrateEngine(db, { clock, migrations: [...migrations, EXTRA] })
-  const edited = [...migrations, { ...EXTRA, sql: `${EXTRA.sql}; SELECT 1` }]
-  const expectedError = {
-    name: 'StorageError',
-    message: new RegExp(`^Migration ${EXTRA.number} .*edited`),
-  }
-  await assert.rejects(migrateEngine(db, { clock, migrations: edited }), expectedError)
-  await assert.rejects(pendingMigrations(db, edited), expectedError)
-})
-
-eachDatabase('missing checksums are added', async (db) => {
-  await migrateEngine(db, { clock })
-  await db.migrate(async (_tx, ddl) => {
-    await ddl('ALTER TABLE gh_migrations DROP COLUMN checksum')
-    await ddl('ALTER TABLE gh_migrations DROP COLUMN additive')
-  })
-  assert.deepEqual(await pendingMigrations(db), [])
-  await migrateEngine(db, { clock })
-  const rows = await db.all(sql`SELECT checksum FROM gh_migrations`)
-  assert.equal(rows.length, numbers.length)
-  for (const { checksum } of rows) assert.match(checksum, /^[0-9a-f]{64}$/)
+  await migrateSchema(db, next(), { clock })
+  const edited = next({ ...EXTRA, sql: `${EXTRA.sql}; SELECT 1` })
+  const expectedError = { name: 'StorageError', message: /^Migration 2 .*edited/ }
+  await assert.rejects(migrateSchema(db, edited, { clock }), expectedError)
+  await assert.rejects(pendingChanges(db, edited), expectedError)
 })
 
 eachDatabase('statements prepared before a new column still work', async (db) => {
@@ -165,7 +175,7 @@ eachDatabase('statements prepared before a new column still work', async (db) =>
     await db.all(star)
     await db.write((tx) => tx.all(star))
   }
-  await migrateEngine(db, { clock, migrations: [...migrations, EXTRA] })
+  await migrateSchema(db, next(), { clock })
   const expected = [{ name: 'a', value: '1', note: null }]
   assert.deepEqual(await Promise.all([db.all(star), db.all(star)]), [expected, expected])
   assert.deepEqual(await db.write((tx) => tx.all(star)), expected)

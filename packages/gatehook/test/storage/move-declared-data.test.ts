@@ -10,10 +10,10 @@ import { eventually } from '../../../../test/rig/eventually.ts'
 import { type Caller, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { listDerivations } from '../../src/declare/resources/derivation.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
 import { f, job, resource, service } from '../../src/gatehook.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
 import { moveInstallation } from '../../src/platform/storage/move/move.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { backupSqlite, restoreSqlite } from '../../src/platform/storage/sqlite-backup.ts'
@@ -79,6 +79,7 @@ async function move(_t: TestContext, { url: from }: TestApp, to: Kind): Promise<
   try {
     await moveInstallation({
       source,
+      tables: engineTables,
       target,
       targetName: 'the target',
       random: systemRandom(),

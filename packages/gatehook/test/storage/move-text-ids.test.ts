@@ -5,10 +5,10 @@ import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { listDerivations } from '../../src/declare/resources/derivation.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
 import { moveInstallation } from '../../src/platform/storage/move/move.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 
@@ -40,6 +40,7 @@ async function move(from: string, to: string): Promise<void> {
   try {
     await moveInstallation({
       source,
+      tables: engineTables,
       target,
       targetName: 'the target',
       random: systemRandom(),

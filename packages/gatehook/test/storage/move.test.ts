@@ -6,11 +6,11 @@ import { type Caller, openService, type Reply, type TestApp } from '../../../../
 import { api } from '../../service/service.ts'
 import { openApp } from '../../src/app.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
 import { createFeed } from '../../src/history/events/feed.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
 import {
   type MoveOptions,
   type MoveProgress,
@@ -54,6 +54,7 @@ async function move(from: string, to: string, options: Options = {}) {
   try {
     return await moveInstallation({
       source,
+      tables: engineTables,
       target,
       targetName: 'the target',
       random: systemRandom(),
@@ -225,7 +226,8 @@ test('a moved source serves reads and rejects writes until the move is undone', 
   await assert.rejects(move(service.url, await freshUrl(t, 'sqlite')), /was moved to the target/)
   const source = await openDatabase(service.url, { log: quietLog })
   const openTarget = () => openDatabase(url, { log: quietLog })
-  const options = { source, sourceName: 'the source', openTarget, isForced: false }
+  const sourceName = 'the source'
+  const options = { source, tables: engineTables, sourceName, openTarget, isForced: false }
   const result = await undoMove(options)
   assert.deepEqual(result, { target: 'the target', targetStopped: true, lost: [] })
   assert.equal(await undoMove(options), undefined)

@@ -15,11 +15,11 @@ import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { readScopeBinding } from '../../../../test/rig/scope-binding.ts'
 import { openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { marketplace } from '../../examples/marketplace/service.ts'
+import { engineTables } from '../../src/engine-tables.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { DeliveryEngine } from '../../src/outbound/deliveries/engine.ts'
 import { engineStore } from '../../src/outbound/deliveries/engine-store.ts'
-import { tableKinds } from '../../src/platform/storage/table-kinds.ts'
 import { shop } from '../fixtures/shop.ts'
 import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 import { type Hook, LOCAL, openHook, register } from '../webhooks/hook.ts'
@@ -86,15 +86,17 @@ const readTables = async ({ url }: TestApp): Promise<StoredTable[]> =>
 /** The tables of resources, and the indexes of their words. */
 const isOfResource = (name: string): boolean => !/^gh_(?!words_)/.test(name)
 
-test('every table of the engine has a kind, and a scope if it is distributed', async (t) => {
+const placeOf = (table: string) => engineTables.find(({ name }) => name === table)?.place
+
+test('every table of the engine is declared, and a scope if it is distributed', async (t) => {
   const tables = await readTables(await openService(t, 'postgres', { service: marketplace }))
   const own = tables.filter(({ name }) => !isOfResource(name))
   assert.deepEqual(
-    own.filter(({ name }) => !tableKinds[name]).map(({ name }) => name),
+    own.filter(({ name }) => !placeOf(name)).map(({ name }) => name),
     [],
-    'tables that platform/storage/table-kinds.ts lacks',
+    'tables that no module declares',
   )
-  const scopes = own.filter(({ name, hasScope }) => tableKinds[name] === 'scope' && !hasScope)
+  const scopes = own.filter(({ name, hasScope }) => placeOf(name) === 'scope' && !hasScope)
   assert.deepEqual(scopes, [])
 })
 
@@ -127,7 +129,7 @@ async function collectSent(sending: () => Promise<void>): Promise<Sent> {
 async function assertBound(service: TestApp, sent: Sent, t: TestContext): Promise<void> {
   const tables = await readTables(service)
   const isDistributed = ({ name, hasScope }: StoredTable) =>
-    isOfResource(name) ? hasScope : tableKinds[name] === 'scope'
+    isOfResource(name) ? hasScope : placeOf(name) === 'scope'
   const scoped = new Set(tables.filter(isDistributed).map(({ name }) => name))
   const unbound: string[] = []
   const unscoped = new Set<string>()

@@ -8,7 +8,7 @@ import { before, test } from 'node:test'
 import { loadModule } from 'libpg-query'
 import { readScopeBinding } from '../../../../test/rig/scope-binding.ts'
 import { readSqlTexts, type SqlText } from '../../../../test/rig/sql-texts.ts'
-import { tableKinds } from '../../src/platform/storage/table-kinds.ts'
+import { engineTables } from '../../src/engine-tables.ts'
 
 /** By reason: files, or statements of a file by the declaration that contains them. */
 const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
@@ -25,13 +25,10 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     'identity/oauth/authorization-codes.ts purgeCodes',
     'declare/resources/row-repairs.ts',
     'declare/resources/stale-rows.ts',
-    'platform/storage/delivery-queue.ts',
     'identity/tokens/store.ts purgeSessions',
     'identity/tokens/store.ts purgeSuccessors',
     'declare/versions/store.ts listUnnotifiedCallers',
-    'outbound/webhooks/registration-store.ts copyScopes',
     'outbound/webhooks/registration-store.ts replaceLostSecret',
-    'outbound/webhooks/registration-store.ts withoutScopes',
     'outbound/webhooks/replay-store.ts allRunning',
     'outbound/webhooks/replay-store.ts incrementBeats',
     'outbound/webhooks/replay-store.ts selectIsRunning',
@@ -71,7 +68,9 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-const scoped = new Set(Object.keys(tableKinds).filter((name) => tableKinds[name] === 'scope'))
+const scoped = new Set(
+  engineTables.filter(({ place }) => place === 'scope').map(({ name }) => name),
+)
 const usesScoped = new RegExp(`\\b(FROM|JOIN|INTO|UPDATE)\\s+(${[...scoped].join('|')})\\b`)
 
 /** A part of a statement, or one of SQLite alone, has to name the scope in the same text. */

@@ -1,13 +1,14 @@
 /** Events on PostgreSQL at a fixed time, and their partitions, for tests. */
 import type { TestContext } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
+import { migrateEngine } from '../../src/engine-tables.ts'
+import { eventTable } from '../../src/history/events/tables.ts'
 import { createTimeOrderedId, timeOfId } from '../../src/kernel/id.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { retention } from '../../src/outbound/deliveries/retention.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
-import { eventTable, readPartitions } from '../../src/platform/storage/partitions/catalog.ts'
+import { readPartitions } from '../../src/platform/storage/partitions/catalog.ts'
 import { startOfPeriod } from '../../src/platform/storage/partitions/periods.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 

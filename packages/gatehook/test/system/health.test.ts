@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase, eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
+import { migrateEngine } from '../../src/engine-tables.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { restoreJson } from '../../src/operate/restore/operations.ts'
@@ -12,7 +13,6 @@ import {
 } from '../../src/operate/system/health.ts'
 import { probeRoutes, rootRoute, systemRoute } from '../../src/operate/system/routes.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
-import { migrateEngine } from '../../src/platform/storage/migrate.ts'
 import type { Call, Route } from '../../src/protocol/http/call.ts'
 import { Query } from '../../src/protocol/http/query.ts'
 

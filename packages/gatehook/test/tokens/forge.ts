@@ -1,7 +1,7 @@
 /** Signs access tokens with jose, as an attacker or a faulty program would. */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type CompactJWSHeaderParameters, CompactSign } from 'jose'
-import { SIGNING_PURPOSE } from '../../src/identity/tokens/signing-key-store.ts'
+import { SIGNING_PURPOSE } from '../../src/identity/tokens/tables.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { ISSUER, login, type TokenNode } from './token-node.ts'
 

@@ -21,10 +21,11 @@ eachService(
     const row = (await db.get(sql`SELECT no, scope FROM gh_webhooks WHERE id = ${id}`))!
     await db.write((tx) =>
       tx.run(sql`INSERT INTO gh_deliveries
-        (id, scope, webhook_no, event_id, event_type, version, state, created_at, attempts)
+        (id, scope, webhook_no, event_id, event_type, version, state, failed, created_at,
+          attempts)
         SELECT 'dlv_' || CAST(100000 + i AS TEXT), CAST(${row.scope} AS BIGINT),
           CAST(${row.no} AS BIGINT), 'evt_1', 'order.created', 'v1',
-          CASE WHEN i <= 2 THEN 'failed' ELSE 'delivered' END, 0, ''
+          CASE WHEN i <= 2 THEN 'failed' ELSE 'delivered' END, CASE WHEN i <= 2 THEN 1 END, 0, ''
         FROM (${raw(NUMBERS[db.name])}) AS numbers`),
     )
     await db.migrate((_, ddl) => ddl('ANALYZE'))

@@ -42,13 +42,8 @@ export async function listUndeclaredAdditions(
 /** Records added columns, so that the previous declaration can be started again (rollback). */
 export async function recordAdditions(
   tx: Tx,
-  ddl: (sql: string) => Promise<void>,
-  db: Database,
   columns: readonly (readonly [table: string, column: string])[],
 ): Promise<void> {
-  const { text } = db.dialect.types
-  await ddl(`CREATE TABLE IF NOT EXISTS ${ADDITIONS_TABLE} (table_name ${text} NOT NULL,
-    column_name ${text} NOT NULL, PRIMARY KEY (table_name, column_name))`)
   for (const [table, column] of columns) {
     await tx.run(sql`INSERT INTO gh_service_additions (table_name, column_name)
       VALUES (${table}, ${column}) ON CONFLICT DO NOTHING`)
@@ -57,10 +52,9 @@ export async function recordAdditions(
 
 /** Records the added columns of `source` in `target` too, whose tables were created with them. */
 export async function copyAdditions(source: Database, target: Database): Promise<void> {
-  if (!(await tableExists(source, ADDITIONS_TABLE))) return
   const rows = await source.arrays(sql`SELECT table_name, column_name FROM gh_service_additions`)
   const columns = rows.map(([table, column]) => [String(table), String(column)] as const)
-  await target.migrate((tx, ddl) => recordAdditions(tx, ddl, target, columns))
+  await target.write((tx) => recordAdditions(tx, columns))
 }
 
 export const tableExists = async (db: Database, table: string): Promise<boolean> =>

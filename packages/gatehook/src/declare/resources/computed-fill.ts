@@ -49,15 +49,7 @@ export const columnsToCompute = (
 ]
 
 /** Records in the transaction that changes the table that its rows lack the values. */
-export async function requestFill(
-  db: Database,
-  tx: Tx,
-  ddl: (sql: string) => Promise<void>,
-  definition: ResourceDefinition,
-): Promise<void> {
-  const { text } = db.dialect.types
-  await ddl(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (resource ${text} NOT NULL PRIMARY KEY,
-    last_key ${text})`)
+export async function requestFill(tx: Tx, definition: ResourceDefinition): Promise<void> {
   // All computed fields are computed again, from the first row.
   await tx.run(sql`INSERT INTO gh_computed_fills (resource, last_key)
     VALUES (${definition.name}, ${null}) ON CONFLICT (resource) DO UPDATE SET last_key = NULL`)

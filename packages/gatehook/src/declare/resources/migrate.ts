@@ -203,9 +203,9 @@ async function applyAdditions(
       for (const statement of current.ddl) await ddl(statement)
       const names = addedColumns(current)
       const columns = names.map((column) => [table, column] as const)
-      if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
+      if (columns.length > 0) await recordAdditions(tx, columns)
       if (columnsToCompute(definition, names).length > 0) {
-        await requestFill(db, tx, ddl, definition)
+        await requestFill(tx, definition)
       }
     }, progress)
   }

@@ -2,8 +2,9 @@
  * Lists the statements that the next start runs, with their locks and estimates, for `gatehook
  * migrate --plan`. Changes nothing.
  */
+import { engineSchema, pendingMigrations } from '../../engine-tables.ts'
 import type { Database } from '../../platform/storage/database.ts'
-import { migrationSql, pendingMigrations } from '../../platform/storage/migrate.ts'
+import { changeSql } from '../../platform/storage/migrate.ts'
 import {
   classifyLock,
   type StatementLock,
@@ -57,14 +58,16 @@ export async function planStatements(
   service: ServiceDefinition,
 ): Promise<MigrationPlan> {
   const engine = (await pendingMigrations(db)).flatMap((migration) =>
-    splitStatements(migrationSql(db, migration)).map(
-      (sql): Work => ({
-        sql,
-        table: '',
-        origin: `engine migration ${migration.number}`,
-        runs: 'at start',
-      }),
-    ),
+    changeSql(db, engineSchema, migration)
+      .flatMap(splitStatements)
+      .map(
+        (sql): Work => ({
+          sql,
+          table: '',
+          origin: `engine migration ${migration.number}`,
+          runs: 'at start',
+        }),
+      ),
   )
   const pending = await planMigration(db, service)
   const fills = new Set(

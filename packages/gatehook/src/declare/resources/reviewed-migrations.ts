@@ -48,12 +48,9 @@ export async function applyMigration(
   { progress, now, ignoresNodes }: ReviewedMode,
 ): Promise<void> {
   const { number, name, table } = migration
-  const { int, text } = db.dialect.types
   const checksum = checksumOf(db, migration)
   let isReported = false
   await db.migrate(async (tx, ddl) => {
-    await ddl(`CREATE TABLE IF NOT EXISTS ${MIGRATIONS_TABLE} (number ${int} NOT NULL PRIMARY KEY,
-      name ${text} NOT NULL, checksum ${text} NOT NULL, additive ${int} NOT NULL)`)
     // The lock of `migrate` admits one process at a time; another one can be faster.
     if ((await appliedNumbers(tx)).includes(number)) return
     let changed: readonly StoredColumn[] = []
@@ -67,11 +64,11 @@ export async function applyMigration(
       changed = subtractColumns(before, await readColumns(tx))
       if (!ignoresNodes) await requireUnused(tx, migration, changed, now())
       const columns = overlapColumns(db, service, migration)
-      if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
+      if (columns.length > 0) await recordAdditions(tx, columns)
       // The SQL can change addresses without their folded texts.
       const definition = service.resources.find(({ name }) => name === table)
       if (definition && foldedColumns(definition.fields).length > 0) {
-        await requestFill(db, tx, ddl, definition)
+        await requestFill(tx, definition)
       }
     }
     await tx.run(sql`INSERT INTO gh_service_migrations (number, name, checksum, additive)

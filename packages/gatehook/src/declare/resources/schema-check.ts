@@ -2,10 +2,10 @@
  * Compares the database with the tables and columns that this node uses: those of the engine, as
  * its start found them, and those of the declaration. Another program can change them at any time.
  */
+import { engineTables } from '../../engine-tables.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type Reader, SchemaError, type Statement } from '../../platform/storage/database.ts'
 import type { ColumnUse } from '../../platform/storage/running-nodes.ts'
-import { tableKinds } from '../../platform/storage/table-kinds.ts'
 import { storageUnavailable } from '../../platform/storage/transaction.ts'
 import { columnType } from './column-types.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -51,7 +51,10 @@ export async function openSchemaCheck({
     Object.keys(columns).map((column): TableColumn => [table, column]),
   )
   const words = resources.filter(({ search }) => search.length > 0).map(wordTable)
-  const used = [...(await listColumns(db, [...engineTables, ...words])), ...declared]
+  const used = [
+    ...(await listColumns(db, [...engineTables.map(({ name }) => name), ...words])),
+    ...declared,
+  ]
   let lastMissing = ''
   const isIncomplete = async () => {
     const missing = (await findMissing(db, used)).map((path) => path.join('.')).join(', ')
@@ -85,9 +88,6 @@ function report(log: Log, missing: string): void {
         'End this node, or restore the columns',
     )
 }
-
-/** A move creates and drops its tables while nodes run. */
-const engineTables = Object.keys(tableKinds).filter((table) => !/^gh_move(_|$)/.test(table))
 
 /** Returns the columns of the tables that exist. */
 async function listColumns(db: Reader, tables: readonly string[]): Promise<TableColumn[]> {

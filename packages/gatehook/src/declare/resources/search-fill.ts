@@ -95,20 +95,12 @@ export async function fillSearchIndexes(
 
 /** Creates or empties the table of words, unless another start has begun to fill it. */
 async function beginIndex(db: Database, resource: ResourceDefinition): Promise<void> {
-  const { int, text } = db.dialect.types
   const { name, search } = resource
   const table = wordTable(resource)
   const fields = search.length > 0 ? fieldsOf(resource) : ''
   /** The key before that of the first row. */
   const before = search.length > 0 ? -1 : null
-  const stateColumns = await db.columns(STATE_TABLE)
-  const hasKey = stateColumns.some((column) => column.name === 'last_key')
   await db.migrate(async (tx, ddl) => {
-    await ddl(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (resource ${text} NOT NULL PRIMARY KEY,
-      fields ${text} NOT NULL, last_scope ${int}, last_id ${int}, last_key ${text})`)
-    // An earlier release created the table without the column.
-    if (stateColumns.length > 0 && !hasKey)
-      await ddl(`ALTER TABLE ${STATE_TABLE} ADD COLUMN last_key ${text}`)
     const state = await tx.get(sql`SELECT fields FROM gh_search_indexes WHERE resource = ${name}`)
     const isPresent = search.length === 0 || (await db.columns(table)).length > 0
     if (isPresent && state?.fields === fields) return

@@ -1,20 +1,10 @@
 /** SQL of the hash chain: its key, its two ends, and the rows to append, verify and purge. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import type { EncryptedColumn } from '../../platform/storage/encrypted-column.ts'
 import { prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import type { AuditRow, ChainEnd, EndName } from './chain.ts'
 
-/** The purpose under which the chain's key is encrypted, and the id of its row. */
-export const AUDIT_PURPOSE = 'audit'
+/** The id of the row of the chain's key. */
 export const KEY_ID = 'chain'
-
-export const encryptedAuditKeys: EncryptedColumn = {
-  purpose: AUDIT_PURPOSE,
-  table: 'gh_audit_keys',
-  column: 'sealed',
-  key: ['id'],
-  rowOf: ([id]) => String(id),
-}
 
 interface EndRow extends Row {
   readonly seq: number

@@ -13,6 +13,7 @@ import * as store from './chain-store.ts'
 import { type ChainReport, type VerifyOptions, verifyChain } from './chain-verifier.ts'
 import { appendBatch, type ChainDeps, ChainError, purgeRows, signEnd } from './chain-writer.ts'
 import { type AuditContext, type AuditSigner, recordAudit } from './store.ts'
+import { AUDIT_PURPOSE } from './tables.ts'
 
 const KEY_BYTES = 32
 /** Delay after a commit; one batch appends the rows of all commits within it. */
@@ -101,16 +102,14 @@ type KeySource = Pick<AuditTrailDeps, 'db' | 'vault'>
 
 async function readKey({ db, vault }: KeySource): Promise<ChainKey | undefined> {
   const encryptedKey = await store.readEncryptedKey(db)
-  return (
-    encryptedKey && createChainKey(vault.decrypt(store.AUDIT_PURPOSE, store.KEY_ID, encryptedKey))
-  )
+  return encryptedKey && createChainKey(vault.decrypt(AUDIT_PURPOSE, store.KEY_ID, encryptedKey))
 }
 
 async function loadKey(deps: AuditTrailDeps): Promise<ChainKey> {
   const key = await readKey(deps)
   if (key) return key
   const { db, vault, random } = deps
-  const newKey = vault.encrypt(store.AUDIT_PURPOSE, store.KEY_ID, random.bytes(KEY_BYTES))
+  const newKey = vault.encrypt(AUDIT_PURPOSE, store.KEY_ID, random.bytes(KEY_BYTES))
   await db.write((tx) => store.insertEncryptedKey(tx, newKey))
   return (await readKey(deps))!
 }

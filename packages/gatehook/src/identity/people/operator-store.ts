@@ -1,7 +1,6 @@
 /** SQL of operators, their one-time links and their sessions. */
 import type { Role } from '../../kernel/principal.ts'
 import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
-import type { EncryptedColumn } from '../../platform/storage/encrypted-column.ts'
 import { purgeTogether } from '../../platform/storage/purge.ts'
 import { sql } from '../../platform/storage/sql.ts'
 
@@ -20,19 +19,6 @@ export interface OperatorRow extends Row {
   /** The step of the last code that was used. */
   readonly totp_step: number
 }
-
-export const TOTP_PURPOSE = 'operator-totp'
-
-const encryptedColumn = (column: string): EncryptedColumn => ({
-  purpose: TOTP_PURPOSE,
-  table: 'gh_operators',
-  column,
-  key: ['id'],
-  rowOf: ([id]) => String(id),
-})
-
-export const encryptedTotp = encryptedColumn('totp')
-export const encryptedPendingTotp = encryptedColumn('totp_pending')
 
 export const EMAIL_INDEX = 'gh_operators_folded'
 

@@ -11,6 +11,7 @@ import type { Tx } from '../../platform/storage/database.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import type { Administration } from '../access/administration.ts'
 import * as store from './operator-store.ts'
+import { TOTP_PURPOSE } from './tables.ts'
 import {
   findCodeStep,
   generateRecoveryCodes,
@@ -59,7 +60,7 @@ interface SecondFactorDeps {
 export function createSecondFactor({ admin, vault, service }: SecondFactorDeps): SecondFactor {
   const { db, clock, random } = admin
   const decryptSecret = (id: string, encryptedSecret: Uint8Array): string =>
-    vault.decrypt(store.TOTP_PURPOSE, id, encryptedSecret).toString()
+    vault.decrypt(TOTP_PURPOSE, id, encryptedSecret).toString()
   const lockOperator = async (tx: Tx, id: string): Promise<store.OperatorRow> => {
     const row = await store.lockOperatorById(tx, id)
     if (row?.disabled !== 0) throw invalidCredentials()
@@ -80,7 +81,7 @@ export function createSecondFactor({ admin, vault, service }: SecondFactorDeps):
       db.write(async (tx) => {
         const row = await lockOperator(tx, operator)
         const secret = generateTotpSecret(random)
-        await store.setPendingTotp(tx, row.id, vault.encrypt(store.TOTP_PURPOSE, row.id, secret))
+        await store.setPendingTotp(tx, row.id, vault.encrypt(TOTP_PURPOSE, row.id, secret))
         const entry = { actor, action: 'operator.second_factor_enrol', target: row.id }
         await recordAudit(tx, entry, admin)
         return { secret, uri: totpUri(secret, service, row.email) }

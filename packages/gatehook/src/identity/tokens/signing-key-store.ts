@@ -1,21 +1,9 @@
 /** SQL of signing keys. Their content is `signing-keys.ts`. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import type { EncryptedColumn } from '../../platform/storage/encrypted-column.ts'
 import { sql } from '../../platform/storage/sql.ts'
 
 /** A setting whose row the first key inserts, and that later keys lock. */
 const LOCK_SETTING = 'signing_key'
-
-/** The purpose under which private keys are encrypted, each for its `kid`. */
-export const SIGNING_PURPOSE = 'signing'
-
-export const encryptedSigningKeys: EncryptedColumn = {
-  purpose: SIGNING_PURPOSE,
-  table: 'gh_signing_keys',
-  column: 'sealed_private_jwk',
-  key: ['kid'],
-  rowOf: ([kid]) => String(kid),
-}
 
 export interface SigningKeyRow extends Row {
   readonly kid: string

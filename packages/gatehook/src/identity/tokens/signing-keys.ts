@@ -23,6 +23,7 @@ import { encodeHeader, type SigningKey } from './access-token.ts'
 import { type KeyReplacement, TOKENS_ACTOR } from './api.ts'
 import type { SigningKeyState } from './operations.ts'
 import * as store from './signing-key-store.ts'
+import { SIGNING_PURPOSE } from './tables.ts'
 
 /** How long clients may cache the key set (`Cache-Control: max-age`). */
 export const KEY_SET_MAX_AGE_S = 300
@@ -57,7 +58,7 @@ async function generateKey({ vault, clock }: KeyDeps, aheadMs: number) {
   return {
     kid,
     public_jwk: JSON.stringify(publicJwk),
-    sealed_private_jwk: vault.encrypt(store.SIGNING_PURPOSE, kid, privateJwk),
+    sealed_private_jwk: vault.encrypt(SIGNING_PURPOSE, kid, privateJwk),
     created_at: now,
     signs_from: now + aheadMs,
   }
@@ -126,7 +127,7 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
   const decrypt = (row: store.SigningKeyRow): SigningKey => {
     let key = privateKeys.get(row.kid)
     if (!key) {
-      const jwk = vault.decrypt(store.SIGNING_PURPOSE, row.kid, row.sealed_private_jwk).toString()
+      const jwk = vault.decrypt(SIGNING_PURPOSE, row.kid, row.sealed_private_jwk).toString()
       const privateKey = createPrivateKey({ format: 'jwk', key: JSON.parse(jwk) })
       key = { kid: row.kid, header: encodeHeader(row.kid), privateKey }
       privateKeys.set(row.kid, key)

@@ -6,13 +6,12 @@
 import { statSync } from 'node:fs'
 import type { Log } from '../../kernel/log.ts'
 import type { Row, Statement, Value } from '../../platform/storage/database.ts'
-import { inDialect } from '../../platform/storage/migrate.ts'
-import { monitoringTables } from '../../platform/storage/migrations/0020-monitoring.ts'
-import { monitoringVolumeTable } from '../../platform/storage/migrations/0064-monitoring-volume.ts'
 import { dialect } from '../../platform/storage/sqlite-schema.ts'
+import { createTable } from '../../platform/storage/table-ddl.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
 import { type FileFigures, FileThread } from './file-thread.ts'
 import type { MonitoringStore } from './store.ts'
+import { monitoringTables } from './tables.ts'
 
 export interface MonitoringFile extends MonitoringStore {
   figures(): FileFigures
@@ -25,7 +24,8 @@ interface MonitoringFileOptions {
 }
 
 export function createMonitoringFile({ file, log }: MonitoringFileOptions): MonitoringFile {
-  const tables = inDialect(monitoringTables + monitoringVolumeTable, dialect)
+  const ownTables = monitoringTables.filter(({ apart }) => apart)
+  const tables = ownTables.flatMap((table) => createTable(dialect, table)).join(';\n')
   const thread = new FileThread({ file, tables }, log)
   const figures = () => thread.figures()
   const read = (rows: 'objects' | 'arrays', { sql, values }: Statement) =>

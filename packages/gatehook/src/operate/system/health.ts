@@ -1,9 +1,10 @@
 /** The readiness checks of a node (§12.1). `assembly/system.ts` lists them. */
+
+import { pendingMigrations } from '../../engine-tables.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Database } from '../../platform/storage/database.ts'
-import { pendingMigrations } from '../../platform/storage/migrate.ts'
 import { writeSetting } from '../../platform/storage/settings.ts'
 import { sql } from '../../platform/storage/sql.ts'
 

@@ -362,7 +362,7 @@ function createRegistrationReader(
       loggedFailures.set(no, row.revision)
       return undefined
     }
-    const scopes = row.scopes === null ? undefined : (JSON.parse(row.scopes) as string[])
+    const scopes = JSON.parse(row.scopes) as string[]
     return {
       no,
       id: row.id,
@@ -378,7 +378,7 @@ function createRegistrationReader(
       firstFailureAt: row.first_failure_at,
       lastFailureAt: row.last_failure_at,
       lastSuccessAt: row.last_success_at,
-      covers: (type) => !scopes || (coveredBy(type)?.some((name) => scopes.includes(name)) ?? true),
+      covers: (type) => coveredBy(type)?.some((name) => scopes.includes(name)) ?? true,
     }
   }
 }

@@ -3,6 +3,7 @@
  * Runs on whichever thread calls it.
  */
 
+import { referenceTables } from '../../engine-tables.ts'
 import { createRecentEvents } from '../../history/events/lost-events.ts'
 import { followPromotions } from '../../history/events/promotions.ts'
 import { createRecorder } from '../../history/events/store.ts'
@@ -125,6 +126,7 @@ export async function openEngineHost(
     cacheKib: CACHE_KIB,
     syncAfterMs: SYNC_AFTER_MS,
     plansOnce: true,
+    referenceTables,
     onTakenOver,
   })
   const testClock = clock instanceof SettableClock ? clockFollower({ db, clock }) : undefined

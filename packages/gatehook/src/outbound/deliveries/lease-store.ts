@@ -4,7 +4,6 @@
  * node, and the row of a node is deleted before its leases.
  */
 import type { Database, Tx } from '../../platform/storage/database.ts'
-import { QUEUE_RELEASE } from '../../platform/storage/engine-indexes.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { CustomerPart, PartLease } from './customer-parts.ts'
 
@@ -16,8 +15,6 @@ export interface DeliveryNode {
   readonly customers: number
   /** The percentage of time in which deliveries waited for it. */
   readonly load: number
-  /** Whether its release serves parts of customers. */
-  readonly servesParts: boolean
 }
 
 /** The leases as of one instant. */
@@ -65,11 +62,10 @@ export interface LeaseStore {
  * snapshot.
  */
 const beatOf = prepareStatement(`UPDATE gh_delivery_nodes
-  SET beat = beat + 1, load = ?, parts = 1 WHERE id = ?
+  SET beat = beat + 1, load = ? WHERE id = ?
   RETURNING
     (SELECT string_agg(n.id || ' ' || n.beat || ' ' ||
-        (SELECT COUNT(*) FROM gh_delivery_leases l WHERE l.node = n.id) || ' ' || n.load
-        || ' ' || n.parts, ',')
+        (SELECT COUNT(*) FROM gh_delivery_leases l WHERE l.node = n.id) || ' ' || n.load, ',')
       FROM gh_delivery_nodes n),
     (SELECT CASE WHEN COUNT(*) <> ? OR COALESCE(SUM(customer_no), 0) <> CAST(? AS BIGINT)
       THEN COALESCE(string_agg(CAST(customer_no AS TEXT), ','), '')
@@ -95,8 +91,7 @@ export function createLeaseStore(db: Database): LeaseStore {
     async register(node) {
       await db.write(async (tx) => {
         await tx.run(sql`DELETE FROM gh_delivery_parts WHERE node = ${node}`)
-        await tx.run(sql`INSERT INTO gh_delivery_nodes (id, beat, parts, release)
-          VALUES (${node}, 1, 1, ${QUEUE_RELEASE})`)
+        await tx.run(sql`INSERT INTO gh_delivery_nodes (id, beat) VALUES (${node}, 1)`)
         await freeOrphans(tx)
       })
     },
@@ -157,7 +152,7 @@ export function createLeaseStore(db: Database): LeaseStore {
   }
 }
 
-/** Frees what nodes that are not registered hold; also what a former release left. */
+/** Frees what nodes that are not registered hold. */
 async function freeOrphans(tx: Tx): Promise<void> {
   await tx.run(sql`DELETE FROM gh_delivery_leases
     WHERE node NOT IN (SELECT id FROM gh_delivery_nodes)`)
@@ -168,8 +163,8 @@ async function freeOrphans(tx: Tx): Promise<void> {
 const parseNodes = (text: string): DeliveryNode[] =>
   text.split(',').map((words) => {
     const [id = '', ...numbers] = words.split(' ')
-    const [beat = 0, customers = 0, load = 0, parts] = numbers.map(Number)
-    return { id, beat, customers, load, servesParts: parts === 1 }
+    const [beat = 0, customers = 0, load = 0] = numbers.map(Number)
+    return { id, beat, customers, load }
   })
 
 const parseParts = (text: string | null): PartLease[] =>

@@ -40,7 +40,7 @@ interface Topics {
   /** The pinned version. */
   readonly version: string
   /** JSON array of the registration's scopes (§9.14). */
-  readonly scopes: string | null
+  readonly scopes: string
 }
 
 /**
@@ -78,7 +78,7 @@ function insertFor(patterns: number, scopes: number): PreparedStatement {
       (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
       SELECT ? || tag, scope, webhook_no, ?, ?, version, CAST(? AS BIGINT), CAST(? AS BIGINT)
       FROM gh_webhook_topics WHERE scope = ? AND topic IN (${marks})
-      ${scopes > 0 ? `AND (scopes IS NULL OR ${scopeConditions})` : ''}
+      ${scopes > 0 ? `AND (${scopeConditions})` : ''}
       RETURNING webhook_no, version`)
     inserts.set(key, insert)
   }

@@ -35,12 +35,10 @@ export class PartMoves {
   plan(load: NodeLoad, others: readonly DeliveryNode[], nowMs: number): void {
     const passedMs = nowMs - this.#plannedMs
     this.#plannedMs = nowMs
-    // A node of a former release serves whole customers: parts return before it can take one.
-    const haveParts = others.every(({ servesParts }) => servesParts)
-    this.#planReturns(load, others, { nowMs, passedMs, haveParts })
+    this.#planReturns(load, others, { nowMs, passedMs })
     const isSaturated = load.busyPart >= SATURATED_PART
     this.#saturatedBeats = isSaturated ? this.#saturatedBeats + 1 : 0
-    if (this.#saturatedBeats < SATURATED_BEATS || !haveParts) return
+    if (this.#saturatedBeats < SATURATED_BEATS) return
     if (this.#parts.leaving.length > 0) return
     const free = others.filter((other) => other.load < FREE_PERCENT)
     const [target] = free.sort((a, b) => a.load - b.load || a.customers - b.customers)
@@ -53,7 +51,7 @@ export class PartMoves {
   #planReturns(
     load: NodeLoad,
     others: readonly DeliveryNode[],
-    { nowMs, passedMs, haveParts }: Record<'nowMs' | 'passedMs', number> & { haveParts: boolean },
+    { nowMs, passedMs }: Record<'nowMs' | 'passedMs', number>,
   ): void {
     const calmSinceMs = new Map<string, number>()
     for (const row of this.#parts.ownRows) {
@@ -70,7 +68,7 @@ export class PartMoves {
       const isFree = holder !== undefined && holder.load < FREE_PERCENT
       const isDue = isCalm && nowMs - sinceMs >= CALM_MS && isFree
       // The holder of the customer serves this part, once it holds both.
-      if (!isDue && haveParts && row.holder !== this.#node) continue
+      if (!isDue && row.holder !== this.#node) continue
       if (this.#parts.leaving.some((part) => isSamePart(part, row))) continue
       const { customer, modulus, residue } = row
       const part = { customer, modulus, residue, target: undefined, sinceMs: nowMs }

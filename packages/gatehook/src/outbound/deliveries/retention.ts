@@ -3,21 +3,18 @@
  * deleted registrations. Works in slices along the key, oldest first, so that transactions are
  * short and no statement scans rows that stay.
  */
+
+import { eventTable } from '../../history/events/tables.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { lowestIdAt } from '../../kernel/id.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
-import {
-  bodyTable,
-  deliveryTable,
-  eventTable,
-  readPartitions,
-  tablesOfMixedAge,
-} from '../../platform/storage/partitions/catalog.ts'
+import { readPartitions, tablesOfMixedAge } from '../../platform/storage/partitions/catalog.ts'
 import { expiredPartitions } from '../../platform/storage/partitions/periods.ts'
 import { renewPartitions } from '../../platform/storage/partitions/upkeep.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import { TIME } from './due-store.ts'
 import { RETENTION_MS } from './retry-schedule.ts'
+import { bodyTable, deliveryTable } from './tables.ts'
 
 /** Rows of one transaction, and of one run. */
 const SLICE = 500
@@ -85,28 +82,19 @@ export function retention(
 async function purgeDeliveries(db: Database, now: number): Promise<number> {
   const beforeMs = now - RETENTION_MS
   await exhaustExpired(db, beforeMs, beforeMs + EXPIRED_WAIT_MS)
-  let purgedCount = 0
-  let failed: unknown
-  if (db.name === 'postgres') {
-    const parts = expiredPartitions(
-      deliveryTable,
-      await readPartitions(db, deliveryTable),
-      beforeMs,
-    )
-    if (parts.length > 0) await exhaustExpired(db, beforeMs, Number.MAX_SAFE_INTEGER)
-    const sinceMs = beforeMs - RETENTION_MS
-    const condition = `failed = 1 AND state = 'exhausted' AND created_at > ${sinceMs}`
-    const expiry = { nowMs: now, beforeMs, retained: { condition, sinceMs } }
-    const { dropped, failure } = await renewPartitions(db, deliveryTable, expiry)
-    if (parts.length > 0)
-      await db.write((tx) => tx.run(dropEntries([lowestIdAt('dlv_', beforeMs)])))
-    purgedCount += dropped
-    failed = failure
-  }
+  const parts = await readPartitions(db, deliveryTable)
+  const isDropping = expiredPartitions(deliveryTable, parts, beforeMs).length > 0
+  if (isDropping) await exhaustExpired(db, beforeMs, Number.MAX_SAFE_INTEGER)
+  const sinceMs = beforeMs - RETENTION_MS
+  const condition = `failed = 1 AND state = 'exhausted' AND created_at > ${sinceMs}`
+  const expiry = { nowMs: now, beforeMs, retained: { condition, sinceMs } }
+  const { dropped, failure } = await renewPartitions(db, deliveryTable, expiry)
+  if (isDropping) await db.write((tx) => tx.run(dropEntries([lowestIdAt('dlv_', beforeMs)])))
+  let purgedCount = dropped
   for (const table of await tablesOfMixedAge(db, deliveryTable)) {
     purgedCount += await purgeDeliveryRows(db, table, now)
   }
-  if (failed !== undefined) throw failed
+  if (failure !== undefined) throw failure
   return purgedCount
 }
 
@@ -143,13 +131,11 @@ async function purgeDeliveryRows(db: Database, table: string, now: number): Prom
 async function purgeEvents(db: Database, now: number): Promise<number> {
   let purgedCount = 0
   let failed: unknown
-  if (db.name === 'postgres') {
-    for (const table of [bodyTable, eventTable]) {
-      const periods = { nowMs: now, beforeMs: now - RETENTION_MS }
-      const { dropped, failure } = await renewPartitions(db, table, periods)
-      if (table === eventTable) purgedCount += dropped
-      failed ??= failure
-    }
+  for (const table of [bodyTable, eventTable]) {
+    const periods = { nowMs: now, beforeMs: now - RETENTION_MS }
+    const { dropped, failure } = await renewPartitions(db, table, periods)
+    if (table === eventTable) purgedCount += dropped
+    failed ??= failure
   }
   for (const table of await tablesOfMixedAge(db, eventTable)) {
     purgedCount += await purgeEventRows(db, table, now)

@@ -124,9 +124,6 @@ export class SharedLeases implements NodeLeases {
     if (this.#parts.apply(state.parts)) this.generation++
     const others = state.nodes.filter(({ id }) => id !== node)
     const failedNodes = this.#findFailed(others.map(({ id, beat }) => [id, beat]))
-    const isRegistered = (id: string) => state.nodes.some((other) => other.id === id)
-    // A former release removes nodes without their parts.
-    if (state.parts.some((part) => !isRegistered(part.node))) await store.remove([])
     if (failedNodes.length > 0) {
       await store.remove(failedNodes)
       log.warn({ nodes: failedNodes }, 'took over the deliveries of failed nodes')

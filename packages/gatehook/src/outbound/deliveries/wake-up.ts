@@ -28,7 +28,7 @@ const NUMBERS_MAX = 500
 /** Resends in one message; further ones wait for the breaker. */
 const RESENDS_MAX = 32
 
-/** Encodes a wake-up for `CHANNEL`; a former release ignores words that it does not know. */
+/** Encodes a wake-up for `CHANNEL`. */
 export function encodeWakeUp({ webhookNos, resends, from }: WakeUp): string {
   const pairs = resends
     .slice(0, RESENDS_MAX)
@@ -54,8 +54,7 @@ export function decodeWakeUp(message: string): WakeUp {
     const webhookNo = Number(number)
     if (!webhookNo) continue
     if (delivery === undefined) webhookNos.push(webhookNo)
-    // A former release names deliveries by number.
-    else if (delivery.startsWith('dlv_')) resends.push({ webhookNo, delivery })
+    else resends.push({ webhookNo, delivery })
   }
   return { webhookNos, resends, ...(from !== undefined && { from }) }
 }

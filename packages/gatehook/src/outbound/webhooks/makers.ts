@@ -35,12 +35,10 @@ export interface Makers {
   /** To be called when a person revoked the consent to a client. */
   consentEnded(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<void>
   clientChanged(tx: Tx, scope: Scope, clientId: string): Promise<void>
-  /** Stores the scopes of registrations from releases that stored none; returns how many. */
-  fillScopes(): Promise<number>
 }
 
 export function createMakers(deps: MakerDeps): Makers {
-  const { db, types, personScopes, clientScopes } = deps
+  const { types, personScopes, clientScopes } = deps
   const reviewRegistrations = async (
     tx: Tx,
     rows: readonly Registration[],
@@ -71,19 +69,6 @@ export function createMakers(deps: MakerDeps): Makers {
       await reviewRegistrations(tx, ofClient, 'client', scopes)
       await reviewRegistrations(tx, ofPersons, 'person', scopes)
     },
-    async fillScopes() {
-      let count = 0
-      for (;;) {
-        const filledCount = await db.write(async (tx) => {
-          const rows = await store.registrationsWithoutScopes(tx)
-          for (const row of rows) await fillScopesOf(deps, tx, row)
-          if (rows.length === 0) await store.fillTopicScopes(tx)
-          return rows.length
-        })
-        if (filledCount === 0) return count
-        count += filledCount
-      }
-    },
   }
 }
 
@@ -111,21 +96,6 @@ async function narrowScopes(
   const scopes = scopesOf(row)
   const remaining = scopes.filter((scope) => allowed.has(scope))
   if (remaining.length < scopes.length) await saveScopes(deps, tx, row, remaining)
-}
-
-/** A person's registration gets the scopes that the person holds now; any other gets all. */
-async function fillScopesOf(deps: MakerDeps, tx: Tx, row: Registration): Promise<void> {
-  const { types, personScopes } = deps
-  if (row.subject === null) {
-    const all = types.readScopesOf({ kind: 'key', scopes: new Set(['admin']) })
-    return saveScopes(deps, tx, row, [...all])
-  }
-  const scopes = (await personScopes(tx, row.subject)) ?? new Set<string>()
-  await saveScopes(deps, tx, row, [...types.readScopesOf({ kind: 'person', scopes })])
-  if (mayWrite(scopes)) return
-  const rows = await store.registrationsOfPerson(tx, row.scope, row.subject)
-  const updatedRow = rows.find(({ no }) => no === row.no)
-  if (updatedRow) await disable(deps, tx, updatedRow)
 }
 
 async function saveScopes(

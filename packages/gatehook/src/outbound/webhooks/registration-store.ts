@@ -209,16 +209,6 @@ const ofClient = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_webhooks
    WHERE scope = ? AND client_id = ? AND deleted_at IS NULL`,
 )
-const withoutScopes = prepareStatement(
-  `SELECT ${COLUMNS} FROM gh_webhooks WHERE scopes IS NULL AND deleted_at IS NULL LIMIT 100`,
-)
-const copyScopes = prepareStatement(
-  `UPDATE gh_webhook_topics SET scopes =
-     (SELECT w.scopes FROM gh_webhooks w
-      WHERE w.scope = gh_webhook_topics.scope AND w.no = gh_webhook_topics.webhook_no)
-   WHERE scopes IS NULL`,
-)
-
 /** Returns a function that wakes the deliveries of a customer, by number, after the commit. */
 export const customerWaker =
   (wake: WakeDeliveries) =>
@@ -233,12 +223,6 @@ export const registrationsOfPerson = (from: Reader, scope: Scope, subject: strin
 
 export const registrationsOfClient = (from: Reader, scope: Scope, clientId: string) =>
   from.all<Registration>(ofClient([scope, clientId]))
-
-/** Reads registrations from releases that stored no scopes. */
-export const registrationsWithoutScopes = (from: Reader) =>
-  from.all<Registration>(withoutScopes([]))
-
-export const fillTopicScopes = (tx: Tx) => tx.run(copyScopes([]))
 
 /** Replaces the secret of a row, which no master secret decrypts, by one that only nodes have. */
 export const replaceLostSecret = (tx: Tx, no: number, sealed: Uint8Array) =>

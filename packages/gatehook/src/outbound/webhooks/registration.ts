@@ -22,8 +22,8 @@ export interface Registration {
   /** JSON array of types and patterns. */
   readonly events: string
   readonly description: string | null
-  /** JSON array of the maker's read scopes; null until `fillScopes` stores them. */
-  readonly scopes: string | null
+  /** JSON array of the maker's read scopes. */
+  readonly scopes: string
   readonly api_version: string
   /** The person that is its maker. */
   readonly subject: string | null
@@ -173,4 +173,4 @@ export const eventsOf = ({ events }: Registration): readonly string[] =>
   JSON.parse(events) as string[]
 
 export const scopesOf = ({ scopes }: Registration): readonly string[] =>
-  JSON.parse(scopes ?? '[]') as string[]
+  JSON.parse(scopes) as string[]

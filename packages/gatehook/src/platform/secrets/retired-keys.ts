@@ -4,23 +4,13 @@
  */
 import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
-import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import { sql } from '../storage/sql.ts'
+import { RETIRED_KEY_PURPOSE, retiredKeyRow } from './tables.ts'
 
 /** A purpose whose keys still verify HMACs after a rotation. */
 export interface RetiredPurpose {
   readonly purpose: string
   readonly retentionMs: number
-}
-
-const PURPOSE = 'retired key'
-
-export const encryptedRetiredKeys: EncryptedColumn = {
-  purpose: PURPOSE,
-  table: 'gh_retired_keys',
-  column: 'sealed',
-  key: ['key_id', 'purpose'],
-  rowOf: ([keyId, purpose]) => `${keyId} ${purpose}`,
 }
 
 /** Stores the keys derived from one master secret, encrypted under the active one. */
@@ -32,8 +22,12 @@ export async function retireKeys(
   nowMs: number,
 ): Promise<void> {
   for (const { purpose, retentionMs } of purposes) {
-    const row = encryptedRetiredKeys.rowOf([keyId, purpose])
-    const encryptedKey = vault.encrypt(PURPOSE, row, vault.retiringKey(keyId, purpose).export())
+    const row = retiredKeyRow(keyId, purpose)
+    const encryptedKey = vault.encrypt(
+      RETIRED_KEY_PURPOSE,
+      row,
+      vault.retiringKey(keyId, purpose).export(),
+    )
     await tx.run(sql`INSERT INTO gh_retired_keys (key_id, purpose, sealed, expires_at)
       VALUES (${keyId}, ${purpose}, ${encryptedKey}, ${nowMs + retentionMs})
       ON CONFLICT (key_id, purpose) DO UPDATE
@@ -53,9 +47,9 @@ export async function acceptRetiredKeys(from: Reader, vault: Vault, nowMs: numbe
     WHERE expires_at > ${nowMs} ORDER BY key_id, purpose`)
   const byPurpose = new Map<string, Buffer[]>()
   for (const { key_id, purpose, sealed } of rows) {
-    const row = encryptedRetiredKeys.rowOf([key_id, purpose])
-    if (vault.findKeyId(PURPOSE, row, sealed) === undefined) continue // tampered with
-    const key = vault.decrypt(PURPOSE, row, sealed)
+    const row = retiredKeyRow(key_id, purpose)
+    if (vault.findKeyId(RETIRED_KEY_PURPOSE, row, sealed) === undefined) continue // tampered with
+    const key = vault.decrypt(RETIRED_KEY_PURPOSE, row, sealed)
     byPurpose.set(purpose, [...(byPurpose.get(purpose) ?? []), key])
   }
   for (const [purpose, keys] of byPurpose) vault.acceptRetiredKeys(purpose, keys)

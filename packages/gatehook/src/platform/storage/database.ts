@@ -237,9 +237,8 @@ export interface Database extends Reader {
   ): Promise<void>
   /**
    * Validates a constraint by a scan that delays no read and no write; does nothing on SQLite.
-   * `signal` ends the wait, not the scan.
    */
-  validateConstraint(table: string, name: string, signal?: AbortSignal): Promise<void>
+  validateConstraint(table: string, name: string): Promise<void>
   /**
    * Creates the indexes that the table does not have, each durable on its own. PostgreSQL delays no
    * read and no write meanwhile, and resumes after a crash; one node at a time does so. Returns

@@ -1,17 +1,18 @@
-/**
- * The description of an encrypted column, from which `platform/secrets/` rewrites the column when
- * the master secret rotates. Contains types only.
- */
-import type { Value } from './database.ts'
+/** The encrypted columns of a table, which `secrets/` rewrites when the master secret rotates. */
+import type { Encryption, Table } from './table.ts'
 
-export interface EncryptedColumn {
-  /** The purpose that `vault.encrypt` receives. */
-  readonly purpose: string
+export interface EncryptedColumn extends Encryption {
   readonly table: string
   /** The encrypted column; its value may be null. */
   readonly column: string
-  /** The one or two columns of the primary key, in order. */
-  readonly key: readonly [string] | readonly [string, string]
-  /** Returns the row identifier that `vault.encrypt` receives, from the values of the key. */
-  readonly rowOf: (key: readonly Value[]) => string
+  /** The columns of the primary key, in order. */
+  readonly key: readonly string[]
 }
+
+export const encryptedColumns = ({ name, key, encrypted = {} }: Table): EncryptedColumn[] =>
+  Object.entries(encrypted).map(([column, encryption]) => ({
+    ...encryption,
+    table: name,
+    column,
+    key,
+  }))

@@ -1,182 +1,186 @@
 /**
- * Migrates the engine's tables to the schema of this program. `declare/resources/migrate.ts`
- * migrates the tables of resources.
+ * Creates the engine's tables in a new database, and migrates those of an existing one to the
+ * schema of this program. `resources/migrate.ts` does so with the tables of resources.
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
 import { type Database, type Dialect, type Reader, StorageError, type Tx } from './database.ts'
-import { fillDeliveryQueue } from './delivery-queue.ts'
-import { distributeEngine } from './distribution/citus.ts'
-import { type Migration, migrations } from './migrations.ts'
-import { partitionEmptyTables } from './partitions/conversion.ts'
+import { CREATE_HORIZON, distributeTable, inOrder } from './distribution/citus.ts'
+import type { Migration } from './migrations.ts'
+import { type RunDdl, timeTable } from './partitions/catalog.ts'
+import { createPartitions } from './partitions/upkeep.ts'
 import { storeTimeline } from './postgres-timeline.ts'
-import { fillScopes } from './scopes-of-rows.ts'
 import { sql } from './sql.ts'
-import { alignEpochOfServers, alignTransactionEpoch } from './transaction-epoch.ts'
+import type { Table } from './table.ts'
+import { createTable } from './table-ddl.ts'
+import { appliedMigrations } from './tables.ts'
+import { alignEpochOfServers, alignTransactionEpoch, replaceEpoch } from './transaction-epoch.ts'
+
+/** The tables as this program uses them, and how those of an older database become so. */
+export interface Schema {
+  readonly tables: readonly Table[]
+  readonly migrations: readonly Migration[]
+}
+
+/** A change of the tables: number 1 is their creation. */
+export type AppliedChange = Pick<Migration, 'number' | 'name'>
 
 export interface MigrateDeps {
   readonly clock: Clock
-  /** Called before each migration is applied. */
-  readonly onProgress?: (migration: Migration) => void
+  /** Called before each change is applied. */
+  readonly onProgress?: (change: AppliedChange) => void
   /** Receives a sentence while the migrations wait for a lock. */
   readonly onWait?: (line: string) => void
-  /** Default: the migrations of the engine. */
-  readonly migrations?: readonly Migration[]
 }
 
 export interface MigrationResult {
-  readonly applied: readonly Migration[]
-  /** The number of the newest migration of this program. */
+  readonly applied: readonly AppliedChange[]
+  /** The number of the newest change of this program. */
   readonly version: number
 }
 
+const CREATION: AppliedChange = { number: 1, name: 'tables' }
+
 /** A row of `gh_migrations`. */
-interface AppliedMigration {
+interface StoredChange {
   readonly number: number
-  readonly name: string
-  /** `null` when a release without checksums applied the migration. */
+  /** `null` for the creation of the tables. */
   readonly checksum: string | null
   /** 1: releases that do not contain the migration can use the database. */
-  readonly additive: number | null
+  readonly additive: number
 }
 
 /**
- * Applies the missing migrations in one transaction. When two processes start at once, the second
- * waits and then applies none. Throws `StorageError` when a newer program has changed the
- * schema in a way that this one cannot use, and when an applied migration was edited.
+ * Creates the tables, or applies the missing migrations, in one transaction. When two processes
+ * start at once, the second waits and then changes nothing. Throws `StorageError` when a newer
+ * program has changed the schema in a way that this one cannot use, and when an applied migration
+ * was edited.
  */
-export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<MigrationResult> {
-  const available = deps.migrations ?? migrations
-  const { int, text } = db.dialect.types
-  const columns = (await db.columns('gh_migrations')).map(({ name }) => name)
-  let applied: Migration[] = []
+export async function migrateSchema(
+  db: Database,
+  schema: Schema,
+  { clock, onProgress, onWait }: MigrateDeps,
+): Promise<MigrationResult> {
+  let applied: AppliedChange[] = []
   let isNew = false
   await db.migrate(async (tx, ddl) => {
-    await ddl(`CREATE TABLE IF NOT EXISTS gh_migrations (number ${int} NOT NULL PRIMARY KEY,
-      name ${text} NOT NULL, applied_at ${int} NOT NULL, checksum ${text}, additive ${int})`)
-    if (columns.length > 0 && !columns.includes('checksum')) {
-      await ddl(`ALTER TABLE gh_migrations ADD COLUMN checksum ${text}`)
-      await ddl(`ALTER TABLE gh_migrations ADD COLUMN additive ${int}`)
+    const recorded = await readRecorded(db, tx)
+    isNew = recorded.length === 0
+    applied = missingOf(schema, recorded)
+    if (isNew) {
+      onProgress?.(CREATION)
+      await createTables(db, ddl, schema.tables, clock.now())
     }
-    const recordedMigrations = await readApplied(tx)
-    applied = missingOf(available, recordedMigrations)
-    for (const migration of applied) {
-      deps.onProgress?.(migration)
-      await ddl(migrationSql(db, migration))
-      await record(tx, migration, deps.clock.now())
+    for (const { number, name, sql: text, additive } of schema.migrations) {
+      if (!applied.some((change) => change.number === number)) continue
+      if (!isNew) {
+        onProgress?.({ number, name })
+        await ddl(inDialect(text, db.dialect))
+      }
+      const checksum = migrationChecksum(text)
+      await record(tx, { number, name }, { checksum, additive: additive ? 1 : 0 }, clock.now())
     }
-    await addChecksums(tx, available, recordedMigrations)
-    if (db.name === 'postgres' && isComplete(available)) {
-      if (applied.length > 0) await partitionEmptyTables(tx, ddl, deps.clock.now())
-      isNew = recordedMigrations.length === 0
-      if (!db.dialect.distributed) await alignTransactionEpoch(tx, ddl)
-      else if (applied.length > 0) await distributeEngine(tx, ddl)
-      await storeTimeline(tx, ddl)
-    }
-  }, deps.onWait)
-  // It reads the shards by other connections, for which tables of a migration would be locked.
-  if (isComplete(available) && db.dialect.distributed && !isNew) {
-    await db.migrate(alignEpochOfServers, deps.onWait)
-  }
-  // A distributed database has no rows of releases that wrote less.
-  if (isComplete(available) && !db.dialect.distributed) {
-    await fillScopes(db)
-    await fillDeliveryQueue(db)
-  }
-  return { applied, version: available.at(-1)?.number ?? 0 }
+    if (isNew) await record(tx, CREATION, { checksum: null, additive: 0 }, clock.now())
+    if (db.name !== 'postgres') return
+    if (!db.dialect.distributed) await alignTransactionEpoch(tx, ddl)
+    await storeTimeline(tx, ddl)
+  }, onWait)
+  // It reads the shards by other connections, for which new tables would be locked.
+  if (db.dialect.distributed && !isNew) await db.migrate(alignEpochOfServers, onWait)
+  return { applied, version: newestOf(schema) }
 }
 
 /**
- * Returns the migrations that the database lacks, for `doctor` and `/readyz`; changes nothing.
- * Throws the errors of `migrateEngine`.
+ * Returns the changes that the database lacks, for `doctor` and `/readyz`; changes nothing. Throws
+ * the errors of `migrateSchema`.
  */
-export async function pendingMigrations(
-  db: Database,
-  available: readonly Migration[] = migrations,
-): Promise<Migration[]> {
-  const columns = (await db.columns('gh_migrations')).map(({ name }) => name)
-  if (columns.length === 0) return [...available]
-  return missingOf(available, await readApplied(db, columns.includes('checksum')))
+export const pendingChanges = async (db: Database, schema: Schema): Promise<AppliedChange[]> =>
+  missingOf(schema, await readRecorded(db, db))
+
+/** Whether the changes that a database lacks begin with the tables. */
+export const isCreation = ([first]: readonly AppliedChange[]): boolean =>
+  first?.number === CREATION.number
+
+/** Returns the statements of a change. */
+export function changeSql(
+  { dialect }: Database,
+  { tables, migrations }: Schema,
+  { number }: AppliedChange,
+): readonly string[] {
+  const migration = migrations.find((candidate) => candidate.number === number)
+  if (migration) return [inDialect(migration.sql, dialect)]
+  return ownTables(dialect, tables).flatMap((table) => createTable(dialect, table))
 }
 
-/** Returns the SQL of a migration for the database. */
-export const migrationSql = (db: Database, { sql: text }: Migration): string =>
-  inDialect(linesFor(db.name, text), db.dialect)
+/** On SQLite, the tables of monitoring are in a file of their own. */
+const ownTables = ({ name }: Dialect, tables: readonly Table[]): readonly Table[] =>
+  name === 'sqlite' ? tables.filter(({ apart }) => !apart) : tables
+
+async function createTables(
+  { dialect }: Database,
+  ddl: RunDdl,
+  tables: readonly Table[],
+  nowMs: number,
+): Promise<void> {
+  const { name, distributed } = dialect
+  const statements = name === 'postgres' ? [replaceEpoch(0)] : []
+  if (distributed) statements.push(CREATE_HORIZON)
+  const add = async (statement: string) => void statements.push(statement)
+  for (const table of inOrder(ownTables(dialect, tables))) {
+    statements.push(...createTable(dialect, table))
+    if (table.divided && name === 'postgres') await createPartitions(add, timeTable(table), nowMs)
+    if (distributed) statements.push(...distributeTable(table))
+  }
+  await ddl(statements.join(';\n'))
+}
 
 /** Returns the SHA-256 of a migration's text in hex, with all white space normalized. */
 export const migrationChecksum = (text: string): string =>
   hash('sha256', text.trim().replace(/\s+/g, ' '))
 
-/** Whether the list contains all migrations of the engine; tests migrate step by step. */
-const isComplete = (available: readonly Migration[]) =>
-  migrations.every((migration) => available.includes(migration))
-
-async function readApplied(reader: Reader, hasChecksums = true): Promise<AppliedMigration[]> {
-  const rows = hasChecksums
-    ? await reader.all(sql`SELECT number, name, checksum, additive FROM gh_migrations
-        ORDER BY number`)
-    : await reader.all(sql`SELECT number, name, NULL AS checksum, NULL AS additive
-        FROM gh_migrations ORDER BY number`)
-  return rows.map((row) => ({
-    ...(row as unknown as AppliedMigration),
-    number: Number(row.number),
-  }))
+async function readRecorded(db: Database, reader: Reader): Promise<StoredChange[]> {
+  if ((await db.columns(appliedMigrations.name)).length === 0) return []
+  const rows = await reader.all(sql`SELECT number, checksum, additive FROM gh_migrations
+    ORDER BY number`)
+  return rows.map((row) => ({ ...(row as unknown as StoredChange), number: Number(row.number) }))
 }
 
-const record = (tx: Tx, { number, name, sql: text, additive }: Migration, now: number) =>
-  tx.run(sql`INSERT INTO gh_migrations (number, name, applied_at, checksum, additive)
-    VALUES (${number}, ${name}, ${now}, ${migrationChecksum(text)}, ${additive ? 1 : 0})`)
-
-/** Adds the checksums that an earlier release did not record. */
-async function addChecksums(
+const record = (
   tx: Tx,
-  available: readonly Migration[],
-  recordedMigrations: readonly AppliedMigration[],
-): Promise<void> {
-  for (const { number } of recordedMigrations.filter(({ checksum }) => checksum === null)) {
-    const migration = available.find((candidate) => candidate.number === number)
-    if (!migration) continue
-    await tx.run(sql`UPDATE gh_migrations SET checksum = ${migrationChecksum(migration.sql)},
-      additive = ${migration.additive ? 1 : 0} WHERE number = ${number}`)
-  }
-}
+  { number, name }: AppliedChange,
+  { checksum, additive }: Omit<StoredChange, 'number'>,
+  now: number,
+) =>
+  tx.run(sql`INSERT INTO gh_migrations (number, name, applied_at, checksum, additive)
+    VALUES (${number}, ${name}, ${now}, ${checksum}, ${additive})`)
 
-function missingOf(
-  available: readonly Migration[],
-  recordedMigrations: readonly AppliedMigration[],
-): Migration[] {
-  const newest = Math.max(0, ...available.map(({ number }) => number))
-  const byNumber = new Map(recordedMigrations.map((row) => [row.number, row]))
-  const unusable = recordedMigrations.find(
-    ({ number, additive }) => number > newest && additive !== 1,
-  )
+function missingOf({ migrations }: Schema, recorded: readonly StoredChange[]): AppliedChange[] {
+  const newest = newestOf({ migrations })
+  const byNumber = new Map(recorded.map((row) => [row.number, row]))
+  const unusable = recorded.find(({ number, additive }) => number > newest && additive !== 1)
   if (unusable) {
     throw new StorageError(
       `The database has version ${unusable.number} and this program supports ${newest}: a ` +
         'newer Gatehook has used it. Start that release, or restore an earlier backup.',
     )
   }
-  for (const { number, name, sql: text } of available) {
+  for (const { number, name, sql: text } of migrations) {
     const checksum = byNumber.get(number)?.checksum
-    if (checksum == null || checksum === migrationChecksum(text)) continue
+    if (checksum === undefined || checksum === migrationChecksum(text)) continue
     throw new StorageError(
       `Migration ${number} (${name}) was edited after this database applied it. Start the ` +
         'release that applied it, or restore an earlier backup.',
     )
   }
-  return available.filter(({ number }) => !byNumber.has(number))
+  return [CREATION, ...migrations].filter(({ number }) => !byNumber.has(number))
 }
 
-/** Returns the text without the lines that begin with `{name}` of the other database. */
-const linesFor = (name: Database['name'], text: string): string =>
-  text.replace(/^\{(postgres|sqlite)\} *(.*)$/gm, (_, only: string, line: string) =>
-    only === name ? line : '',
-  )
+const newestOf = ({ migrations }: Pick<Schema, 'migrations'>): number =>
+  Math.max(CREATION.number, ...migrations.map(({ number }) => number))
 
 /** Replaces `{int}` and the other type names by the types of the database. */
-export function inDialect(text: string, dialect: Dialect): string {
-  const { types, serial, txid } = dialect
-  const words: Readonly<Record<string, string>> = { ...types, serial, txid }
+export function inDialect(text: string, { types, scoped, txid }: Dialect): string {
+  const words: Readonly<Record<string, string>> = { ...types, serial: scoped.id, txid }
   return text.replace(/\{(\w+)\}/g, (token, name: string) => {
     const word = words[name]
     if (word === undefined) throw new Error(`bug: ${token} is no type of the dialect`)

@@ -25,6 +25,8 @@ export interface OpenDeps {
    * planning it each time costs more than it saves.
    */
   readonly plansOnce?: boolean
+  /** PostgreSQL: tables whose rows are locked together when the tables are distributed. */
+  readonly referenceTables?: readonly string[]
   /** SQLite: whether foreign keys are checked. Default true; a move disables the check. */
   readonly checksReferences?: boolean
   /** SQLite: holds the file, as a service does (`sqlite-owner.ts`). */

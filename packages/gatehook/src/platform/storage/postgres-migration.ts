@@ -75,7 +75,6 @@ export async function validateConstraint(
   { dedicate }: Pick<Sessions, 'dedicate'>,
   table: string,
   name: string,
-  signal?: AbortSignal,
 ): Promise<void> {
   try {
     await dedicate(async (session, hasSession) => {
@@ -84,7 +83,7 @@ export async function validateConstraint(
         await session.query(`SET ${setting} = 0`)
       }
       await session.query(`ALTER TABLE ${table} VALIDATE CONSTRAINT ${name}`)
-    }, signal)
+    })
   } catch (error) {
     throw translatePostgresError(error)
   }

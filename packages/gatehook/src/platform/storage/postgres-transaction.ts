@@ -87,7 +87,7 @@ const ROW_LOCKS = { update: ' FOR UPDATE', share: ' FOR KEY SHARE' } as const
 
 class PostgresTx implements Tx {
   readonly hasRoundTrips = true
-  readonly #isDistributed: boolean
+  readonly #referenceTables: ReadonlySet<string>
   readonly #session: Session
   readonly #queue: StatementQueue
   readonly #transaction: Transaction
@@ -98,9 +98,9 @@ class PostgresTx implements Tx {
     session: Session,
     queue: StatementQueue,
     transaction: Transaction,
-    isDistributed: boolean,
+    referenceTables: ReadonlySet<string>,
   ) {
-    this.#isDistributed = isDistributed
+    this.#referenceTables = referenceTables
     this.#session = session
     this.#queue = queue
     this.#transaction = transaction
@@ -177,7 +177,7 @@ class PostgresTx implements Tx {
 
   /** Returns the suffix that locks rows; in a reference table, an earlier statement does. */
   #rowLock({ text }: Statement, kind: keyof typeof ROW_LOCKS): ResultShape {
-    const tableLock = this.#isDistributed ? referenceLock(text, kind) : undefined
+    const tableLock = referenceLock(text, kind, this.#referenceTables)
     if (tableLock === undefined) return { suffix: ROW_LOCKS[kind] }
     this.runLater({ sql: '', text: tableLock, values: [] })
     return {}
@@ -210,7 +210,8 @@ export interface TransactionDeps {
   readonly sessions: Sessions
   readonly guard: TransactionGuard
   readonly log: Log
-  readonly isDistributed: boolean
+  /** Empty unless the tables are distributed. */
+  readonly referenceTables: ReadonlySet<string>
   /** Receives work that continues after the result of a transaction. */
   readonly track: (running: Promise<unknown>) => void
 }
@@ -257,7 +258,7 @@ export async function runTransaction<T>(
     }
     const run = () =>
       guard.run(transaction, () =>
-        change(new PostgresTx(session, queue, transaction, deps.isDistributed)),
+        change(new PostgresTx(session, queue, transaction, deps.referenceTables)),
       )
     result = await (mode.endsWhenIdle ? rejectWhenIdle(transaction, run) : run())
     transaction.end()

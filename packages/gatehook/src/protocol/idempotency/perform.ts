@@ -13,16 +13,15 @@ import type { Answer, Call } from '../http/call.ts'
 import { ownerOf } from '../http/egress.ts'
 import { rehearse } from './dry-run.ts'
 import { deriveRecordHash, fingerprintBody, readIdempotencyKey } from './key.ts'
-import { createRecordIds, type RecordIds } from './record-ids.ts'
+import { type RecordIds, recordIdsAt } from './record-ids.ts'
 import {
   claimRecord,
   findRecord,
   type IdempotencyRecord,
-  RESPONSE_PURPOSE,
   type RecordClaim,
-  responseRow,
   storeResponse,
 } from './store.ts'
+import { RESPONSE_PURPOSE, responseRow } from './tables.ts'
 import { setRequestOf } from './transaction-request.ts'
 
 /**
@@ -87,7 +86,6 @@ type ClaimResult = { readonly outcome: RequestOutcome } | { readonly record: Ide
 export function createPerform({ db, clock, vault, recordChange }: PerformDeps): Perform {
   const running = new Set<string>()
   const fingerprintKeys = vault.macKeys(FINGERPRINT_PURPOSE)
-  const idsOf = createRecordIds(db)
 
   const replay = async (
     call: Call,
@@ -157,7 +155,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     if (running.has(name)) throw inProgress()
     running.add(name)
     try {
-      const idsAt = await idsOf(hash)
+      const idsAt = (nowMs: number) => recordIdsAt(hash, nowMs)
       if (prepare) {
         const now = clock.now()
         const record = await findRecord(db, call.principal!.scope, idsAt(now), now)

@@ -3,12 +3,12 @@
  * begins with its day, so that PostgreSQL drops the records of a day (decision 0053).
  */
 import type { Database, Dialect, Reader, Tx } from '../../platform/storage/database.ts'
-import type { EncryptedColumn } from '../../platform/storage/encrypted-column.ts'
-import { recordTable, tablesOfMixedAge } from '../../platform/storage/partitions/catalog.ts'
+import { tablesOfMixedAge } from '../../platform/storage/partitions/catalog.ts'
 import { renewPartitions } from '../../platform/storage/partitions/upkeep.ts'
 import { PURGE_SLICE_ROWS, purgeInSlices } from '../../platform/storage/purge.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { RecordIds } from './record-ids.ts'
+import { recordTable } from './tables.ts'
 
 export interface IdempotencyRecord {
   readonly id: Uint8Array
@@ -20,22 +20,8 @@ export interface IdempotencyRecord {
   readonly expires_at: number
 }
 
-export const RESPONSE_PURPOSE = 'idempotency'
-
-/** Returns the row name that a stored response is encrypted for. */
-export const responseRow = (scope: number, id: Uint8Array): string =>
-  `${scope} ${Buffer.from(id).toString('base64url')}`
-
-export const encryptedResponses: EncryptedColumn = {
-  purpose: RESPONSE_PURPOSE,
-  table: 'gh_idempotency',
-  column: 'answer',
-  key: ['scope', 'id'],
-  rowOf: ([scope, id]) => responseRow(scope as number, id as Uint8Array),
-}
-
 const find = prepareStatement(`SELECT id, fingerprint, answer, expires_at FROM gh_idempotency
-  WHERE scope = ? AND id IN (?, ?, ?, ?) AND expires_at > ? LIMIT 1`)
+  WHERE scope = ? AND id IN (?, ?, ?) AND expires_at > ? LIMIT 1`)
 const REPLACE_EXPIRED = `SET fingerprint = excluded.fingerprint, answer = NULL, secret = NULL,
     expires_at = excluded.expires_at
   WHERE gh_idempotency.expires_at <= ?`
@@ -49,10 +35,10 @@ const claimAcrossDays = (bytes: string) =>
   prepareStatement(`INSERT INTO gh_idempotency (scope, id, fingerprint, expires_at)
     SELECT CAST(? AS BIGINT), CAST(? AS ${bytes}), CAST(? AS ${bytes}), CAST(? AS BIGINT)
     WHERE NOT EXISTS (SELECT 1 FROM gh_idempotency
-      WHERE scope = ? AND id IN (?, ?, ?) AND expires_at > ?)
+      WHERE scope = ? AND id IN (?, ?) AND expires_at > ?)
     ON CONFLICT (scope, id) DO UPDATE ${REPLACE_EXPIRED}`)
 const findOther = prepareStatement(`SELECT 1 AS found FROM gh_idempotency
-  WHERE scope = ? AND id IN (?, ?, ?) AND expires_at > ?`)
+  WHERE scope = ? AND id IN (?, ?) AND expires_at > ?`)
 const claimsAcrossDays = { sqlite: claimAcrossDays('BLOB'), postgres: claimAcrossDays('BYTEA') }
 /** SQLite has one writer. */
 const lock = prepareStatement('SELECT pg_advisory_xact_lock(CAST(? AS INT), CAST(? AS INT))')
@@ -90,9 +76,8 @@ export async function claimRecord(
   { name, distributed }: Pick<Dialect, 'name' | 'distributed'>,
   { scope, ids, fingerprint, expiresAt, now }: RecordClaim,
 ): Promise<boolean> {
-  const { current, others, lockKeys, hasDays } = ids
+  const { current, others, lockKeys } = ids
   const row = [scope, current, fingerprint, expiresAt]
-  if (!hasDays) return (await tx.run(claim([...row, now]))) > 0
   if (lockKeys && name === 'postgres') tx.runLater(lock(lockKeys))
   if (distributed) {
     // Citus runs no INSERT of a SELECT with a parameter after ON CONFLICT. Where
@@ -121,20 +106,15 @@ const DROP_AFTER_MS = 25 * 3_600_000
 
 /** Returns the number of purged records; that of dropped partitions is an estimate. */
 export async function purgeRecords(db: Database, now: number): Promise<number> {
-  let purgedCount = 0
-  let failed: unknown
-  if (db.name === 'postgres') {
-    const periods = { nowMs: now, beforeMs: now - DROP_AFTER_MS }
-    const { dropped, failure } = await renewPartitions(db, recordTable, periods)
-    purgedCount += dropped
-    failed = failure
-  }
+  const periods = { nowMs: now, beforeMs: now - DROP_AFTER_MS }
+  const { dropped, failure } = await renewPartitions(db, recordTable, periods)
+  let purgedCount = dropped
   const tables = await tablesOfMixedAge(db, recordTable)
   for (const table of tables) purgedCount += await purgeInSlices(db, purgeTable(table)([now]))
   if (!tables.includes(recordTable.name)) {
     purgedCount += await purgeInSlices(db, purgeSecrets([now]))
   }
-  if (failed !== undefined) throw failed
+  if (failure !== undefined) throw failure
   return purgedCount
 }
 

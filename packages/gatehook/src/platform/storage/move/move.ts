@@ -13,6 +13,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Random } from '../../../kernel/random.ts'
 import { type Database, StorageError, type Tx, type Value } from '../database.ts'
 import { sql } from '../sql.ts'
+import type { Table } from '../table.ts'
 import {
   admitWrites,
   countChanges,
@@ -62,6 +63,8 @@ export interface MoveProgress {
 export interface MoveOptions {
   readonly source: Database
   readonly target: Database
+  /** The tables of the engine. */
+  readonly tables: readonly Table[]
   /** Migrates the engine's and the service's tables of the empty target. */
   readonly prepareTarget: () => Promise<void>
   /** The target without its password, for the operator. */
@@ -91,7 +94,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
   const { source, target, targetName, random, elapsedMs, audit } = options
   const before = await readMark(source)
   if (before?.state === 'moved') return finishedBefore(options, before)
-  const tables = await describeTables(source)
+  const tables = await describeTables(source, options.tables)
   const id = before?.id ?? random.bytes(16).toString('hex')
   const state = await openTarget(options, id)
   await requireSameTables(target, tables)
@@ -125,11 +128,14 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
   })
   const readOnlyMs = Math.round(elapsedMs() - stoppedMs)
   await target.migrate((_tx, ddl) => dropMark(ddl))
-  return { ...(await sizeOf(target)), resumed: before !== undefined, readOnlyMs }
+  return { ...(await sizeOf(options)), resumed: before !== undefined, readOnlyMs }
 }
 
-async function sizeOf(target: Database): Promise<Pick<MoveResult, 'rows' | 'tables'>> {
-  const tables = await describeTables(target)
+async function sizeOf({
+  target,
+  tables: engine,
+}: MoveOptions): Promise<Pick<MoveResult, 'rows' | 'tables'>> {
+  const tables = await describeTables(target, engine)
   return { rows: await countAllRows(target, tables), tables: tables.length }
 }
 
@@ -149,7 +155,7 @@ async function finishedBefore(options: MoveOptions, before: MoveMark): Promise<M
     )
   }
   if (mark) await target.migrate((_tx, ddl) => dropMark(ddl))
-  return { ...(await sizeOf(target)), resumed: true, readOnlyMs: 0 }
+  return { ...(await sizeOf(options)), resumed: true, readOnlyMs: 0 }
 }
 
 /** Prepares an empty target, or recognizes the target of this move. Returns its state. */

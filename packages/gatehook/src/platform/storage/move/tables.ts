@@ -10,6 +10,7 @@ import {
 } from '../database.ts'
 import { createKeyPages, type ReadKeyPage } from '../key-pages.ts'
 import { prepareStatement } from '../sql.ts'
+import type { Table } from '../table.ts'
 
 export interface MovedTable {
   readonly name: string
@@ -22,12 +23,8 @@ export interface MovedTable {
 type RowKeyValue = string | number
 export type RowKey = readonly RowKeyValue[]
 
-/**
- * Tables of the move itself, the records of migrations that each database has applied, the figures
- * of monitoring, which begin anew, and the queue of deliveries, which triggers derive.
- */
-const OWN =
-  /^gh_(move|monitoring_|((service_)?migrations|service_additions|derivations|delivery_queue)$)/
+/** Tables of the move itself. */
+const OWN = /^gh_move/
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 const list = (names: readonly string[]): string => names.map(quote).join(', ')
@@ -47,18 +44,25 @@ const PRIMARY_KEY = {
     WHERE indrelid = to_regclass(?) AND indisprimary ORDER BY place`,
 } as const
 
-async function tableNames(db: Database): Promise<string[]> {
+async function tableNames(db: Database, engine: readonly Table[]): Promise<string[]> {
+  const behind = new Set(engine.filter(({ staysBehind }) => staysBehind).map(({ name }) => name))
   const rows = await db.all<{ name: string }>(prepareStatement(TABLES[db.name])([]))
   return rows
     .map(({ name }) => name)
-    .filter((name) => !OWN.test(name))
+    .filter((name) => !OWN.test(name) && !behind.has(name))
     .sort()
 }
 
-/** Describes the tables of the source. Throws `StorageError` for one without a primary key. */
-export async function describeTables(db: Database): Promise<MovedTable[]> {
+/**
+ * Describes the tables that move, those of resources included. Throws `StorageError` for one
+ * without a primary key.
+ */
+export async function describeTables(
+  db: Database,
+  engine: readonly Table[],
+): Promise<MovedTable[]> {
   const tables: MovedTable[] = []
-  for (const name of await tableNames(db)) {
+  for (const name of await tableNames(db, engine)) {
     const columns = await db.columns(name)
     const rows = await db.all<{ name: string }>(prepareStatement(PRIMARY_KEY[db.name])([name]))
     if (rows.length === 0) throw new StorageError(`The table ${name} has no primary key.`)

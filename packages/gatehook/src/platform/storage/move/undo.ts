@@ -3,15 +3,10 @@
  * the target has rows that the source lacks: they were written after the move.
  */
 import { type Database, StorageError, type Tx } from '../database.ts'
+import type { Table } from '../table.ts'
 import { admitWrites, dropRecording, stopWrites } from './changes.ts'
 import { createMark, dropMark, readMark } from './mark.ts'
 import { describeTables, type MovedTable, PAGE_ROWS, TableReader } from './tables.ts'
-
-/** Rows of nodes, of caches and of counts, which a node writes without a request. */
-const OWN_ROWS = new RegExp(
-  '^gh_(audit_|chore_leases|counters|delivery_|known_clients|nodes|quota|settings|throttle|' +
-    'version_usage|webhook_outcomes)',
-)
 
 /** The row of the audit trail that the move writes to the target. */
 const MOVED = 'installation.moved'
@@ -23,6 +18,8 @@ interface LackingRows {
 
 export interface UndoOptions {
   readonly source: Database
+  /** The tables of the engine. */
+  readonly tables: readonly Table[]
   /** The source without its password, for the operator of the target. */
   readonly sourceName: string
   /** Opens the target of the move. Throws `StorageError` if it cannot be read. */
@@ -59,7 +56,7 @@ export async function undoMove(options: UndoOptions): Promise<UndoResult | undef
         })
   try {
     const lost = target ? await stopTarget(options, target, mark.id) : []
-    const tables = await describeTables(source)
+    const tables = await describeTables(source, options.tables)
     await source.migrate(async (tx, ddl) => {
       await admitWrites(source, tables, ddl)
       await dropRecording(source, tables, ddl)
@@ -77,11 +74,11 @@ export async function undoMove(options: UndoOptions): Promise<UndoResult | undef
  * source lacks. Throws, and lets the target accept writes again, if these may not be lost.
  */
 async function stopTarget(
-  { source, sourceName, isForced }: UndoOptions,
+  { source, sourceName, isForced, tables: engine }: UndoOptions,
   target: Database,
   id: string,
 ): Promise<LackingRows[]> {
-  const tables = await describeTables(target)
+  const tables = await describeTables(target, engine)
   const before = await readMark(target)
   if (before?.state === 'copying') return [] // an unfinished copy that no node uses
   await target.migrate(async (tx, ddl) => {
@@ -90,7 +87,7 @@ async function stopTarget(
     if (before) await dropMark(ddl)
     await createMark(target, tx, ddl, { id, state: 'moved', target: sourceName })
   })
-  const lacking = await listLackingRows(source, target, tables)
+  const lacking = await listLackingRows(source, target, withoutNodes(tables, engine))
   if (lacking.length === 0 || isForced) return lacking
   await target.migrate(async (tx, ddl) => {
     await admitWrites(target, tables, ddl)
@@ -104,6 +101,12 @@ async function stopTarget(
   )
 }
 
+/** Nodes write the rows of some tables without a request. */
+function withoutNodes(tables: readonly MovedTable[], engine: readonly Table[]): MovedTable[] {
+  const ofNodes = new Set(engine.filter((table) => table.ofNodes).map(({ name }) => name))
+  return tables.filter(({ name }) => !ofNodes.has(name))
+}
+
 /** Counts the rows of the target whose keys the source lacks, by table. Memory is constant. */
 async function listLackingRows(
   source: Database,
@@ -111,7 +114,7 @@ async function listLackingRows(
   tables: readonly MovedTable[],
 ): Promise<LackingRows[]> {
   const lacking: LackingRows[] = []
-  for (const table of tables.filter(({ name }) => !OWN_ROWS.test(name))) {
+  for (const table of tables) {
     const isMissing = (await source.columns(table.name)).length === 0
     const reader = new TableReader(keysOf(table))
     let rows = 0

@@ -9,12 +9,10 @@ import { prepareStatement } from '../sql.ts'
 import type { RunDdl } from './catalog.ts'
 import { DAY_MS, type Division, nextPeriod } from './periods.ts'
 
-/** So long may a conversion rest that was killed. */
+/** So long may an examination rest that was killed. */
 const AHEAD_MS = 30 * DAY_MS
 /** A CHECK whose boundary is nearer than this is replaced. */
 const LEFT_MS = 14 * DAY_MS
-/** Attempts to remove the CHECK when the node stops. */
-const STOP_ATTEMPTS = 3
 
 export interface BoundedTable extends Division {
   readonly name: string
@@ -59,7 +57,7 @@ export async function readNewestMs(
   table: BoundedTable,
 ): Promise<number> {
   const { name, column } = table
-  // Citus walks no scopes from one to the next. The table is `future`: it converts no others.
+  // Citus walks no scopes from one to the next.
   const highest = distributed
     ? `SELECT ${column} AS id FROM ${name} ORDER BY ${column} DESC LIMIT 1`
     : `WITH RECURSIVE scopes AS (
@@ -73,14 +71,13 @@ export async function readNewestMs(
   return row ? table.timeOf(row.id) : 0
 }
 
-/** Makes the table precede a boundary. An end of the node removes an unfinished CHECK. */
+/** Makes the table precede a boundary. */
 export async function validateBoundary(
   db: Database,
   table: BoundedTable,
-  { nowMs, signal }: { readonly nowMs: number; readonly signal?: AbortSignal | undefined },
+  nowMs: number,
 ): Promise<void> {
-  const drop = (attempts?: number) =>
-    db.migrate((_tx, ddl) => dropCheck(ddl, table), undefined, attempts)
+  const drop = () => db.migrate((_tx, ddl) => dropCheck(ddl, table))
   let existing = await readCheck(db, table)
   if (existing && table.timeOf(existing.boundary) - nowMs < LEFT_MS) {
     await drop()
@@ -89,11 +86,10 @@ export async function validateBoundary(
   if (!existing) await addCheck(db, table, nowMs)
   if (existing?.valid) return
   try {
-    await db.validateConstraint(table.name, checkName(table), signal)
+    await db.validateConstraint(table.name, checkName(table))
   } catch (error) {
     // Nothing is lost: a validation begins with the first row again.
-    if (signal?.aborted) await drop(STOP_ATTEMPTS).catch(() => undefined)
-    else await drop()
+    await drop()
     throw error
   }
 }

@@ -30,6 +30,30 @@ export const byTextId = (prefix: string, periodMs: number): Division => ({
   timeOf: (id) => timeOfId(String(id)) ?? 0,
 })
 
+/** Ids that are hashes: four bytes, the start of the day, the hash. */
+const DAY_ID_MARK = 'ffffffff'
+const TIME_DIGITS = 12
+
+const dayStart = (ms: number): string =>
+  DAY_ID_MARK + Math.max(0, ms).toString(16).padStart(TIME_DIGITS, '0')
+
+/** Returns the id of a hash in the day of an instant; it is as long as the hash. */
+export function dayIdAt(hash: Uint8Array, ms: number): Buffer {
+  const start = Buffer.from(dayStart(Math.floor(ms / DAY_MS) * DAY_MS), 'hex')
+  return Buffer.concat([start, hash.subarray(0, hash.length - start.length)])
+}
+
+/** Divides by the ids of `dayIdAt`. */
+export const byDayId: Division = {
+  periodMs: DAY_MS,
+  boundAt: (ms) => `\\x${dayStart(ms)}`,
+  timeOf(id) {
+    const digits = typeof id === 'string' ? id.slice(2) : Buffer.from(id).toString('hex')
+    if (!digits.startsWith(DAY_ID_MARK)) return 0
+    return Number.parseInt(digits.slice(DAY_ID_MARK.length).slice(0, TIME_DIGITS), 16)
+  },
+}
+
 export interface Partition {
   readonly name: string
   /** The lowest id; undefined: the partition `past`. */

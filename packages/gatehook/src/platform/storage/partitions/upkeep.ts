@@ -15,6 +15,7 @@ import {
   partitionName,
   periodsFrom,
   startOfFuture,
+  startOfPeriod,
 } from './periods.ts'
 
 /** The janitor tries again after a minute. */
@@ -28,16 +29,27 @@ const nameOf = (table: TimeTable, part: 'past' | 'future') => `${table.name}_${p
 
 const withStorage = ({ storage }: TimeTable) => (storage === undefined ? '' : ` WITH (${storage})`)
 
+/** Creates the partitions of a new table. */
+export async function createPartitions(
+  ddl: RunDdl,
+  table: TimeTable,
+  nowMs: number,
+): Promise<void> {
+  const boundaryMs = startOfPeriod(table, nowMs)
+  await createPast(ddl, table, boundaryMs)
+  await createPeriods(ddl, table, boundaryMs, nowMs)
+}
+
 /** Creates the partition of all rows before an instant. */
-export async function createPast(ddl: RunDdl, table: TimeTable, toMs: number): Promise<void> {
+async function createPast(ddl: RunDdl, table: TimeTable, toMs: number): Promise<void> {
   const name = nameOf(table, 'past')
   await ddl(`CREATE TABLE ${name} PARTITION OF ${table.name}
     FOR VALUES FROM (MINVALUE) TO ('${table.boundAt(toMs)}')${withStorage(table)}`)
-  if (table.loose) await ddl(`CREATE INDEX ON ${name} (${table.loose.column})`)
+  if (table.purgedBy) await ddl(`CREATE INDEX ON ${name} (${table.purgedBy})`)
 }
 
 /** Creates the partitions of periods, and of all rows after them. */
-export async function createPeriods(
+async function createPeriods(
   ddl: RunDdl,
   table: TimeTable,
   fromMs: number,
@@ -53,7 +65,7 @@ export async function createPeriods(
   const future = nameOf(table, 'future')
   await ddl(`CREATE TABLE ${future} PARTITION OF ${table.name}
     FOR VALUES FROM (${at(endMs)}) TO (MAXVALUE)${withStorage(table)}`)
-  if (table.loose) await ddl(`CREATE INDEX ON ${future} (${table.loose.column})`)
+  if (table.purgedBy) await ddl(`CREATE INDEX ON ${future} (${table.purgedBy})`)
 }
 
 /** Creates the missing partitions of the next days. Returns whether there were any. */
@@ -99,7 +111,7 @@ async function examineFuture(
   const size = await db.get<{ bytes: number | null }>(sizeOf([future.name]))
   if (Number(size?.bytes) <= scanBytes || (await isMoving(db))) return
   if ((await readNewestMs(db, db.dialect, future)) > nextPeriod(table, nowMs)) return
-  await validateBoundary(db, future, { nowMs })
+  await validateBoundary(db, future, nowMs)
 }
 
 /**
@@ -156,6 +168,7 @@ const RETAINED_MAX = 10_000
 /**
  * Creates the missing partitions and drops those that ended before an instant. Returns the number
  * of dropped rows, an estimate, and the failure to create one: expired rows must not stay for it.
+ * SQLite has no partitions.
  */
 export async function renewPartitions(
   db: Database,
@@ -163,6 +176,7 @@ export async function renewPartitions(
   { nowMs, beforeMs, retained }: Expiry,
 ): Promise<{ readonly dropped: number; readonly failure: unknown }> {
   let failure: unknown
+  if (db.name === 'sqlite') return { dropped: 0, failure }
   await extendPartitions(db, table, nowMs).catch((error: unknown) => {
     failure = error
   })

@@ -1,0 +1,106 @@
+/** State of the declaration's tables. */
+import { int, type Table, text } from '../../platform/storage/table.ts'
+
+const INSERT = 'INSERT INTO gh_stale_rows (scope, derivation, id) VALUES'
+const markStaleRow = `CREATE FUNCTION gh_mark_stale_row() RETURNS trigger
+  LANGUAGE plpgsql AS $$ BEGIN
+  IF TG_OP = 'DELETE' THEN
+    ${INSERT} (OLD.scope, TG_ARGV[0], OLD.id::text) ON CONFLICT DO NOTHING;
+  ELSE ${INSERT} (NEW.scope, TG_ARGV[0], NEW.id::text) ON CONFLICT DO NOTHING; END IF;
+  RETURN NULL; END $$`
+
+const serviceMigrations: Table = {
+  name: 'gh_service_migrations',
+  row: 'A reviewed migration of the service that was applied.',
+  columns: {
+    number: int,
+    name: text,
+    checksum: text,
+    additive: int,
+  },
+  key: ['number'],
+  place: 'local',
+  stays: 'for ever',
+  staysBehind: true,
+}
+
+const serviceAdditions: Table = {
+  name: 'gh_service_additions',
+  row: 'A column that a declaration has added, so that the previous one can be started again.',
+  columns: {
+    table_name: text,
+    column_name: text,
+  },
+  key: ['table_name', 'column_name'],
+  place: 'local',
+  stays: 'for ever',
+  staysBehind: true,
+}
+
+const computedFills: Table = {
+  name: 'gh_computed_fills',
+  row: 'A resource whose rows lack computed values, and the last row that has them.',
+  columns: {
+    resource: text,
+    last_key: text.orNull,
+  },
+  key: ['resource'],
+  place: 'local',
+  stays: 'until all rows have them',
+}
+
+const searchIndexes: Table = {
+  name: 'gh_search_indexes',
+  row: 'The fields that the words of a resource are from, and the last row with words; null: all.',
+  columns: {
+    resource: text,
+    fields: text,
+    last_scope: int.orNull,
+    last_id: int.orNull,
+    last_key: text.orNull,
+  },
+  key: ['resource'],
+  place: 'local',
+  stays: 'for ever',
+}
+
+const derivations: Table = {
+  name: 'gh_derivations',
+  row: 'A stored value that some nodes do not write (decision 0040).',
+  columns: {
+    name: text,
+    resource: text,
+  },
+  key: ['name'],
+  place: 'local',
+  stays: 'as long as it is declared',
+  staysBehind: true,
+}
+
+const staleRows: Table = {
+  name: 'gh_stale_rows',
+  row:
+    'A row whose stored derived values a process did not write, because its declaration lacks ' +
+    'them. Triggers of the tables of resources add it.',
+  columns: {
+    scope: int,
+    derivation: text,
+    id: text,
+  },
+  key: ['scope', 'derivation', 'id'],
+  place: 'scope',
+  indexes: {
+    by_derivation: { on: 'derivation, scope, id', serves: 'the rows of a derivation' },
+  },
+  stays: 'until the values are written',
+  functions: [markStaleRow],
+}
+
+export const resourcesTables: readonly Table[] = [
+  serviceMigrations,
+  serviceAdditions,
+  computedFills,
+  searchIndexes,
+  derivations,
+  staleRows,
+]

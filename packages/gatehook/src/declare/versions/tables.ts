@@ -1,0 +1,61 @@
+/** Announced dates of versions (§8.5), their usage (§8.9), notices to customers (§8.10). */
+import { int, serial, type Table, text } from '../../platform/storage/table.ts'
+
+const versionStatuses: Table = {
+  name: 'gh_versions',
+  row: 'The dates that an operator stored for a version.',
+  columns: {
+    version: text,
+    overrides: text.or('{}'),
+    revision: int.or(0),
+  },
+  key: ['version'],
+  place: 'local',
+  stays: 'for ever',
+}
+
+const versionUsage: Table = {
+  name: 'gh_version_usage',
+  row: 'Requests of a caller on a route in a version.',
+  columns: {
+    no: serial,
+    version: text,
+    scope: int,
+    customer: text,
+    key_id: text,
+    client_id: text,
+    method: text,
+    route: text,
+    count: int,
+    last_at: int,
+  },
+  key: ['no'],
+  place: 'scope',
+  indexes: {
+    caller: {
+      on: 'version, scope, key_id, client_id, method, route',
+      unique: true,
+      serves: 'the count of a caller',
+    },
+    last: { on: 'version, last_at, no', serves: 'callers by time' },
+    no: { on: 'version, no', serves: 'callers in order' },
+  },
+  stays: '90 days after the last request',
+  ofNodes: true,
+}
+
+const versionNotices: Table = {
+  name: 'gh_version_notices',
+  row: 'A notice that a customer has received.',
+  columns: {
+    version: text,
+    notice: text,
+    scope: int,
+    sent_at: int,
+  },
+  key: ['version', 'notice', 'scope'],
+  place: 'scope',
+  stays: 'for ever',
+}
+
+export const versionsTables: readonly Table[] = [versionStatuses, versionUsage, versionNotices]

@@ -1,0 +1,69 @@
+/**
+ * All tables of the engine, from which `storage/` derives what it does with tables. The `tables.ts`
+ * of each module belongs to this layer, below the modules.
+ */
+
+import { resourcesTables } from './declare/resources/tables.ts'
+import { versionsTables } from './declare/versions/tables.ts'
+import { auditTables } from './history/audit/tables.ts'
+import { eventsTables } from './history/events/tables.ts'
+import { accessTables } from './identity/access/tables.ts'
+import { oauthTables } from './identity/oauth/tables.ts'
+import { peopleTables } from './identity/people/tables.ts'
+import { tokensTables } from './identity/tokens/tables.ts'
+import { monitoringTables } from './operate/monitoring/tables.ts'
+import { systemTables } from './operate/system/tables.ts'
+import { deliveriesTables } from './outbound/deliveries/tables.ts'
+import { jobsTables } from './outbound/jobs/tables.ts'
+import { webhooksTables } from './outbound/webhooks/tables.ts'
+import { portalTables } from './pages/portal/tables.ts'
+import { mailTables } from './platform/mail/tables.ts'
+import { secretsTables } from './platform/secrets/tables.ts'
+import type { Database } from './platform/storage/database.ts'
+import {
+  type MigrateDeps,
+  migrateSchema,
+  pendingChanges,
+  type Schema,
+} from './platform/storage/migrate.ts'
+import { migrations } from './platform/storage/migrations.ts'
+import type { Table } from './platform/storage/table.ts'
+import { storageTables } from './platform/storage/tables.ts'
+import { idempotencyTables } from './protocol/idempotency/tables.ts'
+import { listsTables } from './protocol/lists/tables.ts'
+import { quotaTables } from './protocol/quota/tables.ts'
+
+export const engineTables: readonly Table[] = [
+  ...accessTables,
+  ...auditTables,
+  ...deliveriesTables,
+  ...eventsTables,
+  ...idempotencyTables,
+  ...jobsTables,
+  ...listsTables,
+  ...mailTables,
+  ...monitoringTables,
+  ...oauthTables,
+  ...peopleTables,
+  ...portalTables,
+  ...quotaTables,
+  ...resourcesTables,
+  ...secretsTables,
+  ...storageTables,
+  ...systemTables,
+  ...tokensTables,
+  ...versionsTables,
+  ...webhooksTables,
+]
+
+export const engineSchema: Schema = { tables: engineTables, migrations }
+
+export const migrateEngine = (db: Database, deps: MigrateDeps) =>
+  migrateSchema(db, engineSchema, deps)
+
+export const pendingMigrations = (db: Database) => pendingChanges(db, engineSchema)
+
+/** See `OpenDeps`. */
+export const referenceTables: readonly string[] = engineTables
+  .filter(({ place }) => place === 'reference')
+  .map(({ name }) => name)

@@ -1,0 +1,56 @@
+/** Events of rows. */
+import { timeTable } from '../../platform/storage/partitions/catalog.ts'
+import { byTextId, DAY_MS } from '../../platform/storage/partitions/periods.ts'
+import { int, serial, type Table, text, txid } from '../../platform/storage/table.ts'
+
+const events: Table = {
+  name: 'gh_events',
+  row:
+    'An event: the row after a change, in the shape of the version that wrote it. `object_id` ' +
+    'or `object_key` is the id of the row; `trace` is the W3C `traceparent` that deliveries ' +
+    'continue.',
+  columns: {
+    position: serial,
+    txid: txid,
+    scope: int,
+    id: text,
+    type: text,
+    collection: text.orNull,
+    object_id: int.orNull,
+    shape: text,
+    object: text,
+    created: int,
+    request_id: text.orNull,
+    trace: text.orNull,
+    object_key: text.orNull,
+  },
+  key: ['scope', 'id'],
+  place: 'scope',
+  indexes: {
+    type: { on: 'scope, type, id', serves: 'the list of events of a type' },
+    feed: { on: 'scope, txid, position', serves: 'the feed', only: 'postgres' },
+    position: {
+      on: 'position',
+      serves: 'the purge, and feeds in the order of their numbers',
+      only: 'postgres',
+    },
+  },
+  stays: '30 days',
+  divided: { ...byTextId('evt_', 3 * DAY_MS), column: 'id' },
+  distribution: {
+    // A feed is read on the server of its scope, so its transactions are those of that server.
+    // Moved events have those of their source.
+    defaults: { txid: '0' },
+    triggers: [
+      {
+        name: 'gh_event_txid',
+        event: 'BEFORE INSERT ON gh_events FOR EACH ROW WHEN (NEW.txid = 0)',
+        body: 'NEW.txid := pg_current_xact_id()::text::bigint + gh_txid_epoch(); RETURN NEW;',
+      },
+    ],
+  },
+}
+
+export const eventsTables: readonly Table[] = [events]
+
+export const eventTable = timeTable(events)

@@ -1,0 +1,98 @@
+/** Customers, their API keys and the secrets of keys. */
+import { bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
+
+const customers: Table = {
+  name: 'gh_customers',
+  row: 'A customer. `no` is in the scopes of its rows.',
+  columns: {
+    no: serial,
+    id: text,
+    name: text,
+    suspended: int.or(0),
+    limits: text.or('{}'),
+    created_at: int,
+    contact_email: text.orNull,
+  },
+  key: ['no'],
+  place: 'reference',
+  indexes: {
+    id: { on: 'id', unique: true, serves: 'customers by their id' },
+    name: { on: 'name, id', serves: 'lists by name' },
+    created: { on: 'created_at, id', serves: 'lists by time' },
+  },
+  stays: 'until it is deleted',
+}
+
+const apiKeys: Table = {
+  name: 'gh_api_keys',
+  row: 'An API key, without its secret. `hint`: the start and the end of the newest secret.',
+  columns: {
+    id: text,
+    scope: int,
+    customer: text,
+    mode: text,
+    name: text,
+    scopes: text,
+    cidrs: text.or('[]'),
+    api_version: text.orNull,
+    hint: text,
+    created_at: int,
+    expires_at: int.orNull,
+    revoked_at: int.orNull,
+    last_used_at: int.orNull,
+  },
+  key: ['id'],
+  place: 'scope',
+  indexes: {
+    scope: { on: 'scope, id', serves: 'the keys of a customer' },
+    name: { on: 'name, id', where: 'revoked_at IS NULL', serves: 'lists by name' },
+    created: { on: 'created_at, id', where: 'revoked_at IS NULL', serves: 'lists by time' },
+    used: { on: 'last_used_at, id', where: 'revoked_at IS NULL', serves: 'lists by last use' },
+    customer: {
+      on: 'customer, id',
+      where: 'revoked_at IS NULL',
+      serves: 'lists of a customer in both modes',
+    },
+    expiry: {
+      on: 'expires_at',
+      where: 'expires_at IS NOT NULL AND revoked_at IS NULL',
+      serves: 'keys that expire soon',
+    },
+    revoked_id: { on: 'id', where: 'revoked_at IS NOT NULL', serves: 'lists of revoked keys' },
+    revoked_name: {
+      on: 'name, id',
+      where: 'revoked_at IS NOT NULL',
+      serves: 'lists of revoked keys by name',
+    },
+    revoked_revoked_at: {
+      on: 'revoked_at, id',
+      where: 'revoked_at IS NOT NULL',
+      serves: 'lists of revoked keys by time',
+    },
+  },
+  stays: 'for ever',
+}
+
+const apiKeySecrets: Table = {
+  name: 'gh_api_key_secrets',
+  row:
+    'A secret of a key: its hash leads to the key, and to the scope. `ending`: its last four ' +
+    'characters.',
+  columns: {
+    hash: bytes,
+    key_id: text,
+    created_at: int,
+    expires_at: int.orNull,
+    scope: int,
+    ending: text.orNull,
+  },
+  key: ['hash'],
+  place: 'reference',
+  indexes: {
+    key: { on: 'key_id', serves: 'the secrets of a key' },
+    ending: { on: 'ending', serves: 'the search of a leaked secret' },
+  },
+  stays: 'until the secret is replaced and has expired',
+}
+
+export const accessTables: readonly Table[] = [customers, apiKeys, apiKeySecrets]

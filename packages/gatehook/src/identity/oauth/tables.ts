@@ -1,0 +1,132 @@
+/** Clients and their secrets, authorization codes, consents, browser sessions (§5). */
+import { bytes, int, type Table, text } from '../../platform/storage/table.ts'
+
+const clients: Table = {
+  name: 'gh_clients',
+  row:
+    'A client of OAuth. Its id leads to the scope. `first_party`: its tokens are valid at the ' +
+    'account endpoints (§4.5).',
+  columns: {
+    client_id: text,
+    scope: int,
+    customer: text,
+    mode: text,
+    name: text,
+    redirect_uris: text,
+    scopes: text,
+    grant_types: text,
+    public: int,
+    require_client_auth_on_refresh: int.or(0),
+    created_at: int,
+    deleted_at: int.orNull,
+    first_party: int.or(0),
+  },
+  key: ['client_id'],
+  place: 'reference',
+  indexes: {
+    scope: { on: 'scope, client_id', serves: 'the clients of a customer' },
+    name: { on: 'name, client_id', where: 'deleted_at IS NULL', serves: 'lists by name' },
+    created: { on: 'created_at, client_id', where: 'deleted_at IS NULL', serves: 'lists by time' },
+    customer: {
+      on: 'customer, client_id',
+      where: 'deleted_at IS NULL',
+      serves: 'lists of a customer in both modes',
+    },
+  },
+  stays: 'for ever, with `deleted_at`',
+}
+
+const clientSecrets: Table = {
+  name: 'gh_client_secrets',
+  row: 'The hash of a secret of a client. `ending`: the last four characters of the secret.',
+  columns: {
+    client_id: text,
+    hash: bytes,
+    created_at: int,
+    expires_at: int.orNull,
+    scope: int,
+    ending: text.orNull,
+  },
+  key: ['client_id', 'hash'],
+  place: 'reference',
+  indexes: {
+    ending: { on: 'ending', serves: 'the search of a leaked secret' },
+  },
+  stays: 'until the secret is replaced and has expired',
+}
+
+const authorizationCodes: Table = {
+  name: 'gh_oauth_codes',
+  row: 'An authorization code, and the session that it opened.',
+  columns: {
+    hash: bytes,
+    client_id: text,
+    scope: int,
+    subject: text,
+    redirect_uri: text,
+    challenge: text,
+    scopes: text,
+    revision: int,
+    expires_at: int,
+    used_at: int.orNull,
+    session_id: text.orNull,
+  },
+  key: ['hash'],
+  place: 'scope',
+  indexes: {
+    expiry: { on: 'expires_at', serves: 'the purge' },
+    subject: { on: 'scope, subject, client_id', serves: 'the end of a consent' },
+  },
+  stays: 'until `expires_at`',
+  until: 'expires_at',
+}
+
+const consents: Table = {
+  name: 'gh_consents',
+  row: 'The consent of a person to a client.',
+  columns: {
+    scope: int,
+    owner: int,
+    client_id: text,
+    client_name: text,
+    scopes: text,
+    created_at: int,
+    updated_at: int,
+  },
+  key: ['scope', 'owner', 'client_id'],
+  place: 'scope',
+  indexes: {
+    created: { on: 'scope, owner, created_at, client_id', serves: 'lists of a person' },
+    client: { on: 'client_id', serves: 'the end of a client' },
+    recent: { on: 'scope, created_at, owner, client_id', serves: 'lists of a customer by time' },
+  },
+  stays: 'until it is withdrawn',
+}
+
+const signIns: Table = {
+  name: 'gh_sign_ins',
+  row: 'The session of a browser at the authorization server.',
+  columns: {
+    hash: bytes,
+    scope: int,
+    subject: text,
+    revision: int,
+    created_at: int,
+    expires_at: int,
+  },
+  key: ['hash'],
+  place: 'local',
+  indexes: {
+    expiry: { on: 'expires_at', serves: 'the purge' },
+  },
+  stays: 'until `expires_at`',
+  until: 'expires_at',
+}
+
+export const oauthTables: readonly Table[] = [
+  clients,
+  clientSecrets,
+  authorizationCodes,
+  consents,
+  signIns,
+]

@@ -1,0 +1,195 @@
+/** Accounts that sign in, failed attempts, operators and the tokens that mail carries. */
+import type { Value } from '../../platform/storage/database.ts'
+import { bytes, int, type Table, text } from '../../platform/storage/table.ts'
+
+const byId = ([id]: readonly Value[]) => String(id)
+
+const people: Table = {
+  name: 'gh_people',
+  row:
+    'The account of a row that signs in. The name leads to the scope: it is unique in its ' +
+    '`namespace`, the installation (-1) or a scope (§4.8).',
+  columns: {
+    resource: text,
+    id: int,
+    scope: int,
+    customer: text,
+    mode: text,
+    username: text,
+    folded: text,
+    password: text,
+    role: text.orNull,
+    scopes: text,
+    disabled: int.or(0),
+    revision: int.or(1),
+    created_at: int,
+    last_sign_in_at: int.orNull,
+    name: text.orNull,
+    namespace: int.or(-1),
+  },
+  key: ['resource', 'id'],
+  place: 'reference',
+  indexes: {
+    customer: { on: 'resource, customer, id', serves: 'lists of a customer' },
+    names: { on: 'namespace, folded', unique: true, serves: 'sign-in by a name' },
+    username: { on: 'resource, folded', serves: 'lists by name' },
+  },
+  stays: 'as long as its row',
+}
+
+const throttle: Table = {
+  name: 'gh_throttle',
+  row: 'Failed attempts of a subject. `told_until`: when its owner may be notified again.',
+  columns: {
+    subject: text,
+    attempts: text.or('[]'),
+    told_until: int.or(0),
+    expires_at: int,
+  },
+  key: ['subject'],
+  place: 'local',
+  indexes: {
+    expiry: { on: 'expires_at', serves: 'the purge' },
+  },
+  stays: 'until `expires_at`',
+  until: 'expires_at',
+  ofNodes: true,
+}
+
+const knownClients: Table = {
+  name: 'gh_known_clients',
+  row: 'A client from which an account has signed in (§3.8).',
+  columns: {
+    account: text,
+    client: text,
+    used_at: int,
+  },
+  key: ['account', 'client'],
+  place: 'local',
+  indexes: {
+    used: { on: 'used_at', serves: 'the purge' },
+  },
+  stays: '90 days after the last sign-in',
+  ofNodes: true,
+}
+
+export const TOTP_PURPOSE = 'operator-totp'
+
+const operators: Table = {
+  name: 'gh_operators',
+  row: 'An operator. `totp` is its second factor, `totp_pending` one that is not confirmed yet.',
+  columns: {
+    id: text,
+    email: text,
+    folded: text,
+    password: text,
+    disabled: int.or(0),
+    created_at: int,
+    totp: bytes.orNull,
+    totp_pending: bytes.orNull,
+    totp_step: int.or(0),
+    role: text.or('administrator'),
+  },
+  key: ['id'],
+  place: 'local',
+  indexes: {
+    folded: { on: 'folded', unique: true, serves: 'sign-in by an address' },
+  },
+  stays: 'until it is deleted',
+  encrypted: {
+    totp: { purpose: TOTP_PURPOSE, rowOf: byId },
+    totp_pending: { purpose: TOTP_PURPOSE, rowOf: byId },
+  },
+}
+
+const recoveryCodes: Table = {
+  name: 'gh_operator_recovery_codes',
+  row: 'A code that replaces the second factor once.',
+  columns: {
+    operator: text,
+    hash: bytes,
+  },
+  key: ['operator', 'hash'],
+  place: 'local',
+  stays: 'until it is used',
+}
+
+const consoleLinks: Table = {
+  name: 'gh_console_links',
+  row: 'A link that opens the console once.',
+  columns: {
+    hash: bytes,
+    id: text,
+    operator: text.orNull,
+    expires_at: int,
+  },
+  key: ['hash'],
+  place: 'local',
+  indexes: {
+    expiry: { on: 'expires_at', serves: 'the purge' },
+  },
+  stays: 'until `expires_at`',
+  until: 'expires_at',
+}
+
+const consoleSessions: Table = {
+  name: 'gh_console_sessions',
+  row: 'A session of the console.',
+  columns: {
+    hash: bytes,
+    operator: text.orNull,
+    link: text.orNull,
+    created_at: int,
+    expires_at: int,
+    id: text.or(''),
+    address: text.or(''),
+    last_used_at: int.or(0),
+    ends_at: int.or(0),
+    verified: int.or(0),
+  },
+  key: ['hash'],
+  place: 'local',
+  indexes: {
+    expiry: { on: 'expires_at', serves: 'the purge' },
+    operator: { on: 'operator', serves: 'the sessions of an operator' },
+    id: { on: 'id', unique: true, serves: 'a session by its id' },
+  },
+  stays: 'until `expires_at`',
+  until: 'expires_at',
+}
+
+const mailTokens: Table = {
+  name: 'gh_mail_tokens',
+  row: 'The hash of a token that mail carries: of a sign-up or a password reset.',
+  columns: {
+    hash: bytes,
+    purpose: text,
+    resource: text,
+    folded: text,
+    person: int.orNull,
+    revision: int.orNull,
+    body: text.orNull,
+    created_at: int,
+    expires_at: int,
+    namespace: int.or(-1),
+  },
+  key: ['hash'],
+  place: 'local',
+  indexes: {
+    folded: { on: 'resource, folded, created_at', serves: 'the newest tokens of an address' },
+    expiry: { on: 'expires_at', serves: 'the purge' },
+  },
+  stays: 'until `expires_at`',
+  until: 'expires_at',
+}
+
+export const peopleTables: readonly Table[] = [
+  people,
+  throttle,
+  knownClients,
+  operators,
+  recoveryCodes,
+  consoleLinks,
+  consoleSessions,
+  mailTokens,
+]

@@ -1,0 +1,80 @@
+/** Signing keys, sessions, and revocations, which every node applies within 2 s (§4). */
+import { bytes, int, serial, type Table, text, txid } from '../../platform/storage/table.ts'
+
+export const SIGNING_PURPOSE = 'signing'
+
+export const signingKeys: Table = {
+  name: 'gh_signing_keys',
+  row: 'A key pair that signs access tokens.',
+  columns: {
+    kid: text,
+    public_jwk: text,
+    sealed_private_jwk: bytes,
+    created_at: int,
+    signs_from: int,
+  },
+  key: ['kid'],
+  place: 'local',
+  stays: 'until its tokens have expired',
+  encrypted: {
+    sealed_private_jwk: { purpose: SIGNING_PURPOSE, rowOf: ([kid]) => String(kid) },
+  },
+}
+
+const sessions: Table = {
+  name: 'gh_sessions',
+  row:
+    'A session: a family of refresh tokens. `successor` is the encrypted token that a repeated ' +
+    'refresh returns.',
+  columns: {
+    id: text,
+    scope: int,
+    customer: text,
+    person: int,
+    client_id: text,
+    scopes: text,
+    token_hash: bytes,
+    previous_hash: bytes.orNull,
+    successor: bytes.orNull,
+    rotated_at: int.orNull,
+    created_at: int,
+    last_used_at: int,
+    expires_at: int,
+    ends_at: int,
+    access_until: int,
+  },
+  key: ['id'],
+  place: 'scope',
+  indexes: {
+    person: { on: 'scope, person, id', serves: 'the sessions of a person' },
+    created: { on: 'scope, person, created_at, id', serves: 'the sessions of a person by time' },
+    client: { on: 'scope, client_id', serves: 'the end of a client' },
+    expiry: { on: 'expires_at', serves: 'the purge' },
+    sealed: { on: 'rotated_at', where: 'successor IS NOT NULL', serves: 'the purge of successors' },
+  },
+  stays: 'until `expires_at`',
+  until: 'expires_at',
+}
+
+const revocations: Table = {
+  name: 'gh_revocations',
+  row: 'A session, person or client whose access tokens are invalid.',
+  columns: {
+    position: serial,
+    txid: txid,
+    kind: text,
+    value: text,
+    keep_until: int,
+  },
+  key: ['position'],
+  place: 'local',
+  indexes: {
+    value: { on: 'value, kind', serves: 'the test of one token' },
+    expiry: { on: 'keep_until', serves: 'the purge' },
+    feed: { on: 'txid', serves: 'the feed of the nodes', only: 'postgres' },
+  },
+  stays: 'until the last such token has expired',
+  until: 'keep_until',
+}
+
+export const tokensTables: readonly Table[] = [signingKeys, sessions, revocations]

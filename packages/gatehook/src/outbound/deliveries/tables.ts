@@ -1,0 +1,373 @@
+/**
+ * Registrations, their secrets and deliveries (§9):
+ * - A delivery is one row: one insert with its event, one update with its result. `state` is
+ * pending,
+ *   delivered, failed or exhausted. `paused` is not stored: it is `pending` while the registration
+ * is
+ *   inactive. So a change of a registration changes one row, however many deliveries wait. A
+ * pending
+ *   delivery of a deleted registration reads as failed until background work updates its row.
+ * - A body is the envelope around the event's object. `gh_event_bodies` stores it only when the
+ *   registration is pinned to another shape than that of the recorded event.
+ * - A node leases all work of a customer, so that concurrency, rate and breaker are exact on many
+ *   nodes.
+ */
+import { shardOf } from '../../platform/storage/distribution/shard-triggers.ts'
+import { timeTable } from '../../platform/storage/partitions/catalog.ts'
+import { byTextId, DAY_MS } from '../../platform/storage/partitions/periods.ts'
+import { bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
+
+const COLUMNS = '(scope, webhook_no, next_attempt_at, id)'
+const IS_PENDING = "NEW.state = 'pending'"
+const enters = `INSERT INTO gh_delivery_queue ${COLUMNS}
+        VALUES (NEW.scope, NEW.webhook_no, NEW.next_attempt_at, NEW.id)`
+const leaves = `DELETE FROM gh_delivery_queue WHERE webhook_no = OLD.webhook_no
+        AND next_attempt_at = OLD.next_attempt_at AND id = OLD.id`
+/** A session may plan the deletion while the queue is empty. */
+const PLANNED_WHILE_EMPTY = 'enable_seqscan = off'
+
+const shardEnters = `EXECUTE 'INSERT INTO ' || ${shardOf('gh_delivery_queue', 'NEW.scope')} ||
+  ' ${COLUMNS} VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
+  USING NEW.scope, NEW.webhook_no, NEW.next_attempt_at, NEW.id`
+const shardLeaves = `EXECUTE 'DELETE FROM ' || ${shardOf('gh_delivery_queue', 'OLD.scope')} ||
+  ' WHERE ${COLUMNS} = ($1, $2, $3, $4)'
+  USING OLD.scope, OLD.webhook_no, OLD.next_attempt_at, OLD.id`
+
+const webhooks: Table = {
+  name: 'gh_webhooks',
+  row:
+    'A registration. `scopes`: the read scopes of its creator; `subject`: the person, ' +
+    '`client_id`: the OAuth client that created it. `revision` grows with every change, ' +
+    'including changes of its secrets. A deleted one stays without secrets until its ' +
+    'deliveries are purged. `tag` is unique in the scope, and ends the ids of its deliveries. ' +
+    '`first_failure_at` is the first failure since the last success; `parked_until` the end of ' +
+    'a hold (§9.6). `health` is a position in `HEALTH_STATES`, which changes rarely: the row ' +
+    'of a busy endpoint is not rewritten.',
+  columns: {
+    no: serial,
+    id: text,
+    tag: text,
+    scope: int,
+    url: text,
+    events: text,
+    description: text.orNull,
+    api_version: text,
+    subject: text.orNull,
+    active: int.or(1),
+    disabled_reason: text.orNull,
+    revision: int.or(1),
+    created_at: int,
+    updated_at: int,
+    deleted_at: int.orNull,
+    first_failure_at: int.orNull,
+    last_failure_at: int.orNull,
+    last_success_at: int.orNull,
+    parked_until: int.orNull,
+    scopes: text.or('[]'),
+    client_id: text.orNull,
+    health: int.or(1),
+  },
+  key: ['no'],
+  place: 'scope',
+  indexes: {
+    id: { on: 'scope, id', unique: true, serves: 'a registration by its id' },
+    failing: {
+      on: 'first_failure_at',
+      where: 'first_failure_at IS NOT NULL AND active = 1',
+      serves: 'endpoints that fail for days',
+    },
+    deleted: { on: 'deleted_at', where: 'deleted_at IS NOT NULL', serves: 'the purge' },
+    subject: {
+      on: 'scope, subject',
+      where: 'subject IS NOT NULL AND deleted_at IS NULL',
+      serves: 'the registrations of a person',
+    },
+    client: {
+      on: 'client_id',
+      where: 'client_id IS NOT NULL AND deleted_at IS NULL',
+      serves: 'the registrations of a client',
+    },
+    live: { on: 'scope, no', where: 'deleted_at IS NULL', serves: 'lists of a customer' },
+    health: { on: 'health, id', where: 'deleted_at IS NULL', serves: 'lists by health' },
+    listed: { on: 'id', where: 'deleted_at IS NULL', serves: 'lists of all customers' },
+    tag: { on: 'tag', serves: 'the registration of a delivery, without its scope' },
+    disabled: {
+      on: 'updated_at',
+      where: 'active = 0 AND disabled_reason IS NOT NULL AND deleted_at IS NULL',
+      serves: 'endpoints that were disabled',
+    },
+    version: {
+      on: 'api_version, no',
+      where: 'deleted_at IS NULL AND active = 1',
+      serves: 'endpoints that are pinned to a version (§8.9)',
+    },
+  },
+  stays: 'until its deliveries are purged',
+}
+
+const webhookTopics: Table = {
+  name: 'gh_webhook_topics',
+  row:
+    'A topic that a registration subscribes to, without redundant ones. The outbox reads this ' +
+    'table only, so rows repeat what it needs.',
+  columns: {
+    scope: int,
+    topic: text,
+    webhook_no: int,
+    tag: text,
+    version: text,
+    scopes: text.or('[]'),
+  },
+  key: ['scope', 'topic', 'webhook_no'],
+  place: 'scope',
+  stays: 'as long as the registration is not deleted',
+}
+
+export const WEBHOOK_SECRET_PURPOSE = 'webhook secret'
+
+const webhookSecrets: Table = {
+  name: 'gh_webhook_secrets',
+  row: 'A signing secret of a registration.',
+  columns: {
+    no: serial,
+    webhook_no: int,
+    sealed: bytes,
+    created_at: int,
+    expires_at: int.orNull,
+    scope: int,
+  },
+  key: ['no'],
+  place: 'scope',
+  indexes: {
+    webhook: { on: 'webhook_no', serves: 'the secrets of a registration' },
+  },
+  stays: 'until it is replaced and has expired',
+  encrypted: {
+    sealed: { purpose: WEBHOOK_SECRET_PURPOSE, rowOf: ([no]) => String(no) },
+  },
+}
+
+const webhookOutcomes: Table = {
+  name: 'gh_webhook_outcomes',
+  row:
+    'The summary of attempts of an endpoint, written at most once a second. `newest_id`: the ' +
+    'greatest id of a delivery with an attempt.',
+  columns: {
+    webhook_no: int,
+    marks: text,
+    hours: text,
+    breaker: text,
+    breaker_until: int.orNull,
+    in_flight: int,
+    newest_id: text,
+    updated_at: int,
+    scope: int,
+  },
+  key: ['webhook_no'],
+  place: 'scope',
+  indexes: {
+    key: { on: 'scope, webhook_no', unique: true, serves: 'upserts by scope' },
+  },
+  stays: 'as long as its registration',
+  ofNodes: true,
+}
+
+const deliveries: Table = {
+  name: 'gh_deliveries',
+  row:
+    'A delivery. `attempts` has JSON arrays with commas between them and no outer brackets, so ' +
+    'that an update can append. `failed` is 1 for failed and exhausted ones.',
+  columns: {
+    no: serial,
+    id: text,
+    scope: int,
+    webhook_no: int,
+    event_id: text,
+    event_type: text,
+    version: text,
+    state: text.or('pending'),
+    attempt: int.or(0),
+    next_attempt_at: int.orNull,
+    created_at: int,
+    attempts: text.orNull,
+    failed: int.orNull,
+  },
+  key: ['scope', 'id'],
+  place: 'scope',
+  indexes: {
+    webhook: { on: 'webhook_no, id', serves: 'the log of a registration' },
+    failures: {
+      on: 'webhook_no, id',
+      where: 'failed = 1',
+      serves: 'the failures of a registration',
+    },
+    failure_numbers: { on: 'no', where: 'failed = 1', serves: 'the newest failures' },
+    no: { on: 'no', serves: 'lists of all customers, and the purge', only: 'postgres' },
+  },
+  stays: '30 days; an exhausted one 60',
+  divided: { ...byTextId('dlv_', 3 * DAY_MS), column: 'id' },
+  // The record of an attempt doubles a row, which stays in its page (decision 0058).
+  fillfactor: 45,
+  triggers: [
+    { name: 'gh_delivery_enters', event: 'INSERT', when: IS_PENDING, run: enters },
+    {
+      name: 'gh_delivery_waits',
+      event: 'UPDATE OF state, next_attempt_at',
+      when: IS_PENDING,
+      run: `${enters} ON CONFLICT DO NOTHING`,
+    },
+    {
+      name: 'gh_delivery_leaves',
+      event: 'UPDATE OF state, next_attempt_at',
+      when: `OLD.state = 'pending'
+        AND (NEW.state <> 'pending' OR NEW.next_attempt_at <> OLD.next_attempt_at)`,
+      run: leaves,
+      setting: PLANNED_WHILE_EMPTY,
+    },
+    {
+      name: 'gh_delivery_ends',
+      event: 'DELETE',
+      when: "OLD.state = 'pending'",
+      run: leaves,
+      setting: PLANNED_WHILE_EMPTY,
+    },
+  ],
+  distribution: {
+    // Milliseconds instead of a sequence: the coordinator would read the rows of an INSERT … SELECT
+    // to number them, and commit on two servers. The deliveries of a transaction have the same
+    // number, so that lists of all customers are in the order of the ids.
+    defaults: { no: 'CAST(extract(epoch FROM now()) * 1000 AS BIGINT)' },
+    indexes: {
+      by_id: { on: 'id', serves: 'lists of all customers' },
+      failed_by_id: { on: 'id', where: 'failed = 1', serves: 'the newest failures' },
+    },
+    triggers: [
+      {
+        name: 'gh_delivery_enters',
+        body: `${shardEnters}; RETURN NULL;`,
+        event: `AFTER INSERT ON gh_deliveries FOR EACH ROW WHEN (${IS_PENDING})`,
+      },
+      {
+        name: 'gh_delivery_waits',
+        body: `IF OLD.state = 'pending' THEN ${shardLeaves}; END IF;
+      IF NEW.state = 'pending' THEN ${shardEnters}; END IF; RETURN NULL;`,
+        event: `AFTER UPDATE OF state, next_attempt_at ON gh_deliveries FOR EACH ROW
+      WHEN (OLD.state IS DISTINCT FROM NEW.state
+        OR OLD.next_attempt_at IS DISTINCT FROM NEW.next_attempt_at)`,
+      },
+      {
+        name: 'gh_delivery_ends',
+        body: `${shardLeaves}; RETURN NULL;`,
+        event: `AFTER DELETE ON gh_deliveries FOR EACH ROW WHEN (OLD.state = 'pending')`,
+      },
+    ],
+  },
+}
+
+const deliveryQueue: Table = {
+  name: 'gh_delivery_queue',
+  row:
+    'The entry of a pending delivery, at its time (decision 0058). Triggers derive it, so no ' +
+    'index of `gh_deliveries` has a column that a successful attempt changes, and PostgreSQL ' +
+    'updates its row in place (HOT).',
+  columns: {
+    scope: int,
+    webhook_no: int,
+    next_attempt_at: int,
+    id: text,
+  },
+  key: ['webhook_no', 'next_attempt_at', 'id'],
+  place: 'scope',
+  indexes: {
+    due: {
+      on: '(next_attempt_at + 0)',
+      serves:
+        'due deliveries by time. An expression, so that PostgreSQL uses it for no statement that ' +
+        'names a registration: its plans may be older than the rows',
+    },
+  },
+  stays: 'as long as the delivery is pending',
+  byKey: true,
+  staysBehind: true,
+  ofNodes: true,
+}
+
+const eventBodies: Table = {
+  name: 'gh_event_bodies',
+  row: 'The body of an event in another version.',
+  columns: {
+    scope: int,
+    event_id: text,
+    version: text,
+    body: text,
+  },
+  key: ['scope', 'event_id', 'version'],
+  place: 'scope',
+  stays: '30 days',
+  divided: { ...byTextId('evt_', 3 * DAY_MS), column: 'event_id' },
+}
+
+const deliveryNodes: Table = {
+  name: 'gh_delivery_nodes',
+  row:
+    'A node that delivers. `beat` counts its heartbeats; `load` is the percentage of time in ' +
+    'which deliveries waited for it.',
+  columns: {
+    id: text,
+    beat: int,
+    load: int.or(0),
+  },
+  key: ['id'],
+  place: 'local',
+  stays: 'until the node ends',
+  ofNodes: true,
+}
+
+const deliveryLeases: Table = {
+  name: 'gh_delivery_leases',
+  row: 'The node that serves a customer.',
+  columns: {
+    customer_no: int,
+    node: text,
+  },
+  key: ['customer_no'],
+  place: 'local',
+  indexes: {
+    node: { on: 'node', serves: 'the customers of a node' },
+  },
+  stays: 'until the node ends',
+  ofNodes: true,
+}
+
+const deliveryParts: Table = {
+  name: 'gh_delivery_parts',
+  row:
+    'The node that serves the endpoints of a customer whose number has the residue by the ' +
+    'modulus (`customer-parts.ts`).',
+  columns: {
+    customer_no: int,
+    modulus: int,
+    residue: int,
+    node: text,
+  },
+  key: ['customer_no', 'modulus', 'residue'],
+  place: 'local',
+  stays: 'until the node ends',
+  ofNodes: true,
+}
+
+export const deliveriesTables: readonly Table[] = [
+  webhooks,
+  webhookTopics,
+  webhookSecrets,
+  webhookOutcomes,
+  deliveries,
+  deliveryQueue,
+  eventBodies,
+  deliveryNodes,
+  deliveryLeases,
+  deliveryParts,
+]
+
+export const deliveryTable = timeTable(deliveries)
+export const bodyTable = timeTable(eventBodies)

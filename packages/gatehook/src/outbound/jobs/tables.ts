@@ -1,0 +1,63 @@
+/** Jobs of the team's code. */
+import { int, serial, type Table, text } from '../../platform/storage/table.ts'
+
+/** The scope of a waiting job; 0 for one of the installation. */
+const TURN = "(CASE state WHEN 'waiting' THEN COALESCE(scope, 0) END)"
+
+const jobs: Table = {
+  name: 'gh_jobs',
+  row:
+    'A job. `kind`: `job` (enqueued by code), `event` (handles an event), `schedule` (a ' +
+    'recurring job). `state`: `waiting`, `running`, `done`, `failed`. `node` identifies the ' +
+    'run of the process that runs it and increments `beat`. Jobs with the same `row_key` run ' +
+    'one after the other. `schedule`: the name of a recurring job in the row of its next run, ' +
+    'so that there is one.',
+  columns: {
+    no: serial,
+    id: text,
+    kind: text,
+    name: text,
+    scope: int.orNull,
+    input: text,
+    state: text.or('waiting'),
+    run_at: int,
+    attempt: int.or(0),
+    node: text.orNull,
+    beat: int.or(0),
+    row_key: text.orNull,
+    schedule: text.orNull,
+    error: text.orNull,
+    created_at: int,
+    started_at: int.orNull,
+    ended_at: int.orNull,
+  },
+  key: ['no'],
+  place: 'local',
+  indexes: {
+    id: { on: 'id', unique: true, serves: 'a job by its id' },
+    schedule: {
+      on: 'schedule',
+      unique: true,
+      where: 'schedule IS NOT NULL',
+      serves: 'one next run of a schedule',
+    },
+    due: { on: 'run_at, no', where: "state = 'waiting'", serves: 'due jobs' },
+    running: { on: 'no', where: "state = 'running'", serves: 'running jobs' },
+    order: {
+      on: 'row_key, no',
+      where: 'row_key IS NOT NULL AND ended_at IS NULL',
+      serves: 'jobs of one row in order',
+    },
+    ended: { on: 'state, ended_at', where: 'ended_at IS NOT NULL', serves: 'the purge' },
+    state: { on: 'state, id', serves: 'lists by state' },
+    name: { on: 'name, id', serves: 'lists by name' },
+    waiting: {
+      on: `${TURN}, run_at, no`,
+      where: `${TURN} IS NOT NULL`,
+      serves: 'the next customer with waiting jobs',
+    },
+  },
+  stays: '7 days after its end, 30 days after a failure',
+}
+
+export const jobsTables: readonly Table[] = [jobs]

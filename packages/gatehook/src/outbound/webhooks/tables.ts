@@ -1,0 +1,35 @@
+/** Replays of registrations in the background (§9.14). */
+import { int, type Table, text } from '../../platform/storage/table.ts'
+
+const webhookReplays: Table = {
+  name: 'gh_webhook_replays',
+  row:
+    'The newest replay of a registration. `position` is the last processed id, `until_id` the ' +
+    'last id to process; `ended_at` is null while it runs. `owner` is the node that runs it ' +
+    'and `beat` its last heartbeat.',
+  columns: {
+    webhook_no: int,
+    kind: text,
+    since: int,
+    types: text,
+    position: text,
+    until_id: text,
+    count: int,
+    done: int.or(0),
+    started_at: int,
+    ended_at: int.orNull,
+    outcome: text.orNull,
+    owner: text.orNull,
+    beat: int.or(0),
+    scope: int,
+  },
+  key: ['webhook_no'],
+  place: 'scope',
+  indexes: {
+    running: { on: 'webhook_no', where: 'ended_at IS NULL', serves: 'replays to continue' },
+    key: { on: 'scope, webhook_no', unique: true, serves: 'upserts by scope' },
+  },
+  stays: 'as long as its registration',
+}
+
+export const webhooksTables: readonly Table[] = [webhookReplays]

@@ -1,0 +1,60 @@
+/** One-time links to the portal, and its sessions (§12.2). */
+import { bytes, int, type Table, text } from '../../platform/storage/table.ts'
+
+const portalLinks: Table = {
+  name: 'gh_portal_links',
+  row: 'A link that opens the portal once.',
+  columns: {
+    hash: bytes,
+    id: text,
+    scope: int,
+    customer: text,
+    mode: text,
+    can: text,
+    email: text.orNull,
+    return_url: text.orNull,
+    created_at: int,
+    expires_at: int,
+  },
+  key: ['hash'],
+  place: 'local',
+  indexes: {
+    id: { on: 'id', unique: true, serves: 'a link by its id' },
+    scope: { on: 'scope, expires_at', serves: 'the links of a customer' },
+    expiry: { on: 'expires_at', serves: 'the purge' },
+  },
+  stays: 'until `expires_at`',
+  until: 'expires_at',
+}
+
+const portalSessions: Table = {
+  name: 'gh_portal_sessions',
+  row: 'A session of the portal.',
+  columns: {
+    hash: bytes,
+    id: text,
+    scope: int,
+    customer: text,
+    mode: text,
+    kind: text,
+    subject: text,
+    revision: int.orNull,
+    can: text,
+    email: text.orNull,
+    return_url: text.orNull,
+    address: text,
+    created_at: int,
+    expires_at: int,
+  },
+  key: ['hash'],
+  place: 'local',
+  indexes: {
+    id: { on: 'id', unique: true, serves: 'a session by its id' },
+    subject: { on: 'kind, subject, scope, created_at', serves: 'the newest sessions of a subject' },
+    expiry: { on: 'expires_at', serves: 'the purge' },
+  },
+  stays: 'until `expires_at`',
+  until: 'expires_at',
+}
+
+export const portalTables: readonly Table[] = [portalLinks, portalSessions]

@@ -1,0 +1,31 @@
+/** Keys of retired master secrets. */
+import { bytes, int, type Table, text } from '../storage/table.ts'
+
+export const RETIRED_KEY_PURPOSE = 'retired key'
+
+export const retiredKeyRow = (keyId: string, purpose: string): string => `${keyId} ${purpose}`
+
+const retiredKeys: Table = {
+  name: 'gh_retired_keys',
+  row:
+    'A MAC key of a retired master secret, which verifies refresh tokens and stored requests ' +
+    'until those expire.',
+  columns: {
+    key_id: text,
+    purpose: text,
+    sealed: bytes,
+    expires_at: int,
+  },
+  key: ['key_id', 'purpose'],
+  place: 'local',
+  stays: 'until `expires_at`',
+  until: 'expires_at',
+  encrypted: {
+    sealed: {
+      purpose: RETIRED_KEY_PURPOSE,
+      rowOf: ([keyId, purpose]) => retiredKeyRow(String(keyId), String(purpose)),
+    },
+  },
+}
+
+export const secretsTables: readonly Table[] = [retiredKeys]

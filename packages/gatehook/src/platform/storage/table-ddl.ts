@@ -1,0 +1,101 @@
+/** Derives the statements that create a table from its declaration. Pure. */
+import type { Dialect } from './database.ts'
+import type { DeclaredColumn, DeclaredIndex, Table } from './table.ts'
+
+/** Returns the statements that create a table with its indexes and triggers, in their order. */
+export const createTable = (dialect: Dialect, table: Table): string[] => [
+  tableStatement(dialect, table),
+  ...indexStatements(dialect, table),
+  ...(dialect.distributed ? [] : triggerStatements(dialect, table)),
+  ...(dialect.name === 'postgres' ? (table.functions ?? []) : []),
+]
+
+/** Returns `CREATE TABLE …` alone. */
+function tableStatement(dialect: Dialect, table: Table): string {
+  const { name, divided, byKey } = table
+  const columns = Object.entries(table.columns).map(([column, spec]) =>
+    columnSql(dialect, column, spec, table.distribution?.defaults?.[column]),
+  )
+  // SQLite generates numbers in the primary key only; see `indexStatements`.
+  const isNumbered = dialect.name === 'sqlite' && serialOf(table) !== undefined
+  const key = isNumbered ? [] : [`PRIMARY KEY (${keyOf(dialect, table).join(', ')})`]
+  const suffix =
+    dialect.name === 'sqlite'
+      ? byKey && ' WITHOUT ROWID'
+      : divided && ` PARTITION BY RANGE (${divided.column})`
+  return `CREATE TABLE ${name} (\n  ${[...columns, ...key].join(',\n  ')}\n)${suffix || ''}`
+}
+
+/** Citus: each server verifies the keys of its own rows, so a key contains the scope. */
+function keyOf({ distributed }: Dialect, { key, place }: Table): readonly string[] {
+  return distributed && place === 'scope' && !key.includes('scope') ? ['scope', ...key] : key
+}
+
+/** Returns the column whose numbers the database generates. */
+const serialOf = ({ columns }: Table): string | undefined =>
+  Object.keys(columns).find((name) => columns[name]!.kind === 'serial')
+
+function columnSql(
+  { distributed, types, scoped, txid }: Dialect,
+  name: string,
+  { kind, nullable, fallback }: DeclaredColumn,
+  distributedDefault: string | undefined,
+): string {
+  if (distributed && distributedDefault !== undefined) {
+    return `${name} ${types.int} NOT NULL DEFAULT ${distributedDefault}`
+  }
+  if (kind === 'serial') return `${name} ${scoped.id}`
+  if (kind === 'txid') return `${name} ${txid}`
+  const value = typeof fallback === 'string' ? `'${fallback}'` : fallback
+  const rest = value === undefined ? '' : ` DEFAULT ${value}`
+  return `${name} ${types[kind]}${nullable ? '' : ' NOT NULL'}${rest}`
+}
+
+function indexStatements(dialect: Dialect, table: Table): string[] {
+  const { name, key, place, divided, distribution } = table
+  const byScope = dialect.distributed && place === 'scope'
+  const listed = Object.entries({
+    ...table.indexes,
+    ...(dialect.distributed && distribution?.indexes),
+  }).filter(
+    ([, { only, purges }]) =>
+      (only ?? dialect.name) === dialect.name &&
+      // Partitions have an index of their own; see `partitions/upkeep.ts`.
+      !(purges && divided && dialect.name === 'postgres'),
+  )
+  const statements: string[] = []
+  for (const [part, index] of listed) {
+    const lacksScope = byScope && index.unique && !/\bscope\b/.test(index.on)
+    statements.push(
+      indexSql(table, part, lacksScope ? { ...index, on: `scope, ${index.on}` } : index),
+    )
+    // Statements that do not name the scope use an index of the former columns.
+    if (lacksScope) statements.push(`CREATE INDEX ${name}_${part}_alone ON ${name} (${index.on})`)
+  }
+  if (byScope && !key.includes('scope')) {
+    statements.push(`CREATE INDEX ${name}_key_alone ON ${name} (${key.join(', ')})`)
+  }
+  const serial = serialOf(table)
+  if (dialect.name === 'sqlite' && serial !== undefined && !key.includes(serial)) {
+    statements.push(`CREATE UNIQUE INDEX ${name}_key ON ${name} (${key.join(', ')})`)
+  }
+  return statements
+}
+
+const indexSql = ({ name }: Table, part: string, { on, unique, where }: DeclaredIndex): string =>
+  `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${name}_${part} ON ${name} (${on})` +
+  (where === undefined ? '' : ` WHERE ${where}`)
+
+function triggerStatements({ name: database }: Dialect, { name, triggers = [] }: Table): string[] {
+  return triggers.flatMap((trigger) => {
+    const { event, when, run, setting } = trigger
+    const create =
+      `CREATE TRIGGER ${trigger.name} AFTER ${event} ON ${name} ` + `FOR EACH ROW WHEN (${when})`
+    if (database === 'sqlite') return [`${create} BEGIN ${run}; END`]
+    return [
+      `CREATE FUNCTION ${trigger.name}() RETURNS trigger LANGUAGE plpgsql` +
+        `${setting ? ` SET ${setting}` : ''} AS $$ BEGIN ${run}; RETURN NULL; END $$`,
+      `${create} EXECUTE FUNCTION ${trigger.name}()`,
+    ]
+  })
+}

@@ -1,0 +1,131 @@
+/**
+ * The declaration of a table. The `tables.ts` of a module has those of its tables; their statements
+ * (`table-ddl.ts`), purging, partitions, encryption, moves and distribution follow. Pure.
+ */
+import type { Value } from './database.ts'
+import type { Division } from './partitions/periods.ts'
+
+/**
+ * `serial`: the database generates increasing numbers. `txid`: the transaction that wrote the row,
+ * see `Dialect.txid`.
+ */
+type ColumnKind = 'int' | 'real' | 'text' | 'bytes' | 'serial' | 'txid'
+
+export interface DeclaredColumn {
+  readonly kind: ColumnKind
+  readonly nullable?: true
+  /** The default. */
+  readonly fallback?: string | number
+}
+
+const column = (kind: ColumnKind) => ({
+  kind,
+  orNull: { kind, nullable: true } as const,
+  or: (fallback: string | number): DeclaredColumn => ({ kind, fallback }),
+})
+
+export const int = column('int')
+export const real = column('real')
+export const text = column('text')
+export const bytes = column('bytes')
+export const serial: DeclaredColumn = { kind: 'serial' }
+export const txid: DeclaredColumn = { kind: 'txid' }
+
+export interface DeclaredIndex {
+  /** SQL of the columns. */
+  readonly on: string
+  readonly unique?: true
+  /** SQL of the condition of a partial index. */
+  readonly where?: string
+  /** The statements that need it, as a noun. */
+  readonly serves: string
+  /** The only database that has it. */
+  readonly only?: 'sqlite' | 'postgres'
+  /**
+   * For rows that are purged one by one. On PostgreSQL only the partitions have it in which rows do
+   * not expire together.
+   */
+  readonly purges?: true
+}
+
+/** A trigger for each row that changes. */
+interface TableTrigger {
+  readonly name: string
+  /** `UPDATE OF state` */
+  readonly event: string
+  /** SQL of the condition. */
+  readonly when: string
+  /** SQL of one statement. */
+  readonly run: string
+  /** PostgreSQL: a setting while it runs, `enable_seqscan = off`. */
+  readonly setting?: string
+}
+
+/**
+ * Where the rows are when the tables are distributed over several servers (decision 0059):
+ *
+ * - `scope`: grows with requests, and is distributed by its column `scope`: all rows of one
+ *   customer and mode are on one server. A statement of a request names the scope. Tables of
+ *   resources are of this kind.
+ * - `reference`: small and read with rows of every scope, so that each server has a copy.
+ * - `local`: on the coordinator alone. No statement joins them with rows of a scope.
+ */
+type TablePlace = 'scope' | 'reference' | 'local'
+
+/** The differences of a distributed table. */
+interface Distribution {
+  /** SQL of defaults by column, instead of those of PostgreSQL. */
+  readonly defaults?: Readonly<Record<string, string>>
+  readonly indexes?: Readonly<Record<string, DeclaredIndex>>
+  /** Instead of the other triggers; they run on the server of a row. */
+  readonly triggers?: readonly ShardTrigger[]
+}
+
+export interface ShardTrigger {
+  readonly name: string
+  /** `AFTER INSERT ON gh_x FOR EACH ROW WHEN (…)` */
+  readonly event: string
+  /** PL/pgSQL. */
+  readonly body: string
+}
+
+/** How a vault encrypts a column. */
+export interface Encryption {
+  /** The purpose that `vault.encrypt` receives. */
+  readonly purpose: string
+  /** Returns the row identifier that `vault.encrypt` receives, from the values of the key. */
+  readonly rowOf: (key: readonly Value[]) => string
+}
+
+export interface Table {
+  readonly name: string
+  /** A sentence that describes a row. */
+  readonly row: string
+  readonly columns: Readonly<Record<string, DeclaredColumn>>
+  readonly key: readonly string[]
+  readonly place: TablePlace
+  /** By the part of the name that follows the table's. */
+  readonly indexes?: Readonly<Record<string, DeclaredIndex>>
+  readonly triggers?: readonly TableTrigger[]
+  /** How long a row stays, as a noun. */
+  readonly stays: string
+  /** The column with the instant after which `purgeExpired` deletes a row. */
+  readonly until?: string
+  /** PostgreSQL: partitions by the time in the ids of a column (decision 0053). */
+  readonly divided?: Division & { readonly column: string }
+  /** PostgreSQL: the percentage of a page that inserts fill. */
+  readonly fillfactor?: number
+  /** By column. */
+  readonly encrypted?: Readonly<Record<string, Encryption>>
+  readonly distribution?: Distribution
+  /** PostgreSQL: functions that triggers of other tables call. */
+  readonly functions?: readonly string[]
+  /** SQLite: rows are stored in the order of the key. */
+  readonly byKey?: true
+  /** SQLite: the rows are in the file of monitoring. */
+  readonly apart?: true
+  /** Whether `gatehook move` leaves the rows behind: the target has its own. */
+  readonly staysBehind?: true
+  /** Nodes, not requests, write the rows: an undone move may lose them. */
+  readonly ofNodes?: true
+}

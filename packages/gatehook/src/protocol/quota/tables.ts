@@ -1,0 +1,23 @@
+/** Counts of requests that several nodes share. */
+import { int, type Table, text } from '../../platform/storage/table.ts'
+
+const quotaCounts: Table = {
+  name: 'gh_quota',
+  row: 'The requests of a subject in a period.',
+  columns: {
+    subject: text,
+    period: int,
+    used: int,
+    expires_at: int,
+  },
+  key: ['subject', 'period'],
+  place: 'local',
+  indexes: {
+    expiry: { on: 'expires_at', serves: 'the purge' },
+  },
+  stays: 'until `expires_at`',
+  until: 'expires_at',
+  ofNodes: true,
+}
+
+export const quotaTables: readonly Table[] = [quotaCounts]
