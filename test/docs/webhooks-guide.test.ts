@@ -133,4 +133,7 @@ test('docs/guides/webhooks.md: its own verification accepts signed bodies only',
   for (const broken of ['', 't=1', 'v1=', valid.slice(0, -1), valid.replace('v1', 'v0')]) {
     assert.equal(isGenuine(body, broken, [secret]), false, broken)
   }
+  for (const placeholder of ['', ...JSON.parse(read('spec/vectors/placeholder-secrets.json'))]) {
+    assert.throws(() => isGenuine(body, valid, [secret, placeholder]), TypeError, placeholder)
+  }
 })

@@ -1,6 +1,7 @@
 /** The same deliveries through the real node:http, Express and Fastify. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -8,7 +9,7 @@ import express from 'express'
 import fastify from 'fastify'
 import { fastifyReceiver } from './fastify.ts'
 import { nodeReceiver } from './node.ts'
-import { type ReceiverOptions, receiver, sign } from './receiver.ts'
+import { type ReceiverOptions, receiver, sign, verify } from './receiver.ts'
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 // White space and an escape that parsing would lose: the signature covers these bytes.
@@ -130,6 +131,11 @@ test('Fastify, beside routes that parse JSON', async (t) => {
   assert.deepEqual(await post(url.replace('hooks', 'echo'), '{"a":1}', headers), [200, { a: 1 }])
 })
 
+/** Texts of examples and of variables that are not set; the docs' receivers reject them as well. */
+const PLACEHOLDERS: string[] = JSON.parse(
+  readFileSync(new URL('../../../spec/vectors/placeholder-secrets.json', import.meta.url), 'utf8'),
+)
+
 /** Every way to create a receiver. */
 const CREATORS: Record<string, (options: ReceiverOptions) => unknown> = {
   receiver,
@@ -142,12 +148,20 @@ for (const [name, create] of Object.entries(CREATORS)) {
     const missing = [undefined, null, '', 7]
     const unclean = [` ${SECRET}`, `${SECRET}\r\n`, 'whsec_a b', 'a\tb', `"${SECRET}"`]
     const quotes = ["'a'", 'whsec_a"b', '`a`', '“a”', '‘a’']
-    for (const secret of [...missing, ...unclean, ...quotes]) {
+    for (const secret of [...missing, ...unclean, ...quotes, ...PLACEHOLDERS]) {
       for (const secrets of [secret, [secret], [SECRET, secret]] as never[]) {
         assert.throws(() => create({ secrets, onEvent() {} }), TypeError, String(secret))
       }
     }
     assert.throws(() => create({ secrets: [], onEvent() {} }), TypeError)
-    create({ secrets: [SECRET, 'x'], onEvent() {} })
+    create({ secrets: [SECRET, 'x', 'whsec_test'], onEvent() {} })
+  })
+}
+
+for (const secret of PLACEHOLDERS) {
+  test(`verify and sign reject the placeholder ${secret}`, async () => {
+    const headers = await sign({ body: BODY, secret: SECRET })
+    await assert.rejects(sign({ body: BODY, secret }), TypeError)
+    await assert.rejects(verify({ body: BODY, headers, secrets: [SECRET, secret] }), TypeError)
   })
 }

@@ -84,7 +84,7 @@ export const WRONG_METHOD = refusal(405, 'method_not_allowed')
  * Returns the handler that all adapters share. It never rejects: an error of the receiver goes to
  * `onError`, and the response is 500, so that the sender retries.
  *
- * @throws {TypeError} A secret is missing, or contains white space or quotes.
+ * @throws {TypeError} A secret is missing or a placeholder, or contains white space or quotes.
  */
 export function createDeliveryHandler<Event = WebhookEvent>(
   options: ReceiverOptions<Event>,

@@ -28,8 +28,8 @@ export interface SignOptions {
  *
  * @example
  * const headers = await sign({ body, secret })
- * @throws {TypeError} A secret is missing, or has white space or quotes around it; or the body is
- *   not bytes.
+ * @throws {TypeError} A secret is missing or a placeholder, or has white space or quotes around it;
+ *   or the body is not bytes.
  */
 export async function sign(options: SignOptions): Promise<Record<string, string>> {
   const secrets = requireSecrets(options.secret)

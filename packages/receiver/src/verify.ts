@@ -57,8 +57,8 @@ export type Instant = number | Date
 
 export interface VerifyRules {
   /**
-   * The secrets of the registration, in any order: two during a rotation. None may be missing, or
-   * contain white space or quotes, as of a configuration file.
+   * The secrets of the registration, in any order: two during a rotation. None may be missing, a
+   * placeholder such as `whsec_…`, or contain white space or quotes, as of a configuration file.
    */
   readonly secrets: string | readonly string[]
   /** The maximum difference between the signed time and `now`, in seconds. Default: 300. */
@@ -107,6 +107,8 @@ const WHITE_OR_QUOTE = '[\\s"\'`\u2018-\u201f]'
 const WITH_WHITE_OR_QUOTE = new RegExp(WHITE_OR_QUOTE)
 /** The secret of another sender may contain them, as the example of GitHub does. */
 const AROUND_SECRET = new RegExp(`^${WHITE_OR_QUOTE}|${WHITE_OR_QUOTE}$`)
+/** The text of an example, or of a variable that is not set: anyone can sign with it. */
+const PLACEHOLDER = /^(?:whsec_?|undefined|null)$|^(?:whsec_)?<.*>$|…|\.\.\./
 const UNIX_SECONDS = /^(?:0|[1-9][0-9]{0,11})$/
 
 /**
@@ -116,8 +118,8 @@ const UNIX_SECONDS = /^(?:0|[1-9][0-9]{0,11})$/
  * @example
  * const { event } = await verify({ body, headers, secrets: [secret] })
  * @throws {WebhookVerificationError} The delivery is not authentic.
- * @throws {TypeError} A secret is missing, or has white space or quotes around it; or the body was
- *   parsed before.
+ * @throws {TypeError} A secret is missing or a placeholder, or has white space or quotes around it;
+ *   or the body was parsed before.
  */
 export async function verify<Event = WebhookEvent>(
   options: VerifyOptions,
@@ -150,7 +152,10 @@ export async function verify<Event = WebhookEvent>(
   }
 }
 
-/** @throws {TypeError} A secret is missing, or begins or ends with white space or a quote. */
+/**
+ * @throws {TypeError} A secret is missing or a placeholder, or begins or ends with white space or a
+ *   quote.
+ */
 export function requireSecrets(
   secrets: string | readonly string[],
   fault: RegExp = AROUND_SECRET,
@@ -159,13 +164,22 @@ export function requireSecrets(
   if (list.length === 0 || list.some((secret) => typeof secret !== 'string' || secret === '')) {
     throw new TypeError('At least one secret is required, and none may be missing or empty.')
   }
+  if (list.some((secret) => PLACEHOLDER.test(secret as string))) {
+    throw new TypeError(
+      'A secret is a placeholder. Configure the text that registration and rotation return: ' +
+        'whsec_ and 44 characters.',
+    )
+  }
   if (list.some((secret) => fault.test(secret as string))) {
     throw new TypeError('A secret contains white space or quotes. Configure it without them.')
   }
   return list as readonly string[]
 }
 
-/** @throws {TypeError} A secret of a registration is missing, or contains white space or quotes. */
+/**
+ * @throws {TypeError} A secret of a registration is missing or a placeholder, or contains white
+ *   space or quotes.
+ */
 export const requireRegisteredSecrets = (secrets: string | readonly string[]): void =>
   void requireSecrets(secrets, WITH_WHITE_OR_QUOTE)
 

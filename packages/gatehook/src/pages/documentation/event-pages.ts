@@ -87,6 +87,14 @@ function verifySection(): Section {
         'Reject a time that differs from yours by more than 5 minutes.',
         'During a rotation there are several `v1`: one valid signature is enough.',
       ),
+      text(
+        'The receivers on this page start without a secret, because only a registration has it:',
+      ),
+      list(
+        'Start the receiver. It responds with 400, which is enough for the registration.',
+        'Register its URL. The response has the `secret`; no later response has it.',
+        'Restart the receiver with the secret in the variable `SECRET`.',
+      ),
       softText('The headers of Standard Webhooks, `webhook-signature`, are present as well.'),
     ],
     aside,
