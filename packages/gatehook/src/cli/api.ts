@@ -51,7 +51,7 @@ export class ApiError extends CommandError {
   }
 }
 
-const urlOption = [
+export const urlOption = [
   '--url <URL>',
   'a running node; the key is in GATEHOOK_API_KEY (default: the local database)',
 ] as const
@@ -127,7 +127,7 @@ const missingKey = () =>
     'Set GATEHOOK_API_KEY to a key of that node for --url; without --url none is needed.',
   )
 
-async function withRemoteApi<T>(input: Input, use: (api: Api) => Promise<T>): Promise<T> {
+export async function withRemoteApi<T>(input: Input, use: (api: Api) => Promise<T>): Promise<T> {
   const { url, key } = nodeOf(input)
   if (key === undefined) throw missingKey()
   const { definition } = await serviceOf(input)

@@ -1,13 +1,24 @@
 /** `gatehook audit …`: lists the audit trail, and verifies its hash chain (§13). */
 import { once } from 'node:events'
+import { openExistingVault } from '../assembly/secrets.ts'
+import { auditActions } from '../history/audit/actions.ts'
 import type { AuditRow } from '../history/audit/chain.ts'
 import type { ChainReport } from '../history/audit/chain-verifier.ts'
-import { administration } from './api.ts'
+import { type AuditFilters, auditView, findNewestEntries } from '../history/audit/collection.ts'
+import { type AuditTrail, openAuditTrail } from '../history/audit/trail.ts'
+import { wallClock } from '../kernel/clock.ts'
+import { createLog } from '../kernel/log.ts'
+import { systemRandom } from '../kernel/random.ts'
+import { nodeNameOf, readConfig } from '../platform/config/environment.ts'
+import type { Database } from '../platform/storage/database.ts'
+import { urlOption, withRemoteApi } from './api.ts'
 import { countOf, countOption } from './arguments.ts'
-import type { CommandFamily, CommandSpec } from './command.ts'
-import { EXIT, UsageError } from './errors.ts'
-import { installation, installationOptions, withApp } from './installation.ts'
+import { type CommandFamily, type CommandSpec, commandsOn, type Input } from './command.ts'
+import { CommandError, EXIT, UsageError } from './errors.ts'
+import type { JsonBody } from './http-client.ts'
+import { installationOptions, withDatabase } from './installation.ts'
 import { alarm, bold, dim, green, writeText } from './output.ts'
+import { errorStream } from './terminal-log.ts'
 
 const HASH = /^[0-9a-f]{64}$/
 
@@ -37,18 +48,73 @@ async function writeLine(row: AuditRow): Promise<void> {
   if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
 }
 
+interface LocalTrail {
+  readonly trail: AuditTrail
+  readonly db: Database
+}
+
+/** Opens the trail without the declaration of the service: it is read in any folder (§18.3). */
+function withTrail<T>({ flags, out }: Input, use: (local: LocalTrail) => Promise<T>): Promise<T> {
+  const config = readConfig(flags)
+  const log = createLog({ level: 'warn', destination: errorStream(out.json) })
+  return withDatabase(config, log, async (db) => {
+    const random = systemRandom()
+    const vault = await openExistingVault(db, config)
+    if (!vault) throw new CommandError('No service has ever used this database.')
+    const node = nodeNameOf(config)
+    const retentionDays = config.auditRetentionDays
+    const deps = { db, vault, log, node, retentionDays, clock: wallClock, random }
+    return use({ trail: await openAuditTrail(deps), db })
+  })
+}
+
+/** Reads the newest rows, newest first. */
+type ReadNewest = (filters: AuditFilters, count: number) => Promise<JsonBody[]>
+
+async function withRows<T>(input: Input, use: (read: ReadNewest) => Promise<T>): Promise<T> {
+  if (input.options.url !== undefined) {
+    return withRemoteApi(input, (api) =>
+      use((filters, count) =>
+        api.list(`/admin/audit?${new URLSearchParams({ sort: '-id', ...filters })}`, count),
+      ),
+    )
+  }
+  return withTrail(input, ({ trail, db }) =>
+    use(async (filters, count) => {
+      await trail.appendForReader()
+      const rows = await findNewestEntries(db, filters, count)
+      return rows.map((row) => JSON.parse(auditView.item(row, {})))
+    }),
+  )
+}
+
+const shared = { options: installationOptions, config: ['databaseUrl'] } as const
+const rowCommands = commandsOn<ReadNewest>(withRows, {
+  ...shared,
+  options: [...installationOptions, urlOption],
+})
+const trailCommands = commandsOn<LocalTrail>(withTrail, shared)
+
+function filtersOf({ options: { action, target, principal } }: Input): AuditFilters {
+  if (action !== undefined && !Object.hasOwn(auditActions, String(action))) {
+    throw new UsageError(`--action is "${action}"; docs/reference/audit.md lists the actions.`)
+  }
+  const who = String(principal ?? '').includes('@') ? 'actor_name' : 'actor_id'
+  const filters = Object.entries({ action, target, [who]: principal })
+  return Object.fromEntries(filters.filter(([, value]) => value !== undefined))
+}
+
 const exportCommand: CommandSpec = {
   name: 'export',
   summary: 'prints the whole chain, one JSON object in a line',
   description:
     'Prints every row with its hash. Store it beside each backup, or more often: a restore ' +
     'applies from it what was revoked since the backup (gatehook restore --revocations FILE).',
-  options: installationOptions,
-  config: ['databaseUrl'],
+  ...shared,
   examples: [['gatehook audit export > /backups/audit.ndjson', 'each hour']],
   run: (input) =>
-    withApp(input, async (app) => {
-      for await (const row of app.audit.read()) await writeLine(row)
+    withTrail(input, async ({ trail }) => {
+      for await (const row of trail.read()) await writeLine(row)
       return undefined
     }),
 }
@@ -57,7 +123,7 @@ export const audit: CommandFamily = {
   name: 'audit',
   summary: 'the audit trail: list, export, verify its hash chain',
   commands: [
-    administration.list({
+    rowCommands.list({
       name: 'list',
       summary: 'the newest audit rows, newest first',
       options: [
@@ -70,14 +136,8 @@ export const audit: CommandFamily = {
         ['gatehook audit list --action key.create', 'who created keys'],
         ['gatehook audit list --principal ada@example.com', 'what an operator did'],
       ],
-      parse: countOf,
-      rows(api, { options: { action, target, principal } }, count) {
-        const query = new URLSearchParams({ sort: '-id' })
-        const who = String(principal ?? '').includes('@') ? 'actor_name' : 'actor_id'
-        const filters = Object.entries({ action, target, [who]: principal })
-        for (const [name, value] of filters) if (value !== undefined) query.set(name, String(value))
-        return api.list(`/admin/audit?${query}`, count)
-      },
+      parse: (input) => ({ filters: filtersOf(input), count: countOf(input) }),
+      rows: (read, _, { filters, count }) => read(filters, count),
       empty: 'No such audit rows.',
       columns: [
         'at',
@@ -89,7 +149,7 @@ export const audit: CommandFamily = {
         ['node', ({ node }) => node ?? dim('none')],
       ],
     }),
-    installation.action({
+    trailCommands.action({
       name: 'verify',
       summary: 'verifies the hash chain; exit code 1 when it is broken',
       description:
@@ -99,7 +159,7 @@ export const audit: CommandFamily = {
       options: [['--expect <HASH>', 'also require that a row with this hash is in the chain']],
       examples: [['gatehook audit verify --json', 'for a scheduled check']],
       parse: ({ options }) => hashOf(options.expect),
-      act: ({ audit: trail }, { out }, expect) =>
+      act: ({ trail }, { out }, expect) =>
         trail.verify({
           expect,
           onProgress: (rows, all) => out.progress(`${rows} of ${all} rows verified`),

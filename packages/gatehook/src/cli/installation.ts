@@ -84,25 +84,42 @@ export const installation = commandsOn(withApp, {
 })
 
 /**
- * Throws without a database, without tables in it, and if a database in use lacks tables of the
- * service. Opening creates and migrates: in the wrong folder, a command would report an empty
- * installation, or create another service's tables.
+ * Opens the database for a command that needs no declaration, so that it works in any folder.
+ * Throws without a database, and without the tables of the engine.
  */
-async function requireInstallation(config: Config, service: Service, log: Log): Promise<void> {
+export async function withDatabase<T>(
+  config: Config,
+  log: Log,
+  use: (db: Database) => Promise<T>,
+): Promise<T> {
   if (!databaseExists(config)) throw missingInstallation(config)
   const db = await openDatabase(databaseTarget(config), { log })
   try {
     const engine = await pendingMigrations(db)
     if (isCreation(engine)) throw missingInstallation(config)
-    const missingParts = await missingFrom(db, service, engine)
-    if (missingParts.length === 0) return
-    throw new CommandError(
-      `The database lacks ${missingParts.join(', ')}. If it belongs to a service in another ` +
-        'folder, name that folder: --dir DIR. If it belongs to this one: gatehook migrate',
-    )
+    if (engine.length > 0) throw missingPartsError(engine.map(nameOf))
+    return await use(db)
   } finally {
     await db.close()
   }
+}
+
+const nameOf = ({ name }: AppliedChange): string => `migration ${name}`
+
+const missingPartsError = (missingParts: readonly string[]) =>
+  new CommandError(
+    `The database lacks ${missingParts.join(', ')}. If it belongs to a service in another ` +
+      'folder, name that folder: --dir DIR. If it belongs to this one: gatehook migrate',
+  )
+
+/**
+ * Throws without an installation, and if a database in use lacks tables of the service. Opening
+ * creates and migrates: in the wrong folder, a command would report an empty installation, or
+ * create another service's tables.
+ */
+async function requireInstallation(config: Config, service: Service, log: Log): Promise<void> {
+  const missingParts = await withDatabase(config, log, (db) => missingFrom(db, service))
+  if (missingParts.length > 0) throw missingPartsError(missingParts)
 }
 
 function missingInstallation(config: Config): CommandError {
@@ -120,18 +137,14 @@ function missingInstallation(config: Config): CommandError {
   )
 }
 
-/** Lists migrations and tables that a database in use lacks. */
-async function missingFrom(
-  db: Database,
-  service: Service,
-  engine: readonly AppliedChange[],
-): Promise<string[]> {
+/** Lists tables and columns that a database in use lacks. */
+async function missingFrom(db: Database, service: Service): Promise<string[]> {
   const tables = (await planMigration(db, service.definition)).filter(
     // A node creates indexes while the service runs.
     ({ plan, isSearchIndex, isComputedFill }) =>
       isSearchIndex || isComputedFill || plan.ddl.length + plan.rejected.length > 0,
   )
-  return [...engine.map(({ name }) => `migration ${name}`), ...tables.flatMap(describePending)]
+  return tables.flatMap(describePending)
 }
 
 /** Replaces `not_found` by a sentence that names the object. */

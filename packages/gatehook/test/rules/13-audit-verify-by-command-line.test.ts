@@ -1,9 +1,18 @@
-/** §13: `gatehook audit verify` verifies the chain; it exits with 1 and names a broken row. */
+/**
+ * §13: `gatehook audit verify` verifies the chain; it exits with 1 and names a broken row. §18.3:
+ * the trail is read in any folder, and of a database that accepts no writes.
+ */
 import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { gatehook, installed, jsonOf } from '../cli/process.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
+import { engineTables } from '../../src/engine-tables.ts'
+import { stopWrites } from '../../src/platform/storage/move/changes.ts'
+import { describeTables } from '../../src/platform/storage/move/tables.ts'
+import { gatehook, installed, jsonOf, serving } from '../cli/process.ts'
 
 test('audit list returns rows; audit verify passes, then names the changed row', async (t) => {
   const folder = await installed(t)
@@ -28,4 +37,88 @@ test('audit list returns rows; audit verify passes, then names the changed row',
   assert.equal(text.exit, 1)
   assert.ok(text.stdout.includes(row.id))
   assert.equal((await gatehook(folder, 'audit', 'verify', '--expect', 'x')).exit, 2)
+})
+
+const OWN_SERVICE = `import { f, resource, service } from 'gatehook'
+const notes = resource('notes', {
+  fields: { id: f.id(), text: f.string(), created_at: f.createdAt() },
+  list: { filter: ['id'], sort: ['id'] },
+  access: { read: 'notes:read', create: 'notes:write', update: 'notes:write', delete: false },
+  events: ['note.created'],
+})
+export const api = service({
+  name: 'notes',
+  versions: { v1: { released: '2026-06-01' } },
+  resources: [notes],
+})
+`
+
+for (const kind of ['sqlite', 'postgres'] as const) {
+  test(`the trail is read in any folder, and while no write is possible [${kind}]`, async (t) => {
+    const url = await freshUrl(t, kind)
+    const env = {
+      GATEHOOK_DATABASE_URL: url,
+      GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
+    }
+    const home = { cwd: emptyFolder(t), env }
+    writeFileSync(join(home.cwd, 'service.ts'), OWN_SERVICE)
+    await jsonOf(home, 'migrate')
+    const create = ['keys', 'create', '--name', 'k', '--mode', 'live', '--scopes']
+    const { key } = await jsonOf(home, ...create, 'audit:read')
+    const elsewhere = { cwd: emptyFolder(t), env }
+    assert.equal((await gatehook(elsewhere, 'keys', 'list')).exit, 1, 'another declaration')
+
+    const { data } = await jsonOf(elsewhere, 'audit', 'list')
+    assert.ok(data.some(({ action }: { action: string }) => action === 'key.create'))
+    const node = await serving(t, home)
+    const remote = { cwd: emptyFolder(t), env: { GATEHOOK_API_KEY: key } }
+    const ids = data.map(({ id }: { id: string }) => id)
+    const rows = (await jsonOf(remote, 'audit', 'list', '--url', node.url)).data
+    assert.deepEqual(
+      rows.filter(({ id }: { id: string }) => ids.includes(id)),
+      data,
+      'both ways return the same rows',
+    )
+    node.kill('SIGTERM')
+    await node.ended
+
+    const db = await openForTest(t, url)
+    const tables = await describeTables(db, engineTables)
+    await db.migrate((_tx, ddl) => stopWrites(db, tables, ddl))
+    for (const place of [home, elsewhere]) {
+      assert.equal((await jsonOf(place, 'audit', 'list')).data.length, rows.length)
+
+      assert.equal((await jsonOf(place, 'audit', 'verify')).valid, true)
+      const { exit, stdout, stderr } = await gatehook(place, 'audit', 'export')
+      assert.equal(exit, 0, stderr)
+      assert.equal(stdout.trim().split('\n').length, rows.length)
+    }
+    assert.deepEqual(await db.columns('users'), [])
+    assert.equal(existsSync(join(elsewhere.cwd, 'data')), false)
+  })
+}
+
+test('audit list finds what a person did by the e-mail address', async (t) => {
+  const place = await installed(t)
+  const db = new DatabaseSync(join(place.cwd, 'data', 'gatehook.db'))
+  const { data } = await jsonOf(place, 'audit', 'list')
+  const before = await jsonOf(place, 'audit', 'list', '--principal', 'ann@example.com')
+  assert.deepEqual([before.data, data.length > 0], [[], true])
+  const [{ id }] = data
+  const name = "UPDATE gh_audit SET actor_name = 'ann@example.com', actor_id = 'opr_1' WHERE id = ?"
+  db.prepare(name).run(id)
+  db.close()
+  for (const principal of ['ann@example.com', 'opr_1']) {
+    const result = await jsonOf(place, 'audit', 'list', '--principal', principal)
+    assert.deepEqual(
+      result.data.map((row: { id: string }) => row.id),
+      [id],
+    )
+  }
+  for (const [flag, value] of [
+    ['--action', 'key.created'],
+    ['--count', '0'],
+  ]) {
+    assert.equal((await gatehook(place, 'audit', 'list', flag!, value!)).exit, 2)
+  }
 })

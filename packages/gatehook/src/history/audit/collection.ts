@@ -1,7 +1,7 @@
 /** Lists the audit trail (`GET /admin/audit`), and reads the entries after one of them. */
 
 import type { Reader, Value } from '../../platform/storage/database.ts'
-import { raw, sql } from '../../platform/storage/sql.ts'
+import { prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import type { Collection, View } from '../../protocol/lists/collection.ts'
 import { cellView } from '../../protocol/lists/encode.ts'
 import { auditActions } from './actions.ts'
@@ -62,6 +62,22 @@ export const findEntriesAfter = (
 ): Promise<readonly (readonly Value[])[]> =>
   from.arrays(sql`SELECT ${raw(columns.join(', '))} FROM gh_audit
     WHERE seq > ${seq} ORDER BY seq LIMIT ${limit}`)
+
+/** Columns that a command filters by. */
+export type AuditFilters = Partial<Record<'action' | 'target' | 'actor_id' | 'actor_name', string>>
+
+/** Returns the cells of the newest entries that fit, newest first. */
+export function findNewestEntries(
+  from: Reader,
+  filters: AuditFilters,
+  limit: number,
+): Promise<readonly (readonly Value[])[]> {
+  const names = Object.keys(filters)
+  const condition =
+    names.length > 0 ? `WHERE ${names.map((name) => `${name} = ?`).join(' AND ')}` : ''
+  const text = `SELECT ${columns.join(', ')} FROM gh_audit ${condition} ORDER BY id DESC LIMIT ?`
+  return from.arrays(prepareStatement(text)([...Object.values(filters), limit]))
+}
 
 export const seqOf = (row: readonly Value[]): number => Number(row[seqColumn])
 

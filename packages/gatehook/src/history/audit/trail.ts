@@ -23,9 +23,9 @@ const DAY_MS = 86_400_000
 export interface AuditTrail extends AuditSigner {
   /** Appends one batch before the trail is listed; logs a chain that cannot be continued. */
   appendForReader(): Promise<void>
-  /** Appends all committed rows, then verifies the chain. */
+  /** Appends all committed rows if it can, then verifies the chain. */
   verify(options?: VerifyOptions): Promise<ChainReport>
-  /** Appends all committed rows, then reads the whole chain. */
+  /** Appends all committed rows if it can, then reads the whole chain. */
   read(): AsyncGenerator<AuditRow>
   /** Verifies an exported chain that continues this one. Throws `ChainError`. */
   verifyExport(rows: AsyncIterable<AuditRow>): Promise<ExportReport>
@@ -73,16 +73,11 @@ export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> 
       }
     },
     async verify(options) {
-      try {
-        await appendAll(chain, log)
-      } catch (error) {
-        // The report names the reason; while nothing can be stored, the chained rows are verified.
-        if (!(error instanceof ChainError || error instanceof Failure)) throw error
-      }
+      await appendIfPossible(chain, log)
       return verifyChain(chain, options)
     },
     async *read() {
-      await appendAll(chain, log)
+      await appendIfPossible(chain, log)
       yield* readChain(chain)
     },
     verifyExport: (rows) => verifyExport(chain, rows),
@@ -163,6 +158,15 @@ async function appendAll(chain: ChainDeps, log: Log): Promise<void> {
     const { rows, suspectIds } = await appendBatch(chain)
     logSuspects(log, suspectIds)
     if (rows === 0) return
+  }
+}
+
+/** Readers get the chained rows while none can be stored; a verification names a broken chain. */
+async function appendIfPossible(chain: ChainDeps, log: Log): Promise<void> {
+  try {
+    await appendAll(chain, log)
+  } catch (error) {
+    if (!(error instanceof ChainError || error instanceof Failure)) throw error
   }
 }
 
