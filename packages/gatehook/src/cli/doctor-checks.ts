@@ -12,7 +12,7 @@ import { pendingMigrations } from '../engine-tables.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
-import { type Config, withoutPassword } from '../platform/config/config.ts'
+import { type Config, databaseAddress, withoutPassword } from '../platform/config/config.ts'
 import {
   dataFolder,
   mailFolder,
@@ -85,15 +85,22 @@ export function checkMonitoringFile(config: Config): CheckResult {
 
 const OTHER_USERS = 0o077
 
-/** Checks that no other user can read `secret.key`. */
+/** Checks that no other user can read `secret.key`, the database and the request log. */
 export function checkSecretFile(config: Config): CheckResult {
-  const file = secretFile(config)
-  if (file === undefined) return ok('from GATEHOOK_SECRET_KEY')
-  if (!existsSync(file)) return ok('none yet')
-  const mode = statSync(file).mode & 0o777
-  return (mode & OTHER_USERS) === 0
-    ? ok(`${file}, this user only`)
-    : fail(`${file} has mode ${mode.toString(8)}: others can read it`, `chmod 600 ${file}`)
+  const secret = secretFile(config)
+  const address = databaseAddress(config.databaseUrl)
+  const database = address.kind === 'sqlite' ? address.file : undefined
+  const databases = [database, monitoringFile(config)].flatMap((file) =>
+    file === undefined ? [] : [file, `${file}-wal`, `${file}-shm`],
+  )
+  const files = [secret, ...databases].filter((file) => file !== undefined)
+  for (const file of files) {
+    const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
+    if ((mode & OTHER_USERS) === 0) continue
+    return fail(`${file} has mode ${mode.toString(8)}: others can read it`, `chmod 600 ${file}`)
+  }
+  if (secret === undefined) return ok('from GATEHOOK_SECRET_KEY')
+  return ok(existsSync(secret) ? `${secret}, this user only` : 'none yet')
 }
 
 export const printableDatabaseUrl = (config: Config): string => withoutPassword(config.databaseUrl)

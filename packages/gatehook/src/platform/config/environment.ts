@@ -2,10 +2,10 @@
  * Reads the configuration from the process environment, and the master secrets from the environment
  * or the data folder. The only file that reads `process.env`; `config.ts` parses the texts.
  */
-import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { describeFileError, fileErrors, makeFolder } from '../../kernel/files.ts'
+import { createPrivateFile, describeFileError, fileErrors, makeFolder } from '../../kernel/files.ts'
 import type { Random } from '../../kernel/random.ts'
 import { type Config, ConfigError, databaseAddress, type Flags, loadConfig } from './config.ts'
 import { createSecretFile, readSecretFiles } from './secret-files.ts'
@@ -126,14 +126,10 @@ export function makeDataFolder(config: Config): void {
     ])
   }
   const address = databaseAddress(config.databaseUrl)
-  if (address.kind === 'sqlite') createEmptyFile(address.file)
-}
-
-/** A file or folder that cannot be written is reported when the database opens. */
-function createEmptyFile(file: string): void {
+  if (address.kind !== 'sqlite') return
   try {
-    closeSync(openSync(file, 'a', 0o644))
+    createPrivateFile(address.file, '')
   } catch {
-    // See above.
+    // The database reports a file or folder that cannot be written when it opens.
   }
 }
