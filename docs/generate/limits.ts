@@ -5,6 +5,7 @@ import { defaultEgressBounds } from '../../packages/gatehook/src/protocol/http/e
 import { defaultLimits } from '../../packages/gatehook/src/protocol/http/exchange.ts'
 import { MAX_DEPTH } from '../../packages/gatehook/src/protocol/http/json-body.ts'
 import { MEDIA_RANGES_MAX } from '../../packages/gatehook/src/protocol/http/media-type.ts'
+import { PROOF_VALUES } from '../../packages/gatehook/src/protocol/http/receive-body.ts'
 import {
   COUNTED_ROWS_MAX,
   EXAMINED_ROWS_MAX,
@@ -19,10 +20,15 @@ const SECOND_MS = 1000
 const count = (rows: number): string => rows.toLocaleString('en-US')
 
 export function limitsTable(): string {
-  const { bodyBytes, urlBytes, headerBytes, headersTimeoutMs, requestTimeoutMs, keepAliveMs } =
-    defaultLimits
+  const { bodyBytes, bodyValues, urlBytes, headerBytes } = defaultLimits
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveMs } = defaultLimits
   const rows = [
     ['request body', `${bodyBytes / KIB} KiB`, '413 `payload_too_large`'],
+    [
+      'values of a JSON body, parameters of a form',
+      `${count(bodyValues)}; of an endpoint without a credential ${count(PROOF_VALUES)}`,
+      '413 `payload_too_large`',
+    ],
     ['nesting of a JSON body', `${MAX_DEPTH} levels`, '400 `invalid_json`'],
     ['URL', `${urlBytes / KIB} KiB`, '414 `uri_too_long`'],
     ['request line and headers together', `${headerBytes / KIB} KiB`, '431 `headers_too_large`'],

@@ -4,7 +4,7 @@
  * request limit, each item counts as a request (decision 0006).
  */
 
-import { Failure } from '../../kernel/failure.ts'
+import { Failure, type FieldError } from '../../kernel/failure.ts'
 import type { Pace } from '../../kernel/pace.ts'
 import { CHANGE_BOUNDS, createChangeTooLarge } from '../../platform/storage/change-budget.ts'
 import type { Tx } from '../../platform/storage/database.ts'
@@ -108,16 +108,20 @@ async function readItems(
   pace: Pace,
 ): Promise<Batch> {
   const items: NewItem[] = []
+  const mistakes: FieldError[] = []
   for (const [index, item] of bodies.entries()) {
+    // A batch of bad items costs no more than its response shows.
+    if (isAtomic && mistakes.length >= ERRORS_MAX) break
     await pace()
     try {
       items.push({ values: readNewRow(entry, shape, item) })
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      items.push({ failure: atItem(error, index) })
+      const failure = atItem(error, index)
+      items.push({ failure })
+      mistakes.push(...(failure.errors ?? []))
     }
   }
-  const mistakes = items.flatMap((item) => ('failure' in item ? (item.failure.errors ?? []) : []))
   if (isAtomic && mistakes.length > 0) throw validationFailure(mistakes.slice(0, ERRORS_MAX))
   return { items, isAtomic }
 }

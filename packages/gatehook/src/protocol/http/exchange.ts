@@ -44,6 +44,8 @@ export type Pipeline = Readonly<Record<Kind, PipelineSteps>>
 /** The bounds of a request (§11.4). */
 export interface HttpLimits {
   readonly bodyBytes: number
+  /** Values of a JSON body, parameters of a form. */
+  readonly bodyValues: number
   /**
    * Up to this size, a body larger than `bodyBytes` is read and discarded, so that the 413 arrives.
    */
@@ -61,6 +63,7 @@ export interface HttpLimits {
 
 export const defaultLimits: HttpLimits = {
   bodyBytes: 1_048_576,
+  bodyValues: 50_000,
   discardBytes: 8 * 1_048_576,
   urlBytes: 8192,
   headerBytes: 16_384,

@@ -1,6 +1,6 @@
 /**
- * Bounds the request bodies that are still arriving (§11.5): their bytes per caller and in the
- * process. A body that has arrived whole no longer counts. `receive-body.ts` reports the bytes.
+ * Bounds the request bodies of open requests (§11.5): their bytes and parsed values, per caller and
+ * in the process, until the response has ended. `receive-body.ts` reports them.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
@@ -9,11 +9,11 @@ const MIB = 1_048_576
 const RETRY_AFTER_S = 1
 
 export interface IngressBounds {
-  /** All arriving bodies of a customer, or of an address without a credential. */
+  /** All bodies of a customer, or of an address without a credential. */
   readonly customerBytes: number
-  /** All arriving bodies of the process. */
+  /** All bodies of the process. */
   readonly processBytes: number
-  /** While the process is at its bound, bodies that began this long ago are cut. */
+  /** While the process is at its bound, bodies that arrive for this long are cut. */
   readonly slowMs: number
 }
 
@@ -23,7 +23,7 @@ const defaultIngressBounds: IngressBounds = {
   slowMs: 1000,
 }
 
-interface ArrivingBody {
+interface HeldBody {
   /** The customer, or the address block of a caller without a credential. */
   readonly owner: string
   /** Rejects the request and drops its bytes. */
@@ -31,26 +31,29 @@ interface ArrivingBody {
 }
 
 export interface Ingress {
-  /** Counts an arriving body, which has no bytes yet. */
-  hold(body: ArrivingBody): BodyHold
-  arrivingBytes(): number
+  /** Counts a body, which has no bytes yet. */
+  hold(body: HeldBody): BodyHold
+  heldBytes(): number
 }
 
 export interface BodyHold {
   /** Counts more bytes. Returns false if they do not fit; cuts slow bodies before that. */
   grow(bytes: number): boolean
-  /** Reports that the body has arrived, or that its bytes were dropped. */
+  /** Reports that the body has arrived: it is no longer cut. */
+  complete(): void
+  /** Reports that the request has ended, or that the bytes were dropped. */
   release(): void
 }
 
 interface CountedBody {
-  readonly body: ArrivingBody
+  readonly body: HeldBody
   readonly beganMs: number
+  hasArrived: boolean
   bytes: number
 }
 
 export const tooManyBodies = (): Failure =>
-  new Failure('overloaded', 'Too many request bodies are arriving. Retry.', {
+  new Failure('overloaded', 'Too many request bodies are open. Retry.', {
     headers: { 'retry-after': String(RETRY_AFTER_S) },
   })
 
@@ -62,7 +65,7 @@ export function createIngress(
   /** Oldest first. */
   const bodies = new Set<CountedBody>()
   const bytesByOwner = new Map<string, number>()
-  let arrivingBytes = 0
+  let heldBytes = 0
 
   const count = (entry: CountedBody, bytes: number): void => {
     const { owner } = entry.body
@@ -70,7 +73,7 @@ export function createIngress(
     if (ownerBytes > 0) bytesByOwner.set(owner, ownerBytes)
     else bytesByOwner.delete(owner)
     entry.bytes += bytes
-    arrivingBytes += bytes
+    heldBytes += bytes
   }
   const remove = (entry: CountedBody): void => {
     if (bodies.delete(entry)) count(entry, -entry.bytes)
@@ -78,8 +81,8 @@ export function createIngress(
   const cutSlow = (except: CountedBody): void => {
     const latestMs = clock.elapsedMs() - bounds.slowMs
     for (const entry of bodies) {
-      if (entry.beganMs > latestMs || arrivingBytes <= bounds.processBytes) return
-      if (entry === except) continue
+      if (entry.beganMs > latestMs || heldBytes <= bounds.processBytes) return
+      if (entry === except || entry.hasArrived) continue
       remove(entry)
       entry.body.cut()
     }
@@ -87,7 +90,7 @@ export function createIngress(
 
   return {
     hold(body) {
-      const entry: CountedBody = { body, beganMs: clock.elapsedMs(), bytes: 0 }
+      const entry: CountedBody = { body, beganMs: clock.elapsedMs(), hasArrived: false, bytes: 0 }
       bodies.add(entry)
       return {
         grow(bytes) {
@@ -96,16 +99,19 @@ export function createIngress(
           // A single body always fits.
           const ownerBytes = bytesByOwner.get(body.owner)!
           let fits = ownerBytes === entry.bytes || ownerBytes <= bounds.customerBytes
-          if (fits && arrivingBytes > bounds.processBytes) {
+          if (fits && heldBytes > bounds.processBytes) {
             cutSlow(entry)
-            fits = arrivingBytes <= bounds.processBytes
+            fits = heldBytes <= bounds.processBytes
           }
           if (!fits) remove(entry)
           return fits
         },
+        complete() {
+          entry.hasArrived = true
+        },
         release: () => remove(entry),
       }
     },
-    arrivingBytes: () => arrivingBytes,
+    heldBytes: () => heldBytes,
   }
 }

@@ -8,6 +8,28 @@ import { findNumberMistake } from './json-number.ts'
 
 export const MAX_DEPTH = 32
 
+/**
+ * Counts the values of a JSON text without parsing it: one more than its commas and opening
+ * brackets outside strings. 50,000 empty objects in 150 KB of text take 3 MB once they are parsed.
+ *
+ * @returns A number above `max` as soon as the text has more. Linear in the bytes.
+ */
+export function countJsonValues(bytes: Uint8Array, max: number): number {
+  let count = 1
+  for (let i = 0; i < bytes.length && count <= max; i++) {
+    const code = bytes[i]!
+    if (code === QUOTE) i = endOfStringBytes(bytes, i)
+    else if (code === COMMA || code === OPEN_ARRAY || code === OPEN_OBJECT) count++
+  }
+  return count
+}
+
+function endOfStringBytes(bytes: Uint8Array, start: number): number {
+  let i = start + 1
+  for (; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++
+  return i
+}
+
 // The decoder skips a byte order mark, which some clients send (allowed by RFC 8259 §8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -37,10 +59,11 @@ export function parseJsonBody(bytes: Uint8Array): unknown {
 
 /** An open object or array during the scan. */
 interface ScanFrame {
-  /** The member names so far; undefined for an array. */
-  readonly names: Set<string> | undefined
-  /** The name of the current member, or the index of the current element. */
-  at: string | number
+  readonly isObject: boolean
+  /** The member names of an object with more than one. */
+  names: Set<string> | undefined
+  /** The name of the current member (none yet: `undefined`), or the index of the element. */
+  at: string | number | undefined
 }
 
 const QUOTE = 34
@@ -73,14 +96,14 @@ function checkStrictly(text: string): void {
       }
       i = end
     } else if (code === COMMA) {
-      if (frame!.names) nameNext = true
+      if (frame!.isObject) nameNext = true
       else (frame!.at as number)++
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       if (frames.length === MAX_DEPTH) {
         throw rejection('too_deep', `it is nested deeper than ${MAX_DEPTH} levels`, frames)
       }
       nameNext = code === OPEN_OBJECT
-      frame = nameNext ? { names: new Set(), at: '' } : { names: undefined, at: 0 }
+      frame = { isObject: nameNext, names: undefined, at: nameNext ? undefined : 0 }
       frames.push(frame)
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
       frames.pop()
@@ -111,6 +134,7 @@ function decodeString(literal: string, frames: readonly ScanFrame[]): string {
 }
 
 function enterMember(frame: ScanFrame, name: string, frames: readonly ScanFrame[]): void {
+  const previous = frame.at as string | undefined
   frame.at = name
   if (name === '__proto__') {
     throw rejection('prototype_key', 'a member is named __proto__', frames)
@@ -118,7 +142,8 @@ function enterMember(frame: ScanFrame, name: string, frames: readonly ScanFrame[
   if (name === 'prototype' && frames[frames.length - 2]?.at === 'constructor') {
     throw rejection('prototype_key', 'a member is named constructor.prototype', frames)
   }
-  const names = frame.names!
+  if (previous === undefined) return
+  const names = (frame.names ??= new Set([previous]))
   if (names.size === names.add(name).size) {
     throw rejection('duplicate_member', 'a member is repeated in one object', frames)
   }
@@ -145,7 +170,12 @@ function endOfNumber(text: string, start: number, frames: readonly ScanFrame[]):
 
 function rejection(code: MistakeCode, reason: string, frames: readonly ScanFrame[]): Failure {
   const pointer = frames
-    .map((frame) => `/${String(frame.at).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .map(
+      (frame) =>
+        `/${String(frame.at ?? '')
+          .replaceAll('~', '~0')
+          .replaceAll('/', '~1')}`,
+    )
     .join('')
   const message = `The body is not accepted: ${reason}.`
   return new Failure('invalid_json', message, { errors: [{ pointer, code, message }] })

@@ -1,4 +1,6 @@
-/** Receives a body: checks its media type (415), bounds its size (413), parses its JSON. */
+/**
+ * Receives a body: checks its media type (415), bounds its bytes and values (413), parses its JSON.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Failure } from '../../kernel/failure.ts'
 import type { Call, Operation } from './call.ts'
@@ -10,10 +12,12 @@ import {
 } from './content-negotiation.ts'
 import { ownerOf } from './egress.ts'
 import { type BodyHold, type Ingress, tooManyBodies } from './ingress.ts'
-import { parseJsonBody } from './json-body.ts'
+import { countJsonValues, parseJsonBody } from './json-body.ts'
 
 interface BodyLimits {
   readonly bodyBytes: number
+  /** Values of a JSON body, parameters of a form. */
+  readonly bodyValues: number
   /** Up to this size, a body larger than `bodyBytes` is read and discarded. */
   readonly discardBytes: number
 }
@@ -40,7 +44,8 @@ export function receiveBody(
   operation: Operation,
 ): Promise<void> | undefined {
   const length = declaredLength(exchange)
-  if (length === 0) return acceptBody(exchange, operation, exchange.bytes)
+  const limits = limitsFor(exchange, operation)
+  if (length === 0) return acceptBody(exchange, operation, limits, { bytes: exchange.bytes })
   const { headers, context } = exchange
   const type = headers['content-type']
   const types = acceptedTypes(operation, exchange.method)
@@ -49,31 +54,67 @@ export function receiveBody(
   if (why !== undefined && (length !== undefined || type !== undefined)) {
     throw unsupportedMediaType(why, types, exchange)
   }
-  return collect(exchange, length, limitsFor(exchange, operation)).then((bytes) => {
-    if (why !== undefined && bytes.length > 0) throw unsupportedMediaType(why, types, exchange)
-    acceptBody(exchange, operation, bytes)
+  return collect(exchange, length, limits).then((received) => {
+    if (why !== undefined && received.bytes.length > 0) {
+      throw unsupportedMediaType(why, types, exchange)
+    }
+    acceptBody(exchange, operation, limits, received)
   })
 }
 
 /**
- * The longest body of an endpoint that authenticates by its body, such as a sign-in: hundreds of
- * these wait for a password hash at a time.
+ * The largest body of an endpoint that authenticates by its body, such as a sign-in: hundreds of
+ * these wait for a password hash at a time, and their senders are unauthenticated.
  */
 const PROOF_BYTES = 131_072
+export const PROOF_VALUES = 1_000
+
+/** The memory of a parsed value, beside its text. */
+const VALUE_BYTES = 64
+
+interface ReceivedBody {
+  readonly bytes: Uint8Array
+  /** Missing for a small body, which does not count. */
+  readonly hold?: BodyHold | undefined
+}
 
 function limitsFor({ kind, context }: ReceivingCall, { authenticated }: Operation): BodyLimits {
   const { limits } = context
   if (kind === 'api' || authenticated !== false) return limits
-  return { ...limits, bodyBytes: Math.min(limits.bodyBytes, PROOF_BYTES) }
+  return {
+    ...limits,
+    bodyBytes: Math.min(limits.bodyBytes, PROOF_BYTES),
+    bodyValues: Math.min(limits.bodyValues, PROOF_VALUES),
+  }
 }
 
-function acceptBody(exchange: ReceivingCall, operation: Operation, bytes: Uint8Array): undefined {
+function acceptBody(
+  exchange: ReceivingCall,
+  operation: Operation,
+  { bodyValues }: BodyLimits,
+  { bytes, hold }: ReceivedBody,
+): undefined {
   exchange.bytes = bytes
   if (bytes.length > 0) {
-    if (isJsonType(exchange.headers['content-type'] ?? '')) exchange.body = parseJsonBody(bytes)
+    const isJson = isJsonType(exchange.headers['content-type'] ?? '')
+    const values = isJson ? countJsonValues(bytes, bodyValues) : countParameters(bytes, bodyValues)
+    if (values > bodyValues) throw tooManyValues(bodyValues)
+    if (hold && !hold.grow(values * VALUE_BYTES)) throw tooManyBodies()
+    if (isJson) exchange.body = parseJsonBody(bytes)
   } else if (operation.body === 'required') {
     throw new Failure('invalid_json', 'The body is empty. A JSON body is required.')
   }
+}
+
+const AMPERSAND = 38
+
+/** Counts the parameters of a form; above `max`, a number larger than it. */
+function countParameters(bytes: Uint8Array, max: number): number {
+  let count = 1
+  for (let i = bytes.indexOf(AMPERSAND); i >= 0 && count <= max; count++) {
+    i = bytes.indexOf(AMPERSAND, i + 1)
+  }
+  return count
 }
 
 /**
@@ -96,7 +137,7 @@ function collect(
   exchange: ReceivingCall,
   length: number | undefined,
   limits: BodyLimits,
-): Promise<Uint8Array> {
+): Promise<ReceivedBody> {
   const { request, response } = exchange
   const expectsContinue = request.headers.expect !== undefined
   if (length !== undefined && length > limits.bodyBytes) {
@@ -120,16 +161,20 @@ function readChunks(
   exchange: ReceivingCall,
   length: number | undefined,
   limits: BodyLimits,
-): Promise<Uint8Array> {
-  const { request, context } = exchange
+): Promise<ReceivedBody> {
+  const { request, response, context } = exchange
   return new Promise((resolve, reject) => {
     // One buffer that doubles: chunks of a byte each would take a hundred times their size.
     let buffer: Buffer = NO_BYTES
     let size = 0
     let count = 0
     let isRefused = false
-    // Most bodies arrive in one chunk and are not counted.
+    let isWhole = false
     let hold: BodyHold | undefined
+    const grow = (bytes: number): boolean => {
+      hold ??= context.ingress.hold({ owner: ownerOf(exchange), cut })
+      return hold.grow(bytes)
+    }
     const drop = () => {
       buffer = NO_BYTES
       hold?.release()
@@ -147,8 +192,7 @@ function readChunks(
       if (neededBytes > buffer.length) {
         const doubledBytes = Math.max(neededBytes, 2 * buffer.length)
         const capacity = Math.min(doubledBytes, length ?? limits.bodyBytes, limits.bodyBytes)
-        hold ??= context.ingress.hold({ owner: ownerOf(exchange), cut })
-        if (!hold.grow(capacity - buffer.length)) return cut()
+        if (!grow(capacity - buffer.length)) return cut()
         const grown = Buffer.allocUnsafe(capacity)
         buffer.copy(grown, 0, 0, size)
         buffer = grown
@@ -161,16 +205,24 @@ function readChunks(
       if (newSize > limits.discardBytes) return refuse(tooLarge(limits))
       if (++count > MAX_CHUNKS) return refuse(tooManyChunks())
       if (newSize > limits.bodyBytes) drop()
-      else if (chunk.length === length) buffer = chunk
-      else append(chunk)
+      else if (chunk.length === length) {
+        if (length > UNCOUNTED_BYTES && !grow(length)) return cut()
+        buffer = chunk
+      } else append(chunk)
       size = newSize
     })
     request.on('end', () => {
-      hold?.release()
-      if (size > limits.bodyBytes) reject(tooLarge(limits))
-      else resolve(buffer.subarray(0, size))
+      isWhole = true
+      if (size > limits.bodyBytes) return reject(tooLarge(limits))
+      if (hold) {
+        hold.complete()
+        response.once('close', hold.release)
+      }
+      resolve({ bytes: buffer.subarray(0, size), hold })
     })
+    // Node closes a request that has arrived, too: then its response releases the bytes.
     const abort = () => {
+      if (isWhole) return
       drop()
       reject(ABORTED)
     }
@@ -180,6 +232,12 @@ function readChunks(
 }
 
 const NO_BYTES = Buffer.alloc(0)
+
+/** Bodies up to this size in one chunk, the most, do not count. */
+const UNCOUNTED_BYTES = 4_096
+
+const tooManyValues = (max: number) =>
+  new Failure('payload_too_large', `The body has more than ${max.toLocaleString('en')} values.`)
 
 const tooManyChunks = () =>
   new Failure('payload_too_large', `The body has more than ${MAX_CHUNKS} chunks. Send larger ones.`)
