@@ -19,7 +19,7 @@ const blocks: readonly Block[] = [
   {
     title: '`f`: kinds of fields',
     lead: 'A client that creates a row sends each field without a default, except read-only ones.',
-    file: 'protocol/fields/fields.ts',
+    file: 'protocol/fields/f.ts',
     opens: 'export const f = {',
   },
   {
@@ -151,7 +151,7 @@ const blocks: readonly Block[] = [
 
 export function declarationPage(): string {
   const parts = blocks.map(({ title, lead, file, opens }) => {
-    const rows = membersOf(readFileSync(new URL(file, SOURCE), 'utf8'), opens)
+    const rows = [...(file === CALLS ? callsOfKinds() : []), ...membersOf(readSource(file), opens)]
     if (rows.length === 0) throw new Error(`${file} has nothing at ${opens}`)
     const undocumented = rows.find(({ description }) => description === '')
     if (undocumented) throw new Error(`${file}: ${undocumented.name} has no comment`)
@@ -166,6 +166,21 @@ export function declarationPage(): string {
       '[Your first API](../guides/first-api.md) uses it step by step.',
   ]
   return `${[...head, ...parts.flat()].filter(Boolean).join('\n\n')}\n`
+}
+
+const readSource = (file: string): string => readFileSync(new URL(file, SOURCE), 'utf8')
+
+/** The file of `f`, which also has the calls of all kinds. */
+const CALLS = 'protocol/fields/f.ts'
+const KINDS = 'protocol/fields/kinds/'
+
+/** Returns the calls of the kinds, in the order of their table. */
+function callsOfKinds(): ReturnType<typeof membersOf> {
+  const table = readSource(`${KINDS}table.ts`)
+  return [...table.matchAll(/^ {2}\.\.\.(\w+Call),$/gm)].flatMap(([, call]) => {
+    const [, file] = new RegExp(`\\b${call}\\b.*from '\\./(.*)'`).exec(table)!
+    return membersOf(readSource(KINDS + file), `export const ${call} = {`)
+  })
 }
 
 /** Matches a member indented by two spaces, with its comment if it has one. */

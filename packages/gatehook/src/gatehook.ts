@@ -29,11 +29,5 @@ export type {
 export { smtp } from './platform/mail/smtp.ts'
 export { sql } from './platform/storage/sql.ts'
 export { DeclarationError } from './protocol/fields/declaration-mistakes.ts'
-export {
-  type CreateOf,
-  type Field,
-  type Fields,
-  f,
-  type PatchOf,
-  type RowOf,
-} from './protocol/fields/fields.ts'
+export { f } from './protocol/fields/f.ts'
+export type { CreateOf, Field, Fields, PatchOf, RowOf } from './protocol/fields/fields.ts'

@@ -4,18 +4,15 @@ import type { ResourceDefinition } from '../declare/resources/resource.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { MistakeCode } from '../kernel/mistakes.ts'
 import type { FieldSpec } from '../protocol/fields/fields.ts'
+import { parseNumber } from '../protocol/fields/json-number.ts'
+import { fieldKindOf, fieldKinds } from '../protocol/fields/kinds/table.ts'
 import { parseJsonBody } from '../protocol/http/json-body.ts'
-import { parseNumber } from '../protocol/http/json-number.ts'
 import { type CsvCell, CsvError, readCsv, unescapeFormulas } from '../protocol/lists/csv-reader.ts'
 
 /** A row of a file, or why its line has none. */
 export type ImportLine =
   | { readonly line: number; readonly body: Record<string, unknown> }
   | { readonly line: number; readonly problem: string }
-
-/** Texts that JSON contains without quotes. */
-const NUMBER_KINDS: ReadonlySet<string> = new Set(['id', 'ref', 'int', 'number'])
-const JSON_KINDS: ReadonlySet<string> = new Set(['object', 'list', 'metadata', 'json'])
 
 /** Reads NDJSON, or with `isCsv` CSV whose first record has the names. Ends at malformed CSV. */
 export function readImportLines(
@@ -131,16 +128,16 @@ class CellProblem {
  */
 function cellValue(spec: FieldSpec | undefined, { text, isQuoted }: CsvCell): unknown {
   if (text === '' && !isQuoted) return spec?.nullable ? null : undefined
-  const kind = spec?.idPrefix === undefined ? (spec?.kind ?? 'string') : 'string'
-  if (kind === 'bool') return text === 'true' || (text === 'false' ? false : text)
-  if (NUMBER_KINDS.has(kind)) return numberOf(text) ?? text
-  if (!JSON_KINDS.has(kind)) return unescapeFormulas(text)
+  const { json, isAnyJson } = spec ? fieldKindOf(spec) : fieldKinds.string
+  if (json === 'string' || spec?.idPrefix !== undefined) return unescapeFormulas(text)
+  if (json === 'boolean') return text === 'true' || (text === 'false' ? false : text)
+  if (json === 'number') return numberOf(text) ?? text
   try {
     const value: unknown = JSON.parse(text)
     const problem = findHiddenMistake(text)
     return problem === undefined ? value : new CellProblem(problem)
   } catch {
-    return kind === 'json' ? new CellProblem('is not JSON; a text has double quotes') : text
+    return isAnyJson ? new CellProblem('is not JSON; a text has double quotes') : text
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resource } from '../declare/resources/resource.ts'
 import { service } from '../declare/resources/service.ts'
-import { f } from '../protocol/fields/fields.ts'
+import { f } from '../protocol/fields/f.ts'
 import { changeOf, type EventPlan, planFor, sampleValues, triggerable } from './sample-event.ts'
 
 const things = resource('things', {

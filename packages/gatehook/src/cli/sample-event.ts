@@ -9,6 +9,7 @@ import { sampleMember, sampleRow } from '../declare/resources/sample.ts'
 import { externalEventTypes, type ServiceDefinition } from '../declare/resources/service.ts'
 import { toWire } from '../declare/resources/validate.ts'
 import type { FieldSpec } from '../protocol/fields/fields.ts'
+import { fieldKindOf } from '../protocol/fields/kinds/table.ts'
 
 export type EventPlan =
   /** `POST /events`. */
@@ -90,12 +91,8 @@ export function sampleValues(definition: ResourceDefinition, n: number): AnyRow 
 }
 
 /** A text differs with each `n`. */
-function uniqueValue(name: string, spec: FieldSpec, n: number): unknown {
-  if (spec.kind === 'email') return `${name}-${n}@example.com`
-  if (spec.kind === 'url') return `https://example.com/${n}`
-  if (spec.kind === 'string') return `${name}-${n}`.padEnd(spec.min ?? 0, '-').slice(0, spec.max)
-  return sampleMember(name, spec)
-}
+const uniqueValue = (name: string, spec: FieldSpec, n: number): unknown =>
+  fieldKindOf(spec).numbered?.(name, n, spec) ?? sampleMember(name, spec)
 
 /** Returns the required members of an action's body; references are the caller's part. */
 export const inputOf = ({ input }: ActionDefinition): AnyRow =>
@@ -111,16 +108,10 @@ export function changeOf({ sample, fields }: ResourceDefinition, n: number, row:
   for (const [name, spec] of Object.entries(fields)) {
     if (spec.write === 'never' || spec.isWriteOnce || spec.unique || spec.target) continue
     const value =
-      name in next && next[name] !== row[name] ? next[name] : otherValue(spec, row[name])
+      name in next && next[name] !== row[name]
+        ? next[name]
+        : fieldKindOf(spec).other?.(spec, row[name])
     if (value !== undefined) return { [name]: value }
   }
   return {}
-}
-
-/** Returns another value of a field; undefined for a kind without a simple one. */
-function otherValue({ kind, values, min = 1, max = 255 }: FieldSpec, value: unknown): unknown {
-  if (kind === 'string') return (value === 'changed' ? 'changed again' : 'changed').slice(0, max)
-  if (kind === 'int' || kind === 'number') return value === min ? min + 1 : min
-  if (kind === 'bool') return !value
-  return values?.find((other) => other !== value)
 }

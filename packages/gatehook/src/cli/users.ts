@@ -4,7 +4,7 @@ import type { ResourceDefinition } from '../declare/resources/resource.ts'
 import { customerId } from '../identity/access/administration.ts'
 import type { AccountJson } from '../identity/people/collection.ts'
 import type { SessionJson } from '../identity/tokens/operations.ts'
-import type { FieldKind } from '../protocol/fields/spec.ts'
+import { fieldKindOf } from '../protocol/fields/kinds/table.ts'
 import { type Api, administration, invalidMode } from './api.ts'
 import { words } from './arguments.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
@@ -60,26 +60,14 @@ async function personId(api: Api, text: string, place: PlaceFilter): Promise<num
   throw new CommandError(`No person signs in as ${text}.${advice}`)
 }
 
-/** The kinds of fields whose JSON is not a string. */
-const JSON_KINDS: ReadonlySet<FieldKind> = new Set([
-  'id',
-  'ref',
-  'int',
-  'number',
-  'bool',
-  'object',
-  'list',
-  'metadata',
-  'json',
-])
-
 /** Parses `name=value` pairs: JSON where the field is not text. */
 function rowOf({ fields }: ResourceDefinition, pairs: readonly string[]): Record<string, unknown> {
   const entries = pairs.map((pair) => {
     const at = pair.indexOf('=')
     if (at < 1) throw new UsageError(`"${pair}" is no field; write name=value.`)
     const [name, text] = [pair.slice(0, at), pair.slice(at + 1)]
-    const isJson = JSON_KINDS.has(fields[name]?.kind ?? 'string')
+    const spec = fields[name]
+    const isJson = spec !== undefined && fieldKindOf(spec).json !== 'string'
     return [name, isJson ? jsonOrText(text) : text]
   })
   return Object.fromEntries(entries)

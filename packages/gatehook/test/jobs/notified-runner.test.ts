@@ -11,7 +11,7 @@ import { type EngineSettings, openEngineHost } from '../../src/outbound/deliveri
 import { CHANNEL, JOBS_DUE } from '../../src/outbound/deliveries/wake-up.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
 import { readMembers } from '../../src/protocol/fields/body.ts'
-import { f } from '../../src/protocol/fields/fields.ts'
+import { f } from '../../src/protocol/fields/f.ts'
 
 const SECRET = 'a secret that only tests know, long enough'
 

@@ -15,7 +15,7 @@ import { type MigrationOptions, service } from '../../src/declare/resources/serv
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { DeclarationError } from '../../src/protocol/fields/declaration-mistakes.ts'
-import { f } from '../../src/protocol/fields/fields.ts'
+import { f } from '../../src/protocol/fields/f.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: false } as const
 const versions = { v1: { released: '2025-01-01' } }

@@ -14,7 +14,8 @@ import { wallClock } from '../../src/kernel/clock.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { DeclarationError } from '../../src/protocol/fields/declaration-mistakes.ts'
-import { type AnyField, type Fields, f } from '../../src/protocol/fields/fields.ts'
+import { f } from '../../src/protocol/fields/f.ts'
+import type { AnyField, Fields } from '../../src/protocol/fields/fields.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
 

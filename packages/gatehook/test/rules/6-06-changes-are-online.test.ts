@@ -12,7 +12,8 @@ import { resource } from '../../src/declare/resources/resource.ts'
 import { type Service, service } from '../../src/declare/resources/service.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
-import { type AnyField, f } from '../../src/protocol/fields/fields.ts'
+import { f } from '../../src/protocol/fields/f.ts'
+import type { AnyField } from '../../src/protocol/fields/fields.ts'
 
 const access = {
   read: 'notes:read',

@@ -8,7 +8,7 @@ import { service } from '../../src/declare/resources/service.ts'
 import { isSqlWord } from '../../src/declare/resources/sql-words.ts'
 import { indexName } from '../../src/declare/resources/table.ts'
 import { raw, sql } from '../../src/platform/storage/sql.ts'
-import { f } from '../../src/protocol/fields/fields.ts'
+import { f } from '../../src/protocol/fields/f.ts'
 
 /** The keywords of SQLite (https://sqlite.org/lang_keywords.html). PostgreSQL lists its own. */
 const SQLITE = `

@@ -8,7 +8,8 @@ import { type MigrationOptions, service } from '../../src/declare/resources/serv
 import { migrateEngine } from '../../src/engine-tables.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
-import { type AnyField, f } from '../../src/protocol/fields/fields.ts'
+import { f } from '../../src/protocol/fields/f.ts'
+import type { AnyField } from '../../src/protocol/fields/fields.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: false } as const
 

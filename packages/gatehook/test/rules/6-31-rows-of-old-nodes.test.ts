@@ -11,7 +11,7 @@ import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { resource } from '../../src/declare/resources/resource.ts'
 import { service } from '../../src/declare/resources/service.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
-import { f } from '../../src/protocol/fields/fields.ts'
+import { f } from '../../src/protocol/fields/f.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
 const fields = { id: f.id('ln'), text: f.string(), count: f.int() }

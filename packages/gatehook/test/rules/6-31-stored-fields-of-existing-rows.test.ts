@@ -12,7 +12,7 @@ import { service } from '../../src/declare/resources/service.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { DeclarationError } from '../../src/protocol/fields/declaration-mistakes.ts'
-import { f } from '../../src/protocol/fields/fields.ts'
+import { f } from '../../src/protocol/fields/f.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: false } as const
 const fields = { id: f.id(), price: f.decimal(12, 2), count: f.int() }

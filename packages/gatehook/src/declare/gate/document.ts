@@ -1,5 +1,5 @@
 /** Reads an OpenAPI 3.1 document as `declare/resources/openapi.ts` generates it. Pure. */
-import { escapePointer } from '../../protocol/fields/reader.ts'
+import { escapePointer } from '../../protocol/fields/reading.ts'
 
 export type Node = Readonly<Record<string, unknown>>
 

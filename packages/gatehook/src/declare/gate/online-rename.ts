@@ -4,6 +4,8 @@
  * renames the column. Pure.
  */
 import { foldedColumn } from '../../protocol/fields/folding.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
+import { columnType } from '../resources/column-types.ts'
 import type { LockedField } from './lock.ts'
 
 export interface RenamedColumn {
@@ -23,19 +25,11 @@ export interface OnlineRename {
   readonly contract: string
 }
 
-const INTEGER_KINDS = ['int', 'bool', 'time', 'duration', 'decimal']
-
-function columnTypeOf({ kind, idPrefix }: LockedField): string {
-  if (kind === 'number') return '{real}'
-  const isInteger = INTEGER_KINDS.includes(kind) || (kind === 'ref' && idPrefix === undefined)
-  return isInteger ? '{int}' : '{text}'
-}
-
 type ColumnNames = Pick<RenamedColumn, 'old' | 'now'>
 
 /** Returns the columns of the field: an e-mail address has one with its folded text, too. */
 const columnsOf = ({ old, now, field }: RenamedColumn): ColumnNames[] =>
-  field.kind === 'email'
+  fieldKindOf(field)?.isFolded
     ? [
         { old, now },
         { old: foldedColumn(old), now: foldedColumn(now) },
@@ -83,7 +77,7 @@ function stepsOf(column: RenamedColumn): { expand: readonly RenameStep[]; contra
     columns.map(change).join(separator)
   const rename = ({ old, now }: ColumnNames) =>
     `ALTER TABLE ${table} RENAME COLUMN ${old} TO ${now}`
-  const added = ({ now }: ColumnNames) => `ADD COLUMN ${now} ${columnTypeOf(field)}`
+  const added = ({ now }: ColumnNames) => `ADD COLUMN ${now} {${columnType(field)}}`
   const trigger = `${table}_${old}_and_${now}`.slice(0, 63)
   const later = (name: string, ...postgres: string[]): RenameStep => ({
     name,

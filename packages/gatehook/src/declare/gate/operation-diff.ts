@@ -1,5 +1,5 @@
 /** Compares the parameters, bodies and responses of one operation. Pure. */
-import { escapePointer } from '../../protocol/fields/reader.ts'
+import { escapePointer } from '../../protocol/fields/reading.ts'
 import { EXPORTS } from '../../protocol/openapi/list-extensions.ts'
 import {
   type DocumentOperation,

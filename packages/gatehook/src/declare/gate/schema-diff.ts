@@ -3,8 +3,10 @@
  * component is compared once for each direction, however many operations use it. `value-diff.ts`
  * compares types, enumerations and bounds. Pure.
  */
-import { escapePointer } from '../../protocol/fields/reader.ts'
-import { READ_SCOPE, TEXT_KIND, UNIT, WRITE_SCOPE } from '../../protocol/fields/schema.ts'
+
+import { TEXT_KIND } from '../../protocol/fields/json-schema.ts'
+import { escapePointer } from '../../protocol/fields/reading.ts'
+import { READ_SCOPE, UNIT, WRITE_SCOPE } from '../../protocol/fields/schema.ts'
 import { componentName, isEqual, listOf, type Node, nodeOf, resolveRef } from './document.ts'
 import {
   additionFinding,

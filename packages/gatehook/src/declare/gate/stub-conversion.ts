@@ -3,9 +3,10 @@
  * value of one field to another. The code compiles; the team decides whether it is right. Pure.
  */
 
-import { lowestRowId } from '../../kernel/row-id.ts'
-import { shortestMatch } from '../../protocol/fields/pattern.ts'
-import type { LockedField, LockedFields } from './lock.ts'
+import type { CodeWriter, FieldKind } from '../../protocol/fields/kind.ts'
+import { fieldKindOf, fieldKinds } from '../../protocol/fields/kinds/table.ts'
+import { isPlainObject } from '../../protocol/fields/reading.ts'
+import type { LockedField } from './lock.ts'
 
 const literal = (value: unknown): string =>
   typeof value === 'string'
@@ -14,50 +15,23 @@ const literal = (value: unknown): string =>
 
 const tupleOf = (values: readonly string[] = []): string => `[${values.map(literal).join(', ')}]`
 
-/** The bounds that a field has by default. */
-const defaultMax: Readonly<Record<string, number>> = {
-  json: 16_384,
-  string: 255,
-  pattern: 255,
-  email: 254,
-  url: 2048,
-}
-const defaultMin: Readonly<Record<string, number>> = { ref: 1, id: 1, duration: 0 }
-
-const membersCode = (
-  members: LockedFields | undefined,
-  code: (spec: LockedField) => string,
-): string =>
-  `{ ${Object.entries(members ?? {})
-    .map(([name, spec]) => `${name}: ${code(spec)}`)
-    .join(', ')} }`
-
-const sizeCode = ({ min, max }: LockedField): string =>
-  `{ ${min === undefined ? '' : `min: ${min}, `}max: ${max} }`
+/** A lock can name a kind that this release lacks: its values are any JSON. */
+const kindOf = ({ kind }: LockedField): FieldKind => fieldKindOf({ kind }) ?? fieldKinds.json
 
 /** Returns the declaration of a field: `f.string().min(1).max(200)`. */
 export function fieldCode(spec: LockedField): string {
-  const { kind, min, max, nullable, write } = spec
+  const { min, max, nullable, write } = spec
   if (spec.stamp) return spec.stamp === 'created' ? 'f.createdAt()' : 'f.updatedAt()'
-  const argument =
-    {
-      id: spec.idPrefix && literal(spec.idPrefix),
-      ref: [spec.target, spec.idPrefix].flatMap((word) => (word ? literal(word) : [])).join(', '),
-      oneOf: tupleOf(spec.values),
-      decimal: `${spec.precision}, ${spec.scale}`,
-      pattern: `/${spec.pattern}/`,
-      object: membersCode(spec.members, fieldCode),
-      list: spec.items && `${fieldCode(spec.items)}, ${sizeCode(spec)}`,
-    }[kind] ?? ''
-  const hasBounds = kind !== 'list' && kind !== 'metadata'
+  const { call = spec.kind, callCode, hasBoundsInCall, initial, isMap } = kindOf(spec)
+  const code: CodeWriter = { field: fieldCode, literal }
+  const isOwn = (name: 'min' | 'max') =>
+    !hasBoundsInCall && spec[name] !== undefined && spec[name] !== initial?.[name]
   const methods = [
-    `f.${kind === 'list' ? 'array' : kind}(${argument})`,
-    ...(hasBounds && min !== undefined && min !== defaultMin[kind] ? [`min(${min})`] : []),
-    ...(hasBounds && max !== undefined && max !== defaultMax[kind] ? [`max(${max})`] : []),
+    `f.${call}(${callCode?.(spec, code) ?? ''})`,
+    ...(isOwn('min') ? [`min(${min})`] : []),
+    ...(isOwn('max') ? [`max(${max})`] : []),
     ...(nullable ? ['nullable()'] : []),
-    ...(spec.default === undefined || kind === 'metadata'
-      ? []
-      : [`default(${literal(spec.default)})`]),
+    ...(spec.default === undefined || isMap ? [] : [`default(${literal(spec.default)})`]),
     ...(write === 'never' ? ['readonly()'] : []),
     ...(spec.isWriteOnce ? ['writeOnce()'] : []),
     ...(spec.isWriteOnly ? ['writeOnly()'] : []),
@@ -68,28 +42,17 @@ export function fieldCode(spec: LockedField): string {
 }
 
 /** Returns a value that the field allows, for a row that has no value to convert. */
-export function placeholderCode({ kind, min, nullable, values, ...spec }: LockedField): string {
-  if (spec.default !== undefined) return literal(spec.default)
-  if (nullable) return 'null'
-  if (spec.idPrefix !== undefined) return literal(lowestRowId(spec.idPrefix))
-  const placeholders: Readonly<Record<string, string>> = {
-    oneOf: literal(values?.[0] ?? ''),
-    email: literal('unknown@example.com'),
-    url: literal('https://example.com/'),
-    currency: literal('EUR'),
-    bool: 'false',
-    object: membersCode(spec.members, placeholderCode),
-    list: '[]',
-    metadata: '{}',
-    json: '{}',
-    date: literal('2000-01-01'),
-    timeOfDay: literal('00:00:00'),
-    pattern: literal(shortestMatch(spec.pattern ?? '^$')),
-    uuid: literal('00000000-0000-0000-0000-000000000000'),
-    decimal: literal((min ?? 0).toFixed(spec.scale ?? 0)),
-    string: literal('-'.repeat(min ?? 0)),
-  }
-  return placeholders[kind] ?? String(min ?? 0)
+export const placeholderCode = (spec: LockedField): string => valueCode(placeholderOf(spec))
+
+function placeholderOf(spec: LockedField): unknown {
+  if (spec.default !== undefined) return spec.default
+  return spec.nullable ? null : kindOf(spec).placeholder(spec, placeholderOf)
+}
+
+function valueCode(value: unknown): string {
+  if (!isPlainObject(value)) return literal(value)
+  const members = Object.entries(value).map(([name, member]) => `${name}: ${valueCode(member)}`)
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
 }
 
 interface Conversion {
@@ -99,32 +62,11 @@ interface Conversion {
 }
 
 type ValueGroup = 'text' | 'set' | 'number' | 'bool' | 'json'
-const valueGroups: Readonly<Record<string, ValueGroup>> = {
-  string: 'text',
-  email: 'text',
-  url: 'text',
-  currency: 'text',
-  date: 'text',
-  timeOfDay: 'text',
-  pattern: 'text',
-  uuid: 'text',
-  decimal: 'text',
-  oneOf: 'set',
-  bool: 'bool',
-  int: 'number',
-  number: 'number',
-  time: 'number',
-  ref: 'number',
-  id: 'number',
-  duration: 'number',
-  object: 'json',
-  list: 'json',
-  metadata: 'json',
-  json: 'json',
-}
 
-const groupOf = ({ kind, idPrefix }: LockedField): ValueGroup | undefined =>
-  idPrefix === undefined ? valueGroups[kind] : 'text'
+const groupOf = (spec: LockedField): ValueGroup => {
+  if (spec.idPrefix !== undefined) return 'text'
+  return spec.values ? 'set' : kindOf(spec).value
+}
 
 /** Converts the value of `from` in the expression `source` (`old.name`) to a value of `to`. */
 export function conversionOf(from: LockedField, to: LockedField, source: string): Conversion {
@@ -226,5 +168,7 @@ const conversionsAcrossGroups: Readonly<Record<string, ConversionCode>> = {
 export const hasSameStorage = (from: LockedField, to: LockedField): boolean =>
   (from.kind === to.kind && from.scale === to.scale) || (isStoredAsText(from) && isStoredAsText(to))
 
-const isStoredAsText = ({ kind }: LockedField): boolean =>
-  kind !== 'decimal' && (valueGroups[kind] === 'text' || valueGroups[kind] === 'set')
+const isStoredAsText = (spec: LockedField): boolean => {
+  const { column, value } = kindOf(spec)
+  return column === 'text' && value === 'text'
+}

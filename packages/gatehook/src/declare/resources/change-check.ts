@@ -7,6 +7,7 @@
 import type { FieldError } from '../../kernel/failure.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { isSameValue } from '../../protocol/fields/forms.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { roundTripMismatch } from '../versions/change.ts'
 import { boundaryValues, cornerRow } from './boundary-values.ts'
 import { hasSameVisibility } from './field-rights.ts'
@@ -162,7 +163,7 @@ function* acceptedValues(definition: ResourceDefinition, { specs, chain }: Versi
   for (const [name, spec] of Object.entries(specs)) {
     if (spec === definition.fields[name] || spec.write === 'never') continue
     const isSameKind = definition.fields[chain.renamed[name] ?? '']?.kind === spec.kind
-    if (spec.values || spec.kind === 'bool' || isSameKind) {
+    if (fieldKindOf(spec).isFinite || isSameKind) {
       for (const value of boundaryValues(spec)) yield [name, value] as const
     }
   }

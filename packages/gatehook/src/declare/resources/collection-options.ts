@@ -1,5 +1,6 @@
 /** The operations that a declaration adds to a collection, and their mistakes. Pure. */
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { readSoftDelete, type SoftDeleteOptions, type SoftDeletion } from './soft-deletion.ts'
 
 /**
@@ -69,9 +70,6 @@ export function findCollectionMistakes(target: FeatureTarget): string[] {
   return mistakes
 }
 
-/** Kinds of fields whose values are any text; the others have a form that a part lacks. */
-export const TEXT_KINDS: ReadonlySet<string> = new Set(['string', 'email', 'url', 'pattern'])
-
 function searchMistakes({ search, fields, filter }: FeatureTarget): string[] {
   if (!Array.isArray(search)) return ["search is an array of field names: ['name']"]
   const mistakes = search.flatMap((name: string, at) => {
@@ -81,7 +79,7 @@ function searchMistakes({ search, fields, filter }: FeatureTarget): string[] {
     if (spec.computed && spec.computed !== 'stored') {
       return [`search: ${name} is computed when a row is read`]
     }
-    if (!TEXT_KINDS.has(spec.kind)) return [`search: ${name} is not a text`]
+    if (!fieldKindOf(spec).isText) return [`search: ${name} is not a text`]
     return search.indexOf(name) < at ? [`search: ${name} occurs twice`] : []
   })
   const isHidden = search.length > 0 && filter.includes('q')

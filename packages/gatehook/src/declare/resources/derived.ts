@@ -8,6 +8,7 @@ import type { Database, Tx, Value } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { formOf } from '../../protocol/fields/forms.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import type { AnyRow } from '../versions/change.ts'
 import { columnType } from './column-types.ts'
 import { rowComputer } from './computed.ts'
@@ -33,16 +34,14 @@ const castTypes = {
 
 /** Returns the SQL of the value, which has the type of a column of its kind. */
 export function derivedSql(spec: FieldSpec, database: DatabaseName): string {
-  const { kind, max } = spec
   const text = spec.derived![database]
   const types = castTypes[database]
-  if (kind === 'bool') {
-    return `CAST(CASE WHEN (${text}) THEN 1 WHEN NOT (${text}) THEN 0 END AS ${types.int})`
-  }
+  const { expression } = fieldKindOf(spec)
+  if (expression) return expression(text, types.int)
   const type = columnType(spec)
   if (type !== 'text') return `CAST((${text}) AS ${type === 'real' ? types.real : types.int})`
   // An index has keys of a bounded size, and both databases compare bytes.
-  const bounded = `substr(CAST((${text}) AS ${types.text}), 1, ${max ?? DEFAULT_TEXT_MAX})`
+  const bounded = `substr(CAST((${text}) AS ${types.text}), 1, ${spec.max ?? DEFAULT_TEXT_MAX})`
   return database === 'postgres' ? `(${bounded} COLLATE "C")` : bounded
 }
 

@@ -1,13 +1,11 @@
 /** Checks a declared field, and names mistakes in a declaration. Pure. */
 
 import { prefixMistake } from '../../kernel/row-id.ts'
-import { isInstantMs } from '../../kernel/time.ts'
-import { DECIMAL_DIGITS_MAX, parseDecimal } from '../../protocol/fields/decimal.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { ENGINE_PREFIX, FOLDED_FIELD_MAX } from '../../protocol/fields/folding.ts'
 import { isSameValue, toJson } from '../../protocol/fields/forms.ts'
-import { judgePattern, PatternError, shortestMatch } from '../../protocol/fields/pattern.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { createObjectReader } from '../../protocol/fields/reader.ts'
 import { isSqlWord } from './sql-words.ts'
 
@@ -28,9 +26,6 @@ type FieldRule = (field: {
   readonly mistake: (why: string) => DeclarationError
 }) => void
 
-const isTextKind = ({ kind }: FieldSpec): boolean =>
-  ['string', 'email', 'url', 'pattern'].includes(kind)
-
 const fieldRules: readonly FieldRule[] = [
   ({ name, spec, isColumn, mistake }) => {
     if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
@@ -40,20 +35,16 @@ const fieldRules: readonly FieldRule[] = [
     if (isSqlWord(name)) throw mistake('is a reserved word of SQL; choose another name')
     if (name.startsWith(ENGINE_PREFIX))
       throw mistake(`"${ENGINE_PREFIX}" begins the engine's own columns; choose another name`)
-    if (spec.kind === 'email' && name.length > FOLDED_FIELD_MAX)
-      throw mistake(`the name of an f.email() has at most ${FOLDED_FIELD_MAX} characters`)
+    if (fieldKindOf(spec).isFolded && name.length > FOLDED_FIELD_MAX)
+      throw mistake(`the name of an f.${spec.kind}() has at most ${FOLDED_FIELD_MAX} characters`)
   },
   ({ spec, mistake }) => {
-    const hasBounds =
-      isTextKind(spec) ||
-      ['int', 'number', 'id', 'ref', 'duration', 'decimal', 'list', 'json', 'metadata'].includes(
-        spec.kind,
-      )
+    const { hasBounds, isText, isAnyJson } = fieldKindOf(spec)
     if (!hasBounds && (spec.min !== undefined || spec.max !== undefined)) {
       throw mistake(`${spec.kind} takes no min or max`)
     }
     checkBounds(spec, mistake)
-    if ((isTextKind(spec) || spec.kind === 'json') && (spec.max ?? 0) > STRING_MAX)
+    if ((isText || isAnyJson) && (spec.max ?? 0) > STRING_MAX)
       throw mistake(
         `max is at most ${STRING_MAX}; keep longer texts elsewhere, and store an f.url()`,
       )
@@ -63,12 +54,13 @@ const fieldRules: readonly FieldRule[] = [
   },
   ({ name, spec, depth }) => checkNested(name, spec, depth),
   ({ spec, mistake }) => spec.idPrefix !== undefined && checkPrefix(spec, mistake),
-  ({ spec, mistake }) => spec.pattern !== undefined && checkPattern(spec, mistake),
+  ({ spec, mistake }) => {
+    const why = fieldKindOf(spec).findMistake?.(spec)
+    if (why !== undefined) throw mistake(why)
+  },
   ({ spec, mistake }) => spec.unit !== undefined && checkUnit(spec, mistake),
-  ({ spec, mistake }) => spec.kind === 'decimal' && checkDecimal(spec, mistake),
   ({ spec, mistake }) => {
     if (spec.kind === 'id' && spec.nullable) throw mistake('an id is never null')
-    if (spec.kind === 'oneOf' && !spec.values?.length) throw mistake('f.oneOf([…]) has no text')
   },
   ({ name, spec, depth, mistake }) => checkRights(name, spec, depth, mistake),
   ({ name, spec, mistake }) => checkComputed(name, spec, mistake),
@@ -134,15 +126,14 @@ function checkComputed(
 }
 
 const EXPRESSION_MAX = 1_000
-const NO_DERIVED_KINDS: readonly string[] = ['email', 'object', 'list', 'metadata', 'json']
 
-function checkDerived(
-  { computed, derived, kind, unique, default: value }: FieldSpec,
-  mistake: (why: string) => DeclarationError,
-): void {
+function checkDerived(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  const { computed, derived, unique, default: fallback } = spec
+  const { isFolded, value } = fieldKindOf(spec)
   if (computed !== 'derived') throw mistake('a derived field is no column: remove .stored()')
-  if (NO_DERIVED_KINDS.includes(kind)) throw mistake(`f.derived() has no ${kind}`)
-  if (unique || value !== undefined) throw mistake('f.derived() is not unique and has no default')
+  if (isFolded || value === 'json') throw mistake(`f.derived() has no ${spec.kind}`)
+  if (unique || fallback !== undefined)
+    throw mistake('f.derived() is not unique and has no default')
   for (const database of ['sqlite', 'postgres'] as const) {
     const text: unknown = derived?.[database]
     if (typeof text !== 'string' || text.trim() === '' || text.length > EXPRESSION_MAX) {
@@ -157,7 +148,7 @@ function checkDerived(
 /** Validates `.visible()`, `.writable()` and `.writeOnly()`. Their scopes are validated later. */
 /** A field without a numeric bound would accept values of any size. */
 function checkBounds(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
-  const isNumber = spec.kind === 'number' || spec.kind === 'decimal'
+  const isNumber = fieldKindOf(spec).amount === 'fraction'
   for (const bound of ['min', 'max'] as const) {
     if (!Object.hasOwn(spec, bound)) continue
     const value: unknown = spec[bound]
@@ -196,11 +187,12 @@ function checkRights(
   }
 }
 
-const NUMBER_KINDS: readonly string[] = ['int', 'number', 'decimal']
 const UNIT_MAX = 30
 
-function checkUnit({ kind, unit }: FieldSpec, mistake: (why: string) => DeclarationError): void {
-  if (!NUMBER_KINDS.includes(kind)) throw mistake('.unit() goes with a number or a decimal')
+function checkUnit(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  const { unit } = spec
+  if (fieldKindOf(spec).amount === undefined)
+    throw mistake('.unit() goes with a number or a decimal')
   const isWord = typeof unit === 'string' && /^\S(.*\S)?$/.test(unit)
   if (!isWord || unit.length > UNIT_MAX)
     throw mistake(`.unit() is a text of 1 to ${UNIT_MAX} characters`)
@@ -221,7 +213,6 @@ function checkDeletion(
 
 /** The levels of objects and arrays in a field. */
 const DEPTH_MAX = 8
-const ITEMS_MAX = 1000
 
 /** Validates the members of an object, and the items of an array. They are values, not columns. */
 function checkNested(name: string, spec: FieldSpec, depth: number): void {
@@ -234,12 +225,9 @@ function checkNested(name: string, spec: FieldSpec, depth: number): void {
       'a value inside another is no id, reference, owner, unique, write-once or read-only',
     )
   }
-  const isNested = spec.members || spec.kind === 'list' || spec.kind === 'json'
-  if ((isNested || spec.kind === 'metadata') && spec.unique) throw mistake('cannot be unique')
-  if (spec.kind === 'list' && !((spec.max ?? Infinity) <= ITEMS_MAX)) {
-    throw mistake(`f.array(item, { max }) has a max of at most ${ITEMS_MAX}`)
-  }
-  const members = { ...spec.members, ...(spec.kind === 'list' && { item: spec.items! }) }
+  const { value, isMap } = fieldKindOf(spec)
+  if (value === 'json' && spec.unique) throw mistake('cannot be unique')
+  const members = { ...spec.members, ...(spec.items && !isMap && { item: spec.items }) }
   const inner = Object.entries(members).flatMap(([member, of]) =>
     findFieldMistakes(member, of as FieldSpec, { depth: depth + 1 }),
   )
@@ -248,43 +236,10 @@ function checkNested(name: string, spec: FieldSpec, depth: number): void {
   }
 }
 
-function checkPattern(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
-  const { pattern, min, max = Infinity } = spec
-  if (min !== undefined) throw mistake('f.pattern() takes no min; the pattern has the least length')
-  try {
-    judgePattern(pattern!)
-  } catch (error) {
-    throw error instanceof PatternError ? mistake(error.message) : error
-  }
-  if (shortestMatch(pattern!).length > max) throw mistake(`no match has ${max} characters`)
-}
-
-function checkDecimal(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
-  const { precision, scale } = spec
-  const isSize = Number.isInteger(precision) && Number.isInteger(scale)
-  if (!isSize || precision! < 1 || precision! > DECIMAL_DIGITS_MAX) {
-    throw mistake(`f.decimal(digits, decimals) takes 1 to ${DECIMAL_DIGITS_MAX} digits`)
-  }
-  if (scale! < 0 || scale! > precision!) throw mistake('has more decimals than digits')
-  const size = { precision: precision!, scale: scale! }
-  for (const bound of [spec.min, spec.max]) {
-    if (bound === undefined || parseDecimal(String(bound), size) !== undefined) continue
-    throw mistake(`${bound} has more digits than decimal(${precision}, ${scale})`)
-  }
-}
-
-/** Kinds whose default was never checked: declarations rely on defaults outside the bounds. */
-const UNCHECKED: ReadonlySet<string> = new Set(
-  'id ref string email url currency oneOf int number bool time'.split(' '),
-)
-
 /** Validates the default, which has the form of a value that was read. */
 function checkDefault(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
   const { default: value, ...rest } = spec
-  if (spec.kind === 'time' && value != null && !isInstantMs(value)) {
-    throw mistake('the default is an instant in milliseconds: Date.parse("2026-01-31")')
-  }
-  if (value === undefined || UNCHECKED.has(spec.kind)) return
+  if (value === undefined || fieldKindOf(spec).hasFreeDefault) return
   const read = createObjectReader({ members: { it: rest } })
   const { values, errors } = read({ it: toJson(spec, value) })
   if (errors[0]) throw mistake(`the default ${errors[0].message}`)

@@ -8,6 +8,7 @@
 import type { Value } from '../../platform/storage/database.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { foldedColumn, foldName } from '../../protocol/fields/folding.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { tableFields } from './computed.ts'
 
 interface FoldedColumn {
@@ -21,7 +22,7 @@ export const foldCell = (cell: Value): Value => (typeof cell === 'string' ? fold
 
 export const foldedColumns = (fields: Readonly<Record<string, FieldSpec>>): FoldedColumn[] =>
   tableFields(fields)
-    .filter(([, { kind }]) => kind === 'email')
+    .filter(([, spec]) => fieldKindOf(spec).isFolded)
     .map(([field, { default: value }]) => {
       const fallback = typeof value === 'string' ? { default: foldName(value) } : {}
       const spec: FieldSpec = { kind: 'string', nullable: true, write: 'never', ...fallback }
@@ -30,4 +31,4 @@ export const foldedColumns = (fields: Readonly<Record<string, FieldSpec>>): Fold
 
 /** Returns the column that filters and unique indexes compare. */
 export const comparedName = (fields: Readonly<Record<string, FieldSpec>>, field: string): string =>
-  fields[field]?.kind === 'email' ? foldedColumn(field) : field
+  fields[field] && fieldKindOf(fields[field]).isFolded ? foldedColumn(field) : field

@@ -1,4 +1,5 @@
 /** Finds texts that a declaration indexes and that are too long for the key of an index. Pure. */
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { columnType } from './column-types.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { uniqueTuples } from './table.ts'
@@ -28,7 +29,7 @@ export function findIndexMistakes(resource: ResourceDefinition): string[] {
 function lengthMistakes({ fields }: ResourceDefinition, name: string, max: number): string[] {
   const spec = Object.hasOwn(fields, name) ? fields[name]! : undefined
   if (!spec || columnType(spec) !== 'text' || spec.values) return []
-  if (spec.kind === 'metadata') return [] // reads rows within the bounds of §7.10
+  if (fieldKindOf(spec).isMap) return [] // reads rows within the bounds of §7.10
   const length = spec.max ?? DEFAULT_MAX
   if (length <= max) return []
   return [

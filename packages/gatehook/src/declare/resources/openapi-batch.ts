@@ -1,5 +1,5 @@
 /** `POST …/batch` in OpenAPI documents. Pure. */
-import type { JsonSchema } from '../../protocol/fields/schema.ts'
+import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
 import { answer, ref, writeErrors } from '../../protocol/openapi/parts.ts'
 import { BATCH_ITEMS_MAX } from './batch.ts'
 import {

@@ -1,7 +1,8 @@
 /** The parts that the described operations of a resource share. Pure. */
 
 import { type FailureCode, failures } from '../../kernel/failure.ts'
-import { idSchema, type JsonSchema } from '../../protocol/fields/schema.ts'
+import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
+import { idSchema } from '../../protocol/fields/kinds/row-id-kind.ts'
 import {
   content,
   credentialSchemes,

@@ -1,5 +1,5 @@
 /** Deleted rows in OpenAPI documents: the parameter that lists them, and `restore`. Pure. */
-import type { JsonSchema } from '../../protocol/fields/schema.ts'
+import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
 import { answer, failing, ref } from '../../protocol/openapi/parts.ts'
 import { describeOperation, type ResourceContext, rowIdParameter } from './openapi-context.ts'
 import { operationOn } from './openapi-words.ts'

@@ -1,6 +1,8 @@
 /** The parameters of a list that name columns: sort, filters, searches (§7.7). Pure. */
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
-import { type JsonSchema, parameterSchema } from '../../protocol/fields/schema.ts'
+import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
+import { parameterSchema } from '../../protocol/fields/schema.ts'
 import type { OPERATORS } from '../../protocol/lists/filter.ts'
 import { SEARCH, SEARCH_MAX_CHARACTERS } from '../../protocol/lists/search-term.ts'
 import { TEXT_MAX_CHARACTERS } from '../../protocol/lists/text-filter.ts'
@@ -64,27 +66,21 @@ const OPERATOR_WORDS: Readonly<Record<Exclude<keyof typeof OPERATORS, 'eq' | 'nu
   in: 'is one of these values',
 }
 
-/** Kinds whose order has no meaning. Lists accept ranges of them; the document omits these. */
-const UNORDERED: ReadonlySet<FieldSpec['kind']> = new Set([
-  'ref',
-  'oneOf',
-  'currency',
-  'bool',
-  'uuid',
-])
+/** Lists accept ranges of every column; the document omits those without a meaning. */
 const RANGES = new Set(['gt', 'gte', 'lt', 'lte'])
 
 /** Returns a parameter for each operator of a column. */
 function filterParameters(name: string, spec: FieldSpec): JsonSchema[] {
   const scope = spec.visibleTo === undefined ? '' : ` Needs the scope \`${spec.visibleTo}\`.`
-  if (spec.kind === 'metadata') {
+  const { isMap, isUnordered } = fieldKindOf(spec)
+  if (isMap) {
     const description = `A value by its key: \`${name}[key]=value\`.`
     const schema = valueSchemaOf(spec)
     return [inQuery(name, schema, description, { style: 'deepObject', explode: true })]
   }
   const value = valueSchemaOf(spec)
   const operators = Object.entries(OPERATOR_WORDS)
-    .filter(([operator]) => !(UNORDERED.has(spec.kind) && RANGES.has(operator)))
+    .filter(([operator]) => !(isUnordered && RANGES.has(operator)))
     .map(([operator, words]) => {
       const description = `\`${name}\` ${words}.${scope}`
       return operator === 'in'

@@ -1,5 +1,7 @@
 /** Describes `expand` in the OpenAPI document of a version: its parameter and its members. Pure. */
-import { idSchema, type JsonSchema } from '../../protocol/fields/schema.ts'
+
+import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
+import { idSchema } from '../../protocol/fields/kinds/row-id-kind.ts'
 import { EXPAND } from '../../protocol/lists/expanded-page.ts'
 import { ref } from '../../protocol/openapi/parts.ts'
 import type { CatalogEntry } from './catalog-entry.ts'

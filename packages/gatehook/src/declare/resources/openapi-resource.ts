@@ -1,10 +1,10 @@
 /** The operations and schemas of one resource in the OpenAPI document of a version (§6.2). Pure. */
 
+import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
+import { idSchema } from '../../protocol/fields/kinds/row-id-kind.ts'
 import {
   createSchema,
   type FieldSpecs,
-  idSchema,
-  type JsonSchema,
   patchSchema,
   rowSchema,
 } from '../../protocol/fields/schema.ts'

@@ -1,6 +1,8 @@
 /** Texts of OpenAPI and docs that follow from a declaration: names, fields, access. Pure. */
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
-import type { FieldSpecs, JsonSchema } from '../../protocol/fields/schema.ts'
+import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
+import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import { isReservedComponent } from '../../protocol/openapi/component-names.ts'
 import { signInResource } from './directory.ts'
 import { allScope, ownerPathOf, type RowOperation } from './ownership.ts'
@@ -50,21 +52,6 @@ export function actionTitle(action: string, definition: ResourceDefinition): str
   return capitalize(words.includes(' ') ? `${words}: ${object}` : `${words} ${object}`)
 }
 
-const kindWords: Readonly<Partial<Record<FieldSpec['kind'], string>>> = {
-  id: 'The id of the row. The server generates it and never reuses it.',
-  email: 'An e-mail address; upper and lower case of Unicode are equal.',
-  url: 'An absolute http or https URL.',
-  currency: 'An ISO 4217 code.',
-  time: 'An instant in ISO 8601.',
-  date: 'A day, without a time zone.',
-  timeOfDay: 'A time of day, without a time zone.',
-  duration: 'A duration in ISO 8601.',
-  decimal: 'An exact decimal, as text.',
-  uuid: 'A UUID.',
-  metadata: 'Texts of the client by key, at most 50.',
-  json: 'Any JSON value.',
-}
-
 /** Returns the declared description of a field, or a sentence from its kind and rules. */
 export function describeField(name: string, spec: FieldSpec): string {
   const unit = spec.unit === undefined ? [] : [`Unit: ${spec.unit}.`]
@@ -86,8 +73,7 @@ function describeValue(name: string, spec: FieldSpec): string {
   if (spec.stamp === 'updated') return 'The instant of the last change of the row.'
   if (spec.stamp === 'deleted') return 'The instant of the deletion; null while the row exists.'
   const rules = [
-    spec.kind === 'ref' && `The id of one of \`${spec.target}\`.`,
-    spec.kind !== 'ref' && (kindWords[spec.kind] ?? `The ${name.replaceAll('_', ' ')}.`),
+    fieldKindOf(spec).words?.(spec) ?? `The ${name.replaceAll('_', ' ')}.`,
     spec.owner && 'The row belongs to this person.',
     spec.unique && 'Two rows cannot have the same value.',
     spec.isWriteOnce && 'It is set when the row is created, and never changes.',
@@ -122,7 +108,7 @@ export function annotateMember(
 function annotateInside(schema: JsonSchema, spec: FieldSpec, value: unknown): JsonSchema {
   const example = typeof value === 'object' && value !== null ? value : {}
   if (spec.members) return annotateSchema(schema, spec.members as FieldSpecs, example)
-  if (spec.kind !== 'list') return schema
+  if (!spec.items || schema.items === undefined) return schema
   const [item] = Array.isArray(value) ? (value as unknown[]) : []
   const items = annotateInside(schema.items as JsonSchema, spec.items as FieldSpec, item)
   return { ...schema, items }

@@ -4,12 +4,8 @@
  */
 
 import { failures } from '../../kernel/failure.ts'
-import {
-  createSchema,
-  type FieldSpecs,
-  type JsonSchema,
-  parameterSchema,
-} from '../../protocol/fields/schema.ts'
+import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
+import { createSchema, type FieldSpecs, parameterSchema } from '../../protocol/fields/schema.ts'
 import type { OpenApiDocument } from '../../protocol/openapi/document.ts'
 import type { DescribedOperations } from '../../protocol/openapi/engine-words.ts'
 import {

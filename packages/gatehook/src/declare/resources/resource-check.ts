@@ -2,10 +2,11 @@
  * Finds mistakes in the declaration of a resource that its types do not prevent. `service.ts` finds
  * those between resources. Pure.
  */
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { findInputMistakes } from './body-check.ts'
 import { declaredInput } from './body-versions.ts'
 import { findChainMistakes } from './chain-check.ts'
-import { findCollectionMistakes, TEXT_KINDS } from './collection-options.ts'
+import { findCollectionMistakes } from './collection-options.ts'
 import { findComputedMistakes } from './computed.ts'
 import { findRightsMistakes } from './field-rights.ts'
 import { findIdMistakes } from './id-check.ts'
@@ -27,8 +28,6 @@ const reservedParameters = new Set(
 )
 /** Prefixes of the tables of the engine and the databases. */
 const RESERVED_TABLE = /^(gh|pg|sqlite)_/
-/** Kinds of fields whose values do not compare. */
-const JSON_KINDS: ReadonlySet<string> = new Set(['object', 'list', 'metadata', 'json'])
 export const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/
 
 export const duplicatesIn = (names: readonly string[]): string[] =>
@@ -50,9 +49,9 @@ export function findResourceMistakes(
   if (RESERVED_SEGMENT.test(name) || RESERVED_TABLE.test(name)) mistakes.push('the name is taken')
   for (const field of [...resource.filter, ...resource.sort]) {
     if (!Object.hasOwn(fields, field)) mistakes.push(`list: there is no field ${field}`)
-    const { kind = '' } = fields[field] ?? {}
-    const isEntryFilter = kind === 'metadata' && !resource.sort.includes(field)
-    if (JSON_KINDS.has(kind) && !isEntryFilter) mistakes.push(`list: ${field} has no order`)
+    const kind = fields[field] && fieldKindOf(fields[field])
+    const isEntryFilter = kind?.isMap && !resource.sort.includes(field)
+    if (kind?.value === 'json' && !isEntryFilter) mistakes.push(`list: ${field} has no order`)
     if (fields[field]?.isSecret) mistakes.push(`list: ${field} is secret, and logs have URLs`)
   }
   mistakes.push(...textFilterMistakes(resource))
@@ -109,7 +108,7 @@ function textFilterMistakes({ fields, prefix, contains }: ResourceDefinition): s
     const spec = Object.hasOwn(fields, field) ? fields[field] : undefined
     if (!spec) return [`list.${list}: there is no field ${field}`]
     if (spec.isSecret) return [`list.${list}: ${field} is secret, and logs have URLs`]
-    if (!TEXT_KINDS.has(spec.kind)) return [`list.${list}: ${field} is not a text`]
+    if (!fieldKindOf(spec).isText) return [`list.${list}: ${field} is not a text`]
     return reservedParameters.has(field) ? [`list.${list}: ${field} is a parameter of lists`] : []
   })
 }

@@ -1,7 +1,8 @@
 /** Finds mistakes in the declaration of a route, also those of plain JavaScript. Pure. */
 
 import { failures } from '../../kernel/failure.ts'
-import { Field, type Fields } from '../../protocol/fields/fields.ts'
+import { Field, type FieldSpec, type Fields } from '../../protocol/fields/fields.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { findInputMistakes, findOutputMistakes } from './body-check.ts'
 import { findMemberMistakes, type OutputMembers } from './body-fields.ts'
 import { bodyChanges, type DeclaredMembers, newestMembers } from './body-versions.ts'
@@ -96,11 +97,15 @@ function fieldsMistakes(
   )
   if (mistakes.length > 0) return mistakes
   const nested = Object.entries(newestMembers(declared) as Fields)
-    .filter(([, { spec }]) => part === 'query' && ['object', 'list'].includes(spec.kind))
+    .filter(([, { spec }]) => part === 'query' && isNested(spec))
     .map(([name]) => `query: ${name} is an object or an array, which no parameter can be`)
   if (nested.length > 0) return nested
   return findInputMistakes(declared, versions).map((mistake) => `${part}: ${mistake}`)
 }
+
+/** Whether a field is an object with declared members, or an array. */
+const isNested = (spec: FieldSpec): boolean =>
+  spec.members !== undefined || (spec.items !== undefined && !fieldKindOf(spec).isMap)
 
 function outputMistakes(
   { output, ...route }: RouteDefinition,

@@ -4,8 +4,9 @@
  * and its changes are rolled back.
  */
 import { type AnyField, Field, type FieldSpec } from '../../protocol/fields/fields.ts'
+import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
 import { createObjectReader } from '../../protocol/fields/reader.ts'
-import { type FieldSpecs, type JsonSchema, valueSchema } from '../../protocol/fields/schema.ts'
+import { type FieldSpecs, valueSchema } from '../../protocol/fields/schema.ts'
 import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
 import { type Answer, noContent, type Stream } from '../../protocol/http/call.ts'
 import { ref } from '../../protocol/openapi/parts.ts'

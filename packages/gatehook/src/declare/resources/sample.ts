@@ -3,13 +3,11 @@
  * for test deliveries, OpenAPI and the docs. Pure.
  */
 
-import { type RowId, sampleRowId } from '../../kernel/row-id.ts'
-import { isoTime } from '../../kernel/time.ts'
-import { boundUnits, formatDecimal } from '../../protocol/fields/decimal.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { isSameValue, toJson } from '../../protocol/fields/forms.ts'
-import { shortestMatch } from '../../protocol/fields/pattern.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
+import type { MemberSpec } from '../../protocol/fields/spec.ts'
 import { rowComputer } from './computed.ts'
 import { EVERY_SCOPE } from './field-rights.ts'
 import {
@@ -27,58 +25,16 @@ const SAMPLE_AT = Date.parse('2026-06-01T09:30:00.000Z')
 /** Beyond the rows that seeds create: the body of a sample repeats no unique value. */
 export const SAMPLE_NUMBER = 1000
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+const DAY_MS = 86_400_000
 
 /** Returns a value that the field accepts. */
-export function sampleValue(name: string, spec: FieldSpec, at = SAMPLE_AT): unknown {
-  const { min = 1, max = Number.MAX_SAFE_INTEGER } = spec
-  const words = name.replaceAll('_', ' ')
-  const text = `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`.padEnd(spec.min ?? 0, '.')
-  const byKind: Readonly<Record<FieldSpec['kind'], () => unknown>> = {
-    id: () => sampleId(spec),
-    ref: () => sampleId(spec),
-    string: () => text.slice(0, spec.max),
-    email: () => `${name}@example.com`,
-    url: () => 'https://example.com/',
-    currency: () => 'EUR',
-    oneOf: () => spec.values?.[0],
-    int: () => Math.min(Math.max(1, min), max),
-    number: () => Math.min(Math.max(1, min), max),
-    bool: () => true,
-    time: () => at,
-    date: () => isoTime(at).slice(0, 'YYYY-MM-DD'.length),
-    timeOfDay: () => isoTime(at).slice('YYYY-MM-DDT'.length, 'YYYY-MM-DDTHH:MM:SS'.length),
-    duration: () => Math.min(Math.max(HOUR_MS, min), max),
-    decimal: () => sampleDecimal(spec),
-    pattern: () => shortestMatch(spec.pattern!),
-    object: () =>
-      Object.fromEntries(
-        Object.entries(spec.members as FieldSpecs).map(([member, of]) => [
-          member,
-          of.default === undefined ? sampleValue(member, of, at) : of.default,
-        ]),
-      ),
-    list: () =>
-      Array.from({ length: Math.max(1, spec.min ?? 1) }, () =>
-        sampleValue(name, spec.items as FieldSpec, at),
-      ),
-    metadata: () => ({ key: 'value' }),
-    json: () => ({ key: 'value' }),
-    uuid: () => '018f6f3e-8c1a-7b52-9d3e-2f5a6c7d8e9f',
-  }
-  return byKind[spec.kind]()
-}
-
-const sampleId = ({ idPrefix }: FieldSpec): RowId =>
-  idPrefix === undefined ? 1 : sampleRowId(idPrefix)
-
-function sampleDecimal({ precision = 0, scale = 0, min, max }: FieldSpec): string {
-  const units = precision > scale ? 10 ** scale : 1
-  const least = min === undefined ? units : boundUnits(min, scale)
-  const most = max === undefined ? units : boundUnits(max, scale)
-  return formatDecimal(Math.min(Math.max(units, least), most), scale)
-}
+export const sampleValue = (name: string, spec: MemberSpec, at = SAMPLE_AT): unknown =>
+  fieldKindOf(spec).sample({
+    name,
+    spec,
+    at,
+    inside: (member, of) => sampleValue(member, of, at),
+  })
 
 /** Returns a row of the newest shape, with references to the first rows. */
 export function sampleRow(
@@ -89,13 +45,13 @@ export function sampleRow(
   const declared: AnyRow = sample?.(n) ?? {}
   let next = at
   const entries = Object.entries(fields).map(([name, spec]): [string, unknown] => {
-    if (spec.kind === 'id') return [name, sampleId(spec)]
+    if (spec.kind === 'id') return [name, sampleValue(name, spec)]
     if (spec.stamp) return [name, spec.stamp === 'deleted' ? null : at]
     if (declared[name] !== undefined) return [name, declared[name]]
     if (spec.default !== undefined) return [name, spec.default]
     const value = sampleValue(name, spec, next)
     // A period begins before it ends.
-    if (spec.kind === 'date' || spec.kind === 'time') next += DAY_MS
+    if (fieldKindOf(spec).isMoment) next += DAY_MS
     return [name, value]
   })
   return rowComputer(definition, true)(Object.fromEntries(entries) as AnyRow)

@@ -7,6 +7,7 @@ import type { Principal } from '../../kernel/principal.ts'
 import type { Value } from '../../platform/storage/database.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { formOf, toJson } from '../../protocol/fields/forms.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { View } from '../../protocol/lists/collection.ts'
 import { cellEncoder, cellView } from '../../protocol/lists/encode.ts'
@@ -125,7 +126,7 @@ function rowEncoder(specs: FieldSpecs, hidden: ReadonlySet<string>): (row: AnyRo
 }
 
 const anyJsonOf = (specs: FieldSpecs): ReadonlySet<string> =>
-  new Set(Object.keys(specs).filter((name) => specs[name]!.kind === 'json'))
+  new Set(Object.keys(specs).filter((name) => fieldKindOf(specs[name]!).isAnyJson))
 
 /** Returns the JSON text of `_links`. */
 type LinkEncoder = (row: AnyRow) => string

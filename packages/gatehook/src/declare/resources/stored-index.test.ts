@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f } from '../../protocol/fields/fields.ts'
+import { f } from '../../protocol/fields/f.ts'
 import { type ResourceDefinition, resource } from './resource.ts'
 import { indexesOf, storedIndex } from './table.ts'
 

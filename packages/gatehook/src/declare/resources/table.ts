@@ -8,10 +8,11 @@ import { distributeByScope } from '../../platform/storage/distribution/citus.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { foldedColumn } from '../../protocol/fields/folding.ts'
 import { formOf } from '../../protocol/fields/forms.ts'
+import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
 import type { Collection, ListColumn } from '../../protocol/lists/collection.ts'
 import { EXPAND } from '../../protocol/lists/expanded-page.ts'
-import { columnType, columnTypes } from './column-types.ts'
+import { columnType } from './column-types.ts'
 import { columnFields, tableFields } from './computed.ts'
 import { type DatabaseName, rowSource } from './derived.ts'
 import { comparedName, foldedColumns } from './folded-columns.ts'
@@ -74,7 +75,7 @@ export function indexesOf(definition: ResourceDefinition): TableIndex[] {
   const tuples = definition.sortIndexes.filter((columns) => columns.length > 1)
   const single = new Set(definition.sortIndexes.filter((columns) => columns.length === 1).flat())
   for (const name of [...definition.filterIndexes, ...definition.prefix]) {
-    if (fields[name]!.kind === 'metadata') continue // reads rows within the bounds of §7.10
+    if (fieldKindOf(fields[name]!).isMap) continue // reads rows within the bounds of §7.10
     const compared = comparedName(fields, name)
     if (compared === name) single.add(name)
     else if (!fields[name]!.unique) add(indexName(table, compared), ['scope', compared, 'id'])
@@ -193,42 +194,20 @@ export const definitionOf = (table: string, { columns, where }: TableIndex): str
 export const createIndex = (table: string, index: TableIndex): string =>
   `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${index.name} ${definitionOf(table, index)}`
 
-const cellTypes: Readonly<Record<FieldSpec['kind'], ListColumn['type']>> = {
-  id: 'int',
-  ref: 'int',
-  string: 'text',
-  email: 'text',
-  url: 'text',
-  currency: 'text',
-  oneOf: 'text',
-  int: 'int',
-  number: 'real',
-  bool: 'bool',
-  time: 'time',
-  date: 'date',
-  timeOfDay: 'timeOfDay',
-  duration: 'duration',
-  decimal: 'decimal',
-  uuid: 'uuid',
-  pattern: 'text',
-  object: 'json',
-  list: 'json',
-  metadata: 'json',
-  json: 'json',
+export function listColumn(name: string, spec: FieldSpec): ListColumn {
+  const kind = fieldKindOf(spec)
+  return {
+    name,
+    type: kind.cell(spec),
+    ...(spec.idPrefix !== undefined && { idPrefix: spec.idPrefix }),
+    ...(kind.isFolded && { folded: foldedColumn(name) }),
+    // The database can derive NULL for a row, whatever is declared.
+    nullable: spec.nullable || spec.computed === 'derived',
+    ...(spec.computed === 'derived' && { isExpression: true }),
+    ...(spec.values ? { oneOf: spec.values } : {}),
+    ...(kind.isMap && { isMap: true }),
+  }
 }
-
-export const listColumn = (name: string, spec: FieldSpec): ListColumn => ({
-  name,
-  type: spec.idPrefix === undefined ? cellTypes[spec.kind] : 'text',
-  ...(spec.idPrefix !== undefined && { idPrefix: spec.idPrefix }),
-  ...(spec.kind === 'email' && { folded: foldedColumn(name) }),
-  // The database can derive NULL for a row, whatever is declared.
-  nullable: spec.nullable || spec.computed === 'derived',
-  ...(spec.computed === 'derived' && { isExpression: true }),
-  ...(spec.values ? { oneOf: spec.values } : {}),
-  ...(spec.kind === 'metadata' && { isMap: true }),
-  ...(spec.kind === 'decimal' && { decimal: { precision: spec.precision!, scale: spec.scale! } }),
-})
 
 /** Maximum bytes of a character in JSON: an escaped control character. */
 const CHARACTER_BYTES_MAX = 6
@@ -239,10 +218,11 @@ const FIELD_BYTES = 128
 const maxBytesOf = (members: MemberSpecs): number =>
   Object.values(members).reduce((sum, spec) => sum + FIELD_BYTES + maxValueBytes(spec), 0)
 
-function maxValueBytes({ kind, max = FIELD_BYTES, members, items }: MemberSpec): number {
+function maxValueBytes(spec: MemberSpec): number {
+  const { max = FIELD_BYTES, members, items } = spec
   if (members) return maxBytesOf(members)
   if (items) return max * (FIELD_BYTES + maxValueBytes(items))
-  return columnTypes[kind as FieldSpec['kind']] === 'text' ? CHARACTER_BYTES_MAX * max : 0
+  return fieldKindOf(spec).column === 'text' ? CHARACTER_BYTES_MAX * max : 0
 }
 
 /** A unique index of several columns does not order the rows with `null`. */

@@ -6,6 +6,7 @@
 import { Failure } from '../../kernel/failure.ts'
 import type { Reader, Row, Value } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
+import { integerCell } from '../../protocol/fields/kinds/cells.ts'
 import type { Member } from '../../protocol/fields/members.ts'
 import type { Collection, ListColumn, View } from '../../protocol/lists/collection.ts'
 import { columnsOf } from '../../protocol/lists/columns.ts'
@@ -69,7 +70,7 @@ export function createAdminTable<T>(
   const columns = members
     .filter(({ name }) => !Object.hasOwn(repeated, name))
     .map((column) => ({ ...column, folded: folded[column.name] }))
-  const integerId = columns[0]!.type === 'int'
+  const integerId = columns[0]!.type === integerCell
   const collection = { ...list, columns, integerId, scoped: false }
   const names = columns.map(({ name }) => name)
   const [id] = names as [string, ...string[]]

@@ -1,7 +1,9 @@
 /** Reads an OpenAPI 3.1 document for the docs: references, types and examples of schemas. Pure. */
 
 import type { FailureCode } from '../../kernel/failure.ts'
-import { type JsonSchema, TEXT_KIND } from '../../protocol/fields/schema.ts'
+import { type JsonSchema, TEXT_KIND } from '../../protocol/fields/json-schema.ts'
+import type { FieldKind } from '../../protocol/fields/kind.ts'
+import { fieldKinds } from '../../protocol/fields/kinds/table.ts'
 import { defaultLimits } from '../../protocol/http/exchange.ts'
 import { FIELDS } from '../../protocol/openapi/list-extensions.ts'
 import { exampleReader } from '../../protocol/openapi/schema-example.ts'
@@ -192,15 +194,10 @@ export function typeWords(schema: OpenApiNode): string {
   return words.filter((word) => typeof word === 'string' && word !== '').join(', ')
 }
 
-const FORMAT_NAMES: Readonly<Record<string, string>> = {
-  'date-time': 'instant',
-  'idn-email': 'e-mail',
-  date: 'day',
-  'time-local': 'time of day',
-  duration: 'duration',
-  decimal: 'decimal',
-  uuid: 'UUID',
-}
+/** The words of the kinds for the `format` or `x-text` of their schemas. */
+const FORMAT_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values<FieldKind>(fieldKinds).flatMap(({ format }) => (format ? [format] : [])),
+)
 
 const TYPE_NAMES: Readonly<Record<string, string>> = { string: 'text', bool: 'boolean' }
 

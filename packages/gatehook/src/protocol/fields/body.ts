@@ -5,7 +5,8 @@
  */
 import { Failure, type FieldError } from '../../kernel/failure.ts'
 import { type Members, specsOf, type ValuesOf } from './members.ts'
-import { createObjectReader, ERRORS_MAX } from './reader.ts'
+import { ERRORS_MAX } from './object-reader.ts'
+import { createObjectReader } from './reader.ts'
 
 /** The status of a mistake: 422, or 400 at `/auth` and the console's sign-in (§4.4). */
 export type BodyCode = 'validation_failed' | 'invalid_request'

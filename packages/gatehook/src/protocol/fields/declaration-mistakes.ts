@@ -109,6 +109,10 @@ export function findUnknownMembers(value: unknown, shape: Shape, path = ''): str
   })
 }
 
+/** Reports members of options that their shape lacks. */
+export const reportUnknown = (call: string, options: unknown, shape: Shape): void =>
+  reportMistakes(findUnknownMembers(options, shape).map((mistake) => `${call}: ${mistake}`))
+
 const isPlainObject = (value: unknown): value is object =>
   typeof value === 'object' &&
   value !== null &&

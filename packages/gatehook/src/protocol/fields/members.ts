@@ -4,7 +4,7 @@
  * chain. Each member has two types: its value in the program, and its JSON.
  */
 import type { Flat } from './fields.ts'
-import type { FieldKind, MemberKind, MemberSpec, RejectValue } from './spec.ts'
+import type { MemberSpec, RejectValue } from './spec.ts'
 
 declare const valueType: unique symbol
 declare const jsonType: unique symbol
@@ -94,10 +94,8 @@ type JsonMembers<M extends Members> = Flat<
 /** The JSON of a member: `JsonOf<typeof customer>`. */
 export type JsonOf<M extends AnyMember> = MemberJson<M>
 
-const member = <V, J = V>(
-  kind: FieldKind | MemberKind,
-  more: Partial<MemberSpec> = {},
-): Member<V, J> => new Member({ kind, write: 'required', nullable: false, ...more })
+const member = <V, J = V>(kind: string, more: Partial<MemberSpec> = {}): Member<V, J> =>
+  new Member({ kind, write: 'required', nullable: false, ...more })
 
 interface Size {
   readonly min?: number

@@ -2,27 +2,17 @@
  * Merge patches of fields that are objects (RFC 7396): a patch changes the members that it has.
  * A patch of a declared member with null sets null; null removes a key of metadata or JSON. Pure.
  */
+import { memberKindOf } from './kinds/table.ts'
+import { isPlainObject } from './reading.ts'
 import type { MemberSpec, MemberSpecs } from './spec.ts'
 
-type PlainObject = Readonly<Record<string, unknown>>
-
-export const isPlainObject = (value: unknown): value is PlainObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Whether a patch of the field merges into its value. Other fields are replaced. */
-export const isMerged = ({ kind }: MemberSpec): boolean =>
-  kind === 'object' || kind === 'metadata' || kind === 'json'
+export const isMerged = (spec: MemberSpec): boolean => memberKindOf(spec).patch !== undefined
 
 /** Returns the spec of a patch: no member is required, and those inside have no default. */
 function patchSpec(spec: MemberSpec): MemberSpec {
   const optional: MemberSpec = { ...spec, write: 'optional' }
-  if (spec.kind === 'metadata') return { ...optional, items: { ...spec.items!, nullable: true } }
-  if (!spec.members) return optional
-  const members = Object.entries(spec.members).map(([name, { default: _default, ...member }]) => [
-    name,
-    patchSpec(member),
-  ])
-  return { ...optional, members: Object.fromEntries(members) }
+  return memberKindOf(spec).patch?.(optional, patchSpec) ?? optional
 }
 
 export const patchSpecs = (specs: MemberSpecs): MemberSpecs =>

@@ -2,35 +2,16 @@
  * The data of a field and of a member: the parts from which schema, validation and OpenAPI follow.
  */
 
-/** The kinds of fields of a declaration. */
-export type FieldKind =
-  | 'id'
-  | 'ref'
-  | 'string'
-  | 'email'
-  | 'url'
-  | 'currency'
-  | 'oneOf'
-  | 'int'
-  | 'number'
-  | 'bool'
-  | 'time'
-  | 'date'
-  | 'timeOfDay'
-  | 'duration'
-  | 'decimal'
-  | 'uuid'
-  | 'pattern'
-  | 'object'
-  | 'list'
-  | 'metadata'
-  | 'json'
-
 /** Whether a client must, may or must not send the value. */
 export type FieldWrite = 'required' | 'optional' | 'never'
 
-/** The parts that fields of rows and members of bodies share. */
-interface BaseSpec {
+/** Reports a mistake in the current value. Returns undefined. */
+export type RejectValue = (message: string) => undefined
+
+/** A member of a body, as data. Every `FieldSpec` is one. */
+export interface MemberSpec {
+  /** The name of its kind in the table (`kinds/table.ts`). */
+  readonly kind: string
   readonly write: FieldWrite
   readonly nullable: boolean
   /** Bounds: of a number, a text's characters, the number of items, a duration's milliseconds. */
@@ -41,6 +22,8 @@ interface BaseSpec {
   readonly pattern?: string
   /** The form of such a text, for messages: "must be an e-mail address". */
   readonly words?: string
+  /** The resource that a reference refers to. */
+  readonly target?: string
   /** The prefix of an id, or of the ids to which a reference refers; undefined: integers. */
   readonly idPrefix?: string
   /** The digits of a decimal, and those after its point. */
@@ -53,17 +36,6 @@ interface BaseSpec {
   readonly default?: unknown
   /** Whether the request log replaces the value. */
   readonly isSecret?: boolean
-}
-
-/** The kinds of members that only the engine's own bodies have. */
-export type MemberKind = 'line' | 'text' | 'instant' | 'map' | 'page'
-
-/** Reports a mistake in the current value. Returns undefined. */
-export type RejectValue = (message: string) => undefined
-
-/** A member of a body, as data. Every `FieldSpec` is one. */
-export interface MemberSpec extends BaseSpec {
-  readonly kind: FieldKind | MemberKind
   /** Whether `values` can grow without notice (§8.11), or an object has further members. */
   readonly isOpen?: boolean
   /** A published format, which the kind, the pattern or `refine` validates. */

@@ -4,7 +4,7 @@
  */
 import { Failure } from '../../kernel/failure.ts'
 import type { MistakeCode } from '../../kernel/mistakes.ts'
-import { findNumberMistake } from './json-number.ts'
+import { findNumberMistake } from '../fields/json-number.ts'
 
 export const MAX_DEPTH = 32
 

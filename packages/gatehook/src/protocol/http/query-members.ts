@@ -1,24 +1,15 @@
 /** Reads declared query parameters: numbers, booleans and texts, each at most once. */
 
 import { Failure } from '../../kernel/failure.ts'
+import { memberKindOf } from '../fields/kinds/table.ts'
 import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
 import type { Call } from './call.ts'
-import { parseNumber } from './json-number.ts'
 import { parameterFailure, versionParameters } from './query.ts'
 
-/** The syntax of §7.3: no `1e2`, no `0x10`, no leading zeros. */
-const INTEGERS: Readonly<Partial<Record<MemberSpec['kind'], RegExp>>> = {
-  id: /^(0|[1-9]\d*)$/,
-  ref: /^(0|[1-9]\d*)$/,
-  int: /^-?(0|[1-9]\d*)$/,
-}
-
-/** Converts a parameter to the kind of its member. Other text stays text, which is then invalid. */
-function parseText(kind: MemberSpec['kind'], text: string): unknown {
-  if (INTEGERS[kind]?.test(text)) return Number(text)
-  if (kind === 'number') return parseNumber(text) ?? text
-  if (kind === 'bool' && (text === 'true' || text === 'false')) return text === 'true'
-  return text
+/** Converts a parameter to JSON. Text of another form stays text, which is then invalid. */
+const parseText = (spec: MemberSpec, text: string): unknown => {
+  const { fromQuery } = memberKindOf(spec)
+  return fromQuery ? fromQuery(text) : text
 }
 
 /** Throws 400 `unknown_parameter` for a parameter that the operation does not have (§7.7). */
@@ -51,7 +42,7 @@ export function createQueryReader<T>(
     const values: Record<string, unknown> = {}
     for (const [name, text] of query.entries) {
       if (!isDeclared(name)) continue
-      values[name] = parseText(specs[name]!.kind, text)
+      values[name] = parseText(specs[name]!, text)
     }
     try {
       return validate(values)

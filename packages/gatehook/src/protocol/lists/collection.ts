@@ -5,42 +5,29 @@
 
 import type { Value } from '../../platform/storage/database.ts'
 import { raw, type Sql, sql } from '../../platform/storage/sql.ts'
-import type { DecimalSize } from '../fields/decimal.ts'
+import type { ListCell } from '../fields/kind.ts'
 
 /**
- * The type of a column, which determines how filter values are parsed and cells are encoded.
- * `time`: epoch milliseconds, encoded as ISO 8601. `json`: text that contains JSON. `decimal`:
- * units of its last digit, `duration`: milliseconds.
+ * The types of columns of the engine's own tables. `time`: epoch milliseconds. `json`: a text that
+ * contains JSON.
  */
-export type CellType =
-  | 'int'
-  | 'real'
-  | 'text'
-  | 'time'
-  | 'bool'
-  | 'json'
-  | 'date'
-  | 'timeOfDay'
-  | 'duration'
-  | 'decimal'
-  | 'uuid'
+export type CellType = 'int' | 'real' | 'text' | 'time' | 'bool' | 'json'
 
 export interface ListColumn {
   /** The snake_case name on the wire and in the table. */
   readonly name: string
-  readonly type: CellType
+  /** How cells are encoded and filters parsed: a type by its name, or that of a declared field. */
+  readonly type: CellType | ListCell
   readonly nullable?: boolean
   /** Whether an SQL expression derives its values, which an index then has. */
   readonly isExpression?: boolean
-  /** For `text`: the allowed values; a filter by another value gives `invalid_parameter`. */
+  /** For texts: the allowed values; a filter by another value gives `invalid_parameter`. */
   readonly oneOf?: readonly string[]
-  /** For `text`: the value is an id with this prefix; a filter by another text is rejected. */
+  /** For texts: the value is an id with this prefix; a filter by another text is rejected. */
   readonly idPrefix?: string
-  /** For `json`: an object with texts by key, which `name[key]=` filters. */
+  /** For JSON: an object with texts by key, which `name[key]=` filters. */
   readonly isMap?: boolean
-  /** For `decimal`: the digits, and those after the point. */
-  readonly decimal?: DecimalSize
-  /** For `text`: the column with the folded text, which filters compare (§4.8). */
+  /** For texts: the column with the folded text, which filters compare (§4.8). */
   readonly folded?: string | undefined
 }
 

@@ -2,41 +2,29 @@
  * Encodes a row, which is an array, as JSON text in one step, without an intermediate object. Pure.
  */
 
-import { isoTime } from '../../kernel/time.ts'
 import type { Value } from '../../platform/storage/database.ts'
-import { formatDecimal } from '../fields/decimal.ts'
-import { formatDuration } from '../fields/duration.ts'
+import type { ListCell } from '../fields/kind.ts'
+import { boolCell } from '../fields/kinds/bool.ts'
+import { integerCell, jsonCell, textCell } from '../fields/kinds/cells.ts'
+import { numberCell } from '../fields/kinds/number.ts'
+import { timeCell } from '../fields/kinds/time.ts'
 import type { CellType, ListColumn, View } from './collection.ts'
 
-type Encode = (value: Value) => string
-
-const text: Encode = (value) => JSON.stringify(value)
-const plain: Encode = (value) => String(value)
-
-const encoders: Readonly<Record<Exclude<CellType, 'decimal'>, Encode>> = {
-  int: plain,
-  real: plain,
-  text,
-  time: (value) => `"${isoTime(value as number)}"`,
-  bool: (value) => (value ? 'true' : 'false'),
-  json: plain,
-  date: text,
-  timeOfDay: text,
-  uuid: text,
-  duration: (value) => `"${formatDuration(value as number)}"`,
+const namedCells: Readonly<Record<CellType, ListCell>> = {
+  int: integerCell,
+  real: numberCell,
+  text: textCell,
+  time: timeCell,
+  bool: boolCell,
+  json: jsonCell,
 }
 
-/** Returns the encoder of a column's cells that are not null. */
-function filledEncoder({ type, decimal }: EncodedColumn): Encode {
-  if (type !== 'decimal') return encoders[type]
-  const { scale } = decimal!
-  return (value) => `"${formatDecimal(value as number, scale)}"`
-}
+/** Returns the cell of a column. */
+export const cellOf = ({ type }: Pick<ListColumn, 'type'>): ListCell =>
+  typeof type === 'string' ? namedCells[type] : type
 
-type EncodedColumn = Pick<ListColumn, 'type' | 'decimal'>
-
-export function cellEncoder(column: EncodedColumn): Encode {
-  const encode = filledEncoder(column)
+export function cellEncoder(column: Pick<ListColumn, 'type'>): ListCell['encode'] {
+  const { encode } = cellOf(column)
   return (value) => (value === null ? 'null' : encode(value))
 }
 
@@ -54,7 +42,7 @@ export function cellView(
     name: column.name,
     index: columns.indexOf(column),
     lead: `${n === 0 ? '' : ','}"${column.name}":`,
-    encode: filledEncoder(column),
+    encode: cellOf(column).encode,
   }))
   const encodeAll = (row: readonly Value[]): string => {
     let json = ''

@@ -6,14 +6,11 @@
 
 import { findClosest } from '../../kernel/closest.ts'
 import { idWords, isPrefixedId } from '../../kernel/row-id.ts'
-import { hasMoreThanMillis, LAST_INSTANT_MS, parseTime } from '../../kernel/time.ts'
-import { parseDecimal } from '../fields/decimal.ts'
-import { parseDuration } from '../fields/duration.ts'
 import { foldName } from '../fields/folding.ts'
-import { isDate, isTimeOfDay, isUuid, normalizeTimeOfDay } from '../fields/reader.ts'
-import { parseNumber } from '../http/json-number.ts'
+import type { ListCell } from '../fields/kind.ts'
 import { parameterFailure } from '../http/query.ts'
 import type { Collection, ListColumn, View } from './collection.ts'
+import { cellOf } from './encode.ts'
 import { readValueList } from './value-list.ts'
 
 /** The SQL of each operator in brackets; values are always parameters. */
@@ -73,25 +70,28 @@ export function readFilter(
   const parts = operator === 'in' ? readValueList(parameter, text) : [text]
   const values = parts.map((part) => readValue(parameter, part, listColumn))
   const filter = { column, operator: operator as Operator, values }
-  const exact = listColumn.type === 'time' ? exactInstants(filter, parts, parameter) : filter
+  const { between } = cellOf(listColumn)
+  const exact = between ? exactFilter(filter, parts, parameter, between) : filter
   return operator === 'in' ? { ...exact, values: [...new Set(exact.values)].sort() } : exact
 }
 
-/** No row has this instant. */
-const NO_INSTANT = LAST_INSTANT_MS + 1
-
 /**
- * Compares an instant between two milliseconds exactly: no row has it, and its bounds lie after the
- * millisecond before it.
+ * Compares a value between two cells exactly: no row has it, and its bounds lie after the cell
+ * before it. An instant between two milliseconds is one.
  */
-function exactInstants(filter: Filter, texts: readonly string[], parameter: string): Filter {
-  if (!texts.some(hasMoreThanMillis)) return filter
+function exactFilter(
+  filter: Filter,
+  texts: readonly string[],
+  parameter: string,
+  between: NonNullable<ListCell['between']>,
+): Filter {
+  if (!texts.some(between.has)) return filter
   const { operator, values } = filter
   if (operator === 'gt' || operator === 'gte') return { ...filter, operator: 'gt', parameter }
   if (operator === 'lt' || operator === 'lte') return { ...filter, operator: 'lte', parameter }
   return {
     ...filter,
-    values: values.map((value, at) => (hasMoreThanMillis(texts[at]!) ? NO_INSTANT : value)),
+    values: values.map((value, at) => (between.has(texts[at]!) ? between.unused : value)),
   }
 }
 
@@ -163,52 +163,14 @@ export function columnNamed(name: string, view: View): string | undefined {
 function readValue(parameter: string, text: string, column: ListColumn): string | number {
   const invalid = (expected: string) =>
     parameterFailure('invalid_parameter', parameter, `must be ${expected}`)
-  switch (column.type) {
-    case 'int': {
-      const value = parseNumber(text)
-      if (!Number.isSafeInteger(value)) throw invalid('a whole number')
-      return value!
-    }
-    case 'real': {
-      const value = parseNumber(text)
-      if (value === undefined) throw invalid('a number')
-      return value
-    }
-    case 'time': {
-      const value = parseTime(text)
-      if (value === undefined)
-        throw invalid('an ISO 8601 instant, for example 2026-01-31T12:00:00Z')
-      return value
-    }
-    case 'date':
-      if (!isDate(text)) throw invalid('a day that exists, for example 2026-01-31')
-      return text
-    case 'timeOfDay':
-      if (!isTimeOfDay(text)) throw invalid('a time of day, for example 09:30:00')
-      return normalizeTimeOfDay(text)
-    case 'uuid':
-      if (!isUuid(text)) throw invalid('a UUID')
-      return text.toLowerCase()
-    case 'duration': {
-      const value = parseDuration(text)
-      if (value === undefined) throw invalid('an ISO 8601 duration, for example PT1H30M')
-      return value
-    }
-    case 'decimal': {
-      const value = parseDecimal(text, column.decimal!)
-      if (value === undefined) throw invalid(`a decimal with ${column.decimal!.scale} decimals`)
-      return value
-    }
-    case 'bool':
-      if (text !== 'true' && text !== 'false') throw invalid('true or false')
-      return text === 'true' ? 1 : 0
-    default:
-      if (column.idPrefix !== undefined && !isPrefixedId(column.idPrefix, text)) {
-        throw invalid(idWords(column.idPrefix))
-      }
-      if (column.oneOf && !column.oneOf.includes(text)) {
-        throw invalid(`one of ${column.oneOf.join(', ')}`)
-      }
-      return column.folded === undefined ? text : foldName(text)
+  const cell = cellOf(column)
+  const value = cell.parse(text)
+  if (value === undefined) throw invalid(cell.words)
+  if (column.idPrefix !== undefined && !isPrefixedId(column.idPrefix, text)) {
+    throw invalid(idWords(column.idPrefix))
   }
+  if (column.oneOf && !column.oneOf.includes(text)) {
+    throw invalid(`one of ${column.oneOf.join(', ')}`)
+  }
+  return column.folded === undefined ? value : foldName(text)
 }

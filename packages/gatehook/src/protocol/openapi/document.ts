@@ -1,5 +1,5 @@
 /** Generates an OpenAPI 3.1 document of operations of the engine. Pure. */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import type { OperationData } from '../http/operation-data.ts'
 import { describeOperations, type OperationPolicy } from './operations.ts'
 import {

@@ -4,7 +4,7 @@
  * the operation, and would read the report from an empty body. The gate does not compare the
  * header: it follows from the parameter.
  */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import { objectOf, operationsIn } from './schema-walk.ts'
 
 const PARAMETER = '"#/components/parameters/Prefer"'

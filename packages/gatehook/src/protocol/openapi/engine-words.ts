@@ -2,7 +2,7 @@
  * Adds words and examples to the operations of the engine: those of `member-words.ts`, and versions
  * that the service has. The names of a service's own members have no meaning here.
  */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import { memberWords } from './member-words.ts'
 import { ownExample } from './schema-example.ts'
 import { objectOf, operationsIn, walkSchemas } from './schema-walk.ts'

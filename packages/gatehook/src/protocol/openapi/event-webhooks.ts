@@ -1,5 +1,5 @@
 /** The `webhooks` of an OpenAPI document: each event type with its payload (§9.5, §9.11). Pure. */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 
 /** An event type for a document. */
 export interface DocumentEvent {

@@ -1,5 +1,5 @@
 /** The links between operations of an OpenAPI document: from a row to its operations. Pure. */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import { objectOf, operationsIn, schemaNameOf, type VisitedOperation } from './schema-walk.ts'
 
 /** Links a created row to the operations on it, and a page to the next one. In place. */

@@ -1,5 +1,5 @@
 /** The descriptions of operations: declared, or by their id; with the scope that they need. */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 
 const sentences: Readonly<Record<string, string>> = {
   probe_credential: 'Returns the caller, for every valid credential.',

@@ -1,12 +1,9 @@
 /** Describes operations of the engine as OpenAPI paths and schemas. Pure. */
 
 import { type FailureCode, failures } from '../../kernel/failure.ts'
-import {
-  type JsonSchema,
-  parameterSchema,
-  type SchemaContext,
-  valueSchema,
-} from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
+import type { SchemaContext } from '../fields/kind.ts'
+import { parameterSchema, valueSchema } from '../fields/schema.ts'
 import type { MemberSpec } from '../fields/spec.ts'
 import { type OperationData, readsJson, statusOf } from '../http/operation-data.ts'
 import { addEngineWords, type DescribedOperations } from './engine-words.ts'

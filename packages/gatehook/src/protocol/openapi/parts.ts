@@ -3,7 +3,7 @@
  */
 
 import { type FailureCode, failures } from '../../kernel/failure.ts'
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../lists/grammar.ts'
 import { describeMembers } from './engine-words.ts'
 

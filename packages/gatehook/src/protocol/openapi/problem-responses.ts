@@ -1,7 +1,7 @@
 /** The failures in OpenAPI documents: envelope, RFC 9457, headers, examples (§10.1). Pure. */
 
 import { type FailureCode, failures } from '../../kernel/failure.ts'
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import { errorSchemas } from './parts.ts'
 import { addHeaders, failureHeaders } from './response-headers.ts'
 import { objectOf, operationsIn } from './schema-walk.ts'

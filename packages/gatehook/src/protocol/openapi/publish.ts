@@ -3,7 +3,7 @@
  * transport, headers of responses, OAuth 2.0, links, webhooks, problem types. `declare/gate/`
  * compares documents before this step: the additions describe, and promise nothing new.
  */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import type { OpenApiDocument } from './document.ts'
 import { addDryRuns } from './dry-runs.ts'
 import { type DocumentEvent, eventWebhooks, WEBHOOKS_TAG } from './event-webhooks.ts'

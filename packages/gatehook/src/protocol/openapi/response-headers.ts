@@ -1,5 +1,5 @@
 /** The headers of responses in OpenAPI documents, and the responses that send them (§10, §11). */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import type { ResponseHeader } from '../http/response-headers.ts'
 import { objectOf } from './schema-walk.ts'
 

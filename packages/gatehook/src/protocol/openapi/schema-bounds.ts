@@ -3,7 +3,7 @@
  * URLs, bodies and responses (§11.4, §11.5), integers that JSON can represent. `declare/gate/`
  * compares documents without them: they are no promise of a resource.
  */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import { defaultEgressBounds } from '../http/egress.ts'
 import { defaultLimits } from '../http/exchange.ts'
 import type { SchemaPlace, VisitedSchema } from './schema-walk.ts'

@@ -1,5 +1,5 @@
 /** Returns examples of schemas: their own, or values that follow from type and bounds. Pure. */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import { objectOf, schemaNameOf } from './schema-walk.ts'
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

@@ -1,5 +1,5 @@
 /** Visits every schema of an OpenAPI document, and may change it in place. */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 
 /** Where values of a schema occur, which bounds them. */
 export type SchemaPlace = 'parameter' | 'body' | 'response'

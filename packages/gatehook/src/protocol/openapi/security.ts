@@ -1,5 +1,5 @@
 /** The security schemes of OpenAPI documents, and the scopes of each operation. Pure. */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import { objectOf, operationsIn } from './schema-walk.ts'
 
 const TOKEN_URL = '/oauth/token'

@@ -1,5 +1,5 @@
 /** Removes the components of an OpenAPI document that no operation needs. Pure. */
-import type { JsonSchema } from '../fields/schema.ts'
+import type { JsonSchema } from '../fields/json-schema.ts'
 import { objectOf } from './schema-walk.ts'
 
 const REFERENCE = /"#\/components\/(\w+)\/([^"]+)"/g

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseJsonBody } from './json-body.ts'
+import { parseJsonBody } from '../http/json-body.ts'
 import { parseNumber } from './json-number.ts'
 
 const bodyNumber = (text: string): unknown => {

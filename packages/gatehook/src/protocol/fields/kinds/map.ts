@@ -1,0 +1,26 @@
+/** `b.map(values)`: an object with any names. */
+import type { MemberKind } from '../kind.ts'
+import { escapePointer, isPlainObject, mistypedAs, type ReadValue } from '../reading.ts'
+import { jsonCell } from './cells.ts'
+
+export function createMapReader(read: ReadValue, nullable: boolean): ReadValue {
+  const mistyped = mistypedAs('an object', nullable)
+  return (value, pointer, report) => {
+    if (!isPlainObject(value)) return report(pointer, ...mistyped)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, own]) => [
+        name,
+        read(own, `${pointer}/${escapePointer(name)}`, report),
+      ]),
+    )
+  }
+}
+
+export const map: MemberKind = {
+  reader: ({ items, nullable }, inside) => createMapReader(inside(items!), nullable),
+  schema: ({ items }, inside) => ({
+    type: 'object',
+    additionalProperties: inside.schemaOf(items!),
+  }),
+  cell: () => jsonCell,
+}

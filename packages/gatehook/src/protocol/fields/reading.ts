@@ -1,0 +1,122 @@
+/** Readers of JSON values, of which kinds compose theirs. Pure. */
+import type { MistakeCode } from '../../kernel/mistakes.ts'
+import type { MemberSpec } from './spec.ts'
+
+type Report = (pointer: string, code: MistakeCode, message: string) => undefined
+/** Converts a valid value; reports the mistakes of any other. */
+export type ReadValue = (value: unknown, pointer: string, report: Report) => unknown
+export type Mistake = readonly [code: MistakeCode, message: string]
+export type FindMistake = (value: unknown) => Mistake | undefined
+
+/** The bounds of a value that has a null or none. */
+type Bounds = Pick<MemberSpec, 'min' | 'max' | 'nullable'>
+
+/** RFC 6901 §3. */
+export const escapePointer = (name: string): string =>
+  name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+type PlainObject = Readonly<Record<string, unknown>>
+
+export const isPlainObject = (value: unknown): value is PlainObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const mistypedAs = (type: string, nullable: boolean): Mistake => [
+  'invalid_type',
+  `must be ${type}${nullable ? ' or null' : ''}`,
+]
+
+/** Creates the reader of a value that contains no others. `convert` receives valid JSON. */
+export function createReader(
+  findMistake: FindMistake,
+  convert?: (json: never) => unknown,
+): ReadValue {
+  return (value, pointer, report) => {
+    const mistake = findMistake(value)
+    if (mistake) return report(pointer, ...mistake)
+    return convert ? convert(value as never) : value
+  }
+}
+
+export const acceptAny: FindMistake = () => undefined
+
+export function typeFinder(type: string, words: string, nullable: boolean): FindMistake {
+  const mistake = mistypedAs(words, nullable)
+  return (value) => (typeof value === type ? undefined : mistake)
+}
+
+export const integerFinder = ({
+  min = Number.MIN_SAFE_INTEGER,
+  max = Number.MAX_SAFE_INTEGER,
+  nullable,
+}: Bounds): FindMistake => numberFinder({ min, max, nullable }, 'an integer', Number.isInteger)
+
+export function numberFinder(
+  { min = -Infinity, max = Infinity, nullable }: Bounds,
+  words: string,
+  isNumber: (value: unknown) => boolean,
+): FindMistake {
+  const mistyped = mistypedAs(words, nullable)
+  return (value) => {
+    if (!isNumber(value)) return mistyped
+    if ((value as number) > max) return ['too_large', `must be at most ${max}`]
+    return (value as number) < min ? ['too_small', `must be at least ${min}`] : undefined
+  }
+}
+
+/** Compares the numbers behind a text, whose bounds the message has as text too. */
+export function boundFinder(
+  min = -Infinity,
+  max = Infinity,
+  format: (bound: number) => string,
+): (value: number) => Mistake | undefined {
+  return (value) => {
+    if (value > max) return ['too_large', `must be at most ${format(max)}`]
+    return value < min ? ['too_small', `must be at least ${format(min)}`] : undefined
+  }
+}
+
+/** Bounds count code points, as `maxLength` of JSON Schema does. */
+export function textFinder(
+  { min = 0, max = Infinity, nullable }: Bounds,
+  format?: string,
+  hasFormat?: (text: string) => boolean,
+): FindMistake {
+  const mistyped = mistypedAs('a string', nullable)
+  return (value) => {
+    if (typeof value !== 'string') return mistyped
+    const units = value.length
+    if (units > max && (units > 2 * max || codePoints(value) > max)) {
+      return ['too_long', `must have at most ${charactersOf(max)}`]
+    }
+    if (units < min || (units < 2 * min && codePoints(value) < min)) {
+      return ['too_short', `must have at least ${charactersOf(min)}`]
+    }
+    return !hasFormat || hasFormat(value) ? undefined : ['invalid_format', `must be ${format}`]
+  }
+}
+
+/** Values that a sentence lists; of a longer set it names the first three. */
+const LISTED_MAX = 12
+
+export function setFinder({ nullable }: MemberSpec, values: readonly string[]): FindMistake {
+  const set = new Set<unknown>(values)
+  const mistyped = mistypedAs('a string', nullable)
+  const all = nullable ? [...values, 'null'] : values
+  const listed = all.length > LISTED_MAX ? `${all.slice(0, 3).join(', ')}, …` : all.join(', ')
+  return (value) => {
+    if (set.has(value)) return undefined
+    return typeof value === 'string' ? ['invalid_value', `must be one of ${listed}`] : mistyped
+  }
+}
+
+function codePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
+
+const countOf = (count: number, noun: string, nouns: string): string =>
+  `${count} ${count === 1 ? noun : nouns}`
+export const charactersOf = (count: number): string => countOf(count, 'character', 'characters')
+export const digitsOf = (count: number): string => countOf(count, 'digit', 'digits')
+export const entriesOf = (count: number): string => countOf(count, 'entry', 'entries')
