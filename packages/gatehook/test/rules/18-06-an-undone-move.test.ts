@@ -1,7 +1,9 @@
 /** §18.6: an undone move loses no row of the target, and leaves one side that accepts writes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { freshUrl, migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
@@ -9,7 +11,9 @@ import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { type Database, StorageError } from '../../src/platform/storage/database.ts'
+import { stopWrites } from '../../src/platform/storage/move/changes.ts'
 import { moveInstallation } from '../../src/platform/storage/move/move.ts'
+import { describeTables } from '../../src/platform/storage/move/tables.ts'
 import { undoMove } from '../../src/platform/storage/move/undo.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 
@@ -96,4 +100,38 @@ test('a move is undone whose target only served reads', async (t) => {
   })
   assert.deepEqual(result!.lost, [])
   assert.deepEqual([await createUser(service), await createUser(node)], [201, 503])
+})
+
+test('writes stop table by table, beside a transaction that uses the last one', async (t) => {
+  const url = await migratedUrl(t, 'postgres')
+  const db = await open(url)
+  t.after(() => db.close())
+  const tables = await describeTables(db)
+  const [first, last] = [tables.at(0)!.name, tables.at(-1)!.name]
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const text = `LOCK TABLE "${last}" IN ROW EXCLUSIVE MODE`
+  const holding = db.write(async (tx) => {
+    await tx.run({ sql: text, text, values: [] })
+    await held
+  })
+  const other = await open(url)
+  t.after(() => other.close())
+  const isHeld = `SELECT 1 FROM pg_locks WHERE relation = '"${last}"'::regclass`
+  const isStopped = `SELECT 1 FROM pg_trigger WHERE tgrelid = '"${first}"'::regclass
+    AND tgname = 'gh_move_stop'`
+  await eventually(
+    () => queryAsAdmin(url, isHeld),
+    ({ length }) => length > 0,
+  )
+  const stopping = stopWrites(other, tables)
+  await eventually(
+    () => queryAsAdmin(url, isStopped),
+    ({ length }) => length > 0,
+    10_000,
+  )
+  release()
+  await Promise.all([holding, stopping])
 })

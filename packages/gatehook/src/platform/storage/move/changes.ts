@@ -1,6 +1,9 @@
 /**
  * The triggers of a move, which apply to every process that writes to the source. One kind records
  * the key of each changed row; the other rejects all writes at the end of the move.
+ *
+ * On PostgreSQL each trigger has a transaction of its own: transactions in flight use the tables in
+ * any order, so that one which waits for locks on all of them would never get the last.
  */
 import type { Database, Tx } from '../database.ts'
 import { prepareStatement, sql } from '../sql.ts'
@@ -32,8 +35,8 @@ const insertChange = (name: Database['name'], table: MovedTable, row: 'NEW' | 'O
 const triggerName = (table: MovedTable, suffix: string): string =>
   `"gh_move_${table.name}_${suffix.toLowerCase()}"`
 
-/** Creates the table of changes, and the triggers that fill it. */
-export async function recordChanges(
+/** Creates the table of changes; on SQLite also the triggers that fill it. */
+export async function createRecording(
   { name, dialect }: Database,
   tables: readonly MovedTable[],
   ddl: Ddl,
@@ -56,30 +59,45 @@ export async function recordChanges(
         IF TG_OP <> 'DELETE' THEN ${after} END IF;
         RETURN NULL;
       END $move$`)
-    await ddl(`CREATE TRIGGER gh_move_change AFTER INSERT OR UPDATE OR DELETE ON "${table.name}"
-      FOR EACH ROW EXECUTE FUNCTION ${triggerName(table, 'change')}()`)
   }
 }
 
-/** Stops writes to all tables, at once and for every process; waits for transactions in flight. */
-export async function stopWrites(
-  { name }: Database,
-  tables: readonly MovedTable[],
-  ddl: Ddl,
-): Promise<void> {
-  if (name === 'postgres') {
-    await ddl(`CREATE FUNCTION gh_move_stop() RETURNS trigger LANGUAGE plpgsql AS $move$
-      BEGIN RAISE EXCEPTION ${text(MOVED_MESSAGE)} USING ERRCODE = '25006'; END $move$`)
-  }
+/** Creates the triggers that record, unless they exist. */
+export async function startRecording(db: Database, tables: readonly MovedTable[]): Promise<void> {
+  if (db.name === 'sqlite') return
   for (const table of tables) {
-    if (name === 'postgres') {
-      await ddl(`CREATE TRIGGER gh_move_stop BEFORE INSERT OR UPDATE OR DELETE
-        ON "${table.name}" FOR EACH ROW EXECUTE FUNCTION gh_move_stop()`)
-      continue
-    }
+    await db.migrate((_tx, ddl) =>
+      ddl(`CREATE OR REPLACE TRIGGER gh_move_change AFTER INSERT OR UPDATE OR DELETE
+        ON "${table.name}" FOR EACH ROW EXECUTE FUNCTION ${triggerName(table, 'change')}()`),
+    )
+  }
+}
+
+/**
+ * Stops writes to all tables, for every process, and waits for transactions in flight. Meanwhile a
+ * transaction that writes to a table which has stopped rolls back as a whole. An interrupted stop is
+ * completed by another one, or undone by `admitWrites`.
+ */
+export async function stopWrites(db: Database, tables: readonly MovedTable[]): Promise<void> {
+  if (db.name === 'sqlite') return db.migrate((_tx, ddl) => stopFile(tables, ddl))
+  await db.migrate((_tx, ddl) =>
+    ddl(`CREATE OR REPLACE FUNCTION gh_move_stop() RETURNS trigger LANGUAGE plpgsql AS $move$
+      BEGIN RAISE EXCEPTION ${text(MOVED_MESSAGE)} USING ERRCODE = '25006'; END $move$`),
+  )
+  for (const table of tables) {
+    await db.migrate((_tx, ddl) =>
+      ddl(`CREATE OR REPLACE TRIGGER gh_move_stop BEFORE INSERT OR UPDATE OR DELETE
+        ON "${table.name}" FOR EACH ROW EXECUTE FUNCTION gh_move_stop()`),
+    )
+  }
+}
+
+async function stopFile(tables: readonly MovedTable[], ddl: Ddl): Promise<void> {
+  for (const table of tables) {
     for (const operation of OPERATIONS) {
-      await ddl(`CREATE TRIGGER ${triggerName(table, `stop_${operation}`)} BEFORE ${operation}
-        ON "${table.name}" BEGIN SELECT RAISE(ABORT, ${text(MOVED_MESSAGE)}); END`)
+      await ddl(`CREATE TRIGGER IF NOT EXISTS ${triggerName(table, `stop_${operation}`)}
+        BEFORE ${operation} ON "${table.name}"
+        BEGIN SELECT RAISE(ABORT, ${text(MOVED_MESSAGE)}); END`)
     }
   }
 }

@@ -17,11 +17,12 @@ import type { Table } from '../table.ts'
 import {
   admitWrites,
   countChanges,
+  createRecording,
   dropChanges,
   dropRecording,
   type RecordedChange,
   readChanges,
-  recordChanges,
+  startRecording,
   stopWrites,
 } from './changes.ts'
 import {
@@ -101,21 +102,20 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
   if (!before) {
     await source.migrate(async (tx, ddl) => {
       await createMark(source, tx, ddl, { id, state: 'copying', target: targetName })
-      await recordChanges(source, tables, ddl)
+      await createRecording(source, tables, ddl)
       await audit?.(tx, 'begin')
     })
   }
   let stoppedMs = elapsedMs()
   if (state !== 'moved') {
     const foreignKeys = await dropForeignKeys(target)
+    if (before?.state !== 'stopped') await startRecording(source, tables)
     await copyTables(options, tables)
     await copyChanges(options, tables, FEW_CHANGES)
     stoppedMs = elapsedMs()
     if (before?.state !== 'stopped') {
-      await source.migrate(async (tx, ddl) => {
-        await writeState(tx, 'stopped')
-        await stopWrites(source, tables, ddl)
-      })
+      await stopWrites(source, tables)
+      await source.migrate(async (tx) => void (await writeState(tx, 'stopped')))
     }
     await copyChanges(options, tables, 0)
     await setSequences(source, target, tables)

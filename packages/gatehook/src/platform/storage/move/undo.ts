@@ -81,9 +81,8 @@ async function stopTarget(
   const tables = await describeTables(target, engine)
   const before = await readMark(target)
   if (before?.state === 'copying') return [] // an unfinished copy that no node uses
+  await stopWrites(target, tables)
   await target.migrate(async (tx, ddl) => {
-    await admitWrites(target, tables, ddl) // of an undoing that was interrupted
-    await stopWrites(target, tables, ddl)
     if (before) await dropMark(ddl)
     await createMark(target, tx, ddl, { id, state: 'moved', target: sourceName })
   })
