@@ -84,6 +84,7 @@ test('without a synchronous standby commands read, and exit with 75 when they wr
     const { exit, stderr } = await gatehook({ cwd, env }, ...command)
     assert.equal(exit, 75, stderr)
     assert.match(stderr, /no synchronous replica/)
+    assert.doesNotMatch(stderr, /\n\s+at |"stack"/)
   }
   const doctor = await gatehook({ cwd, env }, 'doctor', '--json')
   const { checks } = JSON.parse(doctor.stdout)

@@ -6,6 +6,12 @@ import { createLineLog, type Log, redactUrl } from '../../kernel/log.ts'
 import type { Exchange, ObserveExchange } from './exchange.ts'
 import { createProbeChanges, isProbe } from './probe.ts'
 
+/** Only the stack of a bug says more than its sentence: an outage fails many requests. */
+const BUG = 500
+
+const sentenceOf = (detail: unknown): unknown =>
+  detail instanceof Error ? `${detail.name}: ${detail.message}` : detail
+
 /** `secretFields`: names of fields that are declared secret. */
 export function createRequestLog(log: Log, secretFields: ReadonlySet<string>): ObserveExchange {
   const lines = createLineLog(log)
@@ -15,7 +21,8 @@ export function createRequestLog(log: Log, secretFields: ReadonlySet<string>): O
     const status = answer?.status
     const level = status !== undefined && status >= 500 ? 'error' : 'info'
     if (exchange.detail !== undefined) {
-      log[level]({ request_id: exchange.id, detail: exchange.detail }, 'detail')
+      const detail = status === BUG ? exchange.detail : sentenceOf(exchange.detail)
+      log[level]({ request_id: exchange.id, detail }, 'detail')
     }
     lines.write(level, () => {
       const url = redactUrl(exchange.head.url, secretFields)
