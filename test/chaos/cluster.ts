@@ -22,6 +22,8 @@ export interface ClusterOptions {
   readonly folder: string
   readonly environment?: Readonly<Record<string, string>>
   readonly release?: Release
+  /** Arguments of each start. */
+  readonly args?: readonly string[]
   readonly witness: Witness
 }
 
@@ -129,12 +131,13 @@ export class Cluster {
     return this.#endOf(`gatehook ${args.join(' ')}`, child)
   }
 
-  async #launch(at: number, { release, args = [], environment }: NodeChange) {
+  async #launch(at: number, { release, args, environment }: NodeChange) {
     const { folder } = this.#options
     const service = await writeService(folder, release ?? this.#options.release ?? 'first')
     const port = this.#ports[at]!
+    const all = args ?? this.#options.args ?? []
     const own = { GATEHOOK_PORT: String(port), GATEHOOK_NODE_NAME: `node${at + 1}` }
-    const child = spawn(process.execPath, [MAIN, 'start', service, '--no-seed', ...args], {
+    const child = spawn(process.execPath, [MAIN, 'start', service, '--no-seed', ...all], {
       env: { ...this.#environment(), ...own, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -2,7 +2,19 @@
  * The faults of `npm run chaos -- operate`, beside those of the group `load`: each one ends without
  * a lost, doubled or phantom row, and the product names its cause within a minute.
  */
+import { copyFaults } from './copy-faults.ts'
+import { fileFaults } from './file-faults.ts'
 import { primaryFaults } from './primary-faults.ts'
+import { receiverFaults } from './receiver-faults.ts'
 import type { ChaosScenario } from './scenario.ts'
+import { schemaFaults } from './schema-faults.ts'
+import { storageFaults } from './storage-faults.ts'
 
-export const operatorFaults: readonly ChaosScenario[] = [...primaryFaults]
+export const operatorFaults: readonly ChaosScenario[] = [
+  ...primaryFaults,
+  ...storageFaults,
+  ...schemaFaults,
+  ...fileFaults,
+  ...copyFaults,
+  ...receiverFaults,
+]

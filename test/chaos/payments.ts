@@ -64,6 +64,8 @@ interface HttpRequest {
 type Query = (text: string) => Promise<Record<string, unknown>[]>
 
 const CLIENTS = 8
+/** Further clients that only read: payers repeat a payment that fails, and read none meanwhile. */
+const READERS = 2
 const WALLETS = 16
 /** Every fourth wallet becomes empty, so that clients compete for its last amounts. */
 const BALANCES = [60, 1_000_000, 1_000_000, 1_000_000]
@@ -102,6 +104,7 @@ export class PaymentLoad {
   #inFlight = 0
   #missing = 0
   #next = 0
+  #webhookId = ''
   #last: { readonly id: number; readonly readAfter: string | undefined } | undefined
 
   private constructor(options: LoadOptions, receiver: Awaited<ReturnType<typeof openReceiver>>) {
@@ -115,8 +118,7 @@ export class PaymentLoad {
   static async start(options: LoadOptions): Promise<PaymentLoad> {
     const load = new PaymentLoad(options, await openReceiver(options.random))
     try {
-      const hook = { url: load.#receiver.url, events: ['payment.created'] }
-      await load.#create('/webhooks', hook)
+      load.#webhookId = await load.register(load.#receiver.url)
       for (let n = 0; n < WALLETS; n++) {
         const balance = BALANCES[n % BALANCES.length]!
         const { id } = await load.#create('/api/v1/wallets', { balance })
@@ -127,7 +129,27 @@ export class PaymentLoad {
       throw error
     }
     for (let n = 0; n < CLIENTS; n++) load.#clients.push(load.#pay())
+    for (let n = 0; n < READERS; n++) load.#clients.push(load.#readOften())
     return load
+  }
+
+  /** Registers a further receiver of the payments, and returns the id. */
+  async register(url: string): Promise<string> {
+    const { id } = await this.#create('/webhooks', { url, events: ['payment.created'] })
+    return String(id)
+  }
+
+  /** Deletes the registration of this load at a node. */
+  async deleteWebhook(nodeUrl: string): Promise<void> {
+    const headers = { 'x-api-key': this.#options.key, 'x-forwarded-proto': 'https' }
+    await fetch(`${nodeUrl}/webhooks/${this.#webhookId}`, { method: 'DELETE', headers })
+  }
+
+  /** Webhooks that have arrived so far. */
+  get arrivalCount(): number {
+    let count = 0
+    for (const arrivals of this.#receiver.arrivals.values()) count += arrivals
+    return count
   }
 
   get requests(): number {
@@ -168,7 +190,7 @@ export class PaymentLoad {
   async hold(): Promise<() => void> {
     const held = Promise.withResolvers<void>()
     this.#held = held
-    while (this.#holding < CLIENTS) await pause(RETRY_MS)
+    while (this.#holding < this.#clients.length) await pause(RETRY_MS)
     return () => {
       this.#held = undefined
       held.resolve()
@@ -252,9 +274,7 @@ export class PaymentLoad {
   async #pay(): Promise<void> {
     const wallets = [...this.#wallets.keys()]
     while (this.#isRunning) {
-      this.#holding++
-      await this.#held?.promise
-      this.#holding--
+      await this.#waitWhileHeld()
       const label = `${this.#prefix}${++this.#next}`
       const wallet_id = wallets[this.#next % wallets.length]!
       const body = { wallet_id, amount: 1, label }
@@ -262,6 +282,20 @@ export class PaymentLoad {
       await Promise.all(Array.from({ length: isTwin ? 2 : 1 }, () => this.#payOnce(label, body)))
       await this.#read()
     }
+  }
+
+  async #readOften(): Promise<void> {
+    while (this.#isRunning) {
+      await this.#waitWhileHeld()
+      await this.#read()
+      await pause(RETRY_MS)
+    }
+  }
+
+  async #waitWhileHeld(): Promise<void> {
+    this.#holding++
+    await this.#held?.promise
+    this.#holding--
   }
 
   async #payOnce(label: string, body: object): Promise<void> {

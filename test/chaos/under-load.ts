@@ -1,7 +1,9 @@
 /** Runs faults while clients pay on nodes behind haproxy, and verifies the books. */
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
+import type { Kind } from '../rig/databases.ts'
 import { hasHaproxy } from '../rig/haproxy.ts'
 import { createDatabase, type PostgresServer, startPostgres } from '../rig/postgres.ts'
 import { booksOf } from './books.ts'
@@ -76,19 +78,30 @@ export function verifyAudit({ wrong, inFlight, ...counts }: PaymentAudit): Chaos
   return { ...counts, faults }
 }
 
+/** Runs with an empty database: of a server of its own, or a file in the folder. */
+export async function withDatabase<T>(
+  kind: Kind,
+  { folder }: ChaosContext,
+  run: (url: string, server: PostgresServer | undefined) => Promise<T>,
+): Promise<T> {
+  if (kind === 'sqlite') return run(`sqlite:${join(folder, 'data', 'gatehook.db')}`, undefined)
+  const server = await startPostgres(SETTINGS)
+  try {
+    return await run(await createDatabase(server.url), server)
+  } finally {
+    await server.stop()
+  }
+}
+
 /** Runs faults on nodes with a server of their own. */
 export async function runUnderLoad(
   context: ChaosContext,
   inject: (faults: Faults, server: PostgresServer) => Promise<void>,
 ): Promise<ChaosCounts> {
-  const server = await startPostgres(SETTINGS)
-  try {
-    const databaseUrl = await createDatabase(server.url)
+  return withDatabase('postgres', context, async (databaseUrl, server) => {
     const world = { databaseUrl, booksUrl: () => databaseUrl }
-    return verifyAudit(await auditUnderLoad(context, world, (faults) => inject(faults, server)))
-  } finally {
-    await server.stop()
-  }
+    return verifyAudit(await auditUnderLoad(context, world, (faults) => inject(faults, server!)))
+  })
 }
 
 export interface OperatorFaults extends Faults {

@@ -160,7 +160,8 @@ async function openTarget(name: string, { options }: Input): Promise<Database> {
   } catch (error) {
     throw new StorageError(
       `The target ${name} cannot be read, and may have rows that the source lacks: ` +
-        `${(error as Error).message.replace(/\.+$/, '')}. Give its address in GATEHOOK_MOVE_TO, or add --force.`,
+        `${(error as Error).message.replace(/\.+$/, '')}. ` +
+        'Give its address in GATEHOOK_MOVE_TO, or add --force.',
       { cause: error },
     )
   }

@@ -106,7 +106,7 @@ test('writes stop table by table, beside a transaction that uses the last one', 
   const url = await migratedUrl(t, 'postgres')
   const db = await open(url)
   t.after(() => db.close())
-  const tables = await describeTables(db)
+  const tables = await describeTables(db, engineTables)
   const [first, last] = [tables.at(0)!.name, tables.at(-1)!.name]
   let release = () => {}
   const held = new Promise<void>((resolve) => {

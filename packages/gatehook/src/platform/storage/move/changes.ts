@@ -75,8 +75,8 @@ export async function startRecording(db: Database, tables: readonly MovedTable[]
 
 /**
  * Stops writes to all tables, for every process, and waits for transactions in flight. Meanwhile a
- * transaction that writes to a table which has stopped rolls back as a whole. An interrupted stop is
- * completed by another one, or undone by `admitWrites`.
+ * transaction that writes to a table which has stopped rolls back as a whole. An interrupted stop
+ * is completed by another one, or undone by `admitWrites`.
  */
 export async function stopWrites(db: Database, tables: readonly MovedTable[]): Promise<void> {
   if (db.name === 'sqlite') return db.migrate((_tx, ddl) => stopFile(tables, ddl))

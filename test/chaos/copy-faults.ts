@@ -1,0 +1,197 @@
+/**
+ * Copies of an installation that serve beside it, or after it: restored data posts nothing, assigns
+ * no id again and revives no revoked key for long; an undone move leaves one side that writes.
+ */
+import { writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Kind } from '../rig/databases.ts'
+import { eventually } from '../rig/eventually.ts'
+import { type PostgresServer, queryAsAdmin, withName } from '../rig/postgres.ts'
+import { booksOf } from './books.ts'
+import { Cluster } from './cluster.ts'
+import { PaymentLoad } from './payments.ts'
+import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
+import {
+  auditFault,
+  needHaproxy,
+  type OperatorFaults,
+  verifyAudit,
+  withDatabase,
+} from './under-load.ts'
+import { watch } from './watch.ts'
+
+/** Requests after the copy was taken, and on the copy. */
+const REQUESTS = 300
+const WITHIN_MS = 10_000
+
+interface Copy {
+  readonly url: string
+  /** Arguments of the first start, where it cannot recognize the copy by itself. */
+  readonly args: readonly string[]
+  stop(): Promise<void>
+}
+
+/** A backup under load that is restored elsewhere. */
+async function restoreBackup({ cluster, folder, expect }: OperatorFaults): Promise<Copy> {
+  const file = join(folder, 'b.gatehook')
+  const url = `sqlite:${join(folder, 'copy', 'gatehook.db')}`
+  const environment = { GATEHOOK_DATABASE_URL: url }
+  expect((await cluster.run(['backup', file])).exit === 0, 'the backup fails')
+  expect((await cluster.run(['restore', file], { environment })).exit === 0, 'the restore fails')
+  return { url, args: [], stop: async () => {} }
+}
+
+/** A copy of the whole data folder, promoted. */
+async function copyVolume(databaseUrl: string, server: PostgresServer): Promise<Copy> {
+  const copy = await server.openStandby()
+  await queryAsAdmin(copy.url, 'SELECT pg_promote()')
+  const url = withName(copy.url, new URL(databaseUrl).pathname.slice(1))
+  return { url, args: ['--restored'], stop: () => copy.stop() }
+}
+
+/** Returns the status of a read with a key, straight from a node. */
+async function statusOf(url: string, key: string): Promise<number> {
+  const headers = { 'x-api-key': key, 'x-forwarded-proto': 'https' }
+  return (await fetch(`${url}/api/v1/payments`, { headers })).status
+}
+
+interface Revoked {
+  readonly key: string
+  /** The audit trail since the copy, as `gatehook audit export` prints it. */
+  readonly trail: string
+}
+
+/** Starts the copy beside the former receivers, revokes again, and releases it. */
+async function serveCopy(
+  faults: OperatorFaults,
+  copy: Copy,
+  revoked: Revoked,
+  usedIds: Set<number>,
+) {
+  const { load, key, random, witness, expect } = faults
+  const folder = join(faults.folder, 'restored')
+  await mkdir(folder)
+  const options = { nodes: 1, databaseUrl: copy.url, key, folder, witness, args: copy.args }
+  const arrivals = load.arrivalCount
+  load.markFault()
+  const cluster = await Cluster.start(options)
+  const endWatch = watch({ cluster, key, witness })
+  const own = await PaymentLoad.start({ url: cluster.url, key, random, witness, nodes: 1 })
+  try {
+    await own.until(REQUESTS)
+    await witness.until(/readyz 200: restore/)
+    await witness.until(/attention: bad restore_held/)
+    const posted = load.arrivalCount - arrivals + own.arrivalCount
+    expect(posted === 0, `the copy has posted ${posted} webhooks before its release`)
+    const repeated = [...own.acknowledged.values()].filter((id) => usedIds.has(id))
+    expect(repeated.length === 0, `${repeated.length} ids were assigned twice`)
+    const { url } = cluster.nodes[0]!
+    expect((await statusOf(url, revoked.key)) === 200, 'the copy knows the revocation')
+    const apply = await cluster.run(['restore', '--revocations', revoked.trail])
+    expect(apply.exit === 0, `the revocations end with ${apply.exit}`)
+    const isRevoked = () => statusOf(url, revoked.key)
+    await eventually(isRevoked, (status) => status === 403, WITHIN_MS)
+    await load.deleteWebhook(url) // its receiver belongs to the other installation
+    expect((await cluster.run(['restore', 'release'])).exit === 0, 'the release fails')
+    const audit = verifyAudit(await own.finish(booksOf(copy.url)))
+    for (const fault of audit.faults) expect(false, `on the copy: ${fault}`)
+  } finally {
+    own.close()
+    await endWatch()
+    await cluster.stop()
+  }
+}
+
+const restoreData =
+  (kind: Kind) =>
+  (context: ChaosContext): Promise<ChaosCounts> =>
+    withDatabase(kind, context, (databaseUrl, server) => {
+      const world = { databaseUrl, booksUrl: () => databaseUrl }
+      return auditFault(context, world, async (faults) => {
+        const { load, cluster, folder, report } = faults
+        const created = await cluster.run([
+          'keys',
+          'create',
+          '--name',
+          'a',
+          '--scopes',
+          'r',
+          '--json',
+        ])
+        const { id, key } = JSON.parse(created.stdout) as { id: string; key: string }
+        load.markFault()
+        const copy = server ? await copyVolume(databaseUrl, server) : await restoreBackup(faults)
+        try {
+          await load.until(load.requests + REQUESTS)
+          await cluster.run(['keys', 'revoke', id])
+          const trail = join(folder, 'audit.ndjson')
+          writeFileSync(trail, (await cluster.run(['audit', 'export'])).stdout)
+          const resume = await load.hold()
+          for (const at of cluster.nodes.keys()) await cluster.end(at, 'SIGKILL')
+          report('the copy starts')
+          await serveCopy(faults, copy, { key, trail }, new Set(load.acknowledged.values()))
+          for (const at of cluster.nodes.keys()) await cluster.replace(at)
+          resume()
+          await load.recovery()
+        } finally {
+          await copy.stop()
+        }
+      })
+    })
+
+/** The target has rows of its own when the move is undone. */
+const undoMove = (context: ChaosContext): Promise<ChaosCounts> =>
+  withDatabase('postgres', context, (target) =>
+    withDatabase('sqlite', context, (databaseUrl) => {
+      const world = { databaseUrl, booksUrl: () => target, spares: 1 }
+      return auditFault(context, world, async ({ load, cluster, expect, report }) => {
+        load.markFault()
+        const environment = { GATEHOOK_MOVE_TO: target }
+        const moved = await cluster.run(['move'], { environment })
+        expect(moved.exit === 0, `the move ends with ${moved.exit}`)
+        await cluster.end(0, 'SIGKILL')
+        await cluster.replace(1, { environment: { GATEHOOK_DATABASE_URL: target } })
+        report('a node serves from the target')
+        await load.recovery()
+        load.markFault()
+        const undone = await cluster.run(['move', '--undo'], { environment })
+        expect(undone.exit === 1, `move --undo ends with ${undone.exit}`)
+        const late = await cluster.run(['customers', 'create', 'Late'])
+        expect(late.exit !== 0, 'the source accepts writes too')
+        await load.recovery()
+      })
+    }),
+  )
+
+const restored = (kind: Kind): ChaosScenario => ({
+  name: `restored-copy-${kind}`,
+  title: 'a copy serves beside the receivers of the original, without its last writes',
+  groups: ['operate'],
+  nodes: [kind === 'sqlite' ? 1 : 2],
+  words: [
+    /readyz 200: restore: The data was restored/,
+    /log of node1: the data was restored/,
+    /attention: bad restore_held/,
+    /attention: bad revocations_unknown/,
+  ],
+  missing: needHaproxy,
+  run: restoreData(kind),
+})
+
+export const copyFaults: readonly ChaosScenario[] = [
+  restored('sqlite'),
+  restored('postgres'),
+  {
+    name: 'undone-move',
+    title: 'a move is undone after writes to its target',
+    groups: ['operate'],
+    nodes: [1],
+    words: [
+      /gatehook move --undo, exit 1: .*rows that this database lacks.*of payments/,
+      /gatehook customers create Late, exit \d+: .*read-only/,
+    ],
+    missing: needHaproxy,
+    run: undoMove,
+  },
+]

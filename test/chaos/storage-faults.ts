@@ -1,0 +1,229 @@
+/** Damaged pages, full disks, a server without free connections, a database that is away. */
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Kind } from '../rig/databases.ts'
+import { asAdmin, createDatabase, queryAsAdmin, startPostgres } from '../rig/postgres.ts'
+import { canMount, databaseOn, mountSmallDisk } from '../rig/small-disk.ts'
+import { fileOf } from './books.ts'
+import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
+import { auditFault, needHaproxy, SETTINGS, withDatabase } from './under-load.ts'
+
+const DISK_MIB = 64
+const AWAY_MS = 8_000
+
+interface Page {
+  readonly file: string
+  readonly offset: number
+  readonly size: number
+}
+
+/** Finds a page of the table that each payment changes. No process has the file open. */
+function findSqlitePage(url: string): Page {
+  const file = fileOf(url)
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  const row = db.prepare("SELECT pageno, pgsize FROM dbstat WHERE name = 'wallets'").get()
+  db.close()
+  const { pageno, pgsize } = row as { pageno: number; pgsize: number }
+  return { file, offset: (pageno - 1) * pgsize, size: pgsize }
+}
+
+async function findPostgresPage(url: string): Promise<Page> {
+  const query =
+    "SELECT current_setting('data_directory') AS folder, pg_relation_filepath('wallets')"
+  const [row] = await queryAsAdmin(url, query)
+  return { file: join(row!.folder, row!.pg_relation_filepath), offset: 0, size: 8_192 }
+}
+
+/** Overwrites a page, and returns the function that restores it. */
+function damage({ file, offset, size }: Page): () => void {
+  const content = Buffer.alloc(size)
+  const write = (bytes: Buffer) => {
+    const handle = openSync(file, 'r+')
+    if (bytes !== content) readSync(handle, content, 0, size, offset)
+    writeSync(handle, bytes, 0, size, offset)
+    closeSync(handle)
+  }
+  write(Buffer.alloc(size, 0xa5))
+  return () => write(content)
+}
+
+/** Damages a page while nothing runs; repairs it after the product has named it. */
+const damagePage = (kind: Kind) => (context: ChaosContext) =>
+  withDatabase(kind, context, (databaseUrl, server) => {
+    const world = { databaseUrl, booksUrl: () => databaseUrl }
+    return auditFault(context, world, async ({ load, cluster, witness, expect, report }) => {
+      /** Runs while neither node nor server has the file open. */
+      const whileEnded = async (change: () => void) => {
+        for (const at of cluster.nodes.keys()) await cluster.end(at, 'SIGKILL')
+        await server?.halt('fast')
+        change()
+        await server?.start()
+        for (const at of cluster.nodes.keys()) await cluster.replace(at)
+      }
+      load.markFault()
+      const page = server ? await findPostgresPage(databaseUrl) : undefined
+      let repair = () => {}
+      await whileEnded(() => {
+        repair = damage(page ?? findSqlitePage(databaseUrl))
+      })
+      report('a page is damaged')
+      load.markFault()
+      await witness.until(/readyz 503: database: .*damaged/)
+      await witness.until(/log of node\d: .*damaged/)
+      const isRunning = cluster.nodes.every(({ child }) => child.exitCode === null)
+      expect(isRunning, 'a damaged page ends a node')
+      await whileEnded(repair)
+      await load.recovery()
+    })
+  })
+
+/** Fills the disk of the tables, and frees it after the product has named it. */
+const fillDisk = (kind: Kind) => async (context: ChaosContext) => {
+  const disk = await mountSmallDisk(DISK_MIB)
+  const { url, stop } = await databaseOn(kind, disk.folder)
+  try {
+    const world = { databaseUrl: url, booksUrl: () => url }
+    return await auditFault(context, world, async ({ load, witness, expect }) => {
+      load.markFault()
+      await disk.fill()
+      await witness.until(/readyz 503: writes: The disk/)
+      const before = load.succeeded
+      await pause(AWAY_MS / 4)
+      expect(load.succeeded.GET > before.GET, 'reads do not go on')
+      await disk.free()
+      await load.recovery()
+    })
+  } finally {
+    await stop()
+    await disk.unmount()
+  }
+}
+
+const ROLE = 'limited'
+
+/** The role of the nodes may open no further connection than those that are open. */
+async function limitConnections(context: ChaosContext): Promise<ChaosCounts> {
+  const server = await startPostgres(SETTINGS)
+  try {
+    const booksUrl = await createDatabase(server.url)
+    const name = new URL(booksUrl).pathname.slice(1)
+    await asAdmin(server.url, `CREATE ROLE ${ROLE} LOGIN PASSWORD '${ROLE}'`)
+    await asAdmin(server.url, `ALTER DATABASE ${name} OWNER TO ${ROLE}`)
+    const address = new URL(booksUrl)
+    address.username = ROLE
+    address.password = ROLE
+    const world = { databaseUrl: address.href, booksUrl: () => booksUrl }
+    const counts = await auditFault(context, world, async ({ load }) => {
+      load.markFault()
+      const count = `SELECT count(*) AS count FROM pg_stat_activity WHERE usename = '${ROLE}'`
+      const [open] = await queryAsAdmin(server.url, count)
+      await asAdmin(server.url, `ALTER ROLE ${ROLE} CONNECTION LIMIT ${open!.count}`)
+      await pause(AWAY_MS)
+      await load.recovery()
+    })
+    const { failed = 0, faults } = counts
+    return failed === 0 ? counts : { ...counts, faults: [...faults, `failed: ${failed}`] }
+  } finally {
+    await server.stop()
+  }
+}
+
+/** An operator renames the database, or a table, under running nodes; and takes it back. */
+const takeAway =
+  (change: (name: string) => readonly [away: string, back: string, table: boolean]) =>
+  async (context: ChaosContext) =>
+    withDatabase('postgres', context, async (databaseUrl, server) => {
+      const world = { databaseUrl, booksUrl: () => databaseUrl }
+      return auditFault(context, world, async ({ load, witness }) => {
+        const [away, back, isTable] = change(new URL(databaseUrl).pathname.slice(1))
+        const admin = server!.url
+        load.markFault()
+        await asAdmin(isTable ? databaseUrl : admin, away)
+        await witness.until(/readyz 503/)
+        await pause(AWAY_MS)
+        await asAdmin(isTable ? databaseUrl : admin, back)
+        await load.recovery()
+      })
+    })
+
+const renameTable = takeAway(() => [
+  'ALTER TABLE payments RENAME TO payments_away',
+  'ALTER TABLE payments_away RENAME TO payments',
+  true,
+])
+
+const dropDatabase = takeAway((name) => [
+  `ALTER DATABASE ${name} ALLOW_CONNECTIONS false;
+   SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}';`,
+  `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`,
+  false,
+])
+
+const needDisk = () => needHaproxy() ?? (canMount() ? undefined : 'mounting a disk needs root')
+
+const ofKind = (kind: Kind): ChaosScenario[] => [
+  {
+    name: `damaged-page-${kind}`,
+    title: 'a page of the database is damaged',
+    groups: ['operate'],
+    nodes: [kind === 'sqlite' ? 1 : 2],
+    words: [
+      /readyz 503: database: .*damaged/,
+      /POST 503: storage_unavailable: .*damaged/,
+      /log of node\d: .*damaged/,
+    ],
+    missing: needHaproxy,
+    run: damagePage(kind),
+  },
+  {
+    name: `full-disk-${kind}`,
+    title: 'the disk of the tables is full',
+    groups: ['operate'],
+    nodes: [kind === 'sqlite' ? 1 : 2],
+    words: [
+      /readyz 503: writes: The disk of the database is full/,
+      /POST 503: storage_unavailable/,
+      /check_failed\{.*writes/,
+    ],
+    missing: needDisk,
+    run: fillDisk(kind),
+  },
+]
+
+export const storageFaults: readonly ChaosScenario[] = [
+  ...ofKind('sqlite'),
+  ...ofKind('postgres'),
+  {
+    name: 'no-free-connection',
+    title: 'the server has no connection left beside those that are open',
+    groups: ['operate'],
+    nodes: [2],
+    missing: needHaproxy,
+    run: limitConnections,
+  },
+  {
+    name: 'table-away',
+    title: 'a table is renamed under running nodes, and back',
+    groups: ['operate'],
+    nodes: [2],
+    words: [/readyz 503: schema/, /(POST|GET) 503: storage_unavailable/, /log of node\d: .*lacks/],
+    missing: needHaproxy,
+    run: renameTable,
+  },
+  {
+    name: 'database-away',
+    title: 'the database accepts no connection, and does so again',
+    groups: ['operate'],
+    nodes: [2],
+    words: [
+      /readyz 503: primary/,
+      /(POST|GET) 503: storage_unavailable/,
+      /log of node\d: .*connections/,
+    ],
+    missing: needHaproxy,
+    run: dropDatabase,
+  },
+]
