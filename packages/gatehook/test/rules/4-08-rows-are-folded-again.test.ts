@@ -3,7 +3,7 @@
  * e-mail address, and of a migration's SQL.
  */
 import assert from 'node:assert/strict'
-import { eachDatabase } from '../../../../test/rig/databases.ts'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
 import {
   describePending,
   migrateService,
@@ -34,7 +34,7 @@ const insert = (db: Database, mail: string) =>
 const folded = async (db: Database) =>
   (await db.all(sql`SELECT gh_folded_mail AS mail FROM letters ORDER BY id`)).map((row) => row.mail)
 
-eachDatabase('a text that becomes an e-mail address is folded in all rows', async (db) => {
+eachMigrated('a text that becomes an e-mail address is folded in all rows', async (db) => {
   await migrateService(db, declare('string'))
   await insert(db, 'Öz@x.example')
   await insert(db, 'o\u0308Z@X.example')
@@ -48,7 +48,7 @@ eachDatabase('a text that becomes an e-mail address is folded in all rows', asyn
   assert.deepEqual({ ...row }, { copy: 'Ö@x.example', gh_folded_copy: 'ö@x.example' })
 })
 
-eachDatabase('the SQL of a migration changes addresses; the start folds them again', async (db) => {
+eachMigrated('the SQL of a migration changes addresses; the start folds them again', async (db) => {
   await migrateService(db, declare('email'))
   await insert(db, 'Öz@x.example')
   const rename = {
@@ -65,7 +65,7 @@ eachDatabase('the SQL of a migration changes addresses; the start folds them aga
   assert.deepEqual(await folded(db), ['öz@y.example'])
 })
 
-eachDatabase('rows that are equal by the folding stop the start that makes them so', async (db) => {
+eachMigrated('rows that are equal by the folding stop the start that makes them so', async (db) => {
   await migrateService(db, declare('email'))
   await insert(db, 'ÖZ@x.example')
   await insert(db, 'öz@y.example')

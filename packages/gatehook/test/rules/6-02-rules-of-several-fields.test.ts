@@ -1,7 +1,7 @@
 /** §6.2: rules over several fields: `unique` is 409 and `.check(name, …)` is 422, with pointers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eachDatabase } from '../../../../test/rig/databases.ts'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
 import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
@@ -105,7 +105,7 @@ eachService(
   { service: inn },
 )
 
-eachDatabase('a new tuple on a table in use needs a reviewed migration', async (db) => {
+eachMigrated('a new tuple on a table in use needs a reviewed migration', async (db) => {
   const declare = (unique: never, migrations: object[] = []) =>
     service({ name: 'inn', versions, resources: [stays(unique)], migrations: migrations as never })
       .definition

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
+import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
@@ -193,7 +193,7 @@ test('requests to two nodes succeed during a change', async (t) => {
 })
 
 test('two nodes start with a new declaration at once', async (t) => {
-  const url = await freshUrl(t, 'postgres')
+  const url = await migratedUrl(t, 'postgres')
   const dbs = await Promise.all([openForTest(t, url), openForTest(t, url)])
   await migrateService(dbs[0]!, before.definition)
   await Promise.all(dbs.map((db) => migrateService(db, after.definition)))

@@ -1,7 +1,7 @@
 /** §6.31: own code computes a field from the others; a stored one sorts and filters. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eachDatabase } from '../../../../test/rig/databases.ts'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
@@ -116,7 +116,7 @@ eachService(
   TILL,
 )
 
-eachDatabase('a table has the columns of stored values only, fresh or upgraded', async (db) => {
+eachMigrated('a table has the columns of stored values only, fresh or upgraded', async (db) => {
   const declare = (more: object) =>
     service({
       name: 'till',

@@ -1,6 +1,6 @@
 /** §6.31: a start computes a new stored field of all rows, in batches that it resumes. */
 import assert from 'node:assert/strict'
-import { eachDatabase } from '../../../../test/rig/databases.ts'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
 import {
   describePending,
   migrateService,
@@ -47,7 +47,7 @@ const countWrong = async (db: Database) =>
 
 const double = ({ price, count }: { price: string; count: number }) => Number(price) * count
 
-eachDatabase('a start computes a new stored field of all rows', async (db) => {
+eachMigrated('a start computes a new stored field of all rows', async (db) => {
   await createLines(db)
   const next = declare(double)
   const plan = (await planStatements(db, next)).statements.map((statement) => statement.sql)
@@ -65,7 +65,7 @@ eachDatabase('a start computes a new stored field of all rows', async (db) => {
   assert.equal(await countWrong(db), 1, 'a later start computes nothing')
 })
 
-eachDatabase('a start whose own code fails stops, and the next start resumes', async (db) => {
+eachMigrated('a start whose own code fails stops, and the next start resumes', async (db) => {
   await createLines(db)
   let runs = 0
   const failing = declare((row) => {
@@ -91,7 +91,7 @@ eachDatabase('a start whose own code fails stops, and the next start resumes', a
   assert.ok(runs < ROWS, `${runs} rows`)
 })
 
-eachDatabase('a value that the field rejects stops the start', async (db) => {
+eachMigrated('a value that the field rejects stops the start', async (db) => {
   await createLines(db)
   const tooLarge = declare((row) => double(row) + 4_999)
   await assert.rejects(migrateService(db, tooLarge), /computed fields of lines cannot be added/)

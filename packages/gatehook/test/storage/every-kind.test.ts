@@ -16,6 +16,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
   test(`a fresh and an upgraded table have the same columns and indexes [${kind}]`, async (t) => {
     const fresh = await openForTest(t, await freshUrl(t, kind))
     const upgraded = await openForTest(t, await freshUrl(t, kind))
+    for (const db of [fresh, upgraded]) await migrateEngine(db, { clock: wallClock })
     await migrateService(fresh, service.definition)
     await migrateService(upgraded, idOnly.definition)
     await migrateService(upgraded, service.definition)
