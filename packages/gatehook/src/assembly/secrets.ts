@@ -48,16 +48,16 @@ export const allEncrypted: readonly EncryptedColumn[] = engineTables.flatMap(enc
 
 /** The change of a row whose value is lost, by column. */
 const replaceLost: Readonly<Record<string, LostValues['replace']>> = {
-  'gh_signing_keys.sealed_private_jwk': (tx, _, [kid]) => deleteLostKey(tx, String(kid)),
-  'gh_webhook_secrets.sealed': (tx, vault, [no]) => {
+  'gh_signing_keys.encrypted_private_jwk': (tx, _, [kid]) => deleteLostKey(tx, String(kid)),
+  'gh_webhook_secrets.encrypted': (tx, vault, [no]) => {
     const secret = newSigningSecret(systemRandom())
     return replaceLostSecret(tx, Number(no), encryptSigningSecret(vault, Number(no), secret))
   },
   'gh_idempotency.answer': (tx, _, [scope, id]) =>
     deleteLostResponse(tx, Number(scope), id as Uint8Array),
-  'gh_retired_keys.sealed': (tx, _, [keyId, purpose]) =>
+  'gh_retired_keys.encrypted': (tx, _, [keyId, purpose]) =>
     deleteRetiredKey(tx, String(keyId), String(purpose)),
-  'gh_audit_keys.sealed': removeChain,
+  'gh_audit_keys.encrypted': removeChain,
   'gh_operators.totp': (tx, _, [id]) => removeLostTotp(tx, String(id)),
   'gh_operators.totp_pending': (tx, _, [id]) => removeLostTotp(tx, String(id)),
 }

@@ -6,13 +6,13 @@ import type { Clock } from './clock.ts'
  * not changed for `failedAfterMs`, by the monotonic time of this node.
  */
 export function createFailureDetector<K>(clock: Clock, failedAfterMs: number) {
-  let counters = new Map<K, { readonly beat: number; readonly sinceMs: number }>()
-  return (beats: readonly (readonly [key: K, beat: number])[]): K[] => {
+  let counters = new Map<K, { readonly heartbeat: number; readonly sinceMs: number }>()
+  return (heartbeats: readonly (readonly [key: K, heartbeat: number])[]): K[] => {
     const nowMs = clock.elapsedMs()
     counters = new Map(
-      beats.map(([key, beat]) => {
+      heartbeats.map(([key, heartbeat]) => {
         const before = counters.get(key)
-        return [key, before?.beat === beat ? before : { beat, sinceMs: nowMs }]
+        return [key, before?.heartbeat === heartbeat ? before : { heartbeat, sinceMs: nowMs }]
       }),
     )
     return [...counters]

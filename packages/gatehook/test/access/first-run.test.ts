@@ -86,7 +86,7 @@ eachMigrated('§4.6 the signing key is ES256, and its private part is encrypted'
   // RFC 7638 §3: these members, in this order, without white space.
   const members = `{"crv":"P-256","kty":"EC","x":"${publicJwk.x}","y":"${publicJwk.y}"}`
   assert.equal(kid, createHash('sha256').update(members).digest('base64url'))
-  const encryptedKey = Buffer.from(row!.sealed_private_jwk)
+  const encryptedKey = Buffer.from(row!.encrypted_private_jwk)
   const { d, ...rest } = JSON.parse(vault.decrypt(SIGNING_PURPOSE, kid, encryptedKey).toString())
   assert.deepEqual(rest, publicJwk)
   assert.equal(Buffer.from(d, 'base64url').length, 32)

@@ -165,9 +165,9 @@ const faults: Readonly<Record<string, Fault>> = {
     change: (db) =>
       db.write((tx) =>
         tx.run(sql`INSERT INTO gh_webhook_secrets
-      (scope, webhook_no, sealed, created_at) VALUES (2, 1, ${Buffer.alloc(80, 7)}, 1)`),
+      (scope, webhook_no, encrypted, created_at) VALUES (2, 1, ${Buffer.alloc(80, 7)}, 1)`),
       ),
-    finding: ['encryption', 'fail', /1 values of gh_webhook_secrets\.sealed/],
+    finding: ['encryption', 'fail', /1 values of gh_webhook_secrets\.encrypted/],
     isDeep: true,
   },
   'a delivery without its registration': {

@@ -85,7 +85,7 @@ test('a heartbeat reads other customers of the same number [postgres]', async (t
   await store.register('a')
   await store.take('a', [1, 3])
   const customersOf = async (held: readonly number[]) =>
-    (await store.beat('a', new Set(held), 0))?.customers
+    (await store.heartbeat('a', new Set(held), 0))?.customers
   assert.equal(await customersOf([1, 3]), undefined)
   assert.deepEqual(await customersOf([1, 2]), [1, 3])
   assert.deepEqual(await customersOf([]), [1, 3])
@@ -96,13 +96,13 @@ async function openGated() {
   const { clock } = createClock()
   const memory = new MemoryLeases()
   const state = { gate: Promise.resolve(), didRead: () => {} }
-  const beat: LeaseStore['beat'] = async (...args) => {
-    const result = await memory.beat(...args)
+  const heartbeat: LeaseStore['heartbeat'] = async (...args) => {
+    const result = await memory.heartbeat(...args)
     state.didRead()
     await state.gate
     return result
   }
-  const store = { ...memory, beat }
+  const store = { ...memory, heartbeat }
   const announce = async () => {}
   const leases = new SharedLeases({ store, clock, log: quietLog, node: 'a', announce })
   await leases.heartbeat(idleWork)
@@ -170,7 +170,7 @@ test('the engine looks for the due work of a customer that stays after all', asy
   const starts = new Map([1, 2].map((endpoint) => [endpoint, 1_000]))
   const customers = [{ customer: 1, ratePerS: undefined, starts }]
   const busy = { ...work, takeLoad: () => ({ busyPart: 1, customers }) }
-  for (let beat = 0; beat < 2; beat++) await leases.heartbeat(busy)
+  for (let heartbeat = 0; heartbeat < 2; heartbeat++) await leases.heartbeat(busy)
   await stay()
 })
 
@@ -218,14 +218,14 @@ test('a node that is not registered gets no customer, and its leases end [postgr
   assert.deepEqual(await store.take('gone', [1]), [])
   assert.deepEqual(await store.take('a', [2, 1]), [1, 2])
   await store.hand('a', [{ customer: 1, target: 'gone' }])
-  assert.deepEqual(await store.beat('a', new Set(), 40), {
-    nodes: [{ id: 'a', beat: 1, customers: 2, load: 0 }],
+  assert.deepEqual(await store.heartbeat('a', new Set(), 40), {
+    nodes: [{ id: 'a', heartbeat: 1, customers: 2, load: 0 }],
     customers: [1, 2],
     parts: [],
   })
-  assert.equal((await store.beat('a', new Set([1, 2]), 0))!.customers, undefined)
+  assert.equal((await store.heartbeat('a', new Set([1, 2]), 0))!.customers, undefined)
   await store.remove(['a'])
-  assert.equal(await store.beat('a', new Set([1, 2]), 0), undefined)
+  assert.equal(await store.heartbeat('a', new Set([1, 2]), 0), undefined)
   await store.register('b')
   assert.deepEqual(await store.take('b', [1, 2]), [1, 2])
 })
@@ -263,7 +263,7 @@ test('a part moves when its attempts have ended, whatever the others do', async 
 test('a part belongs to a registered node, and ends with it [postgres]', async (t) => {
   const store = createLeaseStore(await postgres.openMigrated(t))
   const part = { customer: 1, modulus: 2, residue: 1 }
-  const partsSeenBy = async (node: string) => (await store.beat(node, new Set(), 0))!.parts
+  const partsSeenBy = async (node: string) => (await store.heartbeat(node, new Set(), 0))!.parts
   for (const node of ['a', 'b']) await store.register(node)
   await store.movePart('a', { ...part, target: 'b' })
   assert.deepEqual(await partsSeenBy('a'), [], 'the customer is not of this node')

@@ -22,11 +22,11 @@ export class MemoryLeases implements LeaseStore {
     return result
   }
 
-  beat: LeaseStore['beat'] = (node, cached, load) =>
+  heartbeat: LeaseStore['heartbeat'] = (node, cached, load) =>
     this.#run(() => {
-      const beat = this.nodes.get(node)
-      if (beat === undefined) return undefined
-      this.nodes.set(node, beat + 1)
+      const heartbeat = this.nodes.get(node)
+      if (heartbeat === undefined) return undefined
+      this.nodes.set(node, heartbeat + 1)
       this.#loads.set(node, load)
       const customersOf = (id: string) =>
         [...this.leases].flatMap(([customer, holder]) => (holder === id ? [customer] : []))
@@ -34,7 +34,7 @@ export class MemoryLeases implements LeaseStore {
       return {
         nodes: [...this.nodes].map(([id, value]) => ({
           id,
-          beat: value,
+          heartbeat: value,
           customers: customersOf(id).length,
           load: this.#loads.get(id) ?? 0,
         })),

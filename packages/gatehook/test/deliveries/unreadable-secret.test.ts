@@ -21,13 +21,13 @@ eachService(
     await register(service, intact)
     const { db, administration } = service.app
     const { no } = (await db.get(sql`SELECT no FROM gh_webhooks WHERE id = ${id}`))!
-    const readSealed = sql`SELECT sealed FROM gh_webhook_secrets WHERE webhook_no = ${no}`
-    const { sealed } = (await db.get(readSealed))!
-    const writeSealed = (bytes: Uint8Array) =>
+    const readEncrypted = sql`SELECT encrypted FROM gh_webhook_secrets WHERE webhook_no = ${no}`
+    const { encrypted } = (await db.get(readEncrypted))!
+    const writeEncrypted = (bytes: Uint8Array) =>
       db.write((tx) =>
-        tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${bytes} WHERE webhook_no = ${no}`),
+        tx.run(sql`UPDATE gh_webhook_secrets SET encrypted = ${bytes} WHERE webhook_no = ${no}`),
       )
-    await writeSealed(Buffer.from(sealed).reverse())
+    await writeEncrypted(Buffer.from(encrypted).reverse())
 
     let elapsedMs = 0
     const clock = { now: administration.clock.now, elapsedMs: () => elapsedMs }
@@ -67,7 +67,7 @@ eachService(
       [id],
     )
 
-    await writeSealed(sealed)
+    await writeEncrypted(encrypted)
     await scan()
     assert.deepEqual(sentTo, [intact.url, broken.url])
   },

@@ -22,8 +22,8 @@ eachService(
       values: [],
     })
     assert.equal(stored.length, 1)
-    const sealed = Buffer.from(stored[0]![0] as Uint8Array).toString('latin1')
-    assert.ok(!sealed.includes(created.body.key))
+    const encrypted = Buffer.from(stored[0]![0] as Uint8Array).toString('latin1')
+    assert.ok(!encrypted.includes(created.body.key))
   },
 )
 

@@ -186,13 +186,13 @@ eachService('the reason of the next attempt follows from stored facts', async ()
     response_headers: null as Record<string, string> | null,
     response_body: null,
   }
-  const endpoint = { parked_until: null, breaker: 'closed', breaker_until: null }
+  const endpoint = { hold_until: null, breaker: 'closed', breaker_until: null }
   const pending = { state: 'pending', attempts: [attempt] }
   assert.equal(nextReasonOf(pending, endpoint, now), 'schedule')
   assert.equal(nextReasonOf({ ...pending, attempts: [] }, endpoint, now), null)
   assert.equal(nextReasonOf({ ...pending, state: 'delivered' }, endpoint, now), null)
   assert.equal(nextReasonOf({ ...pending, state: 'paused' }, endpoint, now), 'paused')
-  assert.equal(nextReasonOf(pending, { ...endpoint, parked_until: now + 1 }, now), 'hold')
+  assert.equal(nextReasonOf(pending, { ...endpoint, hold_until: now + 1 }, now), 'hold')
   const open = { ...endpoint, breaker: 'open', breaker_until: now + 1 }
   assert.equal(nextReasonOf(pending, open, now), 'breaker')
   assert.equal(nextReasonOf(pending, { ...open, breaker_until: now }, now), 'schedule')

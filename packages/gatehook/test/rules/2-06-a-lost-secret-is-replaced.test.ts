@@ -67,8 +67,8 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     // On SQLite a running service has the file: nothing is lost then.
     assert.equal(nodesRun.exit, kind === 'sqlite' ? 78 : 75, nodesRun.stderr)
     const done = await jsonOf(after, 'secrets', 'reset', '--force')
-    assert.equal(done.values['gh_signing_keys.sealed_private_jwk'], 1)
-    assert.equal(done.values['gh_webhook_secrets.sealed'], 1)
+    assert.equal(done.values['gh_signing_keys.encrypted_private_jwk'], 1)
+    assert.equal(done.values['gh_webhook_secrets.encrypted'], 1)
 
     const again = await serving(t, after, '--no-seed')
     const list = await send(again.url, 'GET', '/api/v2/users')

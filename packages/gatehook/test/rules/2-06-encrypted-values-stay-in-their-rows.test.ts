@@ -25,7 +25,9 @@ eachMigrated('the secret of one registration cannot sign for another', async (db
   ])
   const [foreign] = await liveSecrets(db, placeOf(2), 1)
   await db.write((tx) =>
-    tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${foreign!.sealed} WHERE webhook_no = 1`),
+    tx.run(
+      sql`UPDATE gh_webhook_secrets SET encrypted = ${foreign!.encrypted} WHERE webhook_no = 1`,
+    ),
   )
   await assert.rejects(readLiveSecrets({ clock, vault }, db, placeOf(1)), { code: 'invalid_state' })
   assert.deepEqual(await readLiveSecrets({ clock, vault }, db, placeOf(2)), [
@@ -35,11 +37,11 @@ eachMigrated('the secret of one registration cannot sign for another', async (db
 
 eachMigrated('a signing key opens for its own id', async (db, t) => {
   const { vault } = await openTokenNode(db, t)
-  const row = (await db.get(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`))!
-  const { purpose, rowOf } = signingKeys.encrypted!.sealed_private_jwk!
-  assert.ok(vault.decrypt(purpose, rowOf([row.kid]), row.sealed_private_jwk).includes(row.kid))
+  const row = (await db.get(sql`SELECT kid, encrypted_private_jwk FROM gh_signing_keys`))!
+  const { purpose, rowOf } = signingKeys.encrypted!.encrypted_private_jwk!
+  assert.ok(vault.decrypt(purpose, rowOf([row.kid]), row.encrypted_private_jwk).includes(row.kid))
   assert.throws(
-    () => vault.decrypt(purpose, rowOf(['another']), row.sealed_private_jwk),
+    () => vault.decrypt(purpose, rowOf(['another']), row.encrypted_private_jwk),
     DecryptionError,
   )
 })

@@ -211,7 +211,7 @@ each('values of earlier releases are rewritten, damaged ones are counted', async
   assert.equal(await countUnder(both.app, null), 3)
   const named = await countUnder(both.app, OLD_ID)
   await app.db.write((tx) =>
-    tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${Buffer.alloc(60)} WHERE webhook_no = 8`),
+    tx.run(sql`UPDATE gh_webhook_secrets SET encrypted = ${Buffer.alloc(60)} WHERE webhook_no = 8`),
   )
   const done = await rotate(both.app)
   assert.deepEqual([done.values, done.unreadable], [named + 2, 1])

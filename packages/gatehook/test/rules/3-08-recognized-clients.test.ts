@@ -46,8 +46,8 @@ eachService(
     })
     assert.equal(basic.status, 200)
     const rows = await service.app.db.all({
-      sql: 'SELECT * FROM gh_known_clients',
-      text: 'SELECT * FROM gh_known_clients',
+      sql: 'SELECT * FROM gh_recognized_clients',
+      text: 'SELECT * FROM gh_recognized_clients',
       values: [],
     })
     assert.ok(!JSON.stringify(rows).includes(HOME), 'the address is stored as a keyed hash')
@@ -101,7 +101,7 @@ eachService(
     const { createPerson, login, fail } = await openClients(service)
     await createPerson('ada')
     for (let n = 0; n < 22; n++) assert.equal((await login(`203.0.113.${n}`)).status, 200)
-    const count = 'SELECT COUNT(*) AS count FROM gh_known_clients'
+    const count = 'SELECT COUNT(*) AS count FROM gh_recognized_clients'
     const [row] = await service.app.db.all({ sql: count, text: count, values: [] })
     assert.equal(Number(row!.count), 20)
     await fail(10)

@@ -81,8 +81,10 @@ eachMigrated(
       ['cli', 'signing_key.rotate', kid],
     )
     assert.deepEqual(more, [])
-    const row = await db.get(sql`SELECT sealed_private_jwk FROM gh_signing_keys WHERE kid = ${kid}`)
-    const encrypted = Buffer.from(row!.sealed_private_jwk)
+    const row = await db.get(
+      sql`SELECT encrypted_private_jwk FROM gh_signing_keys WHERE kid = ${kid}`,
+    )
+    const encrypted = Buffer.from(row!.encrypted_private_jwk)
     const { d } = JSON.parse(vault.decrypt('signing', kid, encrypted).toString())
     assert(!encrypted.includes(d))
     time.pass(Date.parse(signs_from) - time.nowMs)

@@ -63,16 +63,16 @@ export async function asBefore(db: Database, secret: string): Promise<void> {
   const vault = new Vault(secret, random)
   await db.write(async (tx) => {
     await tx.run(sql`DELETE FROM gh_settings WHERE name = 'master_secret'`)
-    for (const row of await tx.all(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`)) {
-      const plain = vault.decrypt('signing', row.kid, row.sealed_private_jwk)
+    for (const row of await tx.all(sql`SELECT kid, encrypted_private_jwk FROM gh_signing_keys`)) {
+      const plain = vault.decrypt('signing', row.kid, row.encrypted_private_jwk)
       const encrypted = encryptWithoutKeyId(secret, 'signing', plain)
-      await tx.run(sql`UPDATE gh_signing_keys SET sealed_private_jwk = ${encrypted}
+      await tx.run(sql`UPDATE gh_signing_keys SET encrypted_private_jwk = ${encrypted}
         WHERE kid = ${row.kid}`)
     }
-    for (const row of await tx.all(sql`SELECT no, sealed FROM gh_webhook_secrets`)) {
-      const plain = vault.decrypt('webhook secret', String(row.no), row.sealed)
+    for (const row of await tx.all(sql`SELECT no, encrypted FROM gh_webhook_secrets`)) {
+      const plain = vault.decrypt('webhook secret', String(row.no), row.encrypted)
       const encrypted = encryptWithoutKeyId(secret, 'webhook secret', plain)
-      await tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${encrypted} WHERE no = ${row.no}`)
+      await tx.run(sql`UPDATE gh_webhook_secrets SET encrypted = ${encrypted} WHERE no = ${row.no}`)
     }
   })
 }

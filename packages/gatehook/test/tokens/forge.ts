@@ -13,8 +13,10 @@ export async function readSigningKey({
   db,
   vault,
 }: TokenNode): Promise<{ kid: string; key: KeyObject }> {
-  const row = (await db.get(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`))!
-  const jwk = JSON.parse(vault.decrypt(SIGNING_PURPOSE, row.kid, row.sealed_private_jwk).toString())
+  const row = (await db.get(sql`SELECT kid, encrypted_private_jwk FROM gh_signing_keys`))!
+  const jwk = JSON.parse(
+    vault.decrypt(SIGNING_PURPOSE, row.kid, row.encrypted_private_jwk).toString(),
+  )
   return { kid: row.kid, key: createPrivateKey({ format: 'jwk', key: jwk }) }
 }
 

@@ -11,10 +11,12 @@ eachService(
     const hook = await openHook(t)
     const { id, secret } = (await register(service, hook)).body
     const { no } = (await app.db.get(sql`SELECT no FROM gh_webhooks WHERE id = ${id}`))!
-    const readSealed = sql`SELECT sealed FROM gh_webhook_secrets WHERE webhook_no = ${no}`
-    const sealed = Buffer.from((await app.db.get(readSealed))!.sealed as Uint8Array).reverse()
+    const readEncrypted = sql`SELECT encrypted FROM gh_webhook_secrets WHERE webhook_no = ${no}`
+    const encrypted = Buffer.from(
+      (await app.db.get(readEncrypted))!.encrypted as Uint8Array,
+    ).reverse()
     await app.db.write((tx) =>
-      tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${sealed} WHERE webhook_no = ${no}`),
+      tx.run(sql`UPDATE gh_webhook_secrets SET encrypted = ${encrypted} WHERE webhook_no = ${no}`),
     )
     const url = `${hook.url}/moved`
     const sendTest = () => post(`/webhooks/${id}/test`, { event_type: 'order.paid' })

@@ -58,13 +58,13 @@ export const updateEnd = (tx: Tx, name: EndName, end: StoredEnd) =>
     untagged_through = ${end.untaggedThrough}, mac = ${end.mac} WHERE name = ${name}`)
 
 export async function readEncryptedKey(from: Reader): Promise<Uint8Array | undefined> {
-  const row = await from.get(sql`SELECT sealed FROM gh_audit_keys WHERE id = ${KEY_ID}`)
-  return row?.sealed as Uint8Array | undefined
+  const row = await from.get(sql`SELECT encrypted FROM gh_audit_keys WHERE id = ${KEY_ID}`)
+  return row?.encrypted as Uint8Array | undefined
 }
 
 /** Does nothing if another process has stored a key first. */
 export const insertEncryptedKey = (tx: Tx, encryptedKey: Uint8Array) =>
-  tx.run(sql`INSERT INTO gh_audit_keys (id, sealed) VALUES (${KEY_ID}, ${encryptedKey})
+  tx.run(sql`INSERT INTO gh_audit_keys (id, encrypted) VALUES (${KEY_ID}, ${encryptedKey})
     ON CONFLICT (id) DO NOTHING`)
 
 /** Returns the number of rows and the position of the newest. */

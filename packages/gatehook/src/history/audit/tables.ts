@@ -30,7 +30,7 @@ const auditTrail: Table = {
   indexes: {
     id: { on: 'id', unique: true, serves: 'a row by its id' },
     at: { on: 'at, id', serves: 'lists by time' },
-    unsealed: { on: 'position', where: 'seq IS NULL', serves: 'rows that join the chain' },
+    unchained: { on: 'position', where: 'seq IS NULL', serves: 'rows that join the chain' },
     actor: { on: 'actor_id, id', serves: 'lists of an actor' },
     action: { on: 'action, id', serves: 'lists of an action' },
     target: { on: 'target, id', serves: 'lists of an object' },
@@ -62,13 +62,13 @@ const auditKeys: Table = {
   row: 'The key of the chain.',
   columns: {
     id: text,
-    sealed: bytes,
+    encrypted: bytes,
   },
   key: ['id'],
   place: 'local',
   stays: 'for ever',
   encrypted: {
-    sealed: { purpose: AUDIT_PURPOSE, rowOf: ([id]) => String(id) },
+    encrypted: { purpose: AUDIT_PURPOSE, rowOf: ([id]) => String(id) },
   },
   ofNodes: true,
 }

@@ -11,7 +11,7 @@ import type { Database, Row, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
 
 /** The purpose of the keys that hash accounts and clients. */
-export const CLIENTS_PURPOSE = 'known-clients'
+export const CLIENTS_PURPOSE = 'recognized-clients'
 /** Rows for each account; the least recently used row is evicted. */
 const MAX_CLIENTS = 20
 const DAY_MS = 86_400_000
@@ -58,16 +58,16 @@ interface ClientUseRow extends Row {
 }
 
 const selectClients = prepareStatement(
-  `SELECT client, used_at FROM gh_known_clients
+  `SELECT client, used_at FROM gh_recognized_clients
    WHERE account = ? AND client IN (?, ?) AND used_at > ?`,
 )
 
 async function storeClient(tx: Tx, account: string, client: string, now: number): Promise<void> {
-  await tx.run(sql`INSERT INTO gh_known_clients (account, client, used_at)
+  await tx.run(sql`INSERT INTO gh_recognized_clients (account, client, used_at)
     VALUES (${account}, ${client}, ${now})
     ON CONFLICT (account, client) DO UPDATE SET used_at = excluded.used_at`)
-  await tx.run(sql`DELETE FROM gh_known_clients WHERE account = ${account} AND client NOT IN
-    (SELECT client FROM gh_known_clients WHERE account = ${account}
+  await tx.run(sql`DELETE FROM gh_recognized_clients WHERE account = ${account} AND client NOT IN
+    (SELECT client FROM gh_recognized_clients WHERE account = ${account}
      ORDER BY used_at DESC, client LIMIT ${MAX_CLIENTS})`)
 }
 
@@ -122,7 +122,7 @@ export function createRecognizedClients(
       db.write(
         (tx) =>
           tx.run(
-            sql`DELETE FROM gh_known_clients WHERE used_at <= ${clock.now() - CLIENT_LIFE_MS}`,
+            sql`DELETE FROM gh_recognized_clients WHERE used_at <= ${clock.now() - CLIENT_LIFE_MS}`,
           ),
         { single: true },
       ),

@@ -56,8 +56,8 @@ const throttle: Table = {
   ofNodes: true,
 }
 
-const knownClients: Table = {
-  name: 'gh_known_clients',
+const recognizedClients: Table = {
+  name: 'gh_recognized_clients',
   row: 'A client from which an account has signed in (§3.8).',
   columns: {
     account: text,
@@ -186,7 +186,7 @@ const mailTokens: Table = {
 export const peopleTables: readonly Table[] = [
   people,
   throttle,
-  knownClients,
+  recognizedClients,
   operators,
   recoveryCodes,
   consoleLinks,

@@ -58,7 +58,7 @@ async function generateKey({ vault, clock }: KeyDeps, aheadMs: number) {
   return {
     kid,
     public_jwk: JSON.stringify(publicJwk),
-    sealed_private_jwk: vault.encrypt(SIGNING_PURPOSE, kid, privateJwk),
+    encrypted_private_jwk: vault.encrypt(SIGNING_PURPOSE, kid, privateJwk),
     created_at: now,
     signs_from: now + aheadMs,
   }
@@ -127,7 +127,7 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
   const decrypt = (row: store.SigningKeyRow): SigningKey => {
     let key = privateKeys.get(row.kid)
     if (!key) {
-      const jwk = vault.decrypt(SIGNING_PURPOSE, row.kid, row.sealed_private_jwk).toString()
+      const jwk = vault.decrypt(SIGNING_PURPOSE, row.kid, row.encrypted_private_jwk).toString()
       const privateKey = createPrivateKey({ format: 'jwk', key: JSON.parse(jwk) })
       key = { kid: row.kid, header: encodeHeader(row.kid), privateKey }
       privateKeys.set(row.kid, key)

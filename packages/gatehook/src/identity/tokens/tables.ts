@@ -9,7 +9,7 @@ export const signingKeys: Table = {
   columns: {
     kid: text,
     public_jwk: text,
-    sealed_private_jwk: bytes,
+    encrypted_private_jwk: bytes,
     created_at: int,
     signs_from: int,
   },
@@ -17,7 +17,7 @@ export const signingKeys: Table = {
   place: 'local',
   stays: 'until its tokens have expired',
   encrypted: {
-    sealed_private_jwk: { purpose: SIGNING_PURPOSE, rowOf: ([kid]) => String(kid) },
+    encrypted_private_jwk: { purpose: SIGNING_PURPOSE, rowOf: ([kid]) => String(kid) },
   },
 }
 
@@ -50,7 +50,11 @@ const sessions: Table = {
     created: { on: 'scope, person, created_at, id', serves: 'the sessions of a person by time' },
     client: { on: 'scope, client_id', serves: 'the end of a client' },
     expiry: { on: 'expires_at', serves: 'the purge' },
-    sealed: { on: 'rotated_at', where: 'successor IS NOT NULL', serves: 'the purge of successors' },
+    successors: {
+      on: 'rotated_at',
+      where: 'successor IS NOT NULL',
+      serves: 'the purge of successors',
+    },
   },
   stays: 'until `expires_at`',
   until: 'expires_at',

@@ -58,13 +58,13 @@ interface EngineStoreDeps {
 }
 
 const selectRegistration = `SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
-    w.first_failure_at, w.last_failure_at, w.last_success_at, w.parked_until, w.scopes,
+    w.first_failure_at, w.last_failure_at, w.last_success_at, w.hold_until, w.scopes,
     c.suspended, c.limits, c.id AS customer_id
   FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2 WHERE w.no = ?`
 const registrationByNo = prepareStatement(selectRegistration)
 const registrationOfScope = prepareStatement(`${selectRegistration} AND w.scope = ?`)
 
-const secretsOf = prepareStatement(`SELECT no, sealed, expires_at FROM gh_webhook_secrets
+const secretsOf = prepareStatement(`SELECT no, encrypted, expires_at FROM gh_webhook_secrets
   WHERE scope = ? AND webhook_no = ? ORDER BY no`)
 
 /** Reads the queue alone; `byIds` then reads the rows that are not in memory. */
@@ -135,7 +135,7 @@ const nextDue = prepareStatement(`SELECT MIN(next_attempt_at) FROM gh_delivery_q
 
 const updateHealth =
   prepareStatement(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
-    last_success_at = ?, parked_until = ? WHERE scope = ? AND no = ? AND url = ?`)
+    last_success_at = ?, hold_until = ? WHERE scope = ? AND no = ? AND url = ?`)
 
 const summaryOf = prepareStatement(
   'SELECT marks, hours FROM gh_webhook_outcomes WHERE scope = ? AND webhook_no = ?',
@@ -336,8 +336,8 @@ function createRegistrationReader(
     const cachedSecrets = cache.get(no)
     if (cachedSecrets && cachedSecrets.revision === revision) return cachedSecrets.secrets
     const rows = await reads.arrays(secretsOf([scope, no]))
-    const secrets = rows.map(([secretNo, sealed, expiresAt]) => ({
-      ...decryptSigningSecret(vault, secretNo as number, sealed as Uint8Array),
+    const secrets = rows.map(([secretNo, encrypted, expiresAt]) => ({
+      ...decryptSigningSecret(vault, secretNo as number, encrypted as Uint8Array),
       expiresAt: expiresAt as number | null,
     }))
     cache.set(no, { revision, secrets })
@@ -374,7 +374,7 @@ function createRegistrationReader(
       revision: row.revision,
       secrets,
       rate: parseDeliveryRate(row.limits),
-      holdUntil: row.parked_until,
+      holdUntil: row.hold_until,
       firstFailureAt: row.first_failure_at,
       lastFailureAt: row.last_failure_at,
       lastSuccessAt: row.last_success_at,

@@ -10,7 +10,7 @@ import type { CustomerPart, PartLease } from './customer-parts.ts'
 export interface DeliveryNode {
   readonly id: string
   /** The heartbeat counter. */
-  readonly beat: number
+  readonly heartbeat: number
   /** Customers that it holds. */
   readonly customers: number
   /** The percentage of time in which deliveries waited for it. */
@@ -38,7 +38,7 @@ export interface LeaseStore {
    * Increments the counter of this node and reads the leases, in one round trip. `held`: customers
    * that this node knows to hold; `load`: its percentage. Undefined: the node is not registered.
    */
-  beat(node: string, held: ReadonlySet<number>, load: number): Promise<LeaseState | undefined>
+  heartbeat(node: string, held: ReadonlySet<number>, load: number): Promise<LeaseState | undefined>
   register(node: string): Promise<void>
   /** Takes those of the customers that no node holds, and returns them. */
   take(node: string, customers: readonly number[]): Promise<number[]>
@@ -62,9 +62,9 @@ export interface LeaseStore {
  * snapshot.
  */
 const beatOf = prepareStatement(`UPDATE gh_delivery_nodes
-  SET beat = beat + 1, load = ? WHERE id = ?
+  SET heartbeat = heartbeat + 1, load = ? WHERE id = ?
   RETURNING
-    (SELECT string_agg(n.id || ' ' || n.beat || ' ' ||
+    (SELECT string_agg(n.id || ' ' || n.heartbeat || ' ' ||
         (SELECT COUNT(*) FROM gh_delivery_leases l WHERE l.node = n.id) || ' ' || n.load, ',')
       FROM gh_delivery_nodes n),
     (SELECT CASE WHEN COUNT(*) <> ? OR COALESCE(SUM(customer_no), 0) <> CAST(? AS BIGINT)
@@ -76,10 +76,10 @@ const beatOf = prepareStatement(`UPDATE gh_delivery_nodes
 
 export function createLeaseStore(db: Database): LeaseStore {
   return {
-    async beat(node, held, load) {
+    async heartbeat(node, held, load) {
       const sum = [...held].reduce((total, customer) => total + customer, 0)
-      const beat = beatOf([load, node, held.size, sum, node])
-      const [row] = await db.write((tx) => tx.arrays(beat), { single: true })
+      const heartbeat = beatOf([load, node, held.size, sum, node])
+      const [row] = await db.write((tx) => tx.arrays(heartbeat), { single: true })
       if (!row) return undefined
       const [nodes, customers, parts] = row as [string, string | null, string | null]
       return {
@@ -91,7 +91,7 @@ export function createLeaseStore(db: Database): LeaseStore {
     async register(node) {
       await db.write(async (tx) => {
         await tx.run(sql`DELETE FROM gh_delivery_parts WHERE node = ${node}`)
-        await tx.run(sql`INSERT INTO gh_delivery_nodes (id, beat) VALUES (${node}, 1)`)
+        await tx.run(sql`INSERT INTO gh_delivery_nodes (id, heartbeat) VALUES (${node}, 1)`)
         await freeOrphans(tx)
       })
     },
@@ -163,8 +163,8 @@ async function freeOrphans(tx: Tx): Promise<void> {
 const parseNodes = (text: string): DeliveryNode[] =>
   text.split(',').map((words) => {
     const [id = '', ...numbers] = words.split(' ')
-    const [beat = 0, customers = 0, load = 0] = numbers.map(Number)
-    return { id, beat, customers, load }
+    const [heartbeat = 0, customers = 0, load = 0] = numbers.map(Number)
+    return { id, heartbeat, customers, load }
   })
 
 const parseParts = (text: string | null): PartLease[] =>

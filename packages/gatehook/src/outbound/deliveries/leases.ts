@@ -42,7 +42,7 @@ function soleLease({ db, clock, log, node }: Omit<LeasesDeps, 'announce'>): Node
   const findFailed = createFailureDetector<string>(clock, FAILED_AFTER_MS)
   const claim = async (tx: Tx) => {
     await tx.run(sql`DELETE FROM gh_delivery_nodes`)
-    await tx.run(sql`INSERT INTO gh_delivery_nodes (id, beat) VALUES (${node}, 1)`)
+    await tx.run(sql`INSERT INTO gh_delivery_nodes (id, heartbeat) VALUES (${node}, 1)`)
     return true
   }
   return {
@@ -61,12 +61,13 @@ function soleLease({ db, clock, log, node }: Omit<LeasesDeps, 'announce'>): Node
       const startedMs = clock.elapsedMs()
       isHolder = await db.write(async (tx) => {
         if (!isRegistered) return claim(tx)
-        const increment = sql`UPDATE gh_delivery_nodes SET beat = beat + 1 WHERE id = ${node}`
+        const increment = sql`UPDATE gh_delivery_nodes SET heartbeat = heartbeat + 1
+          WHERE id = ${node}`
         if ((await tx.run(increment)) === 1) return true
-        const others = await tx.all<{ id: string; beat: number }>(
-          sql`SELECT id, beat FROM gh_delivery_nodes`,
+        const others = await tx.all<{ id: string; heartbeat: number }>(
+          sql`SELECT id, heartbeat FROM gh_delivery_nodes`,
         )
-        const failedNodes = findFailed(others.map(({ id, beat }) => [id, beat]))
+        const failedNodes = findFailed(others.map(({ id, heartbeat }) => [id, heartbeat]))
         return failedNodes.length === others.length ? claim(tx) : false
       })
       if (isHolder && !wasHolder) generation++

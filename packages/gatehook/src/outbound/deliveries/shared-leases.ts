@@ -123,7 +123,7 @@ export class SharedLeases implements NodeLeases {
     this.#apply(state.customers)
     if (this.#parts.apply(state.parts)) this.generation++
     const others = state.nodes.filter(({ id }) => id !== node)
-    const failedNodes = this.#findFailed(others.map(({ id, beat }) => [id, beat]))
+    const failedNodes = this.#findFailed(others.map(({ id, heartbeat }) => [id, heartbeat]))
     if (failedNodes.length > 0) {
       await store.remove(failedNodes)
       log.warn({ nodes: failedNodes }, 'took over the deliveries of failed nodes')
@@ -198,7 +198,7 @@ export class SharedLeases implements NodeLeases {
   #read() {
     this.#changes = new Map()
     this.#parts.beginRead()
-    return this.#deps.store.beat(this.#deps.node, this.#held, this.#loadPercent)
+    return this.#deps.store.heartbeat(this.#deps.node, this.#held, this.#loadPercent)
   }
 
   /** Applies the customers that a heartbeat read. Those that are new come from another node. */

@@ -18,7 +18,7 @@ export const encryptSigningSecret = (vault: Vault, no: number, secret: string): 
 export const decryptSigningSecret = (
   vault: Vault,
   no: number,
-  sealed: Uint8Array,
+  encrypted: Uint8Array,
 ): SigningSecret => ({
-  value: vault.decrypt(WEBHOOK_SECRET_PURPOSE, String(no), sealed).toString(),
+  value: vault.decrypt(WEBHOOK_SECRET_PURPOSE, String(no), encrypted).toString(),
 })

@@ -40,7 +40,7 @@ const webhooks: Table = {
     '`client_id`: the OAuth client that created it. `revision` grows with every change, ' +
     'including changes of its secrets. A deleted one stays without secrets until its ' +
     'deliveries are purged. `tag` is unique in the scope, and ends the ids of its deliveries. ' +
-    '`first_failure_at` is the first failure since the last success; `parked_until` the end of ' +
+    '`first_failure_at` is the first failure since the last success; `hold_until` the end of ' +
     'a hold (§9.6). `health` is a position in `HEALTH_STATES`, which changes rarely: the row ' +
     'of a busy endpoint is not rewritten.',
   columns: {
@@ -62,7 +62,7 @@ const webhooks: Table = {
     first_failure_at: int.orNull,
     last_failure_at: int.orNull,
     last_success_at: int.orNull,
-    parked_until: int.orNull,
+    hold_until: int.orNull,
     scopes: text.or('[]'),
     client_id: text.orNull,
     health: int.or(1),
@@ -131,7 +131,7 @@ const webhookSecrets: Table = {
   columns: {
     no: serial,
     webhook_no: int,
-    sealed: bytes,
+    encrypted: bytes,
     created_at: int,
     expires_at: int.orNull,
     scope: int,
@@ -143,7 +143,7 @@ const webhookSecrets: Table = {
   },
   stays: 'until it is replaced and has expired',
   encrypted: {
-    sealed: { purpose: WEBHOOK_SECRET_PURPOSE, rowOf: ([no]) => String(no) },
+    encrypted: { purpose: WEBHOOK_SECRET_PURPOSE, rowOf: ([no]) => String(no) },
   },
 }
 
@@ -310,11 +310,11 @@ const eventBodies: Table = {
 const deliveryNodes: Table = {
   name: 'gh_delivery_nodes',
   row:
-    'A node that delivers. `beat` counts its heartbeats; `load` is the percentage of time in ' +
-    'which deliveries waited for it.',
+    'A node that delivers. `heartbeat` counts its heartbeats; `load` is the percentage of time ' +
+    'in which deliveries waited for it.',
   columns: {
     id: text,
-    beat: int,
+    heartbeat: int,
     load: int.or(0),
   },
   key: ['id'],

@@ -286,7 +286,7 @@ export class NodeJobRunner implements JobRunner {
     this.#beatMs = nowMs
     const rows = await store.readRunningJobs(db)
     const others = rows.filter(({ node }) => node !== this.#node)
-    const failed = new Set(this.#findFailed(others.map(({ no, beat }) => [no, beat])))
+    const failed = new Set(this.#findFailed(others.map(({ no, heartbeat }) => [no, heartbeat])))
     const mine = rows.filter(({ node }) => node === this.#node)
     this.#isAnyRunning = rows.length > 0
     const heldNos = new Set(mine.map(({ no }) => no))
@@ -300,7 +300,7 @@ export class NodeJobRunner implements JobRunner {
     }
   }
 
-  async #takeOver(row: { no: number; beat: number; node: string }): Promise<void> {
+  async #takeOver(row: { no: number; heartbeat: number; node: string }): Promise<void> {
     const { db, log } = this.#deps
     const count = await db.write((tx) =>
       store.releaseJob(tx, row, 'The node that ran this job ended or did not respond.'),

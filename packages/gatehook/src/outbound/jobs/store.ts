@@ -100,7 +100,7 @@ export const readTurns = (
     FROM turns WHERE customer_scope IS NOT NULL AND position > 0 ORDER BY customer_scope`)
 
 const claim = prepareStatement(`UPDATE gh_jobs SET state = 'running', attempt = attempt + 1,
-  node = ?, beat = beat + 1, started_at = ?, input = ?
+  node = ?, heartbeat = heartbeat + 1, started_at = ?, input = ?
   WHERE no = ? AND attempt = ? AND state = 'waiting'`)
 
 /** Returns whether this node runs the job now; false if another one does. */
@@ -146,22 +146,24 @@ export async function endAttempt(
 
 /** Increments the counters of the jobs that a node runs. */
 export const beatJobs = (tx: Tx, node: string) =>
-  tx.run(sql`UPDATE gh_jobs SET beat = beat + 1 WHERE state = 'running' AND node = ${node}`)
+  tx.run(
+    sql`UPDATE gh_jobs SET heartbeat = heartbeat + 1 WHERE state = 'running' AND node = ${node}`,
+  )
 
 interface RunningJobRow {
   readonly no: number
-  readonly beat: number
+  readonly heartbeat: number
   readonly node: string
 }
 
 /** Reads the jobs that any node runs: at most the concurrency of each node. */
 export const readRunningJobs = (from: Reader) =>
-  from.all<RunningJobRow>(sql`SELECT no, beat, node FROM gh_jobs WHERE state = 'running'`)
+  from.all<RunningJobRow>(sql`SELECT no, heartbeat, node FROM gh_jobs WHERE state = 'running'`)
 
 /** Takes a job over from a failed node, unless the node has incremented its counter. */
-export const releaseJob = (tx: Tx, { no, beat }: RunningJobRow, error: string) =>
+export const releaseJob = (tx: Tx, { no, heartbeat }: RunningJobRow, error: string) =>
   tx.run(sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, error = ${error}
-    WHERE no = ${no} AND beat = ${beat} AND state = 'running'`)
+    WHERE no = ${no} AND heartbeat = ${heartbeat} AND state = 'running'`)
 
 export const findScheduledRun = (from: Reader, schedule: string) =>
   from.get<{ no: number; input: string }>(

@@ -9,9 +9,9 @@ const jobs: Table = {
   row:
     'A job. `kind`: `job` (enqueued by code), `event` (handles an event), `schedule` (a ' +
     'recurring job). `state`: `waiting`, `running`, `done`, `failed`. `node` identifies the ' +
-    'run of the process that runs it and increments `beat`. Jobs with the same `row_key` run ' +
-    'one after the other. `schedule`: the name of a recurring job in the row of its next run, ' +
-    'so that there is one.',
+    'run of the process that runs it and increments `heartbeat`. Jobs with the same `row_key` ' +
+    'run one after the other. `schedule`: the name of a recurring job in the row of its next ' +
+    'run, so that there is one.',
   columns: {
     no: serial,
     id: text,
@@ -23,7 +23,7 @@ const jobs: Table = {
     run_at: int,
     attempt: int.or(0),
     node: text.orNull,
-    beat: int.or(0),
+    heartbeat: int.or(0),
     row_key: text.orNull,
     schedule: text.orNull,
     error: text.orNull,

@@ -41,11 +41,11 @@ interface ReportedRow extends Row, EndpointKey {
   readonly active: number
   readonly disabled_reason: string | null
   readonly first_failure_at: number | null
-  readonly parked_until: number | null
+  readonly hold_until: number | null
 }
 
 const byId = prepareStatement(`SELECT no, scope, health, active, disabled_reason,
-  first_failure_at, parked_until FROM gh_webhooks WHERE id = ? AND deleted_at IS NULL`)
+  first_failure_at, hold_until FROM gh_webhooks WHERE id = ? AND deleted_at IS NULL`)
 
 interface AttemptJson {
   readonly delivery_id: string
@@ -85,8 +85,7 @@ async function reportEndpoint(deps: ReportDeps, id: string, limit: number) {
     cause: row.active === 0 ? (row.disabled_reason ?? 'paused') : (last?.error ?? null),
     since: timeOrNull(row.first_failure_at),
     off_at: isFailing ? isoTime(row.first_failure_at + FAILING_MS) : null,
-    hold_until:
-      row.parked_until !== null && row.parked_until > now ? isoTime(row.parked_until) : null,
+    hold_until: row.hold_until !== null && row.hold_until > now ? isoTime(row.hold_until) : null,
     breaker: {
       state: outcomes?.breaker ?? 'closed',
       until: timeOrNull(outcomes?.breaker_until),
@@ -138,17 +137,17 @@ async function readSecretList({ db, clock, vault }: ReportDeps, endpoint: Endpoi
   const rows = await store.readSecrets(db, endpoint)
   return rows
     .filter(({ expires_at }) => expires_at === null || expires_at > now)
-    .map(({ no, sealed, created_at, expires_at }) => ({
-      hint: hintOf(vault, no, sealed),
+    .map(({ no, encrypted, created_at, expires_at }) => ({
+      hint: hintOf(vault, no, encrypted),
       created_at: isoTime(created_at),
       signs_until: timeOrNull(expires_at),
     }))
 }
 
 /** Returns null for a secret that cannot be decrypted. */
-function hintOf(vault: Vault, no: number, sealed: Uint8Array): string | null {
+function hintOf(vault: Vault, no: number, encrypted: Uint8Array): string | null {
   try {
-    return `whsec_…${decryptSigningSecret(vault, no, sealed).value.slice(-HINT_CHARACTERS)}`
+    return `whsec_…${decryptSigningSecret(vault, no, encrypted).value.slice(-HINT_CHARACTERS)}`
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error
     return null

@@ -91,7 +91,7 @@ type JoinedRow = Row &
 
 const ofEvent = prepareStatement(`SELECT d.scope, d.webhook_no, d.id, d.event_id, d.event_type,
     d.state, d.next_attempt_at, d.created_at, d.attempts, d.version, w.id AS registration_id,
-    w.url, w.active, w.deleted_at, w.parked_until, o.breaker, o.breaker_until
+    w.url, w.active, w.deleted_at, w.hold_until, o.breaker, o.breaker_until
   FROM gh_deliveries d
   LEFT JOIN gh_webhooks w ON w.scope = d.scope AND w.no = d.webhook_no
   LEFT JOIN gh_webhook_outcomes o ON o.scope = d.scope AND o.webhook_no = d.webhook_no

@@ -8,7 +8,7 @@ export type NextReason = (typeof NEXT_REASONS)[number]
 /** The stored facts about an endpoint. */
 export interface EndpointFacts {
   /** The end of a hold by `Retry-After`. */
-  readonly parked_until: number | null
+  readonly hold_until: number | null
   readonly breaker: string | undefined
   readonly breaker_until: number | null | undefined
 }
@@ -24,7 +24,7 @@ export function nextReasonOf(
 ): NextReason | null {
   if (delivery.state === 'paused') return 'paused'
   if (delivery.state !== 'pending') return null
-  if (endpoint.parked_until !== null && endpoint.parked_until > now) return 'hold'
+  if (endpoint.hold_until !== null && endpoint.hold_until > now) return 'hold'
   if (endpoint.breaker === 'open' && (endpoint.breaker_until ?? 0) > now) return 'breaker'
   const last = delivery.attempts.at(-1)
   if (!last) return null

@@ -108,7 +108,7 @@ type DatedSecret = SigningSecret & {
 /** Returns no secret if it cannot be decrypted. */
 function decryptSecret(vault: Vault, row: store.SecretRow): DatedSecret[] {
   try {
-    const { value } = decryptSigningSecret(vault, row.no, row.sealed)
+    const { value } = decryptSigningSecret(vault, row.no, row.encrypted)
     return [{ value, createdAt: row.created_at, expiresAt: row.expires_at }]
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error

@@ -39,7 +39,7 @@ const update = prepareStatement(
    WHERE scope = ? AND no = ? RETURNING ${COLUMNS}`,
 )
 const clearHealth = prepareStatement(
-  `UPDATE gh_webhooks SET first_failure_at = NULL, last_failure_at = NULL, parked_until = NULL
+  `UPDATE gh_webhooks SET first_failure_at = NULL, last_failure_at = NULL, hold_until = NULL
    WHERE scope = ? AND no = ?`,
 )
 const advanceRevision = prepareStatement(
@@ -139,15 +139,15 @@ export const markChanged = (tx: Tx, { scope, no }: RegistrationPlace, now: numbe
   tx.run(incrementRevision([now, scope, no]))
 
 const liveOf = prepareStatement(
-  `SELECT no, sealed, expires_at FROM gh_webhook_secrets
+  `SELECT no, encrypted, expires_at FROM gh_webhook_secrets
    WHERE scope = ? AND webhook_no = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY no`,
 )
 const insertSecret = prepareStatement(
-  `INSERT INTO gh_webhook_secrets (scope, webhook_no, sealed, created_at) VALUES (?, ?, ?, ?)
+  `INSERT INTO gh_webhook_secrets (scope, webhook_no, encrypted, created_at) VALUES (?, ?, ?, ?)
    RETURNING no`,
 )
 const fillSecret = prepareStatement(
-  'UPDATE gh_webhook_secrets SET sealed = ? WHERE scope = ? AND no = ?',
+  'UPDATE gh_webhook_secrets SET encrypted = ? WHERE scope = ? AND no = ?',
 )
 const expire = prepareStatement(
   `UPDATE gh_webhook_secrets SET expires_at = ?
@@ -165,7 +165,7 @@ const EMPTY = new Uint8Array()
 
 interface StoredSecret {
   readonly no: number
-  readonly sealed: Uint8Array
+  readonly encrypted: Uint8Array
   readonly expires_at: number | null
 }
 
@@ -225,5 +225,5 @@ export const registrationsOfClient = (from: Reader, scope: Scope, clientId: stri
   from.all<Registration>(ofClient([scope, clientId]))
 
 /** Replaces the secret of a row, which no master secret decrypts, by one that only nodes have. */
-export const replaceLostSecret = (tx: Tx, no: number, sealed: Uint8Array) =>
-  tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${sealed} WHERE no = ${no}`)
+export const replaceLostSecret = (tx: Tx, no: number, encrypted: Uint8Array) =>
+  tx.run(sql`UPDATE gh_webhook_secrets SET encrypted = ${encrypted} WHERE no = ${no}`)

@@ -144,7 +144,7 @@ export async function readLiveSecrets(
 ): Promise<SigningSecret[]> {
   const rows = await store.liveSecrets(from, place, clock.now())
   try {
-    return rows.map(({ no, sealed }) => decryptSigningSecret(vault, no, sealed))
+    return rows.map(({ no, encrypted }) => decryptSigningSecret(vault, no, encrypted))
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error
     const reason = 'A signing secret of this registration cannot be decrypted.'

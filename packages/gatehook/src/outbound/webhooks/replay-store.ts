@@ -28,7 +28,7 @@ interface Replay extends ReplayPlace {
   readonly outcome: ReplayOutcome | null
   readonly owner: string | null
   /** The heartbeat counter of its owner. */
-  readonly beat: number
+  readonly heartbeat: number
 }
 
 export interface RunningReplay extends Replay {
@@ -38,7 +38,7 @@ export interface RunningReplay extends Replay {
 }
 
 const COLUMNS = `r.scope, r.webhook_no, r.kind, r.since, r.types, r.position, r.until_id, r.count,
-  r.done, r.started_at, r.ended_at, r.outcome, r.owner, r.beat`
+  r.done, r.started_at, r.ended_at, r.outcome, r.owner, r.heartbeat`
 const RUNNING_MAX = 1_000
 
 const byWebhook = prepareStatement(
@@ -52,7 +52,7 @@ const upsert = prepareUpsert(
    ON CONFLICT (scope, webhook_no) DO UPDATE SET kind = excluded.kind, since = excluded.since,
      types = excluded.types, position = excluded.position, until_id = excluded.until_id,
      count = excluded.count, done = 0, started_at = excluded.started_at,
-     ended_at = excluded.ended_at, outcome = excluded.outcome, owner = NULL, beat = 0`,
+     ended_at = excluded.ended_at, outcome = excluded.outcome, owner = NULL, heartbeat = 0`,
 )
 const allRunning = prepareStatement(
   `SELECT ${COLUMNS}, c.no AS customer_no, c.limits
@@ -61,7 +61,7 @@ const allRunning = prepareStatement(
 )
 const advance = prepareStatement(
   `UPDATE gh_webhook_replays SET position = ?, done = done + ?,
-     count = CASE WHEN done + ? > count THEN done + ? ELSE count END, beat = beat + 1
+     count = CASE WHEN done + ? > count THEN done + ? ELSE count END, heartbeat = heartbeat + 1
    WHERE scope = ? AND webhook_no = ?`,
 )
 const end = prepareStatement(
@@ -69,11 +69,11 @@ const end = prepareStatement(
    WHERE scope = ? AND webhook_no = ? AND ended_at IS NULL`,
 )
 const setOwner = prepareStatement(
-  `UPDATE gh_webhook_replays SET owner = ?, beat = beat + 1
+  `UPDATE gh_webhook_replays SET owner = ?, heartbeat = heartbeat + 1
    WHERE scope = ? AND webhook_no = ?`,
 )
 const incrementBeats = prepareStatement(
-  'UPDATE gh_webhook_replays SET beat = beat + 1 WHERE owner = ? AND ended_at IS NULL',
+  'UPDATE gh_webhook_replays SET heartbeat = heartbeat + 1 WHERE owner = ? AND ended_at IS NULL',
 )
 const customer = prepareStatement('SELECT no FROM gh_customers WHERE no = ?')
 

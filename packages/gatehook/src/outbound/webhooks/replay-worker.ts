@@ -129,7 +129,9 @@ function createScheduler(deps: ReplayWorkerDeps) {
   /** Returns the replays of failed nodes, by registration number. */
   const findAbandoned = (running: readonly store.RunningReplay[]): ReadonlySet<number> => {
     const foreign = running.filter(({ owner }) => owner !== node)
-    const staleNos = new Set(findFailed(foreign.map(({ webhook_no, beat }) => [webhook_no, beat])))
+    const staleNos = new Set(
+      findFailed(foreign.map(({ webhook_no, heartbeat }) => [webhook_no, heartbeat])),
+    )
     // On SQLite the former process has ended when this one starts.
     const isSole = isFirstRun && !db.dialect.shared
     const abandonedReplays = foreign.filter(
@@ -143,9 +145,11 @@ function createScheduler(deps: ReplayWorkerDeps) {
       await store.lockCustomerNo(tx, customerNo)
       const current = await store.readRunningReplays(tx)
       const ofCustomer = current.filter(({ customer_no }) => customer_no === customerNo)
-      const beats = new Map(running.map(({ webhook_no, beat }) => [webhook_no, beat]))
-      const isAlive = ({ owner, webhook_no, beat }: store.RunningReplay) =>
-        owner !== null && owner !== node && beats.get(webhook_no) !== beat
+      const heartbeats = new Map(
+        running.map(({ webhook_no, heartbeat }) => [webhook_no, heartbeat]),
+      )
+      const isAlive = ({ owner, webhook_no, heartbeat }: store.RunningReplay) =>
+        owner !== null && owner !== node && heartbeats.get(webhook_no) !== heartbeat
       if (ofCustomer.some(isAlive)) return
       for (const replay of ofCustomer) {
         if (replay.owner !== node) await store.takeReplay(tx, replay, node)
@@ -190,7 +194,7 @@ function createScheduler(deps: ReplayWorkerDeps) {
           continue
         }
         const startMs = clock.elapsedMs()
-        await runBatch(replays.toSorted((a, b) => a.beat - b.beat)[0]!)
+        await runBatch(replays.toSorted((a, b) => a.heartbeat - b.heartbeat)[0]!)
         await pause(Math.max(REST_MIN_MS, (clock.elapsedMs() - startMs) * REST_TIMES))
         waitMs = 0
       }

@@ -62,12 +62,12 @@ export async function countFailed(
   return { total: Number(row!.total), oldest: row!.oldest }
 }
 
-const secrets = prepareStatement(`SELECT no, sealed, created_at, expires_at
+const secrets = prepareStatement(`SELECT no, encrypted, created_at, expires_at
   FROM gh_webhook_secrets WHERE scope = ? AND webhook_no = ? ORDER BY no`)
 
 export interface SecretRow {
   readonly no: number
-  readonly sealed: Uint8Array
+  readonly encrypted: Uint8Array
   readonly created_at: number
   readonly expires_at: number | null
 }

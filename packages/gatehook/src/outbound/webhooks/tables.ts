@@ -6,7 +6,7 @@ const webhookReplays: Table = {
   row:
     'The newest replay of a registration. `position` is the last processed id, `until_id` the ' +
     'last id to process; `ended_at` is null while it runs. `owner` is the node that runs it ' +
-    'and `beat` its last heartbeat.',
+    'and `heartbeat` its last heartbeat.',
   columns: {
     webhook_no: int,
     kind: text,
@@ -20,7 +20,7 @@ const webhookReplays: Table = {
     ended_at: int.orNull,
     outcome: text.orNull,
     owner: text.orNull,
-    beat: int.or(0),
+    heartbeat: int.or(0),
     scope: int,
   },
   key: ['webhook_no'],

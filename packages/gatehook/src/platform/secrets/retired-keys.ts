@@ -28,28 +28,30 @@ export async function retireKeys(
       row,
       vault.retiringKey(keyId, purpose).export(),
     )
-    await tx.run(sql`INSERT INTO gh_retired_keys (key_id, purpose, sealed, expires_at)
+    await tx.run(sql`INSERT INTO gh_retired_keys (key_id, purpose, encrypted, expires_at)
       VALUES (${keyId}, ${purpose}, ${encryptedKey}, ${nowMs + retentionMs})
       ON CONFLICT (key_id, purpose) DO UPDATE
-      SET sealed = excluded.sealed, expires_at = excluded.expires_at`)
+      SET encrypted = excluded.encrypted, expires_at = excluded.expires_at`)
   }
 }
 
 interface RetiredKeyRow {
   readonly key_id: string
   readonly purpose: string
-  readonly sealed: Uint8Array
+  readonly encrypted: Uint8Array
 }
 
 /** Lets the vault verify HMACs with the retired keys that have not expired. */
 export async function acceptRetiredKeys(from: Reader, vault: Vault, nowMs: number): Promise<void> {
-  const rows = await from.all<RetiredKeyRow>(sql`SELECT key_id, purpose, sealed FROM gh_retired_keys
+  const rows =
+    await from.all<RetiredKeyRow>(sql`SELECT key_id, purpose, encrypted FROM gh_retired_keys
     WHERE expires_at > ${nowMs} ORDER BY key_id, purpose`)
   const byPurpose = new Map<string, Buffer[]>()
-  for (const { key_id, purpose, sealed } of rows) {
+  for (const { key_id, purpose, encrypted } of rows) {
     const row = retiredKeyRow(key_id, purpose)
-    if (vault.findKeyId(RETIRED_KEY_PURPOSE, row, sealed) === undefined) continue // tampered with
-    const key = vault.decrypt(RETIRED_KEY_PURPOSE, row, sealed)
+    // It was tampered with.
+    if (vault.findKeyId(RETIRED_KEY_PURPOSE, row, encrypted) === undefined) continue
+    const key = vault.decrypt(RETIRED_KEY_PURPOSE, row, encrypted)
     byPurpose.set(purpose, [...(byPurpose.get(purpose) ?? []), key])
   }
   for (const [purpose, keys] of byPurpose) vault.acceptRetiredKeys(purpose, keys)

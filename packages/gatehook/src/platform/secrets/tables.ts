@@ -13,7 +13,7 @@ const retiredKeys: Table = {
   columns: {
     key_id: text,
     purpose: text,
-    sealed: bytes,
+    encrypted: bytes,
     expires_at: int,
   },
   key: ['key_id', 'purpose'],
@@ -21,7 +21,7 @@ const retiredKeys: Table = {
   stays: 'until `expires_at`',
   until: 'expires_at',
   encrypted: {
-    sealed: {
+    encrypted: {
       purpose: RETIRED_KEY_PURPOSE,
       rowOf: ([keyId, purpose]) => retiredKeyRow(String(keyId), String(purpose)),
     },
