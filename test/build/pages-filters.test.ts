@@ -2,35 +2,28 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { describeInput } from '../../packages/gatehook/src/declare/resources/field-input.ts'
+import { f } from '../../packages/gatehook/src/protocol/fields/f.ts'
+import type { AnyField } from '../../packages/gatehook/src/protocol/fields/fields.ts'
 
 /** Types of pages need those of a browser, which this program does not have. */
 const code = '../../packages/pages/src/console/data/data-filters.ts'
 const { dataParameters, dataWords } = await import(code)
 
-const field = (name: string, type: string, values: readonly string[] | null = null) => ({
+const declared: Readonly<Record<string, AnyField>> = {
+  status: f.oneOf(['in', 'out']),
+  pages: f.int(),
+  title: f.string(),
+  at: f.time().nullable(),
+  labels: f.metadata(),
+  shelf_id: f.ref('shelves', 'sh'),
+}
+const fields = Object.entries(declared).map(([name, { spec }]) => ({
   name,
-  type,
-  values,
-  of: null,
-  id_prefix: null,
-  min: null,
-  max: null,
-  default: null,
-  nullable: false,
-  writable: true,
-  required: true,
-  editable_in: null,
-  describe: null,
-})
-
-const fields = [
-  field('status', 'one_of', ['in', 'out']),
-  field('pages', 'int'),
-  field('title', 'string'),
-  { ...field('at', 'time'), nullable: true },
-  field('labels', 'metadata'),
-  { ...field('shelf_id', 'ref'), of: 'shelves', id_prefix: 'sh' },
-]
+  values: spec.values ?? null,
+  nullable: spec.nullable,
+  input: describeInput(name, spec),
+}))
 const resource = {
   name: 'books',
   label: 'title',

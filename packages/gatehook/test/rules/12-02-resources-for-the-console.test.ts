@@ -4,10 +4,21 @@
  */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { fieldKinds } from '../../src/protocol/fields/kinds/table.ts'
+import { everyKind } from '../fixtures/every-kind.ts'
 import { post } from '../fixtures/three-versions.ts'
 
 interface Named {
   readonly name: string
+}
+
+interface Input {
+  readonly writable: boolean
+  readonly input: {
+    readonly json: string
+    readonly example: unknown
+    readonly filter: { readonly pattern: string | null; readonly keys: boolean }
+  }
 }
 
 const PATH = '/admin/resources'
@@ -48,6 +59,22 @@ eachService('fields, lists, scopes and actions are those of the declaration', as
     read_scope: null,
     write_scope: null,
     describe: null,
+    input: {
+      json: 'string',
+      hint: null,
+      example: 'pending',
+      free_text: false,
+      instant: false,
+      amount: false,
+      filter: {
+        pattern: null,
+        words: 'a value or more',
+        example: null,
+        range: false,
+        list: true,
+        keys: false,
+      },
+    },
   })
   const { of, required } = named<Named & Record<string, unknown>>(orders.fields!, 'user_id')
   assert.deepEqual([of, required], ['users', true])
@@ -109,6 +136,32 @@ eachService(
     }
   },
   { service: post },
+)
+
+eachService(
+  'the input of every kind has an example that a body accepts, and filters accept',
+  async (service) => {
+    const admin = await adminOf(service)
+    const { resources } = (await admin.get(PATH)).body
+    const { fields, filter } = named<Named & Record<string, never[]>>(resources, 'things')
+    const inputs = (fields as (Named & Input)[]).filter(({ writable }) => writable)
+    assert.equal(inputs.length, Object.keys(fieldKinds).length - 1, 'every kind except the id')
+    assert.equal((await service.post('/api/v1/targets', {})).status, 201)
+    const body = Object.fromEntries(inputs.map(({ name, input }) => [name, input.example]))
+    const { status, text } = await service.post('/api/v1/things', body)
+    assert.equal(status, 201, text)
+    for (const { name, input } of inputs) {
+      const jsonType = typeof input.example
+      if (input.json !== 'any')
+        assert.equal(input.json.replace('integer', 'number'), jsonType, name)
+      if (!(filter as string[]).includes(name) || input.filter.keys) continue
+      const value = String(input.example)
+      if (input.filter.pattern) assert.match(value, new RegExp(input.filter.pattern), name)
+      const query = `${name}=${encodeURIComponent(value)}`
+      assert.equal((await service.get(`/api/v1/things?${query}`)).body.data?.length, 1, query)
+    }
+  },
+  { service: everyKind },
 )
 
 eachService('unknown parameters, customers and versions are 400', async (service) => {

@@ -14,6 +14,7 @@ import { parameterFailure } from '../../protocol/http/query.ts'
 import { readTotal } from '../../protocol/lists/counters.ts'
 import { columnNamed } from '../../protocol/lists/filter.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
+import { describeInput, fieldInput } from './field-input.ts'
 import { EVERY_SCOPE } from './field-rights.ts'
 import { owningField } from './ownership.ts'
 import type { ActionDefinition, ResourceDefinition } from './resource.ts'
@@ -69,6 +70,7 @@ const resourceField = b
       .describe('The scope that a caller needs to write it; null for none.')
       .example(null),
     describe: b.text().nullable().describe('The sentence of the declaration.').example(null),
+    input: fieldInput,
   })
   .named('ResourceField')
 
@@ -192,6 +194,7 @@ function describeField(name: string, spec: FieldSpec, editableIn: StatesOf) {
     read_scope: spec.visibleTo ?? null,
     write_scope: spec.writableBy ?? null,
     describe: description ?? null,
+    input: describeInput(name, spec),
   }
 }
 

@@ -141,24 +141,23 @@ export interface FieldKind extends MemberKind {
   readonly words?: (spec: MemberSpec) => string
   /** The `format` of its schema, or `x-text`, and the words that the docs have for it. */
   readonly format?: readonly [name: string, words: string]
-  readonly input: FieldInput
+  /** Undefined: its text, and filters with any text. */
+  readonly input?: FieldInput
 }
 
 /** How the console shows the value, and has it in forms and filters. */
 interface FieldInput {
   /** The form of a text that is not free: "An instant, for example 2026-11-24T14:00:00Z." */
   readonly hint?: string
-  /** A value for the command of an empty list. Undefined: words with the field's name. */
-  readonly example?: unknown
-  /** Whether a text of many characters has a text area. */
-  readonly isProse?: boolean
+  /** Whether the text has no form: one of many characters has a text area. */
+  readonly isFreeText?: boolean
   /** Whether the text is an instant, which pages show by the reader's clock. */
   readonly isInstant?: boolean
   /** The filter of a list. Undefined: the whole value. */
   readonly filter?: InputFilter
 }
 
-interface InputFilter {
+export interface InputFilter {
   /** The form of one value. Undefined: any text. */
   readonly pattern?: RegExp
   /** Examples of filters: "500, >=500 or 100..500". */

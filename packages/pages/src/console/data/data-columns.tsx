@@ -2,7 +2,7 @@
 import { withQuery } from '../../api.ts'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { query } from '../../router.ts'
-import { cellOf, isAlignedEnd } from './field-value.tsx'
+import { cellOf } from './field-value.tsx'
 import type { NameOfReference } from './references.ts'
 import { type DataRow, type Resource, type ResourceField, STATE_FIELD } from './resource-shapes.ts'
 
@@ -11,7 +11,7 @@ const RANKS: readonly (2 | 3)[] = [2, 2, 3, 3]
 
 /** The text that takes the remaining width: the label, otherwise the first free text. */
 const mainOf = ({ label, fields }: Resource): string | undefined =>
-  label ?? fields.find(({ type }) => type === 'string')?.name
+  label ?? fields.find(({ input }) => input.free_text)?.name
 
 function Reference({ field, row, nameOf }: CellProps) {
   const id = row[field.name]
@@ -52,7 +52,7 @@ export function columnsOf(resource: Resource, nameOf: NameOfReference): readonly
       label: field.unit === null ? name : `${name}, ${field.unit}`,
       isSortable: sort.includes(name),
       ...(priority && { priority }),
-      ...(isAlignedEnd(field) && { align: 'end' as const }),
+      ...(field.input.amount && { align: 'end' as const }),
       ...(name === main ? { isMain: true } : { class: 'nowrap' }),
     }
     if (name !== 'id') {

@@ -11,15 +11,11 @@ const MAX_CELL = 80
 const plainText = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value)
 
-const isNumeric = ({ type, id_prefix: prefix }: ResourceField): boolean =>
-  prefix === null && /^(id|ref|int|number)$/.test(type)
-export const isAlignedEnd = ({ type }: ResourceField): boolean =>
-  /^(int|number|decimal)$/.test(type)
-
 function valueView(field: ResourceField, value: unknown, isShort: boolean): ComponentChildren {
+  const { input } = field
   if (value === undefined) return ''
   if (value === null) return <span class="faint">null</span>
-  if (field.type === 'time' && typeof value === 'string') {
+  if (input.instant && typeof value === 'string') {
     const local = new Date(value).toLocaleString()
     return (
       <time dateTime={value} title={`${local} here`}>
@@ -27,8 +23,9 @@ function valueView(field: ResourceField, value: unknown, isShort: boolean): Comp
       </time>
     )
   }
-  const text = field.type === 'int' ? number(Number(value)) : plainText(value)
-  if (isAlignedEnd(field)) return isShort || !field.unit ? text : `${text} ${field.unit}`
+  const isCount = input.amount && input.json === 'integer'
+  const text = isCount ? number(Number(value)) : plainText(value)
+  if (input.amount) return isShort || !field.unit ? text : `${text} ${field.unit}`
   if (field.name === STATE_FIELD) return <State tone="idle">{text}</State>
   return isShort && text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)}…` : text
 }
@@ -43,12 +40,9 @@ export const detailOf = (field: ResourceField, value: unknown) => valueView(fiel
 export const textOf = (value: unknown): string =>
   value === null || value === undefined ? '' : plainText(value)
 
-const isText = ({ type, id_prefix: prefix }: ResourceField): boolean =>
-  prefix !== null || TEXT_TYPES.has(type)
-
-/** Whether a form has the value as JSON text: objects, lists, and kinds that are not listed. */
-export const isJsonText = (field: ResourceField): boolean =>
-  !isNumeric(field) && field.type !== 'bool' && !isText(field)
+/** Whether a form has the value as JSON text: objects, lists, and values of any type. */
+export const isJsonText = ({ input }: ResourceField): boolean =>
+  !['string', 'integer', 'number', 'boolean'].includes(input.json)
 
 /** Returns a value as the text of a form. */
 export const formTextOf = (field: ResourceField, value: unknown): string =>
@@ -70,8 +64,10 @@ export function mistakeIn(field: ResourceField, text: string): string | undefine
 /** Returns the JSON of a text. The server validates it, so that its messages reach the field. */
 export function jsonOf(field: ResourceField, text: string): unknown {
   if (text === '' && field.nullable) return null
-  if (isNumeric(field)) return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text
-  if (field.type === 'bool') return text === 'true'
+  const { json } = field.input
+  if (json === 'integer' || json === 'number')
+    return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text
+  if (json === 'boolean') return text === 'true'
   return isJsonText(field) && text !== '' ? JSON.parse(text) : text
 }
 
@@ -94,18 +90,3 @@ export function mergePatchOf(before: unknown, after: unknown): unknown {
     ...changed.map((name) => [name, mergePatchOf(before[name], after[name])]),
   ])
 }
-
-const TEXT_TYPES: ReadonlySet<string> = new Set([
-  'string',
-  'email',
-  'url',
-  'currency',
-  'one_of',
-  'time',
-  'date',
-  'time_of_day',
-  'duration',
-  'decimal',
-  'uuid',
-  'pattern',
-])

@@ -21,6 +21,30 @@ export interface ResourceField {
   /** The unit of a number. */
   readonly unit: string | null
   readonly describe: string | null
+  readonly input: FieldInput
+}
+
+/** How a form has the value, and how tables show it. */
+interface FieldInput {
+  /** The type of the JSON. `any`: a form has the JSON text. */
+  readonly json: string
+  readonly hint: string | null
+  /** A value of a body, for examples. */
+  readonly example: unknown
+  /** Whether the text has no form. */
+  readonly free_text: boolean
+  readonly instant: boolean
+  readonly amount: boolean
+  readonly filter: {
+    /** The pattern of one value; null: any text. */
+    readonly pattern: string | null
+    readonly words: string | null
+    readonly example: string | null
+    readonly range: boolean
+    readonly list: boolean
+    /** Whether it names a key of the value: `labels:key=value`. */
+    readonly keys: boolean
+  }
 }
 
 export interface ResourceAction {

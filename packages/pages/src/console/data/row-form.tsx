@@ -48,7 +48,7 @@ interface RowFieldsProps {
 }
 
 function optionsOf(field: ResourceField, isNew: boolean) {
-  const values = field.type === 'bool' ? ['true', 'false'] : field.values
+  const values = field.input.json === 'boolean' ? ['true', 'false'] : field.values
   if (!values) return undefined
   const choices = values.map((value) => [value, value] as const)
   const isOpen = isNew || field.nullable || field.write_only
@@ -64,20 +64,12 @@ function emptyWord({ required, default: value, nullable }: ResourceField): strin
   return textOf(value)
 }
 
-/** The form of a text that is not free. */
-const FORMS: Readonly<Record<string, string>> = {
-  time: 'An instant, for example 2026-11-24T14:00:00Z.',
-  date: 'A day, for example 2026-11-24.',
-  time_of_day: 'A time of day, for example 09:30:00.',
-  duration: 'An ISO 8601 duration, for example PT1H30M.',
-}
-
 function hintOf(field: ResourceField, isNew: boolean): ComponentChildren {
-  const { describe, of, nullable, required, type, unit, write_only: isWriteOnly } = field
+  const { describe, of, nullable, required, unit, input, write_only: isWriteOnly } = field
   const words = [
     describe,
     unit && `In ${unit}.`,
-    FORMS[type],
+    input.hint,
     isJsonText(field) && 'JSON.',
     isNew && !required && 'Optional.',
     isWriteOnly && 'No response returns it.',
@@ -101,11 +93,11 @@ function hintOf(field: ResourceField, isNew: boolean): ComponentChildren {
 export const RowFields = ({ fields, texts, onChange, messageOf, isNew }: RowFieldsProps) => (
   <>
     {fields.map((field, n) => {
-      const { name, type, max, required, id_prefix: prefix } = field
+      const { name, max, required, input } = field
       const options = optionsOf(field, isNew)
       const error = mistakeIn(field, texts[name] ?? '') ?? messageOf(`/${name}`)
       const hint = hintOf(field, isNew)
-      const isLong = isJsonText(field) || (type === 'string' && max !== null && max > LINE_MAX)
+      const isLong = isJsonText(field) || (input.free_text && max !== null && max > LINE_MAX)
       return (
         <Field
           key={name}
@@ -121,7 +113,7 @@ export const RowFields = ({ fields, texts, onChange, messageOf, isNew }: RowFiel
           {...(options && { options })}
           {...(isLong && { rows: 3 })}
           {...(isNew && !options && !required && { placeholder: emptyWord(field) })}
-          {...(prefix === null && /^(int|ref)$/.test(type) && { inputMode: 'numeric' as const })}
+          {...(input.json === 'integer' && { inputMode: 'numeric' as const })}
         />
       )
     })}

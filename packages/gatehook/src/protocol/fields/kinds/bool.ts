@@ -35,5 +35,5 @@ export const bool: FieldKind = {
   bounds: () => [false, true],
   isFinite: true,
   placeholder: () => false,
-  input: { example: true, filter: { words: WORDS } },
+  input: { filter: { words: WORDS } },
 }

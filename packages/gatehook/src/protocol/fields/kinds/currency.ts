@@ -22,5 +22,5 @@ export const currency: FieldKind = {
   bounds: () => ['EUR'],
   placeholder: () => 'EUR',
   words: () => 'An ISO 4217 code.',
-  input: { example: 'EUR', filter: { isList: true } },
+  input: { filter: { isList: true } },
 }

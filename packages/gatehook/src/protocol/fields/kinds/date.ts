@@ -29,7 +29,6 @@ export const date: FieldKind = {
   format: ['date', 'day'],
   input: {
     hint: 'A day, for example 2026-11-24.',
-    example: '2026-11-24',
     filter: {
       pattern: /^\d{4}-\d{2}-\d{2}$/,
       words: '2026-11-24, >=2026-11-24 or 2026-11-01..2026-11-24',

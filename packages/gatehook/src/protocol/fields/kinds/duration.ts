@@ -62,7 +62,6 @@ export const duration: FieldKind = {
   format: ['duration', 'duration'],
   input: {
     hint: 'An ISO 8601 duration, for example PT1H30M.',
-    example: 'PT1H30M',
     filter: { isRange: true },
   },
 }

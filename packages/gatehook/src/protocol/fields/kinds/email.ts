@@ -38,5 +38,4 @@ export const email: FieldKind = {
   placeholder: () => 'unknown@example.com',
   words: () => 'An e-mail address; upper and lower case of Unicode are equal.',
   format: ['idn-email', 'e-mail'],
-  input: { example: 'ada@example.com' },
 }

@@ -33,5 +33,4 @@ export const json: FieldKind = {
   bounds: () => [{}, ['text']],
   placeholder: () => ({}),
   words: () => 'Any JSON value.',
-  input: {},
 }

@@ -80,5 +80,4 @@ export const list: FieldKind = {
     )
   },
   placeholder: () => [],
-  input: {},
 }

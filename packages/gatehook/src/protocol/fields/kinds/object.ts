@@ -107,5 +107,4 @@ export const object: FieldKind = {
       mapMembers(membersOf(spec), (_name, member) => inside(member).at(index)),
     ),
   placeholder: (spec, inside) => mapMembers(membersOf(spec), (_name, member) => inside(member)),
-  input: {},
 }

@@ -60,5 +60,4 @@ export const pattern: FieldKind = {
   sample: ({ spec }) => shortestMatch(spec.pattern!),
   bounds: (spec) => [shortestMatch(spec.pattern!)],
   placeholder: (spec) => shortestMatch(spec.pattern ?? '^$'),
-  input: {},
 }

@@ -25,7 +25,6 @@ export const ref: FieldKind = {
     [target, idPrefix].flatMap((word) => (word ? literal(word) : [])).join(', '),
   words: ({ target }) => `The id of one of \`${target}\`.`,
   input: {
-    example: 1,
     filter: { pattern: /^-?\d+(\.\d+)?$/, words: '17', isRange: true, isList: true },
   },
 }

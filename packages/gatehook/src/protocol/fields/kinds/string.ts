@@ -29,5 +29,5 @@ export const string: FieldKind = {
     (value === 'changed' ? 'changed again' : 'changed').slice(0, max),
   bounds: ({ min = 0, max = 0 }) => ['x'.repeat(Math.max(0, min)), 'x'.repeat(Math.max(0, max))],
   placeholder: ({ min = 0 }) => '-'.repeat(min),
-  input: { isProse: true },
+  input: { isFreeText: true },
 }

@@ -30,7 +30,6 @@ export const timeOfDay: FieldKind = {
   format: ['time-local', 'time of day'],
   input: {
     hint: 'A time of day, for example 09:30:00.',
-    example: '09:30:00',
     filter: {
       pattern: /^\d{2}:\d{2}(:\d{2})?$/,
       words: '09:30, >=09:30 or 09:30..17:00',

@@ -56,7 +56,6 @@ export const time: FieldKind = {
   format: ['date-time', 'instant'],
   input: {
     hint: 'An instant, for example 2026-11-24T14:00:00Z.',
-    example: '2026-11-24T14:00:00Z',
     isInstant: true,
     filter: {
       pattern: /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/,

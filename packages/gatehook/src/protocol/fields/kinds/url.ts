@@ -29,5 +29,4 @@ export const url: FieldKind = {
   bounds: ({ max = 20 }) => ['https://a.de/', `https://a.de/${'x'.repeat(Math.max(0, max - 13))}`],
   placeholder: () => 'https://example.com/',
   words: () => 'An absolute http or https URL.',
-  input: { example: 'https://example.com' },
 }

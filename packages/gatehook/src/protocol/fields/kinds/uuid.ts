@@ -27,5 +27,5 @@ export const uuid: FieldKind = {
   placeholder: () => '00000000-0000-0000-0000-000000000000',
   words: () => 'A UUID.',
   format: ['uuid', 'UUID'],
-  input: { example: '0193a5c0-0000-7000-8000-000000000001', filter: { isList: true } },
+  input: { filter: { isList: true } },
 }
