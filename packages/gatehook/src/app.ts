@@ -52,6 +52,7 @@ import { ownBuiltPages } from './pages/assets/assets.ts'
 import { createPipeline, headStepNames } from './pipeline.ts'
 import { drainDelayMs, tlsFilesOf } from './platform/config/config.ts'
 import { makeDataFolder } from './platform/config/environment.ts'
+import { refuseUnfinishedTarget } from './platform/storage/move/mark.ts'
 import { checkServer } from './platform/storage/server-check.ts'
 import type { After, Endpoint, Step } from './protocol/http/call.ts'
 import { addEntityTag, rejectNoneMatch } from './protocol/http/conditional.ts'
@@ -89,6 +90,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const { database, ...reads } = await openWithReplicas(options, base)
   const address = createNodeAddress({ config, log })
   try {
+    await refuseUnfinishedTarget(database)
     if (!options.clock) await checkServer(database, wallClock, log, requiredDurability(options))
     const { db, tracing } = await openTracing(config, options.release, database)
     const vault = await openVault(db, config, random)

@@ -7,7 +7,7 @@ import { isHeld, readRestoreState } from '../operate/restore/state.ts'
 import { type Config, databaseAddress } from '../platform/config/config.ts'
 import { createCopyMark, markFile } from '../platform/storage/copy-mark.ts'
 import type { Database } from '../platform/storage/database.ts'
-import { readMark } from '../platform/storage/move/mark.ts'
+import { isUnfinishedTarget, readMark } from '../platform/storage/move/mark.ts'
 import { DURABILITY_LOST, SYNCHRONOUS_STANDBYS } from '../platform/storage/server-check.ts'
 import { sql } from '../platform/storage/sql.ts'
 import { type CheckResult, fail, ok, warn } from './doctor-checks.ts'
@@ -55,6 +55,12 @@ export async function checkRestore(db: Database): Promise<CheckResult | undefine
 export async function checkMove(db: Database): Promise<CheckResult> {
   const mark = await readMark(db)
   if (!mark) return ok('not moved')
+  if (await isUnfinishedTarget(db)) {
+    return fail(
+      'it is the target of a move that has not finished, and lacks rows of the source',
+      'Run gatehook move again where the source is. Start no node on this database before.',
+    )
+  }
   const { state, target } = mark
   if (state === 'moved') {
     return fail(

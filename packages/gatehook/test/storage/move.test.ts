@@ -5,6 +5,7 @@ import { freshUrl, type Kind, quietLog } from '../../../../test/rig/databases.ts
 import { type Caller, openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
 import { openApp } from '../../src/app.ts'
+import { checkMove } from '../../src/cli/doctor-installation.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
 import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
 import { createFeed } from '../../src/history/events/feed.ts'
@@ -175,12 +176,25 @@ for (const [from, to] of directions) {
         break
       }
       assert.equal(result.message, 'killed')
+      await assertRefused(url)
       await writeAll(service, stop)
     }
     assert.ok(steps > 5)
     const after = await openService(t, to, { url })
     assert.deepEqual(await readEverything(after.as(key)), await readEverything(service.as(key)))
   })
+}
+
+/** The target of an unfinished move lacks rows: nothing uses it, and doctor says why. */
+async function assertRefused(url: string): Promise<void> {
+  const config = loadConfig({ ...ENVIRONMENT, GATEHOOK_DATABASE_URL: url })
+  const refusal = /target of a move that has not finished/
+  await assert.rejects(openApp({ config, service: api, log: quietLog }), refusal)
+  const target = await openDatabase(url, { log: quietLog })
+  const { state, detail } = await checkMove(target)
+  await target.close()
+  assert.equal(state, 'fail')
+  assert.match(detail, refusal)
 }
 
 /** Creates, changes and deletes rows; accepts 503 once the source is read-only. */

@@ -26,12 +26,14 @@ import {
   stopWrites,
 } from './changes.ts'
 import {
+  COPIED_TABLE,
   createMark,
   dropMark,
   exists,
   type MoveMark,
   type MoveState,
   readMark,
+  refuseUnfinishedTarget,
   writeState,
 } from './mark.ts'
 import {
@@ -88,11 +90,12 @@ export interface MoveResult {
 
 /**
  * Moves the installation. Throws `StorageError` if the target contains another installation, if
- * the source has moved already, and if both sides differ at the end. In the last case the source
- * accepts writes again.
+ * the source has moved already or is the target of an unfinished move, and if both sides differ at
+ * the end. In the last case the source accepts writes again.
  */
 export async function moveInstallation(options: MoveOptions): Promise<MoveResult> {
   const { source, target, targetName, random, elapsedMs, audit } = options
+  await refuseUnfinishedTarget(source)
   const before = await readMark(source)
   if (before?.state === 'moved') return finishedBefore(options, before)
   const tables = await describeTables(source, options.tables)
@@ -185,7 +188,7 @@ async function createTargetTables(target: Database, mark: MoveMark): Promise<voi
   const { text } = target.dialect.types
   await target.migrate(async (tx, ddl) => {
     await createMark(target, tx, ddl, mark)
-    await ddl(`CREATE TABLE gh_move_tables (name ${text} NOT NULL PRIMARY KEY, copied ${text})`)
+    await ddl(`CREATE TABLE ${COPIED_TABLE} (name ${text} NOT NULL PRIMARY KEY, copied ${text})`)
     await ddl(`CREATE TABLE gh_move_keys (name ${text} NOT NULL PRIMARY KEY,
       table_name ${text} NOT NULL, definition ${text} NOT NULL)`)
   })
@@ -340,7 +343,7 @@ async function finishTarget(
     for (const { name, table, definition } of foreignKeys) {
       await ddl(`ALTER TABLE ${table} ADD CONSTRAINT "${name}" ${definition}`)
     }
-    await ddl('DROP TABLE gh_move_tables')
+    await ddl(`DROP TABLE ${COPIED_TABLE}`)
     await ddl('DROP TABLE gh_move_keys')
     await writeState(tx, 'moved')
     await audit?.(tx, 'complete')
