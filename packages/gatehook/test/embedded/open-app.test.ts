@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { after, test } from 'node:test'
+import { f, resource, service } from 'gatehook'
 import { openApp } from 'gatehook/app'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { api } from '../../service/service.ts'
@@ -70,6 +71,23 @@ test('a key that the service rejects is an error with the pointer of each mistak
     })
     assert.match(await app.createKey({ scopes: ['admin'], mode: 'live' }), /^gk_live_/)
   } finally {
+    await app.close()
+  }
+})
+
+test('apps of one process list the fields of their own service', async () => {
+  const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
+  const options = { access, events: [], list: { filter: ['size'], sort: [] } } as const
+  const common = { id: f.id(), size: f.int() }
+  const versions = { v1: { released: '2026-01-01' } }
+  for (const fields of [common, { ...common, title: f.string().default('blue') }]) {
+    const notes = resource('notes', { ...options, fields })
+    const app = await openApp({ service: service({ name: 'n', versions, resources: [notes] }) })
+    const headers = { 'x-api-key': await app.createKey() }
+    await app.request('/api/v1/notes', { method: 'POST', headers, body: { size: 2 } })
+    const list = await app.request('/api/v1/notes?size=2', { headers })
+    const { data } = (await list.json()) as { data: object[] }
+    assert.deepEqual(Object.keys(data[0]!), Object.keys(fields))
     await app.close()
   }
 })

@@ -33,11 +33,19 @@ interface PreparedPage {
 }
 
 const STATEMENTS_MAX = 2000
-const statements = new BoundedMap<string, PreparedPage>(STATEMENTS_MAX)
+/** By the columns of the list: services of one process may differ in those of one name. */
+const statementsByColumns = new WeakMap<object, BoundedMap<string, PreparedPage>>()
+
+function statementsOf({ columns }: Walk['collection']): BoundedMap<string, PreparedPage> {
+  let statements = statementsByColumns.get(columns)
+  if (!statements) statementsByColumns.set(columns, (statements = new BoundedMap(STATEMENTS_MAX)))
+  return statements
+}
 
 /** Returns the statement that reads a walk's rows, in the direction of the walk. */
 export function pageStatement(walk: Walk): Statement {
   const shape = pageShape(walk)
+  const statements = statementsOf(walk.collection)
   let cached = statements.get(shape)
   if (!cached) {
     const source = pageQuery(walk)
