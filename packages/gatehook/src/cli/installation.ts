@@ -117,7 +117,11 @@ const missingPartsError = (missingParts: readonly string[]) =>
  * creates and migrates: in the wrong folder, a command would report an empty installation, or
  * create another service's tables.
  */
-async function requireInstallation(config: Config, service: Service, log: Log): Promise<void> {
+export async function requireInstallation(
+  config: Config,
+  service: Service,
+  log: Log,
+): Promise<void> {
   const missingParts = await withDatabase(config, log, (db) => missingFrom(db, service))
   if (missingParts.length > 0) throw missingPartsError(missingParts)
 }

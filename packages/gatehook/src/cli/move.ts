@@ -1,10 +1,9 @@
 /** `gatehook move`: moves an installation to another database, while its service runs (§2.8). */
 import { existsSync } from 'node:fs'
 import { openExistingVault } from '../assembly/secrets.ts'
-import { copyAdditions } from '../declare/resources/additions.ts'
 import { listDerivations } from '../declare/resources/derivation.ts'
-import { migrateService } from '../declare/resources/migrate.ts'
-import { engineTables, migrateEngine } from '../engine-tables.ts'
+import { moveOf } from '../declare/resources/move-target.ts'
+import { engineTables } from '../engine-tables.ts'
 import { recordAudit } from '../history/audit/store.ts'
 import { openSigner } from '../history/audit/trail.ts'
 import { wallClock } from '../kernel/clock.ts'
@@ -25,13 +24,14 @@ import {
   secretFile,
 } from '../platform/config/environment.ts'
 import { type Database, StorageError, type Tx } from '../platform/storage/database.ts'
+import { readMark } from '../platform/storage/move/mark.ts'
 import { type MoveResult, moveInstallation } from '../platform/storage/move/move.ts'
 import { type UndoResult, undoMove } from '../platform/storage/move/undo.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { asCommandError } from './backup.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
-import { cliActor, installationOptions } from './installation.ts'
+import { cliActor, installationOptions, requireInstallation } from './installation.ts'
 import { bold, formatCount } from './output.ts'
 import { createProgress } from './progress.ts'
 import { serviceOf } from './service-file.ts'
@@ -79,12 +79,14 @@ async function runMove(input: Input): Promise<undefined> {
     )
   }
   if (to === config.databaseUrl) throw new UsageError('Source and target are the same database.')
-  const { definition } = await serviceOf(input)
+  const service = await serviceOf(input)
   const log = createLog({ level: 'silent' })
   const source = await openSource(config)
   try {
+    // The target gets the declared tables: a column that the source lacks would have no values.
+    if (!(await readMark(source))) await requireInstallation(config, service, log)
     const audit = await createAuditor(source, config)
-    const maintains = listDerivations(definition)
+    const maintains = listDerivations(service.definition)
     const distributed = config.databaseDistributed ?? undefined
     const target = await openDatabase(
       { url: to, maintains, distributed },
@@ -94,9 +96,7 @@ async function runMove(input: Input): Promise<undefined> {
       const targetName = withoutPassword(to)
       const result = await asCommandError(() =>
         moveInstallation({
-          source,
-          tables: engineTables,
-          target,
+          ...moveOf(source, target, service.definition),
           targetName,
           random: systemRandom(),
           elapsedMs: wallClock.elapsedMs,
@@ -105,11 +105,6 @@ async function runMove(input: Input): Promise<undefined> {
             audit(tx, step === 'begin' ? 'installation.move' : 'installation.moved', {
               target: targetName,
             }),
-          async prepareTarget() {
-            await migrateEngine(target, { clock: wallClock })
-            await migrateService(target, definition)
-            await copyAdditions(source, target)
-          },
         }),
       )
       report(input, config, to, result)

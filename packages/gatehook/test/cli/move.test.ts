@@ -61,8 +61,10 @@ test('after a move a start of the declaration before an addition succeeds', asyn
     file,
     previous.replace('id: f.id(),', "id: f.id(),\n    nick: f.string().default('x'),"),
   )
-  await run({}, 'migrate')
   const target = 'sqlite:./data/moved.db'
+  const early = await gatehook({ cwd }, 'move', '--to', target)
+  assert.match(early.stderr, /lacks column nick.*gatehook migrate/)
+  await run({}, 'migrate')
   await run({}, 'move', '--to', target)
   writeFileSync(file, previous)
   await run({ GATEHOOK_DATABASE_URL: target }, 'migrate')

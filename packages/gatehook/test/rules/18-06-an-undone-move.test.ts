@@ -3,35 +3,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl, migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
+import { moveDatabase } from '../../../../test/rig/move.ts'
 import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
-import { migrateService } from '../../src/declare/resources/migrate.ts'
-import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
-import { wallClock } from '../../src/kernel/clock.ts'
-import { systemRandom } from '../../src/kernel/random.ts'
-import { type Database, StorageError } from '../../src/platform/storage/database.ts'
+import { engineTables } from '../../src/engine-tables.ts'
+import { StorageError } from '../../src/platform/storage/database.ts'
 import { stopWrites } from '../../src/platform/storage/move/changes.ts'
-import { moveInstallation } from '../../src/platform/storage/move/move.ts'
 import { describeTables } from '../../src/platform/storage/move/tables.ts'
 import { undoMove } from '../../src/platform/storage/move/undo.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 
 const open = (url: string) => openDatabase(url, { log: quietLog, checksReferences: false })
-
-const move = (source: Database, target: Database) =>
-  moveInstallation({
-    source,
-    tables: engineTables,
-    target,
-    targetName: 'the target',
-    random: systemRandom(),
-    elapsedMs: wallClock.elapsedMs,
-    async prepareTarget() {
-      await migrateEngine(target, { clock: wallClock })
-      await migrateService(target, api.definition)
-    },
-  })
 
 let count = 0
 const createUser = async (node: TestApp) => {
@@ -51,10 +34,9 @@ for (const [from, to] of directions) {
     const key = await service.key()
     assert.equal(await createUser(service), 201)
     const url = await freshUrl(t, to)
-    const [source, target] = [await open(service.url), await open(url)]
+    await moveDatabase(service.url, url, api)
+    const source = await open(service.url)
     t.after(() => source.close())
-    await move(source, target)
-    await target.close()
     const node = await openService(t, to, { url, key })
     await node.app.work() // its leases, its name and its figures are no loss
     assert.equal((await node.get('/api/v2/users')).body.data.length, 1)
@@ -82,10 +64,9 @@ test('a move is undone whose target only served reads', async (t) => {
   const key = await service.key()
   assert.equal(await createUser(service), 201)
   const url = await freshUrl(t, 'sqlite')
-  const [source, target] = [await open(service.url), await open(url)]
+  await moveDatabase(service.url, url, api)
+  const source = await open(service.url)
   t.after(() => source.close())
-  await move(source, target)
-  await target.close()
   const node = await openService(t, 'sqlite', { url, key })
   await node.app.work()
   assert.equal((await node.get('/api/v2/users')).status, 200)

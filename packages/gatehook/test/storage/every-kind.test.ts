@@ -1,15 +1,12 @@
 /** Fresh and upgraded tables, and moves, have fields of every kind with the same values. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
+import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
+import { moveDatabase } from '../../../../test/rig/move.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { listDerivations } from '../../src/declare/resources/derivation.ts'
 import { migrateService, planMigration } from '../../src/declare/resources/migrate.ts'
-import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
+import { migrateEngine } from '../../src/engine-tables.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { systemRandom } from '../../src/kernel/random.ts'
-import { moveInstallation } from '../../src/platform/storage/move/move.ts'
-import { openDatabase } from '../../src/platform/storage/open.ts'
 import { idOnly, everyKind as service } from '../fixtures/every-kind.ts'
 
 for (const kind of ['sqlite', 'postgres'] as const) {
@@ -59,26 +56,7 @@ for (const [from, to] of [
     assert.equal(rows.length, 2)
     const url = await freshUrl(t, to)
     await origin.app.close()
-    const source = await openDatabase(origin.url, { log: quietLog })
-    const maintains = listDerivations(service.definition)
-    const address = { url, maintains }
-    const target = await openDatabase(address, { log: quietLog, checksReferences: false })
-    try {
-      await moveInstallation({
-        source,
-        tables: engineTables,
-        target,
-        targetName: 'the target',
-        random: systemRandom(),
-        elapsedMs: wallClock.elapsedMs,
-        async prepareTarget() {
-          await migrateEngine(target, { clock: wallClock })
-          await migrateService(target, service.definition)
-        },
-      })
-    } finally {
-      await Promise.all([source.close(), target.close()])
-    }
+    await moveDatabase(origin.url, url, service)
     const { get } = await openService(t, to, { service, url })
     const list = await get('/api/v1/things')
     assert.equal(list.status, 200, list.text)

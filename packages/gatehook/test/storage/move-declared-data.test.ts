@@ -5,17 +5,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { freshFolder, freshUrl, type Kind, quietLog } from '../../../../test/rig/databases.ts'
+import { freshFolder, freshUrl, type Kind } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
+import { moveDatabase } from '../../../../test/rig/move.ts'
 import { type Caller, openService, type TestApp } from '../../../../test/rig/service.ts'
-import { listDerivations } from '../../src/declare/resources/derivation.ts'
-import { migrateService } from '../../src/declare/resources/migrate.ts'
-import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
 import { f, job, resource, service } from '../../src/gatehook.ts'
-import { wallClock } from '../../src/kernel/clock.ts'
-import { systemRandom } from '../../src/kernel/random.ts'
-import { moveInstallation } from '../../src/platform/storage/move/move.ts'
-import { openDatabase } from '../../src/platform/storage/open.ts'
 import { backupSqlite, restoreSqlite } from '../../src/platform/storage/sqlite-backup.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
@@ -72,26 +66,7 @@ const API = '/api/v1'
 
 async function move(_t: TestContext, { url: from }: TestApp, to: Kind): Promise<string> {
   const url = await freshUrl(_t, to)
-  const source = await openDatabase(from, { log: quietLog })
-  const maintains = listDerivations(shop.definition)
-  const address = { url, maintains }
-  const target = await openDatabase(address, { log: quietLog, checksReferences: false })
-  try {
-    await moveInstallation({
-      source,
-      tables: engineTables,
-      target,
-      targetName: 'the target',
-      random: systemRandom(),
-      elapsedMs: wallClock.elapsedMs,
-      async prepareTarget() {
-        await migrateEngine(target, { clock: wallClock })
-        await migrateService(target, shop.definition)
-      },
-    })
-  } finally {
-    await Promise.all([source.close(), target.close()])
-  }
+  await moveDatabase(from, url, shop)
   return url
 }
 

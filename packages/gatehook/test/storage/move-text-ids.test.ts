@@ -1,16 +1,10 @@
 /** §6.16: `gatehook move` copies rows whose ids are texts, and those that refer to them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { freshUrl } from '../../../../test/rig/databases.ts'
+import { moveDatabase } from '../../../../test/rig/move.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { listDerivations } from '../../src/declare/resources/derivation.ts'
-import { migrateService } from '../../src/declare/resources/migrate.ts'
-import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import { wallClock } from '../../src/kernel/clock.ts'
-import { systemRandom } from '../../src/kernel/random.ts'
-import { moveInstallation } from '../../src/platform/storage/move/move.ts'
-import { openDatabase } from '../../src/platform/storage/open.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
 const bookings = resource('bookings', {
@@ -32,29 +26,6 @@ const hotel = service({
   resources: [bookings, payments],
 })
 
-async function move(from: string, to: string): Promise<void> {
-  const source = await openDatabase(from, { log: quietLog })
-  const maintains = listDerivations(hotel.definition)
-  const address = { url: to, maintains }
-  const target = await openDatabase(address, { log: quietLog, checksReferences: false })
-  try {
-    await moveInstallation({
-      source,
-      tables: engineTables,
-      target,
-      targetName: 'the target',
-      random: systemRandom(),
-      elapsedMs: wallClock.elapsedMs,
-      async prepareTarget() {
-        await migrateEngine(target, { clock: wallClock })
-        await migrateService(target, hotel.definition)
-      },
-    })
-  } finally {
-    await Promise.all([source.close(), target.close()])
-  }
-}
-
 for (const [from, to] of [
   ['sqlite', 'postgres'],
   ['postgres', 'sqlite'],
@@ -71,7 +42,7 @@ for (const [from, to] of [
     const all = (await before.get('/api/v1/bookings?sort=guest')).body.data
     const { next_cursor: cursor } = (await before.get('/api/v1/bookings?sort=guest&limit=2')).body
     const url = await freshUrl(t, to)
-    await move(before.url, url)
+    await moveDatabase(before.url, url, hotel)
     const after = (await openService(t, to, { service: hotel, url })).as(key)
     const rest = await after.get(`/api/v1/bookings?sort=guest&cursor=${cursor}`)
     assert.deepEqual(rest.body.data, all.slice(2))

@@ -2,21 +2,16 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshUrl, type Kind, quietLog } from '../../../../test/rig/databases.ts'
+import { moveDatabase } from '../../../../test/rig/move.ts'
 import { type Caller, openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
 import { openApp } from '../../src/app.ts'
 import { checkMove } from '../../src/cli/doctor-installation.ts'
-import { migrateService } from '../../src/declare/resources/migrate.ts'
-import { engineTables, migrateEngine } from '../../src/engine-tables.ts'
+import { engineTables } from '../../src/engine-tables.ts'
 import { createFeed } from '../../src/history/events/feed.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { systemRandom } from '../../src/kernel/random.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
-import {
-  type MoveOptions,
-  type MoveProgress,
-  moveInstallation,
-} from '../../src/platform/storage/move/move.ts'
+import type { MoveOptions, MoveProgress } from '../../src/platform/storage/move/move.ts'
 import { undoMove } from '../../src/platform/storage/move/undo.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -46,30 +41,8 @@ async function openSource(t: TestContext, kind: Kind) {
   return service
 }
 
-type Options = Pick<MoveOptions, 'onProgress' | 'audit'>
-
-async function move(from: string, to: string, options: Options = {}) {
-  const source = await openDatabase(from, { log: quietLog })
-  const target = await openDatabase(to, { log: quietLog, checksReferences: false })
-  const close = () => Promise.all([source.close(), target.close()])
-  try {
-    return await moveInstallation({
-      source,
-      tables: engineTables,
-      target,
-      targetName: 'the target',
-      random: systemRandom(),
-      elapsedMs: wallClock.elapsedMs,
-      ...options,
-      async prepareTarget() {
-        await migrateEngine(target, { clock: wallClock })
-        await migrateService(target, api.definition)
-      },
-    })
-  } finally {
-    await close()
-  }
-}
+const move = (from: string, to: string, options?: Parameters<typeof moveDatabase>[3]) =>
+  moveDatabase(from, to, api, options)
 
 const directions = [
   ['sqlite', 'postgres'],

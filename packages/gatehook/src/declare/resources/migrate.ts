@@ -17,7 +17,12 @@ import { checkDerivedFields } from './derived-check.ts'
 import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { applyMigration, pendingMigrations, sqlFor } from './reviewed-migrations.ts'
-import { fillSearchIndexes, findOutdatedIndexes, resetSearchIndexes } from './search-fill.ts'
+import {
+  createWordTables,
+  fillSearchIndexes,
+  findOutdatedIndexes,
+  resetSearchIndexes,
+} from './search-fill.ts'
 import { type MigrationOptions, orderByReference, type ServiceDefinition } from './service.ts'
 import { applyMarking, planMarking } from './stale-rows.ts'
 import { planTable, type TablePlan } from './table-plan.ts'
@@ -134,6 +139,8 @@ export interface MigrationMode {
   readonly defersIndexes?: boolean
   /** Takes columns from nodes that run, in place of `NodesRunError`. */
   readonly ignoresNodes?: boolean
+  /** Computes nothing: a move copies the rows, their values, and the state of unfinished fills. */
+  readonly isMoveTarget?: boolean
   /** The present, in epoch milliseconds. */
   readonly now?: () => number
 }
@@ -149,7 +156,7 @@ export async function migrateService(
   progress: Progress = () => {},
   mode: MigrationMode = {},
 ): Promise<IndexChanges> {
-  const { ignoresNodes = false, now = wallClock.now } = mode
+  const { ignoresNodes = false, isMoveTarget = false, now = wallClock.now } = mode
   const reviewed = { ignoresNodes, now, progress }
   await checkDerivedFields(db, service.resources)
   const migrations = await pendingMigrations(db, service)
@@ -171,15 +178,18 @@ export async function migrateService(
   const isDeferred = (mode.defersIndexes ?? false) && db.dialect.onlineIndexes
   for (const { table, plan } of pending) {
     const definition = service.resources.find(({ name }) => name === table)!
-    await applyAdditions(db, definition, plan, isDeferred, progress)
+    await applyAdditions(db, definition, plan, { isDeferred, isMoveTarget, progress })
   }
   for (const migration of migrations) {
     if (migration.table === undefined) await applyMigration(db, service, migration, reviewed)
   }
   // Before the fills: rows that another process changes meanwhile are recorded.
   await applyMarking(db, service.resources, progress)
-  await fillComputedFields(db, service, progress)
-  await fillSearchIndexes(db, service.resources, progress)
+  if (isMoveTarget) await createWordTables(db, service.resources)
+  else {
+    await fillComputedFields(db, service, progress)
+    await fillSearchIndexes(db, service.resources, progress)
+  }
   if (!isDeferred) return NO_INDEX_CHANGES
   return {
     missing: pending.flatMap(({ plan }) => plan.indexes),
@@ -187,13 +197,17 @@ export async function migrateService(
   }
 }
 
+interface AdditionMode extends Required<Pick<MigrationMode, 'isMoveTarget'>> {
+  readonly isDeferred: boolean
+  readonly progress: Progress
+}
+
 /** Creates the table, or adds its columns, then its indexes. */
 async function applyAdditions(
   db: Database,
   definition: ResourceDefinition,
   plan: TablePlan,
-  isDeferred: boolean,
-  progress: Progress,
+  { isDeferred, isMoveTarget, progress }: AdditionMode,
 ): Promise<void> {
   const { name: table } = definition
   if (plan.ddl.length > 0) {
@@ -204,7 +218,7 @@ async function applyAdditions(
       const names = addedColumns(current)
       const columns = names.map((column) => [table, column] as const)
       if (columns.length > 0) await recordAdditions(tx, columns)
-      if (columnsToCompute(definition, names).length > 0) {
+      if (!isMoveTarget && columnsToCompute(definition, names).length > 0) {
         await requestFill(tx, definition)
       }
     }, progress)

@@ -8,6 +8,7 @@ import type { Database, Tx, Value } from '../../platform/storage/database.ts'
 import { distributeByScope } from '../../platform/storage/distribution/citus.ts'
 import { createRowPages, type ReadKeyPage } from '../../platform/storage/key-pages.ts'
 import { raw, sql } from '../../platform/storage/sql.ts'
+import { tableExists } from './additions.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { createSearchIndex, WORDS_RELEASE, wordsOfCells } from './search-index.ts'
 import { wordTable } from './table.ts'
@@ -90,6 +91,19 @@ export async function fillSearchIndexes(
   for (const resource of await findOutdatedIndexes(db, resources)) {
     await beginIndex(db, resource)
     if (resource.search.length > 0) await fillIndex(db, resource, progress)
+  }
+}
+
+/** Creates missing tables of words, with their indexes and without words. */
+export async function createWordTables(
+  db: Database,
+  resources: readonly ResourceDefinition[],
+): Promise<void> {
+  for (const resource of resources) {
+    if (resource.search.length === 0 || (await tableExists(db, wordTable(resource)))) continue
+    await db.migrate(async (_tx, ddl) => {
+      for (const statement of [...tableDdl(db, resource), indexDdl(resource)]) await ddl(statement)
+    })
   }
 }
 

@@ -43,7 +43,13 @@ export const uniqueName = (table: string, ...fields: readonly string[]): string 
   shortName(`${table}_unique_${fields.join('_and_')}`)
 
 /** Returns the name of the table with the words of the rows (`search-index.ts`). */
-export const wordTable = ({ name }: Pick<ResourceDefinition, 'name'>): string => `gh_words_${name}`
+export const wordTable = ({ name }: Pick<ResourceDefinition, 'name'>): string =>
+  `${WORD_TABLES}${name}`
+
+const WORD_TABLES = 'gh_words_'
+
+/** Returns whether the rows of a table follow from those of another one. */
+export const isWordTable = (table: string): boolean => table.startsWith(WORD_TABLES)
 
 /** Returns the fields whose values together occur once in a customer and mode. */
 export const uniqueTuples = ({ fields, unique }: ResourceDefinition): (readonly string[])[] => [

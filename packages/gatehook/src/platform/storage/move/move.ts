@@ -70,6 +70,8 @@ export interface MoveOptions {
   readonly tables: readonly Table[]
   /** Migrates the engine's and the service's tables of the empty target. */
   readonly prepareTarget: () => Promise<void>
+  /** Whether the rows of a table follow from others: the target may lack the table. */
+  readonly isDerived: (table: string) => boolean
   /** The target without its password, for the operator. */
   readonly targetName: string
   readonly random: Random
@@ -98,9 +100,9 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
   await refuseUnfinishedTarget(source)
   const before = await readMark(source)
   if (before?.state === 'moved') return finishedBefore(options, before)
-  const tables = await describeTables(source, options.tables)
   const id = before?.id ?? random.bytes(16).toString('hex')
   const state = await openTarget(options, id)
+  const tables = await listMovedTables(options)
   await requireSameTables(target, tables)
   if (!before) {
     await source.migrate(async (tx, ddl) => {
@@ -132,6 +134,16 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
   const readOnlyMs = Math.round(elapsedMs() - stoppedMs)
   await target.migrate((_tx, ddl) => dropMark(ddl))
   return { ...(await sizeOf(options)), resumed: before !== undefined, readOnlyMs }
+}
+
+/** Returns the tables of the source, except derived ones that the target lacks. */
+async function listMovedTables(options: MoveOptions): Promise<MovedTable[]> {
+  const { source, target, isDerived, tables: engine } = options
+  const moved: MovedTable[] = []
+  for (const table of await describeTables(source, engine)) {
+    if (!isDerived(table.name) || (await exists(target, table.name))) moved.push(table)
+  }
+  return moved
 }
 
 async function sizeOf({

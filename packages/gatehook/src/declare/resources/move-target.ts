@@ -1,0 +1,27 @@
+/** Prepares the target of a move for the rows of a service. */
+import { engineTables, migrateEngine } from '../../engine-tables.ts'
+import { wallClock } from '../../kernel/clock.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import type { MoveOptions } from '../../platform/storage/move/move.ts'
+import { copyAdditions } from './additions.ts'
+import { migrateService } from './migrate.ts'
+import type { ServiceDefinition } from './service.ts'
+import { isWordTable } from './table.ts'
+
+/** Returns the options of a move that follow from the declaration. */
+export const moveOf = (
+  source: Database,
+  target: Database,
+  service: ServiceDefinition,
+): Pick<MoveOptions, 'source' | 'target' | 'tables' | 'isDerived' | 'prepareTarget'> => ({
+  source,
+  target,
+  tables: engineTables,
+  // Of a search that is not declared any more; the search is indexed again if it is.
+  isDerived: isWordTable,
+  async prepareTarget() {
+    await migrateEngine(target, { clock: wallClock })
+    await migrateService(target, service, undefined, { isMoveTarget: true })
+    await copyAdditions(source, target)
+  },
+})
