@@ -23,7 +23,7 @@ import {
 } from '../platform/config/environment.ts'
 import { findAnyValue } from '../platform/secrets/encrypted-columns.ts'
 import { type LostValues, type ResetResult, resetSecret } from '../platform/secrets/reset.ts'
-import { deleteRetiredKey, purgeRetiredKeys } from '../platform/secrets/retired-keys.ts'
+import { deleteRetiredKey } from '../platform/secrets/retired-keys.ts'
 import {
   type RotationCallbacks,
   type RotationResult,
@@ -36,9 +36,11 @@ import {
   removeStaleFile,
 } from '../platform/secrets/state.ts'
 import { readSecretStatus, type SecretStatus } from '../platform/secrets/status.ts'
+import { retiredKeys } from '../platform/secrets/tables.ts'
 import { createVaultSync, pollSecretState } from '../platform/secrets/vault-sync.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { type EncryptedColumn, encryptedColumns } from '../platform/storage/encrypted-column.ts'
+import { purgeExpired } from '../platform/storage/purge.ts'
 import { FINGERPRINT_PURPOSE, RETENTION_MS } from '../protocol/idempotency/perform.ts'
 import { deleteLostResponse } from '../protocol/idempotency/store.ts'
 import type { Component, Foundation } from './foundation.ts'
@@ -187,7 +189,7 @@ export async function assembleSecrets({
       vault.missingKeyId === undefined
         ? undefined
         : 'The master secret was rotated, and this node was not started with the new one.',
-    chores: { retired_keys: () => purgeRetiredKeys(db, clock.now()) },
+    chores: { retired_keys: () => purgeExpired(db, [retiredKeys], clock.now()) },
     polled: [pollSecretState(syncVault)],
   }
 }

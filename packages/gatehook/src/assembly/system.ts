@@ -32,10 +32,11 @@ import { clockRoutes, probeRoutes, rootRoute, systemRoute } from '../operate/sys
 import { describeConfig } from '../platform/config/describe.ts'
 import { dataFolder } from '../platform/config/environment.ts'
 import { followClock } from '../platform/storage/clock-setting.ts'
+import { purgeExpired } from '../platform/storage/purge.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import { purgeRecords } from '../protocol/idempotency/store.ts'
 import type { Lister } from '../protocol/lists/list.ts'
-import { purgeQuota } from '../protocol/quota/store.ts'
+import { quotaCounts } from '../protocol/quota/tables.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 import type { SecretsComponent } from './secrets.ts'
@@ -126,7 +127,7 @@ export function assembleSystem(
     chores: {
       ...trail.chores,
       answers: () => purgeRecords(db, clock.now()),
-      quota: () => purgeQuota(db, clock.now()),
+      quota: () => purgeExpired(db, [quotaCounts], clock.now()),
     },
     start() {
       trail.start()

@@ -2,13 +2,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
-import { findCode, issueCode, purgeCodes } from '../../src/identity/oauth/authorization-codes.ts'
-import { purgeSignInSessions } from '../../src/identity/oauth/sign-in-session.ts'
+import {
+  CODE_RETENTION_MS,
+  findCode,
+  issueCode,
+} from '../../src/identity/oauth/authorization-codes.ts'
+import { authorizationCodes, signIns } from '../../src/identity/oauth/tables.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { sha256 } from '../../src/kernel/secret.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { purgeExpired } from '../../src/platform/storage/purge.ts'
 import { ManualClock } from '../access/test-node.ts'
 import { authorizePath, grantConsent, openBrowser, openOauthFixture } from './rig.ts'
+
+const purgeCodes = (db: Database, { clock }: ManualClock) =>
+  purgeExpired(db, [authorizationCodes], clock.now() - CODE_RETENTION_MS)
 
 eachMigrated('a code is stored for a day after its expiry', async (db) => {
   const time = new ManualClock()
@@ -24,11 +33,11 @@ eachMigrated('a code is stored for a day after its expiry', async (db) => {
   const sources = { clock: time.clock, random: systemRandom() }
   const code = await db.write((tx) => issueCode(tx, grant, sources))
   time.pass(86_400_000)
-  assert.equal(await purgeCodes(db, time.clock.now()), 0)
+  assert.equal(await purgeCodes(db, time), 0)
   const hash = sha256(code)
   assert.equal((await findCode(db, hash))?.subject, '1')
   time.pass(60_000)
-  assert.equal(await purgeCodes(db, time.clock.now()), 1)
+  assert.equal(await purgeCodes(db, time), 1)
   assert.equal(await findCode(db, hash), undefined)
 })
 
@@ -37,7 +46,7 @@ for (const { name } of databases) {
     const { app, client, person } = await openOauthFixture(t, name)
     await grantConsent(openBrowser(app), authorizePath(client), person)
     const now = Date.now()
-    assert.equal(await purgeSignInSessions(app.db, now), 0)
-    assert.equal(await purgeSignInSessions(app.db, now + 600_001), 1)
+    assert.equal(await purgeExpired(app.db, [signIns], now), 0)
+    assert.equal(await purgeExpired(app.db, [signIns], now + 600_001), 1)
   })
 }

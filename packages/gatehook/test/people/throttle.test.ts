@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { INSTALLATION } from '../../src/identity/people/namespace.ts'
+import * as tables from '../../src/identity/people/tables.ts'
 import {
   createThrottle,
-  purgeThrottle,
   type ThrottleDeps,
   type ThrottleReport,
 } from '../../src/identity/people/throttle.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
+import { purgeExpired } from '../../src/platform/storage/purge.ts'
 import { ManualClock, random } from '../access/test-node.ts'
 
 const MINUTE_MS = 60_000
@@ -160,5 +161,5 @@ eachMigrated('a limit is reported once per window, stored once, and purged', asy
   })
   assert.ok(!JSON.stringify(stored).includes('ada'), 'names are stored as hashes')
   time.pass(10 * MINUTE_MS)
-  assert.equal(await purgeThrottle(db, time.nowMs), 2)
+  assert.equal(await purgeExpired(db, [tables.throttle], time.nowMs), 2)
 })

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import type { Database, Tx } from '../../src/platform/storage/database.ts'
+import { purgeExpired } from '../../src/platform/storage/purge.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { purgeRecords } from '../../src/protocol/idempotency/store.ts'
-import { purgeQuota } from '../../src/protocol/quota/store.ts'
+import { quotaCounts } from '../../src/protocol/quota/tables.ts'
 
 const ROWS = 2_500
 const SERIES = sql`WITH RECURSIVE series(n) AS
@@ -47,7 +48,7 @@ eachMigrated('a purge deletes at most 1,000 rows in a statement', async (db) => 
   await fill(db)
   const { db: recorded, counts } = recordDeletions(db)
   assert.equal(await purgeRecords(recorded, ROWS - 1), ROWS - 1)
-  assert.equal(await purgeQuota(recorded, ROWS), ROWS - 1)
+  assert.equal(await purgeExpired(recorded, [quotaCounts], ROWS - 1), ROWS - 1)
   assert.ok(Math.max(...counts) <= 1_000, String(counts))
   const [left] = await db.all(sql`SELECT expires_at FROM gh_quota`)
   assert.equal(left!.expires_at, ROWS, 'a row that is not expired stays')
@@ -55,6 +56,6 @@ eachMigrated('a purge deletes at most 1,000 rows in a statement', async (db) => 
 
 eachMigrated('two purges at once delete each row once', async (db) => {
   await fill(db)
-  const counts = await Promise.all([purgeQuota(db, ROWS + 1), purgeQuota(db, ROWS + 1)])
+  const counts = await Promise.all([1, 2].map(() => purgeExpired(db, [quotaCounts], ROWS)))
   assert.equal(counts[0]! + counts[1]!, ROWS)
 })

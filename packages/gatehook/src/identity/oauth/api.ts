@@ -3,6 +3,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Reader } from '../../platform/storage/database.ts'
+import { purgeExpired } from '../../platform/storage/purge.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
@@ -11,7 +12,7 @@ import type { Identify } from '../access/authenticate.ts'
 import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { ClientPermissions, TokenClient, Tokens } from '../tokens/api.ts'
-import { purgeCodes } from './authorization-codes.ts'
+import { CODE_RETENTION_MS } from './authorization-codes.ts'
 import { authorizeRoutes } from './authorize.ts'
 import { verifyClientSecret } from './client.ts'
 import type { ClientAdministration } from './client-administration.ts'
@@ -24,7 +25,8 @@ import { createFormTickets } from './form-ticket.ts'
 import { metadataRoutes } from './metadata.ts'
 import type { AuthorizationLifetimes } from './pages.ts'
 import { createSecretThrottle } from './secret-throttle.ts'
-import { createSignInSessions, purgeSignInSessions } from './sign-in-session.ts'
+import { createSignInSessions } from './sign-in-session.ts'
+import * as tables from './tables.ts'
 import { tokenRoutes } from './token-routes.ts'
 
 interface OauthDeps {
@@ -96,8 +98,9 @@ export function createOauth(deps: OauthDeps): Oauth {
       ...clientRoutes(administration, { list, perform }),
     ],
     chores: {
-      oauth_codes: () => purgeCodes(db, clock.now()),
-      sign_ins: () => purgeSignInSessions(db, clock.now()),
+      oauth_codes: () =>
+        purgeExpired(db, [tables.authorizationCodes], clock.now() - CODE_RETENTION_MS),
+      sign_ins: () => purgeExpired(db, [tables.signIns], clock.now()),
     },
   }
 }

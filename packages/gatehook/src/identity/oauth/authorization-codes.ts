@@ -6,14 +6,13 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import { sha256 } from '../../kernel/secret.ts'
-import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
+import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
 
 const LIFETIME_MS = 60_000
 /** How long after its expiry the reuse of a code still revokes its session. */
-const RETENTION_MS = 24 * 3_600_000
+export const CODE_RETENTION_MS = 24 * 3_600_000
 const CODE_BYTES = 32
-const PURGE_ROWS = 1000
 
 /** The grant of a code, and the request that its exchange must match. */
 interface CodeGrant {
@@ -97,11 +96,3 @@ export const detachSession = async (tx: Tx, hash: Uint8Array): Promise<boolean> 
 export const deleteCodes = (tx: Tx, scope: Scope, subject: string, clientId: string) =>
   tx.run(sql`DELETE FROM gh_oauth_codes WHERE scope = ${scope} AND subject = ${subject}
     AND client_id = ${clientId} AND used_at IS NULL`)
-
-export const purgeCodes = (db: Database, nowMs: number): Promise<number> =>
-  db.write(
-    (tx) =>
-      tx.run(sql`DELETE FROM gh_oauth_codes WHERE hash IN (SELECT hash FROM gh_oauth_codes
-      WHERE expires_at <= ${nowMs - RETENTION_MS} LIMIT ${PURGE_ROWS})`),
-    { single: true },
-  )

@@ -16,7 +16,6 @@ const COOKIE = 'gatehook'
 const COOKIE_BYTES = 32
 const COOKIE_FORMAT = /^[\w-]{43}$/
 const SESSION_LIFETIME_MS = 10 * 60_000
-const PURGE_ROWS = 1000
 
 export interface BrowserCookie {
   readonly value: string
@@ -96,11 +95,3 @@ interface SignInRow extends Row {
 /** Ends the sign-in sessions of a person in all browsers (§4.5). Returns their number. */
 export const deleteSignInSessions = (tx: Tx, scope: Scope, subject: string): Promise<number> =>
   tx.run(sql`DELETE FROM gh_sign_ins WHERE scope = ${scope} AND subject = ${subject}`)
-
-export const purgeSignInSessions = (db: Database, nowMs: number): Promise<number> =>
-  db.write(
-    (tx) =>
-      tx.run(sql`DELETE FROM gh_sign_ins WHERE hash IN (SELECT hash FROM gh_sign_ins
-      WHERE expires_at <= ${nowMs} LIMIT ${PURGE_ROWS})`),
-    { single: true },
-  )

@@ -55,7 +55,7 @@ const clientSecrets: Table = {
   stays: 'until the secret is replaced and has expired',
 }
 
-const authorizationCodes: Table = {
+export const authorizationCodes: Table = {
   name: 'gh_oauth_codes',
   row: 'An authorization code, and the session that it opened.',
   columns: {
@@ -78,7 +78,7 @@ const authorizationCodes: Table = {
     subject: { on: 'scope, subject, client_id', serves: 'the end of a consent' },
   },
   stays: 'until `expires_at`',
-  until: 'expires_at',
+  purgedBy: 'expires_at',
 }
 
 const consents: Table = {
@@ -103,7 +103,7 @@ const consents: Table = {
   stays: 'until it is withdrawn',
 }
 
-const signIns: Table = {
+export const signIns: Table = {
   name: 'gh_sign_ins',
   row: 'The session of a browser at the authorization server.',
   columns: {
@@ -120,7 +120,7 @@ const signIns: Table = {
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
-  until: 'expires_at',
+  purgedBy: 'expires_at',
 }
 
 export const oauthTables: readonly Table[] = [

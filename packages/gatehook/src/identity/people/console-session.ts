@@ -12,6 +12,7 @@ import { sha256 } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import type { Tx } from '../../platform/storage/database.ts'
+import { purgeExpired } from '../../platform/storage/purge.ts'
 import type { ValuesOf } from '../../protocol/fields/members.ts'
 import { type Answer, type Call, json, type Route, type Step } from '../../protocol/http/call.ts'
 import { readCookie, setCookie } from '../../protocol/http/cookies.ts'
@@ -31,6 +32,7 @@ import { createOperator, type OperatorCreation } from './operators.ts'
 import type { Hasher } from './password.ts'
 import type { SignInClient } from './recognized-clients.ts'
 import type { SecondFactor } from './second-factor.ts'
+import { consoleLinks, consoleSessions } from './tables.ts'
 import { invalidCredentials } from './username.ts'
 
 const SESSION_LIFE_MS = 12 * 3_600_000
@@ -350,6 +352,6 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
         row && row.verified !== 0 ? toPrincipal(row) : undefined,
       )
     },
-    chores: { console: () => store.purgeConsole(db, clock.now()) },
+    chores: { console: () => purgeExpired(db, [consoleLinks, consoleSessions], clock.now()) },
   }
 }

@@ -78,9 +78,3 @@ export const findNewestSignUp = (
     FROM gh_mail_tokens WHERE resource = ${resource} AND folded = ${folded}
     AND namespace = ${namespace} AND purpose = 'sign_up' AND expires_at > ${nowMs}
     ORDER BY created_at DESC LIMIT 1`)
-
-const MAX_PURGED = 10_000
-
-export const purgeMailTokens = (tx: Tx, nowMs: number): Promise<number> =>
-  tx.run(sql`DELETE FROM gh_mail_tokens WHERE hash IN (SELECT hash FROM gh_mail_tokens
-    WHERE expires_at <= ${nowMs} ORDER BY expires_at LIMIT ${MAX_PURGED})`)

@@ -1,7 +1,6 @@
 /** SQL of operators, their one-time links and their sessions. */
 import type { Role } from '../../kernel/principal.ts'
-import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { purgeTogether } from '../../platform/storage/purge.ts'
+import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
 
 export interface OperatorRow extends Row {
@@ -180,13 +179,6 @@ export const takeSession = (tx: Tx, hash: Uint8Array) =>
 
 export const deleteSessions = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator}`)
-
-/** Deletes expired links and sessions, and returns their number. */
-export const purgeConsole = (db: Database, now: number): Promise<number> =>
-  purgeTogether(db, [
-    sql`DELETE FROM gh_console_links WHERE expires_at <= ${now}`,
-    sql`DELETE FROM gh_console_sessions WHERE expires_at <= ${now}`,
-  ])
 
 /** Removes second factors of an operator that no secret decrypts. */
 export const removeLostTotp = (tx: Tx, id: string) =>

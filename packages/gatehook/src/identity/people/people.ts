@@ -13,6 +13,7 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { MailTemplates } from '../../platform/mail/mailer.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
+import { purgeExpired } from '../../platform/storage/purge.ts'
 import { BASIC_CHALLENGE } from '../../protocol/http/authorization.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
@@ -31,14 +32,14 @@ import {
   type VerifyPassword,
 } from './login.ts'
 import type { MailWording } from './mail-texts.ts'
-import { purgeMailTokens } from './mail-tokens.ts'
 import { findNamespace } from './namespace.ts'
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, toPrincipal } from './person.ts'
 import type { RecognizedClients } from './recognized-clients.ts'
 import { personRoutes, signInRoutes } from './routes.ts'
 import * as store from './store.ts'
-import { createThrottle, purgeThrottle, type ThrottleDeps } from './throttle.ts'
+import { mailTokens, throttle } from './tables.ts'
+import { createThrottle, type ThrottleDeps } from './throttle.ts'
 import { invalidCredentials } from './username.ts'
 
 export interface People extends SignInApi {
@@ -124,9 +125,9 @@ export function createPeople(
   const { admin, vault, directory, claims } = deps
   const { db, clock } = admin
   const chores = {
-    throttle: () => purgeThrottle(db, clock.now()),
+    throttle: () => purgeExpired(db, [throttle], clock.now()),
     'recognized clients': () => recognizedClients.purge(),
-    'mail tokens': () => db.write((tx) => purgeMailTokens(tx, clock.now()), { single: true }),
+    'mail tokens': () => purgeExpired(db, [mailTokens], clock.now()),
   }
   if (!directory) return { ...withoutPeople(), chores }
   const background = createBackgroundTasks(deps.log)

@@ -3,12 +3,15 @@
  * clients do not lock the account for them. Rows contain keyed hashes. A new password makes all
  * clients of the account unrecognized.
  */
+
 import { createHmac, type KeyObject } from 'node:crypto'
 import { addressBlock } from '../../kernel/address.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Row, Tx } from '../../platform/storage/database.ts'
+import { purgeExpired } from '../../platform/storage/purge.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { recognizedClients } from './tables.ts'
 
 /** The purpose of the keys that hash accounts and clients. */
 export const CLIENTS_PURPOSE = 'recognized-clients'
@@ -118,13 +121,6 @@ export function createRecognizedClients(
       }
       return { ...recognition, clientKey }
     },
-    purge: () =>
-      db.write(
-        (tx) =>
-          tx.run(
-            sql`DELETE FROM gh_recognized_clients WHERE used_at <= ${clock.now() - CLIENT_LIFE_MS}`,
-          ),
-        { single: true },
-      ),
+    purge: () => purgeExpired(db, [recognizedClients], clock.now() - CLIENT_LIFE_MS),
   }
 }

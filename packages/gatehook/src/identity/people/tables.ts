@@ -37,7 +37,7 @@ const people: Table = {
   stays: 'as long as its row',
 }
 
-const throttle: Table = {
+export const throttle: Table = {
   name: 'gh_throttle',
   row: 'Failed attempts of a subject. `told_until`: when its owner may be notified again.',
   columns: {
@@ -52,11 +52,11 @@ const throttle: Table = {
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
-  until: 'expires_at',
+  purgedBy: 'expires_at',
   ofNodes: true,
 }
 
-const recognizedClients: Table = {
+export const recognizedClients: Table = {
   name: 'gh_recognized_clients',
   row: 'A client from which an account has signed in (§3.8).',
   columns: {
@@ -70,6 +70,7 @@ const recognizedClients: Table = {
     used: { on: 'used_at', serves: 'the purge' },
   },
   stays: '90 days after the last sign-in',
+  purgedBy: 'used_at',
   ofNodes: true,
 }
 
@@ -114,7 +115,7 @@ const recoveryCodes: Table = {
   stays: 'until it is used',
 }
 
-const consoleLinks: Table = {
+export const consoleLinks: Table = {
   name: 'gh_console_links',
   row: 'A link that opens the console once.',
   columns: {
@@ -129,10 +130,10 @@ const consoleLinks: Table = {
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
-  until: 'expires_at',
+  purgedBy: 'expires_at',
 }
 
-const consoleSessions: Table = {
+export const consoleSessions: Table = {
   name: 'gh_console_sessions',
   row: 'A session of the console.',
   columns: {
@@ -155,10 +156,10 @@ const consoleSessions: Table = {
     id: { on: 'id', unique: true, serves: 'a session by its id' },
   },
   stays: 'until `expires_at`',
-  until: 'expires_at',
+  purgedBy: 'expires_at',
 }
 
-const mailTokens: Table = {
+export const mailTokens: Table = {
   name: 'gh_mail_tokens',
   row: 'The hash of a token that mail carries: of a sign-up or a password reset.',
   columns: {
@@ -180,7 +181,7 @@ const mailTokens: Table = {
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
-  until: 'expires_at',
+  purgedBy: 'expires_at',
 }
 
 export const peopleTables: readonly Table[] = [

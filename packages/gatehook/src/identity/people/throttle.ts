@@ -108,11 +108,6 @@ const lockCounter = prepareStatement(
 const updateAttempts = prepareStatement('UPDATE gh_throttle SET attempts = ? WHERE subject = ?')
 const updateReport = prepareStatement('UPDATE gh_throttle SET told_until = ? WHERE subject = ?')
 const deleteCounter = prepareStatement('DELETE FROM gh_throttle WHERE subject = ?')
-const deleteExpired = prepareStatement('DELETE FROM gh_throttle WHERE expires_at <= ?')
-
-/** Deletes counters without recent attempts and returns their number. */
-export const purgeThrottle = (db: Database, nowMs: number): Promise<number> =>
-  db.write((tx) => tx.run(deleteExpired([nowMs])), { single: true })
 
 const recentAttempts = (row: CounterRow | undefined, now: number): number[] =>
   (JSON.parse(row?.attempts ?? '[]') as number[]).filter((at) => at > now - WINDOW_MS)

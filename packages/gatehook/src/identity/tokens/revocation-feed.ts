@@ -3,11 +3,14 @@
  * (`platform/storage/shared-poll.ts`) and holds them in memory. While its feed is stale, the node
  * queries the database instead.
  */
+
 import type { Clock } from '../../kernel/clock.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
+import { purgeExpired } from '../../platform/storage/purge.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import type { AccessTokenClaims } from './api.ts'
 import * as store from './store.ts'
+import { revocations } from './tables.ts'
 
 /** A node does not trust a feed that it polled longer ago. */
 const STALE_MS = 2_000
@@ -139,7 +142,7 @@ export function createRevocationFeed(deps: RevocationFeedDeps): RevocationFeed {
     async purge() {
       const before = clock.now() - SKEW_MS
       for (const [name, keepUntil] of entries) if (keepUntil <= before) entries.delete(name)
-      return store.purgeFeed(db, before)
+      return purgeExpired(db, [revocations], before)
     },
   }
 }

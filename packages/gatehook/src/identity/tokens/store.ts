@@ -176,30 +176,6 @@ export const deleteExpiredSessions = (tx: Tx, scope: number, person: number, now
   tx.run(sql`DELETE FROM gh_sessions
     WHERE scope = ${scope} AND person = ${person} AND expires_at <= ${now}`)
 
-const BATCH_ROWS = 1_000
-const MAX_BATCHES = 100
-
-/** Deletes in batches of one transaction each, so that other writers wait for one batch at most. */
-async function deleteInBatches(
-  db: Database,
-  deleteBatch: (tx: Tx) => Promise<number>,
-): Promise<number> {
-  let total = 0
-  for (let n = 0; n < MAX_BATCHES; n++) {
-    const count = await db.write(deleteBatch, { single: true })
-    total += count
-    if (count < BATCH_ROWS) break
-  }
-  return total
-}
-
-export const purgeSessions = (db: Database, before: number) =>
-  deleteInBatches(db, (tx) =>
-    tx.run(sql`DELETE FROM gh_sessions WHERE id IN
-      (SELECT id FROM gh_sessions WHERE expires_at <= ${before} ORDER BY expires_at
-       LIMIT ${BATCH_ROWS})`),
-  )
-
 /** Deletes encrypted successors whose grace period has ended. */
 export const purgeSuccessors = (tx: Tx, before: number) =>
   tx.run(sql`UPDATE gh_sessions SET successor = NULL
@@ -273,10 +249,3 @@ const findRevocation = prepareStatement(
 
 export const hasRevocation = async (from: Reader, jti: string, clientId: string, sid: string) =>
   (await from.get(findRevocation([jti, clientId, sid]))) !== undefined
-
-export const purgeFeed = (db: Database, before: number) =>
-  deleteInBatches(db, (tx) =>
-    tx.run(sql`DELETE FROM gh_revocations WHERE position IN
-      (SELECT position FROM gh_revocations WHERE keep_until <= ${before} ORDER BY keep_until
-       LIMIT ${BATCH_ROWS})`),
-  )

@@ -21,7 +21,7 @@ export const signingKeys: Table = {
   },
 }
 
-const sessions: Table = {
+export const sessions: Table = {
   name: 'gh_sessions',
   row:
     'A session: a family of refresh tokens. `successor` is the encrypted token that a repeated ' +
@@ -57,10 +57,10 @@ const sessions: Table = {
     },
   },
   stays: 'until `expires_at`',
-  until: 'expires_at',
+  purgedBy: 'expires_at',
 }
 
-const revocations: Table = {
+export const revocations: Table = {
   name: 'gh_revocations',
   row: 'A session, person or client whose access tokens are invalid.',
   columns: {
@@ -78,7 +78,7 @@ const revocations: Table = {
     feed: { on: 'txid', serves: 'the feed of the nodes', only: 'postgres' },
   },
   stays: 'until the last such token has expired',
-  until: 'keep_until',
+  purgedBy: 'keep_until',
 }
 
 export const tokensTables: readonly Table[] = [signingKeys, sessions, revocations]

@@ -1,4 +1,5 @@
 /** Composes the module: `createTokens` implements `api.ts` and reads the revocation feed. */
+
 import type { AuditSigner } from '../../history/audit/store.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
 import { createBackgroundTasks } from '../../kernel/background.ts'
@@ -7,6 +8,7 @@ import type { Log } from '../../kernel/log.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
+import { purgeExpired } from '../../platform/storage/purge.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import type { TokenLifetimes } from './access-token.ts'
 import type { TokenLookup, Tokens } from './api.ts'
@@ -15,6 +17,7 @@ import { type TokenRouteDeps, tokenRoutes } from './routes.ts'
 import { createSessions } from './sessions.ts'
 import { createKeyRing } from './signing-keys.ts'
 import * as store from './store.ts'
+import * as tables from './tables.ts'
 import { createVerifier } from './verifier.ts'
 
 /** The longest grace period that can be configured. */
@@ -104,7 +107,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
         await db.write((tx) => store.purgeSuccessors(tx, now - MAX_GRACE_MS - SKEW_MS), {
           single: true,
         })
-        return store.purgeSessions(db, now - SKEW_MS)
+        return purgeExpired(db, [tables.sessions], now - SKEW_MS)
       },
       revocations: revocations.purge,
       signing_keys: keys.purge,

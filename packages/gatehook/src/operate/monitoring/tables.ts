@@ -178,7 +178,6 @@ const attentionDelays: Table = {
     until: { on: 'until', serves: 'the purge' },
   },
   stays: 'until `until`',
-  until: 'until',
 }
 
 export const monitoringTables: readonly Table[] = [

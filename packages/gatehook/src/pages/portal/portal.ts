@@ -2,15 +2,17 @@
  * The portal (§12.2): links, sessions, and the endpoints of a customer's people. Webhooks,
  * deliveries and events are the public handlers, mounted under `/portal/api` (`route-table.ts`).
  */
+
 import { type AdminDeps, adminHandlers } from '../../identity/access/admin-handlers.ts'
 import type { Administration } from '../../identity/access/administration.ts'
 import { Failure } from '../../kernel/failure.ts'
+import { purgeExpired } from '../../platform/storage/purge.ts'
 import { type Route, route } from '../../protocol/http/call.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import { portalKeyRoutes } from './keys.ts'
 import { createPortalLink, newPortalLink, portalLinkCreation, revokePortalLink } from './link.ts'
 import { createPortalSessions, type PortalSessionDeps, type PortalSessions } from './session.ts'
-import { purgePortal } from './store.ts'
+import { portalLinks, portalSessions } from './tables.ts'
 
 export interface Portal extends PortalSessions {
   readonly chores: Readonly<Record<string, () => Promise<number>>>
@@ -27,7 +29,9 @@ export function createPortal(deps: PortalDeps): Portal {
   return {
     ...sessions,
     routes: [...linkRoutes(deps), ...sessions.routes, ...portalKeyRoutes(admin, deps), unknownPath],
-    chores: { portal: () => purgePortal(admin.db, admin.clock.now()) },
+    chores: {
+      portal: () => purgeExpired(admin.db, [portalLinks, portalSessions], admin.clock.now()),
+    },
   }
 }
 

@@ -1,7 +1,6 @@
 /** SQL of the portal's one-time links and sessions. */
 import type { Mode } from '../../kernel/principal.ts'
-import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { purgeTogether } from '../../platform/storage/purge.ts'
+import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
 
 /** The rights of a link, and of the session that it opens. */
@@ -100,13 +99,6 @@ const MAX_TRIMMED = 100
 /** Deletes the session that a link opened; returns 0 if there is none. */
 export const deleteSessionOfLink = (tx: Tx, link: string): Promise<number> =>
   tx.run(sql`DELETE FROM gh_portal_sessions WHERE kind = 'portal' AND subject = ${link}`)
-
-/** Deletes expired links and sessions, and returns their number. */
-export const purgePortal = (db: Database, now: number): Promise<number> =>
-  purgeTogether(db, [
-    sql`DELETE FROM gh_portal_links WHERE expires_at <= ${now}`,
-    sql`DELETE FROM gh_portal_sessions WHERE expires_at <= ${now}`,
-  ])
 
 export const findSuspension = (from: Reader, customer: string) =>
   from.get<{ readonly suspended: number }>(

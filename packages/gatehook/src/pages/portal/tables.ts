@@ -1,7 +1,7 @@
 /** One-time links to the portal, and its sessions (§12.2). */
 import { bytes, int, type Table, text } from '../../platform/storage/table.ts'
 
-const portalLinks: Table = {
+export const portalLinks: Table = {
   name: 'gh_portal_links',
   row: 'A link that opens the portal once.',
   columns: {
@@ -24,10 +24,10 @@ const portalLinks: Table = {
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
-  until: 'expires_at',
+  purgedBy: 'expires_at',
 }
 
-const portalSessions: Table = {
+export const portalSessions: Table = {
   name: 'gh_portal_sessions',
   row: 'A session of the portal.',
   columns: {
@@ -54,7 +54,7 @@ const portalSessions: Table = {
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
-  until: 'expires_at',
+  purgedBy: 'expires_at',
 }
 
 export const portalTables: readonly Table[] = [portalLinks, portalSessions]

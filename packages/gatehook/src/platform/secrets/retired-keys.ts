@@ -3,7 +3,7 @@
  * stores them as hashes: a rotation cannot compute them again.
  */
 import type { Vault } from '../../kernel/secret.ts'
-import type { Database, Reader, Tx } from '../storage/database.ts'
+import type { Reader, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 import { RETIRED_KEY_PURPOSE, retiredKeyRow } from './tables.ts'
 
@@ -56,11 +56,6 @@ export async function acceptRetiredKeys(from: Reader, vault: Vault, nowMs: numbe
   }
   for (const [purpose, keys] of byPurpose) vault.acceptRetiredKeys(purpose, keys)
 }
-
-export const purgeRetiredKeys = (db: Database, nowMs: number): Promise<number> =>
-  db.write((tx) => tx.run(sql`DELETE FROM gh_retired_keys WHERE expires_at <= ${nowMs}`), {
-    single: true,
-  })
 
 export const deleteRetiredKey = (tx: Tx, keyId: string, purpose: string): Promise<number> =>
   tx.run(sql`DELETE FROM gh_retired_keys WHERE key_id = ${keyId} AND purpose = ${purpose}`)

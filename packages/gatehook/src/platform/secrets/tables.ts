@@ -5,7 +5,7 @@ export const RETIRED_KEY_PURPOSE = 'retired key'
 
 export const retiredKeyRow = (keyId: string, purpose: string): string => `${keyId} ${purpose}`
 
-const retiredKeys: Table = {
+export const retiredKeys: Table = {
   name: 'gh_retired_keys',
   row:
     'A MAC key of a retired master secret, which verifies refresh tokens and stored requests ' +
@@ -19,7 +19,7 @@ const retiredKeys: Table = {
   key: ['key_id', 'purpose'],
   place: 'local',
   stays: 'until `expires_at`',
-  until: 'expires_at',
+  purgedBy: 'expires_at',
   encrypted: {
     encrypted: {
       purpose: RETIRED_KEY_PURPOSE,

@@ -109,8 +109,8 @@ export interface Table {
   readonly triggers?: readonly TableTrigger[]
   /** How long a row stays, as a noun. */
   readonly stays: string
-  /** The column with the instant after which `purgeExpired` deletes a row. */
-  readonly until?: string
+  /** The column with the instant by which `purgeExpired` deletes rows. */
+  readonly purgedBy?: string
   /** PostgreSQL: partitions by the time in the ids of a column (decision 0053). */
   readonly divided?: Division & { readonly column: string }
   /** PostgreSQL: the percentage of a page that inserts fill. */

@@ -1,6 +1,5 @@
 /** SQL of the shared count of requests. */
 import type { Database } from '../../platform/storage/database.ts'
-import { PURGE_SLICE_ROWS, purgeInSlices } from '../../platform/storage/purge.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import type { DrawRequests } from './limiter.ts'
 import { addUse, sliceNumber, sumUsed } from './window.ts'
@@ -17,9 +16,6 @@ const findSlices = prepareStatement(
 const add = prepareStatement(
   'UPDATE gh_quota SET used = used + ?, expires_at = ? WHERE subject = ? AND period = ?',
 )
-const purge = prepareStatement(`DELETE FROM gh_quota WHERE (subject, period) IN
-  (SELECT subject, period FROM gh_quota WHERE expires_at < ? ORDER BY expires_at
-   LIMIT ${PURGE_SLICE_ROWS})`)
 
 /** Creates the function that reserves requests in the database. */
 export const createDraw =
@@ -40,7 +36,3 @@ export const createDraw =
       await tx.run(add([granted, now + rate.windowMs, key, period]))
       return { granted, slices: addUse(rate, slices, now, granted) }
     })
-
-/** Deletes expired slices. Returns their number. */
-export const purgeQuota = (db: Database, nowMs: number): Promise<number> =>
-  purgeInSlices(db, purge([nowMs]))

@@ -1,7 +1,7 @@
 /** Counts of requests that several nodes share. */
 import { int, type Table, text } from '../../platform/storage/table.ts'
 
-const quotaCounts: Table = {
+export const quotaCounts: Table = {
   name: 'gh_quota',
   row: 'The requests of a subject in a period.',
   columns: {
@@ -16,7 +16,7 @@ const quotaCounts: Table = {
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
-  until: 'expires_at',
+  purgedBy: 'expires_at',
   ofNodes: true,
 }
 
