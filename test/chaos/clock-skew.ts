@@ -92,6 +92,7 @@ export const clockSkew: ChaosScenario = {
   title: 'clocks of nodes differ by 1.5, 30 and 90 s',
   groups: ['load', 'operate'],
   nodes: [2],
+  words: [/readyz 503: clock/, /log of node\d: .*clock/],
   missing: () => needHaproxy() ?? (LIBRARY ? undefined : 'libfaketime is not installed'),
   run,
 }

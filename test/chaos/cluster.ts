@@ -59,7 +59,7 @@ interface LogLine {
 const PER_REQUEST = new Set(['request', 'detail'])
 
 /** How long a node may take to listen. */
-const START_LIMIT_MS = 30_000
+const START_LIMIT_MS = 90_000
 
 export class Cluster {
   readonly nodes: ClusterNode[] = []

@@ -69,6 +69,7 @@ export const nodeFaults: readonly ChaosScenario[] = [
     title: `kill -9 of nodes, ${KILLS} times`,
     groups: ['load', 'operate'],
     nodes: [2, 4],
+    words: [/log of node\d: took over the deliveries of failed nodes/],
     missing: needHaproxy,
     run: (context) => runUnderLoad(context, killNodes),
   },

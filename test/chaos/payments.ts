@@ -102,7 +102,8 @@ export class PaymentLoad {
   #holding = 0
   #longestWaitMs = 0
   #inFlight = 0
-  #missing = 0
+  /** Acknowledged payments that a read did not find. */
+  readonly #missing = new Set<number>()
   #next = 0
   #webhookId = ''
   #last: { readonly id: number; readonly readAfter: string | undefined } | undefined
@@ -204,10 +205,11 @@ export class PaymentLoad {
     this.#agent.destroy()
     const rows = await query('SELECT CAST(id AS float8) AS id, label FROM payments')
     const labels = new Map(rows.map(({ id, label }) => [String(label), Number(id)]))
-    let lost = this.#missing
+    let lost = 0
     for (const [label, id] of this.#acknowledged) if (labels.get(label) !== id) lost++
     const ids = new Set(rows.map(({ id }) => Number(id)))
     for (const id of this.#replaced) if (!ids.has(id)) lost++
+    for (const id of this.#missing) if (ids.has(id)) lost++ // the others are counted already
     const isOwn = (label: string) => label.startsWith(this.#prefix)
     const unexplained = [...labels.keys()].filter(
       (label) => isOwn(label) && !this.#acknowledged.has(label),
@@ -327,7 +329,7 @@ export class PaymentLoad {
     const headers = { 'gatehook-read-after': readAfter }
     const reply = await this.#send('GET', `/api/v1/payments/${id}`, { headers })
     if (reply.status === 200) this.#succeeded.GET++
-    else if (reply.status === 404) this.#missing++
+    else if (reply.status === 404) this.#missing.add(id)
     else this.#countFailure('GET', reply)
   }
 

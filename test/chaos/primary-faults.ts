@@ -1,11 +1,22 @@
 /** A primary that is frozen, unreachable, former, without a standby, or away at a start. */
+import { execFile, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { openCuttableLink } from '../rig/cuttable-link.ts'
 import { createDatabase, queryAsAdmin, startPostgres } from '../rig/postgres.ts'
 import { booksOf } from './books.ts'
 import { needPooler, requireReplica, withPair, withPooledPair } from './pair.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
-import { auditFault, needHaproxy, type OperatorFaults, SETTINGS } from './under-load.ts'
+import {
+  auditFault,
+  auditUnderLoad,
+  needHaproxy,
+  type OperatorFaults,
+  SETTINGS,
+  verifyLoss,
+} from './under-load.ts'
 
 const SILENT_MS = 15_000
 /** §18.1: a request waits for at most 5 s; the rest is that of a busy machine. */
@@ -88,6 +99,42 @@ const returnFormerPrimary = (context: ChaosContext): Promise<ChaosCounts> =>
     })
   })
 
+const GUIDE = join(import.meta.dirname, '../../docs/guides/operations.md')
+
+/** Runs the commands of the runbook, and returns the events that the new primary lacks. */
+async function listLackingEvents(cwd: string, servers: { FORMER: string; PRIMARY: string }) {
+  const [, runbook = ''] = readFileSync(GUIDE, 'utf8').split('### Two servers are primaries')
+  const [, commands = ''] = runbook.split('```')
+  const env = { ...process.env, ...servers }
+  const { stdout } = await promisify(execFile)('sh', ['-ec', commands], { cwd, env })
+  return stdout.trim().split('\n')
+}
+
+/** A standby is promoted while its primary runs on, until the pooler names the new one. */
+const promoteBeside = (context: ChaosContext): Promise<ChaosCounts> =>
+  withPooledPair(async ({ standby, primaryUrl, standbyUrl, pooler, pooledUrl, environment }) => {
+    const world = { databaseUrl: pooledUrl, booksUrl: () => standbyUrl, environment }
+    let acknowledged: ReadonlyMap<string, number> = new Map()
+    let lacking: readonly string[] = []
+    const audit = await auditUnderLoad(context, world, async ({ load, witness, report }) => {
+      load.markFault()
+      await queryAsAdmin(standby.url, PROMOTE)
+      await witness.until(/log of node\d: .*former primary/)
+      await witness.until(/readyz 503: primary/)
+      report('the nodes have noticed')
+      await pooler.pointTo(standbyUrl)
+      await load.recovery()
+      const servers = { FORMER: primaryUrl, PRIMARY: standbyUrl }
+      lacking = await listLackingEvents(context.folder, servers)
+      acknowledged = new Map(load.acknowledged)
+    })
+    return verifyLoss(audit, acknowledged, lacking.length)
+  })
+
+const needPsql = () =>
+  needPooler() ??
+  (spawnSync('psql', ['--version']).status === 0 ? undefined : 'psql is not installed')
+
 /** The standby was cloned before the primary became synchronous, and is promoted. */
 const loseDurability = (context: ChaosContext): Promise<ChaosCounts> =>
   withPair(async (pair) => {
@@ -163,6 +210,15 @@ export const primaryFaults: readonly ChaosScenario[] = [
     ],
     missing: needPooler,
     run: returnFormerPrimary,
+  },
+  {
+    name: 'two-primaries',
+    title: 'a standby is promoted while its primary runs; the runbook lists what it lacks',
+    groups: ['operate'],
+    nodes: [2],
+    words: [/log of node\d: .*former primary/, /readyz 503: primary/],
+    missing: needPsql,
+    run: promoteBeside,
   },
   {
     name: 'lost-durability',

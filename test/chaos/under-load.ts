@@ -78,6 +78,22 @@ export function verifyAudit({ wrong, inFlight, ...counts }: PaymentAudit): Chaos
   return { ...counts, faults }
 }
 
+/** Requires that the product has named as many changes as a failover has lost, or more. */
+export function verifyLoss(
+  audit: PaymentAudit,
+  acknowledged: ReadonlyMap<string, number>,
+  named: number,
+): ChaosCounts {
+  const { faults, ...counts } = verifyAudit({ ...audit, lost: 0, phantom: 0 })
+  const ids = [...acknowledged.values()]
+  const repeated = ids.length - new Set(ids).size
+  const own = [...faults]
+  if (audit.lost === 0) own.push('the standby lacked no commit, so the failover was not tried')
+  if (audit.lost > named) own.push(`lost: ${audit.lost}, of which ${named} were named`)
+  if (repeated > 0) own.push(`${repeated} ids were assigned twice`)
+  return { ...counts, lost: audit.lost, faults: own }
+}
+
 /** Runs with an empty database: of a server of its own, or a file in the folder. */
 export async function withDatabase<T>(
   kind: Kind,

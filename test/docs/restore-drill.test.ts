@@ -1,4 +1,4 @@
-/** The drill of `docs/guides/backup.md` runs as written; paths and the port are those of the test. */
+/** The drill of `docs/guides/backup.md` runs as written, with paths and a port of the test. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
