@@ -46,7 +46,7 @@ const filterOf = (spec: FieldSpec): InputFilter => {
   if (spec.idPrefix === undefined) return filter
   return {
     ...filter,
-    pattern: new RegExp(rowIdPattern(spec.idPrefix)),
+    pattern: rowIdPattern(spec.idPrefix),
     words: `${spec.idPrefix}_…`,
   }
 }
@@ -63,7 +63,7 @@ export function describeInput(name: string, spec: FieldSpec) {
     instant: input?.isInstant ?? false,
     amount: amount !== undefined,
     filter: {
-      pattern: pattern?.source ?? null,
+      pattern: pattern ?? null,
       words: words ?? null,
       example: example ?? null,
       range: isRange,

@@ -158,8 +158,8 @@ interface FieldInput {
 }
 
 export interface InputFilter {
-  /** The form of one value. Undefined: any text. */
-  readonly pattern?: RegExp
+  /** The form of one value, which the pages verify. Undefined: any text. */
+  readonly pattern?: string
   /** Examples of filters: "500, >=500 or 100..500". */
   readonly words?: string
   /** The example of an empty filter. */

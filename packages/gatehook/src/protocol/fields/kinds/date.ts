@@ -30,7 +30,7 @@ export const date: FieldKind = {
   input: {
     hint: 'A day, for example 2026-11-24.',
     filter: {
-      pattern: /^\d{4}-\d{2}-\d{2}$/,
+      pattern: String.raw`^\d{4}-\d{2}-\d{2}$`,
       words: '2026-11-24, >=2026-11-24 or 2026-11-01..2026-11-24',
       isRange: true,
       isList: true,

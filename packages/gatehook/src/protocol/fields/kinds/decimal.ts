@@ -11,6 +11,7 @@ import { TEXT_KIND, withTextBounds } from '../json-schema.ts'
 import type { FieldKind, ListCell, ValueForm } from '../kind.ts'
 import { boundFinder, createReader, digitsOf, textFinder } from '../reading.ts'
 import type { MemberSpec } from '../spec.ts'
+import { NUMBER_PATTERN } from './numbers.ts'
 
 export const decimalCall = {
   /**
@@ -122,6 +123,6 @@ export const decimal: FieldKind = {
   words: () => 'An exact decimal, as text.',
   format: ['decimal', 'decimal'],
   input: {
-    filter: { pattern: /^-?\d+(\.\d+)?$/, words: '12.50, >=12.50 or 10..20', isRange: true },
+    filter: { pattern: NUMBER_PATTERN, words: '12.50, >=12.50 or 10..20', isRange: true },
   },
 }

@@ -1,6 +1,7 @@
 /** `f.id()`: the id of the row. */
 import { Field } from '../fields.ts'
 import type { FieldKind } from '../kind.ts'
+import { NUMBER_PATTERN } from './numbers.ts'
 import { rowIdKind } from './row-id-kind.ts'
 
 function declareId(prefix: string): Field<string, 'never'>
@@ -23,5 +24,5 @@ export const id: FieldKind = {
   ...rowIdKind,
   callCode: ({ idPrefix }, { literal }) => (idPrefix ? literal(idPrefix) : ''),
   words: () => 'The id of the row. The server generates it and never reuses it.',
-  input: { filter: { pattern: /^-?\d+(\.\d+)?$/, words: '17', isRange: true, isList: true } },
+  input: { filter: { pattern: NUMBER_PATTERN, words: '17', isRange: true, isList: true } },
 }

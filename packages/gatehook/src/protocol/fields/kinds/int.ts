@@ -4,7 +4,7 @@ import { integerSchema } from '../json-schema.ts'
 import type { FieldKind } from '../kind.ts'
 import { createReader, integerFinder } from '../reading.ts'
 import { integerCell } from './cells.ts'
-import { otherNumber, sampleNumber, unboundedNumbers } from './numbers.ts'
+import { NUMBER_PATTERN, otherNumber, sampleNumber, unboundedNumbers } from './numbers.ts'
 
 /** The syntax of §7.3: no `1e2`, no `0x10`, no leading zeros. */
 const INTEGER = /^-?(0|[1-9]\d*)$/
@@ -31,7 +31,7 @@ export const int: FieldKind = {
   placeholder: ({ min = 0 }) => min,
   input: {
     filter: {
-      pattern: /^-?\d+(\.\d+)?$/,
+      pattern: NUMBER_PATTERN,
       words: '500, >=500 or 100..500',
       example: '>=500',
       isRange: true,

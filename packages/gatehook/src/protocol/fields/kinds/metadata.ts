@@ -56,5 +56,5 @@ export const metadata: FieldKind = {
   bounds: () => [{}, { key: 'value' }],
   placeholder: () => ({}),
   words: () => 'Texts of the client by key, at most 50.',
-  input: { filter: { pattern: /^[A-Za-z0-9_.-]{1,40}=[\s\S]+$/, words: 'key=value' } },
+  input: { filter: { pattern: String.raw`^[A-Za-z0-9_.-]{1,40}=[\s\S]+$`, words: 'key=value' } },
 }

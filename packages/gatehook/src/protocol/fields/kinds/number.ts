@@ -4,7 +4,7 @@ import { parseNumber } from '../json-number.ts'
 import { withBounds } from '../json-schema.ts'
 import type { FieldKind, ListCell } from '../kind.ts'
 import { createReader, numberFinder } from '../reading.ts'
-import { otherNumber, sampleNumber, unboundedNumbers } from './numbers.ts'
+import { NUMBER_PATTERN, otherNumber, sampleNumber, unboundedNumbers } from './numbers.ts'
 
 const isNumber = (value: unknown): boolean => typeof value === 'number'
 export const numberCell: ListCell = { encode: String, parse: parseNumber, words: 'a number' }
@@ -30,6 +30,6 @@ export const number: FieldKind = {
   bounds: unboundedNumbers,
   placeholder: ({ min = 0 }) => min,
   input: {
-    filter: { pattern: /^-?\d+(\.\d+)?$/, words: '0.5, >=0.5 or 0.1..0.5', isRange: true },
+    filter: { pattern: NUMBER_PATTERN, words: '0.5, >=0.5 or 0.1..0.5', isRange: true },
   },
 }

@@ -1,6 +1,9 @@
 /** Samples and bounds of kinds that are numbers. Pure. */
 import type { MemberSpec } from '../spec.ts'
 
+/** The form of a number in the filters of the console. */
+export const NUMBER_PATTERN = String.raw`^-?\d+(\.\d+)?$`
+
 /** The bound of unbounded numbers. Beyond it a conversion of units loses precision. */
 const LARGE = 1e12
 

@@ -1,6 +1,7 @@
 /** `f.ref(resource)`: the id of a row of another resource. */
 import { declareField, type Field } from '../fields.ts'
 import type { FieldKind } from '../kind.ts'
+import { NUMBER_PATTERN } from './numbers.ts'
 import { rowIdKind } from './row-id-kind.ts'
 
 function declareRef(target: string, prefix: string): Field<string, 'required'>
@@ -25,6 +26,6 @@ export const ref: FieldKind = {
     [target, idPrefix].flatMap((word) => (word ? literal(word) : [])).join(', '),
   words: ({ target }) => `The id of one of \`${target}\`.`,
   input: {
-    filter: { pattern: /^-?\d+(\.\d+)?$/, words: '17', isRange: true, isList: true },
+    filter: { pattern: NUMBER_PATTERN, words: '17', isRange: true, isList: true },
   },
 }

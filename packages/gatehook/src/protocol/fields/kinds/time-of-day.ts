@@ -31,7 +31,7 @@ export const timeOfDay: FieldKind = {
   input: {
     hint: 'A time of day, for example 09:30:00.',
     filter: {
-      pattern: /^\d{2}:\d{2}(:\d{2})?$/,
+      pattern: String.raw`^\d{2}:\d{2}(:\d{2})?$`,
       words: '09:30, >=09:30 or 09:30..17:00',
       isRange: true,
       isList: true,

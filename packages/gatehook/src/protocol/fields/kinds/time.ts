@@ -58,7 +58,7 @@ export const time: FieldKind = {
     hint: 'An instant, for example 2026-11-24T14:00:00Z.',
     isInstant: true,
     filter: {
-      pattern: /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/,
+      pattern: String.raw`^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$`,
       words: '2026-11-24, >=2026-11-24 or 2026-11-01..2026-11-24',
       example: '>=2026-01-01',
       isRange: true,
