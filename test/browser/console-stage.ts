@@ -51,14 +51,15 @@ type Role = 'viewer' | 'support' | 'administrator'
 
 /**
  * Starts the fixture for the tests of a file, and stops it after the last one. `folder`: that of
- * the service; default: the reference service.
+ * the service; default: the reference service. `flags`: of `gatehook start`.
  */
 export async function openConsoleStage(
   environment: Readonly<Record<string, string>> = {},
   folder = SERVICE,
+  flags: readonly string[] = [],
 ): Promise<ConsoleStage> {
   const options = { GATEHOOK_SECRET_KEY: SECRET, GATEHOOK_RATE_LIMIT: '0', ...environment }
-  const { url, admin, database } = await startService({ after }, folder, [], options)
+  const { url, admin, database } = await startService({ after }, folder, [], options, flags)
   const browser = await launchChromium()
   after(() => browser.close())
   const call: ConsoleStage['call'] = (method, path, body, key = admin) => {

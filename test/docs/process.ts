@@ -45,10 +45,11 @@ export async function startService(
   folder: string,
   scopes: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
 ): Promise<RunningService> {
   const admin = generateApiKey(systemRandom(), 'live')
   const database = `sqlite:${join(emptyFolder(t), 'gatehook.db')}`
-  const child = spawn(process.execPath, [MAIN, 'start', folder, '--port', '0'], {
+  const child = spawn(process.execPath, [MAIN, 'start', folder, '--port', '0', ...flags], {
     env: {
       ...cleanEnv(),
       GATEHOOK_DATABASE_URL: database,
