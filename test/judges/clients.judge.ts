@@ -16,6 +16,7 @@ import type { Service } from '../../packages/gatehook/src/declare/resources/serv
 import { environment, npm, output } from '../outside/stage.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
 import { openService } from '../rig/service.ts'
+import { isSelected } from './selection.ts'
 
 const PROGRAMS = join(import.meta.dirname, 'programs')
 const NODE = dirname(process.execPath)
@@ -175,15 +176,16 @@ const judges: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
   },
 }
 
+const selected = Object.keys(judges).filter(isSelected)
+
 before(async () => {
+  if (selected.length === 0) return
   cpSync(join(import.meta.dirname, 'tools'), root, { recursive: true })
   await npm(root, NODE, 'install')
   await output(root, environment(NODE), 'python3', '-m', 'venv', 'venv')
   const packages = ['openapi-python-client==0.29.1', 'ruff==0.17.6']
   await output(root, environment(NODE), python('pip'), 'install', '--quiet', ...packages)
 })
-
-const selected = process.env.JUDGES?.split(',') ?? Object.keys(judges)
 
 for (const subject of subjects) {
   for (const name of selected) {

@@ -1,6 +1,7 @@
 /**
  * `promtool` of Prometheus runs the tests of the alerts, and Grafana's own types in Go read the
  * dashboard strictly. Each is skipped where it is not installed; `PROMTOOL` names the program.
+ * `JUDGES=alerts,dashboard` selects them.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -8,14 +9,18 @@ import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../rig/cleanup.ts'
+import { isSelected } from './selection.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const promtool = process.env.PROMTOOL ?? 'promtool'
-const isInstalled = (command: string, argument: string) =>
-  spawnSync(command, [argument]).status === 0
+/** Returns why a tool does not run; false if it does. */
+const reasonToSkip = (name: string, command: string, argument: string): string | false => {
+  if (!isSelected(name)) return 'JUDGES selects others'
+  return spawnSync(command, [argument]).status === 0 ? false : `${command} is not installed`
+}
 
 test('promtool accepts the rules and their tests', {
-  skip: isInstalled(promtool, '--version') ? false : 'promtool is not installed',
+  skip: reasonToSkip('alerts', promtool, '--version'),
 }, () => {
   for (const file of ['check rules alerts.yaml', 'test rules alerts.test.yaml']) {
     const run = spawnSync(promtool, file.split(' '), { cwd: join(DEPLOY, 'prometheus') })
@@ -24,7 +29,7 @@ test('promtool accepts the rules and their tests', {
 })
 
 test("Grafana's types read the dashboard strictly", {
-  skip: isInstalled('go', 'version') ? false : 'Go is not installed',
+  skip: reasonToSkip('dashboard', 'go', 'version'),
   timeout: 600_000,
 }, (t) => {
   const folder = emptyFolder(t)
