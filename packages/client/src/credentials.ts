@@ -32,16 +32,35 @@ export interface Credentials {
   refresh(rejected: Record<string, string>): Promise<boolean>
 }
 
+const NAMES = ['apiKey', 'token', 'refreshToken'] as const
+
+/**
+ * A variable that is not set is a mistake here, instead of a 401 later.
+ *
+ * @throws {TypeError} Credentials are named, and each is missing; or one is no text.
+ */
+function requireNamed(credential: Credential): void {
+  const named = NAMES.filter((name) => Object.hasOwn(credential, name))
+  const given = named.filter((name) => credential[name] !== undefined)
+  const faulty = given.find((name) => typeof credential[name] !== 'string' || !credential[name])
+  const missing = faulty ?? (given.length === 0 ? named[0] : undefined)
+  if (missing !== undefined) {
+    throw new TypeError(`${missing} has no value. Omit it for requests without a credential.`)
+  }
+}
+
 /**
  * Returns the credentials of a client.
  *
  * @param requestTokens - sends one `POST /auth/refresh`; rejects if the API does
+ * @throws {TypeError} A named credential has no value, or there are an API key and tokens.
  */
 export function credentialsOf(
   credential: Credential,
   requestTokens: (refreshToken: string) => Promise<Tokens>,
   onTokens: ((tokens: Tokens) => unknown) | undefined,
 ): Credentials {
+  requireNamed(credential)
   let { token, refreshToken } = credential
   const { apiKey } = credential
   if (apiKey !== undefined && (token !== undefined || refreshToken !== undefined)) {

@@ -125,6 +125,54 @@ test('an attempt without a response times out and is retried', async () => {
   assert.equal(calls, 6)
 })
 
+test('an error without a response names method, origin and path, and nothing else', async () => {
+  const failing = async () => {
+    throw new TypeError('fetch failed')
+  }
+  const never: typeof globalThis.fetch = (_, init) =>
+    new Promise((_, reject) => {
+      init!.signal!.addEventListener('abort', () => reject(init!.signal!.reason))
+    })
+  for (const [fetch, words] of [
+    [failing, 'got no response'],
+    [never, 'took too long'],
+  ] as const) {
+    const baseUrl = 'https://ada:secret@api.example.com/gateway'
+    const client = createClient({ baseUrl, apiKey: 'k', fetch, retries: 0, timeoutMs: 1 })
+    const request = client.request('GET', '/events', { query: { email: 'ada@example.com' } })
+    const message = `GET https://api.example.com/gateway/events ${words}.`
+    await assert.rejects(request, { message })
+  }
+})
+
+const MISSING: readonly Record<string, unknown>[] = [
+  { apiKey: undefined },
+  { apiKey: '' },
+  { apiKey: null },
+  { apiKey: 7 },
+  { token: undefined },
+  { refreshToken: undefined },
+  { refreshToken: '' },
+  { token: undefined, refreshToken: undefined },
+  { apiKey: undefined, token: undefined, refreshToken: undefined },
+  { token: 'jwt', refreshToken: '' },
+]
+
+for (const credential of MISSING) {
+  const words = Object.entries(credential).map(([name, value]) => `${name}: ${value}`)
+  test(`a credential without a value is a TypeError: ${words.join(', ')}`, () => {
+    const baseUrl = 'https://api.example.com'
+    assert.throws(() => createClient({ baseUrl, ...credential } as never), TypeError)
+  })
+}
+
+test('no credential, and one beside others without a value, are accepted', () => {
+  const baseUrl = 'https://api.example.com'
+  createClient({ baseUrl })
+  createClient({ baseUrl, apiKey: undefined, token: 'jwt' })
+  createClient({ baseUrl, token: undefined, refreshToken: 'rt' })
+})
+
 test('the caller’s signal aborts a request and a delay, with its own reason', async (t) => {
   const arrived = Promise.withResolvers<void>()
   const { baseUrl } = await serve(t, () => {

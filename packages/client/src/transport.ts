@@ -173,14 +173,24 @@ async function attemptOnce(
     text = await response.text()
   } catch (cause) {
     if (call.signal?.aborted) throw call.signal.reason
-    if (limit.aborted) throw new GatehookError('timeout', 'The API took too long.', { cause })
-    throw new GatehookError('network_error', 'The API did not respond.', { cause })
+    const place = placeOf(url)
+    if (limit.aborted) {
+      throw new GatehookError('timeout', `${method} ${place} took too long.`, { cause })
+    }
+    throw new GatehookError('network_error', `${method} ${place} got no response.`, { cause })
   }
   const data = parseJsonBody(text, response.headers.get('content-type'))
   readResponse({ headers: response.headers, data })
   if (!response.ok && response.status !== 304) throw errorOf(response, data)
   const requestId = response.headers.get('x-request-id') ?? undefined
   return { status: response.status, headers: response.headers, requestId, data }
+}
+
+/** Returns origin and path. The rest of a URL can contain a credential or personal data. */
+function placeOf(url: string): string {
+  if (!URL.canParse(url)) return 'an invalid URL'
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
 }
 
 /** Returns the value of a JSON body, other text unchanged, undefined for an empty body. */
