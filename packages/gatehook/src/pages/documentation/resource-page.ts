@@ -45,16 +45,25 @@ function eventWords({ events, actions }: ResourceDefinition): string {
   return ` Its changes are events: ${links.join(', ')}.`
 }
 
-/** The states as a line, and the actions that are not on it as sentences. */
-function stateBlocks(definition: ResourceDefinition): ContentBlock[] {
+/**
+ * Returns the states as a line, and each state from which an action leads beside it in a sentence:
+ * together they have every state from which each action is possible.
+ */
+export function stateBlocks(
+  definition: Pick<ResourceDefinition, 'name' | 'fields' | 'actions'>,
+): ContentBlock[] {
   const start = definition.fields[STATE_FIELD]?.default
   const moves = definition.actions.filter(({ to }) => to !== undefined)
   if (typeof start !== 'string' || moves.length === 0) return []
   const path = longestPath(start, moves)
-  const others = moves.filter((action) => !path.includes(action))
-  const sentences = others.map(({ name, from, to }) => {
-    const states = (from ?? ['any state']).map((state) => `\`${state}\``).join(' and ')
-    return `**${name}** leads from ${states} to \`${to}\`.`
+  const states = [start, ...path.map(({ to }) => to)]
+  const sentences = moves.flatMap((action) => {
+    const { name, from, to } = action
+    const at = path.indexOf(action)
+    const others = from?.filter((state) => at < 0 || state !== states[at])
+    if (others?.length === 0) return []
+    const origins = others?.map((state) => `\`${state}\``).join(' and ') ?? 'any state'
+    return [`**${name}** ${at < 0 ? 'leads' : 'also leads'} from ${origins} to \`${to}\`.`]
   })
   return [
     {
