@@ -344,7 +344,7 @@ function withoutUnknownParameters(
   const reads = !declaration || isPage || declaration.query !== undefined || produces
   if (reads || !STRICT_KINDS.has(kind)) return handle
   return (call) => {
-    rejectUnknownParameters(call, () => false)
+    rejectUnknownParameters(call, [])
     return handle(call)
   }
 }

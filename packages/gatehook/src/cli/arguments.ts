@@ -2,7 +2,7 @@
  * Command-line arguments as values: lists of words, spans and instants, scopes. Throws `UsageError`
  * for text that is not valid. Pure.
  */
-import { findClosest } from '../kernel/closest.ts'
+import { closestSentence } from '../kernel/closest.ts'
 import { isInstantMs, isoTime } from '../kernel/time.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -93,13 +93,8 @@ export function requireScopes(
   const unknownScope = scopes.find((scope) => !declaredScopes.has(scope))
   if (scopes.length > 0 && unknownScope === undefined) return
   const all = [...declaredScopes].sort()
-  const list = all.join(' ')
   if (unknownScope === undefined) {
-    throw new UsageError(`Say what the ${holder} may do: ${option}, of ${list}`)
+    throw new UsageError(`Say what the ${holder} may do: ${option}, of ${all.join(' ')}`)
   }
-  const suggestion = findClosest(unknownScope, all)
-  throw new UsageError(
-    `There is no scope "${unknownScope}". ` +
-      (suggestion ? `Did you mean ${suggestion}?` : `Scopes: ${list}`),
-  )
+  throw new UsageError(`There is no scope "${unknownScope}". ${closestSentence(unknownScope, all)}`)
 }

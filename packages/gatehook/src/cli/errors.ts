@@ -4,7 +4,7 @@
  * 78 the configuration must change (§18.7).
  */
 
-import { Failure } from '../kernel/failure.ts'
+import { Failure, type FieldError } from '../kernel/failure.ts'
 import { ConfigError } from '../platform/config/config.ts'
 import { StorageError, StorageWaitError } from '../platform/storage/database.ts'
 import { NodesRunError } from '../platform/storage/running-nodes.ts'
@@ -89,12 +89,22 @@ export function reportOfError(error: unknown): ErrorReport | undefined {
   return LISTEN_CALLS.has(errno?.syscall) ? listenErrors[errno.code ?? '']?.(errno) : undefined
 }
 
+/**
+ * Returns a sentence about a mistake: `/scopes/0` and `is not a scope` form one. The message of a
+ * parameter usually begins with its name.
+ */
+export function sentenceOfMistake({
+  pointer,
+  parameter,
+  message,
+}: Pick<FieldError, 'pointer' | 'parameter' | 'message'>): string {
+  const subject = pointer?.replace(/^\//, '') ?? parameter ?? ''
+  return message.startsWith(`${subject} `) ? message : `${subject} ${message}`.trim()
+}
+
 function reportOfFailure(failure: Failure): ErrorReport | undefined {
   if (failure.status === 500) return undefined
-  // `/scopes/0` and `is not a scope` form one sentence.
-  const details = (failure.errors ?? []).map(({ pointer, parameter, message }) =>
-    `${(pointer ?? parameter ?? '').replace(/^\//, '')} ${message}`.trim(),
-  )
+  const details = (failure.errors ?? []).map(sentenceOfMistake)
   const isInvalidInput = failure.status === 400 || failure.status === 422
   const isTemporary = failure.status === 503
   return {

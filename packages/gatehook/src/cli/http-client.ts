@@ -3,7 +3,7 @@
  * `api.ts` chooses the node and the key.
  */
 import { printable } from '../kernel/printable.ts'
-import { CommandError } from './errors.ts'
+import { CommandError, sentenceOfMistake } from './errors.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: each command reads the members of its own endpoint
 export type JsonBody = any
@@ -77,10 +77,7 @@ function retryAfterOf({ headers }: Response): number | undefined {
 export function messagesOf(body: JsonBody, status: number): string[] {
   const errors: JsonBody[] = body?.errors ?? []
   if (errors.length === 0) return [printable(body?.message ?? `The API responded with ${status}.`)]
-  // `/scopes/0` and `is not a scope` form one sentence.
-  return errors.map(({ pointer, parameter, message }) =>
-    printable(`${String(pointer ?? parameter ?? '').replace(/^\//, '')} ${message}`.trim()),
-  )
+  return errors.map((error) => printable(sentenceOfMistake(error)))
 }
 
 async function fetchFrom(url: string, path: string, init: RequestInit): Promise<Response> {

@@ -3,7 +3,7 @@ import { createReadStream, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ResourceDefinition } from '../declare/resources/resource.ts'
 import { wallClock } from '../kernel/clock.ts'
-import { findClosest } from '../kernel/closest.ts'
+import { closestSentence } from '../kernel/closest.ts'
 import { type Api, ApiError, customerCommands } from './api.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { type ImportLine, readImportLines } from './import-rows.ts'
@@ -112,11 +112,9 @@ function fittingRows({ error, errors = [] }: RowFailure): number {
 function resourceOf(api: Api, name: string): ResourceDefinition {
   const { resources } = api.service
   const definition = resources.find((resource) => resource.name === name)
-  const names = resources.map((resource) => resource.name)
   if (!definition) {
-    const closest = findClosest(name, names)
-    const hint = closest === undefined ? names.join(', ') : closest
-    throw new UsageError(`There is no resource ${name}. Did you mean ${hint}?`)
+    const names = resources.map((resource) => resource.name)
+    throw new UsageError(`There is no resource ${name}. ${closestSentence(name, names)}`)
   }
   if (!definition.access.create) throw new CommandError(`The API cannot create rows of ${name}.`)
   return definition

@@ -1,7 +1,7 @@
 /** `gatehook trigger TYPE`: causes an event by the API requests that lead to it. */
 
 import type { AnyRow, ResourceDefinition } from '../declare/resources/resource.ts'
-import { findClosest } from '../kernel/closest.ts'
+import { closestSentence } from '../kernel/closest.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { type Api, ApiError, customerCommands } from './api.ts'
 import type { CommandSpec } from './command.ts'
@@ -142,12 +142,8 @@ async function causeEvent(trigger: Trigger, type: string, given: GivenValues) {
 }
 
 function unknownType({ service }: Api, type: string): UsageError {
-  const types = triggerable(service)
-  const suggestion = findClosest(type, types)
-  return new UsageError(
-    `There is no event "${type}" to trigger. ` +
-      (suggestion ? `Did you mean ${suggestion}?` : `There are: ${types.join(' ')}`),
-  )
+  const advice = closestSentence(type, triggerable(service))
+  return new UsageError(`There is no event "${type}" to trigger. ${advice}`)
 }
 
 export const triggerCommand: CommandSpec = customerCommands().action({

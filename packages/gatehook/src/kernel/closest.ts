@@ -1,4 +1,10 @@
-/** Finds the word that a mistyped one probably means ("Did you mean …?"). Pure. */
+/**
+ * Finds the word that a mistyped one probably means, and the words of every message that suggests
+ * it ("did you mean …?"). Pure.
+ */
+
+/** Values that a sentence lists; of a longer set it names the first three. */
+const LISTED_MAX = 12
 
 /** Counts insertions, deletions, substitutions and transpositions between two words. */
 function editDistance(from: string, to: string): number {
@@ -26,6 +32,8 @@ export function findClosest(word: string, candidates: readonly string[]): string
   let best: string | undefined
   let least = Math.min(3, Math.ceil(word.length / 4)) + 1
   for (const candidate of candidates) {
+    // The distance is at least the difference in length, which bounds the work for a long word.
+    if (Math.abs(word.length - candidate.length) >= least) continue
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
     if (distance < least) {
       least = distance
@@ -34,3 +42,25 @@ export function findClosest(word: string, candidates: readonly string[]): string
   }
   return best
 }
+
+/** Returns the clause behind a statement that rejects a word; '' without a close candidate. */
+export function closestClause(word: string, candidates: readonly string[]): string {
+  const closest = findClosest(word, candidates)
+  return closest === undefined ? '' : `; did you mean ${closest}?`
+}
+
+/** Returns the sentence after one that rejects a word: the closest candidate, or all of them. */
+export function closestSentence(word: string, candidates: readonly string[]): string {
+  const closest = findClosest(word, candidates)
+  return closest === undefined ? `There are: ${candidates.join(', ')}.` : `Did you mean ${closest}?`
+}
+
+/** Completes "must be": the values in their order, or the first of many, and the closest one. */
+export function oneOfWords(word: string, values: readonly string[]): string {
+  const isLong = values.length > LISTED_MAX
+  const listed = isLong ? `${values.slice(0, 3).join(', ')}, …` : values.join(', ')
+  return `one of ${listed}${closestClause(word, values)}`
+}
+
+/** Ends a sentence with a dot, unless it has an end. */
+export const endSentence = (words: string): string => (/[.!?]$/.test(words) ? words : `${words}.`)

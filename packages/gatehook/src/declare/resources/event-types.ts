@@ -26,10 +26,9 @@ export interface ServiceEventTypes extends EventAccess {
 export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTypes {
   const { service, entries, newest } = catalog
   const rules = new Map<string, EventRule>()
-  const addRule = (type: string, scope: string) =>
-    rules.set(type, { collection: undefined, scope, owned: false })
-  for (const type of Object.keys(engineEvents)) addRule(type, engineEventScope(type))
-  for (const { type, scope } of service.externalEvents) addRule(type, scope ?? EXTERNAL_EVENT_SCOPE)
+  const addRule = (type: string, scope: string) => {
+    if (!rules.has(type)) rules.set(type, { collection: undefined, scope, owned: false })
+  }
   for (const definition of service.resources) {
     const { name, events, actions } = definition
     const rule = {
@@ -41,6 +40,9 @@ export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTy
       rules.set(type, rule)
     }
   }
+  // The engine's are last, because messages name the first types.
+  for (const { type, scope } of service.externalEvents) addRule(type, scope ?? EXTERNAL_EVENT_SCOPE)
+  for (const type of Object.keys(engineEvents)) addRule(type, engineEventScope(type))
   const access = createEventAccess(rules)
   return {
     ...access,

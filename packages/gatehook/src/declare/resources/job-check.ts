@@ -1,5 +1,6 @@
 /** Finds mistakes in the declaration of background work, also those of plain JavaScript. Pure. */
 
+import { closestClause } from '../../kernel/closest.ts'
 import { ATTEMPTS_MAX, TIMEOUT_MAX_MS } from '../../outbound/jobs/job.ts'
 import { parseSchedule } from '../../outbound/jobs/schedule.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
@@ -65,7 +66,8 @@ function triggerMistakes(
   eventTypes: ReadonlySet<string>,
 ): string[] {
   if (kind === 'event' && !eventTypes.has(trigger)) {
-    return [`there is no event ${String(trigger)}`]
+    const name = String(trigger)
+    return [`there is no event ${name}${closestClause(name, [...eventTypes])}`]
   }
   if (kind !== 'schedule') return []
   const schedule = parseSchedule(String(trigger), REFERENCE_MS)

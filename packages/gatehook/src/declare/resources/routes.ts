@@ -129,7 +129,7 @@ function withParameters(operation: Operation, parameter: string | false): Operat
   return {
     ...operation,
     handle(call) {
-      rejectUnknownParameters(call, (name) => name === parameter)
+      rejectUnknownParameters(call, parameter ? [parameter] : [])
       return operation.handle(call)
     },
   }

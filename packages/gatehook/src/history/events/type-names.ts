@@ -4,7 +4,7 @@
  * entry point that accepts names uses this file.
  */
 
-import { findClosest } from '../../kernel/closest.ts'
+import { closestClause } from '../../kernel/closest.ts'
 import { b, type Member } from '../../protocol/fields/members.ts'
 import { parameterFailure } from '../../protocol/http/query.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
@@ -35,8 +35,7 @@ export function requireName(
   predicate: string = IS_NO_TYPE,
 ): void {
   if (names.has(text)) return
-  const closest = findClosest(text, [...names])
-  const hint = closest === undefined ? '' : `; did you mean ${closest}?`
+  const hint = closestClause(text, [...names])
   throw parameterFailure('invalid_parameter', parameter, predicate + hint)
 }
 

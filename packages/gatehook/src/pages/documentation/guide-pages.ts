@@ -148,6 +148,7 @@ export const listsPage = (): Page => ({
             OPERATOR_WORDS[name as keyof typeof OPERATORS],
           ]),
         ),
+        text('Instants are ISO 8601. A `+` in a URL is a space: write `Z`, or `%2B01:00`.'),
         text(`A request examines at most ${EXAMINED_ROWS_MAX.toLocaleString('en-US')} rows.`),
       ],
       aside: [],

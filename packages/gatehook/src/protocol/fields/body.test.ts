@@ -71,7 +71,10 @@ test('every mistake is reported with its pointer and one of three codes', () => 
 
 test('a sign-in reports the first mistake with 400', () => {
   const failure = failureOf({ name: 7 }, 'invalid_request')
-  assert.deepEqual([failure.status, failure.message], [400, 'name must be a string.'])
+  assert.deepEqual(
+    [failure.status, failure.message],
+    [400, 'name must be a string: one line of valid Unicode.'],
+  )
   assert.equal(failure.errors?.length, 1)
 })
 

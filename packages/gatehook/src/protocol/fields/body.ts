@@ -3,6 +3,7 @@
  * `unknown_field` and `invalid_value`. Resources have finer codes
  * (`declare/resources/validate.ts`).
  */
+import { endSentence } from '../../kernel/closest.ts'
 import { Failure, type FieldError } from '../../kernel/failure.ts'
 import { type Members, specsOf, type ValuesOf } from './members.ts'
 import { ERRORS_MAX } from './object-reader.ts'
@@ -48,7 +49,7 @@ function bodyFailure(errors: readonly FieldError[], code: BodyCode): Failure {
   )
   if (code === 'validation_failed') return invalidMembers(plain)
   const [first] = plain
-  const message = `${first?.pointer?.slice(1) || 'The body'} ${first?.message}.`
+  const message = endSentence(`${first?.pointer?.slice(1) || 'The body'} ${first?.message}`)
   return new Failure(code, message, { errors: plain })
 }
 

@@ -2,6 +2,7 @@
  * Reads an object: its members, and those beside them that are accepted or explained. One pass;
  * pure.
  */
+import { closestClause } from '../../kernel/closest.ts'
 import {
   escapePointer,
   isPlainObject,
@@ -25,8 +26,6 @@ export interface ObjectRules {
   readonly readOnly?: ReadonlyMap<string, string>
 }
 
-const isUnknown: Mistake = ['unknown_field', 'is not a field here']
-
 /** Creates the reader of an object. `inside` returns the reader of a member. */
 export function objectReader(
   { members, ignored = [], isOpen = false, readOnly }: ObjectRules,
@@ -44,20 +43,22 @@ export function objectReader(
   const mistyped = mistypedAs('an object', nullable)
   return (value, pointer, report) => {
     if (!isPlainObject(value)) return report(pointer, ...mistyped)
+    // Before the missing members: a misspelt name is often the reason of one.
+    let unknown = 0
+    for (const name in value) {
+      if (isOpen || names.has(name)) continue
+      if (++unknown > ERRORS_MAX) break
+      const reason = readOnly?.get(name)
+      const words = () => `is not a field here${closestClause(name, Object.keys(members))}`
+      const mistake: Mistake = reason ? ['read_only', reason] : ['unknown_field', words]
+      report(`${pointer}/${escapePointer(name)}`, ...mistake)
+    }
     const values: Record<string, unknown> = {}
     for (const { name, path, isRequired, isInherited } of entries) {
       // `constructor` of an object without such a member is not its own.
       const own = isInherited && !Object.hasOwn(value, name) ? undefined : value[name]
       if (own !== undefined) values[name] = own
       else if (isRequired) report(pointer + path, 'required', 'is required')
-    }
-    let unknown = 0
-    for (const name in value) {
-      if (isOpen || names.has(name)) continue
-      if (++unknown > ERRORS_MAX) break
-      const reason = readOnly?.get(name)
-      const mistake: Mistake = reason === undefined ? isUnknown : ['read_only', reason]
-      report(`${pointer}/${escapePointer(name)}`, ...mistake)
     }
     for (const { name, path, isInherited, read } of entries) {
       const own = isInherited && !Object.hasOwn(values, name) ? undefined : values[name]

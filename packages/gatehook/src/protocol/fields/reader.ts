@@ -17,7 +17,9 @@ export function createObjectReader(rules: ObjectRules) {
   return (value: unknown): { values: Record<string, unknown>; errors: readonly FieldError[] } => {
     const errors: FieldError[] = []
     const values = read(value, '', (pointer, code, message) => {
-      if (errors.length < ERRORS_MAX) errors.push({ pointer, code, message })
+      if (errors.length < ERRORS_MAX) {
+        errors.push({ pointer, code, message: typeof message === 'string' ? message : message() })
+      }
       return undefined
     })
     return { values: values as Record<string, unknown>, errors }

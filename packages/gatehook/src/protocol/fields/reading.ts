@@ -1,11 +1,14 @@
 /** Readers of JSON values, of which kinds compose theirs. Pure. */
+import { oneOfWords } from '../../kernel/closest.ts'
 import type { MistakeCode } from '../../kernel/mistakes.ts'
 import type { MemberSpec } from './spec.ts'
 
-type Report = (pointer: string, code: MistakeCode, message: string) => undefined
+/** A function: the words cost work, which a mistake beyond the reported ones must not cause. */
+type MistakeWords = string | (() => string)
+type Report = (pointer: string, code: MistakeCode, message: MistakeWords) => undefined
 /** Converts a valid value; reports the mistakes of any other. */
 export type ReadValue = (value: unknown, pointer: string, report: Report) => unknown
-export type Mistake = readonly [code: MistakeCode, message: string]
+export type Mistake = readonly [code: MistakeCode, message: MistakeWords]
 export type FindMistake = (value: unknown) => Mistake | undefined
 
 /** The bounds of a value that has a null or none. */
@@ -81,7 +84,8 @@ export function textFinder(
   format?: string,
   hasFormat?: (text: string) => boolean,
 ): FindMistake {
-  const mistyped = mistypedAs('a string', nullable)
+  const [code, type] = mistypedAs('a string', nullable)
+  const mistyped: Mistake = [code, format === undefined ? type : `${type}: ${format}`]
   return (value) => {
     if (typeof value !== 'string') return mistyped
     const units = value.length
@@ -95,17 +99,14 @@ export function textFinder(
   }
 }
 
-/** Values that a sentence lists; of a longer set it names the first three. */
-const LISTED_MAX = 12
-
 export function setFinder({ nullable }: MemberSpec, values: readonly string[]): FindMistake {
   const set = new Set<unknown>(values)
   const mistyped = mistypedAs('a string', nullable)
   const all = nullable ? [...values, 'null'] : values
-  const listed = all.length > LISTED_MAX ? `${all.slice(0, 3).join(', ')}, …` : all.join(', ')
   return (value) => {
     if (set.has(value)) return undefined
-    return typeof value === 'string' ? ['invalid_value', `must be one of ${listed}`] : mistyped
+    if (typeof value !== 'string') return mistyped
+    return ['invalid_value', () => `must be ${oneOfWords(value, all)}`]
   }
 }
 

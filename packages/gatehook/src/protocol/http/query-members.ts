@@ -1,10 +1,11 @@
 /** Reads declared query parameters: numbers, booleans and texts, each at most once. */
 
+import { closestClause } from '../../kernel/closest.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { memberKindOf } from '../fields/kinds/table.ts'
 import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
 import type { Call } from './call.ts'
-import { parameterFailure, versionParameters } from './query.ts'
+import { parameterFailure, plusClause, versionParameters } from './query.ts'
 
 /** Converts a parameter to JSON. Text of another form stays text, which is then invalid. */
 const parseText = (spec: MemberSpec, text: string): unknown => {
@@ -15,11 +16,12 @@ const parseText = (spec: MemberSpec, text: string): unknown => {
 /** Throws 400 `unknown_parameter` for a parameter that the operation does not have (§7.7). */
 export function rejectUnknownParameters(
   { query }: Pick<Call, 'query'>,
-  isKnown: (name: string) => boolean,
+  names: readonly string[],
 ): void {
   for (const [name] of query.entries) {
-    if (isKnown(name) || name === 'api_key' || versionParameters.has(name)) continue
-    throw parameterFailure('unknown_parameter', name, 'is not a parameter here')
+    if (names.includes(name) || name === 'api_key' || versionParameters.has(name)) continue
+    const hint = closestClause(name, names)
+    throw parameterFailure('unknown_parameter', name, `is not a parameter here${hint}`)
   }
 }
 
@@ -33,9 +35,10 @@ export function createQueryReader<T>(
   isList = false,
 ): (call: Pick<Call, 'query'>) => T {
   const isDeclared = (name: string) => Object.hasOwn(specs, name)
+  const names = Object.keys(specs)
   return (call) => {
     const { query } = call
-    if (!isList) rejectUnknownParameters(call, isDeclared)
+    if (!isList) rejectUnknownParameters(call, names)
     const [repeated] = query.repeated()
     if (repeated !== undefined && !isList)
       throw parameterFailure('invalid_parameter', repeated, 'is repeated')
@@ -47,9 +50,12 @@ export function createQueryReader<T>(
     try {
       return validate(values)
     } catch (error) {
-      if (!(error instanceof Failure) || !error.errors?.[0]) throw error
-      const [first] = error.errors
-      throw parameterFailure('invalid_parameter', first.pointer?.slice(1) ?? '', first.message)
+      // A member that parses its text has thrown the failure of the parameter itself.
+      if (!(error instanceof Failure) || error.errors?.[0]?.pointer === undefined) throw error
+      const [{ pointer, message }] = error.errors
+      const name = pointer.slice(1)
+      const hint = plusClause(String(values[name]))
+      throw parameterFailure('invalid_parameter', name, message + hint)
     }
   }
 }

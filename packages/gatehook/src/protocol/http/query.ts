@@ -1,4 +1,5 @@
 /** Parses query strings strictly and retains repeated parameters. Pure. */
+import { endSentence } from '../../kernel/closest.ts'
 import { Failure, type FailureCode } from '../../kernel/failure.ts'
 
 /** The parameters that select a version, on every path under `/api` (§8.2). */
@@ -9,9 +10,15 @@ export const versionParameters: ReadonlySet<string> = new Set(['version', 'v', '
  * example `limit` and `must be a whole number`.
  */
 export function parameterFailure(code: FailureCode, parameter: string, predicate: string): Failure {
-  const message = `${parameter} ${predicate}.`
+  const message = endSentence(`${parameter} ${predicate}`)
   return new Failure(code, message, { errors: [{ parameter, code, message }] })
 }
+
+const SPACE_BEFORE_OFFSET = /^[0-9-]{10}T[0-9:.,]+ [0-9]{2}:?[0-9]{2}$/
+
+/** Returns the clause on an instant whose `+` was not escaped: in a query it means a space. */
+export const plusClause = (text: string): string =>
+  SPACE_BEFORE_OFFSET.test(text) ? '; a URL has its + as %2B, or the instant in UTC with Z' : ''
 
 /** `parameter`: the name of a malformed value; undefined if the name itself is malformed. */
 function malformedQuery(reason: string, parameter?: string): Failure {

@@ -4,11 +4,11 @@
  * Pure.
  */
 
-import { findClosest } from '../../kernel/closest.ts'
+import { closestClause, oneOfWords } from '../../kernel/closest.ts'
 import { idWords, isPrefixedId } from '../../kernel/row-id.ts'
 import { foldName } from '../fields/folding.ts'
 import type { ListCell } from '../fields/kind.ts'
-import { parameterFailure } from '../http/query.ts'
+import { parameterFailure, plusClause } from '../http/query.ts'
 import type { Collection, ListColumn, View } from './collection.ts'
 import { cellOf } from './encode.ts'
 import { readValueList } from './value-list.ts'
@@ -37,12 +37,17 @@ export interface Filter {
   readonly parameter?: string
 }
 
-/** Parses one filter. Throws `unknown_parameter` or `invalid_parameter` for the parameter. */
+/**
+ * Parses one filter. Throws `unknown_parameter` or `invalid_parameter` for the parameter.
+ *
+ * @param others the parameters of the list that are no filters, for the message
+ */
 export function readFilter(
   parameter: string,
   text: string,
   collection: Collection,
   view: View,
+  others: readonly string[],
 ): Filter {
   const entry = readEntryFilter(parameter, text, collection, view)
   if (entry) return entry
@@ -54,8 +59,7 @@ export function readFilter(
       const named = columnNamed(name, view)
       return named !== undefined && collection.filter.includes(named)
     })
-    const closest = findClosest(match?.[1] ?? parameter, names)
-    const hint = closest === undefined ? '' : `; did you mean ${closest}?`
+    const hint = closestClause(match?.[1] ?? parameter, [...names, ...others])
     const predicate = `is not a parameter of this list${hint}`
     throw parameterFailure('unknown_parameter', parameter, predicate)
   }
@@ -165,12 +169,12 @@ function readValue(parameter: string, text: string, column: ListColumn): string 
     parameterFailure('invalid_parameter', parameter, `must be ${expected}`)
   const cell = cellOf(column)
   const value = cell.parse(text)
-  if (value === undefined) throw invalid(cell.words)
+  if (value === undefined) throw invalid(cell.words + plusClause(text))
   if (column.idPrefix !== undefined && !isPrefixedId(column.idPrefix, text)) {
     throw invalid(idWords(column.idPrefix))
   }
   if (column.oneOf && !column.oneOf.includes(text)) {
-    throw invalid(`one of ${column.oneOf.join(', ')}`)
+    throw invalid(oneOfWords(text, column.oneOf))
   }
   return column.folded === undefined ? value : foldName(text)
 }

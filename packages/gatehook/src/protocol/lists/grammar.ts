@@ -3,6 +3,7 @@
  * Pure: returns a `ListRequest`, or throws a `Failure` that names the parameter.
  */
 
+import { oneOfWords } from '../../kernel/closest.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { idWords, isPrefixedId, type RowId } from '../../kernel/row-id.ts'
 import { parameterFailure, type Query, versionParameters } from '../http/query.ts'
@@ -59,6 +60,7 @@ const STYLE_BY_PARAMETER: ReadonlyMap<string, Style> = new Map([
 ])
 const PAGING_PARAMETERS = new Set(Object.values(STYLE_PARAMETERS).flat())
 const SHAPING_PARAMETERS = new Set(['pagination', 'sort', 'fields'])
+const LIST_PARAMETERS = [...PAGING_PARAMETERS, ...SHAPING_PARAMETERS]
 /** Parameters that other modules read on every path: credentials and versions. */
 const OTHER_PARAMETERS = new Set(['api_key', ...versionParameters])
 
@@ -117,7 +119,7 @@ export function parseListQuery(
     if (collection.parameters?.includes(name)) continue
     if (name === SEARCH && collection.wordTable !== undefined) continue
     const textFilters = readTextFilter(name, value, collection, view)
-    filters.push(...(textFilters ?? [readFilter(name, value, collection, view)]))
+    filters.push(...(textFilters ?? [readFilter(name, value, collection, view, LIST_PARAMETERS)]))
   }
   return {
     style,
@@ -152,7 +154,8 @@ function chooseStyle(query: Query, collection: Collection, defaultStyle: Style):
   const explicitStyle = query.get('pagination')
   if (explicitStyle !== undefined) {
     if (!Object.hasOwn(STYLE_PARAMETERS, explicitStyle)) {
-      throw invalid('pagination', `must be one of ${Object.keys(STYLE_PARAMETERS).join(', ')}`)
+      const styles = Object.keys(STYLE_PARAMETERS)
+      throw invalid('pagination', `must be ${oneOfWords(explicitStyle, styles)}`)
     }
     const foreign = foreignTo(explicitStyle as Style)
     if (foreign.length === 0) return explicitStyle as Style
@@ -187,8 +190,8 @@ function readSort(
     const column = columnNamed(name, view)
     if (column === undefined || !collection.sort.includes(column)) {
       const sortable = (field: string) => collection.sort.includes(columnNamed(field, view)!)
-      const names = view.fields.filter(sortable).join(', ')
-      throw invalid('sort', `names "${name}", which is not one of ${names}`)
+      const names = view.fields.filter(sortable)
+      throw invalid('sort', `names "${name}", which is not ${oneOfWords(name, names)}`)
     }
     if (keys.some((key) => key.column === column)) throw invalid('sort', `names "${name}" twice`)
     keys.push({ column, descending })
@@ -210,7 +213,7 @@ function readFields(text: string | undefined, view: View): ReadonlySet<string> |
   const names = text.split(',')
   for (const name of names) {
     if (!view.fields.includes(name)) {
-      throw invalid('fields', `names "${name}", which is not one of ${view.fields.join(', ')}`)
+      throw invalid('fields', `names "${name}", which is not ${oneOfWords(name, view.fields)}`)
     }
   }
   return new Set(names)

@@ -1,4 +1,5 @@
 /** The descriptions of operations: declared, or by their id; with the scope that they need. */
+import { endSentence } from '../../kernel/closest.ts'
 import type { JsonSchema } from '../fields/json-schema.ts'
 
 const sentences: Readonly<Record<string, string>> = {
@@ -29,13 +30,11 @@ const sentences: Readonly<Record<string, string>> = {
   change_own_password: 'Changes the password of the caller. Other sessions end.',
 }
 
-const withStop = (words: string): string => (/[.!?]$/.test(words) ? words : `${words}.`)
-
 /** Returns the description of an operation, which ends in its scope. */
 export function describeOperation(operation: JsonSchema): string {
   const { operationId, summary, description } = operation
   const scope = operation['x-scope']
-  const own = description ?? sentences[String(operationId)] ?? withStop(String(summary ?? ''))
+  const own = description ?? sentences[String(operationId)] ?? endSentence(String(summary ?? ''))
   const words = String(own)
   return typeof scope === 'string' && !words.includes(`\`${scope}\``)
     ? `${words} Needs the scope \`${scope}\`.`

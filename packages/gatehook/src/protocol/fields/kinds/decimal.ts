@@ -28,6 +28,14 @@ const sizeOf = ({ precision = 0, scale = 0 }: MemberSpec) => ({ precision, scale
 const unitBounds = ({ scale = 0, min, max }: MemberSpec): readonly (number | undefined)[] =>
   [min, max].map((bound) => (bound === undefined ? undefined : boundUnits(bound, scale)))
 
+/** Returns 1, or the valid value closest to it. */
+function exampleOf(spec: MemberSpec): string {
+  const { precision, scale } = sizeOf(spec)
+  const units = precision > scale ? 10 ** scale : 1
+  const [min = units, max = units] = unitBounds(spec)
+  return formatDecimal(Math.min(Math.max(units, min), max), scale)
+}
+
 function createDecimalReader(spec: MemberSpec) {
   const size = sizeOf(spec)
   const { precision, scale } = size
@@ -35,7 +43,7 @@ function createDecimalReader(spec: MemberSpec) {
   const isDecimal = (text: string) => parseDecimal(text, size) !== undefined
   const findForm = textFinder(
     { nullable: spec.nullable },
-    `a decimal with ${digits}, as text`,
+    `a decimal with ${digits}, in quotes, for example "${exampleOf(spec)}"`,
     isDecimal,
   )
   const [min, max] = unitBounds(spec)
@@ -107,12 +115,7 @@ export const decimal: FieldKind = {
   hasBounds: true,
   callCode: ({ precision, scale }) => `${precision}, ${scale}`,
   findMistake,
-  sample({ spec }) {
-    const { precision, scale } = sizeOf(spec)
-    const units = precision > scale ? 10 ** scale : 1
-    const [min = units, max = units] = unitBounds(spec)
-    return formatDecimal(Math.min(Math.max(units, min), max), scale)
-  },
+  sample: ({ spec }) => exampleOf(spec),
   bounds(spec) {
     const { precision, scale } = sizeOf(spec)
     const largest = 10 ** precision - 1
