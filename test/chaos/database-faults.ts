@@ -149,7 +149,7 @@ export const databaseFaults: readonly ChaosScenario[] = [
     title: `kill -9 of PgBouncer, ${POOLER_RESTARTS} times`,
     groups: ['load', 'operate'],
     nodes: [2],
-    words: [/readyz 503: (primary|database)/, /POST 503: storage_unavailable/],
+    words: [/POST 503: storage_unavailable/, /log of node\d: a connection to the database broke/],
     missing: () => needHaproxy() ?? (hasPgbouncer ? undefined : 'pgbouncer is not installed'),
     run: restartPooler,
   },
