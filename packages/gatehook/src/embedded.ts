@@ -117,6 +117,8 @@ export async function openApp({
     })
     const log = createLog({ level: config.logLevel })
     const engine = await openEngine({ config, service: declared, log, seed })
+    // As at a start: recurring jobs become due when the test sets the clock.
+    await engine.jobs.openSchedules()
     return {
       request: requestOf(engine),
       createKey: keyCreatorOf(engine),

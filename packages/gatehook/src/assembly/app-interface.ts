@@ -32,7 +32,7 @@ export interface AppParts {
   /** Sends mail that is due; background work does so too. */
   readonly mail: Pick<SignInModules['mail'], 'sendDue'>
   /** Runs due jobs without background work. */
-  readonly jobs: Pick<JobsComponent, 'runDue'>
+  readonly jobs: Pick<JobsComponent, 'runDue' | 'openSchedules'>
   /** The first argument of operations on clients: `createClient(app.oauth.administration, …)`. */
   readonly oauth: Pick<Oauth, 'administration'>
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */

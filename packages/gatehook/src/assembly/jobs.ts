@@ -30,6 +30,8 @@ export interface JobAssembly {
 export interface JobsComponent extends Component {
   /** Has the runner read the due jobs. */
   readonly wake: () => void
+  /** Stores the next run of each recurring job, without background work. */
+  readonly openSchedules: () => Promise<void>
   /** Runs jobs until none is due, without background work. Returns the attempts. */
   readonly runDue: () => Promise<JobFigures['attempts']>
 }
@@ -71,6 +73,9 @@ export function assembleJobs(
   }
   return {
     wake,
+    openSchedules: async () => {
+      if (isDeclared) await createRunner(() => {}).openSchedules()
+    },
     runDue: async () => (isDeclared ? runDueJobs(createRunner) : []),
     routes: jobRoutes({ db, clock, random, trail, list, perform, wake }),
     ...(isDeclared && {

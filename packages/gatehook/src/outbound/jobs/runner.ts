@@ -50,6 +50,8 @@ export interface JobRunner {
   /** Whether `pass` has work: something ended, a job or heartbeat is due, or `wake` was called. */
   isDue(): boolean
   pass(): Promise<void>
+  /** Stores the next run of each recurring job, unless one waits. `pass` begins with it. */
+  openSchedules(): Promise<void>
   /** Starts no further jobs, waits for those that run, and interrupts them after `limitMs`. */
   drain(limitMs: number): Promise<void>
   figures(): JobFigures
@@ -113,8 +115,7 @@ export class NodeJobRunner implements JobRunner {
   }
 
   async pass(): Promise<void> {
-    if (!this.#areSchedulesOpen) await this.#openSchedules()
-    this.#areSchedulesOpen = true
+    await this.openSchedules()
     await this.#storeEnds()
     if (this.#isBeatDue()) await this.#renew()
     else if (this.#isAwake || this.#isJobDue()) await this.#startDueJobs()
@@ -147,8 +148,8 @@ export class NodeJobRunner implements JobRunner {
     return this.#deps.clock.elapsedMs() - this.#beatMs >= HEARTBEAT_MS
   }
 
-  /** Stores the next run of each recurring job, unless one waits. */
-  async #openSchedules(): Promise<void> {
+  async openSchedules(): Promise<void> {
+    if (this.#areSchedulesOpen) return
     const { db, clock } = this.#deps
     for (const handler of this.#handlers.values()) {
       const { schedule, name } = handler
@@ -161,6 +162,7 @@ export class NodeJobRunner implements JobRunner {
         await store.rescheduleRun(tx, run.no, inputOfRun(schedule.expression, dueAt, 0), dueAt)
       })
     }
+    this.#areSchedulesOpen = true
   }
 
   async #startDueJobs(): Promise<void> {
