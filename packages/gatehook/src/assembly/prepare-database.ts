@@ -1,6 +1,7 @@
 /** Migrates the database for this program and this service, and does a first start's work. */
 
 import { listUndeclaredAdditions } from '../declare/resources/additions.ts'
+import { refuseOtherService } from '../declare/resources/database-owner.ts'
 import { signInResource } from '../declare/resources/directory.ts'
 import { createIndexBuilder, type IndexBuilder } from '../declare/resources/index-builds.ts'
 import { migrateService } from '../declare/resources/migrate.ts'
@@ -77,6 +78,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   const { config, log, clock, random, vault, db, onProgress = () => {} } = foundation
   const service = foundation.service.definition
   const versions = service.versions.map((version) => version.name)
+  if (foundation.isReference) await refuseOtherService(db, service)
   const { applied } = await migrateEngine(db, {
     clock,
     onWait: onProgress,

@@ -15,10 +15,10 @@ import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
 import { publicUrlOf } from '../platform/config/config.ts'
-import { environmentKey, readConfig } from '../platform/config/environment.ts'
+import { environmentKey } from '../platform/config/environment.ts'
 import type { OptionName } from '../platform/config/options.ts'
 import { readMembers } from '../protocol/fields/body.ts'
-import { type CommandSpec, commandsOn, type Input } from './command.ts'
+import { type CommandSpec, commandsOn, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import {
   type ApiResponse,
@@ -116,7 +116,7 @@ export const invalidMode = (mode: unknown): UsageError =>
 
 /** Returns the URL of a running node and the key of the environment. */
 export function nodeOf(input: Input): { url: string; key: string | undefined } {
-  const config = readConfig(input.flags)
+  const config = configOf(input)
   const url = String(input.options.url ?? publicUrlOf(config, config.port)).replace(/\/+$/, '')
   if (!/^https?:\/\/[^/]+/.test(url)) throw new CommandError(`--url "${url}" is no http(s) URL.`)
   return { url, key: environmentKey() }
@@ -152,7 +152,7 @@ export async function withLocalApi<T>(
     processKeys.set(key, await localPrincipal(app, owner))
     const { host } = new URL(app.publicUrl())
     const place = `the ${owner.mode} data of ${owner.customer}; other data: --mode, --customer`
-    const refusesPrivate = !readConfig(input.flags).webhookAllowPrivate
+    const refusesPrivate = !configOf(input).webhookAllowPrivate
     const send = localSender(app, { host, 'x-api-key': key })
     return apiOf(app.service, send, { place, refusesPrivate })
   }

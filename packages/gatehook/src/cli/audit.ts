@@ -9,11 +9,17 @@ import { type AuditTrail, openAuditTrail } from '../history/audit/trail.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
-import { nodeNameOf, readConfig } from '../platform/config/environment.ts'
+import { nodeNameOf } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { urlOption, withRemoteApi } from './api.ts'
 import { countOf, countOption } from './arguments.ts'
-import { type CommandFamily, type CommandSpec, commandsOn, type Input } from './command.ts'
+import {
+  type CommandFamily,
+  type CommandSpec,
+  commandsOn,
+  configOf,
+  type Input,
+} from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import type { JsonBody } from './http-client.ts'
 import { installationOptions, withDatabase } from './installation.ts'
@@ -54,9 +60,9 @@ interface LocalTrail {
 }
 
 /** Opens the trail without the declaration of the service: it is read in any folder (§18.3). */
-function withTrail<T>({ flags, out }: Input, use: (local: LocalTrail) => Promise<T>): Promise<T> {
-  const config = readConfig(flags)
-  const log = createLog({ level: 'warn', destination: errorStream(out.json) })
+function withTrail<T>(input: Input, use: (local: LocalTrail) => Promise<T>): Promise<T> {
+  const config = configOf(input)
+  const log = createLog({ level: 'warn', destination: errorStream(input.out.json) })
   return withDatabase(config, log, async (db) => {
     const random = systemRandom()
     const vault = await openExistingVault(db, config)

@@ -6,7 +6,7 @@ import { createLog } from '../kernel/log.ts'
 import { isoTime } from '../kernel/time.ts'
 import { recordBackup } from '../operate/system/machine-facts.ts'
 import { type Config, databaseAddress, databaseTarget } from '../platform/config/config.ts'
-import { databaseExists, readConfig, secretFile } from '../platform/config/environment.ts'
+import { databaseExists, secretFile } from '../platform/config/environment.ts'
 import { StorageError } from '../platform/storage/database.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import {
@@ -15,7 +15,7 @@ import {
   totalRows,
   wasServed,
 } from '../platform/storage/sqlite-backup.ts'
-import type { CommandSpec, Input } from './command.ts'
+import { type CommandSpec, configOf, DIR_OPTION, type Input } from './command.ts'
 import { CommandError } from './errors.ts'
 import { bold, formatCount } from './output.ts'
 import { packageVersion } from './own-package.ts'
@@ -61,9 +61,9 @@ async function runRecord(config: Config, { args: [file], out }: Input): Promise<
 }
 
 async function runBackup(input: Input): Promise<undefined> {
-  const { args, flags, options, out } = input
+  const { args, options, out } = input
   const [file] = args
-  const config = readConfig(flags)
+  const config = configOf(input)
   if (options.record === true) return runRecord(config, input)
   const address = databaseAddress(config.databaseUrl)
   if (address.kind === 'postgres') {
@@ -112,7 +112,10 @@ export const backup: CommandSpec = {
     'Writes a consistent, compressed backup with checksums into a new file. The service may run ' +
     'and write meanwhile. A backup holds no master secret. On PostgreSQL, prints the pg_dump ' +
     'command and checks the version of the client. The time of the last backup is a metric.',
-  options: [['--record', 'record FILE, the backup of another tool, instead of writing one']],
+  options: [
+    DIR_OPTION,
+    ['--record', 'record FILE, the backup of another tool, instead of writing one'],
+  ],
   config: ['databaseUrl'],
   examples: [
     ['gatehook backup /backups/2027-01-31.gatehook', 'each night'],

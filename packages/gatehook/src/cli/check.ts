@@ -27,10 +27,10 @@ import { type Clock, wallClock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { createLog } from '../kernel/log.ts'
 import { databaseTarget } from '../platform/config/config.ts'
-import { databaseExists, readConfig } from '../platform/config/environment.ts'
+import { databaseExists } from '../platform/config/environment.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { type Checked, type Rewrite, reportOf, type VersionCallers } from './check-report.ts'
-import type { CommandSpec, Input } from './command.ts'
+import { type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { catalogOf, writeFile } from './openapi.ts'
 import { findService, loadService } from './service-file.ts'
@@ -164,7 +164,7 @@ async function readCallers(
   versions: readonly string[],
   clock: Clock,
 ): Promise<VersionCallers[] | undefined> {
-  const config = readConfig(input.flags)
+  const config = configOf(input)
   if (!databaseExists(config)) return undefined
   const log = createLog({ level: 'fatal', destination: { write: () => undefined } })
   try {
@@ -200,7 +200,7 @@ function lockIn(file: string): Lock | undefined {
 
 async function run(input: Input): Promise<number> {
   const { args, options, out } = input
-  const serviceFile = findService(String(args[0] ?? '.'))
+  const serviceFile = findService(input.folder)
   if (!serviceFile.isDeclared) {
     const place = args[0] === undefined ? 'here' : `in ${args[0]}`
     throw new UsageError(`There is no service.ts ${place}. Name its folder: gatehook check DIR`)

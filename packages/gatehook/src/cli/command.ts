@@ -4,7 +4,8 @@
  */
 import { Command, Option } from 'commander'
 import { printableValue } from '../kernel/printable.ts'
-import type { Flags } from '../platform/config/config.ts'
+import type { Config, Flags } from '../platform/config/config.ts'
+import { readConfig } from '../platform/config/environment.ts'
 import { flagOf, type OptionName, optionList } from '../platform/config/options.ts'
 import { bold, dim, type Output, processOutput, table } from './output.ts'
 
@@ -13,8 +14,17 @@ export interface Input {
   readonly options: Readonly<Record<string, unknown>>
   /** Values of configuration flags that were given. */
   readonly flags: Flags
+  /** The folder of the service: DIR, `--dir`, or the current one. */
+  readonly folder: string
   readonly out: Output
 }
+
+/** The option of commands that have no argument DIR. */
+export const DIR_OPTION = ['--dir <DIR>', 'folder of service.ts (default: this folder)'] as const
+
+/** Reads the configuration; a relative path of the database is relative to the service. */
+export const configOf = ({ flags, folder }: Pick<Input, 'flags' | 'folder'>): Config =>
+  readConfig(flags, folder)
 
 export interface CommandSpec {
   /** Name and arguments: `start [DIR]`. */
@@ -71,7 +81,10 @@ function commanderCommand(spec: CommandSpec, finish: (exit: number) => void): Co
       optionList.filter(([name]) => name in options).map(([name]) => [name, options[name]]),
     )
     const out = processOutput(options.json === true)
-    finish((await spec.run({ args: command.processedArgs, options, flags, out })) ?? 0)
+    const args = command.processedArgs
+    const named = spec.name.endsWith(' [DIR]') ? args.at(-1) : options.dir
+    const folder = String(named ?? '.')
+    finish((await spec.run({ args, options, flags, folder, out })) ?? 0)
   })
   return command
 }

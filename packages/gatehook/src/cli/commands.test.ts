@@ -14,3 +14,14 @@ test('each command loads by its name, and any other word loads all', async () =>
     assert.deepEqual(await loadCommands(word), commands)
   }
 })
+
+test('each command that reads the configuration can name the folder of the service', async () => {
+  for (const command of await loadCommands('--help')) {
+    for (const spec of 'commands' in command ? command.commands : [command]) {
+      if (!spec.config) continue
+      const hasFolder =
+        spec.name.endsWith(' [DIR]') || spec.options?.some(([flags]) => flags === '--dir <DIR>')
+      assert.ok(hasFolder, `${command.name} ${spec.name}`)
+    }
+  }
+})

@@ -1,15 +1,15 @@
 /** `gatehook config`: every option with its value and source. Secrets are only `set`. */
 import { configurationPage, describeConfig } from '../platform/config/describe.ts'
-import { readConfig } from '../platform/config/environment.ts'
-import type { CommandSpec, Input } from './command.ts'
+import { type CommandSpec, configOf, DIR_OPTION, type Input } from './command.ts'
 import { dim, table, writeText } from './output.ts'
 
-function run({ flags, options, out }: Input): undefined {
+function run(input: Input): undefined {
+  const { options, out } = input
   if (options.markdown) {
     writeText(process.stdout, configurationPage())
     return
   }
-  const config = readConfig(flags)
+  const config = configOf(input)
   const rows = describeConfig(config)
   out.result({ values: rows, warnings: config.warnings }, () =>
     [
@@ -29,7 +29,7 @@ function run({ flags, options, out }: Input): undefined {
 export const config: CommandSpec = {
   name: 'config',
   summary: 'every option, its value and its source',
-  options: [['--markdown', 'print the reference of all options']],
+  options: [DIR_OPTION, ['--markdown', 'print the reference of all options']],
   config: 'all',
   examples: [
     ['gatehook config', 'the configuration of a start in this folder'],

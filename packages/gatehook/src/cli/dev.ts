@@ -80,9 +80,9 @@ function startService(): ChildProcess {
   return spawn(process.execPath, args, { stdio: 'inherit' })
 }
 
-async function run({ args }: Input): Promise<number> {
-  const { path, isDeclared } = findService(args[0] ?? '.')
-  if (!isDeclared) throw new UsageError(`There is no service.ts in ${resolve(args[0] ?? '.')}.`)
+async function run({ folder }: Input): Promise<number> {
+  const { path, isDeclared } = findService(folder)
+  if (!isDeclared) throw new UsageError(`There is no service.ts in ${resolve(folder)}.`)
   const report = (text: string) => writeText(process.stderr, `${dim(text)}\n`)
   let isRestarting = false
   let hasChanged = false

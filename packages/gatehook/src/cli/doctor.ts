@@ -7,12 +7,12 @@ import { createLog } from '../kernel/log.ts'
 import type { OnPart } from '../kernel/pace.ts'
 import type { Vault } from '../kernel/secret.ts'
 import { type Config, databaseTarget, type Flags } from '../platform/config/config.ts'
-import { databaseExists, readConfig, refuseRemains } from '../platform/config/environment.ts'
+import { databaseExists, refuseRemains } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { isDamage, isDiskFull as isPostgresFull } from '../platform/storage/postgres-errors.ts'
 import { isNotADatabase, isDiskFull as isSqliteFull } from '../platform/storage/sqlite-errors.ts'
-import type { CommandSpec, Input } from './command.ts'
+import { type CommandSpec, configOf, type Input } from './command.ts'
 import type { CheckResult } from './doctor-checks.ts'
 import * as checks from './doctor-checks.ts'
 import * as deep from './doctor-deep.ts'
@@ -34,6 +34,7 @@ type CheckResults = (CheckResult & { readonly check: string })[]
 /** Holds the objects that the checks have opened so far. */
 interface Subject {
   readonly flags: Flags
+  readonly folder: string
   readonly serviceFile: ServiceFile
   readonly partsOf: (step: string) => OnPart
   service?: Service
@@ -78,7 +79,7 @@ async function loadDeclaration(subject: Subject): Promise<CheckResult> {
 }
 
 function loadConfiguration(subject: Subject): CheckResult {
-  subject.config = readConfig(subject.flags)
+  subject.config = configOf(subject)
   const { warnings } = subject.config
   if (warnings.length === 0) return checks.ok('every value is valid')
   return checks.warn(warnings.join(' '), 'Unset it, or correct its name.')
@@ -225,9 +226,9 @@ const table: readonly Check[] = [
 ]
 
 /** Runs the checks in order. Later checks use what earlier ones have opened. */
-async function runChecks({ flags, options, out }: Input): Promise<CheckResults> {
-  const serviceFile = findService(String(options.dir ?? '.'))
-  const subject: Subject = { flags, serviceFile, partsOf: deep.createParts(out, wallClock) }
+async function runChecks({ flags, folder, options, out }: Input): Promise<CheckResults> {
+  const serviceFile = findService(folder)
+  const subject: Subject = { flags, folder, serviceFile, partsOf: deep.createParts(out, wallClock) }
   const results: CheckResults = []
   for (const { check, hint, inspect, isDeep } of table) {
     if (isDeep && options.deep !== true) continue

@@ -13,15 +13,15 @@ import { DEFAULT_CUSTOMER } from '../identity/access/administration.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createLog, type Log } from '../kernel/log.ts'
 import { type Config, databaseAddress, databaseTarget } from '../platform/config/config.ts'
-import { databaseExists, readConfig } from '../platform/config/environment.ts'
+import { databaseExists } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { type AppliedChange, isCreation } from '../platform/storage/migrate.ts'
 import { openDatabase } from '../platform/storage/open.ts'
-import { type CommandSpec, commandsOn, type Input } from './command.ts'
+import { type CommandSpec, commandsOn, configOf, DIR_OPTION, type Input } from './command.ts'
 import { printableDatabaseUrl } from './doctor-checks.ts'
 import { CommandError } from './errors.ts'
 import { packageVersion } from './own-package.ts'
-import { serviceOf } from './service-file.ts'
+import { findService, loadService } from './service-file.ts'
 import { errorStream } from './terminal-log.ts'
 
 /** The actor of audit rows: the account that runs the command. */
@@ -30,9 +30,7 @@ export const cliActor = () => ({ kind: 'cli', id: userInfo().username }) as cons
 /** The actor, and the customer where none is named. */
 export const cliCaller = () => ({ actor: cliActor(), customer: DEFAULT_CUSTOMER })
 
-export const installationOptions: NonNullable<CommandSpec['options']> = [
-  ['--dir <DIR>', 'folder of service.ts (default: this folder)'],
-]
+export const installationOptions: NonNullable<CommandSpec['options']> = [DIR_OPTION]
 
 export interface Opening {
   /** Creates the database, and applies migrations to it; for `migrate` and `seed` (§18.4). */
@@ -51,8 +49,9 @@ export async function withApp<T>(
   use: (app: App) => Promise<T> | T,
   { migrates = false, seed = false, ignoresNodes, processKeys }: Opening = {},
 ): Promise<T> {
-  const config = readConfig(input.flags)
-  const service = await serviceOf(input)
+  const config = configOf(input)
+  const serviceFile = findService(input.folder)
+  const service = await loadService(serviceFile)
   // Standard output is for the result.
   const log = createLog({ level: 'warn', destination: errorStream(input.out.json) })
   if (!migrates) await requireInstallation(config, service, log)
@@ -61,6 +60,7 @@ export async function withApp<T>(
   const app = await openApp({
     config: { ...config, rateLimit: null },
     service,
+    isReference: !serviceFile.isDeclared,
     log,
     seed,
     isCommand: true,

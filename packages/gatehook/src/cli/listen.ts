@@ -13,10 +13,9 @@ import { type SigningSecret, signatureHeaders } from '../outbound/deliveries/sig
 import type { Outcome, Send } from '../outbound/transport/attempt.ts'
 import { isDelivered } from '../outbound/transport/attempt.ts'
 import { findTargetProblem } from '../outbound/transport/target.ts'
-import { readConfig } from '../platform/config/environment.ts'
 import { borrowKey, customerOptions, nodeOf } from './api.ts'
 import { words } from './arguments.ts'
-import type { CommandSpec, Input } from './command.ts'
+import { type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { type FollowedEvent, followEvents } from './event-follower.ts'
 import { messagesOf, remoteSender } from './http-client.ts'
@@ -155,7 +154,7 @@ const streamPath = (types: unknown): string =>
 async function run(input: Input): Promise<undefined> {
   const { out, options } = input
   const to = forwardTarget(options.forwardTo)
-  const config = readConfig(input.flags)
+  const config = configOf(input)
   const random = systemRandom()
   const { url } = nodeOf(input)
   // Loaded here: the other commands open no sockets.

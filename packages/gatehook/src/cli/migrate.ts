@@ -5,10 +5,10 @@ import type { Service } from '../declare/resources/service.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { type Config, databaseTarget } from '../platform/config/config.ts'
-import { databaseExists, readConfig } from '../platform/config/environment.ts'
+import { databaseExists } from '../platform/config/environment.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { listRunningNodes } from '../platform/storage/running-nodes.ts'
-import type { CommandSpec, Input } from './command.ts'
+import { type CommandSpec, configOf, type Input } from './command.ts'
 import { EXIT } from './errors.ts'
 import { installation, installationOptions, withApp } from './installation.ts'
 import { alarm, dim, formatCount } from './output.ts'
@@ -39,9 +39,10 @@ interface PlanReport extends MigrationPlan {
 const NO_PLAN: PlanReport = { statements: [], rejected: [], dependent: [], nodes: [] }
 
 /** Prints the statements of the next start; exit 1 if it would fail. */
-async function printPlan({ flags, options, out }: Input): Promise<number> {
-  const config = readConfig(flags)
-  const service = await serviceOf({ options })
+async function printPlan(input: Input): Promise<number> {
+  const config = configOf(input)
+  const { out } = input
+  const service = await serviceOf(input)
   const exists = databaseExists(config)
   const plan = exists ? await readPlan(config, service) : NO_PLAN
   const text = () => (exists ? formatPlan(plan) : 'There is no database yet: a start creates it.')

@@ -18,9 +18,9 @@ import {
 } from '../platform/config/config.ts'
 import {
   databaseExists,
+  databaseIn,
   environmentMoveTarget,
   nodeNameOf,
-  readConfig,
   secretFile,
 } from '../platform/config/environment.ts'
 import { type Database, StorageError, type Tx } from '../platform/storage/database.ts'
@@ -29,7 +29,7 @@ import { type MoveResult, moveInstallation } from '../platform/storage/move/move
 import { type UndoResult, undoMove } from '../platform/storage/move/undo.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { asCommandError } from './backup.ts'
-import type { CommandSpec, Input } from './command.ts'
+import { type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { cliActor, installationOptions, requireInstallation } from './installation.ts'
 import { bold, formatCount } from './output.ts'
@@ -62,22 +62,23 @@ async function createAuditor(db: Database, config: Config) {
 }
 
 async function runMove(input: Input): Promise<undefined> {
-  const { options, flags, out } = input
-  const config = readConfig(flags)
+  const { options, out } = input
+  const config = configOf(input)
   if (options.undo === true) return undo(input, config)
   if (options.force === true) throw new UsageError('--force belongs to --undo.')
-  const to = String(options.to ?? environmentMoveTarget() ?? '')
-  if (!isAddress(to)) {
+  const given = String(options.to ?? environmentMoveTarget() ?? '')
+  if (!isAddress(given)) {
     throw new UsageError(
       'Name the new database, postgres://… or sqlite:FILE, in GATEHOOK_MOVE_TO or with --to.',
     )
   }
-  if (options.to !== undefined && hasPassword(to)) {
+  if (options.to !== undefined && hasPassword(given)) {
     throw new CommandError(
       '--to contains a password, and arguments are visible to others. Give it in GATEHOOK_MOVE_TO.',
       EXIT.configuration,
     )
   }
+  const to = databaseIn(input.folder, given)
   if (to === config.databaseUrl) throw new UsageError('Source and target are the same database.')
   const service = await serviceOf(input)
   const log = createLog({ level: 'silent' })
@@ -142,9 +143,10 @@ function report({ out }: Input, config: Config, to: string, result: MoveResult):
 }
 
 /** Opens the target of a move; its address has a password that the mark has not. */
-async function openTarget(name: string, { options }: Input): Promise<Database> {
+async function openTarget(name: string, { options, folder }: Input): Promise<Database> {
   const given = options.to ?? environmentMoveTarget()
-  const url = given !== undefined && withoutPassword(String(given)) === name ? String(given) : name
+  const to = given === undefined ? name : databaseIn(folder, String(given))
+  const url = withoutPassword(to) === name ? to : databaseIn(folder, name)
   const address = databaseAddress(url)
   try {
     if (address.kind === 'sqlite' && !existsSync(address.file)) throw new Error('there is no file')

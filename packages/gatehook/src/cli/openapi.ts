@@ -6,9 +6,8 @@ import { DOCUMENTS, openApiDocuments } from '../documents.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { systemRandom } from '../kernel/random.ts'
-import { readConfig } from '../platform/config/environment.ts'
 import { withoutWebhooks, withServer } from '../protocol/openapi/routes.ts'
-import type { CommandSpec, Input } from './command.ts'
+import { type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { installationOptions } from './installation.ts'
 import { bold, writeText } from './output.ts'
@@ -31,24 +30,24 @@ export function writeFile(file: string, text: string): void {
   }
 }
 
-function documentOf({ definition }: Service, { options, flags }: Input) {
-  const { version, document } = options
+function documentOf({ definition }: Service, input: Input) {
+  const { version, document } = input.options
   const catalog = catalogOf(definition)
   if (version !== undefined && document !== undefined) {
     throw new UsageError('--document and --version exclude each other.')
   }
   const name = String(document ?? version ?? catalog.newest)
   const names: readonly string[] = document === undefined ? catalog.versions : DOCUMENTS
-  const readsReplicas = readConfig(flags).databaseReadUrls.length > 0
+  const readsReplicas = configOf(input).databaseReadUrls.length > 0
   if (names.includes(name)) return openApiDocuments(catalog, readsReplicas).get(name)!
   const kind = document === undefined ? 'version' : 'document'
   throw new UsageError(`There is no ${kind} ${name}; there are ${names.join(', ')}.`)
 }
 
 async function run(input: Input): Promise<undefined> {
-  const { options, out, flags } = input
+  const { options, out } = input
   const service = await serviceOf(input)
-  const { publicUrl } = readConfig(flags)
+  const { publicUrl } = configOf(input)
   const whole = documentOf(service, input)
   const general = options.webhooks === false ? withoutWebhooks(whole) : whole
   const document = publicUrl ? withServer(general, publicUrl) : general

@@ -10,12 +10,11 @@ import {
   databaseAddress,
   databaseTarget,
 } from '../platform/config/config.ts'
-import { readConfig } from '../platform/config/environment.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { restoreSqlite } from '../platform/storage/sqlite-backup.ts'
 import { administration } from './api.ts'
 import { asCommandError, contentsOf } from './backup.ts'
-import type { CommandFamily, CommandSpec, Input } from './command.ts'
+import { type CommandFamily, type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { installationOptions } from './installation.ts'
 import { alarm, bold, formatCount, yellow } from './output.ts'
@@ -38,8 +37,12 @@ async function secretProblem(config: Config): Promise<string | undefined> {
   }
 }
 
-async function runRestore({ args: [file], flags, out }: Input): Promise<undefined> {
-  const config = readConfig(flags)
+async function runRestore(input: Input): Promise<undefined> {
+  const {
+    args: [file],
+    out,
+  } = input
+  const config = configOf(input)
   const address = databaseAddress(config.databaseUrl)
   if (address.kind === 'postgres') {
     throw new CommandError(await pgDumpAdvice('restore', databaseTarget(config), file!))

@@ -14,10 +14,9 @@ import type { Scope } from '../kernel/principal.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
 import { noteAppliedRevocations } from '../operate/restore/state.ts'
-import { readConfig } from '../platform/config/environment.ts'
 import { sql } from '../platform/storage/sql.ts'
 import { type Api, ApiError, withLocalApi } from './api.ts'
-import type { Input } from './command.ts'
+import { configOf, type Input } from './command.ts'
 import { CommandError } from './errors.ts'
 import { cliActor } from './installation.ts'
 
@@ -178,7 +177,7 @@ export const applyRevocations = (input: Input, file: string): Promise<AppliedRev
     })
     let [applied, missing] = [0, 0]
     const failures: string[] = []
-    const { accessTokenTtlS } = readConfig(input.flags)
+    const { accessTokenTtlS } = configOf(input)
     for await (const { seq, at, action, target, detail } of readExport(file)) {
       const apply = seq! > report.sharedThrough ? applications[action] : undefined
       if (!apply) continue

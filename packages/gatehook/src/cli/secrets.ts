@@ -4,10 +4,10 @@ import { resetMasterSecret } from '../assembly/secrets.ts'
 import { recordAudit } from '../history/audit/store.ts'
 import { createLog } from '../kernel/log.ts'
 import { databaseTarget, withoutPassword } from '../platform/config/config.ts'
-import { databaseExists, readConfig } from '../platform/config/environment.ts'
+import { databaseExists } from '../platform/config/environment.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { IDLE_POLL_MS, POLL_MS } from '../platform/storage/shared-poll.ts'
-import type { CommandFamily, Input } from './command.ts'
+import { type CommandFamily, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { cliActor, installation, installationOptions, withApp } from './installation.ts'
 import { bold, dim, formatCount, table, yellow } from './output.ts'
@@ -19,7 +19,7 @@ async function runReset(input: Input): Promise<undefined> {
   if (input.options.force !== true) {
     throw new UsageError('This replaces what the lost secret encrypted, for good: add --force.')
   }
-  const config = readConfig(input.flags)
+  const config = configOf(input)
   if (!databaseExists(config)) {
     throw new CommandError(`There is no database at ${withoutPassword(config.databaseUrl)}.`)
   }

@@ -3,15 +3,17 @@
  * which exports the result of `service(…)`. In a folder without one, the reference service of this
  * package.
  */
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { extname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Service } from '../declare/resources/service.ts'
 import { loadServiceModule } from '../declare/resources/service-module.ts'
 import type { Input } from './command.ts'
-import { UsageError } from './errors.ts'
+import { CommandError, EXIT, UsageError } from './errors.ts'
 
+/** A misspelt or misplaced name: without the file, the reference service would be served. */
+const SIMILAR = /^services?\.[cm]?[jt]sx?$/i
 const FILES = ['service.ts', 'service.js', 'service.mjs']
 
 /** The engine's own files are `.ts` in a checkout and `.js` in a package. */
@@ -26,7 +28,10 @@ export interface ServiceFile {
   readonly isDeclared: boolean
 }
 
-/** Returns the file that declares the service of `folder`. Throws `UsageError` for no folder. */
+/**
+ * Returns the file that declares the service of `folder`. Throws `UsageError` for no folder, and
+ * `CommandError` for a file with a similar name.
+ */
 export function findService(folder: string): ServiceFile {
   const root = resolve(folder)
   if (!existsSync(root)) throw new UsageError(`There is no folder ${root}.`)
@@ -34,6 +39,13 @@ export function findService(folder: string): ServiceFile {
     throw new UsageError(`${root} is a file. Name the folder that holds ${FILES[0]}.`)
   }
   const path = FILES.map((name) => join(root, name)).find((file) => existsSync(file))
+  const similar = path ? undefined : readdirSync(root).find((name) => SIMILAR.test(name))
+  if (similar !== undefined) {
+    throw new CommandError(
+      `There is no ${FILES[0]} in ${root}, but ${similar}. Rename it to ${FILES.join(' or ')}.`,
+      EXIT.configuration,
+    )
+  }
   return path ? { path, isDeclared: true } : { path: fileURLToPath(REFERENCE), isDeclared: false }
 }
 
@@ -60,6 +72,6 @@ export async function loadService({ path }: ServiceFile): Promise<Service> {
   return loadServiceModule(() => import(pathToFileURL(path).href), path)
 }
 
-/** Loads the service of `--dir`, by default of this folder. */
-export const serviceOf = ({ options }: Pick<Input, 'options'>): Promise<Service> =>
-  loadService(findService(String(options.dir ?? '.')))
+/** Loads the service of a command line. */
+export const serviceOf = ({ folder }: Pick<Input, 'folder'>): Promise<Service> =>
+  loadService(findService(folder))

@@ -1,5 +1,6 @@
 /** `gatehook start`: serves until a signal. A second signal ends it without draining (§2.4). */
 
+import { resolve } from 'node:path'
 import type { App } from '../app.ts'
 import { findNarrowings } from '../declare/resources/change-check.ts'
 import { readScopeOf } from '../declare/resources/scopes.ts'
@@ -8,8 +9,8 @@ import { createFirstLink } from '../identity/people/operators.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog, type Log } from '../kernel/log.ts'
 import { type Config, withoutPassword } from '../platform/config/config.ts'
-import { nodeNameOf, readConfig } from '../platform/config/environment.ts'
-import type { CommandSpec, Input } from './command.ts'
+import { nodeNameOf } from '../platform/config/environment.ts'
+import { type CommandSpec, configOf, type Input } from './command.ts'
 import { portError } from './doctor-checks.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { writeText } from './output.ts'
@@ -99,13 +100,14 @@ function narrowingsOf({ resources, versions: declared }: ServiceDefinition): str
   )
 }
 
-async function run({ args, options, flags, out }: Input): Promise<undefined> {
+async function run(input: Input): Promise<undefined> {
+  const { folder, options, out } = input
   const roles = rolesOf(options.role)
   const serves = roles.includes('api')
-  const config = readConfig(flags)
+  const config = configOf(input)
   // A delivery node serves probes and metrics, but not on the default port: a node beside it may.
   const listens = serves || config.sources.port !== 'default'
-  const serviceFile = findService(args[0] ?? '.')
+  const serviceFile = findService(folder)
   // Before the service: the hook that resolves its imports would delay those of the app.
   const { openApp } = await import('../app.ts')
   const service = await loadService(serviceFile)
@@ -118,6 +120,9 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
     ...(isInteractive ? { destination: terminalStream } : { node: nodeNameOf(config) }),
   })
   logWarnings(config, log)
+  if (!serviceFile.isDeclared && !isInteractive) {
+    log.info({ folder: resolve(folder) }, 'no service.ts in this folder: the reference service')
+  }
   for (const warning of narrowingsOf(service.definition)) log.warn(warning)
   const app = await openApp({
     config,
@@ -162,7 +167,8 @@ export const start: CommandSpec = {
   summary: 'serve the API that DIR/service.ts declares',
   description:
     'Serves the API that service.ts (or .js, .mjs) in DIR declares. Without such a file, serves ' +
-    'the reference service. DIR is by default this folder.',
+    'the reference service. DIR is by default this folder. A relative path of the database is ' +
+    'relative to DIR.',
   options: [
     ['--role <ROLES>', 'api, delivery, or both (default: api,delivery)'],
     ['--no-seed', 'no sample data on the first start'],

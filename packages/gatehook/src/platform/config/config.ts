@@ -29,6 +29,8 @@ export interface Config extends Settings {
   readonly sources: Readonly<Record<OptionName, ValueSource>>
   /** Sentences for the log at start. */
   readonly warnings: readonly string[]
+  /** The folder of the service, to which a relative path of the database is relative. */
+  readonly folder: string
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -83,7 +85,7 @@ export function loadConfig(
   }
   mistakes.push(...fileMistakes(settings, findFileProblem))
   if (mistakes.length > 0) throw new ConfigError(mistakes)
-  return { ...settings, sources: sources as Config['sources'], warnings }
+  return { ...settings, sources: sources as Config['sources'], warnings, folder: '.' }
 }
 
 const defaults = () =>

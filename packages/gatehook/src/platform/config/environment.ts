@@ -4,15 +4,27 @@
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { createPrivateFile, describeFileError, fileErrors, makeFolder } from '../../kernel/files.ts'
 import type { Random } from '../../kernel/random.ts'
 import { type Config, ConfigError, databaseAddress, type Flags, loadConfig } from './config.ts'
 import { createSecretFile, readSecretFiles } from './secret-files.ts'
 
-/** Reads the configuration. Throws a `ConfigError` if it is invalid. */
-export const readConfig = (flags: Flags = {}): Config =>
-  loadConfig(process.env, flags, findFileProblem)
+/**
+ * Reads the configuration of the service in `folder`. Throws a `ConfigError` if it is invalid.
+ */
+export function readConfig(flags: Flags = {}, folder = '.'): Config {
+  const config = loadConfig(process.env, flags, findFileProblem)
+  return { ...config, folder, databaseUrl: databaseIn(folder, config.databaseUrl) }
+}
+
+/** Returns the URL of a database whose relative path is relative to the folder of the service. */
+export function databaseIn(folder: string, url: string): string {
+  const address = databaseAddress(url)
+  const isHere = resolve(folder) === process.cwd()
+  if (isHere || address.kind === 'postgres' || isAbsolute(address.file)) return url
+  return `sqlite:${resolve(folder, address.file)}`
+}
 
 /** Returns the API key that commands send to a running node; the service ignores it. */
 export const environmentKey = (): string | undefined => process.env.GATEHOOK_API_KEY || undefined
@@ -40,7 +52,8 @@ export function dataFolder(config: Config): string | undefined {
 }
 
 /** Returns the folder of mail files, for a service that declares no transport. */
-export const mailFolder = (config: Config): string => join(dataFolder(config) ?? 'data', 'mail')
+export const mailFolder = (config: Config): string =>
+  join(dataFolder(config) ?? join(config.folder, 'data'), 'mail')
 
 const SECRET_FILE = 'secret.key'
 

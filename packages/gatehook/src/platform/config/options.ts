@@ -40,7 +40,9 @@ export const options = {
     env: 'GATEHOOK_DATABASE_URL',
     kind: kind.databaseUrl,
     fallback: 'sqlite:./data/gatehook.db',
-    sentence: 'The database: a SQLite file, or PostgreSQL. Of several hosts, it uses the primary.',
+    sentence:
+      'The database: a SQLite file, or PostgreSQL. A relative path is relative to the folder of ' +
+      'the service. Of several hosts, it uses the primary.',
   }),
   databaseConnections: option({
     env: 'GATEHOOK_DATABASE_CONNECTIONS',

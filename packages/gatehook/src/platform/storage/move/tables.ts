@@ -44,13 +44,15 @@ const PRIMARY_KEY = {
     WHERE indrelid = to_regclass(?) AND indisprimary ORDER BY place`,
 } as const
 
+/** Returns the names of all tables, those of others in the schema included. */
+export async function listTables(db: Database): Promise<string[]> {
+  const rows = await db.all<{ name: string }>(prepareStatement(TABLES[db.name])([]))
+  return rows.map(({ name }) => name)
+}
+
 async function tableNames(db: Database, engine: readonly Table[]): Promise<string[]> {
   const behind = new Set(engine.filter(({ staysBehind }) => staysBehind).map(({ name }) => name))
-  const rows = await db.all<{ name: string }>(prepareStatement(TABLES[db.name])([]))
-  return rows
-    .map(({ name }) => name)
-    .filter((name) => !OWN.test(name) && !behind.has(name))
-    .sort()
+  return (await listTables(db)).filter((name) => !OWN.test(name) && !behind.has(name)).sort()
 }
 
 /**
