@@ -22,7 +22,7 @@ import {
 } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import type { JsonBody } from './http-client.ts'
-import { installationOptions, withDatabase } from './installation.ts'
+import { installationOptions, requireMigrated, withDatabase } from './installation.ts'
 import { alarm, bold, dim, green, writeText } from './output.ts'
 import { errorStream } from './terminal-log.ts'
 
@@ -64,6 +64,7 @@ function withTrail<T>(input: Input, use: (local: LocalTrail) => Promise<T>): Pro
   const config = configOf(input)
   const log = createLog({ level: 'warn', destination: errorStream(input.out.json) })
   return withDatabase(config, log, async (db) => {
+    await requireMigrated(db)
     const random = systemRandom()
     const vault = await openExistingVault(db, config)
     if (!vault) throw new CommandError('No service has ever used this database.')

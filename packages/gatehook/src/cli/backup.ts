@@ -8,7 +8,6 @@ import { recordBackup } from '../operate/system/machine-facts.ts'
 import { type Config, databaseAddress, databaseTarget } from '../platform/config/config.ts'
 import { databaseExists, secretFile } from '../platform/config/environment.ts'
 import { StorageError } from '../platform/storage/database.ts'
-import { openDatabase } from '../platform/storage/open.ts'
 import {
   type BackupManifest,
   backupSqlite,
@@ -17,6 +16,7 @@ import {
 } from '../platform/storage/sqlite-backup.ts'
 import { type CommandSpec, configOf, DIR_OPTION, type Input } from './command.ts'
 import { CommandError } from './errors.ts'
+import { withDatabase } from './installation.ts'
 import { bold, formatCount } from './output.ts'
 import { packageVersion } from './own-package.ts'
 import { pgDumpAdvice } from './postgres-tools.ts'
@@ -39,14 +39,10 @@ export async function asCommandError<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Stores the time of a backup, which `gatehook_backup_age_seconds` and `doctor` read. */
-async function noteBackup(config: Config, at: number): Promise<void> {
-  const db = await openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
-  try {
-    await db.write((tx) => recordBackup(tx, at))
-  } finally {
-    await db.close()
-  }
-}
+const noteBackup = (config: Config, at: number): Promise<void> =>
+  withDatabase(config, createLog({ level: 'silent' }), (db) =>
+    db.write((tx) => recordBackup(tx, at)),
+  )
 
 /** Records a backup of another tool. */
 async function runRecord(config: Config, { args: [file], out }: Input): Promise<undefined> {

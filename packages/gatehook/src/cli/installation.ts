@@ -15,7 +15,7 @@ import { createLog, type Log } from '../kernel/log.ts'
 import { type Config, databaseAddress, databaseTarget } from '../platform/config/config.ts'
 import { databaseExists } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
-import { type AppliedChange, isCreation } from '../platform/storage/migrate.ts'
+import { isCreation } from '../platform/storage/migrate.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { type CommandSpec, commandsOn, configOf, DIR_OPTION, type Input } from './command.ts'
 import { printableDatabaseUrl } from './doctor-checks.ts'
@@ -95,16 +95,18 @@ export async function withDatabase<T>(
   if (!databaseExists(config)) throw missingInstallation(config)
   const db = await openDatabase(databaseTarget(config), { log })
   try {
-    const engine = await pendingMigrations(db)
-    if (isCreation(engine)) throw missingInstallation(config)
-    if (engine.length > 0) throw missingPartsError(engine.map(nameOf))
+    if (isCreation(await pendingMigrations(db))) throw missingInstallation(config)
     return await use(db)
   } finally {
     await db.close()
   }
 }
 
-const nameOf = ({ name }: AppliedChange): string => `migration ${name}`
+/** Throws if the database lacks migrations of the engine. */
+export async function requireMigrated(db: Database): Promise<void> {
+  const engine = await pendingMigrations(db)
+  if (engine.length > 0) throw missingPartsError(engine.map(({ name }) => `migration ${name}`))
+}
 
 const missingPartsError = (missingParts: readonly string[]) =>
   new CommandError(
@@ -122,7 +124,10 @@ export async function requireInstallation(
   service: Service,
   log: Log,
 ): Promise<void> {
-  const missingParts = await withDatabase(config, log, (db) => missingFrom(db, service))
+  const missingParts = await withDatabase(config, log, async (db) => {
+    await requireMigrated(db)
+    return missingFrom(db, service)
+  })
   if (missingParts.length > 0) throw missingPartsError(missingParts)
 }
 

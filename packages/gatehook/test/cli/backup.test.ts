@@ -1,6 +1,14 @@
 /** `gatehook backup` and `gatehook restore` (§2.8, §12.3). */
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
@@ -225,3 +233,45 @@ test('progress is a line each second, with rows, rate and time left', () => {
   ])
   assert.equal(progressLine({ step: 'copy', fraction: 0, rows: 0 }, 0), 'copy: 0 of 0 rows (0 %)')
 })
+
+for (const kind of ['sqlite', 'postgres'] as const) {
+  test(`a backup of another tool is recorded with its time, for doctor [${kind}]`, async (t) => {
+    const folder = emptyFolder(t)
+    const url =
+      kind === 'sqlite' ? `sqlite:${join(folder, 'gatehook.db')}` : await freshUrl(t, kind)
+    const env = {
+      GATEHOOK_DATABASE_URL: url,
+      GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
+    }
+    const place = { cwd: emptyFolder(t), env }
+    const file = join(place.cwd, 'tonight.dump')
+    const record = () => gatehook(place, 'backup', '--record', file)
+    const missing = await record()
+    assert.deepEqual([missing.exit, /There is no backup at/.test(missing.stderr)], [1, true])
+    writeFileSync(file, '')
+    assert.equal((await record()).exit, 1, 'an empty file is no backup')
+    writeFileSync(file, 'rows')
+    const early = await record()
+    assert.deepEqual([early.exit, /There is no /.test(early.stderr)], [1, true], early.stderr)
+    assert.equal(existsSync(join(folder, 'gatehook.db')), false, 'no database is created')
+
+    await jsonOf(place, 'migrate')
+    const backupOf = async () => {
+      const { stdout } = await gatehook(place, 'doctor', '--json')
+      const { checks } = JSON.parse(stdout)
+      return checks.find(({ check }: { check: string }) => check === 'backup')
+    }
+    assert.equal((await backupOf()).state, 'ok')
+    for (const [ageHours, state] of [
+      [25, 'ok'],
+      [27, 'warn'],
+    ] as const) {
+      const at = new Date(Date.now() - ageHours * 3_600_000)
+      utimesSync(file, at, at)
+      assert.equal((await record()).exit, 0)
+      const backup = await backupOf()
+      assert.equal(backup.state, state)
+      assert.ok(backup.detail.includes(at.toISOString().slice(0, 19)), backup.detail)
+    }
+  })
+}
