@@ -18,3 +18,49 @@ export const NOT_PLAIN: readonly string[] = []
 
 /** Type names that more than one file of the engine declares. */
 export const REPEATED_TYPES: readonly string[] = []
+
+/** Tables of other modules that a module names in SQL (`tidy-tables.test.ts`). */
+export const FOREIGN_TABLES: Readonly<Record<string, readonly string[]>> = {
+  cli: ['gh_audit', 'gh_clients', 'gh_customers', 'gh_operators'],
+  'declare/versions': ['gh_customers'],
+  'history/events': ['gh_counters'],
+  'identity/oauth': ['gh_customers'],
+  'identity/people': ['gh_api_keys', 'gh_audit', 'gh_clients', 'gh_customers'],
+  'identity/tokens': ['gh_settings'],
+  'operate/monitoring': [
+    'gh_api_key_secrets',
+    'gh_api_keys',
+    'gh_audit',
+    'gh_clients',
+    'gh_customers',
+    'gh_delivery_queue',
+    'gh_jobs',
+    'gh_migrations',
+    'gh_version_usage',
+    'gh_versions',
+    'gh_webhooks',
+  ],
+  'operate/restore': ['gh_audit', 'gh_settings'],
+  'operate/system': ['gh_migrations', 'gh_settings'],
+  'outbound/deliveries': ['gh_customers', 'gh_events'],
+  'outbound/jobs': ['gh_customers'],
+  'outbound/webhooks': [
+    'gh_customers',
+    'gh_deliveries',
+    'gh_delivery_queue',
+    'gh_webhook_outcomes',
+    'gh_webhook_secrets',
+    'gh_webhooks',
+  ],
+  'pages/portal': [
+    'gh_api_keys',
+    'gh_clients',
+    'gh_consents',
+    'gh_customers',
+    'gh_deliveries',
+    'gh_people',
+    'gh_webhooks',
+  ],
+  'platform/secrets': ['gh_settings'],
+  'platform/storage': ['gh_events', 'gh_revocations'],
+}

@@ -79,6 +79,7 @@ export const authorizationCodes: Table = {
   },
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
+  endsInRestoredData: true,
 }
 
 const consents: Table = {
@@ -121,6 +122,7 @@ export const signIns: Table = {
   },
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
+  endsInRestoredData: true,
 }
 
 export const oauthTables: readonly Table[] = [

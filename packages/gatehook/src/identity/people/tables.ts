@@ -113,6 +113,7 @@ const recoveryCodes: Table = {
   key: ['operator', 'hash'],
   place: 'local',
   stays: 'until it is used',
+  endsInRestoredData: true,
 }
 
 export const consoleLinks: Table = {
@@ -131,6 +132,7 @@ export const consoleLinks: Table = {
   },
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
+  endsInRestoredData: true,
 }
 
 export const consoleSessions: Table = {
@@ -157,6 +159,7 @@ export const consoleSessions: Table = {
   },
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
+  endsInRestoredData: true,
 }
 
 export const mailTokens: Table = {
@@ -182,6 +185,7 @@ export const mailTokens: Table = {
   },
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
+  endsInRestoredData: true,
 }
 
 export const peopleTables: readonly Table[] = [

@@ -2,7 +2,9 @@
  * Recognizes restored data at the start of a service, and quarantines the installation (§18.5): in
  * one transaction it skips ids, ends what can be used once, and holds deliveries, jobs and mail.
  */
+
 import { resolve } from 'node:path'
+import { engineTables } from '../../engine-tables.ts'
 import { type AuditContext, recordAudit } from '../../history/audit/store.ts'
 import { isLoopback } from '../../kernel/address.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -26,16 +28,9 @@ import {
  * Tables of tokens, codes and sessions that end: since the backup they may have been used, or
  * ended. Sessions of persons continue; those that were refreshed end at their next refresh.
  */
-export const ENDED_TABLES = [
-  'gh_console_links',
-  'gh_console_sessions',
-  'gh_mail_tokens',
-  'gh_oauth_codes',
-  'gh_operator_recovery_codes',
-  'gh_portal_links',
-  'gh_portal_sessions',
-  'gh_sign_ins',
-] as const
+export const ENDED_TABLES: readonly string[] = engineTables
+  .filter(({ endsInRestoredData }) => endsInRestoredData)
+  .map(({ name }) => name)
 
 export interface RecognitionOptions {
   readonly db: Database

@@ -25,6 +25,7 @@ export const portalLinks: Table = {
   },
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
+  endsInRestoredData: true,
 }
 
 export const portalSessions: Table = {
@@ -55,6 +56,7 @@ export const portalSessions: Table = {
   },
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
+  endsInRestoredData: true,
 }
 
 export const portalTables: readonly Table[] = [portalLinks, portalSessions]

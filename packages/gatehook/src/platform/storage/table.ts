@@ -126,6 +126,10 @@ export interface Table {
   readonly apart?: true
   /** Whether `gatehook move` leaves the rows behind: the target has its own. */
   readonly staysBehind?: true
+  /**
+   * Restored data loses the rows (§18.5): since the backup they may have been used, or ended.
+   */
+  readonly endsInRestoredData?: true
   /** Nodes, not requests, write the rows: an undone move may lose them. */
   readonly ofNodes?: true
 }
