@@ -26,7 +26,6 @@ export const FOREIGN_TABLES: Readonly<Record<string, readonly string[]>> = {
   'history/events': ['gh_counters'],
   'identity/oauth': ['gh_customers'],
   'identity/people': ['gh_api_keys', 'gh_audit', 'gh_clients', 'gh_customers'],
-  'identity/tokens': ['gh_settings'],
   'operate/monitoring': [
     'gh_api_key_secrets',
     'gh_api_keys',
@@ -35,13 +34,11 @@ export const FOREIGN_TABLES: Readonly<Record<string, readonly string[]>> = {
     'gh_customers',
     'gh_delivery_queue',
     'gh_jobs',
-    'gh_migrations',
     'gh_version_usage',
     'gh_versions',
     'gh_webhooks',
   ],
-  'operate/restore': ['gh_audit', 'gh_settings'],
-  'operate/system': ['gh_migrations', 'gh_settings'],
+  'operate/restore': ['gh_audit'],
   'outbound/deliveries': ['gh_customers', 'gh_events'],
   'outbound/jobs': ['gh_customers'],
   'outbound/webhooks': [
@@ -61,6 +58,5 @@ export const FOREIGN_TABLES: Readonly<Record<string, readonly string[]>> = {
     'gh_people',
     'gh_webhooks',
   ],
-  'platform/secrets': ['gh_settings'],
   'platform/storage': ['gh_events', 'gh_revocations'],
 }

@@ -1,5 +1,6 @@
 /** SQL of signing keys. Their content is `signing-keys.ts`. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
+import { claimSetting, deleteSetting, lockSetting } from '../../platform/storage/settings.ts'
 import { sql } from '../../platform/storage/sql.ts'
 
 /** A setting whose row the first key inserts, and that later keys lock. */
@@ -16,15 +17,11 @@ export interface SigningKeyRow extends Row {
 }
 
 /** Reserves the insertion of the first key; false if another process has reserved it. */
-export async function claimFirstKey(tx: Tx, kid: string): Promise<boolean> {
-  const count = await tx.run(sql`INSERT INTO gh_settings (name, value)
-    VALUES (${LOCK_SETTING}, ${JSON.stringify(kid)}) ON CONFLICT (name) DO NOTHING`)
-  return count === 1
-}
+export const claimFirstKey = (tx: Tx, kid: string): Promise<boolean> =>
+  claimSetting(tx, LOCK_SETTING, kid)
 
 /** Prevents other transactions from adding a key until this one ends. */
-export const lockSigningKeys = (tx: Tx) =>
-  tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${LOCK_SETTING}`)
+export const lockSigningKeys = (tx: Tx) => lockSetting(tx, LOCK_SETTING)
 
 /** Returns all keys in the order in which they sign, oldest first. */
 export const listSigningKeys = (from: Reader) =>
@@ -46,6 +43,6 @@ export const deleteRetiredKeys = (tx: Tx, beforeMs: number) =>
 /** Deletes a key that no secret decrypts. Without any key, the next start creates the first one. */
 export async function deleteLostKey(tx: Tx, kid: string): Promise<void> {
   await tx.run(sql`DELETE FROM gh_signing_keys WHERE kid = ${kid}`)
-  await tx.run(sql`DELETE FROM gh_settings WHERE name = ${LOCK_SETTING}
-    AND NOT EXISTS (SELECT 1 FROM gh_signing_keys)`)
+  const other = await tx.get(sql`SELECT 1 AS found FROM gh_signing_keys LIMIT 1`)
+  if (!other) await deleteSetting(tx, LOCK_SETTING)
 }

@@ -1,6 +1,8 @@
 /** Figures of the installation (`GET /admin/system`): nodes, queue of deliveries, storage, jobs. */
+
 import { isoTime } from '../../kernel/time.ts'
 import type { Reader } from '../../platform/storage/database.ts'
+import { readApplied } from '../../platform/storage/migrate.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import type { JobRun } from '../system/job-log.ts'
 import type { SystemFigures } from '../system/operations.ts'
@@ -47,7 +49,7 @@ export function installationFigures(sources: InstallationSources): InstallationF
     storage: async () => ({
       bytes: await databaseBytes(),
       monitoring_bytes: await store.bytes(),
-      migrations: await readMigrations(sources.db),
+      migrations: (await readApplied(sources.db)).total,
     }),
     jobs: async () =>
       jobs().map(({ name, lastAt, tookMs, ok, rows }) => ({
@@ -79,6 +81,3 @@ async function readQueue({ db, store, nodes, now }: InstallationSources) {
     rate_per_s: Math.round((Number(attempts?.total ?? 0) / RATE_PERIOD_S) * 100) / 100,
   }
 }
-
-const readMigrations = async (db: Reader) =>
-  Number((await db.get(sql`SELECT count(*) AS total FROM gh_migrations`))!.total)

@@ -5,9 +5,13 @@
 import type { Actor } from '../../history/audit/actor.ts'
 import { type AuditContext, recordAudit } from '../../history/audit/store.ts'
 import type { Database, Reader, Tx, Value } from '../../platform/storage/database.ts'
-import { readSetting, writeSetting } from '../../platform/storage/settings.ts'
+import {
+  deleteSetting,
+  readSetting,
+  selectSetting,
+  writeSetting,
+} from '../../platform/storage/settings.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
-import { sql } from '../../platform/storage/sql.ts'
 
 /** Why a start treats the data as restored: a copy, another public host, `--restored`. */
 export const RESTORE_REASONS = ['copy', 'host', 'option'] as const
@@ -83,9 +87,7 @@ export async function noteAppliedRevocations(
 }
 
 /** Returns whether revocations were applied before the first start, once. */
-export async function takeAppliedRevocations(tx: Tx): Promise<boolean> {
-  return (await tx.run(sql`DELETE FROM gh_settings WHERE name = ${APPLIED}`)) > 0
-}
+export const takeAppliedRevocations = (tx: Tx): Promise<boolean> => deleteSetting(tx, APPLIED)
 
 /** The state as this node knows it. */
 export interface RestoreFollower {
@@ -105,7 +107,7 @@ export async function followRestore(db: Database): Promise<RestoreFollower> {
   }
   return {
     current: () => state,
-    polled: { select: () => sql`(SELECT value FROM gh_settings WHERE name = ${STATE})`, receive },
+    polled: { select: () => selectSetting(STATE), receive },
     onChange: (listener) => void listeners.push(listener),
   }
 }

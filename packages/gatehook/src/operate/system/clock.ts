@@ -14,8 +14,7 @@ import {
   type StoredClock,
 } from '../../platform/storage/clock-setting.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
-import { writeSetting } from '../../platform/storage/settings.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { claimSetting, lockSetting, writeSetting } from '../../platform/storage/settings.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import { b, type JsonOf, type ValuesOf } from '../../protocol/fields/members.ts'
 
@@ -100,10 +99,8 @@ export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKe
 
 /** Locks the setting, so that concurrent changes run one after the other. */
 async function lockStored(tx: Tx): Promise<StoredClock> {
-  await tx.run(sql`INSERT INTO gh_settings (name, value)
-    VALUES (${CLOCK_SETTING}, ${JSON.stringify(INITIAL_SETTING)}) ON CONFLICT (name) DO NOTHING`)
-  const row = await tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${CLOCK_SETTING}`)
-  return JSON.parse(row!.value) as StoredClock
+  await claimSetting(tx, CLOCK_SETTING, INITIAL_SETTING)
+  return (await lockSetting<StoredClock>(tx, CLOCK_SETTING))!
 }
 
 function targetOf(body: ClockChange, now: number): number {

@@ -2,13 +2,14 @@
  * What ends unless an operator acts: space on the disk, the certificate, the last backup. Metrics,
  * attention and `gatehook doctor` read the same facts.
  */
+
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, statfsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { readApplied } from '../../platform/storage/migrate.ts'
 import { readSetting, writeSetting } from '../../platform/storage/settings.ts'
-import { sql } from '../../platform/storage/sql.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
 
 export interface DiskSpace {
@@ -66,8 +67,7 @@ interface BackupState {
 
 export async function readBackupState(db: Reader): Promise<BackupState> {
   const lastAt = await readSetting<number>(db, LAST_BACKUP)
-  const row = await db.get(sql`SELECT MIN(applied_at) AS at FROM gh_migrations`)
-  return { lastAt, createdAt: Number(row?.at ?? 0) }
+  return { lastAt, createdAt: (await readApplied(db)).createdAt }
 }
 
 /**

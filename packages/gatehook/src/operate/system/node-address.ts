@@ -7,8 +7,7 @@
 import type { Log } from '../../kernel/log.ts'
 import { type Config, publicUrlOf } from '../../platform/config/config.ts'
 import type { Database, Reader } from '../../platform/storage/database.ts'
-import { readSetting, writeSetting } from '../../platform/storage/settings.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { deleteSettingOf, readSetting, writeSetting } from '../../platform/storage/settings.ts'
 
 const SETTING = 'node_address'
 
@@ -45,12 +44,7 @@ export function createNodeAddress({ config, log }: NodeAddressDeps): NodeAddress
     },
     async withdraw(db) {
       if (!isPublished) return
-      await db
-        .write((tx) =>
-          tx.run(sql`DELETE FROM gh_settings
-            WHERE name = ${SETTING} AND value = ${JSON.stringify(url)}`),
-        )
-        .catch(warn)
+      await db.write((tx) => deleteSettingOf(tx, SETTING, url)).catch(warn)
     },
   }
 }

@@ -9,8 +9,13 @@ import { ConfigError } from '../config/config.ts'
 import { readSecretFiles, removePreviousSecret } from '../config/secret-files.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
-import { readSetting, writeSetting } from '../storage/settings.ts'
-import { sql } from '../storage/sql.ts'
+import {
+  claimSetting,
+  lockSetting,
+  readSetting,
+  selectSetting,
+  writeSetting,
+} from '../storage/settings.ts'
 import { findAnyValue } from './encrypted-columns.ts'
 
 const SETTING = 'master_secret'
@@ -42,13 +47,11 @@ export const readState = (from: Reader): Promise<SecretState | undefined> =>
   readSetting<SecretState>(from, SETTING)
 
 /** SQL of the state as JSON text. */
-export const selectState = sql`(SELECT value FROM gh_settings WHERE name = ${SETTING})`
+export const selectState = selectSetting(SETTING)
 
 /** Returns the state and locks it until the transaction ends. */
-export async function lockState(tx: Tx): Promise<SecretState> {
-  await tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${SETTING}`)
-  return (await readState(tx))!
-}
+export const lockState = async (tx: Tx): Promise<SecretState> =>
+  (await lockSetting<SecretState>(tx, SETTING))!
 
 export const writeState = (tx: Tx, state: SecretState): Promise<void> =>
   writeSetting(tx, SETTING, state)
@@ -133,11 +136,8 @@ export const createMissingSecret = (file: string): ConfigError =>
 /** Stores `secret` as the active master secret if the database has no state yet. */
 export async function adoptSecret(db: Database, secret: string, random: Random): Promise<void> {
   if (await readState(db)) return
-  const state = JSON.stringify(createState(secret, random))
-  await db.write((tx) =>
-    tx.run(sql`INSERT INTO gh_settings (name, value) VALUES (${SETTING}, ${state})
-      ON CONFLICT (name) DO NOTHING`),
-  )
+  const state = createState(secret, random)
+  await db.write((tx) => claimSetting(tx, SETTING, state))
 }
 
 /** Removes the previous secret's file if a crash prevented that at the end of a rotation. */

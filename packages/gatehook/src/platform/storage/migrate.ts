@@ -145,6 +145,13 @@ async function readRecorded(db: Database, reader: Reader): Promise<StoredChange[
   return rows.map((row) => ({ ...(row as unknown as StoredChange), number: Number(row.number) }))
 }
 
+/** Returns the number of applied changes, and the instant of the first one. */
+export async function readApplied(reader: Reader): Promise<{ total: number; createdAt: number }> {
+  const row = await reader.get(sql`SELECT count(*) AS total, MIN(applied_at) AS at
+    FROM gh_migrations`)
+  return { total: Number(row!.total), createdAt: Number(row!.at ?? 0) }
+}
+
 const record = (
   tx: Tx,
   { number, name }: AppliedChange,
