@@ -4,12 +4,14 @@ import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import fc from 'fast-check'
+import { kinds } from '../../../test/fixtures/every-kind.ts'
 import { parseTime } from '../../kernel/time.ts'
 import { boundUnits, formatDecimal, parseDecimal } from './decimal.ts'
 import { DURATION_MAX_MS, DURATION_PATTERN, formatDuration, parseDuration } from './duration.ts'
 import { f } from './f.ts'
 import type { AnyField } from './fields.ts'
 import { toJson } from './forms.ts'
+import { fieldKindOf } from './kinds/table.ts'
 import { type AnyMember, b, Member } from './members.ts'
 import { createObjectReader } from './reader.ts'
 import { valueSchema } from './schema.ts'
@@ -56,6 +58,8 @@ const fields: readonly AnyField[] = [
   f.timeOfDay(),
   f.pattern(/^(a|bb)-?$/).max(2),
   f.ref('things'),
+  // Every further kind of the table.
+  ...Object.values(kinds).filter(({ spec }) => fieldKindOf(spec).value !== 'json'),
 ]
 const leaves: readonly AnyMember[] = fields.flatMap(({ spec }) => {
   const member = new Member<unknown>(spec)
