@@ -3,7 +3,7 @@ import type { Remedy, VersionCompatibility } from '../declare/gate/compatibility
 import type { OperationFinding } from '../declare/gate/finding.ts'
 import type { OnlineRename } from '../declare/gate/online-rename.ts'
 import type { VersionCaller } from '../declare/versions/store.ts'
-import { alarm, bold, cyan, dim, green } from './output.ts'
+import { alarm, bold, cyan, dim, green, yellow } from './output.ts'
 
 export interface Checked {
   readonly verdicts: readonly VersionCompatibility[]
@@ -17,6 +17,8 @@ export interface Checked {
   readonly routes: readonly string[]
   /** The rules of each resource that the gate cannot compare. */
   readonly uncompared: readonly string[]
+  /** Probable mistakes of the declaration. */
+  readonly warnings: readonly string[]
 }
 
 export interface VersionCallers {
@@ -40,7 +42,8 @@ export type Rewrite = 'not requested' | 'updated' | 'accepted' | 'refused'
 export function reportOf(report: CheckReport): string {
   const brokenVersions = report.verdicts.filter(({ breaks }) => breaks.length > 0)
   const lines = brokenVersions.length > 0 ? breakLines(report, brokenVersions) : passLines(report)
-  return [...lines, ...uncomparedLines(report)].join('\n')
+  const warnings = report.warnings.flatMap((warning) => ['', yellow(warning)])
+  return [...lines, ...uncomparedLines(report), ...warnings].join('\n')
 }
 
 /** Names code that can reject requests, and that no lock describes. */

@@ -19,7 +19,7 @@ import { findNarrowings } from '../declare/resources/change-check.ts'
 import { EXTERNAL_EVENT_SCOPE } from '../declare/resources/event-types.ts'
 import { describeUncomparedRules, promisedRules } from '../declare/resources/promised-rules.ts'
 import type { ResourceDefinition } from '../declare/resources/resource.ts'
-import { defaultPersonScopes } from '../declare/resources/scopes.ts'
+import { defaultPersonScopes, findScopeWarnings } from '../declare/resources/scopes.ts'
 import type { ServiceDefinition } from '../declare/resources/service.ts'
 import { listVersionCallers } from '../declare/versions/store.ts'
 import { openApiOf } from '../documents.ts'
@@ -94,7 +94,8 @@ export function check(service: ServiceDefinition, lock: Lock): Checked {
   const uncompared = service.resources.flatMap(
     (resource) => describeUncomparedRules(resource) ?? [],
   )
-  return { verdicts, mend, remaining, unlocked, routes, uncompared }
+  const warnings = findScopeWarnings(service)
+  return { verdicts, mend, remaining, unlocked, routes, uncompared, warnings }
 }
 
 /** Returns the promises with the suggested `.before()` stubs, whose conversions do not run. */

@@ -3,7 +3,7 @@
 import { resolve } from 'node:path'
 import type { App } from '../app.ts'
 import { findNarrowings } from '../declare/resources/change-check.ts'
-import { readScopeOf } from '../declare/resources/scopes.ts'
+import { findScopeWarnings, readScopeOf } from '../declare/resources/scopes.ts'
 import type { ServiceDefinition } from '../declare/resources/service.ts'
 import { createFirstLink } from '../identity/people/operators.ts'
 import { wallClock } from '../kernel/clock.ts'
@@ -123,7 +123,9 @@ async function run(input: Input): Promise<undefined> {
   if (!serviceFile.isDeclared && !isInteractive) {
     log.info({ folder: resolve(folder) }, 'no service.ts in this folder: the reference service')
   }
-  for (const warning of narrowingsOf(service.definition)) log.warn(warning)
+  const { definition } = service
+  const warnings = [...narrowingsOf(definition), ...findScopeWarnings(definition)]
+  for (const warning of warnings) log.warn(warning)
   const app = await openApp({
     config,
     service,

@@ -15,6 +15,7 @@ import { findOwnershipMistakes } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { RESERVED_SEGMENT } from './route-check.ts'
 import { sampleRow } from './sample.ts'
+import { findSampleMistakes } from './sample-check.ts'
 import { findSignInMistakes } from './sign-in.ts'
 import { findSoftDeletionMistakes } from './soft-deletion.ts'
 import { createValidators, defaultsOf } from './validate.ts'
@@ -86,7 +87,8 @@ export function findResourceMistakes(
     ...findIndexMistakes(resource),
     ...findRightsMistakes(resource),
     ...findComputedMistakes(resource),
-    ...sampleMistakes(resource),
+    ...computationMistakes(resource),
+    ...findSampleMistakes(resource),
     ...resource.editable
       .flatMap((rule) => rule.fields)
       .filter(
@@ -114,7 +116,7 @@ function textFilterMistakes({ fields, prefix, contains }: ResourceDefinition): s
 }
 
 /** Computes the fields of a sample row: only a run shows a value that its field rejects. */
-function sampleMistakes(resource: ResourceDefinition): string[] {
+function computationMistakes(resource: ResourceDefinition): string[] {
   const names = Object.keys(resource.computations)
   if (names.length === 0) return []
   const advice = resource.sample

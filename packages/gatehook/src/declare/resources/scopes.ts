@@ -1,5 +1,6 @@
 /** The scopes of a declaration (§3.6), and the default scopes of a person (§6.7). */
 import { accountScopes, isAccountScope, isScopeName } from '../../identity/access/scopes.ts'
+import { findClosest } from '../../kernel/closest.ts'
 import { limitingScopes } from './field-rights.ts'
 import { allScope, owningField } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -10,6 +11,37 @@ interface ScopeSource {
   readonly resources: readonly ResourceDefinition[]
   readonly routes: readonly RouteDefinition[]
   readonly externalEvents: readonly { readonly type: string; readonly scope?: string }[]
+}
+
+/**
+ * Returns a sentence per scope of a route or event that resembles one of a resource, and per scope
+ * of persons that nothing requires: they are probably misspelt.
+ */
+export function findScopeWarnings(service: ScopeSource): string[] {
+  const { resources, routes, externalEvents } = service
+  const scopesOfResources = listScopes({ resources, routes: [], externalEvents: [] })
+  const allScopes = listScopes(service)
+  const suggest = (scope: string, candidates: ReadonlySet<string>): string | undefined => {
+    const closest = candidates.has(scope) ? undefined : findClosest(scope, [...candidates])
+    return closest && `Did you mean ${closest}?`
+  }
+  const named = [
+    ...routes.map(({ method, path, scope }) => [`route ${method} ${path}`, scope] as const),
+    ...externalEvents.map(({ type, scope }) => [`event ${type}`, scope] as const),
+  ]
+  const similar = named.flatMap(([where, scope]) => {
+    const question = scope && suggest(scope, scopesOfResources)
+    return question ? [`${where}: no resource has the scope ${scope}. ${question}`] : []
+  })
+  const unused = resources.flatMap(({ name, signsIn }) => {
+    const scopes = new Set([...(signsIn?.scopes ?? []), ...(signsIn?.signUp?.scopes ?? [])])
+    return [...scopes].flatMap((scope) => {
+      if (allScopes.has(scope)) return []
+      const question = suggest(scope, allScopes)
+      return `resource ${name}: .signsIn(): nothing requires ${scope}. ${question ?? ''}`.trim()
+    })
+  })
+  return [...similar, ...unused]
 }
 
 /** `access: { read: 'public' }`: anonymous callers read (§6.10). */

@@ -1,11 +1,13 @@
 /** Sample data from `.sample()` (§2.2): enough to page through, spread over a month. */
 import { createRecorder } from '../../history/events/store.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import { removeBudget } from '../../platform/storage/change-budget.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
+import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { readTotal } from '../../protocol/lists/counters.ts'
 import { createCatalog, newestVersion } from './catalog.ts'
 import { wholeScope } from './ownership.ts'
@@ -70,7 +72,11 @@ export async function seedService(
         now += stepMs
         const values = sampleValues(rows.definition, n, idsByResource)
         if (values === undefined) break
-        ids.push(await seedRow(tx, scope, rows, n, values))
+        ids.push(
+          await seedRow(tx, scope, rows, n, values).catch((error) =>
+            describeRefusal(name, n, error),
+          ),
+        )
       }
       counts[name] = ids.length
     }
@@ -97,6 +103,14 @@ function sampleValues(
     values[field] = sampleValue(field, spec)
   }
   return values
+}
+
+/** Throws the refusal of a row by a check, or by a unique field, as one of the declaration. */
+function describeRefusal(name: string, n: number, error: unknown): never {
+  if (!(error instanceof Failure) || error.status >= 500) throw error
+  throw new DeclarationError(`resource ${name}: the row of .sample(${n}): ${error.message}`, {
+    cause: error,
+  })
 }
 
 async function seedRow(
