@@ -44,6 +44,8 @@ const BY_REASON: Readonly<Record<string, string>> = {
 
 export function adviceOf({ status, error }: DeliveryAttempt): string | undefined {
   if (error?.includes('signature_mismatch')) return OTHER_SECRET
+  const [, words] = /; [a-z_]+: (.+)$/.exec(error ?? '') ?? []
+  if (words !== undefined) return `The endpoint rejected the delivery: ${words}.`
   if (status === null) return BY_REASON[error?.split(':')[0] ?? '']
   if (status < 300) return undefined
   if (status < 400) {

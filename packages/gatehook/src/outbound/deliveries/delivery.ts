@@ -76,16 +76,31 @@ export function encodeAttempt(
   return JSON.stringify(columns)
 }
 
-/** The response of `gatehook-receiver` to a signature that none of its secrets yields. */
-const SIGNATURE_MISMATCH = /^\{"error":\s*"signature_mismatch"/
-const OTHER_SECRET = 'signature_mismatch: it may have another secret than the registration'
+/** The codes of `gatehook-receiver` and of the receivers of the docs, and what to do about each. */
+export const RECEIVER_CODES: Readonly<Record<string, string>> = {
+  no_secret: 'it has no secret yet; restart it with that of the registration',
+  missing_signature: 'it got no signature header; find the proxy that removes it',
+  malformed_signature: 'it got a changed signature header; find the proxy that changes it',
+  timestamp_outside_window:
+    'its clock and that of the service differ; synchronize both, or stop the test clock',
+  signature_mismatch: 'it may have another secret than the registration',
+  invalid_event: 'it accepts the signature and expects another body; update gatehook-receiver',
+  payload_too_large: 'it limits bodies to less than this event; increase maxBodyBytes to 256 KiB',
+  handler_failed: 'its onEvent or its store failed; its log has the cause',
+  body_unreadable: 'a body parser runs before it; receive the raw body',
+  method_not_allowed: 'a proxy changed the method; forward POST',
+}
+const RECEIVER_ANSWER = /^\{"error":\s*"([a-z_]+)"\}/
 
 function errorOf(outcome: Outcome): string | null {
   if (outcome.kind === 'failed') return `${outcome.reason}: ${outcome.message}`
   if (isDelivered(outcome)) return null
   const { status, body } = outcome
   const answer = `the receiver answered ${status}`
-  return status === 400 && SIGNATURE_MISMATCH.test(body) ? `${answer}; ${OTHER_SECRET}` : answer
+  const code = RECEIVER_ANSWER.exec(body)?.[1] ?? ''
+  return Object.hasOwn(RECEIVER_CODES, code)
+    ? `${answer}; ${code}: ${RECEIVER_CODES[code]}`
+    : answer
 }
 
 /** Decodes the column `attempts`: encoded attempts, separated by commas. */

@@ -105,6 +105,8 @@ export function attemptSentence({ error, status }: AttemptRow): string | undefin
   if (error?.includes('signature_mismatch')) {
     return 'The receiver verifies with another secret than that of the endpoint.'
   }
+  const [, advice] = /; [a-z_]+: (.+)$/.exec(error ?? '') ?? []
+  if (advice !== undefined) return `The receiver rejected the delivery: ${advice}.`
   if (status !== null) {
     return status >= 300 && status < 400 ? 'Deliveries follow no redirect.' : undefined
   }
