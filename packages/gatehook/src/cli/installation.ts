@@ -12,11 +12,18 @@ import { pendingMigrations } from '../engine-tables.ts'
 import { DEFAULT_CUSTOMER } from '../identity/access/administration.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createLog, type Log } from '../kernel/log.ts'
-import { type Config, databaseAddress, databaseTarget } from '../platform/config/config.ts'
+import {
+  type Config,
+  ConfigError,
+  databaseAddress,
+  databaseTarget,
+} from '../platform/config/config.ts'
 import { databaseExists } from '../platform/config/environment.ts'
+import { CLOCK_SETTING, type StoredClock } from '../platform/storage/clock-setting.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { isCreation } from '../platform/storage/migrate.ts'
 import { openDatabase } from '../platform/storage/open.ts'
+import { readSetting } from '../platform/storage/settings.ts'
 import { type CommandSpec, commandsOn, configOf, DIR_OPTION, type Input } from './command.ts'
 import { printableDatabaseUrl } from './doctor-checks.ts'
 import { CommandError } from './errors.ts'
@@ -96,10 +103,21 @@ export async function withDatabase<T>(
   const db = await openDatabase(databaseTarget(config), { log })
   try {
     if (isCreation(await pendingMigrations(db))) throw missingInstallation(config)
+    await requireSameClock(db, config)
     return await use(db)
   } finally {
     await db.close()
   }
+}
+
+/** Throws if the times of the command would be before those of the service (§12.6). */
+async function requireSameClock(db: Database, { testClock }: Config): Promise<void> {
+  const setting = testClock ? undefined : await readSetting<StoredClock>(db, CLOCK_SETTING)
+  if (!setting) return
+  throw new ConfigError([
+    'The test clock of this database is set, and GATEHOOK_TEST_CLOCK is not 1 here: the command ' +
+      'would use an earlier time than the service. Set it to 1 for the command too.',
+  ])
 }
 
 /** Throws if the database lacks migrations of the engine. */

@@ -20,3 +20,30 @@ test('the test clock advances only, and only if it is enabled', async (t) => {
   assert.equal(off.exit, 78)
   assert.match(off.stderr, /GATEHOOK_TEST_CLOCK is not 1/)
 })
+
+/** A command of each way to the local database: the API, the app, the database alone. */
+const COMMANDS = [
+  ['keys', 'list'],
+  ['customers', 'list'],
+  ['operators', 'list'],
+  ['webhooks', 'list'],
+  ['trigger', 'payment.succeeded'],
+  ['import', 'users', 'users.csv'],
+  ['listen'],
+  ['audit', 'verify'],
+]
+
+test('no command uses another clock than the service', async (t) => {
+  const place = { cwd: emptyFolder(t), env: { GATEHOOK_TEST_CLOCK: '1' } }
+  await gatehook(place, 'migrate')
+  const open = await gatehook({ cwd: place.cwd }, 'customers', 'list')
+  assert.equal(open.exit, 0, open.stderr)
+  await jsonOf(place, 'clock', 'advance', '8d')
+  for (const words of COMMANDS) {
+    const { exit, stderr } = await gatehook({ cwd: place.cwd }, ...words)
+    assert.equal(exit, 78, `${words.join(' ')}: ${stderr}`)
+    assert.match(stderr, /GATEHOOK_TEST_CLOCK is not 1 here/, words.join(' '))
+  }
+  const followed = await gatehook(place, 'customers', 'list')
+  assert.equal(followed.exit, 0, followed.stderr)
+})
