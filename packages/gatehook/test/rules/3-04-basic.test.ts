@@ -58,6 +58,26 @@ eachService('every invalid pair is the same 401, with a challenge', async (servi
   assert.equal((await anonymous.get(PATH, basicOf(emailOf('ada')))).status, 200)
 })
 
+test('a key in place of the user name is a 401 that says how keys are sent', async (t) => {
+  const service = await openService(t, 'sqlite')
+  const keys = [await service.key(), `gk_live_${'x'.repeat(38)}`, 'gk_test_']
+  const bodies = new Set<string>()
+  for (const [name, password] of keys.flatMap((key) => [
+    [key, ''],
+    [key, 'x'],
+  ])) {
+    const reply = await service.as(undefined).get(PATH, basicOf(name!, password))
+    assert.equal(reply.status, 401)
+    assert.match(reply.body.message, /looks like an API key\. .* header X-API-Key/)
+    bodies.add(JSON.stringify({ ...reply.body, request_id: '' }))
+  }
+  assert.equal(bodies.size, 1, [...bodies].join('\n'))
+  for (const name of ['ada@example.com', 'gk', 'xgk_test_1']) {
+    const { body } = await service.as(undefined).get(PATH, basicOf(name, 'wrong password'))
+    assert.doesNotMatch(body.message, /API key/)
+  }
+})
+
 test('Basic is accepted from allowed networks only, also behind a trusted proxy', async (t) => {
   const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1', GATEHOOK_BASIC_ALLOWED_CIDRS: '198.51.100.0/24' }
   const service = await openService(t, 'sqlite', { env })

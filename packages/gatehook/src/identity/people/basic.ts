@@ -71,7 +71,14 @@ function readPlace({ rawHeaders }: Pick<Call, 'rawHeaders'>): SignInPlace {
   throw new Failure('invalid_request', 'Gatehook-Mode is live or test.')
 }
 
-const rejection = () => invalidCredentials(BASIC_CHALLENGE)
+const KEY_ADVICE =
+  'The user name looks like an API key. Send keys in the header X-API-Key, without Basic.'
+
+/** The words depend on the sent name alone, so that they reveal nothing about a key. */
+function rejection(value: string): Failure {
+  const isKey = /^gk_(?:live|test)_/.test(parseBasic(value)?.username ?? '')
+  return invalidCredentials(BASIC_CHALLENGE, isKey ? KEY_ADVICE : undefined)
+}
 
 export function createBasic(deps: BasicDeps): BasicVerifiers {
   const { vault, clock, allowedRanges, accounts, names, signIn } = deps
@@ -107,7 +114,7 @@ export function createBasic(deps: BasicDeps): BasicVerifiers {
     client: SignInClient,
   ): Promise<Principal> => {
     const sentPair = parseBasic(value)
-    if (!sentPair) throw rejection()
+    if (!sentPair) throw rejection(value)
     const { username, password } = sentPair
     try {
       const { id, revision } = await signIn({ username, ...place }, password, client)
@@ -119,15 +126,15 @@ export function createBasic(deps: BasicDeps): BasicVerifiers {
     } catch (error) {
       // The challenge names the scheme of the request (§3.1).
       const isRejection = error instanceof Failure && error.code === 'invalid_credentials'
-      throw isRejection ? rejection() : error
+      throw isRejection ? rejection(value) : error
     }
-    throw rejection()
+    throw rejection(value)
   }
 
   return {
     verify({ value }, call) {
       const { address, id: requestId } = call
-      if (!isAllowed(address)) throw rejection()
+      if (!isAllowed(address)) throw rejection(value)
       const client = { address, requestId }
       const place = placeOf(call)
       const name = digest(value, place)
@@ -144,11 +151,11 @@ export function createBasic(deps: BasicDeps): BasicVerifiers {
     },
     verifyCached({ value }, call) {
       const pair = isAllowed(call.address) ? findPair(digest(value, placeOf(call))) : undefined
-      if (!pair) throw rejection()
+      if (!pair) throw rejection(value)
       const accept = (account: BasicAccount | undefined): Principal => {
         const principal = toPrincipal(pair.revision, account)
         if (principal) return principal
-        throw rejection()
+        throw rejection(value)
       }
       const account = accounts.get(pair.id)
       return account instanceof Promise ? account.then(accept) : accept(account)

@@ -21,5 +21,5 @@ export function normalizePassword(password: string): string | undefined {
 }
 
 /** Returns the same 401 for an unknown name, a wrong password and a disabled account (§3.8). */
-export const invalidCredentials = (challenge = 'Bearer'): Failure =>
-  new Failure('invalid_credentials', undefined, { headers: { 'www-authenticate': challenge } })
+export const invalidCredentials = (challenge = 'Bearer', message?: string): Failure =>
+  new Failure('invalid_credentials', message, { headers: { 'www-authenticate': challenge } })
