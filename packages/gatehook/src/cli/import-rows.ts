@@ -1,6 +1,7 @@
 /** Reads the rows of a file, NDJSON or CSV, as bodies that create them. Contains no requests. */
 
 import type { ResourceDefinition } from '../declare/resources/resource.ts'
+import { closestClause } from '../kernel/closest.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { MistakeCode } from '../kernel/mistakes.ts'
 import type { FieldSpec } from '../protocol/fields/fields.ts'
@@ -98,6 +99,9 @@ async function* readTable(
         names = cells.map(({ text }) => text.replace(/^\uFEFF/, ''))
         const twin = names.find((name, at) => names!.indexOf(name) < at)
         if (twin !== undefined) return yield { line, problem: `names ${twin} twice` }
+        const problems = findColumnMistakes(names, Object.keys(definition.fields))
+        for (const problem of problems) yield { line, problem }
+        if (problems.length > 0) return
       } else if (cells.length !== names.length) {
         yield { line, problem: `has ${cells.length} cells, and the first line ${names.length}` }
       } else {
@@ -111,6 +115,18 @@ async function* readTable(
     if (!(error instanceof CsvError)) throw error
     yield { line: error.line, problem: error.message }
   }
+}
+
+/** Returns a mistake for each column that is no field. Each line would repeat them. */
+function findColumnMistakes(columns: readonly string[], fields: readonly string[]): string[] {
+  const [separator] = columns.length === 1 ? (/[;\t|]/.exec(columns[0]!) ?? []) : []
+  if (separator !== undefined) {
+    const name = separator === '\t' ? 'a tab' : separator
+    return [`has ${name} between names; CSV has commas: export the file with them`]
+  }
+  return columns
+    .filter((column) => !fields.includes(column))
+    .map((column) => `names ${column}, which is not a field${closestClause(column, fields)}`)
 }
 
 /** Why a cell has no value. */

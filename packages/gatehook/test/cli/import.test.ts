@@ -111,6 +111,33 @@ for (const { name: kind } of databases) {
   })
 }
 
+const COLUMNS: readonly [file: string, messages: readonly string[]][] = [
+  ['nam,gift\na,true\nb,true\n', ['names nam, which is not a field; did you mean name?']],
+  [
+    'name;gift\na;true\nb;true\n',
+    ['has ; between names; CSV has commas: export the file with them'],
+  ],
+  ['name\tgift\na\ttrue\n', ['has a tab between names; CSV has commas: export the file with them']],
+  [
+    'zzz,nme,name\n1,2,a\n',
+    ['names zzz, which is not a field', 'names nme, which is not a field; did you mean name?'],
+  ],
+]
+
+test('columns that are no fields are reported once, before any row is sent', async (t) => {
+  const { place, write } = await project(t, 'sqlite')
+  for (const [text, messages] of COLUMNS) {
+    write('rows.csv', text)
+    const { exit, stdout } = await gatehook(place, 'import', 'parts', 'rows.csv', '--json')
+    const { errors, created } = JSON.parse(stdout)
+    assert.deepEqual(
+      errors.map(({ line, message }: Record<string, unknown>) => [line, message]),
+      messages.map((message) => [1, message]),
+    )
+    assert.deepEqual([exit, created], [1, 0])
+  }
+})
+
 test('a batch that is too large is sent as the batches that fit', async (t) => {
   const { place, write } = await project(t, 'sqlite')
   const rows = Array.from({ length: 45 }, (_, row) =>
