@@ -158,7 +158,7 @@ export interface ActionOptions<F extends Fields, I extends ActionInput, E extend
   readonly emits?: E
   /** The fields of its body; `fields({…}).before(…)` for older versions. Default: no body. */
   readonly input?: I
-  /** Returns further changes of the row, in the same transaction. Pure. */
+  /** Returns further changes: `({ row, input }) => ({ sum: row.sum + input.n })`. Pure. */
   readonly run?: (args: { row: RowOf<F>; input: ActionInputOf<I> }) => Partial<RowOf<F>> | undefined
 }
 
