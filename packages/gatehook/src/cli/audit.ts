@@ -23,7 +23,7 @@ import {
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import type { JsonBody } from './http-client.ts'
 import { installationOptions, requireMigrated, withDatabase } from './installation.ts'
-import { alarm, bold, dim, green, writeText } from './output.ts'
+import { alarm, bold, countRows, dim, green, writeText } from './output.ts'
 import { errorStream } from './terminal-log.ts'
 
 const HASH = /^[0-9a-f]{64}$/
@@ -35,7 +35,7 @@ function hashOf(text: unknown): string | undefined {
 
 function reportText({ valid, rows, last, broken, expected, purged_through }: ChainReport): string {
   const purgedClause = purged_through > 0 ? `, after ${purged_through} purged` : ''
-  const sentence = `${rows} rows verified${purgedClause}.`
+  const sentence = `${countRows(rows)} verified${purgedClause}.`
   if (broken) {
     const { id, seq, at, reason } = broken
     const place = id === null ? `at ${seq}` : `at row ${bold(id)} (${seq}, ${at})`

@@ -17,7 +17,7 @@ import {
 import { type CommandSpec, configOf, DIR_OPTION, type Input } from './command.ts'
 import { CommandError } from './errors.ts'
 import { withDatabase } from './installation.ts'
-import { bold, formatCount } from './output.ts'
+import { bold, countRows } from './output.ts'
 import { packageVersion } from './own-package.ts'
 import { pgDumpAdvice } from './postgres-tools.ts'
 import { createProgress } from './progress.ts'
@@ -26,7 +26,7 @@ const secretPlace = (config: Config): string => secretFile(config) ?? 'GATEHOOK_
 
 /** `1,200 rows in 53 tables` */
 export const contentsOf = (manifest: BackupManifest): string =>
-  `${formatCount(totalRows(manifest))} rows in ${Object.keys(manifest.tables).length} tables`
+  `${countRows(totalRows(manifest))} in ${Object.keys(manifest.tables).length} tables`
 
 /** Reports a `StorageError` as a failed command: the configuration is not at fault. */
 export async function asCommandError<T>(work: () => Promise<T>): Promise<T> {

@@ -17,7 +17,7 @@ import { checkPages, readChecksumFailures } from '../platform/storage/page-check
 import { sql } from '../platform/storage/sql.ts'
 import { checkCounters, type WrongTotal } from '../protocol/lists/counter-check.ts'
 import { type CheckResult, fail, ok } from './doctor-checks.ts'
-import { formatCount, type Output } from './output.ts'
+import { countRows, formatCount, type Output } from './output.ts'
 import { createProgress } from './progress.ts'
 
 const RUNBOOK = 'docs/guides/operations.md, "The database is damaged"'
@@ -104,7 +104,7 @@ export async function checkForeignKeys(
     const rows = await db.all(sql`SELECT parent, count(*) AS rows
       FROM pragma_foreign_key_check(${name}) GROUP BY parent`)
     for (const { parent, rows: count } of rows) {
-      findings.push(`${formatCount(count)} rows of ${name} refer to missing ${parent}`)
+      findings.push(`${countRows(count)} of ${name} refer to missing ${parent}`)
     }
     await onPart(at + 1, tables.length, 'tables')
   }
@@ -120,7 +120,7 @@ async function describeTotal(db: Database, wrong: WrongTotal): Promise<string> {
   const no = customerNoOf(scope as Scope)
   const customer = await db.get(sql`SELECT id FROM gh_customers WHERE no = ${no}`)
   const owner = `customer ${customer?.id ?? `number ${no}, which is missing`}`
-  const counts = `${formatCount(rows)} rows, total ${formatCount(total)}`
+  const counts = `${countRows(rows)}, total ${formatCount(total)}`
   return `${collection} of ${owner}, ${modeOf(scope as Scope)}: ${counts}`
 }
 
@@ -139,7 +139,7 @@ export async function checkTotals(
     wrong.push(...report.wrong)
     rows += report.rows
   }
-  if (wrong.length === 0) return ok(`the totals of ${formatCount(rows)} rows are exact`)
+  if (wrong.length === 0) return ok(`the totals of ${countRows(rows)} are exact`)
   const first = wrong.slice(0, NAMED_MAX).map((place) => describeTotal(db, place))
   const more = wrong.slice(NAMED_MAX).map(() => '')
   return fail(named([...(await Promise.all(first)), ...more]), `Count them again: ${RUNBOOK}.`)
@@ -177,7 +177,7 @@ export async function checkAuditChain(
   const report = await verifyStoredChain({ db, vault }, { onProgress: onPart })
   if (!report) return ok('none yet')
   const { valid, rows, broken } = report
-  if (valid) return ok(`${formatCount(rows)} rows, the chain is valid`)
+  if (valid) return ok(`${countRows(rows)}, the chain is valid`)
   const { id, seq, reason } = broken!
   return fail(
     `broken at ${id ?? 'the row'} (${seq}): ${reason}`,

@@ -7,6 +7,7 @@ import { closestSentence } from '../kernel/closest.ts'
 import { type Api, ApiError, customerCommands } from './api.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { type ImportLine, readImportLines } from './import-rows.ts'
+import { countRows } from './output.ts'
 import { createProgress } from './progress.ts'
 import { retryLimited } from './retry-limited.ts'
 
@@ -217,7 +218,9 @@ export const importCommand = customerCommands().action({
     )
     const verb = dry_run ? 'would be created' : 'created'
     const end = is_complete ? '' : ` Ended at line ${last_line}, after ${ERRORS_MAX} errors.`
-    return [...lines, `${resource}: ${created} rows ${verb}, ${failed} failed.${end}`].join('\n')
+    return [...lines, `${resource}: ${countRows(created)} ${verb}, ${failed} failed.${end}`].join(
+      '\n',
+    )
   },
   exit: ({ failed }) => (failed > 0 ? EXIT.failed : EXIT.ok),
 })

@@ -11,7 +11,7 @@ import { listRunningNodes } from '../platform/storage/running-nodes.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { EXIT } from './errors.ts'
 import { installation, installationOptions, withApp } from './installation.ts'
-import { alarm, dim, formatCount } from './output.ts'
+import { alarm, countRows, dim, formatCount } from './output.ts'
 import { serviceOf } from './service-file.ts'
 
 async function runMigrate(input: Input): Promise<number | undefined> {
@@ -67,7 +67,7 @@ function formatPlan({ statements, rejected, dependent, nodes }: PlanReport): str
   const blocks = statements.map((statement) => {
     const { origin, runs, sql, lock, blocks, rows, bytes, seconds } = statement
     const size = bytes ? `, ${formatCount(Math.ceil(bytes / 1_000_000))} MB` : ''
-    const cost = rows > 0 ? `${formatCount(rows)} rows${size}, about ${seconds} s` : 'no rows'
+    const cost = rows > 0 ? `${countRows(rows)}${size}, about ${seconds} s` : 'no rows'
     const limit = blocks === 'reads and writes' && rows === 0 ? ' for at most 0.4 s at a time' : ''
     const wait = blocks === 'nothing' ? 'nothing waits' : `${blocks} wait${limit}`
     return `${sql};\n  ${dim(`${origin}, ${runs} · lock ${lock ?? 'none'}: ${wait} · ${cost}`)}`
@@ -115,7 +115,7 @@ export const seed: CommandSpec = installation.action({
     return total === 0
       ? 'There are rows already; nothing was added.'
       : Object.entries(rows)
-          .map(([name, count]) => `${name}: ${count} rows`)
+          .map(([name, count]) => `${name}: ${countRows(count)}`)
           .join('\n')
   },
 })

@@ -32,7 +32,7 @@ import { asCommandError } from './backup.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { cliActor, installationOptions, requireInstallation } from './installation.ts'
-import { bold, formatCount } from './output.ts'
+import { bold, countRows, formatCount } from './output.ts'
 import { createProgress } from './progress.ts'
 import { serviceOf } from './service-file.ts'
 
@@ -133,7 +133,7 @@ function report({ out }: Input, config: Config, to: string, result: MoveResult):
   out.result(value, () =>
     [
       `${bold(target)} holds the installation: ` +
-        `${formatCount(rows)} rows in ${tables} tables, verified.`,
+        `${countRows(rows)} in ${tables} tables, verified.`,
       `The source refused writes for ${(readOnlyMs / 1000).toFixed(1)} s and stays read-only.`,
       `Start the nodes with GATEHOOK_DATABASE_URL=${target}`,
       secret,

@@ -98,3 +98,7 @@ export function table(titles: readonly string[], rows: readonly (readonly string
 
 /** Returns a count with separators: `1,200,000`. */
 export const formatCount = (count: number): string => count.toLocaleString('en')
+
+/** Returns `1 row`, `1,200 rows`. */
+export const countRows = (count: number): string =>
+  `${formatCount(count)} ${count === 1 ? 'row' : 'rows'}`

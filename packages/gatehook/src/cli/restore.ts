@@ -17,7 +17,7 @@ import { asCommandError, contentsOf } from './backup.ts'
 import { type CommandFamily, type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { installationOptions } from './installation.ts'
-import { alarm, bold, formatCount, yellow } from './output.ts'
+import { alarm, bold, countRows, formatCount, yellow } from './output.ts'
 import { pgDumpAdvice } from './postgres-tools.ts'
 import { createProgress } from './progress.ts'
 import { applyRevocations } from './revocations.ts'
@@ -77,7 +77,7 @@ async function run(input: Input): Promise<number | undefined> {
   const { rows, applied, missing, through, failures } = result
   input.out.result(result, () =>
     [
-      `${formatCount(rows)} rows verified, through ${through}. Applied ${formatCount(applied)} ` +
+      `${countRows(rows)} verified, through ${through}. Applied ${formatCount(applied)} ` +
         `revocations; ${formatCount(missing)} are of objects that the backup lacks.`,
       ...failures.map((failure) => `${alarm('not applied')} ${failure}`),
     ].join('\n'),

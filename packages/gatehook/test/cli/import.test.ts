@@ -187,7 +187,7 @@ test('a line of NDJSON with two members of one name is an error', async (t) => {
   write('rows.ndjson', '{"name":"a","name":"b"}\n{"name":"c"}\n')
   const { exit, stdout } = await gatehook(place, 'import', 'parts', 'rows.ndjson')
   assert.deepEqual([exit, stdout.split('\n')[0]], [1, 'line 1: has two members of one name'])
-  assert.match(stdout, /1 rows created, 1 failed/)
+  assert.match(stdout, /1 row created, 1 failed/)
 })
 
 test('an unknown resource or file is a usage error', async (t) => {
