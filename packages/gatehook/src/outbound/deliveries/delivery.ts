@@ -77,7 +77,7 @@ export function encodeAttempt(
 }
 
 /** The codes of `gatehook-receiver` and of the receivers of the docs, and what to do about each. */
-export const RECEIVER_CODES: Readonly<Record<string, string>> = {
+const RECEIVER_CODES: Readonly<Record<string, string>> = {
   no_secret: 'it has no secret yet; restart it with that of the registration',
   missing_signature: 'it got no signature header; find the proxy that removes it',
   malformed_signature: 'it got a changed signature header; find the proxy that changes it',
