@@ -107,8 +107,13 @@ const WHITE_OR_QUOTE = '[\\s"\'`\u2018-\u201f]'
 const WITH_WHITE_OR_QUOTE = new RegExp(WHITE_OR_QUOTE)
 /** The secret of another sender may contain them, as the example of GitHub does. */
 const AROUND_SECRET = new RegExp(`^${WHITE_OR_QUOTE}|${WHITE_OR_QUOTE}$`)
-/** The text of an example, or of a variable that is not set: anyone can sign with it. */
-const PLACEHOLDER = /^(?:whsec_?|undefined|null)$|^(?:whsec_)?<.*>$|…|\.\.\./
+
+/** Whether a secret is the text of an example, or of a variable that is not set. */
+function isPlaceholder(secret: string): boolean {
+  const rest = secret.replace(/^whsec_?/, '')
+  if (['', 'undefined', 'null'].includes(rest)) return true
+  return rest.startsWith('<') || rest.includes('…') || rest.includes('...')
+}
 const UNIX_SECONDS = /^(?:0|[1-9][0-9]{0,11})$/
 
 /**
@@ -164,7 +169,7 @@ export function requireSecrets(
   if (list.length === 0 || list.some((secret) => typeof secret !== 'string' || secret === '')) {
     throw new TypeError('At least one secret is required, and none may be missing or empty.')
   }
-  if (list.some((secret) => PLACEHOLDER.test(secret as string))) {
+  if (list.some((secret) => isPlaceholder(secret as string))) {
     throw new TypeError(
       'A secret is a placeholder. Configure the text that registration and rotation return: ' +
         'whsec_ and 44 characters.',

@@ -135,7 +135,7 @@ eachService('the system names its node, queue, storage, jobs and signing keys', 
     rate_per_s: 0,
   })
   assert.ok(body.storage.bytes > 100_000)
-  assert.ok(body.storage.migrations > 10)
+  assert.ok(body.storage.migrations >= 1)
   assert.deepEqual(body.jobs, [])
   assert.equal(body.request_log.mode, 'all')
   const { keys } = (await admin.get('/.well-known/jwks.json')).body

@@ -1,10 +1,8 @@
 /** §3.6: people and third-party clients get account scopes by an explicit grant only. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshUrl } from '../../../../test/rig/databases.ts'
-import { eachService, openService } from '../../../../test/rig/service.ts'
+import { eachService } from '../../../../test/rig/service.ts'
 import { accountScopes } from '../../src/identity/access/scopes.ts'
-import { sql } from '../../src/platform/storage/sql.ts'
 import { authorizePath, follow, openBrowser, openOauthFixture, PASSWORD } from '../oauth/rig.ts'
 import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 
@@ -56,26 +54,5 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     assert.doesNotMatch(second.text, /the events of/)
     const rejected = await browser.get(authorizePath(plain, { scope: 'webhooks:write' }))
     assert.equal(rejected.location!.searchParams.get('error'), 'invalid_scope')
-  })
-
-  test(`an upgrade removes account scopes that were granted by default [${kind}]`, async (t) => {
-    const url = await freshUrl(t, kind)
-    const before = await openService(t, kind, { url })
-    const { createPerson } = await openPeople(before)
-    const [ada, bob] = [
-      await createPerson('ada'),
-      await createPerson('bob', { scopes: ['events:read'] }),
-    ]
-    const oldScopes =
-      '["users:read","orders:read","orders:write","webhooks:read","webhooks:write","events:read"]'
-    await before.app.db.write(async (tx) => {
-      await tx.run(sql`UPDATE gh_people SET scopes = ${oldScopes} WHERE id = ${ada.id}`)
-      await tx.run(sql`DELETE FROM gh_migrations WHERE number = 7`)
-    })
-    const after = await openService(t, kind, { url })
-    const { operator } = await openPeople(after)
-    const scopesOf = async (id: number) => (await operator.get(`/admin/users/${id}`)).body.scopes
-    assert.deepEqual(await scopesOf(ada.id), ['users:read', 'orders:read', 'orders:write'])
-    assert.deepEqual(await scopesOf(bob.id), ['events:read'])
   })
 }

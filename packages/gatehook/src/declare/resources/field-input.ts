@@ -13,7 +13,11 @@ const JSON_TYPES = ['string', 'integer', 'number', 'boolean', 'any']
 
 const filterMember = b
   .object({
-    pattern: b.text().nullable().describe('The pattern of one value; null for any text.'),
+    pattern: b
+      .text()
+      .nullable()
+      .describe('The pattern of one value; null for any text.')
+      .example('^[0-9]+$'),
     words: b.text().nullable().describe('Examples of its text.').example('500, >=500 or 100..500'),
     example: b.text().nullable().describe('The example of an empty filter.').example('>=500'),
     range: b.bool().describe('Whether it can be a range, `1..5`.').example(true),

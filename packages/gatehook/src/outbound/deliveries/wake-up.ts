@@ -54,7 +54,7 @@ export function decodeWakeUp(message: string): WakeUp {
     const webhookNo = Number(number)
     if (!webhookNo) continue
     if (delivery === undefined) webhookNos.push(webhookNo)
-    else resends.push({ webhookNo, delivery })
+    else if (delivery.startsWith('dlv_')) resends.push({ webhookNo, delivery })
   }
   return { webhookNos, resends, ...(from !== undefined && { from }) }
 }

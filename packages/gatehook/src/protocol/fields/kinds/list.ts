@@ -10,7 +10,7 @@ import { type JsonForm, jsonForm, jsonKind } from './json-kind.ts'
 const ITEMS_MAX = 1000
 
 /** The options of `f.array(item, {…})`. */
-interface ArraySize {
+export interface ArraySize {
   readonly max: number
   readonly min?: number
 }
