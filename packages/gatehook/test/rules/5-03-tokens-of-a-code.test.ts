@@ -155,7 +155,11 @@ test('the exchange applies changes since the code was issued', async (t) => {
   const stale = await obtainCode({ ...fixture, person })
   await admin.put(`/admin/users/${person.id}/password`, { password: 'another one' })
   assert.equal((await exchange(fixture, stale)).body.error, 'invalid_grant')
-  const late = await obtainCode(fixture)
+  const path = `/admin/clients/${client.client_id}`
+  const [removed, late] = [await obtainCode(fixture), await obtainCode(fixture)]
+  const redirect_uris = ['https://app.example/other']
+  assert.equal((await admin.patch(path, { redirect_uris })).status, 200)
+  assert.equal((await exchange(fixture, removed)).body.error, 'invalid_grant')
   assert.equal((await admin.delete(`/admin/clients/${client.client_id}`)).status, 204)
   assert.equal((await exchange(fixture, late)).body.error, 'invalid_client')
 })

@@ -25,7 +25,7 @@ import {
   responseUri,
 } from './authorization-request.ts'
 import type { ClientCache } from './client-cache.ts'
-import { holdClient } from './client-store.ts'
+import { holdClientAt } from './client-store.ts'
 import { findConsent, upsertConsent } from './consent-store.ts'
 import type { FormTicket, FormTickets } from './form-ticket.ts'
 import { PAGE_HEADERS } from './html.ts'
@@ -281,8 +281,8 @@ async function grantCode(
   const { client, redirectUri, challenge } = request
   const { scope, subject, revision } = person
   const code = await deps.db.write(async (tx) => {
-    if (!(await holdClient(tx, client.id))) {
-      throw new Failure('invalid_request', 'The application was deleted.')
+    if (!(await holdClientAt(tx, client.id, redirectUri))) {
+      throw new Failure('invalid_request', 'The application or its redirect URI was deleted.')
     }
     if (submission) {
       const key = { scope, owner: person.id, clientId: client.id }

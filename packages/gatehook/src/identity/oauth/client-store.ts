@@ -1,6 +1,7 @@
 /** SQL of clients and their secrets. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { matchesRedirectUri } from './redirect-uri.ts'
 
 export interface ClientRow extends Row {
   readonly client_id: string
@@ -23,15 +24,20 @@ const byId = prepareStatement(
    require_client_auth_on_refresh, first_party, created_at FROM gh_clients
    WHERE client_id = ? AND deleted_at IS NULL`,
 )
-const existsById = prepareStatement(
-  'SELECT 1 AS yes FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL',
+const redirectUrisById = prepareStatement(
+  'SELECT redirect_uris FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL',
 )
 
 export const findClient = (from: Reader, id: string) => from.get<ClientRow>(byId([id]))
 export const lockClient = (tx: Tx, id: string) => tx.lock<ClientRow>(byId([id]))
-/** Returns whether a client exists, and prevents its deletion until the transaction ends. */
-export const holdClient = async (tx: Tx, id: string) =>
-  (await tx.hold(existsById([id]))) !== undefined
+/**
+ * Returns whether a client exists and has the redirect URI now, and prevents its change until the
+ * transaction ends.
+ */
+export async function holdClientAt(tx: Tx, id: string, redirectUri: string): Promise<boolean> {
+  const row = await tx.hold<Pick<ClientRow, 'redirect_uris'>>(redirectUrisById([id]))
+  return row !== undefined && matchesRedirectUri(redirectUri, JSON.parse(row.redirect_uris))
+}
 
 interface ClientWithCustomerRow extends ClientRow {
   /** Whether the client's customer is suspended. */

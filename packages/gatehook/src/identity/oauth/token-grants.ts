@@ -11,7 +11,7 @@ import type { SignInApi } from '../people/login.ts'
 import type { Grant, TokenResponse, Tokens } from '../tokens/api.ts'
 import { type CodeExchange, detachSession, findCode, redeemCode } from './authorization-codes.ts'
 import type { GrantType, OauthClient } from './client.ts'
-import { holdClient } from './client-store.ts'
+import { holdClientAt } from './client-store.ts'
 import { OauthError } from './oauth-error.ts'
 import { type OauthParameters, requireParameter } from './parameters.ts'
 import { computeChallenge } from './pkce.ts'
@@ -73,7 +73,7 @@ async function redeem(
 ): Promise<Grant> {
   const code = await redeemCode(tx, exchange, sessionId, deps.clock.now())
   if (!code) throw NOT_REDEEMED
-  if (!(await holdClient(tx, client.id))) throw invalidCode()
+  if (!(await holdClientAt(tx, client.id, exchange.redirectUri))) throw invalidCode()
   const { subject, revision } = code
   const person = await deps.people.confirm(tx, { id: Number(subject), revision })
   const scopes = intersect(code.scopes, client.scopes, person.scopes)
