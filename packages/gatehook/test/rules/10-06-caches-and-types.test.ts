@@ -5,12 +5,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
+import { service } from '../../src/gatehook.ts'
 import { shop } from '../fixtures/shop.ts'
 import { start, talk } from '../http/rig.ts'
 import { basicOf, bearerOf, emailOf, openPeople } from '../people/rig.ts'
 
 const varyOf = ({ headers }: Reply) => (headers.vary ?? '').split(', ')
-const DIRECTIVES = ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"]
+/** The directives of a page and of every other response. */
+const PAGE_DIRECTIVES = ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"]
+const DIRECTIVES = [
+  'sandbox',
+  "default-src 'none'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+]
 const CREDENTIALS = ['Authorization', 'X-API-Key']
 
 eachService(
@@ -34,9 +43,42 @@ eachService(
     for (const { status, headers } of replies) {
       assert.equal(headers['x-content-type-options'], 'nosniff', String(status))
       const policy = String(headers['content-security-policy']).split('; ')
-      for (const directive of DIRECTIVES) assert.ok(policy.includes(directive), String(status))
+      const isPage = String(headers['content-type']).startsWith('text/html')
+      const directives = isPage ? PAGE_DIRECTIVES : DIRECTIVES
+      for (const directive of directives) assert.ok(policy.includes(directive), String(status))
     }
   },
+)
+
+const MARKUP = '<form action="https://evil.example"><script>alert(1)</script></form>'
+const MARKUP_TYPES = ['text/html', 'image/svg+xml', 'application/xml', 'text/plain']
+const markup = {
+  service: MARKUP_TYPES.reduce(
+    (built, media, at) =>
+      built.route({
+        method: 'GET',
+        path: `/markup/media${at}`,
+        scope: 'markup:read',
+        summary: 'Return stored text',
+        output: { media },
+        handle: () => ({ body: MARKUP }),
+      }),
+    service({ name: 'markup', versions: { v1: { released: '2026-01-01' } }, resources: [] }),
+  ),
+}
+
+eachService(
+  'stored text that an own route returns runs, sends and shares nothing as a page',
+  async (app) => {
+    const caller = app.as(await app.key({ scopes: ['markup:read'] }))
+    for (const [at, media] of MARKUP_TYPES.entries()) {
+      const { status, text, headers } = await caller.get(`/api/v1/markup/media${at}`)
+      assert.deepEqual([status, text], [200, MARKUP])
+      assert.ok(headers['content-type']?.startsWith(media))
+      assert.equal(headers['content-security-policy'], DIRECTIVES.join('; '), media)
+    }
+  },
+  markup,
 )
 
 test('responses of the parser and the bare 500 have these headers', async (t) => {

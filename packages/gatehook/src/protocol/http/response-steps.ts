@@ -4,8 +4,17 @@ import type { After } from './call.ts'
 /** `Strict-Transport-Security` of every HTTPS response (§2.3, RFC 6797). */
 export const STRICT_TRANSPORT = 'max-age=31536000; includeSubDomains'
 
-/** A browser runs and loads nothing, and no page can frame the response. */
-const LOAD_NOTHING = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+/**
+ * A browser runs, loads and sends nothing, and no page can frame the response. Stored text that is
+ * opened as a page has an origin of its own (`sandbox`, §17.5).
+ */
+const LOAD_NOTHING = [
+  'sandbox',
+  "default-src 'none'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
 
 /**
  * Returns the headers of every response (§10.3, §10.6), those of the parser included. A page
