@@ -209,7 +209,7 @@ async function composeModules(
   const wake = late.wakeDeliveries
   const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })
   const clients = createClientCache({ db, clock })
-  const issuer = assembleTokens(foundation, { record, list, clients, findPerson: late.findPerson })
+  const issuer = assembleTokens(foundation, { record, list, clients, late })
   const tokens = withMakerReview(issuer, makers)
   const signIn = { administration, record, perform, list, tokens, catalog, mailOutbox }
   const { people, sessions, hasher, devices, mail } = assemblePeople(foundation, signIn)
@@ -256,6 +256,7 @@ async function composeModules(
     revokeSessionsOfPerson: tokens.revokeSessionsOfPerson,
     evictPerson: people.evict,
     findPerson: people.findPerson,
+    signOutEverywhere: people.signOutEverywhere,
   })
   return {
     administration,

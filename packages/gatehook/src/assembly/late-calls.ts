@@ -25,6 +25,7 @@ export interface LateCalls {
   /** Evicts a person whose row has changed from this node's cache. */
   evictPerson(id: number): void
   readonly findPerson: People['findPerson']
+  readonly signOutEverywhere: People['signOutEverywhere']
 }
 
 /** Returns functions that throw until `bind` has received their implementations. */
@@ -43,6 +44,7 @@ export function createLateCalls(): LateCalls & { bind(implementations: LateCalls
     revokeSessionsOfPerson: (...subject) => implementations().revokeSessionsOfPerson(...subject),
     evictPerson: (id) => implementations().evictPerson(id),
     findPerson: (...person) => implementations().findPerson(...person),
+    signOutEverywhere: (...person) => implementations().signOutEverywhere(...person),
     bind(functions) {
       bound = functions
     },

@@ -5,7 +5,6 @@ import { parseRequestRates } from '../identity/access/customers.ts'
 import { findCustomer } from '../identity/access/store.ts'
 import { findClientPermissions, findTokenClient } from '../identity/oauth/api.ts'
 import type { ClientCache } from '../identity/oauth/client-cache.ts'
-import { deleteSignInSessions } from '../identity/oauth/sign-in-session.ts'
 import type { TokenCustomer, Tokens } from '../identity/tokens/api.ts'
 import { createTokens } from '../identity/tokens/tokens.ts'
 import type { Database } from '../platform/storage/database.ts'
@@ -17,12 +16,12 @@ export interface TokenAssembly {
   readonly record: RecordEvent
   readonly list: Lister
   readonly clients: ClientCache
-  readonly findPerson: LateCalls['findPerson']
+  readonly late: Pick<LateCalls, 'findPerson' | 'signOutEverywhere'>
 }
 
 export function assembleTokens(
   { config, db, clock, random, trail, vault, log, publicUrl, restore }: Foundation,
-  { record, list, clients, findPerson }: TokenAssembly,
+  { record, list, clients, late: { findPerson, signOutEverywhere } }: TokenAssembly,
 ): Tokens {
   return createTokens({
     db,
@@ -33,7 +32,7 @@ export function assembleTokens(
     log,
     record,
     list,
-    endSignIns: deleteSignInSessions,
+    signOutEverywhere,
     lookup: {
       findPerson,
       findClient: (id, reader) => findTokenClient(clients, clock, id, reader),

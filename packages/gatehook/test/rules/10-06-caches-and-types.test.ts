@@ -51,7 +51,12 @@ eachService(
 )
 
 const MARKUP = '<form action="https://evil.example"><script>alert(1)</script></form>'
-const MARKUP_TYPES = ['text/html', 'image/svg+xml', 'application/xml', 'text/plain']
+const MARKUP_TYPES: readonly `${string}/${string}`[] = [
+  'text/html',
+  'image/svg+xml',
+  'application/xml',
+  'text/plain',
+]
 const markup = {
   service: MARKUP_TYPES.reduce(
     (built, media, at) =>

@@ -133,6 +133,7 @@ export async function openTokenNode(
     list,
     record: createRecorder({ clock, random, shape: 'v2', sinks: [] }),
     restoredMs: () => undefined,
+    signOutEverywhere: (tx, id) => tokens.revokeSessionsOfPerson(tx, SCOPE, String(id)),
     lookup: {
       async findPerson(_, scope, subject) {
         const person = scope === SCOPE ? data.people.get(subject) : undefined

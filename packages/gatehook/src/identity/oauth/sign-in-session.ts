@@ -5,7 +5,7 @@
 import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
-import type { Database, Row, Tx } from '../../platform/storage/database.ts'
+import type { Database, Row } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { readCookie, setCookie } from '../../protocol/http/cookies.ts'
@@ -91,7 +91,3 @@ interface SignInRow extends Row {
   readonly subject: string
   readonly revision: number
 }
-
-/** Ends the sign-in sessions of a person in all browsers (§4.5). Returns their number. */
-export const deleteSignInSessions = (tx: Tx, scope: Scope, subject: string): Promise<number> =>
-  tx.run(sql`DELETE FROM gh_sign_ins WHERE scope = ${scope} AND subject = ${subject}`)

@@ -12,9 +12,9 @@ import { ConstraintError, type Tx } from '../../platform/storage/database.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import { isAccountScope, isAdministrator, missingScope } from '../access/scopes.ts'
-import type { Tokens } from '../tokens/api.ts'
 import { deleteMailTokens } from './mail-tokens.ts'
 import { type DirectoryRow, nameOf, parseScopes } from './person.ts'
+import { type SignOutDeps, signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
 
 /** A row that signs in, and the principal that changes it; undefined for the engine itself. */
@@ -50,15 +50,12 @@ interface CredentialSync {
   remove(tx: Tx, target: CredentialRowChange): Promise<void>
 }
 
-interface CredentialSyncDeps extends AuditContext {
+interface CredentialSyncDeps extends AuditContext, SignOutDeps {
   readonly resource: string
   /** The field that is the sign-in name. */
   readonly username: string
-  readonly tokens: Pick<Tokens, 'revokeSessionsOfPerson'>
   /** Enqueues the mail to the former address; undefined if sign-in names are no addresses. */
   readonly outbox: Pick<MailOutbox, 'enqueue'> | undefined
-  /** Called after the commit: evicts cached verifications of the person. */
-  readonly evict: (id: number) => void
 }
 
 /** Runs `change`; throws 409 `conflict` if another row signs in with the same name (§4.8). */
@@ -85,7 +82,7 @@ function protectedName(field: string): Failure {
 const ENGINE: Actor = { kind: 'system', id: 'people' }
 
 export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
-  const { resource, username, tokens, outbox, evict } = deps
+  const { resource, username, outbox, evict } = deps
   const sync: CredentialSync = {
     async authorize(tx, { id, principal }, change) {
       if (change === 'permitted' || (change === 'none' && principal && isAdministrator(principal)))
@@ -116,13 +113,13 @@ export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
       tx.afterCommit(() => evict(id))
     },
     async remove(tx, target) {
-      const { scope, id, actor = ENGINE } = target
+      const { id, actor = ENGINE } = target
       // A sign-in that has read the credential commits its session first.
-      if (!(await store.lockCredential(tx, resource, id))) return
+      const credential = await store.lockCredential(tx, resource, id)
+      if (!credential) return
+      await signOutEverywhere(tx, deps, credential)
       await store.removeCredential(tx, resource, id)
-      await tokens.revokeSessionsOfPerson(tx, scope, String(id))
       await recordAudit(tx, { actor, action: 'person.remove', target: String(id) }, deps)
-      tx.afterCommit(() => evict(id))
     },
   }
   return sync

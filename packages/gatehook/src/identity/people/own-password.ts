@@ -10,8 +10,9 @@ import type { Devices } from './devices.ts'
 import { peopleAccounts, personAccountKey, type VerifyPassword } from './login.ts'
 import { namespaceOf } from './namespace.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
-import { type PersonContext, replacePassword } from './person-administration.ts'
+import type { PersonContext } from './person-administration.ts'
 import type { OwnPasswordInput } from './sign-in-operations.ts'
+import { signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
 import { invalidCredentials } from './username.ts'
 
@@ -50,7 +51,7 @@ export async function changeOwnPassword(
   await db.write(async (tx) => {
     const credential = await store.lockCredential(tx, resource, id)
     if (credential?.revision !== revision) throw invalidCredentials()
-    await replacePassword(tx, context, credential, hash, sessionId)
+    await signOutEverywhere(tx, context, { ...credential, password: hash }, sessionId)
     const entry = { actor: actorOf(call), action: 'person.password', target: subject }
     await recordAudit(tx, entry, admin)
   })

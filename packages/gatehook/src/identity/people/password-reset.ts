@@ -22,7 +22,7 @@ import {
 import { type MailWording, writeMail } from './mail-texts.ts'
 import { exchangeMailToken } from './mail-token-exchange.ts'
 import { insertMailToken, TOKEN_LIFE_MINUTES } from './mail-tokens.ts'
-import { replacePassword } from './person-administration.ts'
+import { signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
 
 const validMinutes = TOKEN_LIFE_MINUTES
@@ -77,7 +77,7 @@ export function resetPassword(
         throw invalidMailToken()
       }
       const { username } = credential
-      await replacePassword(tx, context, credential, hash)
+      await signOutEverywhere(tx, context, { ...credential, password: hash })
       await outbox.enqueue(tx, 'password_changed', { email: username })
       const target = String(person)
       const actor = actorOf(call, { kind: 'person', id: target, name: username })

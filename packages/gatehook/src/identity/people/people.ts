@@ -13,6 +13,7 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { MailTemplates } from '../../platform/mail/mailer.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
+import type { Tx } from '../../platform/storage/database.ts'
 import { purgeExpired } from '../../platform/storage/purge.ts'
 import { BASIC_CHALLENGE } from '../../protocol/http/authorization.ts'
 import type { Route } from '../../protocol/http/call.ts'
@@ -37,6 +38,7 @@ import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, toPrincipal } from './person.ts'
 import type { RecognizedClients } from './recognized-clients.ts'
 import { personRoutes, signInRoutes } from './routes.ts'
+import { signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
 import { mailTokens, throttle } from './tables.ts'
 import { createThrottle, type ThrottleDeps } from './throttle.ts'
@@ -51,6 +53,8 @@ export interface People extends SignInApi {
   readonly placeHeaders: readonly string[]
   /** Evicts the cached verifications of a person. */
   readonly evict: (id: number) => void
+  /** Ends everything in which a person is signed in; returns the number of ended sessions. */
+  readonly signOutEverywhere: (tx: Tx, id: number) => Promise<number>
   readonly routes: readonly Route[]
   /** The mail to people by kind. */
   readonly mailTemplates: MailTemplates
@@ -163,6 +167,10 @@ export function createPeople(
     verifyCachedBasic: basic.verifyCached,
     placeHeaders: directory.names === 'customer' ? PLACE_HEADERS : [],
     evict: accounts.evict,
+    async signOutEverywhere(tx, id) {
+      const credential = await store.lockCredential(tx, directory.resource, id)
+      return credential ? signOutEverywhere(tx, context, credential) : 0
+    },
     routes: [
       ...signInRoutes({ admin, people: signInApi, devices, tokens, verifyPassword, context }),
       ...accountMailRoutes({ ...accountMail, devices, verifyPassword }),
@@ -191,6 +199,7 @@ function withoutPeople(): Omit<People, 'chores'> {
     verifyCachedBasic: rejectBasic,
     placeHeaders: [],
     evict: () => undefined,
+    signOutEverywhere: async () => 0,
     routes: [],
     mailTemplates: {},
     stop: async () => undefined,

@@ -19,7 +19,6 @@ import {
   unknownCustomer,
 } from '../access/grant-validation.ts'
 import { findCustomer } from '../access/store.ts'
-import type { Tokens } from '../tokens/api.ts'
 import { rejectTakenName } from './credential-sync.ts'
 import { personAccountKey } from './login.ts'
 import { namespaceOf } from './namespace.ts'
@@ -31,20 +30,21 @@ import {
   rejectCommonPassword,
 } from './password-policy.ts'
 import { type Directory, type DirectoryRow, nameOf, parseScopes } from './person.ts'
+import { type SignOutDeps, signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
 
 /** The longest role and the longest name of a customer, in characters. */
 const WORD_MAX = 200
 
+/** The first revision of a credential is random; each change adds one. */
+const REVISION_BYTES = 6
+
 /** The dependencies of operations on people. */
-export interface PersonContext {
+export interface PersonContext extends SignOutDeps {
   readonly directory: Directory
   readonly hasher: Hasher
-  readonly tokens: Pick<Tokens, 'revokeSessionsOfPerson'>
   /** The scopes of a person to whom no scopes were granted. */
   readonly defaultScopes: readonly string[]
-  /** Called after the commit of a change: evicts cached verifications of the person. */
-  readonly evict: (id: number) => void
 }
 
 /** A person as `/admin` returns it: the row with its credential. */
@@ -191,7 +191,7 @@ export async function updatePerson(
   patch: ValuesOf<ReturnType<typeof personPatch>>,
   { actor }: Pick<AdminCaller, 'actor'>,
 ): Promise<PersonJson> {
-  const { directory, tokens } = context
+  const { directory } = context
   return admin.write(async (tx) => {
     const before = await store.lockCredential(tx, directory.resource, id)
     const scope = before?.scope as Scope
@@ -205,14 +205,15 @@ export async function updatePerson(
       scopes: JSON.stringify(scopes),
       disabled: patch.disabled === undefined ? before.disabled : Number(patch.disabled),
     }
-    await store.updateCredential(tx, after)
     const losesScope = parseScopes(before).some((name) => !scopes.includes(name))
     if (losesScope || after.role !== before.role || after.disabled > before.disabled) {
-      await tokens.revokeSessionsOfPerson(tx, scope, String(id))
+      await signOutEverywhere(tx, context, after)
+    } else {
+      await store.updateCredential(tx, after)
+      tx.afterCommit(() => context.evict(id))
     }
     const entry = { actor, action: 'person.update', target: String(id), detail: patch }
     await recordAudit(tx, entry, admin)
-    tx.afterCommit(() => context.evict(id))
     return toJson(directory, row, after)
   })
 }
@@ -240,7 +241,7 @@ export async function setPassword(
   await admin.write(async (tx) => {
     const credential = await store.lockCredential(tx, directory.resource, id)
     if (credential) {
-      await replacePassword(tx, context, credential, password)
+      await signOutEverywhere(tx, context, { ...credential, password })
     } else {
       const row = await directory.find(tx, scope, id)
       if (!row) throw new Failure('not_found')
@@ -252,20 +253,6 @@ export async function setPassword(
   })
 }
 
-/** Stores a new password hash and ends the person's sessions, except `exceptSession`. */
-export async function replacePassword(
-  tx: Tx,
-  { tokens, evict }: PersonContext,
-  credential: store.CredentialRow,
-  password: string,
-  exceptSession?: string,
-): Promise<void> {
-  const { id, scope } = credential
-  await store.updateCredential(tx, { ...credential, password })
-  await tokens.revokeSessionsOfPerson(tx, scope as Scope, String(id), exceptSession)
-  tx.afterCommit(() => evict(id))
-}
-
 export interface NewCredential
   extends Pick<store.CredentialRow, 'customer' | 'mode' | 'password' | 'role'> {
   readonly scopes: readonly string[]
@@ -274,7 +261,7 @@ export interface NewCredential
 /** Stores the credential of a row. Throws 409 `conflict` for a sign-in name in use. */
 export async function insertCredential(
   tx: Tx,
-  { clock }: Administration,
+  { clock, random }: Administration,
   { directory, evict }: PersonContext,
   scope: Scope,
   row: DirectoryRow,
@@ -297,8 +284,10 @@ export async function insertCredential(
     namespace: namespaceOf(directory.names, scope).no,
     scopes: JSON.stringify(newCredential.scopes),
     created_at: clock.now(),
+    // A row can lose its credential and get a new one: no session of the former one continues.
+    revision: random.bytes(REVISION_BYTES).readUIntBE(0, REVISION_BYTES),
   }
   await rejectTakenName(username, () => store.insertCredential(tx, credential))
   tx.afterCommit(() => evict(credential.id))
-  return { ...credential, disabled: 0, revision: 1 }
+  return { ...credential, disabled: 0 }
 }

@@ -3,7 +3,6 @@
 import type { Actor } from '../../history/audit/actor.ts'
 import { recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
-import type { Scope } from '../../kernel/principal.ts'
 import { b } from '../../protocol/fields/members.ts'
 import type { Call, Route } from '../../protocol/http/call.ts'
 import { implement, operation } from '../../protocol/http/operation.ts'
@@ -14,6 +13,7 @@ import { session } from '../tokens/operations.ts'
 import { listSessions, sessionViewAt } from '../tokens/session-list.ts'
 import { findSessionCells } from '../tokens/store.ts'
 import type { PersonContext } from './person-administration.ts'
+import { type SignOutDeps, signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
 
 const params = { id: b.int(1) }
@@ -48,25 +48,22 @@ export const personSessionOperations = {
 }
 
 export interface PersonSessionContext extends Pick<PersonContext, 'directory' | 'evict'> {
-  readonly tokens: Pick<Tokens, 'revokeSession' | 'revokeSessionsOfPerson'>
+  readonly tokens: SignOutDeps['tokens'] & Pick<Tokens, 'revokeSession'>
 }
 
 /** Ends every session of a person, also those of pages. Throws 404. */
 const endSessions = (
   admin: Administration,
-  { directory, tokens, evict }: PersonSessionContext,
+  context: PersonSessionContext,
   id: number,
   actor: Actor,
 ): Promise<void> =>
   admin.write(async (tx) => {
-    const credential = await store.lockCredential(tx, directory.resource, id)
+    const credential = await store.lockCredential(tx, context.directory.resource, id)
     if (!credential) throw new Failure('not_found')
-    const sessions = await tokens.revokeSessionsOfPerson(tx, credential.scope as Scope, String(id))
-    // Sessions of the portal and of the sign-in page are those of a revision of the credential.
-    await store.updateCredential(tx, credential)
+    const sessions = await signOutEverywhere(tx, context, credential)
     const entry = { actor, action: 'session.end_all', target: String(id), detail: { sessions } }
     await recordAudit(tx, entry, admin)
-    tx.afterCommit(() => evict(id))
   })
 
 /** Ends a session of a person. Throws 404, also for a session of another person. */

@@ -62,12 +62,12 @@ const credential = prepareStatement(
 export const lockCredential = (tx: Tx, resource: string, id: number) =>
   tx.lock<CredentialRow>(credential([resource, id]))
 
-export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'revision' | 'disabled'>) =>
+export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'disabled'>) =>
   tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, name, username, folded,
-    namespace, password, role, scopes, created_at)
+    namespace, password, role, scopes, created_at, revision)
     VALUES (${row.resource}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode},
             ${row.name}, ${row.username}, ${row.folded}, ${row.namespace}, ${row.password},
-            ${row.role}, ${row.scopes}, ${row.created_at})`)
+            ${row.role}, ${row.scopes}, ${row.created_at}, ${row.revision})`)
 
 export const updateCredential = (
   tx: Tx,

@@ -37,6 +37,7 @@ import {
 import { namespaceOf } from './namespace.ts'
 import type { OwnPasswordDeps } from './own-password.ts'
 import { type Directory, toPrincipal } from './person.ts'
+import { signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
 
 const validMinutes = TOKEN_LIFE_MINUTES
@@ -131,7 +132,7 @@ export async function confirmUsername(
   { admin, context }: AccountMailDeps,
 ): Promise<Answer> {
   const { db, clock } = admin
-  const { directory, tokens, evict } = context
+  const { directory } = context
   const { resource } = directory
   const grant = await findMailToken(db, PURPOSE, resource, token, clock.now())
   if (!grant) throw invalidMailToken()
@@ -147,9 +148,8 @@ export async function confirmUsername(
     const target = String(person)
     const actor = actorOf(call, { kind: 'person', id: target, name: account.username })
     await directory.rename(tx, principal, person, username, actor)
-    await tokens.revokeSessionsOfPerson(tx, principal.scope, target, session ?? undefined)
+    await signOutEverywhere(tx, context, account, session ?? undefined)
     await deleteMailTokens(tx, grant)
-    tx.afterCommit(() => evict(person))
   }
   // The rules of the resource run in the transaction.
   await db.write(change, { serializable: true })

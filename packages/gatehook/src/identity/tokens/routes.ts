@@ -4,7 +4,6 @@
  */
 import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
-import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import {
   BASIC_CHALLENGE,
@@ -33,8 +32,8 @@ export interface TokenRouteDeps extends AuditContext {
   readonly list: Lister
   readonly lookup: Pick<TokenLookup, 'findClient'>
   readonly keys: Pick<KeyRing, 'readKeySet'>
-  /** Ends the sign-ins of a person at the pages of other modules, for `/auth/logout-all`. */
-  readonly endSignIns?: ((tx: Tx, scope: Scope, subject: string) => Promise<unknown>) | undefined
+  /** Ends everything in which a person is signed in; returns the number of ended sessions. */
+  readonly signOutEverywhere: (tx: Tx, id: number) => Promise<number>
   readonly tokens: Pick<
     Tokens,
     | 'readAccessToken'
@@ -44,7 +43,6 @@ export interface TokenRouteDeps extends AuditContext {
     | 'revokeSession'
     | 'revokeAccessToken'
     | 'isRevoked'
-    | 'revokeSessionsOfPerson'
   >
 }
 
@@ -179,11 +177,10 @@ async function auditSessionEnd(
 }
 
 async function logoutAll(deps: TokenRouteDeps, call: Call): Promise<Answer> {
-  const { db, tokens, endSignIns } = deps
-  const { scope, subject } = call.principal!
+  const { db, signOutEverywhere } = deps
+  const { subject } = call.principal!
   await db.write(async (tx) => {
-    const sessions = await tokens.revokeSessionsOfPerson(tx, scope, subject)
-    await endSignIns?.(tx, scope, subject)
+    const sessions = await signOutEverywhere(tx, Number(subject))
     const entry = { actor: actorOf(call), action: 'session.end_all', target: subject }
     await recordAudit(tx, { ...entry, detail: { sessions } }, deps)
   })

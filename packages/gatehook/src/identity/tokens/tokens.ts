@@ -25,7 +25,7 @@ const MAX_GRACE_MS = 60_000
 /** The largest clock difference between nodes that purging tolerates. */
 const SKEW_MS = 60_000
 
-interface TokenDeps extends Pick<TokenRouteDeps, 'endSignIns'> {
+interface TokenDeps extends Pick<TokenRouteDeps, 'signOutEverywhere'> {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random
@@ -98,7 +98,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
       list,
       lookup,
       keys,
-      endSignIns: deps.endSignIns,
+      signOutEverywhere: deps.signOutEverywhere,
       tokens: operations,
     }),
     chores: {
