@@ -3,6 +3,24 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { reportOf } from './check-report.ts'
 
+type Report = Parameters<typeof reportOf>[0]
+
+const textOf = (report: Partial<Report>): string =>
+  reportOf({
+    verdicts: [],
+    mend: undefined,
+    remaining: [],
+    unlocked: [],
+    routes: [],
+    uncompared: [],
+    warnings: [],
+    callers: undefined,
+    file: 'api.lock.json',
+    today: '2026-11-23',
+    rewrite: 'not requested',
+    ...report,
+  })
+
 test('a break names each caller with its number of requests', () => {
   const finding = { breaking: true, where: '/paths', sentence: 'It is removed.', operations: [] }
   const verdicts = [{ version: 'v1', breaks: [finding], additions: [] }]
@@ -11,18 +29,10 @@ test('a break names each caller with its number of requests', () => {
     { customer: 'cus_1', name: 'Acme', count: 2, last_at },
     { customer: 'anonymous', name: null, count: 1, last_at },
   ]
-  const text = reportOf({
+  const text = textOf({
     verdicts,
-    mend: undefined,
-    remaining: [],
-    unlocked: [],
-    routes: [],
     uncompared: ['orders: rules of create'],
-    warnings: [],
     callers: [{ version: 'v1', callers }],
-    file: 'api.lock.json',
-    today: '2026-11-23',
-    rewrite: 'not requested',
   })
   assert.match(text, /^ {2}v1 {2}Acme \(cus_1\): 2 requests, the last on 2026-11-23$/m)
   assert.match(text, /^ {2}v1 {2}anonymous: 1 request, the last on 2026-11-23$/m)
@@ -37,19 +47,40 @@ test('the remedy for a break of an own route is fields({…}).before(…)', () =
     operations: ['POST /api/v1/quotes'],
   }
   const text = (routes: readonly string[]) =>
-    reportOf({
+    textOf({
       verdicts: [{ version: 'v1', breaks: [finding], additions: [] }],
-      mend: undefined,
       remaining: [{ version: 'v1', breaks: [finding], additions: [] }],
-      unlocked: [],
       routes,
-      uncompared: [],
-      warnings: [],
-      callers: undefined,
-      file: 'api.lock.json',
-      today: '2026-11-23',
-      rewrite: 'not requested',
     })
   assert.match(text(['POST /quotes']), /POST \/quotes: declare .* fields\(\{…\}\)/)
   assert.doesNotMatch(text(['GET /quotes']), /fields\(/)
+})
+
+test('the remedy fits what the breaks concern', () => {
+  const advice = {
+    '#/webhooks': /An event type ends in two releases/,
+    '#/webhooks/a.b/x-scope': /A scope changes in two releases/,
+    '#/paths/~1x/get/x-scope': /A scope changes in two releases/,
+    '#/components/schemas/A/properties/b/x-write-scope': /A scope changes in two releases/,
+    '#/components/schemas/A/properties/b': /add the new field beside the old one/,
+  }
+  for (const [where, expected] of Object.entries(advice)) {
+    const finding = { breaking: true, where, sentence: 'It is removed.', operations: [] }
+    const verdicts = [{ version: 'v1', breaks: [finding], additions: [] }]
+    const text = textOf({ verdicts, remaining: verdicts })
+    for (const other of new Set(Object.values(advice).map(String))) {
+      assert.equal(text.includes(other.slice(1, -1)), other === String(expected), where)
+    }
+  }
+})
+
+test('an accepted break names the callers only if there are some', () => {
+  const finding = { breaking: true, where: '#', sentence: 'It is removed.', operations: [] }
+  const verdicts = [{ version: 'v1', breaks: [finding], additions: [] }]
+  const caller = { customer: 'cus_1', name: null, count: 1, last_at: 0 }
+  const told = (callers: Report['callers']) =>
+    /tell the callers above/.test(textOf({ verdicts, callers, rewrite: 'accepted' }))
+  assert.equal(told(undefined), false)
+  assert.equal(told([{ version: 'v1', callers: [] }]), false)
+  assert.equal(told([{ version: 'v1', callers: [caller] }]), true)
 })

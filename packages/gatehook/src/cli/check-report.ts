@@ -1,5 +1,6 @@
 /** The text of `gatehook check`, for a reader who sees it for the first time. Pure. */
 import type { Remedy, VersionCompatibility } from '../declare/gate/compatibility.ts'
+import { EVENTS_POINTER } from '../declare/gate/event-diff.ts'
 import type { OperationFinding } from '../declare/gate/finding.ts'
 import type { OnlineRename } from '../declare/gate/online-rename.ts'
 import type { VersionCaller } from '../declare/versions/store.ts'
@@ -97,7 +98,7 @@ function breakLines(
     ...(rewrite === 'accepted'
       ? [
           `Wrote ${bold(file)}: it records these breaks and the reason.`,
-          'Commit it, and tell the callers above.',
+          hasCallers(callers) ? 'Commit it, and tell the callers above.' : 'Commit it.',
         ]
       : [
           ...remedyLines(report, versions),
@@ -113,8 +114,17 @@ function breakLines(
   ]
 }
 
+/** What a break concerns. The remedy of each differs. */
+type Concern = 'event' | 'scope' | 'shape'
+
+const concernOf = (where: string): Concern => {
+  if (where === EVENTS_POINTER) return 'event'
+  return /\/x-(read-|write-)?scope$/.test(where) ? 'scope' : 'shape'
+}
+
 interface MergedFinding {
   readonly sentence: string
+  readonly concern: Concern
   readonly versions: readonly string[]
   readonly operations: readonly string[]
 }
@@ -126,11 +136,13 @@ function mergedFindings(
   verdicts: readonly VersionCompatibility[],
   of: (verdict: VersionCompatibility) => readonly OperationFinding[],
 ): MergedFinding[] {
-  const lines = new Map<string, { versions: string[]; operations: Set<string> }>()
+  const lines = new Map<string, { versions: string[]; operations: Set<string>; concern: Concern }>()
   for (const verdict of verdicts) {
-    for (const { sentence, operations } of of(verdict)) {
+    for (const { sentence, where, operations } of of(verdict)) {
       const key = withoutVersion(sentence)
-      if (!lines.has(key)) lines.set(key, { versions: [], operations: new Set() })
+      if (!lines.has(key)) {
+        lines.set(key, { versions: [], operations: new Set(), concern: concernOf(where) })
+      }
       const line = lines.get(key)!
       if (!line.versions.includes(verdict.version)) line.versions.push(verdict.version)
       for (const operation of operations) line.operations.add(withoutVersion(operation))
@@ -150,6 +162,9 @@ function findingLines({ sentence, versions, operations }: MergedFinding): string
   const place = isNamed ? '' : more > 0 ? `${names} and ${more} more` : names
   return [`  ${sentence}`, dim(`    ${versions.join(', ')}${place ? ` · ${place}` : ''}`)]
 }
+
+const hasCallers = (callers: CheckReport['callers']): boolean =>
+  callers?.some((version) => version.callers.length > 0) ?? false
 
 function callerLines(callers: CheckReport['callers']): string[] {
   if (!callers) return [dim('Callers are unknown: there is no database with usage counts.'), '']
@@ -174,16 +189,20 @@ function remedyLines(
 ): string[] {
   const left = mergedFindings(remaining, ({ breaks }) => breaks)
   const routeRemedy = routeLines(left, routes, mend?.version)
+  const leftLines = [
+    ...(left.some(({ concern }) => concern === 'event') ? wrap(RETIRE_EVENT) : []),
+    ...(left.some(({ concern }) => concern === 'scope') ? wrap(CHANGE_SCOPE) : []),
+    ...routeRemedy,
+  ]
   if (!mend || mend.stubs.length === 0) {
+    const isShape = left.length === 0 || left.some(({ concern }) => concern === 'shape')
     const none = routeRemedy.length > 0 ? 'No .before() of a resource' : 'No .before()'
-    return [
-      bold('Remedy'),
-      ...wrap(
-        `${none} can bridge this change: undo it, or add the new field beside the old one. ` +
-          'Never edit the .before() of a released version; add another one above it.',
-      ),
-      ...routeRemedy,
-    ]
+    const beside = isShape
+      ? ', or add the new field beside the old one. ' +
+        'Never edit the .before() of a released version; add another one above it.'
+      : '.'
+    const undo = `${none} can bridge this change: undo it${beside}`
+    return [bold('Remedy'), ...wrap(undo), ...leftLines]
   }
   const { version, fresh, base, stubs } = mend
   const steps: string[][] = []
@@ -230,11 +249,19 @@ function remedyLines(
           '',
           bold('Undo these changes; no .before() can bridge them:'),
           ...left.flatMap(findingLines),
-          ...routeRemedy,
+          ...leftLines,
         ]
       : []),
   ]
 }
+
+const RETIRE_EVENT =
+  'An event type ends in two releases: emit the new type beside it, and tell its subscribers, ' +
+  'which GET /admin/webhooks?event=TYPE lists. Remove it with --accept once they have moved.'
+
+const CHANGE_SCOPE =
+  'A scope changes in two releases: declare the new one for a new action or route, and grant it ' +
+  'to existing keys and clients. Require it here with --accept once all callers have it.'
 
 /** The remedy for a break of own routes, whose members have changes of their own. */
 function routeLines(
@@ -243,7 +270,7 @@ function routeLines(
   version = 'v2',
 ): string[] {
   const brokenRoutes = routes.filter((route) =>
-    findings.some(({ operations }) => operations.includes(route)),
+    findings.some(({ concern, operations }) => concern === 'shape' && operations.includes(route)),
   )
   if (brokenRoutes.length === 0) return []
   return [

@@ -4,12 +4,12 @@
  */
 import { type BeforeStub, beforeStub } from './before-stub.ts'
 import { diffDocuments } from './document-diff.ts'
+import { compareEvents } from './event-diff.ts'
 import { findSplit, listedFields } from './field-split.ts'
 import type { OperationFinding } from './finding.ts'
 import { type Lock, lockOf, type VersionPromise } from './lock.ts'
 import { type OnlineRename, onlineRenames } from './online-rename.ts'
 import { diffRules } from './rule-diff.ts'
-import { diffService } from './service-diff.ts'
 
 export interface VersionCompatibility {
   readonly version: string
@@ -26,17 +26,12 @@ export function compareWithLock(
   const newest = [...declared.keys()].at(-1)
   const isUnrecorded = newest !== undefined && Object.hasOwn(lock.versions, newest)
   return Object.entries(lock.versions).map(([version, promise]) => {
-    const { document, fields, narrowings, rules } = promise
+    const { narrowings } = promise
     const current = now[version]
     // A lock without narrowings was written before the gate looked for them.
     const recorded = narrowings ?? (isUnrecorded ? current?.narrowings : [])
     const findings = current
-      ? [
-          ...diffDocuments(document, current.document),
-          ...diffRules(rules ?? {}, current.rules ?? {}, fields),
-          ...diffService(version, promise, current),
-          ...narrowingFindings(current, recorded),
-        ]
+      ? [...diffPromises(version, promise, current), ...narrowingFindings(current, recorded)]
       : [undeclaredFinding(version)]
     return {
       version,
@@ -45,6 +40,38 @@ export function compareWithLock(
     }
   })
 }
+
+function diffPromises(
+  version: string,
+  promised: VersionPromise,
+  current: VersionPromise,
+): OperationFinding[] {
+  const events = compareEvents(promised, current)
+  return [
+    ...diffDocuments(events.withoutRemovedTypes(promised.document), current.document),
+    ...diffRules(promised, current, events.isReported),
+    ...vendorFindings(version, promised.vendor, current.vendor),
+    ...events.findings,
+  ]
+}
+
+const vendorFindings = (
+  version: string,
+  promised: string | undefined,
+  current: string | undefined,
+): OperationFinding[] =>
+  promised === undefined || promised === current
+    ? []
+    : [
+        {
+          breaking: true,
+          where: '#',
+          sentence:
+            `application/vnd.${promised}.api.${version}+json is no longer a media type: requests ` +
+            'that send or accept it are rejected.',
+          operations: [],
+        },
+      ]
 
 /** Reports values that the document still accepts and a new conversion rejects. */
 const narrowingFindings = (

@@ -1,22 +1,28 @@
 /** Compares the rules of resources that their documents do not contain (§8.11). Pure. */
 import type { OperationFinding } from './finding.ts'
-import type { LockedFields, LockedRules } from './lock.ts'
+import type { VersionPromise } from './lock.ts'
 
-/** @param fields the promised fields: a limit of new fields rejects no existing caller */
+/**
+ * Compares all rules of a version. A limit of new fields rejects no existing caller.
+ *
+ * @param isReported whether another finding reports the end of an effect
+ */
 export function diffRules(
-  promised: Readonly<Record<string, LockedRules>>,
-  current: Readonly<Record<string, LockedRules>>,
-  fields: Readonly<Record<string, LockedFields>>,
+  { rules = {}, fields }: VersionPromise,
+  current: VersionPromise,
+  isReported: (effect: string) => boolean,
 ): OperationFinding[] {
-  return Object.entries(promised).flatMap(([resource, { limits, effects, purgeAfterDays }]) => {
-    const now = current[resource]
+  return Object.entries(rules).flatMap(([resource, { limits, effects, purgeAfterDays }]) => {
+    const now = current.rules?.[resource]
     if (!now) return [] // The paths of the resource are removed, which the documents show.
     const oldLimits = limits.map(({ sentence }) => sentence)
     const isPromised = (name: string) => Object.hasOwn(fields[resource] ?? {}, name)
     const newLimits = now.limits.filter(
       (limit) => !oldLimits.includes(limit.sentence) && limit.fields.every(isPromised),
     )
-    const lostEffects = effects.filter((effect) => !now.effects.includes(effect))
+    const lostEffects = effects.filter(
+      (effect) => !now.effects.includes(effect) && !isReported(effect),
+    )
     return [
       ...newLimits.map(({ sentence }) =>
         ruleFinding(`${sentence}: this is new, and rejects requests that passed.`),
