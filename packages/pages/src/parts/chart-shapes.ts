@@ -46,11 +46,15 @@ export function niceTop(kind: ShapeKind, series: readonly Series[]): number {
   return step * size
 }
 
-/** Returns the values of the horizontal lines, the highest first. */
-export function bandsOf(top: number): readonly number[] {
+/**
+ * Returns the values of the horizontal lines, the highest first. Labels that round to the same text
+ * leave the first and the last line.
+ */
+export function bandsOf(top: number, format: (value: number) => string): readonly number[] {
   const isThird = [1.5, 3, 6].some((step) => Number.isInteger(Math.log10(top / step)))
   const parts = isThird ? 3 : 2
-  return Array.from({ length: parts + 1 }, (_, at) => (top * (parts - at)) / parts)
+  const values = Array.from({ length: parts + 1 }, (_, at) => (top * (parts - at)) / parts)
+  return new Set(values.map(format)).size === values.length ? values : [top, 0]
 }
 
 const round = (value: number): string => String(Math.round(value * 10) / 10)

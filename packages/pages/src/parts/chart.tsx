@@ -147,6 +147,9 @@ function usePointer({ times, onRange }: ChartProps) {
   return { canvas, at, start, handlers }
 }
 
+/** The places of the labels of the time axis. */
+const QUARTERS = [0, 0.25, 0.5, 0.75, 1]
+
 function Plot(props: ChartProps) {
   const { title, summary, kind, series, times, timeLabel, format, size = 'normal' } = props
   const { marks = [] } = props
@@ -156,8 +159,8 @@ function Plot(props: ChartProps) {
   const x = (step: number) => (times.length < 2 ? 0 : (step / (times.length - 1)) * WIDTH)
   const shareOf = (ms: number) =>
     Math.min(1, Math.max(0, (ms - times[0]!) / Math.max(1, times.at(-1)! - times[0]!)))
-  const labels = [0, 0.25, 0.5, 0.75, 1].map((share) => Math.round(share * (times.length - 1)))
-  const lines = bandsOf(top)
+  const labels = new Set(QUARTERS.map((share) => Math.round(share * (times.length - 1))))
+  const lines = bandsOf(top, format)
   const words = (step: number) =>
     series.map(({ label, values }) => `${label} ${valueText(values[step], format)}`).join(', ')
   return (
@@ -226,7 +229,7 @@ function Plot(props: ChartProps) {
       </div>
       <div class="x" aria-hidden="true">
         {times.length > 1 &&
-          labels.map((step) => <span key={step}>{timeLabel(times[step]!)}</span>)}
+          [...labels].map((step) => <span key={step}>{timeLabel(times[step]!)}</span>)}
       </div>
     </div>
   )

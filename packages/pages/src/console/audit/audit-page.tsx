@@ -1,7 +1,7 @@
 /** The audit trail: administrative operations, newest first. Read only. */
 import { type Query, withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
-import { instant, listTime, number } from '../../format.ts'
+import { count, instant, listTime } from '../../format.ts'
 import type { CursorPage } from '../../list-page.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
@@ -98,7 +98,7 @@ function SaveCsv({ parameters }: { readonly parameters: Query }) {
         detail: ({ detail }) => JSON.stringify(detail),
       },
     })
-    say(`Saved ${number(rows)} rows.`)
+    say(`Saved ${count(rows, 'row')}.`)
   }
   return (
     <Button size="tiny" onClick={save}>
