@@ -65,6 +65,7 @@ const guild = club
     async handle({ params, read }) {
       const id = Number(params.id)
       if (id === 0) return {}
+      if (id < 0) return [{ total: 1 }, [1]][-1 - id] as object
       const person = await read.get(people, id)
       return { body: { person, all: [person], count: 1 } }
     },
@@ -82,6 +83,7 @@ const guild = club
         missing: { body: {} },
         unknown: { body: { count: 1, more: 2 } },
         nothing: {},
+        bare: { count: 1 },
         status: { status: 201, body: { count: 1 } },
         header: { headers: { 'x-other': '1' }, body: { count: 1 } },
       }
@@ -141,6 +143,9 @@ eachService(
     const row = (await service.get(`/api/v1/people/${id}`)).body
     assert.deepEqual([status, body], [200, { person: row, all: [row], count: 1 }])
     assert.equal((await service.get('/api/v3/undeclared/0')).status, 204)
+    for (const bare of [-1, -2]) {
+      assert.equal((await service.get(`/api/v3/undeclared/${bare}`)).status, 500)
+    }
   },
   { service: guild },
 )
@@ -154,6 +159,7 @@ test('a violation is a 500 without a row, and its log line names the route', asy
     missing: '/count is required',
     unknown: '/more is not a field here',
     nothing: 'the body is not an object',
+    bare: 'the result has status, headers and body, and no member count',
     status: 'status 201 is not declared',
     header: 'header x-other is not declared',
   }

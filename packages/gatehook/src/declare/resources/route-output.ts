@@ -42,6 +42,10 @@ export function createOutputEncoder(route: RouteDefinition, versions: readonly s
   const violation = (mistake: string, cause?: unknown) =>
     new Error(`route ${method} ${path} violates its declaration: ${mistake}`, { cause })
   return (result: AnyResult | undefined, views: RowViews): Answer => {
+    const unknown = Object.keys(result ?? {}).find((name) => !RESULT_MEMBERS.has(name))
+    if (unknown !== undefined) {
+      throw violation(`the result has status, headers and body, and no member ${unknown}`)
+    }
     const { headers = {}, body } = result ?? {}
     const hasUndeclaredBody = !isDeclared && body !== undefined
     const status = result?.status ?? (hasUndeclaredBody ? 200 : statuses[0]!)
@@ -63,6 +67,9 @@ export function createOutputEncoder(route: RouteDefinition, versions: readonly s
     }
   }
 }
+
+/** A type assertion can hide other members, which would not reach the caller. */
+const RESULT_MEMBERS: ReadonlySet<string> = new Set<keyof AnyResult>(['status', 'headers', 'body'])
 
 /** Returns the path of a new row in the caller's version (§6.2). */
 const locationOf = ({ definition }: AnyResource, row: unknown, { version }: RowViews): string =>
