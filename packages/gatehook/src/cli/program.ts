@@ -46,13 +46,36 @@ function commandName([first, second]: readonly string[], specs: CommandList): st
   return hasSubcommand ? `${first} ${second} ` : `${first} `
 }
 
+/** Options that many commands share, which are no value of a command's own. */
+const SHARED_OPTIONS: ReadonlySet<string> = new Set(['--dir', '--url', '--mode', '--customer'])
+
+/**
+ * Suggests the first option of a command without arguments that gets one: `openapi v2` means
+ * `openapi --version v2`.
+ */
+function optionHint(argv: readonly string[], specs: CommandList): string {
+  const name = commandName(argv, specs).trim()
+  const [first, second] = name.split(' ')
+  const found = specs.find(isNamed(first))
+  const spec = found && 'commands' in found ? found.commands.find(isNamed(second)) : found
+  const word = argv[name.split(' ').length]
+  if (!spec || 'commands' in spec || spec.name.includes(' ') || !word) return ''
+  const names = (spec.options ?? []).flatMap(([flags]) => /^(--\S+) </.exec(flags)?.[1] ?? [])
+  const option = names.find((option) => !SHARED_OPTIONS.has(option))
+  return option === undefined || word.startsWith('-')
+    ? ''
+    : `Try: gatehook ${name} ${option} ${word}`
+}
+
 /** Prints an error and returns the exit code. Commander also throws for --help and --version. */
 function reportError(error: unknown, argv: readonly string[], specs: CommandList): number {
   const out = processOutput(argv.includes('--json'))
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.ok
     if (error.code === 'commander.help') return EXIT.usage // `gatehook keys` alone
-    const [sentence = '', hint = ''] = error.message.replace(/^error: /, '').split('\n')
+    const [sentence = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
+    const isExcess = error.code === 'commander.excessArguments'
+    const hint = isExcess ? optionHint(argv, specs) : suggestion
     out.error(
       [
         [sentence, hint, `See: gatehook ${commandName(argv, specs)}--help`]

@@ -36,6 +36,19 @@ test('a port in use; no database is created', async (t) => {
   assert.equal(existsSync(join(cwd, 'data')), false)
 })
 
+test('an argument of a command without arguments suggests its option', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const suggestions: readonly [string[], RegExp][] = [
+    [['openapi', 'v2'], /Try: gatehook openapi --version v2\n/],
+    [['keys', 'create', 'CI'], /Try: gatehook keys create --name CI\n/],
+    [['listen', '3000'], /Try: gatehook listen --forward-to 3000\n/],
+    [['openapi', '--version', 'v2', 'v1'], /too many arguments[^\n]*\n\s+See: /],
+  ]
+  for (const [words, sentence] of suggestions) {
+    assertSentence(await gatehook(place, ...words), 2, sentence)
+  }
+})
+
 test('an address no interface has', async (t) => {
   const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1' }
   const ended = await gatehook({ cwd: emptyFolder(t), env }, 'start', '--host', '192.0.2.1')
