@@ -11,8 +11,8 @@ const paint: Readonly<Record<string, (text: string) => string>> = {
 }
 
 /**
- * Returns `10:31:02 warn the message key=value`, or the line of `gatehook logs` for a request; a
- * line that is not JSON is unchanged.
+ * Returns `10:31:02 warn the message key=value`, with an error's stack below it, or the line of
+ * `gatehook logs` for a request; a line that is not JSON is unchanged.
  */
 export function terminalLine(json: string): string {
   let line: Record<string, unknown>
@@ -21,15 +21,24 @@ export function terminalLine(json: string): string {
   } catch {
     return json
   }
-  const { level, time, msg, ...more } = line
+  const { level, time, msg, err, ...more } = line
   if (msg === 'request' || msg === 'request aborted') return lineOfRequest(printableValue(line))
   const name = String(level)
   const clock = String(time).slice(11, 19)
-  const rest = Object.entries(more).map(([key, value]) => `${key}=${textOf(value)}`)
+  const stack = stackOf(err)
+  const members = err === undefined || stack.length > 0 ? more : { err, ...more }
+  const rest = Object.entries(members).map(([key, value]) => `${key}=${textOf(value)}`)
   const text = [printable(String(msg ?? '')), rest.length > 0 && dim(rest.join(' '))]
     .filter(Boolean)
     .join(' ')
-  return `${dim(clock)} ${(paint[name] ?? dim)(name.padEnd(5))} ${text}`
+  const head = `${dim(clock)} ${(paint[name] ?? dim)(name.padEnd(5))} ${text}`
+  return [head, ...stack.map((frame) => `  ${frame}`)].join('\n')
+}
+
+/** Returns the lines of an error, with its message and its causes; empty for another value. */
+function stackOf(err: unknown): string[] {
+  const { stack } = (err ?? {}) as { stack?: unknown }
+  return typeof stack === 'string' ? stack.split('\n').map(printable) : []
 }
 
 const lineOfRequest = ({ time, status, ms, method, url, error, request_id }: JsonBody): string =>

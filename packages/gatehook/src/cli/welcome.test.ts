@@ -65,6 +65,28 @@ test('at a terminal a log line is short; other lines are unchanged', () => {
   assert.equal(terminalLine('not json'), 'not json')
 })
 
+test('at a terminal an error has its message once, and its stack below the line', () => {
+  const stack = 'Error: no \u001b[2Jrows\n    at handle (file:///a.ts:1:2)\ncaused by: Error: b'
+  const json = JSON.stringify({
+    level: 'error',
+    time: '2026-11-21T01:38:24.000Z',
+    err: { type: 'Error', message: 'no rows: b', stack },
+    route: '/x',
+    msg: 'bug',
+  })
+  assert.deepEqual(
+    terminalLine(json)
+      .replace(/\x1b\[[0-9;]*m/g, '')
+      .split('\n'),
+    [
+      '01:38:24 error bug route=/x',
+      '  Error: no \\u001b[2Jrows',
+      '      at handle (file:///a.ts:1:2)',
+      '  caused by: Error: b',
+    ],
+  )
+})
+
 test('at a terminal a request is a line with its method, path, status and duration', () => {
   const line = (members: object) =>
     terminalLine(

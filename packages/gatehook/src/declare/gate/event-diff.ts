@@ -20,7 +20,7 @@ const typesOf = ({ externalEvents = {}, rules = {} }: VersionPromise): ReadonlyS
     ...Object.keys(externalEvents),
   ])
 
-export interface EventComparison {
+interface EventComparison {
   readonly findings: readonly OperationFinding[]
   /** Whether the effect of a rule ends with its event type, which is one of the findings. */
   readonly isReported: (effect: string) => boolean

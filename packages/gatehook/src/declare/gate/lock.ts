@@ -33,7 +33,7 @@ export interface LockedField {
 export type LockedFields = Readonly<Record<string, LockedField>>
 
 /** The rules of a resource that its document does not contain. */
-export interface LockedRules {
+interface LockedRules {
   readonly limits: readonly { readonly fields: readonly string[]; readonly sentence: string }[]
   readonly effects: readonly string[]
   /** Days in which callers can restore a deleted row. Undefined if they cannot. */

@@ -39,8 +39,8 @@ export function createOutputEncoder(route: RouteDefinition, versions: readonly s
     : isDeclared
       ? encodeNothing
       : encodeUndeclared
-  const violation = (mistake: string, cause?: unknown) =>
-    new Error(`route ${method} ${path} violates its declaration: ${mistake}`, { cause })
+  const violated = `route ${method} ${path} violates its declaration`
+  const violation = (mistake: string) => new Error(`${violated}: ${mistake}`)
   return (result: AnyResult | undefined, views: RowViews): Answer => {
     const unknown = Object.keys(result ?? {}).find((name) => !RESULT_MEMBERS.has(name))
     if (unknown !== undefined) {
@@ -63,7 +63,7 @@ export function createOutputEncoder(route: RouteDefinition, versions: readonly s
       const defaults = location ? { location } : {}
       return { ...answer, status, headers: { ...defaults, ...headers, ...answer.headers } }
     } catch (error) {
-      throw violation((error as Error).message, error)
+      throw new Error(violated, { cause: error }) // the log joins both messages
     }
   }
 }
