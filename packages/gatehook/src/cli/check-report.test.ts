@@ -58,18 +58,18 @@ test('the remedy for a break of an own route is fields({…}).before(…)', () =
 
 test('the remedy fits what the breaks concern', () => {
   const advice = {
-    '#/webhooks': /An event type ends in two releases/,
-    '#/webhooks/a.b/x-scope': /A scope changes in two releases/,
-    '#/paths/~1x/get/x-scope': /A scope changes in two releases/,
-    '#/components/schemas/A/properties/b/x-write-scope': /A scope changes in two releases/,
-    '#/components/schemas/A/properties/b': /add the new field beside the old one/,
+    '#/webhooks': 'An event type ends in two releases',
+    '#/webhooks/a.b/x-scope': 'A scope changes in two releases',
+    '#/paths/~1x/get/x-scope': 'A scope changes in two releases',
+    '#/components/schemas/A/properties/b/x-write-scope': 'A scope changes in two releases',
+    '#/components/schemas/A/properties/b': 'add the new field beside the old one',
   }
   for (const [where, expected] of Object.entries(advice)) {
     const finding = { breaking: true, where, sentence: 'It is removed.', operations: [] }
     const verdicts = [{ version: 'v1', breaks: [finding], additions: [] }]
     const text = textOf({ verdicts, remaining: verdicts })
-    for (const other of new Set(Object.values(advice).map(String))) {
-      assert.equal(text.includes(other.slice(1, -1)), other === String(expected), where)
+    for (const other of Object.values(advice)) {
+      assert.equal(text.includes(other), other === expected, where)
     }
   }
 })
@@ -78,9 +78,9 @@ test('an accepted break names the callers only if there are some', () => {
   const finding = { breaking: true, where: '#', sentence: 'It is removed.', operations: [] }
   const verdicts = [{ version: 'v1', breaks: [finding], additions: [] }]
   const caller = { customer: 'cus_1', name: null, count: 1, last_at: 0 }
-  const told = (callers: Report['callers']) =>
+  const namesCallers = (callers: Report['callers']) =>
     /tell the callers above/.test(textOf({ verdicts, callers, rewrite: 'accepted' }))
-  assert.equal(told(undefined), false)
-  assert.equal(told([{ version: 'v1', callers: [] }]), false)
-  assert.equal(told([{ version: 'v1', callers: [caller] }]), true)
+  assert.equal(namesCallers(undefined), false)
+  assert.equal(namesCallers([{ version: 'v1', callers: [] }]), false)
+  assert.equal(namesCallers([{ version: 'v1', callers: [caller] }]), true)
 })

@@ -114,7 +114,7 @@ function breakLines(
   ]
 }
 
-/** What a break concerns. The remedy of each differs. */
+/** The part of the promise that a break concerns, which decides its remedy. */
 type Concern = 'event' | 'scope' | 'shape'
 
 const concernOf = (where: string): Concern => {

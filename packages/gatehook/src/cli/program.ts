@@ -56,8 +56,8 @@ const SHARED_OPTIONS: ReadonlySet<string> = new Set(['--dir', '--url', '--mode',
 function optionHint(argv: readonly string[], specs: CommandList): string {
   const name = commandName(argv, specs).trim()
   const [first, second] = name.split(' ')
-  const found = specs.find(isNamed(first))
-  const spec = found && 'commands' in found ? found.commands.find(isNamed(second)) : found
+  const named = specs.find(isNamed(first))
+  const spec = named && 'commands' in named ? named.commands.find(isNamed(second)) : named
   const word = argv[name.split(' ').length]
   if (!spec || 'commands' in spec || spec.name.includes(' ') || !word) return ''
   const names = (spec.options ?? []).flatMap(([flags]) => /^(--\S+) </.exec(flags)?.[1] ?? [])

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, resource, service } from '../../src/gatehook.ts'
+import { collectMistakes } from '../../src/protocol/fields/declaration-mistakes.ts'
+import { kinds, nameOfKind } from '../fixtures/every-kind.ts'
 
 const base = {
   fields: { id: f.id(), status: f.oneOf(['open', 'shut']).default('open'), text: f.string() },
@@ -132,4 +134,23 @@ test('a default is a value of its field', () => {
     () => service({ name: 's', versions, resources: [wrong] }),
     /size: the default must be at most 5\n.*tag: the default must have at most 2 characters/,
   )
+})
+
+test('a default of another type is one mistake, for a field of each kind', async () => {
+  const access = { read: 'a:read', create: 'a:write', update: false, delete: false } as const
+  for (const [kind, field] of Object.entries(kinds)) {
+    if (kind === 'ref' || kind === 'json') continue // no other default, and no other type
+    const name = nameOfKind(kind)
+    const declared: ReturnType<typeof f.string> = plain(field)
+    const wrong = declared.default(plain(Symbol.iterator))
+    const load = async () => {
+      const resources = [
+        resource('doors', { ...base, access, fields: { id: f.id(), [name]: wrong } }),
+      ]
+      service({ name: 's', versions: { v1: { released: '2026-01-01' } }, resources })
+    }
+    const { errors } = await collectMistakes(load)
+    assert.equal(errors.length, 1, `${kind}: ${errors.map(String).join(' and ')}`)
+    assert.match(String(errors[0]), new RegExp(`${name}: the default `))
+  }
 })

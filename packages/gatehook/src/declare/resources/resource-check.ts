@@ -8,6 +8,7 @@ import { declaredInput } from './body-versions.ts'
 import { findChainMistakes } from './chain-check.ts'
 import { findCollectionMistakes } from './collection-options.ts'
 import { findComputedMistakes } from './computed.ts'
+import { findFieldMistakes } from './field-check.ts'
 import { findRightsMistakes } from './field-rights.ts'
 import { findIdMistakes } from './id-check.ts'
 import { findIndexMistakes } from './index-check.ts'
@@ -142,7 +143,9 @@ function fieldMistakes(
   const mistakes: string[] = []
   for (const { pointer, message } of createValidators(fields).converted(defaultsOf(fields))
     .errors) {
-    mistakes.push(`${pointer?.slice(1)}: the default ${message}`)
+    const name = pointer!.slice(1)
+    if (findFieldMistakes(name, fields[name]!).length > 0) continue // reported with the field
+    mistakes.push(`${name}: the default ${message}`)
   }
   for (const [name, spec] of Object.entries(fields)) {
     if (reservedParameters.has(name) && filter.includes(name)) {
