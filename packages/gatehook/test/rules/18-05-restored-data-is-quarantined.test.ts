@@ -5,6 +5,8 @@ import { copyOf, databases, type Kind, migratedUrl } from '../../../../test/rig/
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
+import { recordAudit } from '../../src/history/audit/store.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
 import { readRestoreState } from '../../src/operate/restore/state.ts'
 import { openHook, register } from '../webhooks/hook.ts'
 
@@ -14,6 +16,7 @@ interface Start {
   readonly url: string
   readonly publicUrl?: string
   readonly isRestored?: boolean
+  readonly nowMs?: number
 }
 
 /** Effects outside of the database: jobs that ran, mails that arrived. */
@@ -26,7 +29,7 @@ const service = api
   })
 
 /** Opens the app as `gatehook start` does. */
-const start = (t: TestContext, kind: Kind, { url, publicUrl, isRestored = false }: Start) =>
+const start = (t: TestContext, kind: Kind, { url, publicUrl, isRestored = false, nowMs }: Start) =>
   openService(t, kind, {
     url,
     service,
@@ -35,7 +38,10 @@ const start = (t: TestContext, kind: Kind, { url, publicUrl, isRestored = false 
       ...(publicUrl !== undefined && { GATEHOOK_PUBLIC_URL: publicUrl }),
     },
     recognition: { isRestored },
+    ...(nowMs !== undefined && { clock: clockAt(nowMs) }),
   })
+
+const clockAt = (nowMs: number) => ({ now: () => nowMs, elapsedMs: wallClock.elapsedMs })
 
 let emails = 0
 async function createUser({ post }: Pick<TestApp, 'post'>, email = `user${emails++}@example.com`) {
@@ -83,6 +89,33 @@ for (const { name: kind } of databases) {
     await (await start(t, kind, { url })).app.close()
     const restored = await start(t, kind, { url: await copyOf(url) })
     assert.ok((await createUser(restored)) > ID_SKIP)
+  })
+
+  test(`two restores of one backup assign no id twice [${kind}]`, async (t) => {
+    const url = await migratedUrl(t, kind)
+    const nowMs = Date.now()
+    const original = await start(t, kind, { url, nowMs })
+    await createUser(original)
+    await original.app.close()
+    const copies = [await copyOf(url), await copyOf(url)]
+    const ids: number[] = []
+    for (const [at, copy] of copies.entries()) {
+      const later = nowMs + (at + 1) * 1000
+      // A command before the first start, as `restore --revocations` is.
+      const command = await openService(t, kind, { url: copy, service, clock: clockAt(later) })
+      const entry = {
+        actor: { kind: 'cli', id: 'test' },
+        action: 'key.revoke',
+        target: 'k',
+      } as const
+      await command.app.db.write((tx) => recordAudit(tx, entry, command.app.administration))
+      await command.app.close()
+      const restored = await start(t, kind, { url: copy, nowMs: later })
+      for (let count = 0; count < 5; count++) ids.push(await createUser(restored))
+      await restored.app.close()
+    }
+    assert.equal(new Set(ids).size, ids.length, `${ids}`)
+    assert.ok(Math.min(...ids.slice(5)) - Math.max(...ids.slice(0, 5)) > 900, `${ids}`)
   })
 
   test(`another public host is recognized, and a release stores it [${kind}]`, async (t) => {

@@ -7,8 +7,8 @@ import type { Clock } from '../../kernel/clock.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
-import type { Tx } from '../../platform/storage/database.ts'
-import { prepareStatement } from '../../platform/storage/sql.ts'
+import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import type { Actor, AuditPrincipal } from './actor.ts'
 import { type AuditContent, contentValues } from './chain.ts'
@@ -93,3 +93,15 @@ export async function recordAudit(
 const insert =
   prepareStatement(`INSERT INTO gh_audit (id, at, actor_kind, actor_id, actor_name, address,
   request_id, action, target, detail, node, tag) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+
+/** Returns the time of the newest row, in epoch milliseconds. The trail always has a row. */
+export async function findNewestTime(from: Reader): Promise<number> {
+  const row = await from.get(sql`SELECT MAX(at) AS at FROM gh_audit`)
+  return Number(row!.at)
+}
+
+/** Returns the time of the newest row of a request to a node; undefined without one. */
+export async function findLastRequestTime(from: Reader): Promise<number | undefined> {
+  const row = await from.get(sql`SELECT MAX(at) AS at FROM gh_audit WHERE request_id IS NOT NULL`)
+  return row?.at == null ? undefined : Number(row.at)
+}

@@ -5,14 +5,21 @@
 
 import { resolve } from 'node:path'
 import { engineTables } from '../../engine-tables.ts'
-import { type AuditContext, recordAudit } from '../../history/audit/store.ts'
+import {
+  type AuditContext,
+  findLastRequestTime,
+  findNewestTime,
+  recordAudit,
+} from '../../history/audit/store.ts'
+import { DEFAULT_CUSTOMER } from '../../identity/access/administration.ts'
+import { findCustomer } from '../../identity/access/store.ts'
 import { isLoopback } from '../../kernel/address.ts'
 import type { Log } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { type Config, databaseAddress } from '../../platform/config/config.ts'
 import { createCopyMark } from '../../platform/storage/copy-mark.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
-import { skipIds } from '../../platform/storage/id-skip.ts'
+import { ID_SKIP, skipIds } from '../../platform/storage/id-skip.ts'
 import { raw, sql } from '../../platform/storage/sql.ts'
 import {
   isHeld,
@@ -96,15 +103,28 @@ function reasonOf(
   return host !== null && storedHost !== undefined && host !== storedHost ? 'host' : undefined
 }
 
+/** More ids than a restored service assigns. */
+const IDS_PER_MS = 1
+
+/**
+ * Returns how many ids other restores of the same backup may have assigned until now: two of them
+ * never assign the same id (§6.8). All count from the last audited request in the backup. Commands
+ * before the first start record no request.
+ */
+async function countIdsSince(tx: Tx, now: number): Promise<number> {
+  const since =
+    (await findLastRequestTime(tx)) ?? (await findCustomer(tx, DEFAULT_CUSTOMER))?.created_at ?? now
+  return Math.max(0, now - since) * IDS_PER_MS
+}
+
 async function quarantine(
   tx: Tx,
   { db, audit }: RecognitionOptions,
   cause: Pick<RestoreState, 'reason' | 'host'>,
 ): Promise<RestoreState> {
   const now = audit.clock.now()
-  const newest = await tx.get(sql`SELECT MAX(at) AS at FROM gh_audit`)
-  const data_through = Number(newest?.at ?? now)
-  await skipIds(db, tx)
+  const data_through = await findNewestTime(tx)
+  await skipIds(db, tx, ID_SKIP + (await countIdsSince(tx, now)))
   for (const table of ENDED_TABLES) await tx.run(sql`DELETE FROM ${raw(table)}`)
   const state = { ...cause, recognized_at: now, data_through, released_at: null } as const
   const revocations = (await takeAppliedRevocations(tx)) ? 'applied' : 'unknown'

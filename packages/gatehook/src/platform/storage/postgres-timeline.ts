@@ -7,7 +7,7 @@ import type { Client, ClientConfig, ClientBase as Session } from 'pg'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Promotion, Statement, Tx } from './database.ts'
-import { ID_SKIP, SKIP_SEQUENCES } from './id-skip.ts'
+import { ID_SKIP, skipSequences } from './id-skip.ts'
 import { StandbyError } from './postgres-errors.ts'
 import { replaceEpoch } from './transaction-epoch.ts'
 
@@ -210,7 +210,7 @@ async function skipIds(client: Session, timeline: number): Promise<void> {
     await client.query('SELECT 1 FROM pg_proc LIMIT 1')
     const stored = await readStored(client)
     if (stored !== undefined && stored < timeline) {
-      await client.query(SKIP_SEQUENCES)
+      await client.query(skipSequences(ID_SKIP))
       const { rows } = await client.query('SELECT gh_txid_epoch() AS epoch')
       await client.query(replaceEpoch(Number(rows[0].epoch) + ID_SKIP))
       await client.query(replaceStored((await client.query(DESCRIBE)).rows[0]))
