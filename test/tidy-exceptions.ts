@@ -38,7 +38,6 @@ export const FOREIGN_TABLES: Readonly<Record<string, readonly string[]>> = {
     'gh_versions',
     'gh_webhooks',
   ],
-  'operate/restore': ['gh_audit'],
   'outbound/deliveries': ['gh_customers', 'gh_events'],
   'outbound/jobs': ['gh_customers'],
   'outbound/webhooks': [

@@ -306,7 +306,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       [
         '18.5',
         'Restored data is recognized: ids skip; deliveries, jobs and mail wait for an operator; ' +
-          'an export of the audit trail revokes again.',
+          'an export of the audit trail, which says where it ends, revokes again.',
       ],
       ['18.6', '`move --undo` makes the target read-only, and refuses to lose its rows.'],
       ['18.7', 'Exit status 75: a later start may succeed; 78: the configuration must change.'],

@@ -67,6 +67,14 @@ export async function instantOf(
   throw new UsageError(`The span ${text} ends after the year 9999.`)
 }
 
+const HASH = /^[0-9a-f]{64}$/
+
+/** Reads the `--expect` of commands on the audit chain. */
+export function expectedHashOf(text: unknown): string | undefined {
+  if (text === undefined || HASH.test(String(text))) return text as string | undefined
+  throw new UsageError(`--expect is "${text}"; expected the 64 hex digits of a row's hash.`)
+}
+
 export const filterOptions: NonNullable<CommandSpec['options']> = [
   ['--customer <CUSTOMER>', 'only of this customer, by id or name'],
   ['--mode <MODE>', 'only live or test'],

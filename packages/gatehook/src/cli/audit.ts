@@ -2,8 +2,9 @@
 import { once } from 'node:events'
 import { openExistingVault } from '../assembly/secrets.ts'
 import { auditActions } from '../history/audit/actions.ts'
-import type { AuditRow } from '../history/audit/chain.ts'
+import type { ExportLine } from '../history/audit/chain-export.ts'
 import type { ChainReport } from '../history/audit/chain-verifier.ts'
+import { ChainError } from '../history/audit/chain-writer.ts'
 import { type AuditFilters, auditView, findNewestEntries } from '../history/audit/collection.ts'
 import { type AuditTrail, openAuditTrail } from '../history/audit/trail.ts'
 import { wallClock } from '../kernel/clock.ts'
@@ -12,7 +13,7 @@ import { systemRandom } from '../kernel/random.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { urlOption, withRemoteApi } from './api.ts'
-import { countOf, countOption } from './arguments.ts'
+import { countOf, countOption, expectedHashOf } from './arguments.ts'
 import {
   type CommandFamily,
   type CommandSpec,
@@ -25,13 +26,6 @@ import type { JsonBody } from './http-client.ts'
 import { installationOptions, requireMigrated, withDatabase } from './installation.ts'
 import { alarm, bold, countRows, dim, green, writeText } from './output.ts'
 import { errorStream } from './terminal-log.ts'
-
-const HASH = /^[0-9a-f]{64}$/
-
-function hashOf(text: unknown): string | undefined {
-  if (text === undefined || HASH.test(String(text))) return text as string | undefined
-  throw new UsageError(`--expect is "${text}"; expected the 64 hex digits of a row's hash.`)
-}
 
 function reportText({ valid, rows, last, broken, expected, purged_through }: ChainReport): string {
   const purgedClause = purged_through > 0 ? `, after ${purged_through} purged` : ''
@@ -49,7 +43,7 @@ function reportText({ valid, rows, last, broken, expected, purged_through }: Cha
 }
 
 /** Writes a line, and waits while the reader of standard output is slower. */
-async function writeLine(row: AuditRow): Promise<void> {
+async function writeLine(row: ExportLine): Promise<void> {
   writeText(process.stdout, `${JSON.stringify(row)}\n`)
   if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
 }
@@ -115,13 +109,18 @@ const exportCommand: CommandSpec = {
   name: 'export',
   summary: 'prints the whole chain, one JSON object in a line',
   description:
-    'Prints every row with its hash. Store it beside each backup, or more often: a restore ' +
-    'applies from it what was revoked since the backup (gatehook restore --revocations FILE).',
+    'Prints every row with its hash, and a last line that says where the export ends. Store it ' +
+    'beside each backup, or more often: a restore applies from it what was revoked since the ' +
+    'backup (gatehook restore --revocations FILE).',
   ...shared,
   examples: [['gatehook audit export > /backups/audit.ndjson', 'each hour']],
   run: (input) =>
     withTrail(input, async ({ trail }) => {
-      for await (const row of trail.read()) await writeLine(row)
+      try {
+        for await (const line of trail.export()) await writeLine(line)
+      } catch (error) {
+        throw error instanceof ChainError ? new CommandError(error.message) : error
+      }
       return undefined
     }),
 }
@@ -165,7 +164,7 @@ export const audit: CommandFamily = {
         'off at its end, or replaced together with its key, lacks it.',
       options: [['--expect <HASH>', 'also require that a row with this hash is in the chain']],
       examples: [['gatehook audit verify --json', 'for a scheduled check']],
-      parse: ({ options }) => hashOf(options.expect),
+      parse: ({ options }) => expectedHashOf(options.expect),
       act: ({ trail }, { out }, expect) =>
         trail.verify({
           expect,

@@ -13,6 +13,7 @@ import {
 import { openDatabase } from '../platform/storage/open.ts'
 import { restoreSqlite } from '../platform/storage/sqlite-backup.ts'
 import { administration } from './api.ts'
+import { expectedHashOf } from './arguments.ts'
 import { asCommandError, contentsOf } from './backup.ts'
 import { type CommandFamily, type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
@@ -20,7 +21,7 @@ import { installationOptions } from './installation.ts'
 import { alarm, bold, countRows, formatCount, yellow } from './output.ts'
 import { pgDumpAdvice } from './postgres-tools.ts'
 import { createProgress } from './progress.ts'
-import { applyRevocations } from './revocations.ts'
+import { type AppliedRevocations, applyRevocations } from './revocations.ts'
 
 /** Returns a sentence when the master secret of this machine does not fit the database. */
 async function secretProblem(config: Config): Promise<string | undefined> {
@@ -72,17 +73,27 @@ async function run(input: Input): Promise<number | undefined> {
   if ((args[0] === undefined) === (revocations === undefined)) {
     throw new UsageError('Name a backup, or an export of the audit trail: --revocations FILE')
   }
+  if (revocations === undefined && options.expect !== undefined) {
+    throw new UsageError('--expect is for an export of the audit trail: --revocations FILE')
+  }
   if (revocations === undefined) return runRestore(input)
-  const result = await applyRevocations(input, revocations)
-  const { rows, applied, missing, through, failures } = result
-  input.out.result(result, () =>
-    [
-      `${countRows(rows)} verified, through ${through}. Applied ${formatCount(applied)} ` +
-        `revocations; ${formatCount(missing)} are of objects that the backup lacks.`,
-      ...failures.map((failure) => `${alarm('not applied')} ${failure}`),
-    ].join('\n'),
-  )
-  return failures.length > 0 ? EXIT.failed : EXIT.ok
+  const result = await applyRevocations(input, revocations, expectedHashOf(options.expect))
+  input.out.result(result, () => describeRevocations(result))
+  return result.failures.length > 0 || !result.complete ? EXIT.failed : EXIT.ok
+}
+
+const describeRevocations = (result: AppliedRevocations): string => {
+  const { rows, applied, missing, through, complete, follow_up, failures } = result
+  return [
+    `${countRows(rows)} verified. Applied ${formatCount(applied)} revocations; ` +
+      `${formatCount(missing)} are of objects that the backup lacks.`,
+    ...follow_up.map((sentence) => `${yellow('to do')} ${sentence}`),
+    ...failures.map((failure) => `${alarm('not applied')} ${failure}`),
+    complete
+      ? `The export covers the trail up to ${through}.`
+      : `${alarm('The export covers the trail up to')} ${through} only: it was cut, or is older ` +
+        'than the backup. Revocations stay unknown.',
+  ].join('\n')
 }
 
 const file: CommandSpec = {
@@ -95,6 +106,7 @@ const file: CommandSpec = {
   options: [
     ...installationOptions,
     ['--revocations <FILE>', 'applies what was revoked since, of: gatehook audit export'],
+    ['--expect <HASH>', 'also require that the export has a row with this hash'],
   ],
   config: ['databaseUrl'],
   examples: [

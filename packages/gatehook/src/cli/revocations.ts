@@ -1,147 +1,30 @@
 /**
  * Applies the revocations since a backup to restored data, from an export of the audit trail
- * (§18.5). Each action is the operation that an operator would repeat.
+ * (§18.5). `revocation-actions.ts` says what each action takes.
  */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { App } from '../app.ts'
-import type { AuditRow } from '../history/audit/chain.ts'
+import type { ExportLine, ExportReport } from '../history/audit/chain-export.ts'
 import { ChainError } from '../history/audit/chain-writer.ts'
-import { revokeConsent } from '../identity/oauth/consent-revocation.ts'
-import { setOperatorPassword } from '../identity/people/operators.ts'
 import { describeFileError } from '../kernel/files.ts'
-import type { Scope } from '../kernel/principal.ts'
-import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
-import { noteAppliedRevocations } from '../operate/restore/state.ts'
-import { sql } from '../platform/storage/sql.ts'
-import { type Api, ApiError, withLocalApi } from './api.ts'
+import { findDataEnd, noteAppliedRevocations } from '../operate/restore/state.ts'
+import { ApiError, withLocalApi } from './api.ts'
 import { configOf, type Input } from './command.ts'
 import { CommandError } from './errors.ts'
 import { cliActor } from './installation.ts'
-
-interface Installation {
-  readonly api: Api
-  readonly app: App
-  readonly accessTokenTtlS: number
-}
-
-interface Entry {
-  /** Epoch milliseconds. */
-  readonly at: number
-  readonly target: string
-  // biome-ignore lint/suspicious/noExplicitAny: each action has details of its own
-  readonly detail: any
-}
-
-type Apply = (installation: Installation, entry: Entry) => Promise<unknown>
-
-/** A password that fits no text: its owner must reset it. */
-const newPassword = () => systemRandom().bytes(32).toString('base64url')
-
-const send =
-  (method: string, path: (target: string) => string, body?: (detail: Entry['detail']) => unknown) =>
-  ({ api }: Installation, { target, detail }: Entry) =>
-    api.request(method, path(encodeURIComponent(target)), body?.(detail))
-
-const keyPath = (id: string) => `/admin/keys/${id}`
-const clientPath = (id: string) => `/admin/clients/${id}`
-const personPath = (id: string) => `/admin/users/${id}`
-const operatorPath = (id: string) => `/admin/operators/${id}`
-const resetPassword = send(
-  'PUT',
-  (id) => `${personPath(id)}/password`,
-  () => ({
-    password: newPassword(),
-  }),
-)
-const endSession: Apply = ({ app }, { target }) =>
-  app.db.write((tx) => app.tokens.revokeSession(tx, target))
-
-/** The trail has no end of a token: no token lives longer than this. */
-const revokeToken: Apply = ({ app, accessTokenTtlS }, { at, target: jti }) =>
-  app.db.write((tx) =>
-    app.tokens.revokeAccessToken(tx, { jti, exp: Math.ceil(at / 1000) + accessTokenTtlS }),
-  )
-
-const sendToWebhook =
-  (method: string, body?: unknown): Apply =>
-  async ({ api }, { target }) => {
-    const { customer, mode } = await api.request('GET', `/admin/webhooks/${target}`)
-    await api.request(method, `/admin/as/${customer}/${mode}/webhooks/${target}`, body)
-  }
-
-const disableWebhook = sendToWebhook('PATCH', { active: false })
-
-const replaceSigningKeys: Apply = ({ app }) => app.tokens.replaceSigningKeys(cliActor())
-
-/** By action of the audit trail. The others take nothing from a credential or a receiver. */
-export const applications: Readonly<Record<string, Apply>> = {
-  'key.revoke': send('DELETE', keyPath),
-  // The restored data has the former secret only.
-  'key.roll': send('DELETE', keyPath),
-  'key.update': send('PATCH', keyPath, ({ widened: _, ...patch }) => patch),
-  'client.delete': send('DELETE', clientPath),
-  'client.rotate_secret': send(
-    'POST',
-    (id) => `${clientPath(id)}/rotate-secret`,
-    () => ({
-      overlap_seconds: 0,
-    }),
-  ),
-  'client.update': send('PATCH', clientPath, (patch) => patch),
-  'consent.revoke': ({ app }, { target, detail }) => endConsent(app, target, detail.subject),
-  'customer.update': async (installation, entry) => {
-    if (entry.detail.suspended === undefined) return
-    const { suspended } = entry.detail
-    await send(
-      'PATCH',
-      (id) => `/admin/customers/${id}`,
-      () => ({ suspended }),
-    )(installation, entry)
-  },
-  'operator.disable': send('PATCH', operatorPath, () => ({ disabled: true })),
-  'operator.enable': send('PATCH', operatorPath, () => ({ disabled: false })),
-  'operator.role': send('PATCH', operatorPath, ({ role }) => ({ role })),
-  'operator.second_factor_reset': send('DELETE', (id) => `${operatorPath(id)}/second-factor`),
-  'operator.password': ({ app }, { target }) => resetOperatorPassword(app, target),
-  'person.update': send('PATCH', personPath, (patch) => patch),
-  'person.password': resetPassword,
-  'person.password_reset': resetPassword,
-  'person.remove': send('PATCH', personPath, () => ({ disabled: true })),
-  'session.end': endSession,
-  'session.end_all': send('DELETE', (id) => `${personPath(id)}/sessions`),
-  'token.reuse_detected': endSession,
-  'code.reuse_detected': endSession,
-  'token.revoke': revokeToken,
-  'webhook.delete': sendToWebhook('DELETE'),
-  'webhook.disable': disableWebhook,
-  // The trail has the host of a new URL alone: no event goes to the former one.
-  'webhook.update': async (installation, entry) => {
-    const { host, active } = entry.detail
-    if (host !== undefined || active === false) await disableWebhook(installation, entry)
-  },
-  'signing_key.rotate': replaceSigningKeys,
-  'signing_key.replace': replaceSigningKeys,
-}
-
-async function endConsent(app: App, clientId: string, subject: string): Promise<void> {
-  const { db, administration, tokens } = app
-  const client = await db.get(sql`SELECT scope FROM gh_clients WHERE id = ${clientId}`)
-  if (!client) return
-  const consent = { scope: client.scope as Scope, subject, clientId }
-  await revokeConsent({ ...administration, db, tokens }, consent, cliActor())
-}
-
-async function resetOperatorPassword(app: App, id: string): Promise<void> {
-  const row = await app.db.get(sql`SELECT email FROM gh_operators WHERE id = ${id}`)
-  if (!row) return
-  const password = { password: newPassword() }
-  await setOperatorPassword(app.administration, app.hasher, row.email, password, cliActor())
-}
+import {
+  type Apply,
+  applications,
+  type Entry,
+  endings,
+  type Installation,
+  replacements,
+} from './revocation-actions.ts'
 
 /** Reads an export: a JSON object in each line. Throws `CommandError` for another file. */
-async function* readExport(file: string): AsyncGenerator<AuditRow> {
+async function* readExport(file: string): AsyncGenerator<ExportLine> {
   let line = 0
   try {
     for await (const text of createInterface({ input: createReadStream(file, 'utf8') })) {
@@ -162,44 +45,119 @@ export interface AppliedRevocations {
   readonly applied: number
   /** Objects that were created after the backup. */
   readonly missing: number
+  /** The export has every row of the trail from before this instant. */
   readonly through: string
+  /** Whether the export has an end, after the backup. */
+  readonly complete: boolean
+  /** Tasks of an operator, so that owners can use their objects again. */
+  readonly follow_up: readonly string[]
+  /** Objects that may still have a permission that was taken. */
   readonly failures: readonly string[]
 }
 
 /**
  * Verifies the whole export, then applies the rows that the database lacks. A repetition has the
- * same result. Throws `CommandError` for an export that is broken, or of another installation.
+ * same result. Throws `CommandError` for an export that is broken, of another installation, or
+ * without the expected hash.
  */
-export const applyRevocations = (input: Input, file: string): Promise<AppliedRevocations> =>
+export const applyRevocations = (
+  input: Input,
+  file: string,
+  expect: string | undefined,
+): Promise<AppliedRevocations> =>
   withLocalApi(input, undefined, async (api, app) => {
-    const report = await app.audit.verifyExport(readExport(file)).catch((error) => {
+    const report = await app.audit.verifyExport(readExport(file), expect).catch((error) => {
       throw error instanceof ChainError ? new CommandError(error.message) : error
     })
-    let [applied, missing] = [0, 0]
-    const failures: string[] = []
-    const { accessTokenTtlS } = configOf(input)
-    for await (const { seq, at, action, target, detail } of readExport(file)) {
-      const apply = seq! > report.sharedThrough ? applications[action] : undefined
-      if (!apply) continue
-      try {
-        await apply({ api, app, accessTokenTtlS }, { at, target, detail: JSON.parse(detail) })
-        applied++
-      } catch (error) {
-        if (isMissing(error)) missing++
-        else failures.push(`${action} of ${target}: ${(error as Error).message}`)
-      }
+    const dataEnd = await findDataEnd(app.db)
+    const installation = { api, app, accessTokenTtlS: configOf(input).accessTokenTtlS }
+    const application = await applyRows(installation, readExport(file), report.sharedThrough)
+    const result = {
+      rows: report.rows,
+      ...application,
+      through: isoTime(report.end?.at ?? report.last.at),
+      complete: isComplete(report, dataEnd),
     }
-    const { rows, lastAt } = report
-    const result = { rows, applied, missing, through: isoTime(lastAt), failures }
-    if (failures.length === 0) await settle(app, result)
+    if (result.complete && result.failures.length === 0) await settle(app, result)
     return result
   })
+
+/** An export that ends before the backup has nothing of the time since. */
+const isComplete = ({ end, last, sharedThrough }: ExportReport, dataEnd: number): boolean =>
+  end !== undefined && (last.seq! > sharedThrough || end.at >= dataEnd)
+
+type Application = Pick<AppliedRevocations, 'applied' | 'missing' | 'follow_up' | 'failures'>
+
+/** An application of a row of the trail, and the advice for an operator after it. */
+interface Repetition {
+  readonly apply: Apply
+  readonly entry: Entry
+  readonly action: string
+  readonly advice?: string
+}
+
+const subjectOf = ({ action, entry }: Repetition) => `${action.split('.')[0]} ${entry.target}`
+
+/** Applies the rows after those that the database has. */
+export async function applyRows(
+  installation: Installation,
+  lines: AsyncIterable<ExportLine>,
+  sharedThrough: number,
+): Promise<Application> {
+  let [applied, missing] = [0, 0]
+  const failures: string[] = []
+  const followUp = new Set<string>()
+  /** Steps after all rows, so that no later row revives what they end; one for each object. */
+  const last = new Map<string, Repetition>()
+  const perform = async (step: Repetition): Promise<void> => {
+    try {
+      await step.apply(installation, step.entry)
+      applied++
+      if (step.advice) followUp.add(`${subjectOf(step)} ${step.advice}`)
+    } catch (error) {
+      if (isMissing(error)) {
+        missing++
+        return
+      }
+      const ending = endings[step.action.split('.')[0]!]
+      const reason = (error as Error).message
+      if (!ending || step.apply === ending || !isRejected(error)) {
+        failures.push(`${step.action} of ${step.entry.target}: ${reason}`)
+        return
+      }
+      const advice = `is disabled, because ${step.action} cannot be applied: ${reason}`
+      last.set(subjectOf(step), { ...step, apply: ending, advice })
+    }
+  }
+  for await (const line of lines) {
+    if (!('seq' in line) || line.seq! <= sharedThrough) continue
+    const { at, action, target } = line
+    const entry = { at, target, detail: JSON.parse(line.detail) }
+    const replacement = replacements[action]
+    if (replacement?.isReplaced?.(installation.app, entry) ?? replacement) {
+      last.set(`${action} ${target}`, { ...replacement!, entry, action })
+    }
+    const apply = applications[action]
+    if (apply) await perform({ apply, entry, action })
+  }
+  // A step that fails adds the ending of its object.
+  for (const step of last.values()) await perform(step)
+  return { applied, missing, follow_up: [...followUp], failures }
+}
 
 const isMissing = (error: unknown): boolean =>
   (error instanceof ApiError && error.response.status === 404) ||
   (error as { code?: unknown }).code === 'not_found'
 
-async function settle({ db, administration }: App, { failures: _, ...detail }: AppliedRevocations) {
+/** Whether the service rejected the action, and would do so again. */
+function isRejected(error: unknown): boolean {
+  const status =
+    error instanceof ApiError ? error.response.status : (error as { status?: unknown }).status
+  return typeof status === 'number' && status >= 400 && status < 500
+}
+
+async function settle({ db, administration }: App, result: AppliedRevocations) {
+  const { failures: _, ...detail } = result
   const entry = { actor: cliActor(), detail }
   await db.write((tx) => noteAppliedRevocations(tx, entry, administration))
 }

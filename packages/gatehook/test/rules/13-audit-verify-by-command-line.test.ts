@@ -91,7 +91,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
       assert.equal((await jsonOf(place, 'audit', 'verify')).valid, true)
       const { exit, stdout, stderr } = await gatehook(place, 'audit', 'export')
       assert.equal(exit, 0, stderr)
-      assert.equal(stdout.trim().split('\n').length, rows.length)
+      assert.equal(stdout.trim().split('\n').length, rows.length + 1, 'the rows and the end')
     }
     assert.deepEqual(await db.columns('users'), [])
     assert.equal(existsSync(join(elsewhere.cwd, 'data')), false)

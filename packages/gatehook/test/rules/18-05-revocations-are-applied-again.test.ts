@@ -1,16 +1,18 @@
 /** §18.5: an export of the audit trail revokes again in restored data. */
 import assert from 'node:assert/strict'
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { eachService } from '../../../../test/rig/service.ts'
-import { applications } from '../../src/cli/revocations.ts'
+import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { ApiError } from '../../src/cli/api.ts'
+import { applications, endings, replacements } from '../../src/cli/revocation-actions.ts'
+import { applyRows } from '../../src/cli/revocations.ts'
 import { auditActions } from '../../src/history/audit/actions.ts'
-import { gatehook, installed, jsonOf, type Place, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf, serving } from '../cli/process.ts'
+import { backedUp, exportTo } from '../cli/restored.ts'
 import { PASSWORD } from '../people/rig.ts'
 
 const KEY = ['keys', 'create', '--name', 'k', '--scopes']
@@ -31,13 +33,6 @@ const loginStatus = async (url: string, username: string) => {
   return (await fetch(`${url}/auth/login`, { method: 'POST', headers, body })).status
 }
 
-async function exportTo(place: Place, file: string): Promise<string> {
-  const { exit, stdout, stderr } = await gatehook(place, 'audit', 'export')
-  assert.equal(exit, 0, stderr)
-  writeFileSync(file, stdout)
-  return stdout
-}
-
 /** An installation with revocations after its backup, and the restored backup. */
 async function revokedAfterBackup(t: TestContext) {
   const place = await installed(t)
@@ -55,8 +50,7 @@ async function revokedAfterBackup(t: TestContext) {
   }
   const run = await serving(t, place, '--no-seed')
   const jwks = await (await fetch(`${run.url}/.well-known/jwks.json`)).text()
-  const backup = join(place.cwd, 'b.gatehook')
-  await jsonOf(place, 'backup', backup)
+  const restore = await backedUp(t, place)
   await jsonOf(place, 'keys', 'revoke', revoked.id!)
   await jsonOf(place, 'keys', 'roll', rolled.id!, '--overlap', '0s')
   await jsonOf(place, 'users', 'disable', people[1]!)
@@ -65,10 +59,7 @@ async function revokedAfterBackup(t: TestContext) {
   await jsonOf(place, 'keys', 'revoke', later.id!)
   run.kill('SIGTERM')
   await run.ended
-  const restored = { cwd: emptyFolder(t) }
-  mkdirSync(join(restored.cwd, 'data'))
-  cpSync(join(place.cwd, 'data', 'secret.key'), join(restored.cwd, 'data', 'secret.key'))
-  await jsonOf(restored, 'restore', backup)
+  const restored = await restore()
   return { place, restored, validKey, revoked, rolled, admin, jwks }
 }
 
@@ -81,6 +72,7 @@ test('an export revokes again beside a running node', async (t) => {
   await exportTo(place, file)
   const result = await jsonOf(restored, 'restore', '--revocations', file)
   assert.deepEqual([result.applied, result.missing, result.failures], [4, 1, []])
+  assert.equal(result.complete, true)
   for (const { key } of [revoked, rolled]) {
     await eventually(
       () => statusOf(url, key!),
@@ -99,32 +91,121 @@ test('an export revokes again beside a running node', async (t) => {
   assert.deepEqual(again.failures, [])
 })
 
-/** Actions that take no permission from a credential, or of which a restore leaves nothing. */
-const UNRELATED = new Set(
-  [
-    'attention audit clock database installation job master_secret portal portal_link restore',
-    'version',
-  ].flatMap((line) => line.split(' ')),
-)
-const HARMLESS = new Set(
-  [
-    'create grant invite link login logout recovery_code refresh_race rename request',
-    'request_rename second_factor_confirm second_factor_enrol session_end sign_in sign_out sign_up',
-    'throttled lost_events recover replay resend stop_replay',
-  ].flatMap((line) => line.split(' ')),
-)
-/** A receiver accepts no signature of the former secret. */
-const REJECTED_BY_RECEIVERS = 'webhook.rotate_secret'
-const WITHOUT_EFFECT = Object.keys(auditActions).filter(
-  (action) =>
-    action === REJECTED_BY_RECEIVERS ||
-    UNRELATED.has(action.split('.')[0]!) ||
-    HARMLESS.has(action.split('.')[1]!),
-)
+/** Why an action takes nothing that restored data still has. */
+const HARMLESS: Readonly<Record<string, string>> = {
+  'It changes no credential and no receiver.':
+    'attention.delay audit.purge audit.start clock.set customer.request database.promoted ' +
+    'installation.move installation.moved installation.move_undo job.cancel job.retry ' +
+    'login.throttled token.refresh_race restore.recognize restore.release restore.confirm ' +
+    'restore.revocations version.notice version.update webhook.lost_events webhook.recover ' +
+    'webhook.replay webhook.resend webhook.stop_replay',
+  'It gives a permission, or an object that the backup lacks.':
+    'client.create consent.grant customer.create key.create operator.create ' +
+    'person.create person.sign_up session.create webhook.create',
+  'It is a step: what follows from it has an action of its own.':
+    'operator.invite operator.second_factor_enrol person.request_rename',
+  'Links, codes and sessions of console and portal end in restored data.':
+    'operator.link operator.recovery_code operator.session_end operator.sign_in ' +
+    'operator.sign_out person.login person.logout portal.sign_in portal.sign_out ' +
+    'portal_link.create portal_link.revoke',
+  'Receivers reject signatures of the former secret.': 'webhook.rotate_secret',
+  'A backup needs the master secret of its time; the operator rotates it again.':
+    'master_secret.reset master_secret.rotate master_secret.rotated',
+}
 
-test('each action of the audit trail is applied, or takes nothing from a credential', () => {
-  const actions = [...Object.keys(applications), ...WITHOUT_EFFECT]
-  assert.deepEqual(actions.sort(), Object.keys(auditActions).sort())
+test('each action of the audit trail is applied, or has a reason why it is not', () => {
+  const harmless = Object.values(HARMLESS).flatMap((actions) => actions.split(' '))
+  const applied = [...Object.keys(applications), ...Object.keys(replacements)]
+  const actions = new Set([...applied, ...harmless])
+  assert.deepEqual([...actions].sort(), Object.keys(auditActions).sort())
+  const both = applied.filter((action) => harmless.includes(action))
+  assert.deepEqual(both, [])
+})
+
+/** The API of the command line, over an app of the test. */
+async function installationOf({ app, as, key }: TestApp) {
+  const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
+  const request = async (method: string, path: string, body?: unknown) => {
+    const reply = await admin.send(method as 'GET', path, body)
+    if (reply.status < 400) return reply.body
+    throw new ApiError(reply.text, 1, reply)
+  }
+  const installation = { app, api: { request }, accessTokenTtlS: 900 }
+  return { admin, installation: installation as unknown as Parameters<Revocation>[0] }
+}
+
+eachService('an action on an object that the backup lacks is no failure', async (service) => {
+  const { installation } = await installationOf(service)
+  const details = { subject: '99', suspended: true, role: 'support', host: 'h', scopes: [] }
+  const all = [...Object.entries(applications), ...Object.entries(endings)]
+  for (const [, { apply }] of Object.entries(replacements)) all.push(['replacement', apply])
+  for (const [action, apply] of all) {
+    const entry = { at: Date.now(), target: '99', detail: details }
+    const error = await apply(installation, entry).then(
+      () => undefined,
+      (reason) => reason,
+    )
+    const code = error?.response?.body.error ?? error?.code
+    assert.ok(error === undefined || code === 'not_found', `${action}: ${error?.message}`)
+  }
+})
+
+eachService('a narrowed key has no more than the trail says, also after its expiry', async (s) => {
+  const { admin, installation } = await installationOf(s)
+  const create = async () => {
+    const body = { name: 'k', scopes: ['orders:read', 'orders:write'], mode: 'test' }
+    return (await admin.post('/admin/keys', body)).body as Record<string, string>
+  }
+  const past = new Date(Date.now() - 1000).toISOString()
+  const update = (key: Record<string, string>, detail: object) =>
+    applications['key.update']!(installation, {
+      at: Date.now(),
+      target: key.id!,
+      detail: { ...detail, widened: false },
+    })
+  const statusOf = async ({ key }: Record<string, string>, method = 'GET') =>
+    (await s.as(key).send(method as 'GET', '/api/v2/orders', method === 'GET' ? undefined : {}))
+      .status
+  const [expired, narrowed] = [await create(), await create()]
+  assert.deepEqual([await statusOf(expired), await statusOf(narrowed, 'POST')], [200, 422])
+  await update(expired, { scopes: ['orders:read'], expires_at: past })
+  await update(expired, { name: 'renamed' })
+  // The declaration no longer has the second scope.
+  await update(narrowed, { scopes: ['orders:read', 'gone:read'] })
+  assert.deepEqual([await statusOf(expired), await statusOf(narrowed, 'POST')], [403, 403])
+  assert.equal(await statusOf(narrowed), 200)
+})
+
+eachService('a narrowed client and person keep what the trail says', async (s) => {
+  const { admin, installation } = await installationOf(s)
+  const client = { name: 'c', scopes: ['orders:read'], mode: 'test' }
+  const { client_id: id } = (await admin.post('/admin/clients', client)).body
+  const apply = (action: string, target: string, detail: object) =>
+    applications[action]!(installation, { at: Date.now(), target, detail })
+  // No client may have these today: persons return to no redirect URI.
+  const detail = { scopes: ['gone:read'], grant_types: ['authorization_code'], redirect_uris: [] }
+  await apply('client.update', id, detail)
+  assert.deepEqual((await admin.get(`/admin/clients/${id}`)).body.scopes, ['gone:read'])
+  const person = { name: 'A', email: 'a@example.com', password: PASSWORD, mode: 'test' }
+  const { id: personId } = (await admin.post('/admin/users', person)).body
+  await apply('person.update', String(personId), { scopes: ['gone:read'] })
+  assert.deepEqual((await admin.get(`/admin/users/${personId}`)).body.scopes, ['gone:read'])
+})
+
+eachService('an object that an action cannot be applied to is disabled at the end', async (s) => {
+  const { admin, installation } = await installationOf(s)
+  const operator = { email: 'op@example.com', password: 'a long operator phrase' }
+  const { id } = (await admin.post('/admin/operators', operator)).body
+  async function* lines() {
+    const row = { at: Date.now(), target: id as string }
+    yield { ...row, seq: 1, action: 'operator.disable', detail: '{}' }
+    yield { ...row, seq: 2, action: 'operator.role', detail: '{"role":"gone"}' }
+    yield { ...row, seq: 3, action: 'operator.enable', detail: '{}' }
+  }
+  const result = await applyRows(installation, lines() as AsyncIterable<never>, 1)
+  assert.deepEqual([result.applied, result.failures], [2, []])
+  assert.match(result.follow_up[0]!, /^operator op_\S+ is disabled, because operator.role cannot/)
+  assert.equal((await admin.get('/admin/operators')).body.data[0].disabled, true)
 })
 
 eachService('replaced signing keys verify no token any more', async ({ app, as, key }) => {
@@ -174,9 +255,8 @@ test('receivers that were deleted, disabled or replaced since get no event', asy
     const url = `http://127.0.0.1:${port}/${name}`
     ids[name] = (await jsonOf(place, 'webhooks', 'create', url, '--events', 'order.*')).id
   }
-  const backup = join(place.cwd, 'b.gatehook')
   const run = await serving(t, place, '--no-seed')
-  await jsonOf(place, 'backup', backup)
+  const restore = await backedUp(t, place)
   const { key } = await jsonOf(place, ...KEY, WEBHOOKS, '--mode', 'test')
   const headers = { 'x-api-key': key, 'content-type': 'application/json' }
   const patch = async (name: string, change: object) => {
@@ -190,10 +270,7 @@ test('receivers that were deleted, disabled or replaced since get no event', asy
   await patch('moved', { url: `http://127.0.0.1:${port}/new` })
   run.kill('SIGTERM')
   await run.ended
-  const restored = { cwd: emptyFolder(t), env }
-  mkdirSync(join(restored.cwd, 'data'))
-  cpSync(join(place.cwd, 'data', 'secret.key'), join(restored.cwd, 'data', 'secret.key'))
-  await jsonOf(restored, 'restore', backup)
+  const restored = await restore()
   const file = join(restored.cwd, 'audit.ndjson')
   await exportTo(place, file)
   const result = await jsonOf(restored, 'restore', '--revocations', file)
@@ -228,10 +305,15 @@ test('an export that was changed, cut or is of another installation applies noth
   const cases: [lines: string[], sentence: RegExp][] = [
     [lines.map((line) => line.replace('key.revoke', 'key.create')), /broken at row aud_/],
     [lines.filter((_, at) => at !== 3), /broken at row aud_/],
-    [lines.slice(-1), /does not continue the audit trail/],
+    [lines.slice(-2, -1), /does not continue the audit trail/],
     [otherLines, /broken at row aud_/],
     [[...lines, '{'], /line \d+ is no JSON/],
+    [[...lines, lines[0]!], /follows the end of the export/],
+    [[...lines.slice(0, -2), lines.at(-1)!], /has \d+ rows; its end says \d+/],
+    [[...lines.slice(0, -1), lines.at(-1)!.replace('"rows":', '"rows":1')], /end .* was changed/],
     [['1'], /Line 1 is no audit row/],
+    [['null'], /Line 1 is no audit row/],
+    [lines.slice(-1), /Line 1 is no audit row/],
   ]
   for (const [content, sentence] of cases) {
     writeFileSync(file, `${content.join('\n')}\n`)

@@ -48,6 +48,16 @@ export interface ChainEnd {
 
 export type EndName = 'head' | 'anchor'
 
+/** Where an export of the chain ends. */
+export interface ExportEnd {
+  /** The rows before it. */
+  readonly rows: number
+  readonly seq: number
+  readonly hash: string
+  /** Epoch milliseconds: the export has every row from before it. */
+  readonly at: number
+}
+
 /** Returns the values of the content, in the order in which they are stored and signed. */
 export const contentValues = (row: AuditContent): readonly (string | number | null)[] => [
   row.id,
@@ -72,6 +82,7 @@ export interface ChainKey {
   /** Returns the row's `hash`, over its content, tag, place and previous hash. */
   link(row: AuditContent & Pick<AuditRow, 'tag'>, seq: number, previousHash: string): string
   endMac(name: EndName, end: ChainEnd): string
+  exportMac(end: ExportEnd): string
 }
 
 /** Returns the HMACs of the chain under `key`, 32 bytes. */
@@ -84,6 +95,7 @@ export function createChainKey(key: Uint8Array): ChainKey {
     tag: (row) => mac('row', canonical(row)),
     link: (row, seq, previousHash) => mac('link', seq, previousHash, row.tag, canonical(row)),
     endMac: (name, { seq, hash, untaggedThrough }) => mac(name, seq, hash, untaggedThrough),
+    exportMac: ({ rows, seq, hash, at }) => mac('export', rows, seq, hash, at),
   }
 }
 

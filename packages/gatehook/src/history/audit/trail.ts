@@ -7,8 +7,8 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Database } from '../../platform/storage/database.ts'
-import { type AuditRow, type ChainKey, createChainKey, GENESIS } from './chain.ts'
-import { type ExportReport, readChain, verifyExport } from './chain-export.ts'
+import { type ChainKey, createChainKey, GENESIS } from './chain.ts'
+import { type ExportLine, type ExportReport, exportChain, verifyExport } from './chain-export.ts'
 import * as store from './chain-store.ts'
 import { type ChainReport, type VerifyOptions, verifyChain } from './chain-verifier.ts'
 import { appendBatch, type ChainDeps, ChainError, purgeRows, signEnd } from './chain-writer.ts'
@@ -25,10 +25,10 @@ export interface AuditTrail extends AuditSigner {
   appendForReader(): Promise<void>
   /** Appends all committed rows if it can, then verifies the chain. */
   verify(options?: VerifyOptions): Promise<ChainReport>
-  /** Appends all committed rows if it can, then reads the whole chain. */
-  read(): AsyncGenerator<AuditRow>
-  /** Verifies an exported chain that continues this one. Throws `ChainError`. */
-  verifyExport(rows: AsyncIterable<AuditRow>): Promise<ExportReport>
+  /** Appends all committed rows if it can, then yields the whole chain. Throws `ChainError`. */
+  export(): AsyncGenerator<ExportLine>
+  /** Verifies an exported chain that continues this one, and has `expect`. Throws `ChainError`. */
+  verifyExport(lines: AsyncIterable<ExportLine>, expect?: string): Promise<ExportReport>
   readonly chores: Readonly<Record<string, () => Promise<number>>>
   /** Starts to append the rows of this process soon after their commit. */
   start(): void
@@ -76,11 +76,12 @@ export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> 
       await appendIfPossible(chain, log)
       return verifyChain(chain, options)
     },
-    async *read() {
-      await appendIfPossible(chain, log)
-      yield* readChain(chain)
+    async *export() {
+      const now = clock.now()
+      const isAppended = await appendIfPossible(chain, log)
+      yield* exportChain(chain, isAppended ? now : undefined)
     },
-    verifyExport: (rows) => verifyExport(chain, rows),
+    verifyExport: (lines, expect) => verifyExport(chain, lines, expect),
     chores: {
       audit: async () => {
         await appendAll(chain, log)
@@ -161,12 +162,17 @@ async function appendAll(chain: ChainDeps, log: Log): Promise<void> {
   }
 }
 
-/** Readers get the chained rows while none can be stored; a verification names a broken chain. */
-async function appendIfPossible(chain: ChainDeps, log: Log): Promise<void> {
+/**
+ * Returns whether all committed rows are in the chain. Readers get the chained rows while none can
+ * be stored; a verification names a broken chain.
+ */
+async function appendIfPossible(chain: ChainDeps, log: Log): Promise<boolean> {
   try {
     await appendAll(chain, log)
+    return true
   } catch (error) {
     if (!(error instanceof ChainError || error instanceof Failure)) throw error
+    return false
   }
 }
 

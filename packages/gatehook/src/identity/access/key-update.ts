@@ -2,11 +2,13 @@
  * Updates API keys in place (§13). A holder of `keys:write` narrows keys of its own customer and
  * mode; only an operator widens a key. `isWider` decides which updates widen.
  */
+import type { Actor } from '../../history/audit/actor.ts'
 import { recordAudit } from '../../history/audit/store.ts'
 import { createRangeMatcher, parseAddressRange } from '../../kernel/address.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Mode, Principal } from '../../kernel/principal.ts'
 import { isoTime } from '../../kernel/time.ts'
+import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import { b, type ValuesOf } from '../../protocol/fields/members.ts'
 import {
@@ -118,20 +120,59 @@ export async function updateKey(
       expiryMessage,
     )
     if (errors.length > 0) throw invalidMembers(errors)
-    const updatedRow = {
-      ...row,
-      scopes: JSON.stringify(scopes),
-      cidrs: JSON.stringify(after.cidrs),
-      expires_at: after.expiresAt,
-      name: patch.name ?? row.name,
-      api_version: patch.api_version === undefined ? row.api_version : patch.api_version,
-    }
-    await store.updateKey(tx, updatedRow)
-    const { expires_at, ...sets } = patch
-    const expiry = expires_at == null ? expires_at : isoTime(expires_at)
-    const detail = { ...sets, ...(expiry !== undefined && { expires_at: expiry }), widened }
-    await recordAudit(tx, { actor, action: 'key.update', target: id, detail }, admin)
-    tx.afterCommit(admin.onChange)
-    return keyTable.toJson(updatedRow)
+    return writeUpdate(tx, admin, row, patch, { actor, widened })
   })
 }
+
+interface UpdateEntry {
+  readonly actor: Actor
+  readonly widened: boolean
+}
+
+async function writeUpdate(
+  tx: Tx,
+  admin: Administration,
+  row: store.KeyRow,
+  patch: KeyPatch,
+  { actor, widened }: UpdateEntry,
+): Promise<ApiKeyJson> {
+  const { expires_at, ...sets } = patch
+  const updatedRow = {
+    ...row,
+    scopes: patch.scopes ? JSON.stringify(patch.scopes) : row.scopes,
+    cidrs: patch.cidrs ? JSON.stringify(patch.cidrs) : row.cidrs,
+    expires_at: expires_at === undefined ? row.expires_at : expires_at,
+    name: patch.name ?? row.name,
+    api_version: patch.api_version === undefined ? row.api_version : patch.api_version,
+  }
+  await store.updateKey(tx, updatedRow)
+  const expiry = expires_at == null ? expires_at : isoTime(expires_at)
+  const detail = { ...sets, ...(expiry !== undefined && { expires_at: expiry }), widened }
+  await recordAudit(tx, { actor, action: 'key.update', target: row.id, detail }, admin)
+  tx.afterCommit(admin.onChange)
+  return keyTable.toJson(updatedRow)
+}
+
+/** The `detail` of `key.update` in the audit trail. */
+interface RecordedUpdate extends Omit<KeyPatch, 'expires_at'> {
+  readonly expires_at?: string | null
+  readonly widened: boolean
+}
+
+/**
+ * Repeats an update of the audit trail on restored data (§18.5). The rules for new requests do not
+ * apply: a key whose expiry has passed since is expired. Throws 404.
+ */
+export const repeatKeyUpdate = (
+  admin: Administration,
+  id: string,
+  { widened, expires_at, ...sets }: RecordedUpdate,
+  actor: Actor,
+): Promise<ApiKeyJson> =>
+  admin.write(async (tx) => {
+    const row = await store.lockKey(tx, id)
+    if (!row) throw new Failure('not_found')
+    const expiry = expires_at == null ? expires_at : Date.parse(expires_at)
+    const patch = { ...sets, ...(expiry !== undefined && { expires_at: expiry }) }
+    return writeUpdate(tx, admin, row, patch, { actor, widened })
+  })

@@ -3,6 +3,7 @@
  * their secrets. Each change is one transaction with its audit entry.
  */
 
+import type { Actor } from '../../history/audit/actor.ts'
 import { recordAudit } from '../../history/audit/store.ts'
 import { randomBase62 } from '../../kernel/base62.ts'
 import { Failure, type FieldError } from '../../kernel/failure.ts'
@@ -179,17 +180,41 @@ export async function createClient(
   })
 }
 
+type ClientPatch = ValuesOf<ReturnType<typeof clientPatch>>
+
 /**
  * Updates a client. The change applies to later requests and to access tokens issued before, on
  * each node within 2 s. Throws 404 `not_found`, 422 `validation_failed`.
  */
-export async function updateClient(
+export const updateClient = (
   admin: ClientAdministration,
   id: string,
-  patch: ValuesOf<ReturnType<typeof clientPatch>>,
+  patch: ClientPatch,
   { actor }: Pick<AdminCaller, 'actor'>,
-): Promise<ClientJson> {
-  return admin.write(async (tx) => {
+): Promise<ClientJson> => mergeClient(admin, id, patch, { actor, verify: assertConsistent })
+
+/**
+ * Repeats an update of the audit trail on restored data (§18.5). The rules for new requests do not
+ * apply. Throws 404.
+ */
+export const repeatClientUpdate = (
+  admin: ClientAdministration,
+  id: string,
+  patch: ClientPatch,
+  actor: Actor,
+): Promise<ClientJson> => mergeClient(admin, id, patch, { actor, verify: () => undefined })
+
+interface ClientMerge extends Pick<AdminCaller, 'actor'> {
+  readonly verify: (row: store.ClientRow) => void
+}
+
+const mergeClient = (
+  admin: ClientAdministration,
+  id: string,
+  patch: ClientPatch,
+  { actor, verify }: ClientMerge,
+): Promise<ClientJson> =>
+  admin.write(async (tx) => {
     const row = await store.lockClient(tx, id)
     if (!row) throw new Failure('not_found')
     const merge = (values: readonly string[] | undefined, stored: string) =>
@@ -205,7 +230,7 @@ export async function updateClient(
       ),
       first_party: Number(patch.first_party ?? row.first_party),
     }
-    assertConsistent(updatedRow)
+    verify(updatedRow)
     await store.updateClient(tx, updatedRow)
     const affectsTokens =
       updatedRow.scopes !== row.scopes || updatedRow.first_party !== row.first_party
@@ -214,7 +239,6 @@ export async function updateClient(
     tx.afterCommit(() => admin.evict(id))
     return clientTable.toJson(updatedRow)
   })
-}
 
 /** Deletes a client and revokes all its tokens and consents. Throws 404 `not_found`. */
 export async function deleteClient(

@@ -7,6 +7,7 @@ import type { Actor } from '../../history/audit/actor.ts'
 import { recordAudit } from '../../history/audit/store.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
 import { createBackgroundTasks } from '../../kernel/background.ts'
+import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import { createLookupCache } from '../../kernel/lookup-cache.ts'
 import type { Scope } from '../../kernel/principal.ts'
@@ -36,6 +37,7 @@ import type { MailWording } from './mail-texts.ts'
 import { findNamespace } from './namespace.ts'
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, toPrincipal } from './person.ts'
+import { type PersonPatch, updatePerson } from './person-administration.ts'
 import type { RecognizedClients } from './recognized-clients.ts'
 import { personRoutes, signInRoutes } from './routes.ts'
 import { signOutEverywhere } from './sign-out.ts'
@@ -55,6 +57,8 @@ export interface People extends SignInApi {
   readonly evict: (id: number) => void
   /** Ends everything in which a person is signed in; returns the number of ended sessions. */
   readonly signOutEverywhere: (tx: Tx, id: number) => Promise<number>
+  /** Repeats an update of the audit trail on restored data (§18.5). Throws 404. */
+  readonly repeatUpdate: (id: number, patch: PersonPatch, actor: Actor) => Promise<unknown>
   readonly routes: readonly Route[]
   /** The mail to people by kind. */
   readonly mailTemplates: MailTemplates
@@ -171,6 +175,7 @@ export function createPeople(
       const credential = await store.lockCredential(tx, directory.resource, id)
       return credential ? signOutEverywhere(tx, context, credential) : 0
     },
+    repeatUpdate: (id, patch, actor) => updatePerson(admin, context, id, patch, { actor }),
     routes: [
       ...signInRoutes({ admin, people: signInApi, devices, tokens, verifyPassword, context }),
       ...accountMailRoutes({ ...accountMail, devices, verifyPassword }),
@@ -200,6 +205,9 @@ function withoutPeople(): Omit<People, 'chores'> {
     placeHeaders: [],
     evict: () => undefined,
     signOutEverywhere: async () => 0,
+    repeatUpdate: async () => {
+      throw new Failure('not_found')
+    },
     routes: [],
     mailTemplates: {},
     stop: async () => undefined,

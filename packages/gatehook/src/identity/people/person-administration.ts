@@ -179,6 +179,7 @@ export const personPatch = (admin: Pick<Administration, 'scopes'>) => ({
   scopes: scopeSet(admin).optional(),
   disabled: b.bool().optional(),
 })
+export type PersonPatch = ValuesOf<ReturnType<typeof personPatch>>
 
 /**
  * Updates the credential of a person. The sessions of a person who is disabled, gets another
@@ -188,7 +189,7 @@ export async function updatePerson(
   admin: Administration,
   context: PersonContext,
   id: number,
-  patch: ValuesOf<ReturnType<typeof personPatch>>,
+  patch: PersonPatch,
   { actor }: Pick<AdminCaller, 'actor'>,
 ): Promise<PersonJson> {
   const { directory } = context

@@ -1,0 +1,174 @@
+/**
+ * What each action of the audit trail takes from restored data (§18.5). Permissions are written as
+ * the trail has them, without the rules for new requests; values that the trail lacks end.
+ */
+import type { App } from '../app.ts'
+import { repeatKeyUpdate } from '../identity/access/key-update.ts'
+import { repeatClientUpdate } from '../identity/oauth/client-administration.ts'
+import { revokeConsent } from '../identity/oauth/consent-revocation.ts'
+import { setOperatorPassword } from '../identity/people/operators.ts'
+import type { Scope } from '../kernel/principal.ts'
+import { systemRandom } from '../kernel/random.ts'
+import { sql } from '../platform/storage/sql.ts'
+import type { Api } from './api.ts'
+import { cliActor } from './installation.ts'
+
+export interface Installation {
+  readonly api: Api
+  readonly app: App
+  readonly accessTokenTtlS: number
+}
+
+export interface Entry {
+  /** Epoch milliseconds. */
+  readonly at: number
+  readonly target: string
+  // biome-ignore lint/suspicious/noExplicitAny: each action has details of its own
+  readonly detail: any
+}
+
+export type Apply = (installation: Installation, entry: Entry) => Promise<unknown>
+
+/** A password that fits no text: its owner must reset it. */
+const newPassword = () => systemRandom().bytes(32).toString('base64url')
+
+const send =
+  (method: string, path: (target: string) => string, body?: (detail: Entry['detail']) => unknown) =>
+  ({ api }: Installation, { target, detail }: Entry) =>
+    api.request(method, path(encodeURIComponent(target)), body?.(detail))
+
+const keyPath = (id: string) => `/admin/keys/${id}`
+const clientPath = (id: string) => `/admin/clients/${id}`
+const customerPath = (id: string) => `/admin/customers/${id}`
+const personPath = (id: string) => `/admin/users/${id}`
+const operatorPath = (id: string) => `/admin/operators/${id}`
+
+const revokeKey = send('DELETE', keyPath)
+const deleteClient = send('DELETE', clientPath)
+const suspendCustomer = (suspended: boolean) => send('PATCH', customerPath, () => ({ suspended }))
+const disablePerson = send('PATCH', personPath, () => ({ disabled: true }))
+const disableOperator = send('PATCH', operatorPath, () => ({ disabled: true }))
+const resetPassword = send(
+  'PUT',
+  (id) => `${personPath(id)}/password`,
+  () => ({ password: newPassword() }),
+)
+const endSession: Apply = ({ app }, { target }) =>
+  app.db.write((tx) => app.tokens.revokeSession(tx, target))
+
+/** The trail has no end of a token: no token lives longer than this. */
+const revokeToken: Apply = ({ app, accessTokenTtlS }, { at, target: jti }) =>
+  app.db.write((tx) =>
+    app.tokens.revokeAccessToken(tx, { jti, exp: Math.ceil(at / 1000) + accessTokenTtlS }),
+  )
+
+const sendToWebhook =
+  (method: string, body?: unknown): Apply =>
+  async ({ api }, { target }) => {
+    const { customer, mode } = await api.request('GET', `/admin/webhooks/${target}`)
+    await api.request(method, `/admin/as/${customer}/${mode}/webhooks/${target}`, body)
+  }
+
+const disableWebhook = sendToWebhook('PATCH', { active: false })
+
+const replaceSigningKeys: Apply = ({ app }) => app.tokens.replaceSigningKeys(cliActor())
+
+/** By action of the audit trail. The others take nothing from a credential or a receiver. */
+export const applications: Readonly<Record<string, Apply>> = {
+  'key.revoke': revokeKey,
+  // The restored data has the former secret only.
+  'key.roll': revokeKey,
+  'key.update': ({ app }, { target, detail }) =>
+    repeatKeyUpdate(app.administration, target, detail, cliActor()),
+  'client.delete': deleteClient,
+  'client.rotate_secret': send(
+    'POST',
+    (id) => `${clientPath(id)}/rotate-secret`,
+    () => ({
+      overlap_seconds: 0,
+    }),
+  ),
+  'client.update': ({ app }, { target, detail }) =>
+    repeatClientUpdate(app.oauth.administration, target, detail, cliActor()),
+  'consent.revoke': ({ app }, { target, detail }) => endConsent(app, target, detail.subject),
+  'customer.update': async (installation, entry) => {
+    const { suspended } = entry.detail
+    if (suspended !== undefined) await suspendCustomer(suspended)(installation, entry)
+  },
+  'operator.disable': disableOperator,
+  'operator.enable': send('PATCH', operatorPath, () => ({ disabled: false })),
+  'operator.role': send('PATCH', operatorPath, ({ role }) => ({ role })),
+  'operator.second_factor_reset': send('DELETE', (id) => `${operatorPath(id)}/second-factor`),
+  'operator.password': ({ app }, { target }) => resetOperatorPassword(app, target),
+  'person.update': ({ app }, { target, detail }) =>
+    app.people.repeatUpdate(Number(target), detail, cliActor()),
+  'person.password': resetPassword,
+  'person.password_reset': resetPassword,
+  'person.remove': disablePerson,
+  'session.end': endSession,
+  'session.end_all': send('DELETE', (id) => `${personPath(id)}/sessions`),
+  'token.reuse_detected': endSession,
+  'code.reuse_detected': endSession,
+  'token.revoke': revokeToken,
+  'webhook.delete': sendToWebhook('DELETE'),
+  'webhook.disable': disableWebhook,
+  // The trail has the host of a new URL alone: no event goes to the former one.
+  'webhook.update': async (installation, entry) => {
+    const { host, active } = entry.detail
+    if (host !== undefined || active === false) await disableWebhook(installation, entry)
+  },
+  'signing_key.rotate': replaceSigningKeys,
+  'signing_key.replace': replaceSigningKeys,
+}
+
+interface Replacement {
+  readonly apply: Apply
+  /** The next task of an operator. */
+  readonly advice: string
+  readonly isReplaced?: (app: App, entry: Entry) => boolean
+}
+
+/**
+ * Actions that replaced a factor by one that the trail lacks: the former one ends. They come after
+ * all others, so that no later action of the trail revives it.
+ */
+export const replacements: Readonly<Record<string, Replacement>> = {
+  'operator.second_factor_confirm': {
+    apply: async (installation, entry) => {
+      await applications['operator.second_factor_reset']!(installation, entry)
+      await resetOperatorPassword(installation.app, entry.target)
+    },
+    advice: 'has another second factor since, and signs in by a link only: gatehook operators link',
+  },
+  'person.rename': {
+    apply: disablePerson,
+    advice: 'has another sign-in name since, and is disabled: set the name, then enable the person',
+    isReplaced: ({ service: { resources } }, { detail: { fields } }) =>
+      resources.some(({ signsIn }) => signsIn && fields.includes(signsIn.username)),
+  },
+}
+
+/** Ends an object that an action cannot be applied to, by the first word of the action. */
+export const endings: Readonly<Record<string, Apply>> = {
+  key: revokeKey,
+  client: deleteClient,
+  customer: suspendCustomer(true),
+  operator: disableOperator,
+  person: disablePerson,
+  webhook: disableWebhook,
+}
+
+async function endConsent(app: App, clientId: string, subject: string): Promise<void> {
+  const { db, administration, tokens } = app
+  const client = await db.get(sql`SELECT scope FROM gh_clients WHERE client_id = ${clientId}`)
+  if (!client) return
+  const consent = { scope: client.scope as Scope, subject, clientId }
+  await revokeConsent({ ...administration, db, tokens }, consent, cliActor())
+}
+
+async function resetOperatorPassword(app: App, id: string): Promise<void> {
+  const row = await app.db.get(sql`SELECT email FROM gh_operators WHERE id = ${id}`)
+  if (!row) return
+  const password = { password: newPassword() }
+  await setOperatorPassword(app.administration, app.hasher, row.email, password, cliActor())
+}
