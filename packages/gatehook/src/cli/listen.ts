@@ -13,6 +13,7 @@ import { type SigningSecret, signatureHeaders } from '../outbound/deliveries/sig
 import type { Outcome, Send } from '../outbound/transport/attempt.ts'
 import { isDelivered } from '../outbound/transport/attempt.ts'
 import { findTargetProblem } from '../outbound/transport/target.ts'
+import { environmentKey } from '../platform/config/environment.ts'
 import { borrowKey, customerOptions, nodeOf } from './api.ts'
 import { words } from './arguments.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
@@ -142,6 +143,13 @@ const SMALLEST_ID = `evt_${'0'.repeat(22)}`
  */
 async function newestEventId(url: string, key: string): Promise<string> {
   const { status, body } = await remoteSender(url, key)('GET', '/events?sort=-id&limit=1&fields=id')
+  if (body?.error === 'invalid_api_key' && environmentKey() === undefined) {
+    throw new CommandError(
+      `The node at ${url} does not know the key that this command has just created in the ` +
+        'database of this folder: the node uses another database. Name it by --dir or ' +
+        '--database-url, or set GATEHOOK_API_KEY to a key of the node.',
+    )
+  }
   if (status !== 200) throw new CommandError(messagesOf(body, status)[0]!)
   return body.data[0]?.id ?? SMALLEST_ID
 }

@@ -112,6 +112,10 @@ test('invalid input is reported in a sentence', async (t) => {
   const foreign = { ...place, env: { GATEHOOK_API_KEY: `gk_test_${'x'.repeat(32)}` } }
   const refused = await gatehook(foreign, 'listen', '--port', port)
   assert.deepEqual([refused.exit, /API key/.test(refused.stderr)], [1, true])
+  const elsewhere: Place = { cwd: emptyFolder(t) }
+  assert.equal((await gatehook(elsewhere, 'migrate')).exit, 0)
+  const other = await gatehook(elsewhere, 'listen', '--port', port)
+  assert.deepEqual([other.exit, /uses another database/.test(other.stderr)], [1, true])
   const unreachable = await gatehook(place, 'listen', '--port', '9')
   assert.deepEqual(
     [unreachable.exit, /No node answers at .*:9/.test(unreachable.stderr)],
