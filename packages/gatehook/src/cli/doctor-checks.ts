@@ -12,6 +12,7 @@ import { pendingMigrations } from '../engine-tables.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
+import { countFailedJobs, findLastFailedJob } from '../outbound/jobs/store.ts'
 import { type Config, databaseAddress, withoutPassword } from '../platform/config/config.ts'
 import {
   dataFolder,
@@ -20,7 +21,9 @@ import {
   secretFile,
 } from '../platform/config/environment.ts'
 import { countMail, findLastMailError } from '../platform/mail/store.ts'
+import { CLOCK_SETTING, type StoredClock } from '../platform/storage/clock-setting.ts'
 import type { Database } from '../platform/storage/database.ts'
+import { readSetting } from '../platform/storage/settings.ts'
 import { sql } from '../platform/storage/sql.ts'
 import { isNodeSupported, oldestNode } from './own-package.ts'
 
@@ -158,8 +161,8 @@ export async function checkPort(config: Config): Promise<CheckResult> {
 /** The program did not exist before this instant: an earlier clock is wrong. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1)
 const TOLERANCE_MS = 60_000
-/** Mail beyond it is not counted. */
-const MAIL_COUNT_MAX = 10_000
+/** Mail and jobs beyond it are not counted. */
+const COUNT_MAX = 10_000
 
 /** Compares the machine's clock with the newest audit row. A test clock may be ahead of it. */
 export async function checkClock(
@@ -170,6 +173,17 @@ export async function checkClock(
   const now = machineClock.now()
   const hint = 'Set the clock of this machine (NTP): keys, tokens and versions expire by it.'
   if (now < EARLIEST_MS) return fail(`it is ${isoTime(now)}`, hint)
+  const hasSettings = db && (await db.columns('gh_settings')).length > 0
+  const setting = hasSettings && (await readSetting<StoredClock>(db, CLOCK_SETTING))
+  if (setting) {
+    const serviceNow = setting.frozenAtMs ?? now + setting.offsetMs
+    const detail = `it is ${isoTime(now)}, and ${isoTime(serviceNow)} on the test clock`
+    if (config.testClock) return ok(detail)
+    const remedy =
+      'Set GATEHOOK_TEST_CLOCK=1 here too, or use another database: its rows have times of the ' +
+      'test clock.'
+    return warn(detail, remedy)
+  }
   if (config.testClock) return ok(`${isoTime(now)}; GATEHOOK_TEST_CLOCK is on`)
   const hasAuditTable = db && (await db.columns('gh_audit')).length > 0
   const last = hasAuditTable
@@ -191,12 +205,24 @@ export async function checkMail(
   const place = transport ? 'the transport of the service' : `files in ${mailFolder(config)}`
   const hasTable = db && (await db.columns('gh_mail')).length > 0
   if (!hasTable) return ok(place)
-  const waiting = await countMail(db, 'waiting', MAIL_COUNT_MAX)
-  const failed = await countMail(db, 'failed', MAIL_COUNT_MAX)
+  const waiting = await countMail(db, 'waiting', COUNT_MAX)
+  const failed = await countMail(db, 'failed', COUNT_MAX)
   if (failed === 0) return ok(waiting === 0 ? place : `${place}; ${waiting} waiting`)
   const error = await findLastMailError(db)
   const hint =
     'Correct the transport. The mail is deleted after 7 days; its senders may repeat it. ' +
     'An alert on gatehook_mail_attempts_total{outcome="failed"} reports the next one.'
   return warn(`${place}; ${waiting} waiting, ${failed} failed: ${error}`, hint)
+}
+
+/** Reports jobs that had all of their attempts, and the error of the last one. */
+export async function checkJobs(db: Database): Promise<CheckResult | undefined> {
+  if ((await db.columns('gh_jobs')).length === 0) return undefined
+  const job = await findLastFailedJob(db)
+  if (!job) return ok('none failed')
+  const count = await countFailedJobs(db, COUNT_MAX)
+  return warn(
+    `${count} failed; the last is ${job.name}: ${job.error ?? 'it has no error'}`,
+    'Remove the cause, then gatehook jobs retry ID; gatehook jobs list --state failed has the ids.',
+  )
 }

@@ -171,6 +171,7 @@ const table: readonly Check[] = [
     hint: DATABASE,
     inspect: onConfig((config, { service, db }) => checks.checkMail(config, service, db)),
   },
+  { check: 'jobs', hint: DATABASE, inspect: onDatabase(({ db }) => checks.checkJobs(db)) },
   {
     check: 'backup',
     hint: DATABASE,

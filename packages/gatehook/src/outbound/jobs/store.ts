@@ -219,6 +219,18 @@ export const purgeOverdueRuns = (tx: Tx, before: number) =>
   tx.run(sql`DELETE FROM gh_jobs WHERE no IN (SELECT no FROM gh_jobs
     WHERE state = 'waiting' AND run_at <= ${before} AND kind = 'schedule' LIMIT ${SLICE})`)
 
+/** Counts jobs that had all of their attempts, at most `limit`. */
+export async function countFailedJobs(from: Reader, limit: number): Promise<number> {
+  const row = await from.get(sql`SELECT COUNT(*) AS total FROM
+    (SELECT 1 FROM gh_jobs WHERE state = 'failed' LIMIT ${limit}) AS jobs`)
+  return Number(row?.total)
+}
+
+/** Finds the job that failed last. */
+export const findLastFailedJob = (from: Reader) =>
+  from.get<{ name: string; error: string | null }>(sql`SELECT name, error FROM gh_jobs
+    WHERE state = 'failed' AND ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 1`)
+
 interface CustomerScope {
   readonly no: number
   readonly id: string
