@@ -26,13 +26,14 @@ export interface Inbox extends PeopleRig {
 interface MailServiceOptions {
   readonly service?: Service
   readonly options?: Partial<MailOptions>
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Defines a test on both databases. */
 export function eachMailService(
   name: string,
   body: (rig: Inbox) => Promise<void>,
-  { service: declared = api, options = {} }: MailServiceOptions = {},
+  { service: declared = api, options = {}, env = {} }: MailServiceOptions = {},
 ): void {
   for (const database of databases) {
     test(`${name} [${database.name}]`, async (t) => {
@@ -58,6 +59,7 @@ export function eachMailService(
       const service = await openService(t, database.name, {
         service: declared.mail(transport, { from, ...options }),
         clock,
+        env,
         log,
       })
       await body({

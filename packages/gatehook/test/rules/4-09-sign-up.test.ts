@@ -5,7 +5,7 @@ import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { service as declare, f, resource } from '../../src/gatehook.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { eachMailService, type Inbox, tokenOf } from '../people/mail-rig.ts'
-import { bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
+import { basicOf, bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const ADA = { name: 'Ada', email: emailOf('ada') }
 
@@ -149,16 +149,48 @@ eachMailService('strangers cause 5 mails per e-mail address in an hour', async (
   for (let n = 0; n < 5; n++) assert.equal(await send(), 1)
   // 429 would let a stranger block the person, and name addresses that others use.
   assert.equal(await send(), 0)
-  const { email } = ADA
-  for (const path of ['/auth/password/forgot', '/auth/email/resend']) {
-    const { status, text } = await anonymous.post(path, { email })
-    assert.deepEqual([status, text, await inbox.receive()], [202, '', []])
-  }
+  const again = await anonymous.post('/auth/email/resend', { email: ADA.email })
+  assert.deepEqual([again.status, again.text, await inbox.receive()], [202, '', []])
   const other = await anonymous.post('/auth/signup', { ...ADA, email: emailOf('bo') })
   assert.deepEqual([other.status, (await inbox.receive()).length], [202, 1])
   clock.set(clock.now() + 3_600_000)
   assert.equal(await send(), 1)
 })
+
+eachMailService(
+  'no purpose and no client uses up the mail of another, and an address gets 30 mails at most',
+  async ({ anonymous, inbox, createPerson }) => {
+    await createPerson('ada')
+    await createPerson('eve')
+    const { email } = ADA
+    const from = (address: string) => ({
+      'x-forwarded-for': address,
+      'x-forwarded-proto': 'https',
+    })
+    const byEve = basicOf(emailOf('eve'))
+    const purposes: readonly (readonly [path: string, body: object, credential?: object])[] = [
+      ['/auth/signup', ADA],
+      ['/auth/username', { username: email, password: PASSWORD }, byEve],
+      ['/auth/password/forgot', { email }],
+    ]
+    for (const [path, body, credential] of purposes) {
+      const mailsOf = async (address: string) => {
+        for (let n = 0; n < 6; n++) {
+          const headers = { ...from(address), ...credential }
+          assert.equal((await anonymous.post(path, body, headers)).status, 202)
+        }
+        const mails = await inbox.receive()
+        return mails.filter(({ to }) => to === email).length
+      }
+      assert.equal(await mailsOf('192.0.2.1'), 5, path)
+      assert.equal(await mailsOf('198.51.100.1'), 5, path)
+      assert.equal(await mailsOf('203.0.113.1'), 0, path)
+    }
+  },
+  {
+    env: { GATEHOOK_TRUST_PROXY: '127.0.0.1', GATEHOOK_BASIC_ALLOWED_CIDRS: '0.0.0.0/0' },
+  },
+)
 
 eachMailService(
   'requests beyond the limit of an e-mail address count for the client',

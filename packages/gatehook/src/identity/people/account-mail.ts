@@ -16,7 +16,7 @@ import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { Answer, Call } from '../../protocol/http/call.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import type { Administration } from '../access/administration.ts'
-import { countMailRequest, tooMuchMail } from './mail-throttle.ts'
+import { countMailRequest, type RequestedMail, tooMuchMail } from './mail-throttle.ts'
 import {
   findNamespace,
   type NameReach,
@@ -176,16 +176,16 @@ export async function acceptMailRequest(
   { admin, vault, outbox, context }: AccountMailDeps,
   email: string,
   place: SignInPlace,
-  kind: string,
+  kind: RequestedMail,
   payload: object,
   record?: (tx: Tx) => Promise<void>,
 ): Promise<Answer> {
   const { directory } = context
   const namespace = await findNamespace(admin.db, directory.names, place)
   const name = JSON.stringify([namespace.key, foldName(email)])
-  const who = { name, address: call.address }
+  const request = { name, address: call.address, kind }
   const verdict = await admin.db.write(async (tx) => {
-    const verdict = await countMailRequest(tx, vault, who, admin.clock.now())
+    const verdict = await countMailRequest(tx, vault, request, admin.clock.now())
     if (verdict.kind === 'send') {
       await outbox.enqueueBounded(tx, kind, { ...payload, namespace: namespace.no })
     }

@@ -1,8 +1,10 @@
 /**
- * Limits the mail that strangers cause (§4.9): 5 mails per e-mail address and 30 per address of a
- * client in a sliding hour, on all nodes together. An e-mail address counts whether or not it has
- * an account. Beyond its limit no mail is sent, and the response is the same: 429 would let a
- * stranger block the password reset of a person.
+ * Limits the mail that strangers cause (§4.9), in a sliding hour, on all nodes together. An e-mail
+ * address has a budget for each purpose: 5 mails for the requests of one client, 10 for those of
+ * all. So it receives at most 30, and no request for one purpose takes mail from another. It counts
+ * whether or not it has an account. Beyond a limit no mail is sent, and the response is the same:
+ * 429 would let a stranger block the password reset of a person. The address of a client has 30
+ * requests.
  */
 import { createHmac } from 'node:crypto'
 import { addressBlock } from '../../kernel/address.ts'
@@ -13,7 +15,20 @@ import { prepareStatement } from '../../platform/storage/sql.ts'
 import { THROTTLE_PURPOSE } from './throttle.ts'
 
 const WINDOW_MS = 3_600_000
-const MAIL_LIMITS = { email: 5, address: 30 } as const
+const MAIL_LIMITS = { emailByClient: 5, email: 10, client: 30 } as const
+
+/** The budget of each kind of mail that a request causes. */
+const BUDGETS = {
+  sign_up: 'sign_up',
+  sign_up_again: 'sign_up',
+  password_reset: 'password_reset',
+  username: 'username',
+} as const
+
+export type RequestedMail = keyof typeof BUDGETS
+
+/** A counted request: its time, and the address block of its client. */
+type Counted = readonly [atMs: number, client: string]
 
 /** Locks the counter until the transaction ends. The table is that of failed passwords. */
 const lockCounter = prepareStatement(
@@ -28,36 +43,45 @@ type MailVerdict =
   | { readonly kind: 'send' | 'omit' }
   | { readonly kind: 'rejected'; readonly waitMs: number }
 
-/**
- * Counts a request for mail; an e-mail address counts sent mail only.
- *
- * @param who.name the e-mail address, with the customer whose names it belongs to
- */
+interface MailRequest {
+  /** The e-mail address, with the customer whose names it belongs to. */
+  readonly name: string
+  /** The network address of the client. */
+  readonly address: string
+  readonly kind: RequestedMail
+}
+
+/** Counts a request for mail; an e-mail address counts sent mail only. */
 export async function countMailRequest(
   tx: Tx,
   vault: Vault,
-  { name, address }: { readonly name: string; readonly address: string },
+  { name, address, kind }: MailRequest,
   nowMs: number,
 ): Promise<MailVerdict> {
   const hash = createHmac('sha256', vault.key(THROTTLE_PURPOSE)).update(name).digest('base64url')
-  const [email, client] = [`mail:${hash}`, `mail-address:${addressBlock(address)}`]
-  const mails = await lockRecent(tx, email, nowMs)
-  const requests = await lockRecent(tx, client, nowMs)
-  if (requests.length >= MAIL_LIMITS.address) {
-    const waitMs = requests.at(-MAIL_LIMITS.address)! + WINDOW_MS - nowMs
-    return { kind: 'rejected', waitMs }
+  const client = addressBlock(address)
+  const [emailCounter, clientCounter] = [`mail:${BUDGETS[kind]}:${hash}`, `mail-address:${client}`]
+  const mails = await lockRecent(tx, emailCounter, nowMs)
+  const requests = await lockRecent(tx, clientCounter, nowMs)
+  if (requests.length >= MAIL_LIMITS.client) {
+    const [oldestMs] = requests.at(-MAIL_LIMITS.client)!
+    return { kind: 'rejected', waitMs: oldestMs + WINDOW_MS - nowMs }
   }
-  await tx.run(updateAttempts([JSON.stringify([...requests, nowMs]), client]))
-  if (mails.length >= MAIL_LIMITS.email) return { kind: 'omit' }
-  await tx.run(updateAttempts([JSON.stringify([...mails, nowMs]), email]))
+  const counted: Counted = [nowMs, client]
+  await tx.run(updateAttempts([JSON.stringify([...requests, counted]), clientCounter]))
+  const own = mails.filter(([, by]) => by === client)
+  if (mails.length >= MAIL_LIMITS.email || own.length >= MAIL_LIMITS.emailByClient) {
+    return { kind: 'omit' }
+  }
+  await tx.run(updateAttempts([JSON.stringify([...mails, counted]), emailCounter]))
   return { kind: 'send' }
 }
 
-/** Locks a counter, and returns its times of the last hour. */
-async function lockRecent(tx: Tx, subject: string, nowMs: number): Promise<number[]> {
+/** Locks a counter, and returns its requests of the last hour. */
+async function lockRecent(tx: Tx, subject: string, nowMs: number): Promise<Counted[]> {
   const row = await tx.get<{ attempts: string }>(lockCounter([subject, nowMs + WINDOW_MS]))
-  const times = JSON.parse(row?.attempts ?? '[]') as number[]
-  return times.filter((at) => at > nowMs - WINDOW_MS)
+  const counted = JSON.parse(row?.attempts ?? '[]') as Counted[]
+  return counted.filter(([atMs]) => atMs > nowMs - WINDOW_MS)
 }
 
 /** Returns the 429 of too many requests for mail. */
