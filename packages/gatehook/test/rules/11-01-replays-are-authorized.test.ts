@@ -5,7 +5,9 @@
 import assert from 'node:assert/strict'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import { basicOf, emailOf, openPeople } from '../people/rig.ts'
+import { createConsoleLink, createOperator } from '../../src/identity/people/operators.ts'
+import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
+import { cookieOf } from '../portal/rig.ts'
 import { openHook } from '../webhooks/hook.ts'
 
 const cards = resource('cards', {
@@ -167,3 +169,51 @@ eachService('a person who lost the scope over all rows gets no row of others', a
   )
   assert.deepEqual(replays[1]!.body, first[1]!.body)
 })
+
+eachService(
+  'a replay needs the role of the first request',
+  async (app, t) => {
+    const admin = app.as(await app.key({ scopes: ['admin'], mode: 'live' }))
+    const hook = await openHook(t)
+    const cli = { kind: 'cli', id: 'test' } as const
+    const { administration, hasher } = app.app
+    const input = { email: emailOf('op'), password: PASSWORD, role: 'administrator' } as const
+    const { id, email } = await createOperator(administration, hasher, input, cli)
+    const anonymous = app.as(undefined)
+    const signIn = async () => {
+      const { path } = await createConsoleLink(administration, email, cli)
+      const reply = await anonymous.post('/console/session', { token: path.split('#token=')[1] })
+      return { cookie: cookieOf(reply), 'x-gatehook-console': '1' }
+    }
+    const strong = (await admin.post('/admin/keys', { name: 'k', scopes: ['admin'] })).body
+    const weak = (await admin.post('/admin/keys', { name: 'k', scopes: ['orders:read'] })).body
+    const writes: readonly (readonly [method: string, path: string, body: object])[] = [
+      ['POST', '/admin/keys', { name: 'k', scopes: ['admin'] }],
+      ['POST', `/admin/keys/${strong.id}/roll`, {}],
+      ['PATCH', `/admin/keys/${strong.id}`, { name: 'l' }],
+      ['POST', `/admin/keys/${weak.id}/roll`, {}],
+      ['POST', '/admin/as/default/live/webhooks', { url: hook.url, events: ['order.created'] }],
+    ]
+    const send = async (session: Record<string, string>) => {
+      const replies: Reply[] = []
+      for (const [at, [method, path, body]] of writes.entries()) {
+        const headers = { ...session, 'idempotency-key': `k${at}` }
+        replies.push(await anonymous.send(method, path, body, headers))
+      }
+      return replies
+    }
+    const first = await send(await signIn())
+    for (const { status, text } of first) assert.ok(status < 300, text)
+    const become = (role: string) => admin.patch(`/admin/operators/${id}`, { role })
+    assert.equal((await become('support')).status, 200)
+    for (const [at, { status, body, text }] of (await send(await signIn())).entries()) {
+      assert.deepEqual([status, body.error], [403, 'insufficient_role'], writes[at]!.join(' '))
+      assert.ok(!text.includes('gk_live_'))
+    }
+    assert.equal((await become('administrator')).status, 200)
+    for (const [at, reply] of (await send(await signIn())).entries()) {
+      assert.deepEqual([reply.text, isReplay(reply)], [first[at]!.text, true])
+    }
+  },
+  { env: bank.env },
+)

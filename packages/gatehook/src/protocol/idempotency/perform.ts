@@ -6,6 +6,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure, type FailureCode, type FailureOptions } from '../../kernel/failure.ts'
+import { hasRole, type Role } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Reader, Tx, WriteOptions } from '../../platform/storage/database.ts'
 import { requireAnswerFits } from '../http/answer-budget.ts'
@@ -74,11 +75,33 @@ type RequestOutcome =
   | { readonly answer: Answer }
   | { readonly code: FailureCode; readonly message: string; readonly options: FailureOptions }
 
-/** The stored outcome, with the scopes that the caller held. */
-type StoredOutcome = RequestOutcome & { readonly scopes?: readonly string[] }
+/**
+ * The permissions of a caller on which work depends. The other members of a principal are those of
+ * the record's id, or the pipeline checks them for a replay as for a first request.
+ */
+interface Authority {
+  readonly scopes: readonly string[]
+  /** The role of an operator, also of one who acts for a customer. */
+  readonly role?: Role
+}
+
+function authorityOf({ principal }: Call): Authority {
+  const { role } = principal!.caller ?? principal!
+  return { scopes: [...principal!.scopes], ...(role && { role }) }
+}
+
+/** The stored outcome, with the permissions that the caller held. */
+type StoredOutcome = RequestOutcome & Authority
+
+/** Throws 403 `insufficient_role` for an operator whose role is a lesser one now. */
+function requireStoredRole({ role }: StoredOutcome, call: Call): void {
+  if (role === undefined || hasRole(authorityOf(call), role)) return
+  const message = `The first request with this Idempotency-Key had the role ${role}.`
+  throw new Failure('insufficient_role', message)
+}
 
 /** Returns a scope that the caller lacks now; `admin` implies every scope (§13). */
-const lostScope = ({ scopes = [] }: StoredOutcome, { principal }: Call): string | undefined =>
+const lostScope = ({ scopes }: StoredOutcome, { principal }: Call): string | undefined =>
   principal!.scopes.has('admin') ? undefined : scopes.find((name) => !principal!.scopes.has(name))
 
 type ClaimResult = { readonly outcome: RequestOutcome } | { readonly record: IdempotencyRecord }
@@ -98,6 +121,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     const row = responseRow(call.principal!.scope, record.id)
     const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer).toString()
     const outcome = JSON.parse(text) as StoredOutcome
+    requireStoredRole(outcome, call)
     const replayHeaders = { 'idempotent-replayed': 'true' }
     if ('answer' in outcome) {
       const isNarrowed = lostScope(outcome, call) !== undefined
@@ -125,7 +149,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       const outcome = await runChange(tx, change)
       const isSecret = 'answer' in outcome && outcome.answer.secret === true
       const expiresAt = isSecret ? now + SECRET_RETENTION_MS : claim.expiresAt
-      const stored: StoredOutcome = { ...outcome, scopes: [...call.principal!.scopes] }
+      const stored: StoredOutcome = { ...outcome, ...authorityOf(call) }
       const id = claim.ids.current
       const text = JSON.stringify(stored)
       const response = vault.encrypt(RESPONSE_PURPOSE, responseRow(scope, id), text)
