@@ -8,20 +8,29 @@ import type { FieldSpec } from '../protocol/fields/fields.ts'
 import { parseNumber } from '../protocol/fields/json-number.ts'
 import { fieldKindOf, fieldKinds } from '../protocol/fields/kinds/table.ts'
 import { parseJsonBody } from '../protocol/http/json-body.ts'
-import { type CsvCell, CsvError, readCsv, unescapeFormulas } from '../protocol/lists/csv-reader.ts'
+import { type CsvCell, readCsv, unescapeFormulas } from '../protocol/lists/csv-reader.ts'
+import { RecordError, readLines } from '../protocol/lists/line-reader.ts'
 
 /** A row of a file, or why its line has none. */
 export type ImportLine =
   | { readonly line: number; readonly body: Record<string, unknown> }
   | { readonly line: number; readonly problem: string }
 
-/** Reads NDJSON, or with `isCsv` CSV whose first record has the names. Ends at malformed CSV. */
-export function readImportLines(
+/**
+ * Reads NDJSON, or with `isCsv` CSV whose first record has the names. Ends at malformed CSV and at
+ * a record that is too long.
+ */
+export async function* readImportLines(
   parts: AsyncIterable<string>,
   definition: ResourceDefinition,
   isCsv: boolean,
 ): AsyncGenerator<ImportLine> {
-  return isCsv ? readTable(parts, definition) : readObjects(parts, definition)
+  try {
+    yield* isCsv ? readTable(parts, definition) : readObjects(parts, definition)
+  } catch (error) {
+    if (!(error instanceof RecordError)) throw error
+    yield { line: error.line, problem: error.message }
+  }
 }
 
 /** Removes the members that clients never write, which an export contains. */
@@ -78,42 +87,28 @@ function findHiddenMistake(text: string): string | undefined {
   }
 }
 
-async function* readLines(parts: AsyncIterable<string>): AsyncGenerator<string> {
-  let rest = ''
-  for await (const part of parts) {
-    const lines = (rest + part).split('\n')
-    rest = lines.pop()!
-    yield* lines
-  }
-  if (rest !== '') yield rest
-}
-
 async function* readTable(
   parts: AsyncIterable<string>,
   definition: ResourceDefinition,
 ): AsyncGenerator<ImportLine> {
   let names: readonly string[] | undefined
-  try {
-    for await (const { line, cells } of readCsv(parts)) {
-      if (!names) {
-        names = cells.map(({ text }) => text.replace(/^\uFEFF/, ''))
-        const twin = names.find((name, at) => names!.indexOf(name) < at)
-        if (twin !== undefined) return yield { line, problem: `names ${twin} twice` }
-        const problems = findColumnMistakes(names, Object.keys(definition.fields))
-        for (const problem of problems) yield { line, problem }
-        if (problems.length > 0) return
-      } else if (cells.length !== names.length) {
-        yield { line, problem: `has ${cells.length} cells, and the first line ${names.length}` }
-      } else {
-        const row = names.map((name, at) => [name, cellValue(definition.fields[name], cells[at]!)])
-        const wrong = row.find(([, value]) => value instanceof CellProblem)
-        if (wrong) yield { line, problem: `${wrong[0]} ${(wrong[1] as CellProblem).words}` }
-        else yield { line, body: writableMembers(definition, Object.fromEntries(row)) }
-      }
+  for await (const { line, cells } of readCsv(parts)) {
+    if (!names) {
+      names = cells.map(({ text }) => text.replace(/^\uFEFF/, ''))
+      const uniqueNames = new Set<string>()
+      const twin = names.find((name) => uniqueNames.size === uniqueNames.add(name).size)
+      if (twin !== undefined) return yield { line, problem: `names ${twin} twice` }
+      const problems = findColumnMistakes(names, Object.keys(definition.fields))
+      for (const problem of problems) yield { line, problem }
+      if (problems.length > 0) return
+    } else if (cells.length !== names.length) {
+      yield { line, problem: `has ${cells.length} cells, and the first line ${names.length}` }
+    } else {
+      const row = names.map((name, at) => [name, cellValue(definition.fields[name], cells[at]!)])
+      const wrong = row.find(([, value]) => value instanceof CellProblem)
+      if (wrong) yield { line, problem: `${wrong[0]} ${(wrong[1] as CellProblem).words}` }
+      else yield { line, body: writableMembers(definition, Object.fromEntries(row)) }
     }
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error
-    yield { line: error.line, problem: error.message }
   }
 }
 

@@ -28,7 +28,7 @@ const BUDGETS = {
 export type RequestedMail = keyof typeof BUDGETS
 
 /** A counted request: its time, and the address block of its client. */
-type Counted = readonly [atMs: number, client: string]
+type CountedRequest = readonly [atMs: number, client: string]
 
 /** Locks the counter until the transaction ends. The table is that of failed passwords. */
 const lockCounter = prepareStatement(
@@ -67,21 +67,21 @@ export async function countMailRequest(
     const [oldestMs] = requests.at(-MAIL_LIMITS.client)!
     return { kind: 'rejected', waitMs: oldestMs + WINDOW_MS - nowMs }
   }
-  const counted: Counted = [nowMs, client]
-  await tx.run(updateAttempts([JSON.stringify([...requests, counted]), clientCounter]))
-  const own = mails.filter(([, by]) => by === client)
+  const request: CountedRequest = [nowMs, client]
+  await tx.run(updateAttempts([JSON.stringify([...requests, request]), clientCounter]))
+  const own = mails.filter((mail) => mail[1] === client)
   if (mails.length >= MAIL_LIMITS.email || own.length >= MAIL_LIMITS.emailByClient) {
     return { kind: 'omit' }
   }
-  await tx.run(updateAttempts([JSON.stringify([...mails, counted]), emailCounter]))
+  await tx.run(updateAttempts([JSON.stringify([...mails, request]), emailCounter]))
   return { kind: 'send' }
 }
 
 /** Locks a counter, and returns its requests of the last hour. */
-async function lockRecent(tx: Tx, subject: string, nowMs: number): Promise<Counted[]> {
+async function lockRecent(tx: Tx, subject: string, nowMs: number): Promise<CountedRequest[]> {
   const row = await tx.get<{ attempts: string }>(lockCounter([subject, nowMs + WINDOW_MS]))
-  const counted = JSON.parse(row?.attempts ?? '[]') as Counted[]
-  return counted.filter(([atMs]) => atMs > nowMs - WINDOW_MS)
+  const requests = JSON.parse(row?.attempts ?? '[]') as CountedRequest[]
+  return requests.filter(([atMs]) => atMs > nowMs - WINDOW_MS)
 }
 
 /** Returns the 429 of too many requests for mail. */

@@ -79,23 +79,23 @@ type RequestOutcome =
  * The permissions of a caller on which work depends. The other members of a principal are those of
  * the record's id, or the pipeline checks them for a replay as for a first request.
  */
-interface Authority {
+interface CallerRights {
   readonly scopes: readonly string[]
   /** The role of an operator, also of one who acts for a customer. */
   readonly role?: Role
 }
 
-function authorityOf({ principal }: Call): Authority {
+function rightsOf({ principal }: Call): CallerRights {
   const { role } = principal!.caller ?? principal!
   return { scopes: [...principal!.scopes], ...(role && { role }) }
 }
 
 /** The stored outcome, with the permissions that the caller held. */
-type StoredOutcome = RequestOutcome & Authority
+type StoredOutcome = RequestOutcome & CallerRights
 
 /** Throws 403 `insufficient_role` for an operator whose role is a lesser one now. */
 function requireStoredRole({ role }: StoredOutcome, call: Call): void {
-  if (role === undefined || hasRole(authorityOf(call), role)) return
+  if (role === undefined || hasRole(rightsOf(call), role)) return
   const message = `The first request with this Idempotency-Key had the role ${role}.`
   throw new Failure('insufficient_role', message)
 }
@@ -149,7 +149,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       const outcome = await runChange(tx, change)
       const isSecret = 'answer' in outcome && outcome.answer.secret === true
       const expiresAt = isSecret ? now + SECRET_RETENTION_MS : claim.expiresAt
-      const stored: StoredOutcome = { ...outcome, ...authorityOf(call) }
+      const stored: StoredOutcome = { ...outcome, ...rightsOf(call) }
       const id = claim.ids.current
       const text = JSON.stringify(stored)
       const response = vault.encrypt(RESPONSE_PURPOSE, responseRow(scope, id), text)

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { csvRow, encodeCsvCell } from './csv.ts'
-import { CsvError, readCsv, unescapeFormulas } from './csv-reader.ts'
+import { readCsv, unescapeFormulas } from './csv-reader.ts'
+import { RecordError } from './line-reader.ts'
 
 const file = new URL('../../../../../spec/vectors/csv-cells.json', import.meta.url)
 const vectors = JSON.parse(readFileSync(file, 'utf8')) as {
@@ -112,7 +113,7 @@ test('a quote that is not closed and text after a quote name their line', async 
   ] as const) {
     await assert.rejects(
       recordsOf(text),
-      (error) => error instanceof CsvError && error.line === line,
+      (error) => error instanceof RecordError && error.line === line,
     )
   }
 })

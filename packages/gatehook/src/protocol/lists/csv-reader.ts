@@ -1,4 +1,5 @@
 /** Reads CSV by RFC 4180, in linear time, record by record. Pure. */
+import { RecordError, requireRecordSize } from './line-reader.ts'
 
 /** A cell, and whether it was quoted: an empty cell is null, `""` an empty text. */
 export interface CsvCell {
@@ -12,20 +13,10 @@ export interface CsvRecord {
   readonly cells: readonly CsvCell[]
 }
 
-/** Text after a quoted cell, or a quote that is never closed. */
-export class CsvError extends Error {
-  readonly line: number
-
-  constructor(line: number, message: string) {
-    super(message)
-    this.line = line
-  }
-}
-
-/** Characters of a record. A missing quote would otherwise collect the rest of the file. */
-const RECORD_MAX = 4_194_304
-
-/** Reads the records of parts of a text. Throws `CsvError`. Lines without cells are skipped. */
+/**
+ * Reads the records of parts of a text. Throws `RecordError`, also for text after a quoted
+ * cell and for a quote that is never closed. Lines without cells are skipped.
+ */
 export async function* readCsv(parts: AsyncIterable<string>): AsyncGenerator<CsvRecord> {
   let line = 1
   let startLine = 1
@@ -48,7 +39,7 @@ export async function* readCsv(parts: AsyncIterable<string>): AsyncGenerator<Csv
   }
   for await (const part of parts) {
     for (const character of part) {
-      if (++size > RECORD_MAX) throw new CsvError(startLine, 'the record is longer than 4 MiB')
+      requireRecordSize(++size, startLine)
       if (character === '\n') line += 1
       if (state === 'quoted') {
         if (character === '"') state = 'closing'
@@ -62,7 +53,7 @@ export async function* readCsv(parts: AsyncIterable<string>): AsyncGenerator<Csv
         if (record) yield record
         startLine = line
       } else if (character === '\r') continue
-      else if (state === 'closing') throw new CsvError(line, 'text follows a quoted cell')
+      else if (state === 'closing') throw new RecordError(line, 'text follows a quoted cell')
       else if (character === '"' && state === 'start') state = 'quoted'
       else {
         cell += character
@@ -70,7 +61,7 @@ export async function* readCsv(parts: AsyncIterable<string>): AsyncGenerator<Csv
       }
     }
   }
-  if (state === 'quoted') throw new CsvError(startLine, 'a quote is not closed')
+  if (state === 'quoted') throw new RecordError(startLine, 'a quote is not closed')
   const last = endRecord()
   if (last) yield last
 }
