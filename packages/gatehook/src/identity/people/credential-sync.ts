@@ -117,8 +117,9 @@ export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
       // A sign-in that has read the credential commits its session first.
       const credential = await store.lockCredential(tx, resource, id)
       if (!credential) return
-      await signOutEverywhere(tx, deps, credential)
+      // First the removal: the sign-out reviews the registrations of a person that is gone (§9.14).
       await store.removeCredential(tx, resource, id)
+      await signOutEverywhere(tx, deps, credential)
       await recordAudit(tx, { actor, action: 'person.remove', target: String(id) }, deps)
     },
   }
