@@ -13,8 +13,9 @@ import type { Clock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
 import { countFailedJobs, findLastFailedJob } from '../outbound/jobs/store.ts'
-import { type Config, databaseAddress, withoutPassword } from '../platform/config/config.ts'
+import { type Config, withoutPassword } from '../platform/config/config.ts'
 import {
+  databaseFile,
   dataFolder,
   mailFolder,
   monitoringFile,
@@ -89,11 +90,9 @@ export function checkMonitoringFile(config: Config): CheckResult {
 const OTHER_USERS = 0o077
 
 /** Checks that no other user can read `secret.key`, the database and the request log. */
-export function checkSecretFile(config: Config): CheckResult {
+export function checkPrivateFiles(config: Config): CheckResult {
   const secret = secretFile(config)
-  const address = databaseAddress(config.databaseUrl)
-  const database = address.kind === 'sqlite' ? address.file : undefined
-  const databases = [database, monitoringFile(config)].flatMap((file) =>
+  const databases = [databaseFile(config), monitoringFile(config)].flatMap((file) =>
     file === undefined ? [] : [file, `${file}-wal`, `${file}-shm`],
   )
   const files = [secret, ...databases].filter((file) => file !== undefined)

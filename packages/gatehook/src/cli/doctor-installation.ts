@@ -1,10 +1,10 @@
 /** Checks of `gatehook doctor` on the state of an installation: copy, restore, move, durability. */
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
 import { isHeld, readRestoreState } from '../operate/restore/state.ts'
-import { type Config, databaseAddress } from '../platform/config/config.ts'
+import type { Config } from '../platform/config/config.ts'
+import { databaseFile } from '../platform/config/environment.ts'
 import { createCopyMark, markFile } from '../platform/storage/copy-mark.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { isUnfinishedTarget, readMark } from '../platform/storage/move/mark.ts'
@@ -16,8 +16,7 @@ const isInstalled = async (db: Database) => (await db.columns('gh_settings')).le
 
 /** Checks whether the database is the one that its service used last. */
 export async function checkCopy(config: Config, db: Database): Promise<CheckResult> {
-  const address = databaseAddress(config.databaseUrl)
-  const file = address.kind === 'sqlite' ? resolve(address.file) : undefined
+  const file = databaseFile(config)
   const verdict = await (await createCopyMark(db, file, systemRandom())).verify(db)
   // The mark beside the file says that one has: the log with it is missing.
   const hasLostLog = verdict === 'new' && file !== undefined && existsSync(markFile(file))

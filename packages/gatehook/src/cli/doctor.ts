@@ -125,7 +125,7 @@ const table: readonly Check[] = [
   {
     check: 'secret key',
     hint: 'Check the file secret.key.',
-    inspect: onConfig(checks.checkSecretFile),
+    inspect: onConfig(checks.checkPrivateFiles),
   },
   { check: 'request log', hint: FOLDER, inspect: onConfig(checks.checkMonitoringFile) },
   { check: 'disk', hint: FOLDER, inspect: onConfig(machine.checkDisk) },

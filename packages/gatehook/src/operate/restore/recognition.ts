@@ -3,7 +3,6 @@
  * one transaction it skips ids, ends what can be used once, and holds deliveries, jobs and mail.
  */
 
-import { resolve } from 'node:path'
 import { engineTables } from '../../engine-tables.ts'
 import {
   type AuditContext,
@@ -16,7 +15,8 @@ import { findCustomer } from '../../identity/access/store.ts'
 import { isLoopback } from '../../kernel/address.ts'
 import type { Log } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { type Config, databaseAddress } from '../../platform/config/config.ts'
+import type { Config } from '../../platform/config/config.ts'
+import { databaseFile } from '../../platform/config/environment.ts'
 import { createCopyMark } from '../../platform/storage/copy-mark.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { ID_SKIP, skipIds } from '../../platform/storage/id-skip.ts'
@@ -51,9 +51,7 @@ export interface RecognitionOptions {
 /** Recognizes restored data; otherwise marks the database as the one of this installation. */
 export async function recognizeRestore(options: RecognitionOptions): Promise<void> {
   const { db, config, audit, log } = options
-  const address = databaseAddress(config.databaseUrl)
-  const file = address.kind === 'sqlite' ? resolve(address.file) : undefined
-  const mark = await createCopyMark(db, file, audit.random)
+  const mark = await createCopyMark(db, databaseFile(config), audit.random)
   const host = publicHostOf(config.publicUrl)
   let recognized: RestoreState | undefined
   let finishAdoption = () => {}

@@ -45,10 +45,16 @@ function findFileProblem(file: string): string | undefined {
 /** Returns the name of this node (§18.10). */
 export const nodeNameOf = ({ nodeName }: Pick<Config, 'nodeName'>): string => nodeName ?? hostname()
 
+/** Returns the absolute path of the SQLite database; undefined on PostgreSQL. */
+export function databaseFile(config: Pick<Config, 'databaseUrl'>): string | undefined {
+  const address = databaseAddress(config.databaseUrl)
+  return address.kind === 'sqlite' ? resolve(address.file) : undefined
+}
+
 /** Returns the folder of the SQLite database and its secret; undefined on PostgreSQL. */
 export function dataFolder(config: Config): string | undefined {
-  const address = databaseAddress(config.databaseUrl)
-  return address.kind === 'sqlite' ? dirname(resolve(address.file)) : undefined
+  const file = databaseFile(config)
+  return file && dirname(file)
 }
 
 /** Returns the folder of mail files, for a service that declares no transport. */
@@ -59,8 +65,8 @@ const SECRET_FILE = 'secret.key'
 
 /** Returns the file of the request log and of series; undefined on PostgreSQL. */
 export function monitoringFile(config: Config): string | undefined {
-  const address = databaseAddress(config.databaseUrl)
-  return address.kind === 'sqlite' ? `${resolve(address.file)}.monitoring.db` : undefined
+  const file = databaseFile(config)
+  return file && `${file}.monitoring.db`
 }
 
 /** Returns the file of the master secret on SQLite, if GATEHOOK_SECRET_KEY is not set. */
@@ -88,9 +94,8 @@ export const ensureMasterSecrets = (config: Config, random: Random): readonly st
 
 /** Returns whether there is a database. An empty file is none; on PostgreSQL the server decides. */
 export function databaseExists(config: Config): boolean {
-  const address = databaseAddress(config.databaseUrl)
-  if (address.kind === 'postgres') return true
-  return (statSync(address.file, { throwIfNoEntry: false })?.size ?? 0) > 0
+  const file = databaseFile(config)
+  return file === undefined || (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
 /**
@@ -98,9 +103,8 @@ export function databaseExists(config: Config): boolean {
  * would create an empty one, and SQLite would delete the log beside it (§18.4).
  */
 export function refuseRemains(config: Config): void {
-  const address = databaseAddress(config.databaseUrl)
-  if (address.kind === 'postgres' || databaseExists(config)) return
-  const file = resolve(address.file)
+  const file = databaseFile(config)
+  if (file === undefined || databaseExists(config)) return
   const remains = [`${file}-wal`, monitoringFile(config)!]
   // A first start that ended between the two files leaves an empty one beside its secret.
   if (!existsSync(file)) remains.unshift(join(dirname(file), SECRET_FILE))
@@ -138,10 +142,8 @@ export function makeDataFolder(config: Config): void {
         'sets its path.',
     ])
   }
-  const address = databaseAddress(config.databaseUrl)
-  if (address.kind !== 'sqlite') return
   try {
-    createPrivateFile(address.file, '')
+    createPrivateFile(databaseFile(config)!, '')
   } catch {
     // The database reports a file or folder that cannot be written when it opens.
   }
