@@ -21,41 +21,7 @@ export const REPEATED_TYPES: readonly string[] = []
 
 /** Tables of other modules that a module names in SQL (`tidy-tables.test.ts`). */
 export const FOREIGN_TABLES: Readonly<Record<string, readonly string[]>> = {
-  cli: ['gh_audit', 'gh_clients', 'gh_customers', 'gh_operators'],
-  'declare/versions': ['gh_customers'],
-  'history/events': ['gh_counters'],
-  'identity/oauth': ['gh_customers'],
-  'identity/people': ['gh_api_keys', 'gh_audit', 'gh_clients', 'gh_customers'],
-  'operate/monitoring': [
-    'gh_api_key_secrets',
-    'gh_api_keys',
-    'gh_audit',
-    'gh_clients',
-    'gh_customers',
-    'gh_delivery_queue',
-    'gh_jobs',
-    'gh_version_usage',
-    'gh_versions',
-    'gh_webhooks',
-  ],
-  'outbound/deliveries': ['gh_customers', 'gh_events'],
+  'operate/monitoring': ['gh_delivery_queue', 'gh_jobs'],
   'outbound/jobs': ['gh_customers'],
-  'outbound/webhooks': [
-    'gh_customers',
-    'gh_deliveries',
-    'gh_delivery_queue',
-    'gh_webhook_outcomes',
-    'gh_webhook_secrets',
-    'gh_webhooks',
-  ],
-  'pages/portal': [
-    'gh_api_keys',
-    'gh_clients',
-    'gh_consents',
-    'gh_customers',
-    'gh_deliveries',
-    'gh_people',
-    'gh_webhooks',
-  ],
-  'platform/storage': ['gh_events', 'gh_revocations'],
+  'outbound/webhooks': ['gh_customers'],
 }

@@ -15,7 +15,7 @@ import {
   newTag,
   saveTopics,
 } from '../../packages/gatehook/src/outbound/deliveries/outbox.ts'
-import { addSecret } from '../../packages/gatehook/src/outbound/webhooks/registration-store.ts'
+import { addSecret } from '../../packages/gatehook/src/outbound/deliveries/registration-store.ts'
 import type { Database } from '../../packages/gatehook/src/platform/storage/database.ts'
 import { openDatabase } from '../../packages/gatehook/src/platform/storage/open.ts'
 import { sql } from '../../packages/gatehook/src/platform/storage/sql.ts'

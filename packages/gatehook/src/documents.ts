@@ -29,6 +29,7 @@ import {
   metadataOperations,
   oauthOperations,
 } from './identity/oauth/operations.ts'
+import { creationsOperation } from './identity/oauth/operator-creations.ts'
 import {
   passwordMailOperations,
   signUpOperations,
@@ -106,6 +107,7 @@ function engineOperations({ service, versions }: ServiceInVersions): readonly Op
     portalKeyOperations(admin),
     portalDataOperations,
     operatorOperations,
+    { credentials: creationsOperation },
     operatorSessionOperations,
     overviewOperations,
     allEventOperations,

@@ -13,8 +13,8 @@ import { wallClock } from '../kernel/clock.ts'
 import { type Random, systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
 import type { HealthCheck } from '../operate/system/health.ts'
+import { replaceLostSecret } from '../outbound/deliveries/registration-store.ts'
 import { encryptSigningSecret, newSigningSecret } from '../outbound/deliveries/signing-secret.ts'
-import { replaceLostSecret } from '../outbound/webhooks/registration-store.ts'
 import { type Config, ConfigError } from '../platform/config/config.ts'
 import {
   ensureMasterSecrets,

@@ -1,6 +1,7 @@
 /** `gatehook backup`: an installation in one file (§12.3). */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { findNewestEvent } from '../history/events/store.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -82,6 +83,7 @@ async function runBackup(input: Input): Promise<undefined> {
       file: file!,
       createdAt: isoTime(wallClock.now()),
       release: packageVersion,
+      findNewestEvent,
       onProgress: createProgress(out, wallClock),
     }),
   )

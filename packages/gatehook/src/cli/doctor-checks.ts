@@ -9,6 +9,7 @@ import { describeBuild } from '../declare/resources/index-builds.ts'
 import { describePending, planMigration } from '../declare/resources/migrate.ts'
 import type { Service } from '../declare/resources/service.ts'
 import { pendingMigrations } from '../engine-tables.ts'
+import { findNewestTime } from '../history/audit/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -25,7 +26,6 @@ import { countMail, findLastMailError } from '../platform/mail/store.ts'
 import { CLOCK_SETTING, type StoredClock } from '../platform/storage/clock-setting.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { readSetting } from '../platform/storage/settings.ts'
-import { sql } from '../platform/storage/sql.ts'
 import { isNodeSupported, oldestNode } from './own-package.ts'
 
 export interface CheckResult {
@@ -185,11 +185,9 @@ export async function checkClock(
   }
   if (config.testClock) return ok(`${isoTime(now)}; GATEHOOK_TEST_CLOCK is on`)
   const hasAuditTable = db && (await db.columns('gh_audit')).length > 0
-  const last = hasAuditTable
-    ? await db.get(sql`SELECT at FROM gh_audit ORDER BY position DESC LIMIT 1`)
-    : undefined
-  if (last && last.at > now + TOLERANCE_MS) {
-    return warn(`it is ${isoTime(now)}, the last audit row is of ${isoTime(last.at)}`, hint)
+  const lastAt = hasAuditTable ? await findNewestTime(db) : 0
+  if (lastAt > now + TOLERANCE_MS) {
+    return warn(`it is ${isoTime(now)}, the last audit row is of ${isoTime(lastAt)}`, hint)
   }
   return ok(isoTime(now))
 }

@@ -6,6 +6,7 @@ import { allEncrypted } from '../assembly/secrets.ts'
 import type { Service } from '../declare/resources/service.ts'
 import { DELETED_FIELD } from '../declare/resources/soft-deletion.ts'
 import { verifyStoredChain } from '../history/audit/trail.ts'
+import { findCustomerIdOf } from '../identity/access/customer-reader.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type OnPart, pauseLoop } from '../kernel/pace.ts'
 import { customerNoOf, modeOf, type Scope } from '../kernel/principal.ts'
@@ -117,9 +118,8 @@ export async function checkForeignKeys(
 
 async function describeTotal(db: Database, wrong: WrongTotal): Promise<string> {
   const { collection, scope, total, rows } = wrong
-  const no = customerNoOf(scope as Scope)
-  const customer = await db.get(sql`SELECT id FROM gh_customers WHERE no = ${no}`)
-  const owner = `customer ${customer?.id ?? `number ${no}, which is missing`}`
+  const id = await findCustomerIdOf(db, scope as Scope)
+  const owner = `customer ${id ?? `number ${customerNoOf(scope as Scope)}, which is missing`}`
   const counts = `${countRows(rows)}, total ${formatCount(total)}`
   return `${collection} of ${owner}, ${modeOf(scope as Scope)}: ${counts}`
 }

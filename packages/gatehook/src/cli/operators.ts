@@ -1,8 +1,8 @@
 /** `gatehook operators …`: operators of the console (§12.2), without a running node. */
 import type { App } from '../app.ts'
 import type { Actor } from '../history/audit/actor.ts'
+import { listCreations } from '../identity/oauth/operator-creations.ts'
 import { operatorTable } from '../identity/people/collection.ts'
-import { listCreations } from '../identity/people/operator-creations.ts'
 import { endOperatorSession, operatorSessionTable } from '../identity/people/operator-sessions.ts'
 import {
   createConsoleLink,

@@ -5,11 +5,11 @@
 import type { App } from '../app.ts'
 import { repeatKeyUpdate } from '../identity/access/key-update.ts'
 import { repeatClientUpdate } from '../identity/oauth/client-administration.ts'
+import { findClientScope } from '../identity/oauth/client-store.ts'
 import { revokeConsent } from '../identity/oauth/consent-revocation.ts'
+import { findOperatorEmail } from '../identity/people/operator-store.ts'
 import { setOperatorPassword } from '../identity/people/operators.ts'
-import type { Scope } from '../kernel/principal.ts'
 import { systemRandom } from '../kernel/random.ts'
-import { sql } from '../platform/storage/sql.ts'
 import type { Api } from './api.ts'
 import { cliActor } from './installation.ts'
 
@@ -160,15 +160,15 @@ export const endings: Readonly<Record<string, Apply>> = {
 
 async function endConsent(app: App, clientId: string, subject: string): Promise<void> {
   const { db, administration, tokens } = app
-  const client = await db.get(sql`SELECT scope FROM gh_clients WHERE client_id = ${clientId}`)
-  if (!client) return
-  const consent = { scope: client.scope as Scope, subject, clientId }
+  const scope = await findClientScope(db, clientId)
+  if (scope === undefined) return
+  const consent = { scope, subject, clientId }
   await revokeConsent({ ...administration, db, tokens }, consent, cliActor())
 }
 
 async function resetOperatorPassword(app: App, id: string): Promise<void> {
-  const row = await app.db.get(sql`SELECT email FROM gh_operators WHERE id = ${id}`)
-  if (!row) return
+  const email = await findOperatorEmail(app.db, id)
+  if (email === undefined) return
   const password = { password: newPassword() }
-  await setOperatorPassword(app.administration, app.hasher, row.email, password, cliActor())
+  await setOperatorPassword(app.administration, app.hasher, email, password, cliActor())
 }

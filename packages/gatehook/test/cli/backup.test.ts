@@ -16,10 +16,11 @@ import { freshUrl } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { clientSentence } from '../../src/cli/postgres-tools.ts'
 import { createProgress, progressLine } from '../../src/cli/progress.ts'
+import { findNewestEvent } from '../../src/history/events/store.ts'
 import { backupSqlite, restoreSqlite } from '../../src/platform/storage/sqlite-backup.ts'
 import { gatehook, installed, jsonOf, serving } from './process.ts'
 
-const stamp = { createdAt: '2027-01-31T00:00:00.000Z', release: '0.1.0' }
+const stamp = { createdAt: '2027-01-31T00:00:00.000Z', release: '0.1.0', findNewestEvent }
 const user = (n: number) => ({ name: `User ${n}`, email: `user${n}@example.com` })
 
 async function create(service: TestApp, from: number, to: number): Promise<void> {

@@ -33,6 +33,8 @@ eachService('keys and clients of an operator are listed while they work', async 
   assert.deepEqual(await list(), [`key ${key.id}`, `client ${client.client_id}`])
   await admin.delete(`/admin/keys/${key.id}`)
   assert.deepEqual(await list(), [`client ${client.client_id}`])
+  await admin.delete(`/admin/clients/${client.client_id}`)
+  assert.deepEqual(await list(), [])
   assert.equal((await admin.get('/admin/operators/opr_none/credentials')).status, 404)
   const { data } = (await admin.get(`/admin/audit?actor_name=${email}`)).body
   assert.equal(data.length, 3)

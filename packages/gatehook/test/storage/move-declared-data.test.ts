@@ -10,6 +10,7 @@ import { eventually } from '../../../../test/rig/eventually.ts'
 import { moveDatabase } from '../../../../test/rig/move.ts'
 import { type Caller, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, job, resource, service } from '../../src/gatehook.ts'
+import { findNewestEvent } from '../../src/history/events/store.ts'
 import { backupSqlite, restoreSqlite } from '../../src/platform/storage/sqlite-backup.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
@@ -74,7 +75,7 @@ async function restore(_t: TestContext, { url }: TestApp): Promise<string> {
   const folder = await freshFolder()
   const file = join(folder, 'backup.gatehook')
   const database = join(folder, 'restored.db')
-  const stamp = { createdAt: '2027-01-31T00:00:00.000Z', release: '0.1.0' }
+  const stamp = { createdAt: '2027-01-31T00:00:00.000Z', release: '0.1.0', findNewestEvent }
   await backupSqlite({ database: url.slice('sqlite:'.length), file, ...stamp })
   await restoreSqlite({ file, database })
   return `sqlite:${database}`

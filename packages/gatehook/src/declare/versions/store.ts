@@ -1,6 +1,7 @@
 /** SQL of versions: calendars, usage counts, sent notices. */
+import { customerOf } from '../../identity/access/customer-reader.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
-import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import type { CalendarOverrides } from './calendar.ts'
 
 interface StoredCalendar {
@@ -137,7 +138,7 @@ export const listVersionCallers = (
 ): Promise<VersionCaller[]> =>
   from.all<VersionCaller & Record<string, unknown>>(sql`
     SELECT u.customer, c.name, sum(u.count) AS count, max(u.last_at) AS last_at
-    FROM gh_version_usage u LEFT JOIN gh_customers c ON c.id = u.customer
+    FROM gh_version_usage u LEFT JOIN ${raw(customerOf('u.customer'))}
     WHERE u.version = ${version} AND u.last_at >= ${sinceMs}
     GROUP BY u.customer, c.name ORDER BY sum(u.count) DESC, u.customer LIMIT ${limit}`)
 

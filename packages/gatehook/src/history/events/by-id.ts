@@ -26,6 +26,14 @@ export function prepareEvents(columns: string, size: number): PreparedStatement 
   )
 }
 
+/** SQL after JOIN: the event `e` of a row, which has its `scope` and `event_id`. */
+export const eventOf = (row: string): string =>
+  `gh_events e ON e.scope = ${row}.scope AND e.id = ${row}.event_id`
+
+/** The condition that the event of a row is stored. */
+export const isEventStored = (row: string): string => `EXISTS (SELECT 1 FROM gh_events
+  WHERE gh_events.scope = ${row}.scope AND gh_events.id = ${row}.event_id)`
+
 /** SQL of PostgreSQL for the event of a row that was read before; `scope` and `id` are SQL. */
 export const lateralEvent = (scope: string, id: string): string =>
   `LATERAL (SELECT * FROM gh_events WHERE scope = ${scope} AND ${isId(id)})`

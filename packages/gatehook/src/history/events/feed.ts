@@ -8,6 +8,7 @@ import { lowestIdAt, timeOfId } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Statement, Value } from '../../platform/storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../../platform/storage/sql.ts'
+import { SERVER_OF_SCOPE } from '../../protocol/lists/counters.ts'
 import { prepareEvent, prepareEvents } from './by-id.ts'
 import { sharePages } from './shared-pages.ts'
 import { EVENT_COLUMNS } from './view.ts'
@@ -179,8 +180,9 @@ function transactionOrder(db: Database, clock: Pick<Clock, 'now'>): FeedOrder {
      ORDER BY txid, position LIMIT ${BATCH}`,
   )
   // The condition on the scope decides which server reads its transactions, if there are several.
-  const oldestOpenTransaction = prepareStatement(`SELECT ${ownHorizon} AS txid
-    FROM (SELECT count(*) FROM gh_counters WHERE scope = ?) AS place`)
+  const oldestOpenTransaction = prepareStatement(
+    `SELECT ${ownHorizon} AS txid FROM ${SERVER_OF_SCOPE}`,
+  )
   const readOwnHorizon = async (scope: Scope) =>
     Number((await db.get(oldestOpenTransaction([scope])))!.txid)
   /** The transaction that held events back at the last read that found one. */

@@ -5,9 +5,11 @@ import { Failure } from '../../kernel/failure.ts'
 import { createIdSequence } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
+import { isoTime } from '../../kernel/time.ts'
 import { budgetOf } from '../../platform/storage/change-budget.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
-import { prepareStatement } from '../../platform/storage/sql.ts'
+import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import type { BackupOptions } from '../../platform/storage/sqlite-backup.ts'
 import { requestOf } from '../../protocol/idempotency/transaction-request.ts'
 import { prepareEvent } from './by-id.ts'
 import { collectorOf } from './collector.ts'
@@ -125,6 +127,12 @@ const newestId = prepareStatement('SELECT max(id) AS id FROM gh_events WHERE sco
 
 export const findNewestEventId = async (from: Reader, scope: Scope): Promise<string | undefined> =>
   (await from.get<{ id: string | null }>(newestId([scope])))?.id ?? undefined
+
+/** Returns the last event of a file, for its backup. */
+export function findNewestEvent(file: Parameters<BackupOptions['findNewestEvent']>[0]) {
+  const row = file.get(sql`SELECT id, type, created FROM gh_events ORDER BY position DESC LIMIT 1`)
+  return row ? { id: row.id, type: row.type, created_at: isoTime(row.created * 1000) } : null
+}
 
 export type EventHead = Pick<StoredEvent, 'id' | 'type' | 'created'>
 

@@ -23,6 +23,7 @@ import { findClient } from './client-store.ts'
 import { consentRoutes } from './consent-routes.ts'
 import { createFormTickets } from './form-ticket.ts'
 import { metadataRoutes } from './metadata.ts'
+import { creationsRoute } from './operator-creations.ts'
 import type { AuthorizationLifetimes } from './pages.ts'
 import { createSecretThrottle } from './secret-throttle.ts'
 import { createSignInSessions } from './sign-in-session.ts'
@@ -96,6 +97,7 @@ export function createOauth(deps: OauthDeps): Oauth {
       ...metadataRoutes({ issuer, service, scopes }),
       ...consentRoutes({ ...audit, db, list, tokens }),
       ...clientRoutes(administration, { list, perform }),
+      creationsRoute(db, clock),
     ],
     chores: {
       oauth_codes: () =>

@@ -1,6 +1,11 @@
 /** SQL of clients and their secrets. */
+
+import { selectTargets } from '../../history/audit/reader.ts'
+import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
+import { customerOf } from '../access/customer-reader.ts'
+import type { CreatedCredential } from '../access/key-reader.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
 
 export interface ClientRow extends Row {
@@ -48,8 +53,33 @@ export const findClientWithCustomer = (from: Reader, id: string) =>
   from.get<ClientWithCustomerRow>(sql`SELECT a.client_id, a.scope, a.customer, a.mode,
     a.name, a.redirect_uris, a.scopes, a.grant_types, a.public, a.require_client_auth_on_refresh,
     a.first_party, a.created_at, c.suspended
-    FROM gh_clients a JOIN gh_customers c ON c.id = a.customer
+    FROM gh_clients a JOIN ${raw(customerOf('a.customer'))}
     WHERE a.client_id = ${id} AND a.deleted_at IS NULL`)
+
+/** Returns the scope of a client, also of a deleted one. */
+export const findClientScope = async (from: Reader, id: string): Promise<Scope | undefined> =>
+  (await from.get(sql`SELECT scope FROM gh_clients WHERE client_id = ${id}`))?.scope
+
+/** Returns the names of clients by their ids, also of deleted ones. */
+export async function readClientNames(
+  from: Reader,
+  ids: Iterable<string>,
+): Promise<ReadonlyMap<string, string>> {
+  const list = [...new Set(ids)]
+  if (list.length === 0) return new Map()
+  const rows = await from.arrays(
+    sql`SELECT client_id, name FROM gh_clients WHERE client_id IN (${join(list)})`,
+  )
+  return new Map(rows.map(([id, name]) => [String(id), String(name)]))
+}
+
+/** Lists the clients that an operator created and that are not deleted, the newest first. */
+export const listClientsCreatedBy = (from: Reader, operator: string, limit: number) =>
+  from.all<CreatedCredential>(sql`SELECT c.client_id AS id, c.name, c.customer, c.mode, c.scopes,
+      a.at
+    FROM ${selectTargets('client.create', operator)} AS a
+    JOIN gh_clients c ON c.client_id = a.target
+    WHERE c.deleted_at IS NULL ORDER BY a.id DESC LIMIT ${limit}`)
 
 export async function countClients(from: Reader, scope: number): Promise<number> {
   const row = await from.get(sql`SELECT COUNT(*) AS total FROM gh_clients

@@ -22,6 +22,29 @@ export async function findConsent(from: Reader, key: ConsentKey): Promise<string
   return row && String(row.scopes).split(' ').filter(Boolean)
 }
 
+export interface StoredConsent extends Consent {
+  readonly createdAt: number
+}
+
+/** Lists the newest consents of a scope, of one person (`owner`) or of all. */
+export async function listConsents(
+  from: Reader,
+  { scope, owner, limit }: { scope: Scope; owner: number | undefined; limit: number },
+): Promise<readonly StoredConsent[]> {
+  const rows = await from.all(sql`SELECT owner, client_id, client_name, scopes, created_at
+    FROM gh_consents
+    WHERE scope = ${scope} ${owner === undefined ? sql`` : sql`AND owner = ${owner}`}
+    ORDER BY created_at DESC, owner, client_id LIMIT ${limit}`)
+  return rows.map((row) => ({
+    scope,
+    owner: Number(row.owner),
+    clientId: row.client_id,
+    clientName: row.client_name,
+    scopes: String(row.scopes).split(' ').filter(Boolean),
+    createdAt: Number(row.created_at),
+  }))
+}
+
 /** Inserts a consent, or replaces its scopes and the client's name. */
 export const upsertConsent = (tx: Tx, consent: Consent, nowMs: number) =>
   tx.run(sql`INSERT INTO gh_consents

@@ -5,11 +5,10 @@ import { Failure } from '../../kernel/failure.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import { b } from '../../protocol/fields/members.ts'
 import type { Call, Route } from '../../protocol/http/call.ts'
-import { implement, operation, respond } from '../../protocol/http/operation.ts'
+import { operation } from '../../protocol/http/operation.ts'
 import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import type { Administration } from '../access/administration.ts'
 import { operator, operatorTable } from './collection.ts'
-import { creationsOperation, listCreations } from './operator-creations.ts'
 import { inviteOperation, inviteOperator } from './operator-invitation.ts'
 import {
   createOperator,
@@ -66,7 +65,6 @@ export const operatorOperations = {
     errors: ['invalid_state'],
   }),
   invite: inviteOperation,
-  credentials: creationsOperation,
   resetSecondFactor: operation('DELETE /admin/operators/:id/second-factor', {
     id: 'reset_operator_second_factor',
     summary: 'Remove the second factor of an operator',
@@ -100,11 +98,6 @@ export function operatorRoutes(admin: Administration, deps: OperatorRouteDeps): 
   }
   return [
     list(operations.list, operatorTable),
-    implement(operations.credentials, async ({ params }) => {
-      const { id } = await operatorTable.read(admin.db, params.id!)
-      const data = await listCreations(admin.db, id, admin.clock.now())
-      return respond(operations.credentials, { data })
-    }),
     change(operations.create, ({ admin, input, caller }) =>
       createOperator(admin, deps.hasher, input, caller.actor),
     ),

@@ -2,6 +2,7 @@
 import type { Role } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
+import { selectCustomerNo } from '../access/customer-reader.ts'
 
 export interface OperatorRow extends Row {
   readonly id: string
@@ -32,6 +33,9 @@ export const lockOperatorById = (tx: Tx, id: string) =>
 export const findOperator = (from: Reader, folded: string) =>
   from.get<OperatorRow>(byFoldedEmail(folded))
 export const lockOperator = (tx: Tx, folded: string) => tx.lock<OperatorRow>(byFoldedEmail(folded))
+
+export const findOperatorEmail = async (from: Reader, id: string): Promise<string | undefined> =>
+  (await from.get(sql`SELECT email FROM gh_operators WHERE id = ${id}`))?.email
 
 type NewOperator = Omit<OperatorRow, 'totp' | 'totp_pending' | 'totp_step'>
 
@@ -164,9 +168,9 @@ export const deleteSessionById = (tx: Tx, id: string) =>
 /** Returns a session that is not expired and whose operator is not disabled. */
 export const findSession = (from: Reader, hash: Uint8Array, customer: string, now: number) =>
   from.get<ConsoleSessionRow>(sql`SELECT s.id, s.operator, s.link, o.email, o.role, s.verified,
-      s.last_used_at, s.expires_at, s.ends_at, c.no AS customer_no
+      s.last_used_at, s.expires_at, s.ends_at,
+      ${selectCustomerNo(customer)} AS customer_no
     FROM gh_console_sessions s
-    JOIN gh_customers c ON c.id = ${customer}
     LEFT JOIN gh_operators o ON o.id = s.operator
     WHERE s.hash = ${hash} AND s.expires_at > ${now}
       AND (s.operator IS NULL OR o.disabled = 0)`)

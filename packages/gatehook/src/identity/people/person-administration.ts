@@ -12,6 +12,7 @@ import { foldName } from '../../protocol/fields/folding.ts'
 import { b, type ValuesOf } from '../../protocol/fields/members.ts'
 import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
 import { mode } from '../access/collections.ts'
+import { findCustomerIdOf } from '../access/customer-reader.ts'
 import {
   findMisplacedScope,
   holdCustomerScope,
@@ -246,7 +247,7 @@ export async function setPassword(
     } else {
       const row = await directory.find(tx, scope, id)
       if (!row) throw new Failure('not_found')
-      const customer = (await store.findCustomerOf(tx, scope))!
+      const customer = (await findCustomerIdOf(tx, scope))!
       const newCredential = { customer, mode: modeOf(scope), password, role: null, scopes }
       await insertCredential(tx, admin, context, scope, row, newCredential)
     }

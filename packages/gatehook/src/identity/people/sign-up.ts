@@ -18,6 +18,7 @@ import { invalidMembers, readMembers } from '../../protocol/fields/body.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import type { Answer, Call } from '../../protocol/http/call.ts'
 import { DEFAULT_CUSTOMER } from '../access/administration.ts'
+import { findCustomerIdOf } from '../access/customer-reader.ts'
 import { holdCustomerScope } from '../access/grant-validation.ts'
 import { findCustomer } from '../access/store.ts'
 import {
@@ -147,7 +148,7 @@ export function signUpTemplates(deps: AccountMailDeps, wording: MailWording): Ma
 async function findPlace(tx: Tx, namespace: number): Promise<{ customer: string; mode: Mode }> {
   const scope = scopeOfNamespace(namespace)
   if (scope === undefined) return { customer: DEFAULT_CUSTOMER, mode: 'live' }
-  return { customer: (await store.findCustomerOf(tx, scope))!, mode: modeOf(scope) }
+  return { customer: (await findCustomerIdOf(tx, scope))!, mode: modeOf(scope) }
 }
 
 /** Handles `POST /auth/email/verify`: creates the row and its credential. */

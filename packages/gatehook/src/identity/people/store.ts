@@ -1,5 +1,4 @@
 /** SQL of credentials: sign-in name, password hash, role and scopes of a row that signs in. */
-import type { Scope } from '../../kernel/principal.ts'
 import {
   ConstraintError,
   type Database,
@@ -7,7 +6,8 @@ import {
   type Row,
   type Tx,
 } from '../../platform/storage/database.ts'
-import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { join, prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { customerOf } from '../access/customer-reader.ts'
 import { INSTALLATION, type NameReach } from './namespace.ts'
 
 export interface CredentialRow extends Row {
@@ -44,7 +44,7 @@ export const USERNAME_INDEX = 'gh_people_names'
 const account = `SELECT p.resource, p.id, p.scope, p.customer, p.mode, p.name, p.username,
   p.folded, p.namespace, p.password, p.role, p.scopes, p.disabled, p.revision, p.created_at,
   c.suspended, c.limits
-  FROM gh_people p JOIN gh_customers c ON c.id = p.customer WHERE p.resource = ?`
+  FROM gh_people p JOIN ${customerOf('p.customer')} WHERE p.resource = ?`
 const byName = prepareStatement(`${account} AND p.namespace = ? AND p.folded = ?`)
 const byId = prepareStatement(`${account} AND p.id = ?`)
 
@@ -103,13 +103,18 @@ const lastSignIn = prepareStatement(
 export const removeCredential = (tx: Tx, resource: string, id: number) =>
   tx.run(sql`DELETE FROM gh_people WHERE resource = ${resource} AND id = ${id}`)
 
-/** Returns the id of the customer of a scope. */
-export const findCustomerOf = async (from: Reader, scope: Scope): Promise<string | undefined> =>
-  (
-    await from.get<{ id: string }>(
-      sql`SELECT id FROM gh_customers WHERE no = ${Math.floor(scope / 2)}`,
-    )
-  )?.id
+/** Returns the sign-in names of people by the ids of their rows. */
+export async function readUsernames(
+  from: Reader,
+  resource: string,
+  ids: Iterable<number>,
+): Promise<ReadonlyMap<number, string>> {
+  const list = [...new Set(ids)]
+  if (list.length === 0) return new Map()
+  const rows = await from.arrays(sql`SELECT id, username FROM gh_people
+    WHERE resource = ${resource} AND id IN (${join(list)})`)
+  return new Map(rows.map(([id, username]) => [Number(id), String(username)]))
+}
 
 const isOfInstallation = sql`SELECT 1 FROM gh_people WHERE namespace = ${INSTALLATION.no} LIMIT 1`
 const isOfCustomers = sql`SELECT 1 FROM gh_people WHERE namespace > ${0} LIMIT 1`

@@ -5,10 +5,18 @@
  */
 
 import type { Calendar } from '../../declare/versions/calendar.ts'
+import { countVersionCallers } from '../../declare/versions/usage-reader.ts'
+import { listAudited } from '../../history/audit/reader.ts'
+import { listExpiringKeys, readKeyNames } from '../../identity/access/key-reader.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { lowestIdAt } from '../../kernel/id.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { FAILING_MS } from '../../outbound/deliveries/endpoint-health.ts'
+import {
+  listDisabledEndpoints,
+  listFailingEndpoints,
+  listSlowEndpoints,
+} from '../../outbound/deliveries/endpoint-reader.ts'
 import type { Reader } from '../../platform/storage/database.ts'
 import { isHeld, readRestoreState } from '../restore/state.ts'
 import { CERTIFICATE_LEFT_MIN_MS } from '../system/machine-facts.ts'
@@ -70,7 +78,7 @@ function itemOf(
 }
 
 const failingEndpoints: AttentionKind = async ({ db }, now) => {
-  const rows = await store.listFailingWebhooks(db)
+  const rows = await listFailingEndpoints(db)
   return rows.map(({ id, url, customer, mode, first_failure_at, last_failure_at }) => {
     const since = first_failure_at!
     const severity = now - since >= HOUR_MS ? 'bad' : 'warn'
@@ -87,7 +95,7 @@ const failingEndpoints: AttentionKind = async ({ db }, now) => {
 }
 
 const disabledEndpoints: AttentionKind = async ({ db }, now) => {
-  const rows = await store.listDisabledWebhooks(db, now - DISABLED_WITHIN_MS)
+  const rows = await listDisabledEndpoints(db, now - DISABLED_WITHIN_MS)
   return rows.map(({ id, url, customer, mode, disabled_reason, updated_at }) =>
     itemOf('endpoint_disabled', 'bad', updated_at, {
       subject: { type: 'webhook', id, label: url },
@@ -102,7 +110,7 @@ const disabledEndpoints: AttentionKind = async ({ db }, now) => {
 const BEHIND_MS = 60_000
 
 const slowEndpoints: AttentionKind = async ({ db }, now) => {
-  const rows = await store.listSlowWebhooks(db)
+  const rows = await listSlowEndpoints(db)
   return rows.map(({ id, url, customer, mode, waiting, due_at }) => {
     const isBehind = due_at !== null && now - due_at > BEHIND_MS
     return itemOf('endpoint_slow', isBehind ? 'warn' : 'info', Math.min(due_at ?? now, now), {
@@ -118,21 +126,23 @@ const refusedKeys: AttentionKind = async ({ db, monitoring }, now) => {
   const fromS = Math.floor((now - HOUR_MS) / 1000)
   const range = { stepS: SHORTEST_STEP_S, fromS, atLeast: REFUSED_PER_HOUR }
   const callers = await store.listRefusedCallers(monitoring, range)
-  return Promise.all(
-    callers.map(async ({ caller, customer, mode, refused }) => {
-      const name = await store.findKeyName(db, caller)
-      return itemOf('key_refused', 'warn', now - HOUR_MS, {
-        subject: { type: name === undefined ? 'client' : 'key', id: caller, label: name ?? caller },
-        facts: { refused, period_s: HOUR_MS / 1000 },
-        customer,
-        mode,
-      })
-    }),
+  const names = await readKeyNames(
+    db,
+    callers.map(({ caller }) => caller),
   )
+  return callers.map(({ caller, customer, mode, refused }) => {
+    const name = names.get(caller)
+    return itemOf('key_refused', 'warn', now - HOUR_MS, {
+      subject: { type: name === undefined ? 'client' : 'key', id: caller, label: name ?? caller },
+      facts: { refused, period_s: HOUR_MS / 1000 },
+      customer,
+      mode,
+    })
+  })
 }
 
 const expiringKeys: AttentionKind = async ({ db }, now) => {
-  const rows = await store.listExpiringKeys(db, {
+  const rows = await listExpiringKeys(db, {
     fromMs: now,
     toMs: now + KEY_EXPIRES_WITHIN_MS,
     usedSinceMs: now - KEY_USED_WITHIN_MS,
@@ -155,7 +165,7 @@ const endingVersions: AttentionKind = async ({ db, versions }, now) => {
     if (sunset_at === null || sunset_at <= now) continue
     if (sunset_at > now + VERSION_ENDS_WITHIN_MS) continue
     const since = now - VERSION_CALLED_WITHIN_MS
-    const { callers, lastAt } = await store.countVersionCallers(db, version, since)
+    const { callers, lastAt } = await countVersionCallers(db, version, since)
     if (callers === 0) continue
     const severity = sunset_at - now < 7 * DAY_MS ? 'bad' : 'warn'
     const facts = { sunset_at: isoTime(sunset_at), callers, last_at: instant(lastAt) }
@@ -165,8 +175,15 @@ const endingVersions: AttentionKind = async ({ db, versions }, now) => {
   return items
 }
 
+/** Reuses of refresh tokens that are listed, the latest. */
+const REUSES_MAX = 20
+
 const reusedTokens: AttentionKind = async ({ db }, now) => {
-  const rows = await store.listTokenReuses(db, lowestIdAt('aud_', now - REUSE_WITHIN_MS))
+  const rows = await listAudited(db, {
+    action: 'token.reuse_detected',
+    sinceId: lowestIdAt('aud_', now - REUSE_WITHIN_MS),
+    limit: REUSES_MAX,
+  })
   return rows.map(({ target, at, actor_id }) =>
     itemOf('token_reuse', 'bad', at, {
       subject: { type: 'session', id: target, label: target },

@@ -3,6 +3,8 @@
  * and its addresses and rejections, from the request log.
  */
 
+import { listRoutesOfKey } from '../../declare/versions/usage-reader.ts'
+import { findKeyScopes } from '../../identity/access/key-reader.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { isoTime } from '../../kernel/time.ts'
@@ -87,28 +89,10 @@ interface KeyUsageDeps {
   readonly requiredScope: (method: string, route: string) => string | undefined
 }
 
-interface KeyScopeRow extends Row {
-  readonly scope: number
-  readonly scopes: string
-}
-
-interface UsedRouteRow extends Row {
-  readonly version: string
-  readonly method: string
-  readonly route: string
-  readonly count: number
-  readonly last_at: number
-}
-
-/** A revoked key has its usage, too: the requests of a leaked key matter after its end. */
-const keyById = prepareStatement('SELECT scope, scopes FROM gh_api_keys WHERE id = ?')
-const versionNames = prepareStatement('SELECT version FROM gh_versions')
-const routesOf = prepareStatement(`SELECT version, method, route, count, last_at
-  FROM gh_version_usage WHERE version = ? AND scope = ? AND key_id = ? AND last_at >= ?`)
-
 export const keyUsageRoute = (deps: KeyUsageDeps): Route =>
   implement(keyUsageOperations.read, async ({ params }, _, { days = DAYS_DEFAULT }) => {
-    const key = await deps.db.get<KeyScopeRow>(keyById([params.id!]))
+    // A revoked key has its usage, too: the requests of a leaked key matter after its end.
+    const key = await findKeyScopes(deps.db, params.id!)
     if (!key) throw new Failure('not_found')
     const since = deps.clock.now() - days * DAY_MS
     await deps.flush()
@@ -144,11 +128,7 @@ async function readRoutes(
   scope: number,
   since: number,
 ): Promise<UsedRoute[]> {
-  const versions = await db.all<Row & { version: string }>(versionNames([]))
-  const rows: UsedRouteRow[] = []
-  for (const { version } of versions) {
-    rows.push(...(await db.all<UsedRouteRow>(routesOf([version, scope, id, since]))))
-  }
+  const rows = await listRoutesOfKey(db, { id, scope, sinceMs: since })
   return rows
     .map(({ method, route, version, count, last_at }) => ({
       method,

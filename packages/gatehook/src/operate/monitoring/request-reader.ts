@@ -2,13 +2,15 @@
  * Reads the request log as JSON: pages and single requests, of the installation or of one customer
  * and mode. `console-api.ts` serves it to operators, `pages/portal/` to customers.
  */
+import { findLatestAudited } from '../../history/audit/reader.ts'
+import { readKeyHints } from '../../identity/access/key-reader.ts'
 import type { RightsOf } from '../../identity/access/stored-data.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Mode, Principal } from '../../kernel/principal.ts'
 import type { MacKeys } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Reader, Row } from '../../platform/storage/database.ts'
-import { join, sql } from '../../platform/storage/sql.ts'
+import type { Reader } from '../../platform/storage/database.ts'
+import { sql } from '../../platform/storage/sql.ts'
 import type { RecorderFigures, RequestLogMode } from './recorder.ts'
 import {
   DEFAULT_LIMIT,
@@ -21,7 +23,6 @@ import { findRequest, readRequestPage } from './request-list.ts'
 import type { RequestRecord } from './request-record.ts'
 import {
   type GateSources,
-  type KeyHints,
   readableDetail,
   readableItem,
   requestDetail,
@@ -113,35 +114,9 @@ const within = (query: RequestQuery, owner: LogOwner | undefined): RequestQuery 
   filters: [...filtersOf(owner), ...query.filters],
 })
 
-/** A hint is that of the newest secret: requests before it, or in the overlap, have none. */
-async function readKeyHints(db: Reader, keyIds: readonly string[]): Promise<KeyHints> {
-  const ids = [...new Set(keyIds)]
-  if (ids.length === 0) return new Map()
-  const rows = await db.all<{ id: string; name: string; hint: string; since: number | null }>(
-    sql`SELECT k.id, k.name, k.hint, MAX(COALESCE(s.expires_at, s.created_at)) AS since
-      FROM gh_api_keys k LEFT JOIN gh_api_key_secrets s ON s.key_id = k.id
-      WHERE k.id IN (${join(ids)}) GROUP BY k.id, k.name, k.hint`,
-  )
-  return new Map(
-    rows.map(({ id, name, hint, since }) => [id, { name, hint, sinceMs: Number(since ?? 0) }]),
-  )
-}
-
 /** Returns the audited revocation of the key of a rejected request; null if there is none. */
 async function readRevocation(db: Reader, { error, key_id: id }: RequestRecord) {
   if (error !== 'invalid_api_key' || id === null) return null
-  const row = await db.get<RevocationRow>(
-    sql`SELECT at, actor_kind, actor_id, actor_name FROM gh_audit
-      WHERE action = 'key.revoke' AND target = ${id} ORDER BY at DESC LIMIT 1`,
-  )
-  if (!row) return null
-  const { at, actor_kind: kind, actor_id, actor_name: name } = row
-  return { at: isoTime(Number(at)), principal: { kind, id: actor_id, name } }
-}
-
-interface RevocationRow extends Row {
-  readonly at: number
-  readonly actor_kind: string
-  readonly actor_id: string
-  readonly actor_name: string | null
+  const revocation = await findLatestAudited(db, 'key.revoke', id)
+  return revocation ? { ...revocation, at: isoTime(revocation.at) } : null
 }

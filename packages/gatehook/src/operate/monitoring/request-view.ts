@@ -2,6 +2,7 @@
  * The JSON of a logged request in lists, on its own and in streams, and the part of it that a
  * reader may read. Pure.
  */
+import type { KeyHint } from '../../identity/access/key-reader.ts'
 import type { StoredDataRights } from '../../identity/access/stored-data.ts'
 import type { FailureCode } from '../../kernel/failure.ts'
 import { redactUrl } from '../../kernel/log.ts'
@@ -18,13 +19,6 @@ import type { RequestRecord } from './request-record.ts'
 export interface GateSources {
   readonly headStepNames: HeadStepNames
   readonly requiredScope: RequiredScope
-}
-
-interface KeyHint {
-  readonly name: string
-  readonly hint: string
-  /** From this instant on, the secret with this hint is the only valid one. */
-  readonly sinceMs: number
 }
 
 /** The hint of a key by its id, from the engine's database. */

@@ -2,14 +2,22 @@
  * The callers of a version with the trend of each (`GET /admin/versions/{v}/callers`): routes from
  * the counts of versions, requests by day from the series, and the endpoints that are pinned.
  */
+import { hasVersion, listUsage, type UsageRow } from '../../declare/versions/usage-reader.ts'
 import { customerId } from '../../identity/access/administration.ts'
+import { readCustomers } from '../../identity/access/customer-reader.ts'
+import { readKeyNames } from '../../identity/access/key-reader.ts'
+import { readClientNames } from '../../identity/oauth/client-store.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { modeOf, type Scope } from '../../kernel/principal.ts'
 import type { MacKeys } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Reader, Row } from '../../platform/storage/database.ts'
-import { join, prepareStatement, type Sql, sql } from '../../platform/storage/sql.ts'
+import {
+  listPinnedEndpoints,
+  type PinnedEndpoint,
+} from '../../outbound/deliveries/endpoint-reader.ts'
+import type { Reader } from '../../platform/storage/database.ts'
+import { join, type Sql, sql } from '../../platform/storage/sql.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { bindingOf, decodeCursor, encodeCursor, type Key } from '../../protocol/lists/cursor.ts'
@@ -37,17 +45,6 @@ export interface VersionTrafficDeps {
   readonly flushUsage: () => Promise<void>
 }
 
-interface CountRow extends Row {
-  readonly scope: number
-  readonly customer: string
-  readonly key_id: string
-  readonly client_id: string
-  readonly method: string
-  readonly route: string
-  readonly count: number
-  readonly last_at: number
-}
-
 interface VersionCallerSum {
   /** Identifies the caller among those of a version. */
   readonly key: string
@@ -61,14 +58,14 @@ interface VersionCallerSum {
   lastMs: number
 }
 
-const kindOf = ({ scope, key_id: key, client_id: client }: CountRow): string => {
+const kindOf = ({ scope, key_id: key, client_id: client }: UsageRow): string => {
   if (key) return 'key'
   if (client) return 'client'
   return Number(scope) === 0 ? 'anonymous' : 'person'
 }
 
 /** Sums up the counts of each credential, most requests first. */
-function sumCallers(rows: readonly CountRow[]): VersionCallerSum[] {
+function sumCallers(rows: readonly UsageRow[]): VersionCallerSum[] {
   const sums = new Map<string, VersionCallerSum>()
   for (const row of rows) {
     const id = row.key_id || row.client_id || null
@@ -94,44 +91,12 @@ function sumCallers(rows: readonly CountRow[]): VersionCallerSum[] {
 
 const sqlTexts = (texts: readonly string[]): Sql => join(texts.map((text) => sql`${text}`))
 
-interface NamedRow extends Row {
-  readonly id: string
-  readonly name: string
-  readonly contact_email: string | null
-}
-
-/** Returns rows by id; reads nothing for no ids. */
-async function readNamed(
-  from: Reader,
-  ids: readonly (string | null)[],
-  statement: (list: Sql) => Sql,
-): Promise<ReadonlyMap<string, NamedRow>> {
-  const texts = [...new Set(ids.flatMap((id) => id ?? []))]
-  if (texts.length === 0) return new Map()
-  const rows = await from.all<NamedRow>(statement(sqlTexts(texts)))
-  return new Map(rows.map((row) => [row.id, row]))
-}
-
-const readCustomers = (from: Reader, ids: readonly (string | null)[]) =>
-  readNamed(
-    from,
-    ids,
-    (list) => sql`SELECT id, name, contact_email FROM gh_customers WHERE id IN (${list})`,
-  )
-
+/** Returns the names of the keys and clients among callers. */
 async function readNames(from: Reader, callers: readonly VersionCallerSum[]) {
-  const idsOf = (kind: string) => callers.flatMap((sum) => (sum.kind === kind ? sum.id : []))
-  const keys = await readNamed(
-    from,
-    idsOf('key'),
-    (list) => sql`SELECT id, name FROM gh_api_keys WHERE id IN (${list})`,
-  )
-  const clients = await readNamed(
-    from,
-    idsOf('client'),
-    (list) => sql`SELECT client_id AS id, name FROM gh_clients WHERE client_id IN (${list})`,
-  )
-  return new Map([...keys, ...clients])
+  const idsOf = (kind: string) =>
+    callers.flatMap((sum) => (sum.kind === kind ? (sum.id ?? []) : []))
+  const keys = await readKeyNames(from, idsOf('key'))
+  return new Map([...keys, ...(await readClientNames(from, idsOf('client')))])
 }
 
 const seriesKey = (customer: string | null, mode: string | null, caller: string | null) =>
@@ -164,39 +129,6 @@ async function readDaily(
   return daily
 }
 
-/** Live scopes are odd. Unauthenticated callers have no mode and belong to both (scope 0). */
-const modeCondition = (mode: CallerSelection['mode']): Sql =>
-  mode === undefined ? sql`` : sql`AND (scope = 0 OR scope % 2 = ${mode === 'live' ? 1 : 0})`
-
-const countsOf = ({ version, customer, mode }: CallerSelection, sinceMs: number): Sql => sql`
-  SELECT scope, customer, key_id, client_id, method, route, count, last_at FROM gh_version_usage
-  WHERE version = ${version} AND last_at >= ${sinceMs}
-    ${customer === undefined ? sql`` : sql`AND customer = ${customer}`} ${modeCondition(mode)}
-  ORDER BY last_at DESC, no DESC LIMIT ${COUNTS_MAX}`
-
-interface PinnedRow extends Row {
-  readonly no: number
-  readonly id: string
-  readonly url: string
-  readonly customer: string
-  readonly scope: number
-  readonly last_success_at: number | null
-}
-
-interface PinnedSelection extends Pick<CallerSelection, 'version' | 'customer' | 'mode'> {
-  /** The number of the last registration of the previous page. */
-  readonly afterNo: number
-  readonly limit: number
-}
-
-const pinnedTo = ({ version, customer, mode, afterNo, limit }: PinnedSelection): Sql => sql`
-  SELECT w.no, w.id, w.url, w.scope, w.last_success_at, c.id AS customer
-  FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2
-  WHERE w.api_version = ${version} AND w.deleted_at IS NULL AND w.active = 1
-    AND w.no > ${afterNo}
-    ${customer === undefined ? sql`` : sql`AND c.id = ${customer}`} ${modeCondition(mode)}
-  ORDER BY w.no LIMIT ${limit}`
-
 interface CallerSelection {
   readonly version: string
   readonly days: number
@@ -218,7 +150,7 @@ const isAfter = ({ count, key }: VersionCallerSum, edge: CallerEdge | undefined)
 /** The callers of a page, and where the next one continues. */
 interface CallerPage {
   readonly callers: readonly VersionCallerSum[]
-  readonly pinned: readonly PinnedRow[]
+  readonly pinned: readonly PinnedEndpoint[]
   readonly next: CallerEdge | undefined
 }
 
@@ -231,7 +163,9 @@ async function readCallerPage(
   const { limit } = selection
   const afterNo = edge?.[0] === 'endpoint' ? edge[1] : 0
   const isPastCredentials = edge?.[0] === 'endpoint'
-  const counts = isPastCredentials ? [] : await db.all<CountRow>(countsOf(selection, sinceMs))
+  const counts = isPastCredentials
+    ? []
+    : await listUsage(db, { ...selection, sinceMs, limit: COUNTS_MAX })
   const sums = sumCallers(counts).filter((sum) => isAfter(sum, edge))
   const callers = sums.slice(0, limit)
   const last = callers.at(-1)
@@ -239,7 +173,7 @@ async function readCallerPage(
     return { callers, pinned: [], next: ['credential', last.count, last.key] }
   }
   const left = limit - callers.length
-  const rows = await db.all<PinnedRow>(pinnedTo({ ...selection, afterNo, limit: left + 1 }))
+  const rows = await listPinnedEndpoints(db, { ...selection, afterNo, limit: left + 1 })
   const pinned = rows.slice(0, left)
   const next: CallerEdge = ['endpoint', Number(pinned.at(-1)?.no ?? afterNo)]
   return { callers, pinned, next: rows.length > left ? next : undefined }
@@ -258,7 +192,7 @@ async function readCallers(
   const { callers, pinned, next } = await readCallerPage(db, selection, fromS * 1000, edge)
   const customers = await readCustomers(
     db,
-    [...callers, ...pinned].map((row) => row.customer),
+    [...callers, ...pinned].flatMap((row) => row.customer ?? []),
   )
   const names = await readNames(db, callers)
   const daily = await readDaily(store, version, callers, { fromS, days })
@@ -276,7 +210,7 @@ async function readCallers(
       mode,
       kind: sum.kind,
       id: sum.id,
-      name: (sum.id && names.get(sum.id)?.name) ?? null,
+      name: (sum.id && names.get(sum.id)) ?? null,
       routes: sum.routes.toSorted((a, b) => b.count - a.count).slice(0, ROUTES_MAX),
       count: sum.count,
       daily: values,
@@ -303,10 +237,8 @@ async function readCallers(
   return { days, data: [...credentials, ...endpoints], next_cursor, has_more: next !== undefined }
 }
 
-const versionByName = prepareStatement('SELECT 1 AS version FROM gh_versions WHERE version = ?')
-
 export async function requireVersion(from: Reader, version: string): Promise<void> {
-  if (!(await from.get(versionByName([version])))) throw new Failure('not_found')
+  if (!(await hasVersion(from, version))) throw new Failure('not_found')
 }
 
 export function versionTrafficRoutes(deps: VersionTrafficDeps): Route[] {

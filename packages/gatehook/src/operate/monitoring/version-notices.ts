@@ -3,6 +3,7 @@
  * that have an endpoint pinned to it. A preview returns the recipients and sends nothing.
  */
 
+import { selectCustomersCalling } from '../../declare/versions/usage-reader.ts'
 import { recordAudit } from '../../history/audit/store.ts'
 import { type AdminDeps, adminHandlers } from '../../identity/access/admin-handlers.ts'
 import {
@@ -10,11 +11,12 @@ import {
   type Administration,
   customerId,
 } from '../../identity/access/administration.ts'
+import { type CustomerContact, listCustomersAmong } from '../../identity/access/customer-reader.ts'
 import { Failure, type FieldError } from '../../kernel/failure.ts'
+import { selectScopesPinnedTo } from '../../outbound/deliveries/endpoint-reader.ts'
 import { isMailAddress } from '../../platform/mail/message.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
-import type { Reader, Row } from '../../platform/storage/database.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import type { Reader } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import { b, type JsonOf, type ValuesOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
@@ -83,26 +85,19 @@ export const versionNoticeOperations = {
   }),
 }
 
-interface CallingCustomer extends Row {
-  readonly id: string
-  readonly name: string
-  readonly contact_email: string | null
-}
-
 /** Returns the customers that call a version, one more than may receive a notice at most. */
 const listCallers = (from: Reader, version: string, sinceMs: number) =>
-  from.all<CallingCustomer>(sql`SELECT id, name, contact_email FROM gh_customers
-    WHERE id IN (SELECT customer FROM gh_version_usage
-        WHERE version = ${version} AND last_at >= ${sinceMs} AND scope <> 0)
-      OR no IN (SELECT scope / 2 FROM gh_webhooks
-        WHERE api_version = ${version} AND deleted_at IS NULL AND active = 1)
-    ORDER BY id LIMIT ${RECIPIENTS_MAX + 1}`)
+  listCustomersAmong(from, {
+    ids: selectCustomersCalling(version, sinceMs),
+    scopes: selectScopesPinnedTo(version),
+    limit: RECIPIENTS_MAX + 1,
+  })
 
 /** Returns the callers that the request names. Throws 422 for an id of no caller. */
 function selectCallers(
-  callers: readonly CallingCustomer[],
+  callers: readonly CustomerContact[],
   to: readonly string[] | undefined,
-): readonly CallingCustomer[] {
+): readonly CustomerContact[] {
   if (!to) {
     if (callers.length <= RECIPIENTS_MAX) return callers
     const message = `is required: more than ${RECIPIENTS_MAX} customers call the version`
@@ -148,7 +143,7 @@ const sendNotice = (
   admin.write(async (tx) => {
     const sinceMs = admin.clock.now() - PERIOD_DAYS * 86_400_000
     const callers = selectCallers(await listCallers(tx, version, sinceMs), to)
-    const hasContact = ({ contact_email: contact }: CallingCustomer) =>
+    const hasContact = ({ contact_email: contact }: CustomerContact) =>
       contact !== null && isMailAddress(contact)
     const recipients = callers.filter(hasContact)
     if (!preview) {

@@ -1,4 +1,5 @@
 /** The requests of a version that are usual in hours of the week, from the last two weeks. */
+import { readCustomers } from '../../identity/access/customer-reader.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Reader, Row } from '../../platform/storage/database.ts'
 import { join, sql } from '../../platform/storage/sql.ts'
@@ -81,7 +82,7 @@ export async function readTraffic({ db, store, clock }: TrafficDeps, window: Hou
   }
   const expectedOf = (count: number) => Math.round((10 * count) / weeks.length) / 10
   const busiest = [...requests].toSorted(([, a], [, b]) => b - a).slice(0, CALLERS_MAX)
-  const names = await readCustomerNames(
+  const customers = await readCustomers(
     db,
     busiest.map(([customer]) => customer),
   )
@@ -90,7 +91,7 @@ export async function readTraffic({ db, store, clock }: TrafficDeps, window: Hou
     expected: expectedOf([...requests.values()].reduce((sum, count) => sum + count, 0)),
     customers: busiest.map(([customer, count]) => ({
       customer: customer || null,
-      customer_name: names.get(customer) ?? null,
+      customer_name: customers.get(customer)?.name ?? null,
       expected: expectedOf(count),
     })),
   }
@@ -101,16 +102,4 @@ function countBy(values: readonly number[]): ReadonlyMap<number, number> {
   const counts = new Map<number, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
   return counts
-}
-
-async function readCustomerNames(
-  db: Reader,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  if (ids.length === 0) return new Map()
-  const list = join(ids.map((id) => sql`${id}`))
-  const rows = await db.all<Row & { id: string; name: string }>(
-    sql`SELECT id, name FROM gh_customers WHERE id IN (${list})`,
-  )
-  return new Map(rows.map(({ id, name }) => [id, name]))
 }

@@ -11,7 +11,7 @@ export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'exhausted', '
 
 export type StoredState = 'pending' | 'delivered' | 'failed' | 'exhausted'
 /** As returned by the API (§9.10). */
-type DeliveryState = StoredState | 'paused'
+export type DeliveryState = StoredState | 'paused'
 
 /**
  * The column `attempt` is `round base × ROUND + attempts in this round`. A resend starts a round

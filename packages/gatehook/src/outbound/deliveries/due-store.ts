@@ -3,6 +3,7 @@
  * have pending deliveries at all. `due-scan.ts` decides when each is read; the rows themselves are
  * read by `engine-store.ts`.
  */
+import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Value } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
@@ -13,11 +14,11 @@ export const TIME = '(next_attempt_at + 0)'
 /** Deliveries that one read of a span passes. */
 const PAGE_DELIVERIES = 2_000
 
-/** Whether a registration may send: columns of `gh_webhooks w` and `gh_customers c`. */
+/** Whether a registration may send: columns of `gh_webhooks w` and of the customer `c`. */
 const SENDS = `CASE WHEN w.active = 1 AND w.deleted_at IS NULL AND c.suspended = 0
   THEN w.scope END`
 const JOIN_REGISTRATION = `LEFT JOIN gh_webhooks w ON w.no = e.no
-  LEFT JOIN gh_customers c ON c.no = w.scope / 2`
+  LEFT JOIN ${customerOfScope('w.scope')}`
 
 /**
  * Reads the queue by time only where deliveries became due, beside the entries of those that were

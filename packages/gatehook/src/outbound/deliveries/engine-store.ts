@@ -3,10 +3,11 @@
  * for both databases; `engine.ts` decides when each runs.
  */
 
-import { lateralEvent } from '../../history/events/by-id.ts'
+import { eventOf, lateralEvent } from '../../history/events/by-id.ts'
 import { webhookDisabled } from '../../history/events/engine-types.ts'
 import { envelope } from '../../history/events/event.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
+import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -60,7 +61,7 @@ interface EngineStoreDeps {
 const selectRegistration = `SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
     w.first_failure_at, w.last_failure_at, w.last_success_at, w.hold_until, w.scopes,
     c.suspended, c.limits, c.id AS customer_id
-  FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2 WHERE w.no = ?`
+  FROM gh_webhooks w JOIN ${customerOfScope('w.scope')} WHERE w.no = ?`
 const registrationByNo = prepareStatement(selectRegistration)
 const registrationOfScope = prepareStatement(`${selectRegistration} AND w.scope = ?`)
 
@@ -80,7 +81,7 @@ const DUE_COLUMNS = `d.id, d.event_id, d.event_type, d.attempt, d.created_at,
     CASE WHEN octet_length(COALESCE(b.body, e.object)) <= ${SMALL_BYTES}
       THEN COALESCE(b.body, e.object) END,
     CASE WHEN b.body IS NULL THEN 0 ELSE 1 END, e.trace`
-const JOIN_BODIES = `LEFT JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
+const JOIN_BODIES = `LEFT JOIN ${eventOf('d')}
   LEFT JOIN gh_event_bodies b
     ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version`
 /**

@@ -3,7 +3,7 @@
  * for resend, recover and replay. `engine-store.ts` has the SQL of attempts, `outbox.ts` that of
  * new events.
  */
-import { lateralEvent } from '../../history/events/by-id.ts'
+import { eventOf, isEventStored, lateralEvent } from '../../history/events/by-id.ts'
 import { envelope } from '../../history/events/event.ts'
 import type { EventHead } from '../../history/events/store.ts'
 import type { Scope } from '../../kernel/principal.ts'
@@ -38,7 +38,7 @@ const bodyOf = (event: string) => `SELECT d.event_id, d.event_type, e.created, e
   WHERE d.scope = ? AND d.id = ?`
 const bodyById = prepareStatement(
   bodyOf(`CROSS JOIN ${lateralEvent('$1', 'd.event_id')} AS e`),
-  bodyOf('JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id'),
+  bodyOf(`JOIN ${eventOf('d')}`),
 )
 
 /** Returns the body of a delivery as it is sent; undefined if its event was purged. */
@@ -109,8 +109,7 @@ const ATTEMPTS_MAX_CHARACTERS = 1_000_000
 const RESET = `state = 'pending', attempt = ${NEXT_ROUND}, failed = NULL,
   attempts = CASE WHEN length(gh_deliveries.attempts) > ${ATTEMPTS_MAX_CHARACTERS} THEN NULL
              ELSE gh_deliveries.attempts END`
-const EVENT_IS_STORED = `EXISTS (SELECT 1 FROM gh_events
-  WHERE gh_events.scope = gh_deliveries.scope AND gh_events.id = gh_deliveries.event_id)`
+const EVENT_IS_STORED = isEventStored('gh_deliveries')
 
 const reset = prepareStatement(`UPDATE gh_deliveries SET ${RESET}, next_attempt_at = ?
   WHERE scope = ? AND id = ? AND state <> 'pending' AND ${EVENT_IS_STORED}`)

@@ -1,4 +1,5 @@
 /** Finds pending deliveries that no engine can send: a row to which they refer is missing. */
+import { isEventStored } from '../../history/events/by-id.ts'
 import type { OnPart } from '../../kernel/pace.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { createKeyPages } from '../../platform/storage/key-pages.ts'
@@ -10,8 +11,7 @@ const NAMED_MAX = 5
 const LACKING = `CASE WHEN d.state <> 'pending' THEN NULL
   WHEN NOT EXISTS (SELECT 1 FROM gh_webhooks w WHERE w.scope = d.scope AND w.no = d.webhook_no)
     THEN 'registration'
-  WHEN NOT EXISTS (SELECT 1 FROM gh_events e WHERE e.scope = d.scope AND e.id = d.event_id)
-    THEN 'event'
+  WHEN NOT ${isEventStored('d')} THEN 'event'
   WHEN NOT EXISTS (SELECT 1 FROM gh_delivery_queue q WHERE q.scope = d.scope
       AND q.webhook_no = d.webhook_no AND q.next_attempt_at = d.next_attempt_at AND q.id = d.id)
     THEN 'queue' END`

@@ -11,8 +11,7 @@ import {
   readSelection,
   withMode,
 } from '../../identity/access/across-customers.ts'
-import type { Database, Reader, Row, Value } from '../../platform/storage/database.ts'
-import { join, sql } from '../../platform/storage/sql.ts'
+import type { Database, Reader, Value } from '../../platform/storage/database.ts'
 import type { ValuesOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
@@ -20,7 +19,9 @@ import { parameterFailure } from '../../protocol/http/query.ts'
 import type { Collection, View } from '../../protocol/lists/collection.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import { decodeAttempts } from '../deliveries/delivery.ts'
+import { IN_STATE } from '../deliveries/event-log-store.ts'
 import type { DeliveryRow } from '../deliveries/log-store.ts'
+import { findRegistrationNo, readRegistrationStatuses } from '../deliveries/registration-store.ts'
 import {
   DELIVERY_FIELDS,
   deliveryList,
@@ -29,8 +30,7 @@ import {
   stateMembers,
   withoutBody,
 } from './delivery-log.ts'
-import { type DELIVERY_STATES, overviewOperations } from './overview-operations.ts'
-import type { Registration } from './registration.ts'
+import { overviewOperations } from './overview-operations.ts'
 import { findNumberAt, idFilters } from './time-range.ts'
 
 const operation = overviewOperations.listDeliveries
@@ -104,12 +104,10 @@ const viewOf = (collection: Collection): View => ({
 /** Replaces the members that depend on the registration and the customer of a delivery. */
 async function completeItems(db: Reader, items: readonly Record<string, unknown>[]): Promise<void> {
   const rows = items.map((item) => item.row as DeliveryRow)
-  const nos = [...new Set(rows.map(({ webhook_no }) => webhook_no))]
-  const states = await db.all<
-    Row & Pick<Registration, 'no' | 'id' | 'active' | 'deleted_at'>
-  >(sql`SELECT no, id, active, deleted_at
-    FROM gh_webhooks WHERE no IN (${join(nos.map((no) => sql`${no}`))})`)
-  const registrations = new Map(states.map((state) => [Number(state.no), state]))
+  const registrations = await readRegistrationStatuses(
+    db,
+    rows.map(({ webhook_no }) => webhook_no),
+  )
   items.forEach((item, at) => {
     const { state, next_attempt_at, webhook_id } = stateMembers(
       registrations.get(rows[at]!.webhook_no),
@@ -153,20 +151,10 @@ export const allDeliveriesRoute = ({ db, list, types }: AllDeliveriesDeps): Rout
     return completePage(page, (items) => completeItems(db, items))
   })
 
-const IS_LISTED: Readonly<Record<(typeof DELIVERY_STATES)[number], string>> = {
-  pending: `state = 'pending' AND webhook_no IN
-    (SELECT no FROM gh_webhooks WHERE active = 1)`,
-  paused: `state = 'pending' AND webhook_no IN
-    (SELECT no FROM gh_webhooks WHERE active = 0 AND deleted_at IS NULL)`,
-  delivered: "state = 'delivered'",
-  failed: "state = 'failed'",
-  exhausted: "state = 'exhausted'",
-}
-
 /** Returns the deliveries in a state. Few fail, so that they have an index of their own. */
 function withState(collection: Collection, state: DeliveryQuery['state']): Collection {
   if (state === undefined) return collection
-  const visible = { condition: IS_LISTED[state], columns: ['state', 'webhook_no'] }
+  const visible = { condition: IN_STATE[state], columns: ['state', 'webhook_no'] }
   const isFailed = state === 'failed' || state === 'exhausted'
   const name = `${collection.name} ${state}`
   return { ...collection, name, visible, ...(isFailed && { where: HAS_FAILED }) }
@@ -177,8 +165,7 @@ async function readRegistrationNo(
   { webhook: id }: DeliveryQuery,
 ): Promise<number | undefined> {
   if (id === undefined) return undefined
-  const row = await from.get<{ no: number } & Row>(sql`SELECT no FROM gh_webhooks WHERE id = ${id}
-    AND deleted_at IS NULL`)
-  if (!row) throw parameterFailure('invalid_parameter', 'webhook', 'is not a known registration')
-  return row.no
+  const no = await findRegistrationNo(from, id)
+  if (no !== undefined) return no
+  throw parameterFailure('invalid_parameter', 'webhook', 'is not a known registration')
 }

@@ -28,6 +28,7 @@ import { parameterFailure } from '../../protocol/http/query.ts'
 import type { Collection, View } from '../../protocol/lists/collection.ts'
 import type { Filter } from '../../protocol/lists/filter.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
+import { hasDeliveryIn } from '../deliveries/event-log-store.ts'
 import {
   countDeliveries,
   readDeliveriesOfEvent,
@@ -292,24 +293,10 @@ function typesOf(text: string, { collections }: EventAccess): Omit<Filter, 'colu
   return { operator: 'in', values }
 }
 
-const DELIVERY_CONDITIONS: Readonly<Record<NonNullable<EventQuery['delivery_state']>, string>> = {
-  delivered: "d.state = 'delivered'",
-  failed: "d.state IN ('failed', 'exhausted')",
-  pending: `d.state = 'pending' AND EXISTS
-    (SELECT 1 FROM gh_webhooks w
-       WHERE w.scope = d.scope AND w.no = d.webhook_no AND w.active = 1)`,
-  paused: `d.state = 'pending' AND EXISTS
-    (SELECT 1 FROM gh_webhooks w
-       WHERE w.scope = d.scope AND w.no = d.webhook_no AND w.active = 0)`,
-}
-
 /** Returns the events that have a delivery in the state; `examined` are the rows of the list. */
 function withDeliveryState(collection: Collection, { delivery_state: state }: EventQuery) {
   if (state === undefined) return collection
-  const prefix = "'dlv_' || substr(examined.id, 5)"
-  const condition = `EXISTS (SELECT 1 FROM gh_deliveries d WHERE d.scope = examined.scope
-    AND d.id > ${prefix} AND d.id < ${prefix} || '~' AND ${DELIVERY_CONDITIONS[state]})`
-  const visible = { condition, columns: ['scope', 'id'] }
+  const visible = { condition: hasDeliveryIn(state, 'examined'), columns: ['scope', 'id'] }
   return { ...collection, name: `${collection.name} ${state}`, visible }
 }
 

@@ -31,9 +31,9 @@ import {
   healthRank,
 } from '../deliveries/outcome-summary.ts'
 import type { EndpointKey } from '../deliveries/ports.ts'
+import * as store from '../deliveries/summary-store.ts'
 import { overviewOperations as operations } from './overview-operations.ts'
 import { registrationList } from './registration.ts'
-import * as store from './summary-store.ts'
 
 /** Waiting deliveries that are counted for each endpoint of a page. */
 const WAITING_MAX = 1_000

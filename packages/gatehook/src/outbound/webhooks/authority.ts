@@ -8,7 +8,8 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Warning } from '../../protocol/http/call.ts'
-import { eventsOf, type Registration, scopesOf } from './registration.ts'
+import type { Registration } from '../deliveries/registration-store.ts'
+import { eventsOf, scopesOf } from './registration.ts'
 
 /** The `client_id` of tokens that login issues, without a third party. */
 const FIRST_PARTY = 'gatehook'

@@ -15,8 +15,8 @@ import {
   deliveryState,
 } from '../deliveries/delivery.ts'
 import { type DeliveryRow, findDelivery } from '../deliveries/log-store.ts'
-import type { Registration } from './registration.ts'
-import { registrationOf } from './registration-store.ts'
+import type { Registration } from '../deliveries/registration-store.ts'
+import { registrationOf } from '../deliveries/registration-store.ts'
 import type { WebhookContext } from './registrations.ts'
 
 /** The log of the registration `owner`. The handler has checked that it is the caller's. */

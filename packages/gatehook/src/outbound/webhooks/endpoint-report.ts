@@ -4,8 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { DecryptionError, type Vault } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Database, Row } from '../../platform/storage/database.ts'
-import { prepareStatement } from '../../platform/storage/sql.ts'
+import type { Database } from '../../platform/storage/database.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { type AttemptRecord, decodeAttempts } from '../deliveries/delivery.ts'
@@ -13,9 +12,9 @@ import { FAILING_MS } from '../deliveries/endpoint-health.ts'
 import { HEALTH_STATES, markOf, type OutcomeMark } from '../deliveries/outcome-summary.ts'
 import type { EndpointKey } from '../deliveries/ports.ts'
 import { decryptSigningSecret } from '../deliveries/signing-secret.ts'
+import * as store from '../deliveries/summary-store.ts'
 import { readHealth } from './all-registrations.ts'
 import { overviewOperations as operations } from './overview-operations.ts'
-import * as store from './summary-store.ts'
 
 const ATTEMPTS_DEFAULT = 120
 /** Waiting deliveries that are index. */
@@ -35,17 +34,6 @@ interface ReportDeps {
   readonly vault: Vault
   readonly rules: DeliveryRules
 }
-
-interface ReportedRow extends Row, EndpointKey {
-  readonly health: number
-  readonly active: number
-  readonly disabled_reason: string | null
-  readonly first_failure_at: number | null
-  readonly hold_until: number | null
-}
-
-const byId = prepareStatement(`SELECT no, scope, health, active, disabled_reason,
-  first_failure_at, hold_until FROM gh_webhooks WHERE id = ? AND deleted_at IS NULL`)
 
 interface AttemptJson {
   readonly delivery_id: string
@@ -67,7 +55,7 @@ export const reportRoute = (deps: ReportDeps): Route =>
 
 async function reportEndpoint(deps: ReportDeps, id: string, limit: number) {
   const { db, clock, rules } = deps
-  const row = await db.get<ReportedRow>(byId([id]))
+  const row = await store.findReported(db, id)
   if (!row) throw new Failure('not_found')
   const now = clock.now()
   const state = HEALTH_STATES[row.health]!

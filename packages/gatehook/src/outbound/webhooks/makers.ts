@@ -11,9 +11,10 @@ import type { RecordEvent } from '../../history/events/store.ts'
 import type { Principal, Scope } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { saveTopics } from '../deliveries/outbox.ts'
+import type { Registration } from '../deliveries/registration-store.ts'
+import * as store from '../deliveries/registration-store.ts'
 import { mayWrite } from './authority.ts'
-import { eventsOf, type Registration, scopesOf } from './registration.ts'
-import * as store from './registration-store.ts'
+import { eventsOf, scopesOf } from './registration.ts'
 
 export const CREATOR_REMOVED = 'creator_removed'
 

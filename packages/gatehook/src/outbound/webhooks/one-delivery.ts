@@ -5,19 +5,18 @@
 import { customersOf } from '../../identity/access/across-customers.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { DecryptionError, type Vault } from '../../kernel/secret.ts'
-import type { Database, Row } from '../../platform/storage/database.ts'
-import { prepareStatement } from '../../platform/storage/sql.ts'
+import type { Database } from '../../platform/storage/database.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { type AttemptRecord, decodeAttempts, decodeAttemptUrls } from '../deliveries/delivery.ts'
 import { type DeliveryRow, findDelivery, readBody } from '../deliveries/log-store.ts'
 import { tagOf } from '../deliveries/outbox.ts'
+import { listRegistrationsByTag } from '../deliveries/registration-store.ts'
 import { plainHeaders, type SigningSecret, signatureHeaders } from '../deliveries/signature.ts'
 import { decryptSigningSecret } from '../deliveries/signing-secret.ts'
+import * as store from '../deliveries/summary-store.ts'
 import { representationOf } from './delivery-log.ts'
 import { overviewOperations } from './overview-operations.ts'
-import type { Registration } from './registration.ts'
-import * as store from './summary-store.ts'
 
 /** Attempts whose headers are computed, the newest ones: a body has up to 256 KiB. */
 const SIGNED_MAX = 20
@@ -28,12 +27,6 @@ interface OneDeliveryDeps {
   readonly userAgent: string
 }
 
-type TaggedRegistration = Row & Pick<Registration, 'no' | 'id' | 'scope' | 'active' | 'deleted_at'>
-
-const byTag = prepareStatement(
-  'SELECT no, id, scope, active, deleted_at FROM gh_webhooks WHERE tag = ?',
-)
-
 const operation = overviewOperations.readDelivery
 
 export const anyDeliveryRoute = (deps: OneDeliveryDeps): Route =>
@@ -43,7 +36,7 @@ export const anyDeliveryRoute = (deps: OneDeliveryDeps): Route =>
 
 async function readAnyDelivery(deps: OneDeliveryDeps, id: string) {
   const { db } = deps
-  for (const registration of await db.all<TaggedRegistration>(byTag([tagOf(id)]))) {
+  for (const registration of await listRegistrationsByTag(db, tagOf(id))) {
     const row = await findDelivery(db, registration.scope, id)
     if (!row) continue
     const customer = (await customersOf(db, [registration.scope])).get(registration.scope)!

@@ -97,7 +97,7 @@ const endpointReport = b
   })
   .named('EndpointReport')
 
-export const DELIVERY_STATES = ['pending', 'paused', 'delivered', 'failed', 'exhausted'] as const
+const DELIVERY_STATES = ['pending', 'paused', 'delivered', 'failed', 'exhausted'] as const
 
 export const recordedAttempt = {
   ...attemptMembers,

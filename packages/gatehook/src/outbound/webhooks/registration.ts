@@ -1,41 +1,17 @@
 /**
  * A webhook registration: its request bodies and its representation (§9.1, §9.2). Pure; the
- * operations are in `registrations.ts`, their SQL in `registration-store.ts`.
+ * operations are in `registrations.ts`, their SQL in `deliveries/registration-store.ts`.
  */
 
 import type { EventAccess } from '../../history/events/event-access.ts'
 import { createTypeNames, nameMember } from '../../history/events/type-names.ts'
 import { rotationInput } from '../../identity/access/secret-store.ts'
-import type { Scope } from '../../kernel/principal.ts'
 import type { Value } from '../../platform/storage/database.ts'
 import { b, type Member } from '../../protocol/fields/members.ts'
 import type { Collection, View } from '../../protocol/lists/collection.ts'
 import { cellView } from '../../protocol/lists/encode.ts'
+import type { Registration } from '../deliveries/registration-store.ts'
 import { findTargetProblem, type TargetProblem } from '../transport/target.ts'
-
-export interface Registration {
-  readonly no: number
-  readonly id: string
-  readonly tag: string
-  readonly scope: Scope
-  readonly url: string
-  /** JSON array of types and patterns. */
-  readonly events: string
-  readonly description: string | null
-  /** JSON array of the maker's read scopes. */
-  readonly scopes: string
-  readonly api_version: string
-  /** The person that is its maker. */
-  readonly subject: string | null
-  /** The OAuth client that is its maker, for itself or for the person. */
-  readonly client_id: string | null
-  readonly active: number
-  readonly disabled_reason: string | null
-  readonly revision: number
-  readonly created_at: number
-  readonly updated_at: number
-  readonly deleted_at: number | null
-}
 
 /** The event types of the service. */
 export interface WebhookEventTypes extends EventAccess {
@@ -169,8 +145,8 @@ export const registrationItem = (row: Registration): string =>
     {},
   )
 
-export const eventsOf = ({ events }: Registration): readonly string[] =>
+export const eventsOf = ({ events }: Pick<Registration, 'events'>): readonly string[] =>
   JSON.parse(events) as string[]
 
-export const scopesOf = ({ scopes }: Registration): readonly string[] =>
+export const scopesOf = ({ scopes }: Pick<Registration, 'scopes'>): readonly string[] =>
   JSON.parse(scopes) as string[]

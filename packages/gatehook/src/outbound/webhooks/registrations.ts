@@ -4,6 +4,7 @@
  */
 
 import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
+import { lockCustomerOf } from '../../identity/access/customer-reader.ts'
 import { overlapMs } from '../../identity/access/secret-store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
@@ -15,6 +16,8 @@ import { type Answer, type Call, json, noContent } from '../../protocol/http/cal
 import { entityTag, requireMatch } from '../../protocol/http/conditional.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
 import { newTag, saveTopics } from '../deliveries/outbox.ts'
+import type { Registration } from '../deliveries/registration-store.ts'
+import * as store from '../deliveries/registration-store.ts'
 import type { SigningSecret } from '../deliveries/signature.ts'
 import { decryptSigningSecret, newSigningSecret } from '../deliveries/signing-secret.ts'
 import type { WakeDeliveries } from '../deliveries/wake-up.ts'
@@ -32,13 +35,11 @@ import type { PostLimits } from './post-limits.ts'
 import {
   eventsOf,
   MAX_REGISTRATIONS,
-  type Registration,
   type RegistrationInputs,
   type RegistrationRules,
   registrationItem,
   type WebhookEventTypes,
 } from './registration.ts'
-import * as store from './registration-store.ts'
 import { findReplay } from './replay-store.ts'
 
 /** The dependencies that the operations of this module share. */
@@ -181,7 +182,7 @@ export function createRegistration(
   }
   const create = async (tx: Tx): Promise<Answer> => {
     const now = clock.now()
-    await store.lockCustomer(tx, scope)
+    await lockCustomerOf(tx, scope)
     const maker = await makerOf(context, tx, principal, input.events)
     await requireCapacity(tx, call)
     let tag = newTag(random)

@@ -21,9 +21,9 @@ import {
   requeueFailed,
 } from '../deliveries/log-store.ts'
 import { type BodyRenderer, renderBody, storeBody } from '../deliveries/outbox.ts'
+import type { Registration } from '../deliveries/registration-store.ts'
+import { registrationOf } from '../deliveries/registration-store.ts'
 import { canReceive } from './authority.ts'
-import type { Registration } from './registration.ts'
-import { registrationOf } from './registration-store.ts'
 import * as store from './replay-store.ts'
 import { hasFailed, PAGE } from './replays.ts'
 

@@ -17,9 +17,10 @@ import {
   readDeliveryPage,
   readPendingEventIds,
 } from '../deliveries/log-store.ts'
+import type { Registration } from '../deliveries/registration-store.ts'
 import { RETENTION_MS } from '../deliveries/retry-schedule.ts'
 import { requireReadable } from './authority.ts'
-import { eventsOf, type Registration, type RegistrationInputs, scopesOf } from './registration.ts'
+import { eventsOf, type RegistrationInputs, scopesOf } from './registration.ts'
 import {
   lockRegistrationAt,
   recordOperation,

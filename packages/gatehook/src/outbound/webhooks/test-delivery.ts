@@ -6,11 +6,12 @@ import { type Answer, type Call, json } from '../../protocol/http/call.ts'
 import { decodeAttempts, encodeAttempt } from '../deliveries/delivery.ts'
 import { insertTestDelivery } from '../deliveries/log-store.ts'
 import { type BodyRenderer, deliveryIdOf } from '../deliveries/outbox.ts'
+import type { Registration } from '../deliveries/registration-store.ts'
+import * as store from '../deliveries/registration-store.ts'
 import { isDelivered } from '../transport/attempt.ts'
 import { requireReadable } from './authority.ts'
 import { type DirectAttempt, postEvent } from './direct-post.ts'
-import type { Registration, RegistrationInputs } from './registration.ts'
-import * as store from './registration-store.ts'
+import type { RegistrationInputs } from './registration.ts'
 import {
   lockRegistrationAt,
   readLiveSecrets,

@@ -8,14 +8,16 @@
 import { actorOf } from '../../history/audit/store.ts'
 import { describeScope } from '../../identity/access/scope-words.ts'
 import { missingScope } from '../../identity/access/scopes.ts'
+import { findCustomer } from '../../identity/access/store.ts'
 import type { RightsOf } from '../../identity/access/stored-data.ts'
 import { type ConsentRevocation, revokeConsent } from '../../identity/oauth/consent-revocation.ts'
+import { listConsents, type StoredConsent } from '../../identity/oauth/consent-store.ts'
+import { readUsernames } from '../../identity/people/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { type Call, noContent, type Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { type ApplicationJson, portalDataOperations as operations } from './data-operations.ts'
-import * as store from './store.ts'
 
 const APPLICATIONS_MAX = 200
 const CONSENT_ID = /^([1-9][0-9]{0,15})\.(.{1,100})$/
@@ -30,19 +32,19 @@ function requireScope(call: Call, scope: string): void {
 }
 
 function toJson(
-  row: store.ConsentRow,
+  row: StoredConsent,
   customerName: string,
-  readsPeople: boolean,
+  username: string | undefined,
 ): ApplicationJson {
-  const scopes = row.scopes.split(' ').filter(Boolean)
+  const { scopes } = row
   return {
-    id: `${row.owner}.${row.client_id}`,
-    client_id: row.client_id,
-    name: row.client_name,
+    id: `${row.owner}.${row.clientId}`,
+    client_id: row.clientId,
+    name: row.clientName,
     scopes,
     allows: scopes.map((scope) => describeScope(scope, customerName)),
-    allowed_by: { id: String(row.owner), name: readsPeople ? row.username : null },
-    allowed_at: isoTime(row.created_at),
+    allowed_by: { id: String(row.owner), name: username ?? null },
+    allowed_at: isoTime(row.createdAt),
   }
 }
 
@@ -56,17 +58,28 @@ export const applicationRoutes = (deps: ApplicationDeps): Route[] => [
   implement(operations.applications, async (call) => {
     requireScope(call, 'keys:read')
     const { scope, customer } = call.principal!
-    const rows = await store.listConsents(deps.db, {
+    const consents = await listConsents(deps.db, {
       scope,
-      person: ownPerson(call),
-      resource: deps.people ?? '',
+      owner: ownPerson(call),
       limit: APPLICATIONS_MAX + 1,
     })
-    const name = (await store.findCustomerName(deps.db, customer)) ?? ''
+    const name = (await findCustomer(deps.db, customer))?.name ?? ''
     const isOwn = ownPerson(call) !== undefined
     const readsPeople = isOwn || deps.rightsOf(call.principal!).mayIdentify('person')
-    const data = rows.slice(0, APPLICATIONS_MAX).map((row) => toJson(row, name, readsPeople))
-    return respond(operations.applications, { data, has_more: rows.length > APPLICATIONS_MAX })
+    const listed = consents.slice(0, APPLICATIONS_MAX)
+    const usernames =
+      readsPeople && deps.people !== undefined
+        ? await readUsernames(
+            deps.db,
+            deps.people,
+            listed.map(({ owner }) => owner),
+          )
+        : undefined
+    const data = listed.map((row) => toJson(row, name, usernames?.get(row.owner)))
+    return respond(operations.applications, {
+      data,
+      has_more: consents.length > APPLICATIONS_MAX,
+    })
   }),
   implement(operations.revoke, async (call) => {
     const principal = call.principal!

@@ -5,12 +5,19 @@
 
 import type { VersionRepresentation } from '../../declare/versions/calendar-update.ts'
 import { listCallersInScope } from '../../declare/versions/store.ts'
+import { listExpiringKeysOf, readKeyNames } from '../../identity/access/key-reader.ts'
+import { readClientNames } from '../../identity/oauth/client-store.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { PeakUse } from '../../operate/monitoring/peak.ts'
 import { FAILING_MS } from '../../outbound/deliveries/endpoint-health.ts'
+import {
+  countRecentlyFailed,
+  listEndpointsOf,
+  type OwnEndpoint,
+} from '../../outbound/deliveries/endpoint-reader.ts'
 import { HEALTH_STATES } from '../../outbound/deliveries/outcome-summary.ts'
 import { readHealth } from '../../outbound/webhooks/all-registrations.ts'
 import type { Database } from '../../platform/storage/database.ts'
@@ -26,7 +33,6 @@ import {
   type UsedVersionJson,
   type VersionCallerJson,
 } from './data-operations.ts'
-import * as store from './health-store.ts'
 
 const DAY_MS = 86_400_000
 /** A caller counts as long as its last request is not older. */
@@ -52,7 +58,7 @@ export function healthRoute(deps: PortalHealthDeps): Route {
   return implement(operations.health, async (call) => {
     const principal = call.principal!
     requireAllRows(principal)
-    const registrations = await store.listEndpoints(deps.db, principal.scope)
+    const registrations = await listEndpointsOf(deps.db, principal.scope)
     const [versions, webhooks, keys, peak] = await Promise.all([
       readUsedVersions(deps, call, registrations),
       readEndpoints(deps, principal, registrations),
@@ -106,7 +112,7 @@ async function readExpiringKeys(
   if (!scopes.has('keys:read')) return []
   const fromMs = clock.now()
   const toMs = fromMs + EXPIRES_SOON_MS
-  const rows = await store.listExpiringKeys(db, scope, { fromMs, toMs })
+  const rows = await listExpiringKeysOf(db, scope, { fromMs, toMs, temporaryMs: DAY_MS })
   return rows.map(({ id, name, expires_at: at }) => ({
     ...{ kind: 'key', id, name, at: isoTime(Number(at)) },
   }))
@@ -145,7 +151,7 @@ function cachedPeaks({ readPeak, clock }: PortalHealthDeps): PortalHealthDeps['r
 async function readUsedVersions(
   { db, clock, versions }: PortalHealthDeps,
   { principal }: Call,
-  registrations: readonly store.EndpointRow[],
+  registrations: readonly OwnEndpoint[],
 ): Promise<UsedVersionJson[]> {
   const { scope, scopes } = principal!
   const sinceMs = clock.now() - CALLERS_SINCE_MS
@@ -154,7 +160,16 @@ async function readUsedVersions(
       listCallersInScope(db, { version, scope, sinceMs, limit: CALLERS_MAX }),
     ),
   )
-  const names = await store.readCallerNames(db, scopes.has('keys:read') ? usage.flat() : [])
+  const used = scopes.has('keys:read') ? usage.flat() : []
+  const keyNames = await readKeyNames(
+    db,
+    used.flatMap(({ key_id }) => key_id || []),
+  )
+  const clientNames = await readClientNames(
+    db,
+    used.flatMap(({ client_id }) => client_id || []),
+  )
+  const names = new Map([...keyNames, ...clientNames])
   const readsWebhooks = scopes.has('webhooks:read')
   return versions().flatMap((description, at) => {
     const { version, state, sunset_at, successor, migration_guide } = description
@@ -193,7 +208,7 @@ function callerOf(
 async function readEndpoints(
   { db, clock }: PortalHealthDeps,
   { scope, scopes }: Principal,
-  registrations: readonly store.EndpointRow[],
+  registrations: readonly OwnEndpoint[],
 ): Promise<EndpointHealthJson[]> {
   if (!scopes.has('webhooks:read')) return []
   const endpoints = registrations.map(({ no, health }) => ({
@@ -203,7 +218,7 @@ async function readEndpoints(
   }))
   const [healthByNo, failedCounts] = await Promise.all([
     readHealth(db, endpoints, clock.now()),
-    Promise.all(endpoints.map((endpoint) => store.countFailed(db, endpoint))),
+    Promise.all(endpoints.map((endpoint) => countRecentlyFailed(db, endpoint))),
   ])
   return registrations.map((row, index) => {
     const { state, accepted_24h, waiting, last60 } = healthByNo.get(row.no)!

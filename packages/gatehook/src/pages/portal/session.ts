@@ -8,6 +8,7 @@ import { actorOf, recordAudit } from '../../history/audit/store.ts'
 import type { Administration } from '../../identity/access/administration.ts'
 import type { Identify } from '../../identity/access/authenticate.ts'
 import { parseRequestRates } from '../../identity/access/customers.ts'
+import { findCustomer } from '../../identity/access/store.ts'
 import type { Devices } from '../../identity/people/devices.ts'
 import type { SignInApi, SignInName } from '../../identity/people/login.ts'
 import type { NameReach } from '../../identity/people/namespace.ts'
@@ -139,7 +140,7 @@ function createSignIn({ admin, people }: PortalSessionDeps) {
         throw new Failure('invalid_credentials', 'The link was used before or has expired.')
       }
       const { id: subject, created_at: _, expires_at: __, ...grant } = link
-      const customer = await store.findSuspension(tx, link.customer)
+      const customer = await findCustomer(tx, link.customer)
       // The failure rolls the deletion back: the link stays valid.
       if (customer?.suspended !== 0) throw new Failure('customer_suspended')
       const session: PortalOpening = { ...grant, kind: 'portal', subject, revision: null }

@@ -1,7 +1,8 @@
 /** SQL of the portal's one-time links and sessions. */
+import { customerOf } from '../../identity/access/customer-reader.ts'
 import type { Mode } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { raw, sql } from '../../platform/storage/sql.ts'
 
 /** The rights of a link, and of the session that it opens. */
 interface PortalGrant {
@@ -75,7 +76,7 @@ export const findSession = (from: Reader, hash: Uint8Array, now: number) =>
   from.get<OpenPortalSession>(sql`SELECT s.id, s.scope, s.customer, s.mode, s.kind, s.subject,
     s.revision, s.can, s.email, s.return_url, s.created_at, s.expires_at,
     c.name AS customer_name, c.suspended, c.limits
-    FROM gh_portal_sessions s JOIN gh_customers c ON c.id = s.customer
+    FROM gh_portal_sessions s JOIN ${raw(customerOf('s.customer'))}
     WHERE s.hash = ${hash} AND s.expires_at > ${now}`)
 
 /** Deletes a session and returns it; undefined if there is none. */
@@ -99,45 +100,3 @@ const MAX_TRIMMED = 100
 /** Deletes the session that a link opened; returns 0 if there is none. */
 export const deleteSessionOfLink = (tx: Tx, link: string): Promise<number> =>
   tx.run(sql`DELETE FROM gh_portal_sessions WHERE kind = 'portal' AND subject = ${link}`)
-
-export const findSuspension = (from: Reader, customer: string) =>
-  from.get<{ readonly suspended: number }>(
-    sql`SELECT suspended FROM gh_customers WHERE id = ${customer}`,
-  )
-
-export const findCustomerName = async (
-  from: Reader,
-  customer: string,
-): Promise<string | undefined> =>
-  (
-    await from.get<Row & { name: string }>(
-      sql`SELECT name FROM gh_customers WHERE id = ${customer}`,
-    )
-  )?.name
-
-export interface ConsentRow extends Row {
-  readonly owner: number
-  readonly client_id: string
-  readonly client_name: string
-  readonly scopes: string
-  readonly created_at: number
-  /** The sign-in name of the person. */
-  readonly username: string | null
-}
-
-interface ConsentQuery {
-  readonly scope: number
-  /** Undefined: of all people. */
-  readonly person: number | undefined
-  /** The resource of people. */
-  readonly resource: string
-  readonly limit: number
-}
-
-/** Returns the newest consents of a scope, of one person or of all. */
-export const listConsents = (from: Reader, { scope, person, resource, limit }: ConsentQuery) =>
-  from.all<ConsentRow>(sql`SELECT c.owner, c.client_id, c.client_name, c.scopes, c.created_at,
-      p.username
-    FROM gh_consents c LEFT JOIN gh_people p ON p.resource = ${resource} AND p.id = c.owner
-    WHERE c.scope = ${scope} AND ${person === undefined ? sql`1 = 1` : sql`c.owner = ${person}`}
-    ORDER BY c.created_at DESC, c.owner, c.client_id LIMIT ${limit}`)

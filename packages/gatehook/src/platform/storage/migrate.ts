@@ -82,11 +82,13 @@ export async function migrateSchema(
     }
     if (isNew) await record(tx, CREATION, { checksum: null, additive: 0 }, clock.now())
     if (db.name !== 'postgres') return
-    if (!db.dialect.distributed) await alignTransactionEpoch(tx, ddl)
+    if (!db.dialect.distributed) await alignTransactionEpoch(tx, schema.tables, ddl)
     await storeTimeline(tx, ddl)
   }, onWait)
   // It reads the shards by other connections, for which new tables would be locked.
-  if (db.dialect.distributed && !isNew) await db.migrate(alignEpochOfServers, onWait)
+  if (db.dialect.distributed && !isNew) {
+    await db.migrate((tx, ddl) => alignEpochOfServers(tx, schema.tables, ddl), onWait)
+  }
   return { applied, version: newestOf(schema) }
 }
 

@@ -11,7 +11,6 @@ import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import { makeFolder, syncFolder } from '../../kernel/files.ts'
-import { isoTime } from '../../kernel/time.ts'
 import { MARK_BACKUP } from './copy-mark.ts'
 import { StorageError } from './database.ts'
 import { sql } from './sql.ts'
@@ -61,6 +60,8 @@ export interface BackupOptions {
   readonly file: string
   readonly createdAt: string
   readonly release: string
+  /** Reads the event by which a person recognizes the backup. */
+  readonly findNewestEvent: (from: Pick<Connection, 'get'>) => NewestEvent | null
   readonly onProgress?: OnBackupProgress
 }
 
@@ -80,7 +81,7 @@ export async function backupSqlite(options: BackupOptions): Promise<BackupManife
   const [copy, part] = [`${file}.copy`, `${file}.part`]
   await removeFiles(copy, part)
   try {
-    const { tables, newest_event } = await copySnapshot(database, copy, onProgress)
+    const { tables, newest_event } = await copySnapshot(options, copy, onProgress)
     withConnection(copy, (connection) => connection.exec(MARK_BACKUP))
     const rows = totalRows({ tables })
     onProgress({ step: 'verify', fraction: 0, rows })
@@ -157,7 +158,7 @@ export async function restoreSqlite(options: RestoreOptions): Promise<BackupMani
 
 /** Copies one snapshot and returns what it holds. */
 async function copySnapshot(
-  database: string,
+  { database, findNewestEvent }: Pick<BackupOptions, 'database' | 'findNewestEvent'>,
   copy: string,
   onProgress: OnBackupProgress,
 ): Promise<Pick<BackupManifest, 'tables' | 'newest_event'>> {
@@ -175,12 +176,6 @@ async function copySnapshot(
   } finally {
     source.close()
   }
-}
-
-function findNewestEvent(connection: Connection): NewestEvent | null {
-  const row = connection.get(sql`SELECT id, type, created FROM gh_events
-    ORDER BY position DESC LIMIT 1`)
-  return row ? { id: row.id, type: row.type, created_at: isoTime(row.created * 1000) } : null
 }
 
 /** Whether a service has ever served from the file: commands alone begin no generation. */

@@ -14,6 +14,9 @@ const sum = prepareStatement(
   'SELECT sum(total) AS total FROM gh_counters WHERE scope = ? AND collection = ?',
 )
 
+/** SQL after FROM: one row, which the server of a scope reads if tables are distributed. */
+export const SERVER_OF_SCOPE = '(SELECT count(*) FROM gh_counters WHERE scope = ?) AS place'
+
 /**
  * Adds `difference`, which may be negative, to a total. `spread`: a number that differs between
  * writers, for example a row id; it selects the slot.

@@ -2,8 +2,8 @@
 
 import type { Reader, Row } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
-import type { StoredSummary } from '../deliveries/outcome-summary.ts'
-import type { EndpointKey } from '../deliveries/ports.ts'
+import type { StoredSummary } from './outcome-summary.ts'
+import type { EndpointKey } from './ports.ts'
 
 /** The row of `gh_webhook_outcomes`, which the engine writes. */
 export interface OutcomesRow extends Row, StoredSummary {
@@ -13,6 +13,20 @@ export interface OutcomesRow extends Row, StoredSummary {
   readonly in_flight: number
   readonly newest_id: string
 }
+
+interface ReportedRow extends Row, EndpointKey {
+  readonly health: number
+  readonly active: number
+  readonly disabled_reason: string | null
+  readonly first_failure_at: number | null
+  readonly hold_until: number | null
+}
+
+const byId = prepareStatement(`SELECT no, scope, health, active, disabled_reason,
+  first_failure_at, hold_until FROM gh_webhooks WHERE id = ? AND deleted_at IS NULL`)
+
+/** Returns the state of an endpoint of any customer, which is on its registration. */
+export const findReported = (from: Reader, id: string) => from.get<ReportedRow>(byId([id]))
 
 export interface WaitingRow {
   /** Pending deliveries, at most the requested number. */

@@ -2,12 +2,35 @@
 
 import { type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
-import type { Reader, Tx } from '../../platform/storage/database.ts'
-import { prepareStatement, sql } from '../../platform/storage/sql.ts'
-import { advanceDeliveries } from '../deliveries/log-store.ts'
-import { encryptSigningSecret } from '../deliveries/signing-secret.ts'
-import type { WakeDeliveries } from '../deliveries/wake-up.ts'
-import type { Registration } from './registration.ts'
+import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
+import { join, prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { advanceDeliveries } from './log-store.ts'
+import { encryptSigningSecret } from './signing-secret.ts'
+import type { WakeDeliveries } from './wake-up.ts'
+
+export interface Registration {
+  readonly no: number
+  readonly id: string
+  readonly tag: string
+  readonly scope: Scope
+  readonly url: string
+  /** JSON array of types and patterns. */
+  readonly events: string
+  readonly description: string | null
+  /** JSON array of the maker's read scopes. */
+  readonly scopes: string
+  readonly api_version: string
+  /** The person that is its maker. */
+  readonly subject: string | null
+  /** The OAuth client that is its maker, for itself or for the person. */
+  readonly client_id: string | null
+  readonly active: number
+  readonly disabled_reason: string | null
+  readonly revision: number
+  readonly created_at: number
+  readonly updated_at: number
+  readonly deleted_at: number | null
+}
 
 const COLUMNS = `no, id, tag, scope, url, events, scopes, description, api_version, subject,
   client_id, active, disabled_reason, revision, created_at, updated_at, deleted_at`
@@ -17,7 +40,6 @@ const WAKE_MAX = 500
 
 const byId = prepareStatement(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND id = ?`)
 const byNo = prepareStatement(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND no = ?`)
-const customer = prepareStatement('SELECT no FROM gh_customers WHERE no = ?')
 const ofCustomer = prepareStatement(
   `SELECT no FROM gh_webhooks WHERE scope IN (?, ?) AND deleted_at IS NULL
    ORDER BY scope, no LIMIT ${WAKE_MAX}`,
@@ -25,7 +47,9 @@ const ofCustomer = prepareStatement(
 const countOf = prepareStatement(
   'SELECT count(*) AS n FROM gh_webhooks WHERE scope = ? AND deleted_at IS NULL',
 )
-const byTag = prepareStatement('SELECT no FROM gh_webhooks WHERE scope = ? AND tag = ? LIMIT 1')
+const tagInScope = prepareStatement(
+  'SELECT no FROM gh_webhooks WHERE scope = ? AND tag = ? LIMIT 1',
+)
 const insert = prepareStatement(
   `INSERT INTO gh_webhooks (id, tag, scope, url, events, description, api_version, scopes, subject,
      client_id, created_at, updated_at)
@@ -65,14 +89,45 @@ export const registrationOf = (from: Reader, { scope, no }: RegistrationPlace) =
 export const lockRegistration = (tx: Tx, scope: Scope, id: string) =>
   tx.lock<Registration>(byId([scope, id]))
 
-/** Locks the customer, so that the count of its registrations stays valid. */
-export const lockCustomer = (tx: Tx, scope: Scope) => tx.lock(customer([Math.floor(scope / 2)]))
+const noById = prepareStatement('SELECT no FROM gh_webhooks WHERE id = ? AND deleted_at IS NULL')
+const byTag = prepareStatement(
+  'SELECT no, id, scope, active, deleted_at FROM gh_webhooks WHERE tag = ?',
+)
+const inScope = prepareStatement(`SELECT id, url, events, scopes FROM gh_webhooks
+  WHERE scope = ? AND deleted_at IS NULL ORDER BY id`)
+
+/** Returns the number of a registration of any customer by its id. */
+export const findRegistrationNo = async (from: Reader, id: string): Promise<number | undefined> =>
+  (await from.get<{ no: number }>(noById([id])))?.no
+
+/** The columns on which the state of a delivery depends. */
+export type RegistrationStatus = Pick<Registration, 'no' | 'id' | 'active' | 'deleted_at'>
+
+/** Returns the registrations of all customers with a tag, which is unique in a scope only. */
+export const listRegistrationsByTag = (from: Reader, tag: string) =>
+  from.all<Row & RegistrationStatus & Pick<Registration, 'scope'>>(byTag([tag]))
+
+/** Returns the states of registrations by their numbers. */
+export async function readRegistrationStatuses(
+  from: Reader,
+  nos: Iterable<number>,
+): Promise<ReadonlyMap<number, RegistrationStatus>> {
+  const list = join([...new Set(nos)].map((no) => sql`${no}`))
+  const rows = await from.all<Row & RegistrationStatus>(
+    sql`SELECT no, id, active, deleted_at FROM gh_webhooks WHERE no IN (${list})`,
+  )
+  return new Map(rows.map((row) => [Number(row.no), row]))
+}
+
+/** Lists what the registrations of a scope receive. */
+export const listSubscriptions = (from: Reader, scope: number) =>
+  from.all<Row & Pick<Registration, 'id' | 'url' | 'events' | 'scopes'>>(inScope([scope]))
 
 export const countRegistrations = async (from: Reader, scope: Scope): Promise<number> =>
   Number((await from.get(countOf([scope])))!.n)
 
 export const isTagUsed = async (tx: Tx, scope: Scope, tag: string): Promise<boolean> =>
-  (await tx.get(byTag([scope, tag]))) !== undefined
+  (await tx.get(tagInScope([scope, tag]))) !== undefined
 
 type NewRegistration = Pick<
   Registration,

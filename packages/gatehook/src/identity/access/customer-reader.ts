@@ -1,0 +1,58 @@
+/**
+ * Reads customers for other modules: the customer of a row, by its id or by the row's scope, and
+ * the names of several customers. Changes are in `customers.ts`.
+ */
+import type { Scope } from '../../kernel/principal.ts'
+import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
+import { join, prepareStatement, type Sql, sql } from '../../platform/storage/sql.ts'
+
+/**
+ * SQL after JOIN: the customer `c` with this id, an expression. A statement reads its columns `no`,
+ * `id`, `name`, `suspended` and `limits`.
+ */
+export const customerOf = (id: string): string => `gh_customers c ON c.id = ${id}`
+
+/** SQL after JOIN: the customer `c` of a scope, with the columns of `customerOf`. */
+export const customerOfScope = (scope: string): string => `gh_customers c ON c.no = ${scope} / 2`
+
+/** SQL that returns the number of a customer. */
+export const selectCustomerNo = (id: string): Sql =>
+  sql`(SELECT no FROM gh_customers WHERE id = ${id})`
+
+const byNo = prepareStatement('SELECT no, id FROM gh_customers WHERE no = ?')
+const noOf = (scope: Scope): number => Math.floor(scope / 2)
+
+/** Returns the id of the customer of a scope. */
+export const findCustomerIdOf = async (from: Reader, scope: Scope): Promise<string | undefined> =>
+  (await from.get<{ id: string }>(byNo([noOf(scope)])))?.id
+
+/** Locks the customer of a scope until the transaction ends, such as while its rows are counted. */
+export const lockCustomerOf = (tx: Tx, scope: Scope) => tx.lock(byNo([noOf(scope)]))
+
+export interface CustomerContact extends Row {
+  readonly id: string
+  readonly name: string
+  readonly contact_email: string | null
+}
+
+/** Returns customers by their ids; ids of no customer are ignored. */
+export async function readCustomers(
+  from: Reader,
+  ids: Iterable<string>,
+): Promise<ReadonlyMap<string, CustomerContact>> {
+  const list = [...new Set(ids)]
+  if (list.length === 0) return new Map()
+  const rows = await from.all<CustomerContact>(
+    sql`SELECT id, name, contact_email FROM gh_customers WHERE id IN (${join(list)})`,
+  )
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Lists the customers whose ids or scopes two queries return, in the order of their ids. */
+export const listCustomersAmong = (
+  from: Reader,
+  { ids, scopes, limit }: { readonly ids: Sql; readonly scopes: Sql; readonly limit: number },
+) =>
+  from.all<CustomerContact>(sql`SELECT id, name, contact_email FROM gh_customers
+    WHERE id IN (${ids}) OR no IN (SELECT scope / 2 FROM (${scopes}) AS of_scopes)
+    ORDER BY id LIMIT ${limit}`)

@@ -1,0 +1,130 @@
+/** Reads API keys for other modules: names, hints, scopes, and keys that expire soon. */
+import { selectTargets } from '../../history/audit/reader.ts'
+import type { Mode } from '../../kernel/principal.ts'
+import type { Reader, Row } from '../../platform/storage/database.ts'
+import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
+import { WITHOUT_INSTALLATION_SCOPES } from './store.ts'
+
+/** Returns the names of keys by their ids, also of revoked ones. */
+export async function readKeyNames(
+  from: Reader,
+  ids: Iterable<string>,
+): Promise<ReadonlyMap<string, string>> {
+  const list = [...new Set(ids)]
+  if (list.length === 0) return new Map()
+  const rows = await from.arrays(sql`SELECT id, name FROM gh_api_keys WHERE id IN (${join(list)})`)
+  return new Map(rows.map(([id, name]) => [String(id), String(name)]))
+}
+
+interface KeyScopesRow extends Row {
+  readonly scope: number
+  /** The scopes of the key, a JSON array. */
+  readonly scopes: string
+}
+
+const scopesById = prepareStatement('SELECT scope, scopes FROM gh_api_keys WHERE id = ?')
+
+/** Returns the scopes of a key, also of a revoked one. */
+export const findKeyScopes = (from: Reader, id: string) => from.get<KeyScopesRow>(scopesById([id]))
+
+export interface KeyHint {
+  readonly name: string
+  readonly hint: string
+  /** From this instant on, the secret with this hint is the only valid one. */
+  readonly sinceMs: number
+}
+
+/**
+ * Returns the names and hints of keys by their ids, also of revoked ones. A hint is that of the
+ * newest secret: requests before it, or in the overlap, have none.
+ */
+export async function readKeyHints(
+  from: Reader,
+  ids: Iterable<string>,
+): Promise<ReadonlyMap<string, KeyHint>> {
+  const list = [...new Set(ids)]
+  if (list.length === 0) return new Map()
+  const rows = await from.all<{ id: string; name: string; hint: string; since: number | null }>(
+    sql`SELECT k.id, k.name, k.hint, MAX(COALESCE(s.expires_at, s.created_at)) AS since
+      FROM gh_api_keys k LEFT JOIN gh_api_key_secrets s ON s.key_id = k.id
+      WHERE k.id IN (${join(list)}) GROUP BY k.id, k.name, k.hint`,
+  )
+  return new Map(
+    rows.map(({ id, name, hint, since }) => [id, { name, hint, sinceMs: Number(since ?? 0) }]),
+  )
+}
+
+/** Rows of a list of keys that expire. */
+const EXPIRING_MAX = 20
+
+interface ExpiringKey extends Row {
+  readonly id: string
+  readonly name: string
+  readonly expires_at: number
+}
+
+interface UsedExpiringKey extends ExpiringKey {
+  readonly hint: string
+  readonly customer: string
+  readonly mode: Mode
+  readonly last_used_at: number
+}
+
+interface ExpiryPeriod {
+  readonly fromMs: number
+  readonly toMs: number
+  /** Keys that live for at most this long are not listed: each is for one task. */
+  readonly temporaryMs: number
+}
+
+/**
+ * Lists the keys that expire in a period and were used since an instant, soonest first, without
+ * temporary test keys.
+ */
+export const listExpiringKeys = (
+  from: Reader,
+  { fromMs, toMs, temporaryMs, usedSinceMs }: ExpiryPeriod & { readonly usedSinceMs: number },
+) =>
+  from.all<UsedExpiringKey>(sql`SELECT id, name, hint, customer, mode, expires_at, last_used_at
+    FROM gh_api_keys
+    WHERE expires_at IS NOT NULL AND revoked_at IS NULL AND expires_at > ${fromMs}
+      AND expires_at <= ${toMs} AND last_used_at >= ${usedSinceMs}
+      AND (mode = 'live' OR expires_at - created_at > ${temporaryMs})
+    ORDER BY expires_at LIMIT ${EXPIRING_MAX}`)
+
+/**
+ * Lists the keys of a customer that expire in a period, soonest first, without temporary keys and
+ * without those of operators.
+ */
+export const listExpiringKeysOf = (
+  from: Reader,
+  scope: number,
+  { fromMs, toMs, temporaryMs }: ExpiryPeriod,
+) =>
+  from.all<ExpiringKey>(sql`SELECT id, name, expires_at FROM gh_api_keys
+    WHERE scope = ${scope} AND revoked_at IS NULL AND expires_at IS NOT NULL
+      AND expires_at > ${fromMs} AND expires_at <= ${toMs}
+      AND expires_at - created_at > ${temporaryMs} AND ${raw(WITHOUT_INSTALLATION_SCOPES)}
+    ORDER BY expires_at, id LIMIT ${EXPIRING_MAX}`)
+
+export interface CreatedCredential extends Row {
+  readonly id: string
+  readonly name: string
+  readonly customer: string
+  readonly mode: Mode
+  readonly scopes: string
+  /** The instant of the creation. */
+  readonly at: number
+}
+
+/** Lists the valid keys that an operator created, the newest first. */
+export const listKeysCreatedBy = (
+  from: Reader,
+  operator: string,
+  { now, limit }: { readonly now: number; readonly limit: number },
+) =>
+  from.all<CreatedCredential & { readonly last_used_at: number | null }>(sql`SELECT k.id, k.name,
+      k.customer, k.mode, k.scopes, a.at, k.last_used_at
+    FROM ${selectTargets('key.create', operator)} AS a JOIN gh_api_keys k ON k.id = a.target
+    WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${now})
+    ORDER BY a.id DESC LIMIT ${limit}`)
