@@ -8,12 +8,12 @@ import { specsOfEveryVersion } from './declare/resources/body-versions.ts'
 import type { Catalog } from './declare/resources/catalog.ts'
 import { hasMailNames, signInResource } from './declare/resources/directory.ts'
 import { listEventSamples } from './declare/resources/event-samples.ts'
+import { externalEventTypes, listAllEventTypes } from './declare/resources/event-type-list.ts'
 import { openApiDocument } from './declare/resources/openapi.ts'
 import { schemaName } from './declare/resources/openapi-words.ts'
 import { resourceOverviewOperations } from './declare/resources/overview.ts'
 import type { ResourceDefinition } from './declare/resources/resource.ts'
 import { listScopes } from './declare/resources/scopes.ts'
-import { externalEventTypes, listEventTypes } from './declare/resources/service.ts'
 import { versionOperations } from './declare/versions/operations.ts'
 import { eventOperations } from './history/events/operations.ts'
 import {
@@ -84,15 +84,12 @@ type ServiceInVersions = Pick<Catalog, 'service' | 'versions'>
 /** Returns the declared operations of the engine for a service. */
 function engineOperations({ service, versions }: ServiceInVersions): readonly OperationData[] {
   const scopes = listScopes(service)
+  const eventTypes = listAllEventTypes(service)
   const admin = { scopes, versions }
   const person = signInResource(service.resources)
   return [
-    eventOperations({ types: listEventTypes(service), external: externalEventTypes(service) }),
-    webhookOperations({
-      eventTypes: listEventTypes(service),
-      allowPrivate: false,
-      versions: () => versions,
-    }),
+    eventOperations({ types: eventTypes, external: externalEventTypes(service) }),
+    webhookOperations({ eventTypes, allowPrivate: false, versions: () => versions }),
     customerOperations,
     keyOperations(admin),
     scopeOperations,

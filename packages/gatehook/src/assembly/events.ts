@@ -1,9 +1,9 @@
 /** Assembles events: the recorder with its sinks, the catalog that records, the endpoints. */
 
 import { type Catalog, createCatalog, newestVersion } from '../declare/resources/catalog.ts'
+import { externalEventTypes, listAllEventTypes } from '../declare/resources/event-type-list.ts'
 import { createEventTypes, type ServiceEventTypes } from '../declare/resources/event-types.ts'
 import { listEventHandlers } from '../declare/resources/job-handlers.ts'
-import { externalEventTypes, listEventTypes } from '../declare/resources/service.ts'
 import { readableTypes } from '../history/events/event-access.ts'
 import { createFeed, unorderedClock } from '../history/events/feed.ts'
 import { noteRecentEvents } from '../history/events/lost-events.ts'
@@ -128,7 +128,7 @@ export function assembleEventRoutes(
   const { config, db, log, clock } = foundation
   const { render, service } = catalog
   const operations = eventOperations({
-    types: listEventTypes(service),
+    types: listAllEventTypes(service),
     external: externalEventTypes(service),
   })
   const readable = (principal: Principal) => readableTypes(types, principal)

@@ -1,7 +1,7 @@
 /** The text of `gatehook check`, for a reader who sees it for the first time. Pure. */
 import type { Remedy, VersionCompatibility } from '../declare/gate/compatibility.ts'
-import { EVENTS_POINTER } from '../declare/gate/event-diff.ts'
 import type { OperationFinding } from '../declare/gate/finding.ts'
+import { type Concern, concernOf, GUIDES } from '../declare/gate/guide.ts'
 import type { OnlineRename } from '../declare/gate/online-rename.ts'
 import type { VersionCaller } from '../declare/versions/store.ts'
 import { alarm, bold, cyan, dim, green, yellow } from './output.ts'
@@ -92,7 +92,10 @@ function breakLines(
   return [
     `${alarm('✗')} ${bold(`This change breaks programs that call ${versions}.`)}`,
     '',
-    ...mergedFindings(brokenVersions, ({ breaks }) => breaks).flatMap(findingLines),
+    ...mergedFindings(brokenVersions, ({ breaks }) => breaks).flatMap((finding) => [
+      ...findingLines(finding),
+      ...partLines(finding),
+    ]),
     '',
     ...callerLines(callers),
     ...(rewrite === 'accepted'
@@ -114,16 +117,10 @@ function breakLines(
   ]
 }
 
-/** The part of the promise that a break concerns, which decides its remedy. */
-type Concern = 'event' | 'scope' | 'shape'
-
-const concernOf = (where: string): Concern => {
-  if (where === EVENTS_POINTER) return 'event'
-  return /\/x-(read-|write-)?scope$/.test(where) ? 'scope' : 'shape'
-}
-
 interface MergedFinding {
   readonly sentence: string
+  readonly promised: string | undefined
+  readonly declared: string | undefined
   readonly concern: Concern
   readonly versions: readonly string[]
   readonly operations: readonly string[]
@@ -131,27 +128,33 @@ interface MergedFinding {
 
 const withoutVersion = (text: string) => text.replace(/\/api\/v\d+/g, '')
 
-/** Merges equal sentences about several versions; the most frequent first. */
+/** Merges equal findings about several versions; the most frequent first. */
 function mergedFindings(
   verdicts: readonly VersionCompatibility[],
   of: (verdict: VersionCompatibility) => readonly OperationFinding[],
 ): MergedFinding[] {
-  const lines = new Map<string, { versions: string[]; operations: Set<string>; concern: Concern }>()
+  const lines = new Map<string, MergedFinding>()
   for (const verdict of verdicts) {
-    for (const { sentence, where, operations } of of(verdict)) {
-      const key = withoutVersion(sentence)
-      if (!lines.has(key)) {
-        lines.set(key, { versions: [], operations: new Set(), concern: concernOf(where) })
-      }
-      const line = lines.get(key)!
-      if (!line.versions.includes(verdict.version)) line.versions.push(verdict.version)
-      for (const operation of operations) line.operations.add(withoutVersion(operation))
+    for (const { sentence, where, operations, promised, declared } of of(verdict)) {
+      const text = withoutVersion(sentence)
+      const key = JSON.stringify([text, promised, declared])
+      const line = lines.get(key)
+      lines.set(key, {
+        sentence: text,
+        promised,
+        declared,
+        concern: concernOf(where),
+        versions: union(line?.versions, [verdict.version]),
+        operations: union(line?.operations, operations.map(withoutVersion)),
+      })
     }
   }
-  return [...lines]
-    .map(([sentence, line]) => ({ ...line, sentence, operations: [...line.operations] }))
-    .sort((a, b) => b.operations.length - a.operations.length)
+  return [...lines.values()].sort((a, b) => b.operations.length - a.operations.length)
 }
+
+const union = (some: readonly string[] = [], others: readonly string[]): string[] => [
+  ...new Set([...some, ...others]),
+]
 
 const MAX_OPERATIONS = 4
 
@@ -162,6 +165,13 @@ function findingLines({ sentence, versions, operations }: MergedFinding): string
   const place = isNamed ? '' : more > 0 ? `${names} and ${more} more` : names
   return [`  ${sentence}`, dim(`    ${versions.join(', ')}${place ? ` · ${place}` : ''}`)]
 }
+
+/** The promised part, the declared one, and the section of the guide. */
+const partLines = ({ promised, declared, concern }: MergedFinding): string[] => [
+  dim(`    promised  ${promised}`),
+  dim(`    declared  ${declared}`),
+  dim(`    guide     ${GUIDES[concern]}`),
+]
 
 const hasCallers = (callers: CheckReport['callers']): boolean =>
   callers?.some((version) => version.callers.length > 0) ?? false
@@ -194,15 +204,11 @@ function remedyLines(
     ...(left.some(({ concern }) => concern === 'scope') ? wrap(CHANGE_SCOPE) : []),
     ...routeRemedy,
   ]
+  const isShape = left.length === 0 || left.some(({ concern }) => concern === 'shape')
+  const decision = isShape ? wrap(decisionText(mend?.version ?? 'v2')) : []
   if (!mend || mend.stubs.length === 0) {
-    const isShape = left.length === 0 || left.some(({ concern }) => concern === 'shape')
-    const none = routeRemedy.length > 0 ? 'No .before() of a resource' : 'No .before()'
-    const beside = isShape
-      ? ', or add the new field beside the old one. ' +
-        'Never edit the .before() of a released version; add another one above it.'
-      : '.'
-    const undo = `${none} can bridge this change: undo it${beside}`
-    return [bold('Remedy'), ...wrap(undo), ...leftLines]
+    const undo = isShape ? decision : wrap('No .before() can bridge this change: undo it.')
+    return [bold('Remedy'), ...undo, ...leftLines]
   }
   const { version, fresh, base, stubs } = mend
   const steps: string[][] = []
@@ -213,10 +219,6 @@ function remedyLines(
       ...code(`${version}: { released: '${today}' },`),
     ])
   for (const stub of stubs) {
-    if (stub.fields !== undefined) {
-      const place = `Add to the fields of ${stub.resource}, for the filters and sorts of ${base}:`
-      steps.push([place, '', ...code(stub.fields)])
-    }
     const place = `Add to the declaration of ${stub.resource}, ${placeOf(version, fresh)}:`
     steps.push([place, '', ...code(stub.code)])
   }
@@ -247,13 +249,20 @@ function remedyLines(
     ...(left.length > 0
       ? [
           '',
-          bold('Undo these changes; no .before() can bridge them:'),
+          bold('These changes remain:'),
           ...left.flatMap(findingLines),
+          ...decision,
           ...leftLines,
         ]
       : []),
   ]
 }
+
+/** Only the team can say which value replaces another one. */
+const decisionText = (version: string): string =>
+  `Undo the change, add the new field beside the old one, or declare ${version} with a .before() ` +
+  'that converts the values as the guide describes. Never edit the .before() of a released ' +
+  'version; add another one above it.'
 
 const RETIRE_EVENT =
   'An event type ends in two releases: emit the new type beside it, and tell its subscribers, ' +

@@ -5,7 +5,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { compareWithLock, type Remedy, remedyFor } from '../declare/gate/compatibility.ts'
-import type { FieldSplit } from '../declare/gate/field-split.ts'
 import {
   type AcceptedBreak,
   type Lock,
@@ -119,36 +118,16 @@ function withStubs(
   const resources = service.resources.map((definition): ResourceDefinition => {
     const stub = stubs.find(({ resource }) => resource === definition.name)
     if (!stub) return definition
-    const { had, hadNot, renamed, split } = stub
+    const { had, hadNot, renamed } = stub
     const change = { version, why: '', had, hadNot, renamed, up: () => ({}), down: () => ({}) }
     const above = definition.changes.filter((other) => other.version === version).length
     const changes = definition.changes.toSpliced(above, 0, change)
-    return { ...(split ? withDerived(definition, split) : definition), changes }
+    return { ...definition, changes }
   })
   const versions = fresh
     ? [...service.versions, { name: version, released: '9999-12-31' }]
     : service.versions
   return { ...service, versions, resources }
-}
-
-/** Returns the resource with the derived field that has the value of a split one. */
-function withDerived(
-  definition: ResourceDefinition,
-  { derived: name, listed, field }: FieldSplit,
-): ResourceDefinition {
-  const { fields, filter, sort } = definition
-  const { kind, min, max } = field as { kind: 'string'; min?: number; max?: number }
-  const derived = { sqlite: "''", postgres: "''" }
-  const spec = { kind, write: 'never', nullable: false, computed: 'derived', derived } as const
-  return {
-    ...definition,
-    fields: {
-      ...fields,
-      [name]: { ...spec, ...(min !== undefined && { min }), ...(max !== undefined && { max }) },
-    },
-    filter: listed.filter ? [...filter, name] : filter,
-    sort: listed.sort ? [...sort, name] : sort,
-  }
 }
 
 const DAY_MS = 86_400_000

@@ -3,10 +3,11 @@
  * and passes through its states by actions.
  */
 
+import { externalEventTypes } from '../declare/resources/event-type-list.ts'
 import type { ActionDefinition, AnyRow, ResourceDefinition } from '../declare/resources/resource.ts'
 import { STATE_FIELD } from '../declare/resources/resource.ts'
 import { sampleMember, sampleRow } from '../declare/resources/sample.ts'
-import { externalEventTypes, type ServiceDefinition } from '../declare/resources/service.ts'
+import type { ServiceDefinition } from '../declare/resources/service.ts'
 import { toWire } from '../declare/resources/validate.ts'
 import type { FieldSpec } from '../protocol/fields/fields.ts'
 import { fieldKindOf } from '../protocol/fields/kinds/table.ts'

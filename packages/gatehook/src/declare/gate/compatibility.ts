@@ -1,14 +1,14 @@
 /**
  * Compares a declaration with the lock: breaks and additions of each version, and the `.before()`
- * stubs that keep the promise. Pure; the command `gatehook check` prints the result.
+ * of renamed fields. Pure; the command `gatehook check` prints the result.
  */
-import { type BeforeStub, beforeStub } from './before-stub.ts'
 import { diffDocuments } from './document-diff.ts'
 import { compareEvents } from './event-diff.ts'
-import { findSplit, listedFields } from './field-split.ts'
-import type { OperationFinding } from './finding.ts'
+import { breakFinding, type OperationFinding, type PartChange } from './finding.ts'
+import { concernOf, GUIDES } from './guide.ts'
 import { type Lock, lockOf, type VersionPromise } from './lock.ts'
 import { type OnlineRename, onlineRenames } from './online-rename.ts'
+import { type RenameStub, renameStub } from './rename-stub.ts'
 import { diffRules } from './rule-diff.ts'
 
 export interface VersionCompatibility {
@@ -23,19 +23,16 @@ export function compareWithLock(
   declared: ReadonlyMap<string, VersionPromise>,
 ): VersionCompatibility[] {
   const now = lockOf(declared).versions
-  const newest = [...declared.keys()].at(-1)
-  const isUnrecorded = newest !== undefined && Object.hasOwn(lock.versions, newest)
   return Object.entries(lock.versions).map(([version, promise]) => {
-    const { narrowings } = promise
     const current = now[version]
-    // A lock without narrowings was written before the gate looked for them.
-    const recorded = narrowings ?? (isUnrecorded ? current?.narrowings : [])
     const findings = current
-      ? [...diffPromises(version, promise, current), ...narrowingFindings(current, recorded)]
+      ? [...diffPromises(version, promise, current), ...narrowingFindings(promise, current)]
       : [undeclaredFinding(version)]
     return {
       version,
-      breaks: findings.filter(({ breaking }) => breaking),
+      breaks: findings
+        .filter(({ breaking }) => breaking)
+        .map((finding) => ({ ...finding, guide: GUIDES[concernOf(finding.where)] })),
       additions: findings.filter(({ breaking }) => !breaking),
     }
   })
@@ -55,48 +52,41 @@ function diffPromises(
   ]
 }
 
-const vendorFindings = (
-  version: string,
-  promised: string | undefined,
-  current: string | undefined,
-): OperationFinding[] =>
-  promised === undefined || promised === current
-    ? []
-    : [
-        {
-          breaking: true,
-          where: '#',
-          sentence:
-            `application/vnd.${promised}.api.${version}+json is no longer a media type: requests ` +
-            'that send or accept it are rejected.',
-          operations: [],
-        },
-      ]
+const wholeFinding = (sentence: string, parts: PartChange): OperationFinding => ({
+  ...breakFinding('#', sentence, parts),
+  sentence,
+  operations: [],
+})
+
+const vendorFindings = (version: string, promised: string, current: string): OperationFinding[] => {
+  const typeOf = (vendor: string) => `application/vnd.${vendor}.api.${version}+json`
+  const sentence =
+    `${typeOf(promised)} is no longer a media type: requests that send or accept it are ` +
+    'rejected.'
+  return promised === current ? [] : [wholeFinding(sentence, [typeOf(promised), typeOf(current)])]
+}
 
 /** Reports values that the document still accepts and a new conversion rejects. */
 const narrowingFindings = (
-  { narrowings = [] }: VersionPromise,
-  recorded: readonly string[] = [],
+  { narrowings: promised = [] }: VersionPromise,
+  { narrowings: current = [] }: VersionPromise,
 ): OperationFinding[] =>
-  narrowings
-    .filter((sentence) => !recorded.includes(sentence))
-    .map((sentence) => ({
-      breaking: true,
-      where: '#',
-      sentence:
+  current
+    .filter((sentence) => !promised.includes(sentence))
+    .map((sentence) =>
+      wholeFinding(
         `${sentence}: callers that send it are rejected. Widen that field, or shorten the value ` +
-        'in up().',
-      operations: [],
-    }))
+          'in up().',
+        ['the value is accepted', 'the value is rejected'],
+      ),
+    )
 
-const undeclaredFinding = (version: string): OperationFinding => ({
-  breaking: true,
-  where: '#',
-  sentence:
+const undeclaredFinding = (version: string): OperationFinding =>
+  wholeFinding(
     `${version} is no longer declared, so its callers get 404. Keep it declared with a ` +
-    'sunset_at in the past: its callers then get 410 with the successor.',
-  operations: [],
-})
+      'sunset_at in the past: its callers then get 410 with the successor.',
+    [version, undefined],
+  )
 
 /** The additions to a declaration that restore compatibility. */
 export interface Remedy {
@@ -106,8 +96,8 @@ export interface Remedy {
   readonly fresh: boolean
   /** The newest promised version. The stubs restore its shape. */
   readonly base: string
-  /** Empty if no `.before()` helps. */
-  readonly stubs: readonly BeforeStub[]
+  /** Empty if no field is certainly renamed. */
+  readonly stubs: readonly RenameStub[]
   /** The number of the next migration of the service. */
   readonly migration: number
   /** The migrations of renamed columns while nodes of the previous release run. */
@@ -126,13 +116,11 @@ export function remedyFor(
   const fresh = Object.hasOwn(lock.versions, newest)
   const version = fresh ? `v${Number(newest.slice(1)) + 1}` : newest
   const current = declared.get(base)!.fields
-  const { fields: promised, document } = lock.versions[base]!
-  const stubs = Object.entries(promised).flatMap(([resource, fields]) => {
-    const now = current[resource] ?? fields
-    const split = findSplit(fields, now, listedFields(document, resource), base)
-    return beforeStub(resource, version, fields, now, split) ?? []
-  })
-  const renamedColumns = stubs.flatMap(({ columns = [] }) => columns)
+  const stubs = Object.entries(lock.versions[base]!.fields).flatMap(
+    ([resource, fields]) =>
+      renameStub(resource, version, fields, current[resource] ?? fields) ?? [],
+  )
+  const renamedColumns = stubs.flatMap(({ columns }) => columns)
   const online = onlineRenames(renamedColumns, migration)
   return { version, fresh, base, stubs, migration, online }
 }

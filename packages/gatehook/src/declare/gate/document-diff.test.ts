@@ -85,6 +85,8 @@ test('a change of a component is one finding, with all operations that use it', 
       breaking: true,
       where: '#/components/schemas/User/properties/name',
       sentence: '"name" of User is removed from responses: callers that read it find no value.',
+      promised: '{"maxLength":200,"minLength":1,"type":"string"}',
+      declared: 'nothing',
       operations: [
         'GET /api/v2/users',
         'POST /api/v2/users',

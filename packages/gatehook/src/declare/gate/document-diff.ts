@@ -37,7 +37,7 @@ export function diffDocuments(old: Node, now: Node): OperationFinding[] {
         ...responseFindings(compareSchemas, operation, other),
         ...exportFindings(operation, other),
       ])
-    } else report(name, [breakFinding(where, `${name} is removed.`)])
+    } else report(name, [breakFinding(where, `${name} is removed.`, [name, undefined])])
   }
   for (const [key, { name, where }] of after) {
     if (!before.has(key)) report(name, [additionFinding(where, `${name} is new.`)])

@@ -43,6 +43,7 @@ export const componentName = (value: unknown): string | undefined => {
 export interface DocumentOperation {
   /** `GET /users/{id}`. */
   readonly name: string
+  readonly path: string
   /** JSON pointer. */
   readonly where: string
   readonly document: Node
@@ -64,6 +65,7 @@ export function operationsOf(document: Node): Map<string, DocumentOperation> {
       const node = nodeOf(item[method])
       operations.set(`${method} ${path.replace(/\{[^}]*\}/g, '{}')}`, {
         name: `${method.toUpperCase()} ${path}`,
+        path,
         where: `#/paths/${escapePointer(path)}/${method}`,
         document,
         node,

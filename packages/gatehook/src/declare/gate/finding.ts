@@ -1,4 +1,5 @@
 /** The sentences of the gate: a change, its JSON pointer, and whether it breaks callers. Pure. */
+import { componentName, stableJson } from './document.ts'
 
 /** The direction of a value. A change that breaks one direction is an addition in the other. */
 type Direction = 'request' | 'response'
@@ -9,11 +10,16 @@ export interface Finding {
   /** JSON pointer into the newer document; into the older one for a removed part. */
   readonly where: string
   readonly sentence: string
+  /** Of a break: the part that the lock has, and that of the declaration. */
+  readonly promised?: string
+  readonly declared?: string
 }
 
 /** A finding with the operations it affects: `GET /api/v1/users`. */
 export interface OperationFinding extends Finding {
   readonly operations: readonly string[]
+  /** Of a break: the section of a guide that says what to do. */
+  readonly guide?: string
 }
 
 /** The location of a schema, in words and as a JSON pointer. */
@@ -53,7 +59,11 @@ export interface ValueChange {
 }
 
 /** A request must accept every value it accepted; a response must not return new values. */
-export function valueFinding(location: SchemaLocation, { kind, values }: ValueChange): Finding {
+export function valueFinding(
+  location: SchemaLocation,
+  { kind, values }: ValueChange,
+  parts: PartChange,
+): Finding {
   const { direction, where } = location
   const subject = subjectOf(location)
   const sentence = {
@@ -66,18 +76,35 @@ export function valueFinding(location: SchemaLocation, { kind, values }: ValueCh
       gained: `${subject} can now be ${values}, which existing callers do not expect.`,
     },
   }[direction][kind]
-  return {
-    breaking: (direction === 'request') === (kind === 'lost'),
-    where,
-    sentence: capitalize(sentence),
-  }
+  return (direction === 'request') === (kind === 'lost')
+    ? breakFinding(where, sentence, parts)
+    : additionFinding(where, sentence)
 }
 
-export const breakFinding = (where: string, sentence: string): Finding => ({
+/** The part of a document, or a text about it, before and after a change. Undefined: none. */
+export type PartChange = readonly [promised: unknown, declared: unknown]
+
+export const breakFinding = (
+  where: string,
+  sentence: string,
+  [promised, declared]: PartChange,
+): Finding => ({
   breaking: true,
   where,
   sentence: capitalize(sentence),
+  promised: partText(promised),
+  declared: partText(declared),
 })
+
+const PART_LENGTH_MAX = 160
+
+function partText(part: unknown): string {
+  if (part === undefined) return 'nothing'
+  if (typeof part === 'string') return part
+  const text = componentName(part) ?? stableJson(part)
+  return text.length > PART_LENGTH_MAX ? `${text.slice(0, PART_LENGTH_MAX)}…` : text
+}
+
 export const additionFinding = (where: string, sentence: string): Finding => ({
   breaking: false,
   where,

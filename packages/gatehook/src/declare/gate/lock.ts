@@ -45,17 +45,14 @@ export interface VersionPromise {
   readonly fields: Readonly<Record<string, LockedFields>>
   /** OpenAPI 3.1. */
   readonly document: Node
-  /**
-   * Sentences about values that the document accepts and a conversion rejects. Undefined in the
-   * lock of a release that did not look for them.
-   */
+  /** Sentences about values that the document accepts and a conversion rejects. */
   readonly narrowings?: readonly string[]
-  /** By resource. Undefined in the lock of a release that did not record them. */
-  readonly rules?: Readonly<Record<string, LockedRules>>
+  /** By resource. */
+  readonly rules: Readonly<Record<string, LockedRules>>
   /** The event types that no resource emits, and the scope that reads each. */
   readonly externalEvents?: Readonly<Record<string, string>>
-  /** The vendor of `application/vnd.<vendor>.api.v1+json`. Undefined in older locks. */
-  readonly vendor?: string
+  /** The vendor of `application/vnd.<vendor>.api.v1+json`. */
+  readonly vendor: string
 }
 
 /** A break that the team has reviewed and accepted. */
@@ -89,9 +86,9 @@ export const lockOf = (
         fields: withoutDescriptions(fields),
         document: promisedDocument(document),
         ...(narrowings && { narrowings }),
-        ...(rules && { rules }),
+        rules,
         ...(externalEvents && { externalEvents }),
-        ...(vendor !== undefined && { vendor }),
+        vendor,
       },
     ]),
   ),
@@ -129,9 +126,10 @@ export function parseLock(text: string, file: string): Lock {
 const isObject = (value: unknown): value is Node => nodeOf(value) === value
 
 function isPromise(value: unknown): boolean {
-  const { fields, document, narrowings = [], rules = {}, externalEvents = {} } = nodeOf(value)
+  const { fields, document, narrowings = [], rules, externalEvents = {}, vendor } = nodeOf(value)
   if (!isObject(fields) || !isObject(document) || !isObject(document.paths)) return false
   if (!Array.isArray(narrowings) || !isRules(rules) || !isObject(externalEvents)) return false
+  if (typeof vendor !== 'string') return false
   const specs = Object.values(fields).flatMap((specs) =>
     isObject(specs) ? Object.values(specs) : [specs],
   )

@@ -18,6 +18,8 @@ import {
 } from './finding.ts'
 import type { CompareSchemas } from './schema-diff.ts'
 
+const REQUIREMENT = ['optional', 'required'] as const
+
 /** Path parameters have their position as key: their names may change. */
 const parametersByKey = ({ parameters, pathNames }: DocumentOperation): Map<string, Node> =>
   new Map(
@@ -45,7 +47,9 @@ export function exportFindings(old: DocumentOperation, now: DocumentOperation): 
   return [
     ...before
       .filter((type) => !after.includes(type))
-      .map((type) => breakFinding(where, `${now.name} no longer exports ${type}.`)),
+      .map((type) =>
+        breakFinding(where, `${now.name} no longer exports ${type}.`, [type, undefined]),
+      ),
     ...after
       .filter((type) => !before.includes(type))
       .map((type) => additionFinding(where, `${now.name} now exports ${type}.`)),
@@ -69,23 +73,36 @@ export function parameterFindings(
     const [earlier, later] = [before.get(key), after.get(key)]
     if (!later) {
       const sentence = `${subject} is removed: requests that send it are rejected.`
-      findings.push(breakFinding(where, sentence))
+      findings.push(breakFinding(where, sentence, [earlier?.schema, undefined]))
     } else if (!earlier) {
       findings.push(
         later.required
-          ? breakFinding(where, `${subject} is new and required: existing callers do not send it.`)
+          ? breakFinding(
+              where,
+              `${subject} is new and required: existing callers do not send it.`,
+              [undefined, later.schema],
+            )
           : additionFinding(where, `${subject} is new and optional.`),
       )
     } else {
       if (Boolean(earlier.required) !== Boolean(later.required)) {
         findings.push(
           later.required
-            ? breakFinding(where, `${subject} is now required: requests without it are rejected.`)
+            ? breakFinding(
+                where,
+                `${subject} is now required: requests without it are rejected.`,
+                REQUIREMENT,
+              )
             : additionFinding(where, `${subject} is now optional.`),
         )
       }
       if (!isEqual(serializationOf(earlier), serializationOf(later))) {
-        findings.push(breakFinding(where, `${subject} has a new serialization.`))
+        findings.push(
+          breakFinding(where, `${subject} has a new serialization.`, [
+            serializationOf(earlier),
+            serializationOf(later),
+          ]),
+        )
       }
       const location: SchemaLocation = { direction: 'request', name: subject, path: '', where }
       findings.push(...compareSchemas(earlier.schema, later.schema, location))
@@ -106,18 +123,21 @@ export function bodyFindings(
     if (now.node.requestBody === undefined) return []
     return [
       after.required
-        ? breakFinding(where, `${name} now requires a body: existing callers send none.`)
+        ? breakFinding(where, `${name} now requires a body: existing callers send none.`, [
+            undefined,
+            'a required body',
+          ])
         : additionFinding(where, `${name} now accepts a body.`),
     ]
   }
   if (now.node.requestBody === undefined) {
-    return [breakFinding(where, `${name} no longer accepts a body.`)]
+    return [breakFinding(where, `${name} no longer accepts a body.`, ['a body', undefined])]
   }
   const findings: Finding[] = []
   if (before.required !== after.required) {
     findings.push(
       after.required
-        ? breakFinding(where, `The body of ${name} is now required.`)
+        ? breakFinding(where, `The body of ${name} is now required.`, REQUIREMENT)
         : additionFinding(where, `The body of ${name} is now optional.`),
     )
   }
@@ -140,13 +160,20 @@ export function responseFindings(
   for (const status of Object.keys({ ...before, ...after })) {
     const where = `${now.where}/responses/${status}`
     if (!Object.hasOwn(after, status)) {
-      const classify = isSuccess(status) ? breakFinding : additionFinding
-      findings.push(classify(where, `${now.name} no longer returns ${status}.`))
+      const sentence = `${now.name} no longer returns ${status}.`
+      findings.push(
+        isSuccess(status)
+          ? breakFinding(where, sentence, [status, undefined])
+          : additionFinding(where, sentence),
+      )
     } else if (!Object.hasOwn(before, status)) {
       const sentence = `${now.name} can now return ${status}`
       findings.push(
         isSuccess(status)
-          ? breakFinding(where, `${sentence}, which existing callers do not expect.`)
+          ? breakFinding(where, `${sentence}, which existing callers do not expect.`, [
+              Object.keys(before).join(', '),
+              Object.keys(after).join(', '),
+            ])
           : additionFinding(where, `${sentence}.`),
       )
     } else {
@@ -186,7 +213,10 @@ function headerFindings(
     const where = `${response}/headers/${escapePointer(header)}`
     const subject = `the header ${header} of ${name}`
     const [earlier, later] = [before.get(header), after.get(header)]
-    if (!later) return [breakFinding(where, `${subject} is removed: callers that read it fail.`)]
+    if (!later) {
+      const sentence = `${subject} is removed: callers that read it fail.`
+      return [breakFinding(where, sentence, [earlier?.schema, undefined])]
+    }
     if (!earlier) return [additionFinding(where, `${subject} is new.`)]
     const location = { direction, name: subject, path: '', where }
     return compareSchemas(earlier.schema, later.schema, location)
@@ -208,7 +238,7 @@ function mediaTypeFindings(
     const where = `${location.where}/content/${escapePointer(type)}`
     const subject = `${subjectOf(location)} is`
     if (!Object.hasOwn(after, type)) {
-      return [breakFinding(where, `${subject} no longer ${verb} as ${type}.`)]
+      return [breakFinding(where, `${subject} no longer ${verb} as ${type}.`, [type, undefined])]
     }
     if (!Object.hasOwn(before, type)) {
       return [additionFinding(where, `${subject} also ${verb} as ${type}.`)]

@@ -1,5 +1,5 @@
 /** Compares the rules of resources that their documents do not contain (§8.11). Pure. */
-import type { OperationFinding } from './finding.ts'
+import { breakFinding, type OperationFinding, type PartChange } from './finding.ts'
 import type { VersionPromise } from './lock.ts'
 
 /**
@@ -8,12 +8,12 @@ import type { VersionPromise } from './lock.ts'
  * @param isReported whether another finding reports the end of an effect
  */
 export function diffRules(
-  { rules = {}, fields }: VersionPromise,
+  { rules, fields }: VersionPromise,
   current: VersionPromise,
   isReported: (effect: string) => boolean,
 ): OperationFinding[] {
   return Object.entries(rules).flatMap(([resource, { limits, effects, purgeAfterDays }]) => {
-    const now = current.rules?.[resource]
+    const now = current.rules[resource]
     if (!now) return [] // The paths of the resource are removed, which the documents show.
     const oldLimits = limits.map(({ sentence }) => sentence)
     const isPromised = (name: string) => Object.hasOwn(fields[resource] ?? {}, name)
@@ -25,10 +25,16 @@ export function diffRules(
     )
     return [
       ...newLimits.map(({ sentence }) =>
-        ruleFinding(`${sentence}: this is new, and rejects requests that passed.`),
+        ruleFinding(`${sentence}: this is new, and rejects requests that passed.`, [
+          undefined,
+          sentence,
+        ]),
       ),
       ...lostEffects.map((effect) =>
-        ruleFinding(`${effect}: this no longer holds, and callers rely on it.`),
+        ruleFinding(`${effect}: this no longer holds, and callers rely on it.`, [
+          effect,
+          undefined,
+        ]),
       ),
       ...purgeFindings(resource, purgeAfterDays, now.purgeAfterDays),
     ]
@@ -46,13 +52,13 @@ function purgeFindings(
     ruleFinding(
       `${resource}: deleted rows are purged after ${days} days instead of ${promisedDays}, and ` +
         'callers restore them until then.',
+      [`${promisedDays} days`, `${days} days`],
     ),
   ]
 }
 
-const ruleFinding = (sentence: string): OperationFinding => ({
-  breaking: true,
-  where: '#',
+const ruleFinding = (sentence: string, parts: PartChange): OperationFinding => ({
+  ...breakFinding('#', sentence, parts),
   sentence,
   operations: [],
 })

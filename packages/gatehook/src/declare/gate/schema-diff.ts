@@ -55,7 +55,9 @@ export function schemaComparison(oldDocument: Node, newDocument: Node): CompareS
     const bothAllow = (type: string) =>
       typesOf(before).includes(type) && typesOf(after).includes(type)
     return [
-      ...valueChanges(before, after).map((change) => valueFinding(location, change)),
+      ...valueChanges(before, after).map((change) =>
+        valueFinding(location, change, [before, after]),
+      ),
       ...(bothAllow('object') ? memberFindings(compareSchemas, before, after, location) : []),
       ...(bothAllow('array')
         ? compareSchemas(before.items, after.items, locationInside(location, '[]', 'items'))
@@ -87,9 +89,11 @@ function memberFindings(
   for (const name of Object.keys({ ...oldMembers, ...newMembers })) {
     const member = locationInside(location, name, `properties/${escapePointer(name)}`)
     const isRequired = listOf(after.required).includes(name)
-    if (!Object.hasOwn(newMembers, name)) findings.push(removedMemberFinding(member))
-    else if (!Object.hasOwn(oldMembers, name)) findings.push(newMemberFinding(member, isRequired))
-    else {
+    if (!Object.hasOwn(newMembers, name))
+      findings.push(removedMemberFinding(member, oldMembers[name]))
+    else if (!Object.hasOwn(oldMembers, name)) {
+      findings.push(newMemberFinding(member, isRequired, newMembers[name]))
+    } else {
       if (listOf(before.required).includes(name) !== isRequired) {
         findings.push(requirementFinding(member, isRequired))
       }
@@ -99,27 +103,33 @@ function memberFindings(
   const isClosed = after.additionalProperties === false
   if ((before.additionalProperties === false) !== isClosed) {
     const values = 'an object with additional members'
-    return [...findings, valueFinding(location, { kind: isClosed ? 'lost' : 'gained', values })]
+    const parts = [before.additionalProperties ?? true, after.additionalProperties ?? true] as const
+    const change = { kind: isClosed ? 'lost' : 'gained', values } as const
+    return [...findings, valueFinding(location, change, parts)]
   }
   const additional = locationInside(location, '*', 'additionalProperties')
   const { additionalProperties: old } = before
   return [...findings, ...compareSchemas(old, after.additionalProperties, additional)]
 }
 
-const removedMemberFinding = (location: SchemaLocation): Finding =>
+const removedMemberFinding = (location: SchemaLocation, schema: unknown): Finding =>
   breakFinding(
     location.where,
     location.direction === 'request'
       ? `${subjectOf(location)} is no longer accepted: callers that send it are rejected.`
       : `${subjectOf(location)} is removed from responses: callers that read it find no value.`,
+    [schema, undefined],
   )
 
-function newMemberFinding(location: SchemaLocation, isRequired: boolean): Finding {
+function newMemberFinding(location: SchemaLocation, isRequired: boolean, schema: unknown): Finding {
   const { direction, where } = location
   const subject = subjectOf(location)
   if (direction === 'response') return additionFinding(where, `${subject} is new in responses.`)
   return isRequired
-    ? breakFinding(where, `${subject} is new and required: existing callers do not send it.`)
+    ? breakFinding(where, `${subject} is new and required: existing callers do not send it.`, [
+        undefined,
+        schema,
+      ])
     : additionFinding(where, `${subject} is new and optional.`)
 }
 
@@ -128,12 +138,18 @@ function requirementFinding(location: SchemaLocation, isRequired: boolean): Find
   const subject = subjectOf(location)
   if (direction === 'request') {
     return isRequired
-      ? breakFinding(where, `${subject} is now required: callers that omit it are rejected.`)
+      ? breakFinding(where, `${subject} is now required: callers that omit it are rejected.`, [
+          'optional',
+          'required',
+        ])
       : additionFinding(where, `${subject} is now optional.`)
   }
   return isRequired
     ? additionFinding(where, `${subject} is now in every response.`)
-    : breakFinding(where, `${subject} may now be absent from responses: callers rely on it.`)
+    : breakFinding(where, `${subject} may now be absent from responses: callers rely on it.`, [
+        'required',
+        'optional',
+      ])
 }
 
 /** The alternatives of `oneOf`, which their titles identify: the envelopes of a list (§7.2). */
@@ -152,10 +168,14 @@ function formFindings(
   for (const title of new Map([...oldForms, ...newForms]).keys()) {
     if (!newForms.has(title)) {
       const sentence = `${subject} no longer has the form "${title}": callers that use it break.`
-      findings.push(breakFinding(where, sentence))
+      findings.push(breakFinding(where, sentence, [oldForms.get(title), undefined]))
     } else if (!oldForms.has(title)) {
-      const classify = before['x-open-set'] === true ? additionFinding : breakFinding
-      findings.push(classify(where, `${subject} has the new form "${title}".`))
+      const sentence = `${subject} has the new form "${title}".`
+      findings.push(
+        before['x-open-set'] === true
+          ? additionFinding(where, sentence)
+          : breakFinding(where, sentence, [undefined, newForms.get(title)]),
+      )
     } else if (!isExpandedRow(after, newForms.get(title), oldForms.get(title))) {
       const form = { ...location, name: `${location.name} (${title})`, where: `${where}/oneOf` }
       findings.push(...compareSchemas(oldForms.get(title), newForms.get(title), form))
@@ -179,7 +199,7 @@ function defaultFindings(before: Node, after: Node, location: SchemaLocation): F
   if (isEqual(before.default, after.default)) return []
   const [old, now] = [before.default, after.default].map((value) => JSON.stringify(value))
   const sentence = `The default of ${subjectOf(location)} is ${now ?? 'removed'} instead of ${old}.`
-  return [breakFinding(`${location.where}/default`, sentence)]
+  return [breakFinding(`${location.where}/default`, sentence, [old, now])]
 }
 
 /**
@@ -192,7 +212,7 @@ function scopeFindings(before: Node, after: Node, location: SchemaLocation): Fin
   const [oldRead, newRead] = [before[READ_SCOPE], after[READ_SCOPE]]
   if (oldRead !== undefined && newRead !== undefined && oldRead !== newRead) {
     const sentence = `${subject} needs the scope ${newRead} instead of ${oldRead} in responses.`
-    findings.push(breakFinding(`${location.where}/${READ_SCOPE}`, sentence))
+    findings.push(breakFinding(`${location.where}/${READ_SCOPE}`, sentence, [oldRead, newRead]))
   }
   const [oldWrite, newWrite] = [before[WRITE_SCOPE], after[WRITE_SCOPE]]
   if (oldWrite === newWrite) return findings
@@ -200,7 +220,10 @@ function scopeFindings(before: Node, after: Node, location: SchemaLocation): Fin
   const finding =
     newWrite === undefined
       ? additionFinding(where, `${subject} no longer needs the scope ${oldWrite}.`)
-      : breakFinding(where, `${subject} now needs the scope ${newWrite}: others are rejected.`)
+      : breakFinding(where, `${subject} now needs the scope ${newWrite}: others are rejected.`, [
+          oldWrite,
+          newWrite,
+        ])
   return [...findings, finding]
 }
 
@@ -209,7 +232,7 @@ function unitFindings(before: Node, after: Node, location: SchemaLocation): Find
   const [old, now] = [before[UNIT], after[UNIT]]
   if (old === undefined || now === undefined || old === now) return []
   const sentence = `${subjectOf(location)} has the unit ${now} instead of ${old}.`
-  return [breakFinding(`${location.where}/${UNIT}`, sentence)]
+  return [breakFinding(`${location.where}/${UNIT}`, sentence, [old, now])]
 }
 
 /** The keywords that the functions above compare, and annotations. */
@@ -231,6 +254,9 @@ function keywordFindings(before: Node, after: Node, location: SchemaLocation): F
     .filter((word) => word !== 'pattern' || allowText)
     .map((word) => {
       const subject = `The keyword "${word}" of ${subjectOf(location)}`
-      return breakFinding(`${location.where}/${word}`, `${subject} changed, which is a break.`)
+      return breakFinding(`${location.where}/${word}`, `${subject} changed, which is a break.`, [
+        before[word],
+        after[word],
+      ])
     })
 }

@@ -43,7 +43,7 @@ function acceptedSchemeFindings(before: readonly string[], after: readonly strin
   return [
     ...removedSchemes.map((name) => {
       const sentence = `Requests with ${nameOf(name)} are rejected now; they need ${accepted}.`
-      return breakFinding('#/security', sentence)
+      return breakFinding('#/security', sentence, [before.map(nameOf).join(' or '), accepted])
     }),
     ...addedSchemes.map((name) =>
       additionFinding('#/security', `Requests with ${nameOf(name)} are accepted too.`),
@@ -64,7 +64,7 @@ function schemeFindings(old: Node, now: Node): Map<string, Finding[]> {
     const where = `#/components/securitySchemes/${name}`
     const members = changed.join(', ')
     const sentence = `Clients must send the credential ${name} in another way (${members}).`
-    findings.set(name, [breakFinding(where, sentence)])
+    findings.set(name, [breakFinding(where, sentence, [scheme, schemes(now)[name]])])
   }
   return findings
 }
@@ -77,5 +77,5 @@ function scopeFindings(old: DocumentOperation, now: DocumentOperation): Finding[
   if (after === undefined) return [additionFinding(where, `${now.name} needs no scope any more.`)]
   const instead = before === undefined ? '' : ` instead of ${before}`
   const sentence = `${now.name} needs the scope ${after}${instead}: existing credentials lack it.`
-  return [breakFinding(where, sentence)]
+  return [breakFinding(where, sentence, [before, after])]
 }

@@ -11,6 +11,7 @@ import {
 import type { Clock } from '../../kernel/clock.ts'
 import type { Principal, Scope } from '../../kernel/principal.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
+import { listAllEventTypes } from './event-type-list.ts'
 import { sampleAfter, sampleRow } from './sample.ts'
 import { readScopeOf } from './scopes.ts'
 import type { ServiceDefinition } from './service.ts'
@@ -25,10 +26,7 @@ export interface ServiceEventTypes extends EventAccess {
 
 export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTypes {
   const { service, entries, newest } = catalog
-  const rules = new Map<string, EventRule>()
-  const addRule = (type: string, scope: string) => {
-    if (!rules.has(type)) rules.set(type, { collection: undefined, scope, owned: false })
-  }
+  const owners = new Map<string, EventRule>()
   for (const definition of service.resources) {
     const { name, events, actions } = definition
     const rule = {
@@ -37,12 +35,19 @@ export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTy
       owned: isOwned(entries.get(name)!),
     }
     for (const type of [...events, ...actions.flatMap(({ emits }) => emits ?? [])]) {
-      rules.set(type, rule)
+      owners.set(type, rule)
     }
   }
-  // The engine's are last, because messages name the first types.
-  for (const { type, scope } of service.externalEvents) addRule(type, scope ?? EXTERNAL_EVENT_SCOPE)
-  for (const type of Object.keys(engineEvents)) addRule(type, engineEventScope(type))
+  const external = new Map(
+    service.externalEvents.map(({ type, scope = EXTERNAL_EVENT_SCOPE }) => [type, scope]),
+  )
+  const ruleOf = (type: string): EventRule =>
+    owners.get(type) ?? {
+      collection: undefined,
+      scope: external.get(type) ?? engineEventScope(type),
+      owned: false,
+    }
+  const rules = new Map(listAllEventTypes(service).map((type) => [type, ruleOf(type)]))
   const access = createEventAccess(rules)
   return {
     ...access,

@@ -129,9 +129,9 @@ const EXPRESSION_MAX = 1_000
 
 function checkDerived(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
   const { computed, derived, unique, default: fallback } = spec
-  const { isFolded, value } = fieldKindOf(spec)
+  const { isFolded, json } = fieldKindOf(spec)
   if (computed !== 'derived') throw mistake('a derived field is no column: remove .stored()')
-  if (isFolded || value === 'json') throw mistake(`f.derived() has no ${spec.kind}`)
+  if (isFolded || json === 'any') throw mistake(`f.derived() has no ${spec.kind}`)
   if (unique || fallback !== undefined)
     throw mistake('f.derived() is not unique and has no default')
   for (const database of ['sqlite', 'postgres'] as const) {
@@ -225,8 +225,8 @@ function checkNested(name: string, spec: FieldSpec, depth: number): void {
       'a value inside another is no id, reference, owner, unique, write-once or read-only',
     )
   }
-  const { value, isMap } = fieldKindOf(spec)
-  if (value === 'json' && spec.unique) throw mistake('cannot be unique')
+  const { json, isMap } = fieldKindOf(spec)
+  if (json === 'any' && spec.unique) throw mistake('cannot be unique')
   const members = { ...spec.members, ...(spec.items && !isMap && { item: spec.items }) }
   const inner = Object.entries(members).flatMap(([member, of]) =>
     findFieldMistakes(member, of as FieldSpec, { depth: depth + 1 }),

@@ -53,7 +53,7 @@ export function findResourceMistakes(
     if (!Object.hasOwn(fields, field)) mistakes.push(`list: there is no field ${field}`)
     const kind = fields[field] && fieldKindOf(fields[field])
     const isEntryFilter = kind?.isMap && !resource.sort.includes(field)
-    if (kind?.value === 'json' && !isEntryFilter) mistakes.push(`list: ${field} has no order`)
+    if (kind?.json === 'any' && !isEntryFilter) mistakes.push(`list: ${field} has no order`)
     if (fields[field]?.isSecret) mistakes.push(`list: ${field} is secret, and logs have URLs`)
   }
   mistakes.push(...textFilterMistakes(resource))

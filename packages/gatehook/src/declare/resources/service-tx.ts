@@ -9,11 +9,11 @@ import type { Principal } from '../../kernel/principal.ts'
 import { isRowId, type RowId } from '../../kernel/row-id.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import { listEventTypes } from './event-type-list.ts'
 import { readChangedValues, readNewValues } from './own-values.ts'
 import type { RowOperation, RowReach } from './ownership.ts'
 import type { AnyResource, AnyRow } from './resource.ts'
 import type { RowViews } from './row-views.ts'
-import { listEventTypes } from './service.ts'
 
 const entryOf = (catalog: Catalog, { definition }: AnyResource): CatalogEntry => {
   const entry = catalog.entries.get(definition.name)

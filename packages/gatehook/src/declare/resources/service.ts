@@ -25,6 +25,7 @@ import { bodyChanges } from './body-versions.ts'
 import { findChangeMistakes } from './change-check.ts'
 import { declaredMembers } from './declared-members.ts'
 import { declarationSite } from './declared-resource.ts'
+import { listAllEventTypes } from './event-type-list.ts'
 import { findInputIdMistakes, findPrefixMistakes } from './id-check.ts'
 import {
   defineEventHandler,
@@ -315,8 +316,7 @@ function checkDefinition(
     () => findDuplicateRoutes(routes),
     () => findScopeMistakes(definition),
     () => eventMistakes(definition),
-    () =>
-      findJobMistakes(jobs, new Set([...listEventTypes(definition), ...Object.keys(engineEvents)])),
+    () => findJobMistakes(jobs, new Set(listAllEventTypes(definition))),
     () =>
       migrations
         .map(({ number }) => number)
@@ -361,18 +361,6 @@ function eventMistakes({ resources, externalEvents }: ServiceDefinition): string
     if (!EVENT_TYPE.test(type)) mistakes.push(`event ${type}: types look like payment.succeeded`)
   }
   return mistakes
-}
-
-export const externalEventTypes = ({ externalEvents }: ServiceDefinition): string[] =>
-  externalEvents.map(({ type }) => type)
-
-/** Returns every event type that the service can emit, sorted. */
-export function listEventTypes(definition: ServiceDefinition): string[] {
-  const resourceTypes = definition.resources.flatMap((resource) => [
-    ...resource.events,
-    ...actionEvents(resource),
-  ])
-  return [...new Set([...resourceTypes, ...externalEventTypes(definition)])].sort()
 }
 
 /**

@@ -1,23 +1,21 @@
 /** The operations on events (§9.11). */
 import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
-import { engineEvents } from './engine-types.ts'
 import { createTypeNames, readNames } from './type-names.ts'
 
 interface EventFacts {
-  /** Every type that the service can emit, besides those of the engine. */
+  /** Every type that the service and the engine emit. */
   readonly types: readonly string[]
   /** The types that clients can post. */
   readonly external: readonly string[]
 }
 
 export function eventOperations({ types, external }: EventFacts) {
-  const declaredTypes = [...types, ...Object.keys(engineEvents)].sort()
-  const { patterns } = createTypeNames(declaredTypes)
+  const { patterns } = createTypeNames(types)
   const event = b
     .object({
       id: b.text().example('evt_01jdq8w9vgk7'),
-      type: b.openSet(declaredTypes),
+      type: b.openSet([...types].sort()),
       created: b.int(0).describe('Unix seconds.').example(1_780_306_200),
       livemode: b.bool(),
       data: b.object({ object: b.anyObject() }),

@@ -82,8 +82,6 @@ export interface FieldKind extends MemberKind {
   readonly json: 'string' | 'number' | 'boolean' | 'any'
   /** Whether the JSON has any type, so that a text needs quotes in a cell of CSV. */
   readonly isAnyJson?: boolean
-  /** The type of the value in rows and handlers. */
-  readonly value: 'text' | 'number' | 'bool' | 'json'
 
   /** The type of the column, and of the values that an SQL expression derives. */
   readonly column: ColumnType
@@ -134,8 +132,6 @@ export interface FieldKind extends MemberKind {
   ) => readonly unknown[]
   /** Whether these are all values. */
   readonly isFinite?: boolean
-  /** Returns a value of rows for an existing row that has none. */
-  readonly placeholder: (spec: MemberSpec, inside: (spec: MemberSpec) => unknown) => unknown
 
   /** Returns the sentence that documents have without a description. Undefined: the name. */
   readonly words?: (spec: MemberSpec) => string

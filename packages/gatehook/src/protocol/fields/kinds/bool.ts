@@ -24,7 +24,6 @@ export const bool: FieldKind = {
   cell: () => boolCell,
   fromQuery: (text) => (isBool(text) ? text === 'true' : text),
   json: 'boolean',
-  value: 'bool',
   column: 'int',
   expression: (sql, type) =>
     `CAST(CASE WHEN (${sql}) THEN 1 WHEN NOT (${sql}) THEN 0 END AS ${type})`,
@@ -34,6 +33,5 @@ export const bool: FieldKind = {
   other: (_spec, value) => !value,
   bounds: () => [false, true],
   isFinite: true,
-  placeholder: () => false,
   input: { filter: { words: WORDS } },
 }

@@ -20,7 +20,6 @@ export const currency: FieldKind = {
   hasFreeDefault: true,
   sample: () => 'EUR',
   bounds: () => ['EUR'],
-  placeholder: () => 'EUR',
   words: () => 'An ISO 4217 code.',
   input: { filter: { isList: true } },
 }

@@ -24,7 +24,6 @@ export const date: FieldKind = {
   sample: ({ at }) => isoTime(at).slice(0, LENGTH),
   isMoment: true,
   bounds: () => ['0001-01-01', '9999-12-31'],
-  placeholder: () => '2000-01-01',
   words: () => 'A day, without a time zone.',
   format: ['date', 'day'],
   input: {

@@ -109,7 +109,6 @@ export const decimal: FieldKind = {
   form: createForm,
   cell: cellOf,
   json: 'string',
-  value: 'text',
   column: 'int',
   amount: 'fraction',
   hasBounds: true,
@@ -122,7 +121,6 @@ export const decimal: FieldKind = {
     const [min = -largest, max = largest] = unitBounds(spec)
     return [min, max].map((units) => formatDecimal(units, scale))
   },
-  placeholder: ({ min = 0, scale = 0 }) => min.toFixed(scale),
   words: () => 'An exact decimal, as text.',
   format: ['decimal', 'decimal'],
   input: {

@@ -51,13 +51,11 @@ export const duration: FieldKind = {
   }),
   cell: () => cell,
   json: 'string',
-  value: 'number',
   column: 'int',
   hasBounds: true,
   initial,
   sample: ({ spec }) => sampleNumber(spec, HOUR_MS),
   bounds: ({ min = 0, max = DURATION_MAX_MS }) => [min, max],
-  placeholder: ({ min = 0 }) => min,
   words: () => 'A duration in ISO 8601.',
   format: ['duration', 'duration'],
   input: {

@@ -35,7 +35,6 @@ export const email: FieldKind = {
   sample: ({ name }) => `${name}@example.com`,
   numbered: (name, n) => `${name}-${n}@example.com`,
   bounds: ({ max = 12 }) => ['a@b.de', `${'x'.repeat(Math.max(0, max - 6))}@b.deu`],
-  placeholder: () => 'unknown@example.com',
   words: () => 'An e-mail address; upper and lower case of Unicode are equal.',
   format: ['idn-email', 'e-mail'],
 }

@@ -20,7 +20,6 @@ export const int: FieldKind = {
   cell: () => integerCell,
   fromQuery: (text) => (INTEGER.test(text) ? Number(text) : text),
   json: 'number',
-  value: 'number',
   column: 'int',
   amount: 'integer',
   hasBounds: true,
@@ -28,7 +27,6 @@ export const int: FieldKind = {
   sample: ({ spec }) => sampleNumber(spec, 1),
   other: otherNumber,
   bounds: unboundedNumbers,
-  placeholder: ({ min = 0 }) => min,
   input: {
     filter: {
       pattern: NUMBER_PATTERN,

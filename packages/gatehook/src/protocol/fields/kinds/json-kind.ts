@@ -5,7 +5,6 @@ import { jsonCell } from './cells.ts'
 export const jsonKind = {
   cell: () => jsonCell,
   json: 'any',
-  value: 'json',
   column: 'text',
 } as const satisfies Partial<FieldKind>
 

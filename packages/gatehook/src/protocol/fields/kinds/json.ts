@@ -31,6 +31,5 @@ export const json: FieldKind = {
   initial,
   sample: () => ({ key: 'value' }),
   bounds: () => [{}, ['text']],
-  placeholder: () => ({}),
   words: () => 'Any JSON value.',
 }

@@ -79,5 +79,4 @@ export const list: FieldKind = {
       itemsOf(length, (n) => values[n % values.length]),
     )
   },
-  placeholder: () => [],
 }

@@ -54,7 +54,6 @@ export const metadata: FieldKind = {
   hasBoundsInCall: true,
   sample: () => ({ key: 'value' }),
   bounds: () => [{}, { key: 'value' }],
-  placeholder: () => ({}),
   words: () => 'Texts of the client by key, at most 50.',
   input: { filter: { pattern: String.raw`^[A-Za-z0-9_.-]{1,40}=[\s\S]+$`, words: 'key=value' } },
 }

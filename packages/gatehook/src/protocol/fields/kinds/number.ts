@@ -20,7 +20,6 @@ export const number: FieldKind = {
   cell: () => numberCell,
   fromQuery: (text) => parseNumber(text) ?? text,
   json: 'number',
-  value: 'number',
   column: 'real',
   amount: 'fraction',
   hasBounds: true,
@@ -28,7 +27,6 @@ export const number: FieldKind = {
   sample: ({ spec }) => sampleNumber(spec, 1),
   other: otherNumber,
   bounds: unboundedNumbers,
-  placeholder: ({ min = 0 }) => min,
   input: {
     filter: { pattern: NUMBER_PATTERN, words: '0.5, >=0.5 or 0.1..0.5', isRange: true },
   },

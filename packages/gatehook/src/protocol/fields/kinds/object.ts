@@ -106,5 +106,4 @@ export const object: FieldKind = {
     [0, -1].map((index) =>
       mapMembers(membersOf(spec), (_name, member) => inside(member).at(index)),
     ),
-  placeholder: (spec, inside) => mapMembers(membersOf(spec), (_name, member) => inside(member)),
 }

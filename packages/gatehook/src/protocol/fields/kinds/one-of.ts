@@ -34,6 +34,5 @@ export const oneOf: FieldKind = {
   other: ({ values }, value) => values?.find((other) => other !== value),
   bounds: ({ values }) => values ?? [],
   isFinite: true,
-  placeholder: ({ values }) => values?.[0] ?? '',
   input: { filter: { words: 'a value or more', isList: true } },
 }

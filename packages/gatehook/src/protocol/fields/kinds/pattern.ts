@@ -59,5 +59,4 @@ export const pattern: FieldKind = {
   findMistake,
   sample: ({ spec }) => shortestMatch(spec.pattern!),
   bounds: (spec) => [shortestMatch(spec.pattern!)],
-  placeholder: (spec) => shortestMatch(spec.pattern ?? '^$'),
 }

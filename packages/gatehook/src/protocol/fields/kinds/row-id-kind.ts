@@ -34,7 +34,6 @@ export const rowIdKind = {
   cell: ({ idPrefix }) => (idPrefix === undefined ? integerCell : textCell),
   fromQuery: (text) => (ROW_NUMBER.test(text) ? Number(text) : text),
   json: 'number',
-  value: 'number',
   column: 'int',
   hasBounds: true,
   initial: { min: 1 },
@@ -42,5 +41,4 @@ export const rowIdKind = {
   sample: ({ spec: { idPrefix } }) => (idPrefix === undefined ? 1 : sampleRowId(idPrefix)),
   bounds: ({ idPrefix }) =>
     idPrefix === undefined ? [1, LARGE] : [lowestRowId(idPrefix), `${idPrefix}_${'z'.repeat(22)}`],
-  placeholder: ({ idPrefix, min = 0 }) => (idPrefix === undefined ? min : lowestRowId(idPrefix)),
 } as const satisfies Partial<FieldKind>

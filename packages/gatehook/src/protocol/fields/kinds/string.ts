@@ -28,6 +28,5 @@ export const string: FieldKind = {
   other: ({ max = 255 }, value) =>
     (value === 'changed' ? 'changed again' : 'changed').slice(0, max),
   bounds: ({ min = 0, max = 0 }) => ['x'.repeat(Math.max(0, min)), 'x'.repeat(Math.max(0, max))],
-  placeholder: ({ min = 0 }) => '-'.repeat(min),
   input: { isFreeText: true },
 }

@@ -4,6 +4,5 @@ import { textCell } from './cells.ts'
 export const textKind = {
   cell: () => textCell,
   json: 'string',
-  value: 'text',
   column: 'text',
 } as const

@@ -25,7 +25,6 @@ export const timeOfDay: FieldKind = {
   cell: () => cell,
   sample: ({ at }) => isoTime(at).slice('YYYY-MM-DDT'.length, 'YYYY-MM-DDTHH:MM:SS'.length),
   bounds: () => ['00:00:00', '23:59:59'],
-  placeholder: () => '00:00:00',
   words: () => 'A time of day, without a time zone.',
   format: ['time-local', 'time of day'],
   input: {

@@ -41,7 +41,6 @@ export const time: FieldKind = {
   }),
   cell: () => timeCell,
   json: 'string',
-  value: 'number',
   column: 'int',
   findMistake: ({ default: value }) =>
     value == null || isInstantMs(value)
@@ -51,7 +50,6 @@ export const time: FieldKind = {
   sample: ({ at }) => at,
   isMoment: true,
   bounds: () => [0, LAST_INSTANT_MS],
-  placeholder: ({ min = 0 }) => min,
   words: () => 'An instant in ISO 8601.',
   format: ['date-time', 'instant'],
   input: {

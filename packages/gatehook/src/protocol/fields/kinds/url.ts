@@ -27,6 +27,5 @@ export const url: FieldKind = {
   sample: () => 'https://example.com/',
   numbered: (_name, n) => `https://example.com/${n}`,
   bounds: ({ max = 20 }) => ['https://a.de/', `https://a.de/${'x'.repeat(Math.max(0, max - 13))}`],
-  placeholder: () => 'https://example.com/',
   words: () => 'An absolute http or https URL.',
 }

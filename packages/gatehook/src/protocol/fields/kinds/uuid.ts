@@ -24,7 +24,6 @@ export const uuid: FieldKind = {
   isUnordered: true,
   sample: () => '018f6f3e-8c1a-7b52-9d3e-2f5a6c7d8e9f',
   bounds: () => ['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
-  placeholder: () => '00000000-0000-0000-0000-000000000000',
   words: () => 'A UUID.',
   format: ['uuid', 'UUID'],
   input: { filter: { isList: true } },
