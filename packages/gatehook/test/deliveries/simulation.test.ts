@@ -1,6 +1,7 @@
 /** The engine in a simulated world (§9.6–9.8, §9.12); a failing test prints its seed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Scope } from '../../src/kernel/principal.ts'
 import { hang, type Receiver, respond, World } from './simulation.ts'
 
 const SECOND = 1_000
@@ -218,6 +219,36 @@ test('a customer’s rate applies to all its endpoints, and delays no other cust
   const arrivals = [...world.rows.values()].filter((row) => row.webhook !== 4 && row.arrivals[0])
   assert.ok(Math.abs(arrivals.length - 1_200) <= 20, `${arrivals.length} in ten seconds`)
   assert.equal(world.count('delivered', 4), 10)
+})
+
+/** Fills the queues of endpoints, and returns when a later 100 of endpoint 1 are delivered. */
+async function secondsToSend100(world: World, floods: readonly number[], each: number) {
+  for (const no of floods) for (let n = 0; n < each; n++) world.add(no)
+  await world.run(100)
+  const begun = world.now
+  for (let n = 0; n < 100; n++) world.add(1)
+  while (world.count('delivered', 1) < 100 && world.now < begun + 10 * SECOND) await world.run(10)
+  return (world.now - begun) / SECOND
+}
+
+const atTheRate = { rate: { limit: 100, windowMs: SECOND, burst: 200 } }
+const liveMode = (customer: number) => ({ scope: (customer * 2 + 1) as Scope })
+
+test('at the rate of a customer, its endpoints take turns', async () => {
+  const world = new World(21, atTheRate)
+  for (const no of [1, 2, 3]) world.register(no, 1, ok)
+  const seconds = await secondsToSend100(world, [2, 3], 600)
+  assert.ok(seconds <= 4, `${seconds} s beside two flooded endpoints, with a third of the rate`)
+})
+
+test('at the rate of a customer, live and test mode take turns', async () => {
+  const world = new World(22, atTheRate)
+  world.register(1, 1, ok)
+  world.change(1, liveMode(1))
+  const floods = Array.from({ length: 50 }, (_, at) => at + 2)
+  for (const no of floods) world.register(no, 1, ok)
+  const seconds = await secondsToSend100(world, floods, 40)
+  assert.ok(seconds <= 3, `${seconds} s beside 50 endpoints, with half the rate`)
 })
 
 for (const seed of [11, 12, 13, 14, 15, 16]) {

@@ -82,9 +82,18 @@ export class Deliverer {
 
   /** Queues an endpoint that can start an attempt; removes one that cannot. */
   offer(endpoint: EndpointState, now: number, elapsedMs: number): void {
-    if (endpoint.owner.isBlocked) return
     if (endpoint.canStart(now, elapsedMs)) this.#queue.add(endpoint)
     else this.#queue.remove(endpoint)
+  }
+
+  /** Gives a customer turns again: a slot of it is free. */
+  unblock(customer: number): void {
+    this.#queue.unblock(customer)
+  }
+
+  /** Gives all customers turns again: time has passed, so that they may have tokens. */
+  unblockAll(): void {
+    this.#queue.unblockAll()
   }
 
   /** Removes an endpoint that another node serves. */
@@ -106,9 +115,8 @@ export class Deliverer {
       if (!canStart || !this.#slots.fitsNextBody(endpoint)) {
         this.#queue.remove(endpoint)
       } else if (!this.#slots.hasSlotFor(owner, elapsedMs) || !owner.hasToken(elapsedMs)) {
-        owner.isBlocked = true
         if (this.#slots.isQuickFull(owner, elapsedMs)) this.isSaturated = true
-        this.#queue.removeCustomer(owner.no)
+        this.#queue.block(owner.no)
       } else {
         this.#queue.charge(endpoint, endpoint.cost)
         this.#start(endpoint, now, elapsedMs)

@@ -212,8 +212,6 @@ export class CustomerState {
   inFlight = 0
   /** Bytes of large bodies in flight. */
   largeBytes = 0
-  /** Its turn came while it had no token, or no concurrency slot. */
-  isBlocked = false
   #bucket: TokenBucket | undefined
   #rate: DeliveryRate | undefined
   #wholeRate: DeliveryRate | undefined

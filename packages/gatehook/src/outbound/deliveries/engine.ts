@@ -149,9 +149,9 @@ export class DeliveryEngine implements NodeWork {
     const now = clock.now()
     const elapsedMs = clock.elapsedMs()
     for (const customer of this.#table.customers) {
-      customer.isBlocked = false
       customer.setShare(leases.shareOf(customer.no), elapsedMs)
     }
+    this.#deliverer.unblockAll()
     this.#windowRows = 0
     for (const endpoint of this.#table.endpoints) {
       if (!leases.holds(endpoint.customer, endpoint.no)) {
@@ -221,11 +221,7 @@ export class DeliveryEngine implements NodeWork {
     const now = this.#deps.clock.now()
     const elapsedMs = this.#deps.clock.elapsedMs()
     for (const endpoint of freedEndpoints) {
-      const { owner } = endpoint
-      if (owner.isBlocked) {
-        owner.isBlocked = false
-        for (const other of owner.endpoints) this.#deliverer.offer(other, now, elapsedMs)
-      }
+      this.#deliverer.unblock(endpoint.customer)
       this.#deliverer.offer(endpoint, now, elapsedMs)
       this.#windows.consider(endpoint, now)
     }

@@ -1,7 +1,7 @@
 /**
- * Deficit round robin on two levels (Shreedhar and Varghese, 1995): customers take turns, and
- * within a customer its endpoints do. A long queue, or large bodies, delay only their own customer.
- * Pure: the queue works with keys and costs.
+ * Deficit round robin on three levels (Shreedhar and Varghese, 1995): customers take turns, within
+ * a customer its scopes (live and test mode) do, and within a scope its endpoints. So a long queue,
+ * or large bodies, delay only their own endpoint. Pure: the queue works with keys and costs.
  */
 
 /**
@@ -11,34 +11,40 @@
  */
 const QUANTUM = 1
 
-interface QueueEntry<T> {
-  readonly value: T
+interface QueueEntry<M> {
+  readonly member: M
   deficit: number
 }
 
 /** One level: the members that have something to send, in a circle. */
-class RoundRobin<T> {
-  #entries: QueueEntry<T>[] = []
-  readonly #byValue = new Map<T, QueueEntry<T>>()
+class RoundRobin<M> {
+  readonly #costOf: (member: M) => number
+  readonly #entries: QueueEntry<M>[] = []
+  readonly #byMember = new Map<M, QueueEntry<M>>()
   #current = 0
 
-  get size(): number {
-    return this.#byValue.size
+  /** @param costOf returns the cost of the next delivery of a member. */
+  constructor(costOf: (member: M) => number) {
+    this.#costOf = costOf
   }
 
-  add(value: T): void {
-    if (this.#byValue.has(value)) return
-    const entry = { value, deficit: 0 }
-    this.#byValue.set(value, entry)
+  get size(): number {
+    return this.#byMember.size
+  }
+
+  add(member: M): void {
+    if (this.#byMember.has(member)) return
+    const entry = { member, deficit: 0 }
+    this.#byMember.set(member, entry)
     // Before the current entry: a new member is served at the end of this round.
     this.#entries.splice(this.#current, 0, entry)
     this.#current += this.#entries.length > 1 ? 1 : 0
   }
 
-  remove(value: T): void {
-    const entry = this.#byValue.get(value)
+  remove(member: M): void {
+    const entry = this.#byMember.get(member)
     if (!entry) return
-    this.#byValue.delete(value)
+    this.#byMember.delete(member)
     const index = this.#entries.indexOf(entry)
     this.#entries.splice(index, 1)
     if (index < this.#current) this.#current -= 1
@@ -46,17 +52,17 @@ class RoundRobin<T> {
   }
 
   /** Returns the member whose deficit covers its cost; undefined when there is no member. */
-  next(costOf: (value: T) => number): T | undefined {
+  next(): M | undefined {
     while (this.#entries.length > 0) {
       const entry = this.#entries[this.#current]!
-      if (entry.deficit >= costOf(entry.value)) return entry.value
+      if (entry.deficit >= this.#costOf(entry.member)) return entry.member
       this.#startTurn(this.#current + 1)
     }
     return undefined
   }
 
-  charge(value: T, cost: number): void {
-    const entry = this.#byValue.get(value)
+  charge(member: M, cost: number): void {
+    const entry = this.#byMember.get(member)
     if (entry) entry.deficit -= cost
   }
 
@@ -69,49 +75,88 @@ class RoundRobin<T> {
 
 export interface Queued {
   readonly customer: number
+  /** The customer with the mode. */
+  readonly scope: number
   /** The cost of its next delivery; at least 1. */
   readonly cost: number
 }
 
-export class FairQueue<E extends Queued> {
-  readonly #customers = new RoundRobin<number>()
-  readonly #endpoints = new Map<number, RoundRobin<E>>()
+type Endpoints<E> = RoundRobin<E>
+type Scopes<E> = RoundRobin<Endpoints<E>>
 
+const costOfEndpoint = ({ cost }: Queued): number => cost
+const costOfScope = <E extends Queued>(endpoints: Endpoints<E>): number => endpoints.next()!.cost
+const costOfCustomer = <E extends Queued>(scopes: Scopes<E>): number => costOfScope(scopes.next()!)
+
+export class FairQueue<E extends Queued> {
+  /** Those with endpoints, without the blocked ones. */
+  readonly #customers = new RoundRobin<Scopes<E>>(costOfCustomer)
+  readonly #byCustomer = new Map<number, Scopes<E>>()
+  readonly #byScope = new Map<number, Endpoints<E>>()
+  readonly #blocked = new Set<number>()
+
+  /** Whether there is nothing to serve: every endpoint belongs to a blocked customer. */
   get isEmpty(): boolean {
     return this.#customers.size === 0
   }
 
   /** Adds an endpoint that has a delivery to send and may send it. */
   add(endpoint: E): void {
-    let endpoints = this.#endpoints.get(endpoint.customer)
-    if (!endpoints) this.#endpoints.set(endpoint.customer, (endpoints = new RoundRobin<E>()))
+    const { customer, scope } = endpoint
+    let scopes = this.#byCustomer.get(customer)
+    if (!scopes) {
+      scopes = new RoundRobin<Endpoints<E>>(costOfScope)
+      this.#byCustomer.set(customer, scopes)
+    }
+    let endpoints = this.#byScope.get(scope)
+    if (!endpoints) this.#byScope.set(scope, (endpoints = new RoundRobin<E>(costOfEndpoint)))
     endpoints.add(endpoint)
-    this.#customers.add(endpoint.customer)
+    scopes.add(endpoints)
+    if (!this.#blocked.has(customer)) this.#customers.add(scopes)
   }
 
   remove(endpoint: E): void {
-    const endpoints = this.#endpoints.get(endpoint.customer)
-    endpoints?.remove(endpoint)
-    if (endpoints?.size === 0) this.removeCustomer(endpoint.customer)
+    const { customer, scope } = endpoint
+    const endpoints = this.#byScope.get(scope)
+    if (!endpoints) return
+    endpoints.remove(endpoint)
+    if (endpoints.size > 0) return
+    const scopes = this.#byCustomer.get(customer)!
+    scopes.remove(endpoints)
+    this.#byScope.delete(scope)
+    if (scopes.size > 0) return
+    this.#customers.remove(scopes)
+    this.#byCustomer.delete(customer)
   }
 
-  removeCustomer(customer: number): void {
-    this.#endpoints.delete(customer)
-    this.#customers.remove(customer)
+  /** Serves no endpoint of a customer until `unblock`. Their order and deficits stay. */
+  block(customer: number): void {
+    this.#blocked.add(customer)
+    const scopes = this.#byCustomer.get(customer)
+    if (scopes) this.#customers.remove(scopes)
   }
 
-  /** Returns the endpoint to serve. The caller then either charges it or removes it. */
+  unblock(customer: number): void {
+    if (!this.#blocked.delete(customer)) return
+    const scopes = this.#byCustomer.get(customer)
+    if (scopes) this.#customers.add(scopes)
+  }
+
+  unblockAll(): void {
+    for (const customer of this.#blocked) this.unblock(customer)
+  }
+
+  /** Returns the endpoint to serve. The caller charges it, removes it, or blocks its customer. */
   next(): E | undefined {
-    const customer = this.#customers.next((no) => this.#nextOf(no).cost)
-    return customer === undefined ? undefined : this.#nextOf(customer)
+    return this.#customers.next()?.next()?.next()
   }
 
   charge(endpoint: E, cost: number): void {
-    this.#customers.charge(endpoint.customer, cost)
-    this.#endpoints.get(endpoint.customer)?.charge(endpoint, cost)
-  }
-
-  #nextOf(customer: number): E {
-    return this.#endpoints.get(customer)!.next((endpoint) => endpoint.cost)!
+    const scopes = this.#byCustomer.get(endpoint.customer)
+    const endpoints = this.#byScope.get(endpoint.scope)
+    if (!scopes || !endpoints) return
+    this.#customers.charge(scopes, cost)
+    scopes.charge(endpoints, cost)
+    endpoints.charge(endpoint, cost)
   }
 }
