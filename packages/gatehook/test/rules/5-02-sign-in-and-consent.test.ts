@@ -156,15 +156,6 @@ test('a consent covers the scopes that it granted; more scopes require another',
   assert.equal((await follow(browser, done)).status, 303, 'one sign-in satisfies the prompt')
 })
 
-test('a public app on a device requires consent each time (RFC 8252 §8.6)', async (t) => {
-  const { app, createClient, person } = await openOauthFixture(t, 'sqlite')
-  const redirect_uri = 'http://127.0.0.1:7777/callback'
-  const client = await createClient({ public: true, redirect_uris: ['http://127.0.0.1/callback'] })
-  const browser = openBrowser(app)
-  await grantConsent(browser, authorizePath(client, { redirect_uri }), person)
-  assert.match((await browser.get(authorizePath(client, { redirect_uri }))).text, /value="allow"/)
-})
-
 test('a person of another customer or mode gets a notice and no code (§4.8)', async (t) => {
   const { admin, app, createClient, createPerson, person } = await openOauthFixture(t, 'sqlite')
   const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })

@@ -9,7 +9,7 @@ import { type Html, html } from '../../protocol/http/html.ts'
 import type { ProblemContext } from '../../protocol/http/problem.ts'
 import { describeScope } from '../access/scope-words.ts'
 import { createPageRenderer, type HtmlPage } from './html.ts'
-import { displayHost, formActionSource } from './redirect-uri.ts'
+import { displayHost, formActionSource, isAuthenticated } from './redirect-uri.ts'
 import { style } from './style.ts'
 
 const renderPage = createPageRenderer(style)
@@ -137,6 +137,11 @@ ${list}</ul>`
 }
 <p class="soft">You will return to <strong>${displayHost(redirectUri)}</strong>. Allow only what you
 trust; you can take it back at any time.</p>
+${
+  !isAuthenticated(redirectUri) &&
+  html`<p class="notice">Any program on this device could ask in the name of ${client}. Allow this
+only if you have just started it yourself.</p>`
+}
 <p class="soft">${lifetimes}</p>
 <form method="post" action="${CONSENT_PATH}">
 ${hiddenTicket(ticket)}

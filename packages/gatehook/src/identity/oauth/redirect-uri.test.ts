@@ -84,7 +84,7 @@ test('a request must equal a registered URI character by character', () => {
   for (const uri of variants) assert(!matchesRedirectUri(uri, registered), uri)
 })
 
-test('the port of a loopback IP address may differ, and no other part', () => {
+test('the port of a loopback host may differ, and no other part', () => {
   const registered = [
     'http://127.0.0.1/callback',
     'http://[::1]:1/callback',
@@ -95,6 +95,8 @@ test('the port of a loopback IP address may differ, and no other part', () => {
     'http://127.0.0.1:1/callback',
     'http://[::1]:65535/callback',
     'http://[::1]/callback',
+    'http://localhost/x',
+    'http://localhost:3001/x',
   ]) {
     assert(matchesRedirectUri(uri, registered), uri)
   }
@@ -113,7 +115,9 @@ test('the port of a loopback IP address may differ, and no other part', () => {
     'http://[0:0:0:0:0:0:0:1]:9/callback',
     'http://[::1]:9/other',
     'https://127.0.0.1:9/callback',
-    'http://localhost:3001/x',
+    'http://localhost:3000/callback',
+    'http://LOCALHOST:3000/x',
+    'http://localhost.evil.example:3000/x',
   ]) {
     assert(!matchesRedirectUri(uri, registered), uri)
   }

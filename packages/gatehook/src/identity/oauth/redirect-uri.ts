@@ -6,8 +6,8 @@ import { isUri } from '../../kernel/uri.ts'
 
 export const REDIRECT_URI_MAX = 2000
 
-/** `http://127.0.0.1` or `http://[::1]`, an optional port, and the rest. */
-const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/
+/** A host of the same machine, an optional port, and the rest. */
+const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/
 
 /** Parameters of responses. A client that reads the first value would not see the true one. */
 const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error'] as const
