@@ -228,7 +228,6 @@ async function composeModules(
     service: service.name,
     lifetimes: { idleS: config.refreshTokenTtlS, absoluteS: config.refreshTokenMaxS },
     issuer: publicUrl,
-    audience: () => config.audience ?? publicUrl(),
   })
   const deliveries = assembleDeliveries(foundation, { catalog, types, onAttempts, late })
   const jobs = assembleJobs(foundation, { catalog, record, enqueue, list, perform })

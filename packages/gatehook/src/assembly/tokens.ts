@@ -2,6 +2,7 @@
 
 import type { RecordEvent } from '../history/events/store.ts'
 import { parseRequestRates } from '../identity/access/customers.ts'
+import { createAudiences } from '../identity/access/protected-resources.ts'
 import { findCustomer } from '../identity/access/store.ts'
 import { findClientPermissions, findTokenClient } from '../identity/oauth/api.ts'
 import type { ClientCache } from '../identity/oauth/client-cache.ts'
@@ -47,7 +48,7 @@ export function assembleTokens(
     },
     restoredMs: () => restore.current()?.recognized_at,
     issuer: publicUrl,
-    audience: () => config.audience ?? publicUrl(),
+    audiences: createAudiences(publicUrl, config.audience),
   })
 }
 

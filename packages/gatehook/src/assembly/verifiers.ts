@@ -13,7 +13,7 @@ export function assembleVerifiers(
 ): Readonly<Record<'verifiers' | 'cheapVerifiers', CredentialVerifiers>> {
   const verifiers: CredentialVerifiers = {
     apikey: ({ value }, call) => processKeys?.get(value) ?? keys.verify(value, call),
-    bearer: ({ value }) => verifyAccessToken(value),
+    bearer: ({ value }, { path }) => verifyAccessToken(value, path),
     basic: verifyBasic,
   }
   // These hash no password: Basic credentials pass only if they were verified a short while ago.

@@ -27,6 +27,7 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   invalid_client: 'Check the client’s id and secret.',
   invalid_grant: 'Sign in again: the token or code was used before, is expired or revoked.',
   invalid_scope: 'Request scopes that the client has.',
+  invalid_target: 'Name a resource that `message` lists, or none.',
   invalid_credentials: 'Check name and password.',
   invalid_api_key: 'Follow `message`, which names the reason for a stored key; obtain another key.',
   insufficient_scope: 'Obtain the scope that `message` names.',

@@ -26,6 +26,7 @@ export const failures = {
   invalid_idempotency_key: [400, 'An idempotency key is 1 to 255 visible ASCII characters.'],
   customer_required: [400, 'Name the customer in which the person signs in.'],
   invalid_scope: [400, 'The scope is unknown or exceeds the grant.'],
+  invalid_target: [400, 'The resource is unknown or exceeds the grant.'],
   unauthorized: [401, 'A credential is required: a key in X-API-Key or a token in Authorization.'],
   invalid_token: [401, 'The token is not valid.'],
   invalid_grant: [401, 'The token is not valid, has expired, or was used before.'],

@@ -52,6 +52,7 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   invalid_client: help('The client’s id or secret is wrong. Rotate the secret.', 'open_client'),
   invalid_grant: help('The code or token was used before, is expired or revoked: sign in again.'),
   invalid_scope: help('The client requests a scope that it does not have.', 'open_client'),
+  invalid_target: caller('it names a resource that is not of this server, or not of its grant.'),
   invalid_credentials: help('Name or password is wrong. Set a new password for the person.'),
   invalid_api_key: help(
     'The message names the reason, unless the key is unknown. Create or roll a key.',

@@ -121,6 +121,7 @@ export async function exampleValues(targets: Targets) {
     [LINK_TOKEN, url.split('#token=')[1]!],
     ...(await mailTokens(targets)),
     [RECEIVER, hookUrl],
+    ['https://api.example.com', targets.app.app.publicUrl()],
     ['cli_6Vb1Np', client.client_id],
     ['gcs_Zk3WdV7bN1pQ8mX2cR5t', client.client_secret],
   ]

@@ -28,6 +28,7 @@ eachMigrated('a code is stored for a day after its expiry', async (db) => {
     redirectUri: 'https://app.example/',
     challenge: 'x',
     scopes: ['a:read'],
+    audience: undefined,
     revision: 1,
   }
   const sources = { clock: time.clock, random: systemRandom() }

@@ -62,7 +62,7 @@ eachMigrated('§3.7 the principal of a token is a person or a client', async (db
   const facts = { scope: SCOPE, requireAuthOnRefresh: false, hasSecret: () => false }
   data.clients.set('cli_1', { ...facts, scopes: login.scopes })
   const session = await tokens.openSession(login)
-  const { sessionId, ...person } = await tokens.verifyAccessToken(session.access_token)
+  const { sessionId, ...person } = await tokens.verifyAccessToken(session.access_token, '/api')
   assert.equal(sessionId, (await tokens.findRefreshToken(session.refresh_token))!.sessionId)
   const scopes = new Set(login.scopes)
   const shared = { customer: CUSTOMER, mode: 'test', scope: SCOPE, scopes, name: 'Ada' }
@@ -70,6 +70,7 @@ eachMigrated('§3.7 the principal of a token is a person or a client', async (db
   const clientGrant = { ...login, clientId: 'cli_1', subject: 'cli_1' }
   const client = await tokens.verifyAccessToken(
     (await tokens.issueClientToken(clientGrant)).access_token,
+    '/api',
   )
   assert.deepEqual(client, { ...shared, kind: 'client', subject: 'cli_1', clientId: 'cli_1' })
 })

@@ -6,7 +6,7 @@ import { eachNode, login, SCOPE, type TokenNode } from '../tokens/token-node.ts'
 
 const clientData = { scope: SCOPE, requireAuthOnRefresh: false, hasSecret: () => false }
 const scopesOf = async ({ tokens }: TokenNode, jwt: string) => [
-  ...(await tokens.verifyAccessToken(jwt)).scopes,
+  ...(await tokens.verifyAccessToken(jwt, '/api')).scopes,
 ]
 
 eachNode('§4.7 tokens have at most the scopes of their client', async ([a, b]) => {

@@ -9,6 +9,7 @@ import { migrateEngine } from '../../src/engine-tables.ts'
 import { createRecorder } from '../../src/history/events/store.ts'
 import { authenticate, authorize } from '../../src/identity/access/authenticate.ts'
 import { addChallenges } from '../../src/identity/access/challenges.ts'
+import { createAudiences } from '../../src/identity/access/protected-resources.ts'
 import { protectedRoute } from '../../src/identity/access/routes.ts'
 import type { TokenLifetimes } from '../../src/identity/tokens/access-token.ts'
 import type {
@@ -151,7 +152,7 @@ export async function openTokenNode(
     },
     lifetimes: { ...LIFETIMES, ...options.lifetimes },
     issuer: () => issuer,
-    audience: () => options.audience ?? issuer,
+    audiences: createAudiences(() => issuer, options.audience ? [options.audience] : []),
   })
   const server = createTestServer(tokens, time, issuer)
   t.after(() => server.close())
@@ -195,7 +196,7 @@ function createTestServer(tokens: Tokens, time: ManualClock, issuer: string) {
   const guard = authenticate({
     verifiers: {
       apikey: key,
-      bearer: ({ value }) => tokens.verifyAccessToken(value),
+      bearer: ({ value }, { path }) => tokens.verifyAccessToken(value, path),
       basic: noBasic,
     },
   })

@@ -46,8 +46,6 @@ interface OauthDeps {
   readonly lifetimes: AuthorizationLifetimes
   /** Returns the configured public URL. */
   readonly issuer: () => string
-  /** Returns the audience of access tokens. */
-  readonly audience: () => string
 }
 
 export interface Oauth {
@@ -59,7 +57,8 @@ export interface Oauth {
 
 export function createOauth(deps: OauthDeps): Oauth {
   const { clients, tokens, devices, people, identify, vault, list, perform } = deps
-  const { service, lifetimes, issuer, audience } = deps
+  const { service, lifetimes, issuer } = deps
+  const { audiences } = tokens
   const { db, clock, random, trail } = deps.administration
   const audit = { clock, random, trail }
   const throttle = createSecretThrottle(clock)
@@ -82,7 +81,7 @@ export function createOauth(deps: OauthDeps): Oauth {
         service,
         lifetimes,
         issuer,
-        audience,
+        audiences,
       }),
       ...tokenRoutes({
         ...audit,
@@ -92,7 +91,6 @@ export function createOauth(deps: OauthDeps): Oauth {
         authenticateClient,
         identify,
         issuer,
-        audience,
       }),
       ...metadataRoutes({ issuer, service, scopes }),
       ...consentRoutes({ ...audit, db, list, tokens }),

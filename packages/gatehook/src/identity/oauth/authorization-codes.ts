@@ -22,6 +22,8 @@ interface CodeGrant {
   readonly redirectUri: string
   readonly challenge: string
   readonly scopes: readonly string[]
+  /** The resources that the request named; undefined: the standard audience. */
+  readonly audience: readonly string[] | undefined
   /** The person's revision at the time of the consent. */
   readonly revision: number
 }
@@ -34,9 +36,10 @@ export async function issueCode(
 ): Promise<string> {
   const code = random.bytes(CODE_BYTES).toString('base64url')
   await tx.run(sql`INSERT INTO gh_oauth_codes (hash, client_id, scope, subject, redirect_uri,
-    challenge, scopes, revision, expires_at)
+    challenge, scopes, audience, revision, expires_at)
     VALUES (${sha256(code)}, ${grant.clientId}, ${grant.scope}, ${grant.subject},
             ${grant.redirectUri}, ${grant.challenge}, ${JSON.stringify(grant.scopes)},
+            ${grant.audience ? JSON.stringify(grant.audience) : null},
             ${grant.revision}, ${clock.now() + LIFETIME_MS})`)
   return code
 }
@@ -48,6 +51,7 @@ interface CodeRow extends Row {
   readonly redirect_uri: string
   readonly challenge: string
   readonly scopes: string
+  readonly audience: string | null
   readonly revision: number
   readonly expires_at: number
   readonly used_at: number | null
@@ -68,7 +72,7 @@ export interface CodeExchange
 const redeem = prepareStatement(
   `UPDATE gh_oauth_codes SET used_at = ?, session_id = ?
    WHERE hash = ? AND used_at IS NULL AND expires_at > ? AND client_id = ? AND scope = ?
-   AND redirect_uri = ? AND challenge = ? RETURNING subject, scopes, revision`,
+   AND redirect_uri = ? AND challenge = ? RETURNING subject, scopes, audience, revision`,
 )
 
 /**
@@ -81,10 +85,14 @@ export async function redeemCode(
   { hash, clientId, scope, redirectUri, challenge }: CodeExchange,
   sessionId: string,
   nowMs: number,
-): Promise<Pick<CodeGrant, 'subject' | 'scopes' | 'revision'> | undefined> {
+): Promise<Pick<CodeGrant, 'subject' | 'scopes' | 'audience' | 'revision'> | undefined> {
   const values = [nowMs, sessionId, hash, nowMs, clientId, scope, redirectUri, challenge]
-  const row = await tx.get<Pick<CodeRow, 'subject' | 'scopes' | 'revision'>>(redeem(values))
-  return row && { ...row, scopes: JSON.parse(row.scopes) }
+  const row = await tx.get<Pick<CodeRow, 'subject' | 'scopes' | 'audience' | 'revision'>>(
+    redeem(values),
+  )
+  if (!row) return undefined
+  const audience = row.audience === null ? undefined : JSON.parse(row.audience)
+  return { ...row, scopes: JSON.parse(row.scopes), audience }
 }
 
 /** Detaches the session of a reused code. Returns false if an earlier reuse did. */

@@ -4,13 +4,13 @@
  * look-up.
  */
 import { Failure } from '../../kernel/failure.ts'
+import { type Audiences, selectAudience } from '../tokens/audience.ts'
 import type { OauthClient } from './client.ts'
 import type { ClientCache } from './client-cache.ts'
 import { OauthError, type OauthErrorCode } from './oauth-error.ts'
-import { type OauthParameters, requireParameter } from './parameters.ts'
+import { type OauthParameters, requireParameter, resourcesOf } from './parameters.ts'
 import { isChallenge } from './pkce.ts'
 import { appendParameters, matchesRedirectUri } from './redirect-uri.ts'
-import { type OwnResources, rejectForeignResources } from './resource-parameter.ts'
 import { parseScopes } from './scopes.ts'
 
 /** OpenID Connect Core §3.1.2.1. */
@@ -25,6 +25,8 @@ export interface RedirectTarget {
 
 export interface AuthorizationRequest extends RedirectTarget {
   readonly scopes: readonly string[]
+  /** The resources that it names; undefined: none. */
+  readonly audience: readonly string[] | undefined
   readonly challenge: string
   readonly prompt: ReadonlySet<string>
 }
@@ -60,7 +62,7 @@ export async function findRedirectTarget(
 export function parseAuthorizationRequest(
   parameters: OauthParameters,
   target: RedirectTarget,
-  resources: OwnResources,
+  audiences: Pick<Audiences, 'all'>,
 ): AuthorizationRequest {
   const { client } = target
   rejectRequestObjects(parameters)
@@ -90,9 +92,9 @@ export function parseAuthorizationRequest(
   if (!isValidPrompt) {
     throw new OauthError('invalid_request', 'prompt is none, or some of login and consent.')
   }
-  rejectForeignResources(parameters, resources)
+  const audience = selectAudience(resourcesOf(parameters), audiences.all())
   const scopes = parseScopes(parameters.get('scope'), client.scopes)
-  return { ...target, scopes, challenge, prompt }
+  return { ...target, scopes, audience, challenge, prompt }
 }
 
 /**

@@ -16,6 +16,7 @@ import { findCustomer } from '../access/store.ts'
 import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { Person } from '../people/person.ts'
+import type { Audiences } from '../tokens/audience.ts'
 import { issueCode } from './authorization-codes.ts'
 import {
   type AuthorizationRequest,
@@ -29,7 +30,7 @@ import { holdClientAt } from './client-store.ts'
 import { findConsent, upsertConsent } from './consent-store.ts'
 import type { FormTicket, FormTickets } from './form-ticket.ts'
 import { PAGE_HEADERS } from './html.ts'
-import { OauthError, type OauthErrorCode } from './oauth-error.ts'
+import { asOauthError, OauthError, type OauthErrorCode } from './oauth-error.ts'
 import { oauthOperations } from './operations.ts'
 import {
   type AuthorizationLifetimes,
@@ -42,13 +43,14 @@ import {
 } from './pages.ts'
 import { FORM_TYPES, type OauthParameters, parseForm, parseParameters } from './parameters.ts'
 import { isAuthenticated } from './redirect-uri.ts'
-import type { OwnResources } from './resource-parameter.ts'
 import { intersect } from './scopes.ts'
 import type { BrowserCookie, SignInSessions } from './sign-in-session.ts'
 
 const AUTHORIZE_PATH = '/oauth/authorize'
 
-interface AuthorizeDeps extends AuditContext, OwnResources {
+interface AuthorizeDeps extends AuditContext {
+  readonly issuer: () => string
+  readonly audiences: Audiences
   readonly db: Database
   readonly clients: ClientCache
   readonly signIns: SignInSessions
@@ -117,9 +119,9 @@ async function validateRequest(
 ): Promise<AuthorizationRequest | Answer> {
   const target = await findRedirectTarget(parameters, deps.clients)
   try {
-    return parseAuthorizationRequest(parameters, target, deps)
-  } catch (error) {
-    if (!(error instanceof OauthError)) throw error
+    return parseAuthorizationRequest(parameters, target, deps.audiences)
+  } catch (thrown) {
+    const error = asOauthError(thrown)
     return redirectError(deps, target, error.code, error.message)
   }
 }
@@ -141,9 +143,7 @@ async function authorizePerson(deps: AuthorizeDeps, visit: Visit, person: Person
   const key = { scope: person.scope, owner: person.id, clientId: client.id }
   const consentedScopes = await findConsent(deps.db, key)
   const hasConsent = consentedScopes && scopes.every((scope) => consentedScopes.includes(scope))
-  // RFC 8252 §8.6: another app may impersonate a public client, so the person confirms each time.
-  const isClientAuthenticated = !client.isPublic || isAuthenticated(redirectUri)
-  if (hasConsent && isClientAuthenticated && !prompt.has('consent')) {
+  if (hasConsent && isAuthenticated(redirectUri) && !prompt.has('consent')) {
     return grantCode(deps, request, person, scopes)
   }
   if (isSilent) return redirectError(deps, request, 'consent_required', 'The person must consent.')
@@ -278,7 +278,7 @@ async function grantCode(
   scopes: readonly string[],
   submission?: ConsentSubmission,
 ): Promise<Answer> {
-  const { client, redirectUri, challenge } = request
+  const { client, redirectUri, challenge, audience } = request
   const { scope, subject, revision } = person
   const code = await deps.db.write(async (tx) => {
     if (!(await holdClientAt(tx, client.id, redirectUri))) {
@@ -294,8 +294,8 @@ async function grantCode(
       const detail = { client_name: client.name, scopes: submission.scopes }
       await recordAudit(tx, { actor, action: 'consent.grant', target: client.id, detail }, deps)
     }
-    const grant = { clientId: client.id, scope, subject, redirectUri, challenge, scopes, revision }
-    return issueCode(tx, grant, deps)
+    const grant = { clientId: client.id, scope, subject, redirectUri, challenge, scopes, audience }
+    return issueCode(tx, { ...grant, revision }, deps)
   })
   return redirect(responseUri(request, deps.issuer(), { code }))
 }

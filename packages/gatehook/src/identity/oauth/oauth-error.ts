@@ -53,6 +53,7 @@ const OAUTH_FAILURES: ReadonlySet<string> = new Set([
   'invalid_grant',
   'invalid_client',
   'invalid_scope',
+  'invalid_target',
 ])
 
 /** Runs a handler and returns an `OauthError` as the JSON of RFC 6749 §5.2. */
@@ -60,10 +61,15 @@ export async function respondWithErrors(handle: () => Promise<Answer>): Promise<
   try {
     return await handle()
   } catch (error) {
-    if (error instanceof OauthError) return toJson(error)
-    if (!(error instanceof Failure) || !OAUTH_FAILURES.has(error.code)) throw error
-    return toJson(new OauthError(error.code as OauthErrorCode, error.message))
+    return toJson(asOauthError(error))
   }
+}
+
+/** Returns the `OauthError` of an exception; throws any other exception again. */
+export function asOauthError(error: unknown): OauthError {
+  if (error instanceof OauthError) return error
+  if (!(error instanceof Failure) || !OAUTH_FAILURES.has(error.code)) throw error
+  return new OauthError(error.code as OauthErrorCode, error.message)
 }
 
 const toJson = ({ code, message, headers }: OauthError): Answer => ({

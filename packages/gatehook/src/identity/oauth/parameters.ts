@@ -54,6 +54,10 @@ export function parseForm({ query, bytes }: Pick<Call, 'query' | 'bytes'>): Oaut
   return parseParameters(Query.parse(text))
 }
 
+/** Returns the resources that a request names (RFC 8707 §2). */
+export const resourcesOf = (parameters: OauthParameters): string[] =>
+  parameters.get(REPEATABLE)?.split(' ') ?? []
+
 /** Returns a parameter. Throws `invalid_request` if it is absent. */
 export function requireParameter(parameters: OauthParameters, name: string): string {
   const value = parameters.get(name)

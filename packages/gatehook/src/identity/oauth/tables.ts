@@ -57,7 +57,9 @@ const clientSecrets: Table = {
 
 export const authorizationCodes: Table = {
   name: 'gh_oauth_codes',
-  row: 'An authorization code, and the session that it opened.',
+  row:
+    'An authorization code, and the session that it opened. `audience`: a JSON array of the ' +
+    'resources that its request named.',
   columns: {
     hash: bytes,
     client_id: text,
@@ -66,6 +68,7 @@ export const authorizationCodes: Table = {
     redirect_uri: text,
     challenge: text,
     scopes: text,
+    audience: text.orNull,
     revision: int,
     expires_at: int,
     used_at: int.orNull,

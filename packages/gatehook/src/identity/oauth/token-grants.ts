@@ -9,16 +9,16 @@ import { sha256 } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { Grant, TokenResponse, Tokens } from '../tokens/api.ts'
+import { selectAudience } from '../tokens/audience.ts'
 import { type CodeExchange, detachSession, findCode, redeemCode } from './authorization-codes.ts'
 import type { GrantType, OauthClient } from './client.ts'
 import { holdClientAt } from './client-store.ts'
 import { OauthError } from './oauth-error.ts'
-import { type OauthParameters, requireParameter } from './parameters.ts'
+import { type OauthParameters, requireParameter, resourcesOf } from './parameters.ts'
 import { computeChallenge } from './pkce.ts'
-import { type OwnResources, rejectForeignResources } from './resource-parameter.ts'
 import { intersect, parseScopes } from './scopes.ts'
 
-export interface TokenGrantDeps extends AuditContext, OwnResources {
+export interface TokenGrantDeps extends AuditContext {
   readonly db: Database
   readonly tokens: Tokens
   readonly people: Pick<SignInApi, 'confirm'>
@@ -29,6 +29,8 @@ interface TokenRequest {
   readonly parameters: OauthParameters
   /** The client and its request, for the audit trail. */
   readonly actor: Actor
+  /** The resources that it names, of this server. */
+  readonly resources: readonly string[]
 }
 
 type IssueTokens = (deps: TokenGrantDeps, request: TokenRequest) => Promise<TokenResponse>
@@ -67,20 +69,23 @@ const exchangeCode: IssueTokens = async (deps, request) => {
 async function redeem(
   tx: Tx,
   deps: TokenGrantDeps,
-  { client, actor }: TokenRequest,
+  { client, actor, resources }: TokenRequest,
   exchange: CodeExchange,
   sessionId: string,
 ): Promise<Grant> {
   const code = await redeemCode(tx, exchange, sessionId, deps.clock.now())
   if (!code) throw NOT_REDEEMED
   if (!(await holdClientAt(tx, client.id, exchange.redirectUri))) throw invalidCode()
-  const { subject, revision } = code
+  const { subject, revision, audience } = code
+  // An exception rolls back: the code is not used up.
+  const tokenAudience = selectAudience(resources, audience ?? [deps.tokens.audiences.standard()])
   const person = await deps.people.confirm(tx, { id: Number(subject), revision })
   const scopes = intersect(code.scopes, client.scopes, person.scopes)
   const detail = { subject, scopes }
   await recordAudit(tx, { actor, action: 'session.create', target: sessionId, detail }, deps)
   const { scope, customer, mode, id: clientId } = client
-  return { scope, customer, mode, clientId, subject, scopes, claims: person.claims }
+  const grant = { scope, customer, mode, clientId, subject, scopes, claims: person.claims }
+  return { ...grant, audience, tokenAudience }
 }
 
 /**
@@ -111,7 +116,7 @@ const diagnoseExchange = (
   })
 
 /** @see RFC 6749 §4.4 */
-const issueClientToken: IssueTokens = ({ tokens }, { client, parameters }) =>
+const issueClientToken: IssueTokens = ({ tokens }, { client, parameters, resources }) =>
   tokens.issueClientToken({
     scope: client.scope,
     customer: client.customer,
@@ -119,16 +124,18 @@ const issueClientToken: IssueTokens = ({ tokens }, { client, parameters }) =>
     clientId: client.id,
     subject: client.id,
     scopes: parseScopes(parameters.get('scope'), client.scopes),
+    audience: selectAudience(resources, tokens.audiences.all()),
   })
 
 /** @see RFC 6749 §6 */
-const refreshTokens: IssueTokens = ({ tokens }, { client, parameters, actor }) => {
+const refreshTokens: IssueTokens = ({ tokens }, { client, parameters, actor, resources }) => {
   const scope = parameters.get('scope')
   return tokens.refreshSession(
     requireParameter(parameters, 'refresh_token'),
     { clientId: client.id, authenticated: !client.isPublic },
     {
       parseScopes: () => (scope === undefined ? undefined : parseScopes(scope, client.scopes)),
+      resources,
       actor,
     },
   )
@@ -156,13 +163,14 @@ export function readGrantType(parameters: OauthParameters): GrantType {
 /** Issues the tokens of a request. Throws `OauthError`, and the failures of `Tokens`. */
 export async function issueTokens(
   deps: TokenGrantDeps,
-  request: TokenRequest,
+  request: Omit<TokenRequest, 'resources'>,
 ): Promise<TokenResponse> {
   const { client, parameters } = request
   const type = readGrantType(parameters)
   if (!client.grantTypes.includes(type)) {
     throw new OauthError('unauthorized_client', `The client may not use ${type}.`)
   }
-  rejectForeignResources(parameters, deps)
-  return GRANTS[type](deps, request)
+  const resources = resourcesOf(parameters)
+  selectAudience(resources, deps.tokens.audiences.all())
+  return GRANTS[type](deps, { ...request, resources })
 }

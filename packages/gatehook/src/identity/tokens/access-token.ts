@@ -8,6 +8,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { AccessTokenClaims, Grant, TokenResponse } from './api.ts'
+import { type Audiences, audienceClaim } from './audience.ts'
 
 /** Half of the 16 KiB that a request's headers may have (§11.4). */
 const MAX_TOKEN_CHARACTERS = 8192
@@ -54,7 +55,7 @@ export interface DraftDeps {
   readonly random: Random
   readonly lifetimes: TokenLifetimes
   readonly issuer: () => string
-  readonly audience: () => string
+  readonly audiences: Audiences
 }
 
 /**
@@ -63,7 +64,7 @@ export interface DraftDeps {
  * @param session the session, which the token does not outlive; undefined for client credentials
  */
 export function draftAccessToken(
-  { random, lifetimes, issuer, audience }: DraftDeps,
+  { random, lifetimes, issuer, audiences }: DraftDeps,
   key: SigningKey,
   grant: Grant,
   nowMs: number,
@@ -76,7 +77,7 @@ export function draftAccessToken(
   const claims: Record<string, unknown> = {
     iss: issuer(),
     sub: grant.subject,
-    aud: audience(),
+    aud: audienceClaim(grant.tokenAudience ?? grant.audience ?? [audiences.standard()]),
     exp,
     iat,
     jti: createTimeOrderedId('tok_', nowMs, random),
@@ -165,9 +166,12 @@ export function verifySignature(
   return claims && hasRequiredClaims(claims) ? claims : undefined
 }
 
+export const OTHER_AUDIENCE = 'The token is for another audience.'
+
 export interface ExpectedClaims {
   readonly issuer: string
-  readonly audience: string
+  /** Whether the claim `aud` permits the use of the token. */
+  readonly accepts: (aud: AccessTokenClaims['aud']) => boolean
 }
 
 /**
@@ -176,7 +180,7 @@ export interface ExpectedClaims {
  */
 export function findInvalidClaim(
   { exp, iat, nbf, iss, aud }: AccessTokenClaims,
-  { issuer, audience }: ExpectedClaims,
+  { issuer, accepts }: ExpectedClaims,
   nowMs: number,
 ): string | undefined {
   if (exp * 1000 <= nowMs) return 'The token has expired.'
@@ -185,18 +189,20 @@ export function findInvalidClaim(
     return 'The token is not valid yet.'
   }
   if (iss !== issuer) return 'The token has another issuer.'
-  if (aud !== audience) return 'The token is for another audience.'
+  if (!accepts(aud)) return OTHER_AUDIENCE
   return undefined
 }
 
 export const invalidToken = (message: string): Failure => new Failure('invalid_token', message)
 
-const STRING_CLAIMS = ['iss', 'sub', 'aud', 'jti', 'client_id', 'scope', 'customer'] as const
+const STRING_CLAIMS = ['iss', 'sub', 'jti', 'client_id', 'scope', 'customer'] as const
 
 function hasRequiredClaims(
   claims: Record<string, unknown>,
 ): claims is Record<string, unknown> & AccessTokenClaims {
-  const { exp, iat, mode, sid } = claims
+  const { exp, iat, mode, sid, aud } = claims
+  const isAudience = (value: unknown) => typeof value === 'string'
+  if (!(Array.isArray(aud) ? aud.every(isAudience) : isAudience(aud))) return false
   if (!Number.isFinite(exp) || !Number.isFinite(iat)) return false
   if (mode !== 'live' && mode !== 'test') return false
   if (sid !== undefined && typeof sid !== 'string') return false

@@ -9,6 +9,7 @@ import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { b, type JsonOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
+import type { Audiences } from './audience.ts'
 
 /** The `client_id` of tokens that `POST /auth/login` issues (§4.1). */
 export const LOGIN_CLIENT_ID = 'gatehook'
@@ -35,6 +36,10 @@ export interface Grant {
   /** The id of the person's row, as a string; for client credentials, the client's id. */
   readonly subject: string
   readonly scopes: readonly string[]
+  /** The resources of its first request (RFC 8707); undefined: the standard audience. */
+  readonly audience?: readonly string[] | undefined
+  /** The narrower audience of this token alone; undefined: that of the grant. */
+  readonly tokenAudience?: readonly string[] | undefined
   /** `name`, `role`, and the claims of the service's hook. Reserved names are ignored. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
@@ -70,7 +75,8 @@ type SessionTokens = JsonOf<typeof sessionTokens>
 export interface AccessTokenClaims {
   readonly iss: string
   readonly sub: string
-  readonly aud: string
+  /** A list if the token has several audiences. */
+  readonly aud: string | readonly string[]
   readonly exp: number
   readonly iat: number
   readonly jti: string
@@ -111,6 +117,8 @@ interface RefreshOptions {
    * for all. It may throw, so it is called after the detection of reuse.
    */
   readonly parseScopes?: (() => readonly string[] | undefined) | undefined
+  /** Resources that narrow the audience of the session for this token (RFC 8707). */
+  readonly resources?: readonly string[] | undefined
   /** The actor of the audit entry if the token is replayed; default `TOKENS_ACTOR`. */
   readonly actor?: Actor | undefined
 }
@@ -168,13 +176,16 @@ export interface TokenLookup {
 }
 
 export interface Tokens {
+  /** The resources that a request may name (RFC 8707). */
+  readonly audiences: Audiences
   /**
-   * Verifies an access token and returns its principal (§3.5), synchronously if it is cached.
+   * Verifies an access token of a request with this path, and returns its principal (§3.5),
+   * synchronously if it is cached.
    * Throws 401 `invalid_token` with its challenge, and 403 `customer_suspended`.
    *
    * @see RFC 9068 §4
    */
-  verifyAccessToken(jwt: string): Principal | Promise<Principal>
+  verifyAccessToken(jwt: string, path: string): Principal | Promise<Principal>
   /** Returns the claims of a token that this server signed, even if expired or revoked. */
   readAccessToken(jwt: string): Promise<AccessTokenClaims | undefined>
   /** Returns whether claims are valid now: time, issuer, audience, revocation (RFC 7662 §2.2). */
@@ -201,7 +212,8 @@ export interface Tokens {
   /**
    * Rotates a refresh token and issues the next tokens of its session (§4.2). Throws 401
    * `invalid_grant`; 401 `invalid_client` if the client must authenticate; 403
-   * `customer_suspended`; 400 `invalid_scope` for a scope that the session lacks.
+   * `customer_suspended`; 400 `invalid_scope` and `invalid_target` for a scope and a resource that
+   * the session lacks.
    *
    * @param client the presenting client; undefined for `/auth/refresh` without Basic
    */

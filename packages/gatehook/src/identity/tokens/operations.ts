@@ -55,13 +55,26 @@ export const tokenOperations = {
     summary: 'Exchange a refresh token for the next tokens of its session',
     description:
       'A reused refresh token ends its session. A confidential client authenticates by Basic.',
-    input: { refresh_token: refreshToken },
+    input: {
+      refresh_token: refreshToken,
+      resource: b
+        .text()
+        .optional()
+        .describe('Narrows the audience of the next access token (RFC 8707).')
+        .example('https://api.example.com'),
+    },
     isOpen: true,
     body: 'optional',
     bodyCode: 'invalid_request',
     output: sessionTokens,
     isSecret: true,
-    errors: ['invalid_grant', 'invalid_client', 'customer_suspended', 'ambiguous_credentials'],
+    errors: [
+      'invalid_grant',
+      'invalid_client',
+      'invalid_target',
+      'customer_suspended',
+      'ambiguous_credentials',
+    ],
   }),
   logout: operation('POST /auth/logout', {
     id: 'logout',

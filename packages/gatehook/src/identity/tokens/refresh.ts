@@ -39,6 +39,7 @@ import {
   type TokenPerson,
   type Tokens,
 } from './api.ts'
+import { selectAudience } from './audience.ts'
 import {
   classifyRefreshToken,
   createRefreshToken,
@@ -79,7 +80,7 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
   const { db, clock, random, lifetimes, keys, tagKeys, lookup } = deps
   const sessionPersons = new BoundedMap<string, SessionPerson>(SESSION_PERSONS_MAX)
 
-  return async (token, presenter, { parseScopes, actor = TOKENS_ACTOR } = {}) => {
+  return async (token, presenter, { parseScopes, resources = [], actor = TOKENS_ACTOR } = {}) => {
     const id = parseSessionId(tagKeys, token)
     if (id === undefined) throw new Failure('invalid_grant')
     const hash = hashToken(token)
@@ -97,7 +98,13 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
       person: Promise<TokenPerson | undefined>,
     ) => {
       const grant = limitGrant(session, client, await person, parseScopes?.())
-      return draftAccessToken(deps, key, grant, now, { id, endsAt: session.ends_at })
+      const audience = session.audience === null ? undefined : JSON.parse(session.audience)
+      const granted: readonly string[] = audience ?? [deps.audiences.standard()]
+      const tokenAudience = selectAudience(resources, granted)
+      return draftAccessToken(deps, key, { ...grant, audience, tokenAudience }, now, {
+        id,
+        endsAt: session.ends_at,
+      })
     }
     const next = await db.write(async (tx): Promise<NextTokens | undefined> => {
       const rotation = store.rotateRefreshToken(tx, {

@@ -55,8 +55,8 @@ export function tokenRoutes(deps: TokenRouteDeps): Route[] {
       json: await deps.keys.readKeySet(),
       headers: { 'cache-control': `public, max-age=${KEY_SET_MAX_AGE_S}` },
     })),
-    implement(tokenOperations.refresh, (call, { refresh_token }) =>
-      refresh(deps, call, refresh_token),
+    implement(tokenOperations.refresh, (call, { refresh_token, resource }) =>
+      refresh(deps, call, refresh_token, resource),
     ),
     implement(tokenOperations.logout, (call, { refresh_token }) =>
       logout(deps, call, refresh_token),
@@ -70,11 +70,13 @@ async function refresh(
   { tokens, lookup }: TokenRouteDeps,
   call: Call,
   token: string,
+  resource: string | undefined,
 ): Promise<Answer> {
   const client = await authenticateClient(lookup, call)
   try {
     const actor = actorOf(call, TOKENS_ACTOR)
-    const response = await tokens.refreshSession(token, client, { actor })
+    const resources = resource === undefined ? [] : [resource]
+    const response = await tokens.refreshSession(token, client, { actor, resources })
     return respond(tokenOperations.refresh, response, { pragma: 'no-cache' })
   } catch (error) {
     if (error instanceof Failure && error.code === 'invalid_client') throw invalidClient()

@@ -50,15 +50,14 @@ export function createSessions(deps: SessionDeps): SessionOperations {
   }
 
   return {
-    async openSession(grantOrFunction) {
+    async openSession(given) {
       const key = await keys.findCurrentKey()
       const now = clock.now()
       const id = createTimeOrderedId('ses_', now, random)
       const endsAt = now + lifetimes.absoluteMs
       const refreshToken = createRefreshToken(tagKeys.current, random, id)
       const draft = await db.write(async (tx) => {
-        const isFunction = typeof grantOrFunction === 'function'
-        const grant = isFunction ? await grantOrFunction(tx, id) : grantOrFunction
+        const grant = typeof given === 'function' ? await given(tx, id) : given
         const access = draftAccessToken(deps, key, grant, now, { id, endsAt })
         await store.insertSession(tx, {
           id,
@@ -67,6 +66,7 @@ export function createSessions(deps: SessionDeps): SessionOperations {
           person: parsePersonId(grant.subject),
           client_id: grant.clientId,
           scopes: grant.scopes.join(' '),
+          audience: grant.audience ? JSON.stringify(grant.audience) : null,
           token_hash: hashToken(refreshToken),
           created_at: now,
           expires_at: Math.min(now + lifetimes.idleMs, endsAt),

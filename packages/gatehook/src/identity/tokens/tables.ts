@@ -25,7 +25,7 @@ export const sessions: Table = {
   name: 'gh_sessions',
   row:
     'A session: a family of refresh tokens. `successor` is the encrypted token that a repeated ' +
-    'refresh returns.',
+    'refresh returns. `audience`: a JSON array, the resources of its first request.',
   columns: {
     id: text,
     scope: int,
@@ -33,6 +33,7 @@ export const sessions: Table = {
     person: int,
     client_id: text,
     scopes: text,
+    audience: text.orNull,
     token_hash: bytes,
     previous_hash: bytes.orNull,
     successor: bytes.orNull,

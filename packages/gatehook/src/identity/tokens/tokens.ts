@@ -12,6 +12,7 @@ import { purgeExpired } from '../../platform/storage/purge.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import type { TokenLifetimes } from './access-token.ts'
 import type { TokenLookup, Tokens } from './api.ts'
+import type { Audiences } from './audience.ts'
 import { createRevocationFeed, NOTICE_RETENTION_MS } from './revocation-feed.ts'
 import { type TokenRouteDeps, tokenRoutes } from './routes.ts'
 import { createSessions } from './sessions.ts'
@@ -39,7 +40,7 @@ interface TokenDeps extends Pick<TokenRouteDeps, 'signOutEverywhere'> {
   readonly restoredMs: () => number | undefined
   readonly lifetimes: TokenLifetimes
   readonly issuer: () => string
-  readonly audience: () => string
+  readonly audiences: Audiences
 }
 
 /**
@@ -48,7 +49,7 @@ interface TokenDeps extends Pick<TokenRouteDeps, 'signOutEverywhere'> {
  */
 export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> } {
   const { db, clock, random, trail, vault, log, lookup, list } = deps
-  const { issuer, audience } = deps
+  const { issuer, audiences } = deps
   const reloads = createBackgroundTasks(log)
   const revocations = createRevocationFeed({
     db,
@@ -70,8 +71,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     revocations.publish(tx, kind, id, clock.now() + NOTICE_RETENTION_MS)
   const publishKey = (tx: Tx, kid: string) => publishNotice(tx, 'signing_key', kid)
   const keys = createKeyRing({ db, clock, random, trail, vault, publishKey })
-  const expectedClaims = () => ({ issuer: issuer(), audience: audience() })
-  const verifier = createVerifier({ clock, keys, revocations, lookup, expectedClaims })
+  const verifier = createVerifier({ clock, keys, revocations, lookup, issuer, audiences })
   const { verifyAccessToken, readAccessToken, isActive, resolveScopes } = verifier
   const sessions = createSessions({ ...deps, keys, revocations })
   const revokeAccessToken: Tokens['revokeAccessToken'] = (tx, { jti, exp }) =>
@@ -84,6 +84,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
 
   return {
     ...operations,
+    audiences,
     verifyAccessToken,
     isActive,
     resolveScopes,

@@ -8,9 +8,9 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { type Principal, scopeOf } from '../../kernel/principal.ts'
 import {
-  type ExpectedClaims,
   findInvalidClaim,
   invalidToken,
+  OTHER_AUDIENCE,
   parseToken,
   verifySignature,
 } from './access-token.ts'
@@ -22,6 +22,7 @@ import {
   type TokenLookup,
   type Tokens,
 } from './api.ts'
+import { type Audiences, isFor, isForPath } from './audience.ts'
 import type { RevocationFeed } from './revocation-feed.ts'
 import type { KeyRing } from './signing-keys.ts'
 
@@ -51,7 +52,8 @@ interface TokenVerifierDeps {
   readonly clock: Clock
   readonly keys: Pick<KeyRing, 'findPublicKey'>
   readonly revocations: RevocationFeed
-  readonly expectedClaims: () => ExpectedClaims
+  readonly issuer: () => string
+  readonly audiences: Audiences
   readonly lookup: Pick<TokenLookup, 'findCustomer' | 'findClientPermissions'>
 }
 
@@ -62,7 +64,7 @@ const REVOKED = 'The token was revoked.'
 const NO_PERMISSIONS: ClientPermissions = { scopes: [], firstParty: false }
 
 export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
-  const { clock, keys, revocations, expectedClaims, lookup } = deps
+  const { clock, keys, revocations, issuer, audiences, lookup } = deps
   // By text: a token has one accepted spelling, and a hash would cost as much as all other checks.
   const verifiedTokens = new BoundedMap<string, VerifiedToken>(MAX_CACHED)
   const customers = createFeedCache(revocations, lookup.findCustomer)
@@ -76,11 +78,12 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
 
   /** Increases when cached tokens are dropped, also those that are being verified. */
   let epoch = 0
-  const verifyUncached = async (jwt: string): Promise<Principal> => {
+  const verifyUncached = async (jwt: string, path: string): Promise<Principal> => {
     const begunEpoch = epoch
     const claims = await readAccessToken(jwt)
     if (!claims) throw invalidToken(parseApiKey(jwt) ? IS_A_KEY : NOT_ISSUED)
-    const fault = findInvalidClaim(claims, expectedClaims(), clock.now())
+    const accepts = (aud: AccessTokenClaims['aud']) => isForPath(aud, audiences, path)
+    const fault = findInvalidClaim(claims, { issuer: issuer(), accepts }, clock.now())
     if (fault !== undefined) throw invalidToken(fault)
     const { generation } = revocations
     if (await revocations.isRevoked(claims)) throw invalidToken(REVOKED)
@@ -110,19 +113,25 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
   }
 
   return {
-    verifyAccessToken(jwt) {
+    verifyAccessToken(jwt, path) {
       const token = verifiedTokens.get(jwt)
-      if (!token || !revocations.isFresh()) return verifyUncached(jwt)
+      if (!token || !revocations.isFresh()) return verifyUncached(jwt, path)
       if (token.expiresAt <= clock.now()) {
         verifiedTokens.delete(jwt)
         throw invalidToken(EXPIRED)
       }
+      if (!isForPath(token.claims.aud, audiences, path)) throw invalidToken(OTHER_AUDIENCE)
       const isCurrent = token.generation === revocations.generation
-      return isCurrent || isStillValid(token) ? token.principal : verifyUncached(jwt)
+      return isCurrent || isStillValid(token) ? token.principal : verifyUncached(jwt, path)
     },
     readAccessToken,
     async isActive(claims) {
-      if (findInvalidClaim(claims, expectedClaims(), clock.now()) !== undefined) return false
+      // The caller may be a resource server with an audience of its own.
+      const all = audiences.all()
+      const accepts = (aud: AccessTokenClaims['aud']) =>
+        all.some((audience) => isFor(aud, audience))
+      const expected = { issuer: issuer(), accepts }
+      if (findInvalidClaim(claims, expected, clock.now()) !== undefined) return false
       return !(await revocations.isRevoked(claims))
     },
     resolveScopes: async (claims) => intersectScopes(claims, await findPermissions(claims)),

@@ -79,7 +79,7 @@ const validValues: [OptionName, text: string, value: unknown][] = [
   ['defaultPagination', 'keyset', 'keyset'],
   ['logLevel', 'silent', 'silent'],
   ['bootstrapKey', KEY, KEY],
-  ['audience', 'https://api.example.com', 'https://api.example.com'],
+  ['audience', 'urn:a, https://api.example.com', ['urn:a', 'https://api.example.com']],
 ]
 
 for (const [name, text, value] of validValues) {

@@ -222,10 +222,11 @@ export const options = {
   }),
   audience: option({
     env: 'GATEHOOK_AUDIENCE',
-    kind: kind.text,
-    fallback: null,
+    kind: kind.audiences,
+    fallback: '',
     otherwise: 'GATEHOOK_PUBLIC_URL',
-    sentence: 'The `aud` claim of access tokens.',
+    sentence:
+      'Audiences that access tokens may have (`aud`); requests that name none get the first.',
   }),
   trustProxy: option({
     env: 'GATEHOOK_TRUST_PROXY',

@@ -178,6 +178,16 @@ export const cidrs: ValueKind<string[]> = {
   emptyIsValue: true,
 }
 
+/** No spaces: requests name several audiences with a space between them. */
+const AUDIENCE = /^[\x21-\x7e]{1,255}$/
+
+export const audiences: ValueKind<string[]> = {
+  name: 'audiences',
+  expects: 'URLs or names of up to 255 visible ASCII characters, comma-separated',
+  parse: (text) => parseEach(text, (part) => (AUDIENCE.test(part) ? part : undefined)),
+  emptyIsValue: true,
+}
+
 export const origins: ValueKind<string[] | '*'> = {
   name: 'origins',
   expects: 'origins such as https://app.example.com, comma-separated, or * alone',
@@ -236,12 +246,6 @@ export const filePath: ValueKind<string> = {
   name: 'file',
   expects: 'the path of a file',
   parse: (text) => (text.includes('\0') ? undefined : text),
-}
-
-export const text: ValueKind<string> = {
-  name: 'text',
-  expects: 'up to 255 visible ASCII characters',
-  parse: (value) => (/^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined),
 }
 
 const NODE_NAME_MAX = 128
