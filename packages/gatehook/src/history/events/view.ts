@@ -53,8 +53,15 @@ export function eventListOf(list: Collection, types: readonly string[] | undefin
   return { ...list, name: `events ${types.join(' ')}`, visible }
 }
 
-/** Returns the view of events in a version; undefined: in the newest shape. */
-export function eventView(version: string | undefined, render: RenderObject): View {
+/**
+ * Returns the view of events in a version; undefined: in the newest shape. An event is served at
+ * `path`/`id`.
+ */
+export function eventView(
+  version: string | undefined,
+  render: RenderObject,
+  path = '/events',
+): View {
   const eventText = (row: readonly Value[]): string => {
     const [id, type, created, scope, collection, shape, object] = row as unknown as EventCells
     const renderedObject = render(collection ?? undefined, object, shape, version)
@@ -67,7 +74,7 @@ export function eventView(version: string | undefined, render: RenderObject): Vi
       if (!fields && !links) return text
       const all = JSON.parse(text) as Record<string, unknown>
       const members = Object.entries(all).filter(([name]) => fields?.has(name) ?? true)
-      if (links) members.push(['_links', { self: `/events/${all.id}` }])
+      if (links) members.push(['_links', { self: `${path}/${row[0]}` }])
       return JSON.stringify(Object.fromEntries(members))
     },
   }

@@ -7,8 +7,8 @@ import { type Mode, modeOf, type Scope, scopeOf } from '../../kernel/principal.t
 import type { Reader } from '../../platform/storage/database.ts'
 import { join, raw, type Sql, sql } from '../../platform/storage/sql.ts'
 import { b, type ValuesOf } from '../../protocol/fields/members.ts'
-import type { Answer } from '../../protocol/http/call.ts'
 import { parameterFailure } from '../../protocol/http/query.ts'
+import type { AddedMembers, EngineList } from '../../protocol/lists/definition.ts'
 import type { Filter } from '../../protocol/lists/filter.ts'
 import { customerId } from './administration.ts'
 import * as store from './store.ts'
@@ -95,31 +95,40 @@ export async function customersOf(
   )
 }
 
-type Item = Record<string, unknown>
-
-/**
- * Returns a page whose items have the members that `complete` reads for all of them together. A
- * member is added only if the item has it, so that `fields` selects it.
- */
-export async function completePage(
-  answer: Answer | Promise<Answer>,
-  complete: (items: readonly Item[]) => Promise<void>,
-): Promise<Answer> {
-  const page = await answer
-  if (page.json === undefined) return page
-  const body = JSON.parse(page.json) as { readonly data: readonly Item[] }
-  if (body.data.length > 0) await complete(body.data)
-  return { ...page, json: JSON.stringify(body) }
+/** The members of a row that name its customer and mode. */
+export const customerMembers = {
+  customer: b.text().example('cus_default'),
+  customer_name: b.text().example('Example Ltd'),
+  mode: b.oneOf(['live', 'test']),
 }
 
-/** Replaces the members `customer`, `customer_name` and `mode`, which contain the scope. */
-export async function completeCustomers(from: Reader, items: readonly Item[]): Promise<void> {
-  const names = ['customer', 'customer_name', 'mode'] as const
-  const scopes = items.flatMap((item) => names.flatMap((name) => (item[name] as number) ?? []))
-  const customers = await customersOf(from, scopes)
-  for (const item of items) {
-    for (const name of names) {
-      if (item[name] !== undefined) item[name] = customers.get(item[name] as number)![name]
-    }
-  }
+const CUSTOMER = Object.keys(customerMembers)
+
+/** Reads the customers of rows. */
+export const addedCustomer: AddedMembers = {
+  names: CUSTOMER,
+  async read(from, rows) {
+    const scopes = rows.map(({ scope }) => Number(scope))
+    const customers = await customersOf(from, scopes)
+    return scopes.map((scope) => ({ ...customers.get(scope) }))
+  },
 }
+
+/** Returns a customer's list as the list of all customers, which operators get at `path`. */
+export const acrossCustomers = (
+  { added = [], hidden = [], ...own }: EngineList,
+  path: string,
+): EngineList => ({
+  ...own,
+  path,
+  name: `${own.name} of all`,
+  table: withMode(own.table),
+  scoped: false,
+  added: [...added, ...CUSTOMER],
+  hidden: [
+    ...hidden,
+    ...['scope', 'live']
+      .filter((name) => !hidden.some((column) => column.name === name))
+      .map((name) => ({ name, type: 'int' as const })),
+  ],
+})

@@ -43,17 +43,15 @@ export const customer = b
 
 export type CustomerJson = JsonOf<typeof customer>
 
-export const customerTable = createAdminTable(
-  customer,
-  {
-    name: 'customers',
-    table: 'gh_customers',
-    filter: ['id', 'name', 'suspended', 'created_at'],
-    sort: ['id', 'name', 'created_at'],
-    indexes: [['id'], ['name', 'id'], ['created_at', 'id']],
-  },
-  '/admin/customers',
-)
+export const customerTable = createAdminTable({
+  row: customer,
+  path: '/admin/customers',
+  name: 'customers',
+  table: 'gh_customers',
+  filter: ['id', 'name', 'suspended', 'created_at'],
+  sort: ['id', 'name', 'created_at'],
+  indexes: [['id'], ['name', 'id'], ['created_at', 'id']],
+})
 
 export const keyMembers = {
   id: b.text().example('key_01jdq8w9vgk7'),
@@ -95,24 +93,26 @@ export type NewApiKey = JsonOf<typeof newApiKey>
 export const storedKeys = {
   name: 'api_keys',
   table: 'gh_api_keys',
-  route: { table: 'gh_api_key_secrets', column: 'key_id' },
   filter: ['id', 'name', 'customer', 'mode', 'expires_at', 'created_at', 'last_used_at'],
   sort: ['id', 'name', 'created_at', 'last_used_at'],
 } as const
 
-/** Keys that are not revoked. */
-export const keyTable = createAdminTable(
-  apiKey,
-  {
-    ...storedKeys,
-    indexes: [
-      ['id'],
-      ['name', 'id'],
-      ['created_at', 'id'],
-      ['last_used_at', 'id'],
-      ['customer', 'id'],
-    ],
-    where: 'revoked_at IS NULL',
-  },
-  '/admin/keys',
-)
+/** The keys that are not revoked. */
+export const currentKeys = {
+  ...storedKeys,
+  indexes: [
+    ['id'],
+    ['name', 'id'],
+    ['created_at', 'id'],
+    ['last_used_at', 'id'],
+    ['customer', 'id'],
+  ],
+  where: 'revoked_at IS NULL',
+}
+
+export const keyTable = createAdminTable({
+  ...currentKeys,
+  row: apiKey,
+  path: '/admin/keys',
+  route: { table: 'gh_api_key_secrets', column: 'key_id' },
+})

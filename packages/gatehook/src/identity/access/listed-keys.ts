@@ -3,6 +3,7 @@
  * that were rejected lately. The entity tag of a single key does not depend on them.
  */
 
+import type { Clock } from '../../kernel/clock.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Reader, Row } from '../../platform/storage/database.ts'
 import { join, sql } from '../../platform/storage/sql.ts'
@@ -10,21 +11,12 @@ import { b, type JsonOf, type ValuesOf } from '../../protocol/fields/members.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { entityTag } from '../../protocol/http/conditional.ts'
 import { parameterFailure } from '../../protocol/http/query.ts'
-import type { Collection, View } from '../../protocol/lists/collection.ts'
+import type { Collection } from '../../protocol/lists/collection.ts'
+import { type AddedMembers, createList, type EngineList } from '../../protocol/lists/definition.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
-import { completePage } from './across-customers.ts'
 import { withCustomerIds } from './admin-handlers.ts'
-import { createAdminTable } from './admin-table.ts'
 import type { Administration } from './administration.ts'
-import { keyMembers, keyTable, storedKeys } from './collections.ts'
-
-/** The stored members of a listed key. */
-const storedMembers = {
-  ...keyMembers,
-  revoked_at: b.time().nullable().describe('Null: it is not revoked.').example(null),
-}
-
-const ADDED = ['overlap_ends_at', 'refused_24h'] as const
+import { currentKeys, keyMembers, keyTable, storedKeys } from './collections.ts'
 
 export const overlapEnd = b
   .time()
@@ -34,7 +26,8 @@ export const overlapEnd = b
 
 export const listedKey = b
   .object({
-    ...storedMembers,
+    ...keyMembers,
+    revoked_at: b.time().nullable().describe('Null: it is not revoked.').example(null),
     overlap_ends_at: overlapEnd,
     refused_24h: b
       .int(0)
@@ -61,24 +54,18 @@ export type ReadRefusals = (
   keyIds: readonly string[],
 ) => Promise<ReadonlyMap<string, number> | undefined>
 
-/** Adds members to a view, which contain the id of the key until the page is completed. */
-export const addMembers = (view: View, names: readonly string[]): View => ({
-  fields: [...view.fields, ...names],
-  item(row, { fields, links }) {
-    const own = fields && new Set([...fields].filter((name) => !names.includes(name)))
-    const text = view.item(row, { ...(own && { fields: own }), ...(links && { links }) })
-    const id = JSON.stringify(row[0])
-    const added = names.filter((name) => fields?.has(name) ?? true).map((name) => `"${name}":${id}`)
-    if (added.length === 0) return text
-    return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${added.join(',')}}`
-  },
-})
-
-const tableOf = ({ columns: _, ...rows }: Partial<Collection>) =>
-  createAdminTable(b.object(storedMembers), { ...storedKeys, ...rows }, '/admin/keys')
+const tableOf = (rows: Partial<EngineList>) =>
+  createList({
+    ...storedKeys,
+    ...rows,
+    row: listedKey,
+    path: '/admin/keys',
+    added: ['overlap_ends_at', 'refused_24h'],
+    parameters: Object.keys(keyQuery),
+  })
 
 const tables = {
-  false: tableOf(keyTable.collection),
+  false: tableOf(currentKeys),
   true: tableOf({
     name: 'revoked_api_keys',
     sort: [...storedKeys.sort, 'revoked_at'],
@@ -88,14 +75,31 @@ const tables = {
   any: tableOf({ name: 'all_api_keys', indexes: [['id']] }),
 }
 
-const view = addMembers(tables.any.view, ADDED)
+/** Reads the end of the overlap of a key's secrets. */
+export const addedOverlap = (clock: Clock): AddedMembers => ({
+  names: ['overlap_ends_at'],
+  async read(from, rows) {
+    const ids = rows.map(({ id }) => id as string)
+    const ends = await readOverlaps(from, ids, clock.now())
+    return ids.map((id) => ({ overlap_ends_at: ends.get(id) ?? null }))
+  },
+})
+
+const addedRefusals = (readRefusals: ReadRefusals): AddedMembers => ({
+  names: ['refused_24h'],
+  async read(_, rows) {
+    const ids = rows.map(({ id }) => id as string)
+    const refusals = await readRefusals(ids)
+    return ids.map((id) => ({ refused_24h: refusals ? (refusals.get(id) ?? 0) : null }))
+  },
+})
 
 /** Returns the selected keys. Scopes are declared names, never request data. */
 function selectKeys(
   { scopes }: Pick<Administration, 'scopes'>,
   { scope, revoked = 'false' }: KeyQuery,
 ): Collection {
-  const collection = { ...tables[revoked].collection, parameters: Object.keys(keyQuery) }
+  const { collection } = tables[revoked]
   if (scope === undefined) return collection
   if (!scopes.has(scope)) {
     throw parameterFailure('invalid_parameter', 'scope', 'is not a known scope')
@@ -110,21 +114,8 @@ export function listKeys(
   query: KeyQuery,
   { list, readRefusals }: { readonly list: Lister; readonly readRefusals: ReadRefusals },
 ) {
-  const now = admin.clock.now()
-  const page = list(withCustomerIds(call), selectKeys(admin, query), view)
-  return completePage(page, async (items) => {
-    const ids = items.flatMap((item) => (item.overlap_ends_at ?? item.refused_24h ?? []) as string)
-    if (ids.length === 0) return
-    const [overlaps, refusals] = await Promise.all([
-      readOverlaps(admin.db, ids, now),
-      readRefusals(ids),
-    ])
-    for (const item of items) {
-      const { overlap_ends_at: overlapOf, refused_24h: refusalsOf } = item
-      if (overlapOf) item.overlap_ends_at = overlaps.get(overlapOf as string) ?? null
-      if (refusalsOf) item.refused_24h = refusals ? (refusals.get(refusalsOf as string) ?? 0) : null
-    }
-  })
+  const added = [addedOverlap(admin.clock), addedRefusals(readRefusals)]
+  return list(withCustomerIds(call), selectKeys(admin, query), tables.any.view, { added })
 }
 
 /**
@@ -150,7 +141,7 @@ export async function readKey(
 }
 
 /** Returns the ends of overlaps of secrets by the id of the key. */
-export async function readOverlaps(
+async function readOverlaps(
   from: Reader,
   ids: readonly string[],
   now: number,

@@ -62,23 +62,21 @@ export const clientWithSecret = b
 type ClientJson = JsonOf<typeof oauthClient>
 export type ClientWithSecret = JsonOf<typeof clientWithSecret>
 
-export const clientTable = createAdminTable(
-  oauthClient,
-  {
-    name: 'clients',
-    table: 'gh_clients',
-    filter: ['client_id', 'name', 'public', 'customer', 'mode', 'created_at'],
-    sort: ['client_id', 'name', 'created_at'],
-    indexes: [
-      ['client_id'],
-      ['name', 'client_id'],
-      ['created_at', 'client_id'],
-      ['customer', 'client_id'],
-    ],
-    where: 'deleted_at IS NULL',
-  },
-  '/admin/clients',
-)
+export const clientTable = createAdminTable({
+  row: oauthClient,
+  path: '/admin/clients',
+  name: 'clients',
+  table: 'gh_clients',
+  filter: ['client_id', 'name', 'public', 'customer', 'mode', 'created_at'],
+  sort: ['client_id', 'name', 'created_at'],
+  indexes: [
+    ['client_id'],
+    ['name', 'client_id'],
+    ['created_at', 'client_id'],
+    ['customer', 'client_id'],
+  ],
+  where: 'deleted_at IS NULL',
+})
 
 const secrets = createSecretStore({
   table: 'gh_client_secrets',

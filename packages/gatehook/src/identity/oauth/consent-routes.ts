@@ -2,22 +2,19 @@
 import { actorOf } from '../../history/audit/store.ts'
 import { noContent, type Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
-import type { Collection } from '../../protocol/lists/collection.ts'
-import { columnsOf } from '../../protocol/lists/columns.ts'
-import { cellView } from '../../protocol/lists/encode.ts'
+import { createList } from '../../protocol/lists/definition.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import { type ConsentRevocation, revokeConsent } from './consent-revocation.ts'
 import { consent, consentOperations } from './operations.ts'
 
-const columns = columnsOf(consent)
-
-/** The member `scope` holds the column `scopes`; the column `scope` is customer and mode. */
-const consentCollection: Collection = {
+const consents = createList({
+  row: consent,
+  path: '/auth/consents',
   name: 'consents',
   table: 'gh_consents',
-  columns: columns.map((column) =>
-    column.name === 'scope' ? { ...column, name: 'scopes' } : column,
-  ),
+  // The column `scope` is customer and mode.
+  repeated: { scope: 'scopes' },
+  hidden: [{ name: 'scopes', type: 'text' }],
   scoped: true,
   owner: 'owner',
   filter: ['client_id', 'client_name', 'created_at'],
@@ -26,12 +23,7 @@ const consentCollection: Collection = {
     ['owner', 'client_id'],
     ['owner', 'created_at', 'client_id'],
   ],
-}
-
-const consentView = cellView(
-  columns,
-  (row) => `{"self":${JSON.stringify(`/auth/consents/${row[0]}`)}}`,
-)
+})
 
 interface ConsentDeps extends ConsentRevocation {
   readonly list: Lister
@@ -42,7 +34,7 @@ export function consentRoutes(deps: ConsentDeps): Route[] {
   return [
     implement(consentOperations.list, (call) => {
       const owner = Number(call.principal!.subject)
-      return list(call, consentCollection, consentView, { owner })
+      return list(call, consents.collection, consents.view, { owner })
     }),
     implement(consentOperations.revoke, async (call) => {
       const { scope, subject } = call.principal!

@@ -39,20 +39,18 @@ export const accountTable = ({
   fields,
   username,
 }: Pick<Directory, 'resource' | 'fields' | 'username'>): AdminTable<AccountJson> =>
-  createAdminTable(
-    account,
-    {
-      name: 'people',
-      table: 'gh_people',
-      filter: ['id', 'username', 'role', 'disabled', 'customer', 'mode'],
-      sort: ['id'],
-      indexes: [['id'], ['folded'], ['customer', 'id']],
-      folded: { username: 'folded' },
-      repeated: { email: fields[username]!.kind === 'email' ? 'username' : undefined },
-      where: `resource = '${resource}'`,
-    },
-    '/admin/users',
-  )
+  createAdminTable({
+    row: account,
+    path: '/admin/users',
+    name: 'people',
+    table: 'gh_people',
+    filter: ['id', 'username', 'role', 'disabled', 'customer', 'mode'],
+    sort: ['id'],
+    indexes: [['id'], ['folded'], ['customer', 'id']],
+    folded: { username: 'folded' },
+    repeated: { email: fields[username]!.kind === 'email' ? 'username' : undefined },
+    where: `resource = '${resource}'`,
+  })
 
 export const operator = b
   .object({
@@ -67,14 +65,12 @@ export const operator = b
 
 export type OperatorJson = JsonOf<typeof operator>
 
-export const operatorTable = createAdminTable(
-  operator,
-  {
-    name: 'operators',
-    table: 'gh_operators',
-    filter: ['id', 'email', 'role', 'disabled'],
-    sort: ['id'],
-    folded: { email: 'folded' },
-  },
-  '/admin/operators',
-)
+export const operatorTable = createAdminTable({
+  row: operator,
+  path: '/admin/operators',
+  name: 'operators',
+  table: 'gh_operators',
+  filter: ['id', 'email', 'role', 'disabled'],
+  sort: ['id'],
+  folded: { email: 'folded' },
+})

@@ -30,16 +30,14 @@ const SESSIONS_WITH_OPERATORS = `(SELECT s.id, s.operator, o.email, s.address, s
     s.created_at, s.last_used_at, s.expires_at
   FROM gh_console_sessions s LEFT JOIN gh_operators o ON o.id = s.operator) AS sessions`
 
-export const operatorSessionTable = createAdminTable(
-  operatorSession,
-  {
-    name: 'operator_sessions',
-    table: SESSIONS_WITH_OPERATORS,
-    filter: ['operator'],
-    sort: ['id'],
-  },
-  '/admin/operator-sessions',
-)
+export const operatorSessionTable = createAdminTable({
+  row: operatorSession,
+  path: '/admin/operator-sessions',
+  name: 'operator_sessions',
+  table: SESSIONS_WITH_OPERATORS,
+  filter: ['operator'],
+  sort: ['id'],
+})
 
 /** Ends a session. Throws 404. */
 export const endOperatorSession = (

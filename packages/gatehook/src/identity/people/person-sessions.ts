@@ -10,7 +10,7 @@ import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import type { Administration } from '../access/administration.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { session } from '../tokens/operations.ts'
-import { listSessions, sessionViewAt } from '../tokens/session-list.ts'
+import { listSessions, sessionListAt } from '../tokens/session-list.ts'
 import { findSessionCells } from '../tokens/store.ts'
 import type { PersonContext } from './person-administration.ts'
 import { type SignOutDeps, signOutEverywhere } from './sign-out.ts'
@@ -97,8 +97,8 @@ export function personSessionRoutes(
       const credential = await store.findById(db, context.directory.resource, person)
       if (!credential) throw new Failure('not_found')
       const owner = { scope: credential.scope, person }
-      const view = sessionViewAt(`/admin/users/${person}/sessions`)
-      return listSessions(call, { db, clock, list: deps.list }, owner, view)
+      const sessions = sessionListAt(`/admin/users/${person}/sessions`)
+      return listSessions(call, { db, clock, list: deps.list }, owner, sessions)
     }),
     change(personSessionOperations.endAll, ({ admin, call, caller }) =>
       endSessions(admin, context, idOf(call), caller.actor),

@@ -23,7 +23,7 @@ import {
   type Tokens,
 } from './api.ts'
 import { tokenOperations } from './operations.ts'
-import { listSessions, sessionViewAt } from './session-list.ts'
+import { listSessions, sessionListAt } from './session-list.ts'
 import { KEY_SET_MAX_AGE_S, type KeyRing } from './signing-keys.ts'
 import * as store from './store.ts'
 
@@ -46,7 +46,7 @@ export interface TokenRouteDeps extends AuditContext {
   >
 }
 
-const ownView = sessionViewAt('/auth/sessions')
+const ownSessions = sessionListAt('/auth/sessions')
 
 export function tokenRoutes(deps: TokenRouteDeps): Route[] {
   return [
@@ -201,11 +201,11 @@ function sessionRoutes(deps: TokenRouteDeps): Route[] {
   return [
     implement(tokenOperations.sessions, async (call) => {
       const { scope, subject } = call.principal!
-      return listSessions(call, deps, { scope, person: Number(subject) }, ownView)
+      return listSessions(call, deps, { scope, person: Number(subject) }, ownSessions)
     }),
     implement(tokenOperations.readSession, async (call) => ({
       status: 200,
-      json: ownView.item(await findOwn(call), {}),
+      json: ownSessions.view.item(await findOwn(call), {}),
     })),
     implement(tokenOperations.endSession, async (call) => {
       const [id, clientId] = (await findOwn(call)).map(String) as [string, string]

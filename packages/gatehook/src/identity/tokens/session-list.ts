@@ -3,35 +3,30 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { Answer, Call } from '../../protocol/http/call.ts'
-import type { Collection } from '../../protocol/lists/collection.ts'
-import { columnsOf } from '../../protocol/lists/columns.ts'
-import { cellView } from '../../protocol/lists/encode.ts'
+import { createList, type List } from '../../protocol/lists/definition.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import { session } from './operations.ts'
 import * as store from './store.ts'
 
-const columns = columnsOf(session)
-
-/** The member `scope` holds the column `scopes`; the column `scope` is customer and mode. */
-const sessionCollection: Collection = {
-  name: 'sessions',
-  table: 'gh_sessions',
-  columns: columns.map((column) =>
-    column.name === 'scope' ? { ...column, name: 'scopes' } : column,
-  ),
-  scoped: true,
-  owner: 'person',
-  filter: ['id', 'client_id', 'created_at', 'last_used_at', 'expires_at'],
-  sort: ['id', 'created_at'],
-  indexes: [
-    ['person', 'id'],
-    ['person', 'created_at', 'id'],
-  ],
-}
-
-/** Returns the view of sessions that are served at `path`/`id`. */
-export const sessionViewAt = (path: string) =>
-  cellView(columns, (row) => `{"self":${JSON.stringify(`${path}/${row[0]}`)}}`)
+/** Returns the list of sessions that are served at `path`/`id`. */
+export const sessionListAt = (path: string): List =>
+  createList({
+    row: session,
+    path,
+    name: 'sessions',
+    table: 'gh_sessions',
+    // The column `scope` is customer and mode.
+    repeated: { scope: 'scopes' },
+    hidden: [{ name: 'scopes', type: 'text' }],
+    scoped: true,
+    owner: 'person',
+    filter: ['id', 'client_id', 'created_at', 'last_used_at', 'expires_at'],
+    sort: ['id', 'created_at'],
+    indexes: [
+      ['person', 'id'],
+      ['person', 'created_at', 'id'],
+    ],
+  })
 
 interface SessionListDeps {
   readonly db: Database
@@ -50,12 +45,12 @@ export async function listSessions(
   call: Call,
   { db, clock, list }: SessionListDeps,
   { scope, person }: SessionOwner,
-  view: ReturnType<typeof sessionViewAt>,
+  { collection, view }: List,
 ): Promise<Answer> {
   const now = clock.now()
   // The janitor purges once a minute, but the list must contain no expired session.
   if (await store.findExpiredSession(db, scope, person, now)) {
     await db.write((tx) => store.deleteExpiredSessions(tx, scope, person, now))
   }
-  return list(call, sessionCollection, view, { owner: person, scope })
+  return list(call, collection, view, { owner: person, scope })
 }

@@ -44,7 +44,7 @@ export const lockSession = (tx: Tx, { scope, id }: SessionPlace) =>
   tx.lock<SessionRow>(byPlace([scope, id]))
 
 const ownSession = prepareStatement(
-  `SELECT id, client_id, scopes, created_at, last_used_at, expires_at FROM gh_sessions
+  `SELECT id, client_id, created_at, last_used_at, expires_at, scopes FROM gh_sessions
    WHERE scope = ? AND person = ? AND id = ? AND expires_at > ?`,
 )
 

@@ -32,20 +32,18 @@ const jobDetails = b
   .object({ ...jobMembers, input: b.json().describe('The stored input.').example({ order_id: 7 }) })
   .named('JobWithInput')
 
-export const jobTable = createAdminTable(
-  job,
-  {
-    name: 'jobs',
-    table: `(SELECT gh_jobs.id, kind, gh_jobs.name, gh_customers.id AS customer,
-      CASE scope % 2 WHEN 1 THEN 'live' WHEN 0 THEN 'test' END AS mode, state, attempt, run_at,
-      gh_jobs.created_at, started_at, ended_at, error
-      FROM gh_jobs LEFT JOIN gh_customers ON gh_customers.no = gh_jobs.scope / 2) AS listed_jobs`,
-    filter: ['id', 'kind', 'name', 'customer', 'mode', 'state', 'run_at', 'created_at', 'ended_at'],
-    sort: ['id', 'run_at'],
-    indexes: [['id'], ['state', 'id'], ['name', 'id']],
-  },
-  '/admin/jobs',
-)
+export const jobTable = createAdminTable({
+  row: job,
+  path: '/admin/jobs',
+  name: 'jobs',
+  table: `(SELECT gh_jobs.id, kind, gh_jobs.name, gh_customers.id AS customer,
+    CASE scope % 2 WHEN 1 THEN 'live' WHEN 0 THEN 'test' END AS mode, state, attempt, run_at,
+    gh_jobs.created_at, started_at, ended_at, error
+    FROM gh_jobs LEFT JOIN gh_customers ON gh_customers.no = gh_jobs.scope / 2) AS listed_jobs`,
+  filter: ['id', 'kind', 'name', 'customer', 'mode', 'state', 'run_at', 'created_at', 'ended_at'],
+  sort: ['id', 'run_at'],
+  indexes: [['id'], ['state', 'id'], ['name', 'id']],
+})
 
 export const jobOperations = {
   list: operation('GET /admin/jobs', {

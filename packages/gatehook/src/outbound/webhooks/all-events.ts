@@ -9,8 +9,7 @@ import { matchesAny } from '../../history/events/event-pattern.ts'
 import { createTypeNames, readNames } from '../../history/events/type-names.ts'
 import { eventList, eventView } from '../../history/events/view.ts'
 import {
-  completeCustomers,
-  completePage,
+  addedCustomer,
   customersOf,
   inEveryScope,
   readSelection,
@@ -19,13 +18,14 @@ import {
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { modeOf, type Scope } from '../../kernel/principal.ts'
-import type { Database, Row, Value } from '../../platform/storage/database.ts'
+import type { Database, Row } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import type { ValuesOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { parameterFailure } from '../../protocol/http/query.ts'
-import type { Collection, View } from '../../protocol/lists/collection.ts'
+import type { Collection } from '../../protocol/lists/collection.ts'
+import { type AddedMembers, inOrderOf, type List } from '../../protocol/lists/definition.ts'
 import type { Filter } from '../../protocol/lists/filter.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import { hasDeliveryIn } from '../deliveries/event-log-store.ts'
@@ -40,33 +40,32 @@ import { findNumberAt, idFilters } from './time-range.ts'
 
 type EventQuery = ValuesOf<NonNullable<typeof operations.list.query>>
 
-const ADDED = [
+/** The columns that `addedFacts` and filters read. */
+const FACTS = [
   { name: 'object_id', type: 'int', nullable: true },
   { name: 'object_key', type: 'text', nullable: true },
   { name: 'request_id', type: 'text', nullable: true },
   { name: 'live', type: 'int' },
 ] as const satisfies Collection['columns']
 
-/** The events of one customer in one mode. */
-const ofCustomer: Collection = {
-  ...eventList,
-  name: 'events of a customer',
-  table: withMode('gh_events'),
-  columns: [...eventList.columns, ...ADDED],
-  filter: [],
-  parameters: Object.keys(operations.list.query!),
+/** Returns the events of one customer in one mode. */
+function eventsOfCustomer(render: RenderObject): List {
+  const { fields, item } = eventView(undefined, render, '/admin/events')
+  return {
+    collection: {
+      ...eventList,
+      name: 'events of a customer',
+      table: withMode('gh_events'),
+      columns: [...eventList.columns, ...FACTS],
+      filter: [],
+      parameters: Object.keys(operations.list.query!),
+    },
+    view: { fields: [...fields, ...added.flatMap(({ names }) => names)], item },
+  }
 }
 
-/** All events, in the order of insertion: no index has the ids of all customers. */
+/** Events in the order of insertion: no index has the ids of all customers. */
 const POSITION = { name: 'position', type: 'int' } as const
-const ofAll: Collection = {
-  ...ofCustomer,
-  name: 'events of all',
-  columns: [POSITION, ...ofCustomer.columns],
-  scoped: false,
-  sort: ['position'],
-  indexes: [['position']],
-}
 
 interface ListedCells {
   readonly id: string
@@ -86,50 +85,22 @@ function objectOf({ collection, object_id, object_key }: ObjectCells): string | 
   return collection === null || id === null ? null : `${collection}/${id}`
 }
 
-/** Customer and deliveries contain the scope until the page is completed. */
-function viewOf(collection: Collection, render: RenderObject): View {
-  const at = (name: string) => collection.columns.findIndex((column) => column.name === name)
-  const first = at('id')
-  const event = eventView(undefined, render)
-  const own = ['customer', 'customer_name', 'mode', 'object', 'request_id', 'deliveries']
-  return {
-    fields: [...event.fields, ...own],
-    ...(collection === ofAll && { renamed: { id: 'position' } }),
-    item(row: readonly Value[], { fields, links }) {
-      const cells = Object.fromEntries(
-        collection.columns.map(({ name }, index) => [name, row[index]]),
-      ) as unknown as ListedCells
-      const { id, scope, request_id } = cells
-      const members: Record<string, unknown> = {
-        ...JSON.parse(event.item(row.slice(first), {})),
-        customer: scope,
-        customer_name: scope,
-        mode: scope,
-        object: objectOf(cells),
-        request_id,
-        deliveries: { scope, id },
-      }
-      const selected = Object.entries(members).filter(([name]) => fields?.has(name) ?? true)
-      if (links) selected.push(['_links', { self: `/admin/events/${id}` }])
-      return JSON.stringify(Object.fromEntries(selected))
-    },
-  }
+const addedFacts: AddedMembers = {
+  names: ['object', 'request_id'],
+  read: async (_, rows) =>
+    rows.map((row) => ({ object: objectOf(row as ObjectCells), request_id: row.request_id })),
 }
 
-async function completeItems(
-  db: Database,
-  items: readonly Record<string, unknown>[],
-): Promise<void> {
-  const keys = items.flatMap(
-    ({ deliveries }) => (deliveries as { scope: number; id: string }) ?? [],
-  )
-  const totals = await countDeliveries(db, keys)
-  for (const item of items) {
-    if (item.deliveries)
-      item.deliveries = totalsOf(totals, item.deliveries as (typeof keys)[number])
-  }
-  await completeCustomers(db, items)
+const addedTotals: AddedMembers = {
+  names: ['deliveries'],
+  async read(from, rows) {
+    const keys = rows.map(({ scope, id }) => ({ scope: Number(scope), id: id as string }))
+    const totals = await countDeliveries(from, keys)
+    return keys.map((key) => ({ deliveries: totalsOf(totals, key) }))
+  },
 }
+
+const added = [addedCustomer, addedFacts, addedTotals]
 
 interface AllEventsDeps {
   readonly db: Database
@@ -143,20 +114,22 @@ interface AllEventsDeps {
 
 export function allEventRoutes(deps: AllEventsDeps): Route[] {
   const { db, clock, list, types, render, versions } = deps
+  const ofCustomer = eventsOfCustomer(render)
+  const ofAll = inOrderOf(POSITION, ofCustomer)
   return [
     implement(operations.list, async (call, _, query) => {
       const { scope, filters } = await readSelection(db, query)
-      const order = scope === undefined ? ofAll : ofCustomer
+      const { collection, view } = scope === undefined ? ofAll : ofCustomer
       if (db.dialect.distributed && scope === undefined && query.delivery_state !== undefined) {
         const message = 'is not served for all customers of a distributed database: add `customer`'
         throw parameterFailure('invalid_parameter', 'delivery_state', message)
       }
-      const period = await readPeriod(db, query, order)
-      const page = list(call, withDeliveryState(order, query), viewOf(order, render), {
+      const period = await readPeriod(db, query, scope)
+      return list(call, withDeliveryState(collection, query), view, {
         ...(scope !== undefined && { scope }),
         filters: [...(scope === undefined ? filters : []), ...filtersOf(query, types), ...period],
+        added,
       })
-      return completePage(page, (items) => completeItems(db, items))
     }),
     implement(operations.read, async ({ params }, _, { expand }) => {
       const event = await requireEvent(db, params.id!)
@@ -303,9 +276,9 @@ function withDeliveryState(collection: Collection, { delivery_state: state }: Ev
 async function readPeriod(
   db: Database,
   query: EventQuery,
-  order: Collection,
+  scope: Scope | undefined,
 ): Promise<readonly Filter[]> {
-  if (order === ofCustomer) return idFilters('evt_', query)
+  if (scope !== undefined) return idFilters('evt_', query)
   // `created` is in seconds: the positions include the whole first second, and ids are exact.
   const table = { table: 'gh_events', number: 'position', at: 'created * 1000 + 999' }
   const from = await findNumberAt(db, { from: query.from }, table)

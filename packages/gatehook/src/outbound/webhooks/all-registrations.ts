@@ -8,20 +8,20 @@ import type { EventAccess } from '../../history/events/event-access.ts'
 import { patternsOfType } from '../../history/events/event-pattern.ts'
 import { createTypeNames, requireName } from '../../history/events/type-names.ts'
 import {
-  completeCustomers,
-  completePage,
+  acrossCustomers,
+  addedCustomer,
   readSelection,
-  withMode,
 } from '../../identity/access/across-customers.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Database, Value } from '../../platform/storage/database.ts'
+import type { Database, Reader, Value } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
+import type { JsonOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
-import type { Collection, View } from '../../protocol/lists/collection.ts'
-import { cellEncoder } from '../../protocol/lists/encode.ts'
+import type { Collection } from '../../protocol/lists/collection.ts'
+import { type AddedMembers, createList, itemOf } from '../../protocol/lists/definition.ts'
 import type { Filter } from '../../protocol/lists/filter.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import {
@@ -32,72 +32,40 @@ import {
 } from '../deliveries/outcome-summary.ts'
 import type { EndpointKey } from '../deliveries/ports.ts'
 import * as store from '../deliveries/summary-store.ts'
-import { overviewOperations as operations } from './overview-operations.ts'
-import { registrationList } from './registration.ts'
+import {
+  endpoint,
+  type endpointHealth,
+  overviewOperations as operations,
+} from './overview-operations.ts'
+import { registrations } from './registration.ts'
 
 /** Waiting deliveries that are counted for each endpoint of a page. */
 const WAITING_MAX = 1_000
 
-export interface HealthJson {
-  readonly state: HealthState
-  /** The share of attempts of the last 24 hours that receivers accepted; null without attempts. */
-  readonly accepted_24h: number | null
-  readonly attempts_24h: number
-  /** At most `WAITING_MAX`. */
-  readonly waiting: number
-  readonly oldest_waiting_at: string | null
-  /** Marks of `OUTCOME_MARKS`, oldest first. */
-  readonly last60: string
-}
+type HealthJson = JsonOf<typeof endpointHealth>
 
-const { columns, filter } = registrationList
+const HIDDEN = ['no', 'health'].map((name) => ({ name, type: 'int' as const }))
 
-const allRegistrations: Collection = {
-  ...registrationList,
-  name: 'webhooks of all',
-  table: withMode('gh_webhooks'),
-  columns: [
-    ...columns,
-    { name: 'no', type: 'int' },
-    { name: 'scope', type: 'int' },
-    { name: 'live', type: 'int' },
-    { name: 'health', type: 'int' },
-  ],
-  scoped: false,
-  filter: filter.filter((name) => name !== 'api_version'),
+const everyRegistration = createList({
+  ...acrossCustomers({ ...registrations, added: ['health'], hidden: HIDDEN }, '/admin/webhooks'),
+  row: endpoint,
+  filter: registrations.filter.filter((name) => name !== 'api_version'),
   sort: ['id', 'url', 'created_at', 'health'],
   indexes: [['id'], ['health', 'id'], ['scope', 'id']],
   parameters: Object.keys(operations.listEndpoints.query!),
-}
+})
 
-const NUMBER = columns.length
-const HEALTH = columns.length + 3
-
-const encoders = columns.map((column) => [column.name, cellEncoder(column)] as const)
-
-/** Customer and health contain numbers until `completeItems` replaces them. */
-const view: View = {
-  fields: [...columns.map(({ name }) => name), 'customer', 'customer_name', 'mode', 'health'],
-  item(row, { fields, links }) {
-    const scope = String(row[NUMBER + 1])
-    const state = HEALTH_STATES[row[HEALTH] as number]
-    const health = JSON.stringify({ no: row[NUMBER], scope: row[NUMBER + 1], state })
-    const members: [string, string][] = [
-      ...encoders.map(([name, encode], at): [string, string] => [name, encode(row[at]!)]),
-      ['customer', scope],
-      ['customer_name', scope],
-      ['mode', scope],
-      ['health', health],
-    ]
-    const selected = members.filter(([name]) => fields?.has(name) ?? true)
-    if (links) selected.push(['_links', JSON.stringify({ self: `/admin/webhooks/${row[0]}` })])
-    return `{${selected.map(([name, text]) => `"${name}":${text}`).join(',')}}`
+/** Reads the health of rows with their number, scope and state. */
+const addedHealth = (clock: Clock): AddedMembers => ({
+  names: ['health'],
+  async read(from, rows) {
+    const endpoints = rows.map(({ no, scope, health }) => {
+      return { no, scope, state: HEALTH_STATES[Number(health)]! }
+    })
+    const healthByNo = await readHealth(from, endpoints, clock.now())
+    return endpoints.map(({ no }) => ({ health: healthByNo.get(no) }))
   },
-}
-
-interface HealthPlaceholder extends EndpointKey {
-  readonly state: HealthState
-}
+})
 
 export interface AllRegistrationsDeps {
   readonly db: Database
@@ -108,16 +76,8 @@ export interface AllRegistrationsDeps {
 
 /** Returns the routes of the list and of one registration. */
 export function allRegistrationRoutes({ db, clock, list, types }: AllRegistrationsDeps): Route[] {
-  const completeItems = async (items: readonly Record<string, unknown>[]) => {
-    const placeholders = items.flatMap(({ health }) => (health as HealthPlaceholder) ?? [])
-    const [healthByNo] = await Promise.all([
-      readHealth(db, placeholders, clock.now()),
-      completeCustomers(db, items),
-    ])
-    for (const item of items) {
-      if (item.health) item.health = healthByNo.get((item.health as HealthPlaceholder).no)
-    }
-  }
+  const { view } = everyRegistration
+  const added = [addedCustomer, addedHealth(clock)]
   return [
     implement(operations.listEndpoints, async (call, _, query) => {
       const { state, version, event } = query
@@ -127,15 +87,12 @@ export function allRegistrationRoutes({ db, clock, list, types }: AllRegistratio
         ...(state ? [equality('health', healthRank(state))] : []),
         ...(version === undefined ? [] : [equality('api_version', version)]),
       ]
-      const collection = collectionFor(types, event)
-      return completePage(list(call, collection, view, { filters: all }), completeItems)
+      return list(call, collectionFor(types, event), view, { filters: all, added })
     }),
     implement(operations.readEndpoint, async ({ params }) => {
       const [row] = await db.arrays(byId([params.id!]))
       if (!row) throw new Failure('not_found')
-      const item = JSON.parse(view.item(row, {})) as Record<string, unknown>
-      await completeItems([item])
-      return { status: 200, json: JSON.stringify(item) }
+      return { status: 200, json: await itemOf(db, everyRegistration, row, added) }
     }),
   ]
 }
@@ -146,25 +103,30 @@ const equality = (column: string, value: string | number): Filter => ({
   values: [value],
 })
 
-const names = allRegistrations.columns.map(({ name }) => name).join(', ')
+const { collection } = everyRegistration
+const names = collection.columns.map(({ name }) => name).join(', ')
 const byId = prepareStatement(
-  `SELECT ${names} FROM ${allRegistrations.table} WHERE id = ? AND deleted_at IS NULL`,
+  `SELECT ${names} FROM ${collection.table} WHERE id = ? AND deleted_at IS NULL`,
 )
 
 /** Returns the registrations that receive a type. Types are declared names, never request data. */
 function collectionFor({ collections }: EventAccess, type: string | undefined): Collection {
-  if (type === undefined) return allRegistrations
+  if (type === undefined) return collection
   requireName('event', type, createTypeNames(collections.keys()).types)
   const patterns = patternsOfType(type).map((pattern) => `replace(events, '"${pattern}"', '')`)
   const condition = `(${patterns.map((text) => `${text} <> events`).join(' OR ')})`
   const visible = { condition, columns: ['events'] }
-  return { ...allRegistrations, name: `${allRegistrations.name} for ${type}`, visible }
+  return { ...collection, name: `${collection.name} for ${type}`, visible }
+}
+
+interface ListedEndpoint extends EndpointKey {
+  readonly state: HealthState
 }
 
 /** Reads the health of endpoints by number. */
 export async function readHealth(
-  db: Database,
-  endpoints: readonly HealthPlaceholder[],
+  db: Reader,
+  endpoints: readonly ListedEndpoint[],
   now: number,
   waitingMax = WAITING_MAX,
 ): Promise<ReadonlyMap<number, HealthJson>> {

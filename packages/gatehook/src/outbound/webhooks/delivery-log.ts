@@ -4,10 +4,14 @@ import { readableTypes } from '../../history/events/event-access.ts'
 import { withTypeNames } from '../../history/events/type-names.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Reader, Value } from '../../platform/storage/database.ts'
+import type { Reader } from '../../platform/storage/database.ts'
+import type { ListCell } from '../../protocol/fields/kind.ts'
+import { textCell } from '../../protocol/fields/kinds/cells.ts'
+import { b } from '../../protocol/fields/members.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { Query } from '../../protocol/http/query.ts'
-import type { Collection, View } from '../../protocol/lists/collection.ts'
+import type { Collection } from '../../protocol/lists/collection.ts'
+import { type AddedMembers, createList, type EngineList } from '../../protocol/lists/definition.ts'
 import {
   type AttemptRecord,
   DELIVERY_STATES,
@@ -19,24 +23,65 @@ import type { Registration } from '../deliveries/registration-store.ts'
 import { registrationOf } from '../deliveries/registration-store.ts'
 import type { WebhookContext } from './registrations.ts'
 
+const deliveryMembers = {
+  id: b.text().example('dlv_01jdq8w9vgk7'),
+  event_id: b.text().example('evt_01jdq8w9vgk7'),
+  event_type: b.text().example('ping'),
+  webhook_id: b.text().example('wh_01jdq8w9vgk7'),
+  state: b.openSet(DELIVERY_STATES).example('delivered'),
+  next_attempt_at: b.time().nullable().example(null),
+  created_at: b.time(),
+}
+
+/** Operators also read deliveries of a registration that was purged. */
+export const anyDeliveryMembers = {
+  ...deliveryMembers,
+  webhook_id: deliveryMembers.webhook_id.nullable(),
+}
+
+/** An attempt as the API returns it (§9.10). */
+export const attemptMembers = {
+  n: b.int(1),
+  at: b.time(),
+  status: b.int(100, 599).nullable().describe('Null without a response.').example(200),
+  duration_ms: b.int(0).example(120),
+  error: b.text().nullable().example(null),
+  response_headers: b.map(b.text()).nullable(),
+  response_body: b
+    .text()
+    .nullable()
+    .describe('Null in lists; a single delivery has it.')
+    .example(null),
+}
+
+export const delivery = b
+  .object({ ...deliveryMembers, attempts: b.list(b.object(attemptMembers)) })
+  .named('Delivery')
+
+/** List items carry no response bodies (§11.5). */
+const attemptsCell: ListCell = {
+  ...textCell,
+  encode: (stored) => JSON.stringify(decodeAttempts(stored as string).map(withoutBody)),
+  none: '[]',
+}
+
+/** The members that depend on the registration of a delivery. */
+const OF_REGISTRATION = ['webhook_id', 'state', 'next_attempt_at']
+
 /** The log of the registration `owner`. The handler has checked that it is the caller's. */
-export const deliveryList: Collection = {
+export const deliveryLog: EngineList = {
+  row: delivery,
+  path: '/deliveries',
+  links: ([id, event]) => ({ self: `/deliveries/${id}`, event: `/events/${event}` }),
   name: 'deliveries',
   table: 'gh_deliveries',
-  columns: [
-    { name: 'id', type: 'text' },
-    { name: 'event_id', type: 'text' },
-    { name: 'event_type', type: 'text' },
-    {
-      name: 'state',
-      type: 'text',
-      oneOf: DELIVERY_STATES,
-    },
+  cells: { attempts: attemptsCell },
+  added: OF_REGISTRATION,
+  hidden: [
+    { name: 'state', type: 'text', oneOf: DELIVERY_STATES },
     { name: 'next_attempt_at', type: 'time', nullable: true },
-    { name: 'created_at', type: 'time' },
-    { name: 'attempts', type: 'json', nullable: true },
+    { name: 'webhook_no', type: 'int' },
   ],
-  scoped: false,
   owner: 'webhook_no',
   filter: ['id', 'event_id', 'event_type', 'state', 'created_at'],
   sort: ['id'],
@@ -44,13 +89,31 @@ export const deliveryList: Collection = {
   maxRowBytes: 262_144,
 }
 
+export const deliveryList = createList(deliveryLog)
+
+/** Returns the members of deliveries from their registrations, which `find` returns by number. */
+export const addedStates = (
+  find: (from: Reader, nos: readonly number[]) => Promise<ReadonlyMap<number, RegistrationState>>,
+): AddedMembers => ({
+  names: OF_REGISTRATION,
+  async read(from, rows) {
+    const registrations = await find(
+      from,
+      rows.map((row) => Number(row.webhook_no)),
+    )
+    return rows.map((row) =>
+      stateMembers(registrations.get(Number(row.webhook_no)), row as DeliveryRow),
+    )
+  },
+})
+
 /**
  * Returns the log without types that the caller may not read (§9.14). Types are declared
  * identifiers, never request data.
  */
 export function deliveriesFor({ types }: Pick<WebhookContext, 'types'>, call: Call): Collection {
   const readable = readableTypes(types, call.principal!)
-  const list = withTypeNames(deliveryList, 'event_type', types.collections.keys())
+  const list = withTypeNames(deliveryList.collection, 'event_type', types.collections.keys())
   if (!readable) return list
   const literals = readable.map((type) => `'${type}'`).join(', ')
   const condition = literals === '' ? '1 = 0' : `event_type IN (${literals})`
@@ -75,22 +138,11 @@ export function failuresOnly(log: Collection, { query }: Pick<Call, 'query'>): C
   return selectsFailures ? { ...log, where: HAS_FAILED } : log
 }
 
-export const DELIVERY_FIELDS = [
-  'id',
-  'event_id',
-  'event_type',
-  'webhook_id',
-  'state',
-  'next_attempt_at',
-  'created_at',
-  'attempts',
-] as const
-
 type LoggedCells = Omit<DeliveryRow, 'scope' | 'webhook_no'>
 
 type RegistrationState = Pick<Registration, 'id' | 'active' | 'deleted_at'>
 
-export function stateMembers(
+function stateMembers(
   registration: RegistrationState | undefined,
   { state: stored, next_attempt_at: next }: Pick<LoggedCells, 'state' | 'next_attempt_at'>,
 ) {
@@ -118,26 +170,9 @@ export function representationOf<A extends AttemptRecord>(
   }
 }
 
-export const withoutBody = (attempt: AttemptRecord): AttemptRecord => ({
+const withoutBody = (attempt: AttemptRecord): AttemptRecord => ({
   ...attempt,
   response_body: null,
-})
-
-/** Returns the view of a registration's log. List items carry no response bodies (§11.5). */
-export const deliveryListView = (registration: Registration): View => ({
-  fields: DELIVERY_FIELDS,
-  item(cells: readonly Value[], { fields, links }) {
-    const row = Object.fromEntries(
-      deliveryList.columns.map(({ name }, index) => [name, cells[index]]),
-    ) as unknown as LoggedCells
-    const attempts = decodeAttempts(row.attempts).map(withoutBody)
-    const all = representationOf(registration, row, attempts)
-    const body: Record<string, unknown> = fields
-      ? Object.fromEntries(Object.entries(all).filter(([name]) => fields.has(name)))
-      : all
-    if (links) body._links = { self: `/deliveries/${all.id}`, event: `/events/${all.event_id}` }
-    return JSON.stringify(body)
-  },
 })
 
 /**

@@ -1,9 +1,10 @@
 /** The operations of `/admin/events` (§13). */
-import { SELECTION } from '../../identity/access/across-customers.ts'
+import { customerMembers, SELECTION } from '../../identity/access/across-customers.ts'
 import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
+import { anyDeliveryMembers, attemptMembers } from './delivery-log.ts'
 import { NEXT_REASONS } from './next-attempt.ts'
-import { customerMembers, deliveryMembers, recordedAttempt } from './overview-operations.ts'
+
 import { TIME_RANGE } from './time-range.ts'
 
 const totals = {
@@ -68,8 +69,8 @@ export const allEventOperations = {
             data: b
               .list(
                 b.object({
-                  ...deliveryMembers,
-                  attempts: b.list(b.object(recordedAttempt)),
+                  ...anyDeliveryMembers,
+                  attempts: b.list(b.object(attemptMembers)),
                   url: b.text({ format: 'uri' }).nullable(),
                   api_version: b.text().example('v2'),
                   next_reason: b

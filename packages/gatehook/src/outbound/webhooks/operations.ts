@@ -2,38 +2,14 @@
 
 import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
-import { DELIVERY_STATES } from '../deliveries/delivery.ts'
+import { delivery } from './delivery-log.ts'
 import {
   type RegistrationInputs,
   type RegistrationRules,
   registrationInputs,
+  webhookItem,
+  webhookWith,
 } from './registration.ts'
-
-const webhookId = b.text().example('wh_01jdq8w9vgk7')
-
-const webhookMembers = {
-  id: webhookId,
-  url: b.text({ format: 'uri', max: 2048 }).example('https://shop.example.com/hooks'),
-  events: b
-    .list(b.text(), { min: 1, max: 100 })
-    .describe('Types, families as `thing.*`, or `*`.')
-    .example(['*']),
-  description: b.text({ max: 500 }).nullable().example(null),
-  scopes: b
-    .list(b.text())
-    .nullable()
-    .describe('The read scopes of its creator: it receives the events that they cover.')
-    .example(['events:read']),
-  active: b.bool(),
-  disabled_reason: b
-    .text()
-    .nullable()
-    .describe('Why the service disabled it: `failing`, `gone`, `creator_removed`.')
-    .example(null),
-  api_version: b.text().example('v2'),
-  created_at: b.time(),
-  updated_at: b.time(),
-}
 
 const replayProgress = b
   .object({
@@ -49,45 +25,14 @@ const replayProgress = b
   .describe('The progress of the newest replay or recovery; null if there was none.')
   .example(null)
 
-const webhook = b.object({ ...webhookMembers, replay: replayProgress }).named('Webhook')
-const webhookItem = b.object(webhookMembers).named('WebhookItem')
-const newWebhook = b
-  .object({
-    ...webhookMembers,
-    replay: replayProgress,
-    secret: b
-      .text()
-      .describe('`whsec_` + base64; in this response only.')
-      .example('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'),
-  })
-  .named('WebhookWithSecret')
-
-const attempt = b.object({
-  n: b.int(1),
-  at: b.time(),
-  status: b.int(100, 599).nullable().example(200),
-  duration_ms: b.int(0).example(120),
-  error: b.text().nullable().example(null),
-  response_headers: b.map(b.text()).nullable(),
-  response_body: b
+const webhook = webhookWith({ replay: replayProgress }).named('Webhook')
+const newWebhook = webhookWith({
+  replay: replayProgress,
+  secret: b
     .text()
-    .nullable()
-    .describe('Null in lists; `GET /deliveries/{id}` has it.')
-    .example(null),
-})
-
-const delivery = b
-  .object({
-    id: b.text().example('dlv_01jdq8w9vgk7'),
-    event_id: b.text().example('evt_01jdq8w9vgk7'),
-    event_type: b.text().example('ping'),
-    webhook_id: webhookId,
-    state: b.openSet(DELIVERY_STATES).example('delivered'),
-    next_attempt_at: b.time().nullable().example(null),
-    created_at: b.time(),
-    attempts: b.list(attempt),
-  })
-  .named('Delivery')
+    .describe('`whsec_` + base64; in this response only.')
+    .example('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'),
+}).named('WebhookWithSecret')
 
 const sentRequest = b
   .object({

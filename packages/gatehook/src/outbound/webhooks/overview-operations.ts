@@ -1,16 +1,12 @@
 /** The operations of `/admin/webhooks` and `/admin/deliveries` (§13). */
-import { SELECTION } from '../../identity/access/across-customers.ts'
+import { customerMembers, SELECTION } from '../../identity/access/across-customers.ts'
 import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
+import { DELIVERY_STATES } from '../deliveries/delivery.ts'
 import { HEALTH_STATES, OUTCOME_MARKS } from '../deliveries/outcome-summary.ts'
+import { anyDeliveryMembers, attemptMembers } from './delivery-log.ts'
+import { webhookWith } from './registration.ts'
 import { TIME_RANGE } from './time-range.ts'
-
-/** The customer of a row. */
-export const customerMembers = {
-  customer: b.text().example('cus_default'),
-  customer_name: b.text().example('Example Ltd'),
-  mode: b.oneOf(['live', 'test']),
-}
 
 const state = b
   .oneOf(HEALTH_STATES)
@@ -37,31 +33,15 @@ const healthMembers = {
   last60,
 }
 
-const endpoint = b
-  .object({
-    id: b.text().example('wh_01jdq8w9vgk7'),
-    url: b.text({ format: 'uri' }).example('https://hooks.example.com/gatehook'),
-    events: b.list(b.text().example('*')),
-    scopes: b.list(b.text().example('events:read')).nullable(),
-    description: b.text().nullable(),
-    active: b.bool(),
-    disabled_reason: b.openSet(['gone', 'failing', 'creator_removed']).nullable(),
-    api_version: b.text().example('v2'),
-    created_at: b.time(),
-    updated_at: b.time(),
-    ...customerMembers,
-    health: b.object(healthMembers).named('EndpointHealth'),
-  })
-  .named('Endpoint')
+export const endpointHealth = b.object(healthMembers).named('EndpointHealth')
+
+/** A registration as operators read it. */
+export const endpoint = webhookWith({
+  ...customerMembers,
+  health: endpointHealth,
+}).named('Endpoint')
 
 const mark = b.oneOf(OUTCOME_MARKS)
-const attemptMembers = {
-  n: b.int(1),
-  at: b.time(),
-  status: b.int(100, 599).nullable().describe('Null without a response.'),
-  error: b.text().nullable(),
-}
-
 const endpointReport = b
   .object({
     ...healthMembers,
@@ -76,7 +56,15 @@ const endpointReport = b
     in_flight: b.int(0).describe('As of the last result.'),
     p95_ms: b.int(0).nullable(),
     attempts: b.list(
-      b.object({ delivery_id: b.text(), ...attemptMembers, took_ms: b.int(0), outcome: mark }),
+      b.object({
+        delivery_id: b.text(),
+        n: b.int(1),
+        at: b.time(),
+        status: attemptMembers.status,
+        error: attemptMembers.error,
+        took_ms: b.int(0),
+        outcome: mark,
+      }),
     ),
     secrets: b.list(
       b.object({
@@ -97,23 +85,14 @@ const endpointReport = b
   })
   .named('EndpointReport')
 
-const DELIVERY_STATES = ['pending', 'paused', 'delivered', 'failed', 'exhausted'] as const
-
-export const recordedAttempt = {
-  ...attemptMembers,
-  duration_ms: b.int(0),
-  response_headers: b.map(b.text()).nullable(),
-  response_body: b.text().nullable(),
-}
-export const deliveryMembers = {
-  id: b.text().example('dlv_01jdq8w9vgk7'),
-  event_id: b.text().example('evt_01jdq8w9vgk7'),
-  event_type: b.text().example('key.created'),
-  webhook_id: b.text().nullable(),
-  state: b.oneOf(DELIVERY_STATES),
-  next_attempt_at: b.time().nullable(),
-  created_at: b.time(),
-}
+/** A delivery as operators read it in lists. */
+export const listedDelivery = b
+  .object({
+    ...anyDeliveryMembers,
+    attempts: b.list(b.object(attemptMembers)),
+    ...customerMembers,
+  })
+  .named('ListedDelivery')
 
 export const overviewOperations = {
   listEndpoints: operation('GET /admin/webhooks', {
@@ -152,15 +131,7 @@ export const overviewOperations = {
       state: b.oneOf(DELIVERY_STATES).optional(),
       ...TIME_RANGE,
     },
-    output: b.page(
-      b
-        .object({
-          ...deliveryMembers,
-          attempts: b.list(b.object(recordedAttempt)),
-          ...customerMembers,
-        })
-        .named('ListedDelivery'),
-    ),
+    output: b.page(listedDelivery),
   }),
   readDelivery: operation('GET /admin/deliveries/:id', {
     id: 'read_any_delivery',
@@ -168,10 +139,10 @@ export const overviewOperations = {
     tag: 'webhooks',
     output: b
       .object({
-        ...deliveryMembers,
+        ...anyDeliveryMembers,
         attempts: b.list(
           b.object({
-            ...recordedAttempt,
+            ...attemptMembers,
             request_url: b
               .text({ format: 'uri' })
               .describe('The URL of this attempt.')

@@ -7,9 +7,8 @@ import type { EventAccess } from '../../history/events/event-access.ts'
 import { createTypeNames, nameMember } from '../../history/events/type-names.ts'
 import { rotationInput } from '../../identity/access/secret-store.ts'
 import type { Value } from '../../platform/storage/database.ts'
-import { b, type Member } from '../../protocol/fields/members.ts'
-import type { Collection, View } from '../../protocol/lists/collection.ts'
-import { cellView } from '../../protocol/lists/encode.ts'
+import { b, type Member, type Members } from '../../protocol/fields/members.ts'
+import { createList, type EngineList } from '../../protocol/lists/definition.ts'
 import type { Registration } from '../deliveries/registration-store.ts'
 import { findTargetProblem, type TargetProblem } from '../transport/target.ts'
 
@@ -111,37 +110,54 @@ export function registrationInputs({ eventTypes, allowPrivate, versions }: Regis
 
 export type RegistrationInputs = ReturnType<typeof registrationInputs>
 
-/** The columns of lists and single reads; secrets are in another table. */
-export const registrationList: Collection = {
+const webhookMembers = {
+  id: b.text().example('wh_01jdq8w9vgk7'),
+  url: b.text({ format: 'uri', max: MAX_URL }).example('https://shop.example.com/hooks'),
+  events: b
+    .list(b.text(), { min: 1, max: MAX_EVENTS })
+    .describe('Types, families as `thing.*`, or `*`.')
+    .example(['*']),
+  scopes: b
+    .list(b.text())
+    .nullable()
+    .describe('The read scopes of its creator: it receives the events that they cover.')
+    .example(['events:read']),
+  description: b.text({ max: MAX_DESCRIPTION }).nullable().example(null),
+  active: b.bool(),
+  disabled_reason: b
+    .openSet(['gone', 'failing', 'creator_removed'])
+    .nullable()
+    .describe('Why the service disabled it.')
+    .example(null),
+  api_version: b.text().example('v2'),
+  created_at: b.time(),
+  updated_at: b.time(),
+}
+
+/** A registration in lists; secrets are in another table. */
+export const webhookItem = b.object(webhookMembers).named('WebhookItem')
+
+/** Returns the JSON of a registration with further members. */
+export const webhookWith = <M extends Members>(members: M) =>
+  b.object({ ...webhookMembers, ...members })
+
+export const registrations: EngineList = {
+  row: webhookItem,
+  path: '/webhooks',
   name: 'webhooks',
   table: 'gh_webhooks',
-  columns: [
-    { name: 'id', type: 'text' },
-    { name: 'url', type: 'text' },
-    { name: 'events', type: 'json' },
-    { name: 'scopes', type: 'json', nullable: true },
-    { name: 'description', type: 'text', nullable: true },
-    { name: 'active', type: 'bool' },
-    { name: 'disabled_reason', type: 'text', nullable: true },
-    { name: 'api_version', type: 'text' },
-    { name: 'created_at', type: 'time' },
-    { name: 'updated_at', type: 'time' },
-  ],
   scoped: true,
   filter: ['id', 'url', 'active', 'api_version', 'created_at'],
   sort: ['id', 'url', 'created_at', 'updated_at'],
   where: 'deleted_at IS NULL',
 }
 
-export const registrationView: View = cellView(
-  registrationList.columns,
-  (row) => `{"self":${JSON.stringify(`/webhooks/${row[0]}`)}}`,
-)
+export const registrationList = createList(registrations)
 
 /** Returns the JSON text of one registration, as in lists. */
 export const registrationItem = (row: Registration): string =>
-  registrationView.item(
-    registrationList.columns.map(({ name }) => row[name as keyof Registration] as Value),
+  registrationList.view.item(
+    registrationList.collection.columns.map(({ name }) => row[name as keyof Registration] as Value),
     {},
   )
 

@@ -5,15 +5,16 @@ import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import type { BodyRenderer } from '../deliveries/outbox.ts'
 import {
+  addedStates,
   deliveriesFor,
   deliveryAt,
-  deliveryListView,
+  deliveryList,
   deliveryText,
   failuresOnly,
   withStoredState,
 } from './delivery-log.ts'
 import { webhookOperations } from './operations.ts'
-import { registrationList, registrationView } from './registration.ts'
+import { registrationList } from './registration.ts'
 import {
   changeRegistration,
   createRegistration,
@@ -42,7 +43,9 @@ export function webhookRoutes({ context, list, renderer }: WebhookRouteDeps): Ro
     versions: context.versions,
   })
   return [
-    implement(operations.list, (call) => list(call, registrationList, registrationView)),
+    implement(operations.list, (call) =>
+      list(call, registrationList.collection, registrationList.view),
+    ),
     implement(operations.create, (call, input) => createRegistration(context, call, input)),
     implement(operations.read, (call) => readRegistration(context, call)),
     implement(operations.update, (call, input) => changeRegistration(context, call, input)),
@@ -71,9 +74,9 @@ async function readRegistration(context: ReplayContext, call: Call): Promise<Ans
 
 async function listDeliveries(context: ReplayContext, list: Lister, call: Call): Promise<Answer> {
   const row = await registrationAt(context, call)
-  const options = { owner: row.no }
+  const added = [addedStates(async () => new Map([[row.no, row]]))]
   const collection = failuresOnly(deliveriesFor(context, call), call)
-  return list(withStoredState(call, row), collection, deliveryListView(row), options)
+  return list(withStoredState(call, row), collection, deliveryList.view, { owner: row.no, added })
 }
 
 function resendDelivery(context: ReplayContext, call: Call): Promise<Answer> {

@@ -3,54 +3,36 @@
  * rolled here carries only scopes of the session. Keys with `admin` belong to the operators of the
  * installation: the portal does not list them.
  */
-import { completePage } from '../../identity/access/across-customers.ts'
 import {
   type AdminDeps,
   adminHandlers,
   withCustomerIds,
 } from '../../identity/access/admin-handlers.ts'
 import { type Administration, isInstallationScope } from '../../identity/access/administration.ts'
-import { keyTable } from '../../identity/access/collections.ts'
+import { currentKeys } from '../../identity/access/collections.ts'
 import { createKey, revokeKey, rollKey } from '../../identity/access/keys.ts'
-import { addMembers, readOverlaps } from '../../identity/access/listed-keys.ts'
+import { addedOverlap } from '../../identity/access/listed-keys.ts'
 import { missingScope } from '../../identity/access/scopes.ts'
 import { type KeyRow, WITHOUT_INSTALLATION_SCOPES } from '../../identity/access/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
-import type { Answer, Call, Route } from '../../protocol/http/call.ts'
+import type { Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
-import type { Collection } from '../../protocol/lists/collection.ts'
-import { cellView } from '../../protocol/lists/encode.ts'
-import type { Lister } from '../../protocol/lists/list.ts'
+import { createList } from '../../protocol/lists/definition.ts'
 import { keyScopesOf } from './authority.ts'
-import { portalKeyOperations } from './operations.ts'
+import { portalKey, portalKeyOperations } from './operations.ts'
 
-const ownKeys: Collection = {
-  ...keyTable.collection,
+const ownKeys = createList({
+  ...currentKeys,
+  row: portalKey,
+  path: '/portal/api/keys',
   name: 'portal_keys',
   scoped: true,
   indexes: [['id']],
   filter: ['id', 'name', 'expires_at', 'created_at', 'last_used_at'],
-  where: `revoked_at IS NULL AND ${WITHOUT_INSTALLATION_SCOPES}`,
-}
-
-const OVERLAP = 'overlap_ends_at'
-
-const ownKeyView = addMembers(
-  cellView(ownKeys.columns, (row) => `{"self":${JSON.stringify(`/portal/api/keys/${row[0]}`)}}`),
-  [OVERLAP],
-)
-
-/** Lists keys with the end of the overlap of their secrets. */
-const listOwnKeys = ({ db, clock }: Administration, list: Lister, call: Call): Promise<Answer> =>
-  completePage(list(withCustomerIds(call), ownKeys, ownKeyView), async (items) => {
-    const ids = items.flatMap((item) => (item[OVERLAP] ?? []) as string)
-    if (ids.length === 0) return
-    const ends = await readOverlaps(db, ids, clock.now())
-    for (const item of items) {
-      if (item[OVERLAP]) item[OVERLAP] = ends.get(item[OVERLAP] as string) ?? null
-    }
-  })
+  added: ['overlap_ends_at'],
+  where: `${currentKeys.where} AND ${WITHOUT_INSTALLATION_SCOPES}`,
+})
 
 /** Throws 403 for the first scope that the session does not grant. */
 function requireGrantedScopes(principal: Principal, scopes: readonly unknown[]): void {
@@ -72,7 +54,11 @@ export function portalKeyRoutes(admin: Administration, deps: AdminDeps): Route[]
   const { change } = adminHandlers(admin, deps)
   const operations = portalKeyOperations(admin)
   return [
-    implement(operations.list, (call) => listOwnKeys(admin, deps.list, call)),
+    implement(operations.list, (call) =>
+      deps.list(withCustomerIds(call), ownKeys.collection, ownKeys.view, {
+        added: [addedOverlap(admin.clock)],
+      }),
+    ),
     change(operations.create, ({ admin, input, principal, caller }) => {
       requireGrantedScopes(principal, input.scopes)
       const { customer, mode } = principal

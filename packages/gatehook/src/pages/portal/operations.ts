@@ -71,7 +71,9 @@ export const sessionOperations = (names: NameReach) => ({
   }),
 })
 
-const portalKey = b.object({ ...keyMembers, overlap_ends_at: overlapEnd }).named('PortalApiKey')
+export const portalKey = b
+  .object({ ...keyMembers, overlap_ends_at: overlapEnd })
+  .named('PortalApiKey')
 
 export const portalKeyOperations = (admin: Pick<Administration, 'scopes' | 'versions'>) => {
   const { customer: _, mode: __, ...input } = keyCreation(admin)

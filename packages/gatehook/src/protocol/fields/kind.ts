@@ -32,6 +32,8 @@ export interface ValueForm {
 export interface ListCell {
   /** Returns the JSON of a cell that is not null. */
   readonly encode: (cell: Value) => string
+  /** The JSON of null. Default: `null`. */
+  readonly none?: string
   /** Returns the cell of a filter's text; undefined for a text of another form. */
   readonly parse: (text: string) => string | number | undefined
   /** The form of such a text: "must be a whole number". */

@@ -24,8 +24,8 @@ export const cellOf = ({ type }: Pick<ListColumn, 'type'>): ListCell =>
   typeof type === 'string' ? namedCells[type] : type
 
 export function cellEncoder(column: Pick<ListColumn, 'type'>): ListCell['encode'] {
-  const { encode } = cellOf(column)
-  return (value) => (value === null ? 'null' : encode(value))
+  const { encode, none = 'null' } = cellOf(column)
+  return (value) => (value === null ? none : encode(value))
 }
 
 /**
@@ -43,13 +43,14 @@ export function cellView(
     index: columns.indexOf(column),
     lead: `${n === 0 ? '' : ','}"${column.name}":`,
     encode: cellOf(column).encode,
+    none: cellOf(column).none ?? 'null',
   }))
   const encodeAll = (row: readonly Value[]): string => {
     let json = ''
     for (let at = 0; at < cells.length; at++) {
       const cell = cells[at]!
       const value = row[cell.index]!
-      json += cell.lead + (value === null ? 'null' : cell.encode(value))
+      json += cell.lead + (value === null ? cell.none : cell.encode(value))
     }
     return json
   }
@@ -59,7 +60,7 @@ export function cellView(
       const cell = cells[at]!
       if (!fields.has(cell.name)) continue
       const value = row[cell.index]!
-      parts.push(`"${cell.name}":${value === null ? 'null' : cell.encode(value)}`)
+      parts.push(`"${cell.name}":${value === null ? cell.none : cell.encode(value)}`)
     }
     return parts.join(',')
   }

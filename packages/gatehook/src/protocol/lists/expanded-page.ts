@@ -20,13 +20,17 @@ export interface PageExpansion {
   readonly key: string
   /** The fields whose member has the row instead of its id. */
   readonly omits: readonly string[]
-  /** The bytes of the largest members of a row. */
+  /** The bytes of the largest members of a row; 0: small, so that one read has all rows. */
   readonly maxRowBytes: number
-  /** Returns the JSON members to add to each row; undefined if their size is above `most`. */
+  /**
+   * Returns the JSON members to add to each row; undefined if their size is above `most`.
+   * `fields`: those that the request selects.
+   */
   read(
     reader: Reader,
     rows: readonly (readonly Value[])[],
     most: number,
+    fields?: ReadonlySet<string>,
   ): Promise<readonly string[] | undefined>
 }
 
@@ -82,8 +86,11 @@ export async function expandPage<P extends ReadPage>(task: ExpandTask, page: P):
     const from = items.length
     if (from > 0) await nextTick() // other requests run between two reads
     const free = ITEMS_BYTES_MAX - bytes
-    const count = Math.min(rowsMax, nextRows({ maxRowBytes, rows: from, bytes, free }))
-    const members = await expansion.read(db, page.rows.slice(from, from + count), free)
+    const fitting =
+      maxRowBytes === 0 ? page.rows.length : nextRows({ maxRowBytes, rows: from, bytes, free })
+    const count = Math.min(rowsMax, fitting)
+    const rows = page.rows.slice(from, from + count)
+    const members = await expansion.read(db, rows, free, request.fields)
     if (!members && count === 1) return cut()
     rowsMax = members ? rowsMax : 1
     for (const [at, text] of (members ?? []).entries()) {

@@ -13,6 +13,7 @@ import { ownerOf } from '../http/egress.ts'
 import type { Query } from '../http/query.ts'
 import type { Collection, View } from './collection.ts'
 import { bindingOfList, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
+import { type AddedMembers, addMembers } from './definition.ts'
 import { fieldsWithout, type PageExpansion } from './expanded-page.ts'
 import type { Filter } from './filter.ts'
 import { type ListRequest, parseListQuery, type Style } from './grammar.ts'
@@ -40,7 +41,7 @@ export interface ListerOptions {
  * Answers one list request. `owner`: the person whose rows are listed; default all rows. `scope`:
  * the scope of the rows; default the caller's. `filters`: filters besides those of the request.
  * `cacheable`: the page depends on stored rows only, so it can be cached until the next commit.
- * `expansion`: the rows that the items include.
+ * `expansion`: the rows that the items include. `added`: the members that no column has.
  */
 export type Lister = (
   call: Call,
@@ -52,6 +53,7 @@ export type Lister = (
     readonly filters?: readonly Filter[]
     readonly cacheable?: boolean
     readonly expansion?: PageExpansion | undefined
+    readonly added?: readonly AddedMembers[]
   },
 ) => Answer | Promise<Answer>
 
@@ -70,6 +72,7 @@ export function createLister(options: ListerOptions): Lister {
       return { request: { ...request, filters }, bindings: new Map() }
     }
     const beginLarge = () => call.beginLarge()
+    const expansion = own?.added ? addMembers(collection, own.added) : own?.expansion
     const readPage = (parsed: ParsedQuery) =>
       respond({
         options,
@@ -80,7 +83,7 @@ export function createLister(options: ListerOptions): Lister {
         path,
         cursor,
         beginLarge,
-        expansion: own?.expansion,
+        expansion,
         ...parsed,
       })
     const text = own?.cacheable ? cacheKeyOf(query) : undefined
