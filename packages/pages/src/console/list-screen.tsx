@@ -18,7 +18,7 @@ import { filtersOf, queryOf } from './filter-words.ts'
 import { OtherMode } from './other-mode.tsx'
 import type { Mode } from './scope.ts'
 
-interface OpenRow {
+export interface OpenRow {
   readonly id: string
   readonly closeHref: string
   /** Loads the list again. */

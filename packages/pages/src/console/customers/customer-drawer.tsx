@@ -4,9 +4,7 @@ import { send } from '../../api.ts'
 import { count, instant } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
-import { CallLine } from '../../parts/call-line.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
-import { Drawer } from '../../parts/drawer.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
@@ -19,89 +17,23 @@ import type { Page, SeriesBody } from '../api-shapes.ts'
 import { DEFAULT_CUSTOMER } from '../customer-names.ts'
 import { isInstallationScope } from '../installation-scopes.ts'
 import type { ScopeRow } from '../keys/key-shapes.ts'
+import type { OpenRow } from '../list-screen.tsx'
+import { Facts, type OperationProps, RowDrawer, type RowOperation } from '../row-drawer.tsx'
 import { mode } from '../scope.ts'
-import { mayChange } from '../session.ts'
 import { type CustomerRow, limitWords, type RateLimit } from './customer-shapes.ts'
 import { CustomerState } from './customers-page.tsx'
 
-interface CustomerDrawerProps {
-  readonly id: string
-  readonly closeHref: string
-  readonly onChange: () => void
-}
-
-type Operation = 'contact' | 'limits' | 'suspend' | 'resume' | 'portal'
-
-export function CustomerDrawer({ id, closeHref, onChange }: CustomerDrawerProps) {
-  const path = `/admin/customers/${encodeURIComponent(id)}`
-  const customer = useLoaded<CustomerRow>(path)
-  const [operation, setOperation] = useState<Operation>()
-  const row = customer.data
-  const props = row && {
-    row,
-    onClose: () => setOperation(undefined),
-    onDone: () => {
-      customer.reload()
-      onChange()
-    },
-  }
-  return (
-    <Drawer title={row?.name ?? <span class="mono">{id}</span>} closeHref={closeHref}>
-      <Part of={customer} subject="the customer">
-        {(data) => (
-          <>
-            <Facts row={data} />
-            <Operations row={data} onSelect={setOperation} />
-          </>
-        )}
-      </Part>
-      <CallLine path={path} />
-      {props && operation === 'contact' && <NameAndContact {...props} />}
-      {props && operation === 'limits' && <Limits {...props} />}
-      {props && operation === 'suspend' && <Suspend {...props} />}
-      {props && operation === 'resume' && <Resume {...props} />}
-      {props && operation === 'portal' && <PortalLink {...props} />}
-    </Drawer>
-  )
-}
-
-interface OperationsProps {
-  readonly row: CustomerRow
-  readonly onSelect: (operation: Operation) => void
-}
-
-function Operations({ row, onSelect }: OperationsProps) {
-  const isAdministrator = mayChange('administrator')
-  return (
-    <div class="bar">
-      {mayChange('support') && (
-        <Button size="tiny" onClick={() => onSelect('portal')}>
-          Portal link…
-        </Button>
-      )}
-      {isAdministrator && (
-        <Button size="tiny" onClick={() => onSelect('contact')}>
-          Name and contact…
-        </Button>
-      )}
-      {isAdministrator && (
-        <Button size="tiny" onClick={() => onSelect('limits')}>
-          Limits…
-        </Button>
-      )}
-      {isAdministrator && row.suspended && (
-        <Button size="tiny" onClick={() => onSelect('resume')}>
-          Resume…
-        </Button>
-      )}
-      {isAdministrator && !row.suspended && row.id !== DEFAULT_CUSTOMER && (
-        <Button size="tiny" kind="danger" onClick={() => onSelect('suspend')}>
-          Suspend…
-        </Button>
-      )}
-    </div>
-  )
-}
+export const CustomerDrawer = (props: OpenRow) => (
+  <RowDrawer<CustomerRow, CustomerRow>
+    {...props}
+    path={`/admin/customers/${encodeURIComponent(props.id)}`}
+    noun="customer"
+    rowOf={(customer) => customer}
+    nameOf={({ name }) => name}
+    facts={CustomerFacts}
+    operations={operations}
+  />
+)
 
 /** The number of rows of a list, at most those of one page. */
 function useCount(path: string): string | undefined {
@@ -109,7 +41,7 @@ function useCount(path: string): string | undefined {
   return data && `${data.data.length}${data.has_more ? ' or more' : ''}`
 }
 
-function Facts({ row }: { readonly row: CustomerRow }) {
+function CustomerFacts({ row }: { readonly row: CustomerRow }) {
   const words = `customer=${row.id}&mode=${mode.value}`
   const keys = useCount(`/admin/keys?${words}&limit=100`)
   const endpoints = useCount(`/admin/webhooks?${words}&limit=100`)
@@ -117,55 +49,32 @@ function Facts({ row }: { readonly row: CustomerRow }) {
   const scope = { customer: row.id }
   const requests = series.data?.totals.requests?.count
   return (
-    <dl class="kv">
-      <dt>State</dt>
-      <dd>
-        <CustomerState row={row} />
-      </dd>
-      <dt>Id</dt>
-      <dd>
-        <Id id={row.id} subject="customer id" />
-      </dd>
-      <dt>Created</dt>
-      <dd>{instant(row.created_at)}</dd>
-      <dt>Credential limit</dt>
-      <dd>{limitWords(row.limits.rate_limit, 'requests')}</dd>
-      <dt>Total limit</dt>
-      <dd>{limitWords(row.limits.total_rate_limit, 'requests')}</dd>
-      <dt>Delivery limit</dt>
-      <dd>{limitWords(row.limits.delivery_rate, 'deliveries')}</dd>
-      <dt>Keys, {mode.value}</dt>
-      <dd>
-        <a href={href('/console/keys', scope)}>{keys ?? '…'}</a>
-      </dd>
-      <dt>Endpoints</dt>
-      <dd>
-        <a href={href('/console/webhooks', scope)}>{endpoints ?? '…'}</a>
-      </dd>
-      <dt>Rows</dt>
-      <dd>
-        <a href={href('/console/data', scope)}>of each resource</a>
-      </dd>
-      <dt>Last hour</dt>
-      <dd>
-        <a href={href('/console/requests', scope)}>
-          {typeof requests === 'number' ? count(requests, 'request') : '…'}
-        </a>
-      </dd>
-    </dl>
+    <Facts
+      of={[
+        ['State', <CustomerState row={row} />],
+        ['Id', <Id id={row.id} subject="customer id" />],
+        ['Created', instant(row.created_at)],
+        ['Credential limit', limitWords(row.limits.rate_limit, 'requests')],
+        ['Total limit', limitWords(row.limits.total_rate_limit, 'requests')],
+        ['Delivery limit', limitWords(row.limits.delivery_rate, 'deliveries')],
+        [`Keys, ${mode.value}`, <a href={href('/console/keys', scope)}>{keys ?? '…'}</a>],
+        ['Endpoints', <a href={href('/console/webhooks', scope)}>{endpoints ?? '…'}</a>],
+        ['Rows', <a href={href('/console/data', scope)}>of each resource</a>],
+        [
+          'Last hour',
+          <a href={href('/console/requests', scope)}>
+            {typeof requests === 'number' ? count(requests, 'request') : '…'}
+          </a>,
+        ],
+      ]}
+    />
   )
-}
-
-interface OperationProps {
-  readonly row: CustomerRow
-  readonly onClose: () => void
-  readonly onDone: () => void
 }
 
 const patch = (row: CustomerRow, body: unknown) =>
   send('PATCH', `/admin/customers/${row.id}`, { body })
 
-const Suspend = ({ row, onClose, onDone }: OperationProps) => (
+const Suspend = ({ row, onClose, onDone }: OperationProps<CustomerRow>) => (
   <Confirm
     title={`Suspend ${row.name}`}
     verb="Suspend"
@@ -186,7 +95,7 @@ const Suspend = ({ row, onClose, onDone }: OperationProps) => (
   </Confirm>
 )
 
-const Resume = ({ row, onClose, onDone }: OperationProps) => (
+const Resume = ({ row, onClose, onDone }: OperationProps<CustomerRow>) => (
   <Confirm
     title={`Resume ${row.name}`}
     verb="Resume"
@@ -219,7 +128,7 @@ function readLimit(text: string): RateLimit | null | undefined {
   return limit && window ? { limit: Number(limit), window_s: Number(window) } : undefined
 }
 
-function NameAndContact({ row, onClose, onDone }: OperationProps) {
+function NameAndContact({ row, onClose, onDone }: OperationProps<CustomerRow>) {
   const [name, setName] = useState(row.name)
   const [contact, setContact] = useState(row.contact_email ?? '')
   const { isBusy, failure, messageOf, run } = useSend()
@@ -251,7 +160,7 @@ function NameAndContact({ row, onClose, onDone }: OperationProps) {
   )
 }
 
-function Limits({ row, onClose, onDone }: OperationProps) {
+function Limits({ row, onClose, onDone }: OperationProps<CustomerRow>) {
   const [texts, setTexts] = useState<Record<LimitName, string>>({
     rate_limit: textOf(row.limits.rate_limit),
     total_rate_limit: textOf(row.limits.total_rate_limit),
@@ -301,7 +210,7 @@ interface CreatedLink {
 const PORTAL_SCOPES = ['keys', 'webhooks', 'events']
 
 /** Creates a one-time link to the portal of this customer. */
-function PortalLink({ row, onClose }: OperationProps) {
+function PortalLink({ row, onClose }: OperationProps<CustomerRow>) {
   const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
   const [selection, setSelected] = useState<ReadonlySet<string>>()
   const selected = selection ?? defaultScopes(scopes.data?.data ?? [])
@@ -370,3 +279,17 @@ const isPortalScope = (name: string): boolean => {
   if (isInstallationScope(name) || right === undefined) return false
   return PORTAL_SCOPES.includes(collection!) || right === 'read' || right === 'write'
 }
+
+const operations: readonly RowOperation<CustomerRow>[] = [
+  { verb: 'Portal link', role: 'support', dialog: PortalLink },
+  { verb: 'Name and contact', role: 'administrator', dialog: NameAndContact },
+  { verb: 'Limits', role: 'administrator', dialog: Limits },
+  { verb: 'Resume', role: 'administrator', fits: (row) => row.suspended, dialog: Resume },
+  {
+    verb: 'Suspend',
+    role: 'administrator',
+    fits: (row) => !row.suspended && row.id !== DEFAULT_CUSTOMER,
+    isDangerous: true,
+    dialog: Suspend,
+  },
+]

@@ -5,138 +5,73 @@ import { nowMs, slowNow } from '../../clock.ts'
 import { ago, count, day, instant, number } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { OVERLAPS } from '../../overlaps.ts'
-import { Button } from '../../parts/button.tsx'
-import { CallLine } from '../../parts/call-line.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
-import { Drawer } from '../../parts/drawer.tsx'
 import { Field } from '../../parts/field.tsx'
-import { Empty, Failed, Notice, Part } from '../../parts/notices.tsx'
+import { Failed, Notice, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { Id, State } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { say } from '../../parts/toast.tsx'
-import { go, href } from '../../router.ts'
+import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import type { KeyUsage } from '../admin-types.ts'
 import type { Page } from '../api-shapes.ts'
 import { type AuditRow, nameOf } from '../audit/audit-shapes.ts'
-import { customerName } from '../customer-names.ts'
 import { isInstallationScope } from '../installation-scopes.ts'
-import { mayChange } from '../session.ts'
+import type { OpenRow } from '../list-screen.tsx'
+import {
+  Facts,
+  OfCustomer,
+  type OperationProps,
+  RowDrawer,
+  type RowOperation,
+} from '../row-drawer.tsx'
 import { isInUse, type KeyRow, type NewKey, type ScopeRow, stateOf } from './key-shapes.ts'
 
-interface KeyDrawerProps {
-  readonly id: string
-  readonly closeHref: string
-  /** Runs after a change, so that the list loads again. */
-  readonly onChange: () => void
-}
+export const KeyDrawer = (props: OpenRow) => (
+  <RowDrawer<Page<KeyRow>, KeyRow>
+    {...props}
+    path={withQuery('/admin/keys', { id: props.id, revoked: 'any', limit: 1 })}
+    noun="key"
+    rowOf={({ data }) => data[0]}
+    nameOf={({ name }) => name}
+    facts={KeyFacts}
+    operations={operations}
+    more={({ id }) => <Usage id={id} />}
+  />
+)
 
-type Operation = 'roll' | 'change' | 'revoke'
-
-export function KeyDrawer({ id, closeHref, onChange }: KeyDrawerProps) {
-  const path = withQuery('/admin/keys', { id, revoked: 'any', limit: 1 })
-  const key = useLoaded<Page<KeyRow>>(path)
-  const [operation, setOperation] = useState<Operation>()
-  const close = () => setOperation(undefined)
-  const reload = () => {
-    key.reload()
-    onChange()
-  }
-  const row = key.data?.data[0]
-  return (
-    <Drawer title={row?.name ?? <span class="mono">{id}</span>} closeHref={closeHref}>
-      <Part of={key} subject="the key">
-        {() =>
-          row ? (
-            <>
-              <Facts row={row} />
-              {mayChange('support') && row.revoked_at === null && (
-                <div class="bar">
-                  <Button size="tiny" onClick={() => setOperation('change')}>
-                    Change…
-                  </Button>
-                  <Button size="tiny" onClick={() => setOperation('roll')}>
-                    Roll…
-                  </Button>
-                  <Button size="tiny" kind="danger" onClick={() => setOperation('revoke')}>
-                    Revoke…
-                  </Button>
-                </div>
-              )}
-              <Usage id={row.id} />
-            </>
-          ) : (
-            <Empty title="No key has this id" />
-          )
-        }
-      </Part>
-      <CallLine path={path} />
-      {row && operation === 'roll' && <Roll row={row} onClose={close} onDone={reload} />}
-      {row && operation === 'change' && <Change row={row} onClose={close} onDone={reload} />}
-      {row && operation === 'revoke' && (
-        <Revoke
-          row={row}
-          onClose={close}
-          onDone={() => {
-            onChange()
-            go(closeHref)
-          }}
-        />
-      )}
-    </Drawer>
-  )
-}
-
-function Facts({ row }: { readonly row: KeyRow }) {
+function KeyFacts({ row }: { readonly row: KeyRow }) {
   const { tone, words } = stateOf(row, slowNow().value)
   const scope: Query = { customer: row.customer, mode: row.mode === 'test' ? 'test' : undefined }
   return (
-    <dl class="kv">
-      <dt>State</dt>
-      <dd>
-        <State tone={tone}>{words}</State>
-      </dd>
-      <dt>Id</dt>
-      <dd>
-        <Id id={row.id} subject="key id" />
-      </dd>
-      <dt>Key</dt>
-      <dd>
-        <code>{row.hint}</code>
-      </dd>
-      <dt>Customer</dt>
-      <dd>
-        <a href={href(`/console/customers/${row.customer}`)}>{customerName(row.customer)}</a>,{' '}
-        {row.mode}
-      </dd>
-      <dt>Scopes</dt>
-      <dd class="mono">{row.scopes.join(' ') || 'none'}</dd>
-      <dt>Version</dt>
-      <dd>{row.api_version ?? 'not pinned'}</dd>
-      <dt>Addresses</dt>
-      <dd class="mono">{row.cidrs.join(' ') || 'every address'}</dd>
-      <dt>Expires</dt>
-      <dd>{row.expires_at === null ? 'never' : instant(row.expires_at)}</dd>
-      {row.overlap_ends_at && (
-        <>
-          <dt>Old secret</dt>
-          <dd>valid until {instant(row.overlap_ends_at)}</dd>
-        </>
-      )}
-      {row.revoked_at !== null && <Revocation id={row.id} at={row.revoked_at} />}
-      <dt>Created</dt>
-      <dd>{instant(row.created_at)}</dd>
-      <dt>Last used</dt>
-      <dd>{row.last_used_at === null ? 'never' : ago(row.last_used_at, slowNow().value)}</dd>
-      <dt>Requests</dt>
-      <dd>
-        <a href={href('/console/requests', { ...scope, key: row.id, range: '24h' })}>
-          the last 24 hours
-        </a>
-      </dd>
-    </dl>
+    <Facts
+      of={[
+        ['State', <State tone={tone}>{words}</State>],
+        ['Id', <Id id={row.id} subject="key id" />],
+        ['Key', <code>{row.hint}</code>],
+        ['Customer', <OfCustomer {...row} />],
+        ['Scopes', row.scopes.join(' ') || 'none', 'mono'],
+        ['Version', row.api_version ?? 'not pinned'],
+        ['Addresses', row.cidrs.join(' ') || 'every address', 'mono'],
+        ['Expires', row.expires_at === null ? 'never' : instant(row.expires_at)],
+        row.overlap_ends_at
+          ? ['Old secret', `valid until ${instant(row.overlap_ends_at)}`]
+          : undefined,
+        row.revoked_at === null
+          ? undefined
+          : ['Revoked', <Revocation id={row.id} at={row.revoked_at} />],
+        ['Created', instant(row.created_at)],
+        ['Last used', row.last_used_at === null ? 'never' : ago(row.last_used_at, slowNow().value)],
+        [
+          'Requests',
+          <a href={href('/console/requests', { ...scope, key: row.id, range: '24h' })}>
+            the last 24 hours
+          </a>,
+        ],
+      ]}
+    />
   )
 }
 
@@ -147,16 +82,13 @@ function Revocation({ id, at }: { readonly id: string; readonly at: string }) {
   const row = audit.data?.data[0]
   return (
     <>
-      <dt>Revoked</dt>
-      <dd>
-        {instant(at)}
-        {row && (
-          <>
-            {', by '}
-            <a href={href('/console/audit', { act: filter.action, target: id })}>{nameOf(row)}</a>
-          </>
-        )}
-      </dd>
+      {instant(at)}
+      {row && (
+        <>
+          {', by '}
+          <a href={href('/console/audit', { act: filter.action, target: id })}>{nameOf(row)}</a>
+        </>
+      )}
     </>
   )
 }
@@ -211,14 +143,8 @@ function Usage({ id }: { readonly id: string }) {
   )
 }
 
-interface OperationProps {
-  readonly row: KeyRow
-  readonly onClose: () => void
-  readonly onDone: () => void
-}
-
 /** Replaces the secret; the new one appears once. */
-function Roll({ row, onClose, onDone }: OperationProps) {
+function Roll({ row, onClose, onDone }: OperationProps<KeyRow>) {
   const [overlap, setOverlap] = useState<string>(OVERLAPS[2][0])
   const [rolled, setRolled] = useState<{ readonly key: string; readonly oldEndsAt: string }>()
   // The row has the new hint afterwards.
@@ -272,7 +198,7 @@ type UsedScope = KeyUsage['scopes'][number]
 const usedScopeWords = ({ scope, count: uses }: UsedScope): string =>
   `${scope} in ${count(uses, 'request')}`
 
-function Change({ row, onClose, onDone }: OperationProps) {
+function Change({ row, onClose, onDone }: OperationProps<KeyRow>) {
   const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set(row.scopes))
   const [addresses, setAddresses] = useState(row.cidrs.join(' '))
@@ -346,7 +272,7 @@ function Change({ row, onClose, onDone }: OperationProps) {
   )
 }
 
-function Revoke({ row, onClose, onDone }: OperationProps) {
+function Revoke({ row, onClose, onEnd }: OperationProps<KeyRow>) {
   const isUsed = isInUse(row, slowNow().value)
   return (
     <Confirm
@@ -359,7 +285,7 @@ function Revoke({ row, onClose, onDone }: OperationProps) {
       run={async () => {
         await send('DELETE', `/admin/keys/${row.id}`)
         say(`${row.name} is revoked.`)
-        onDone()
+        onEnd()
       }}
     >
       <p>
@@ -369,3 +295,11 @@ function Revoke({ row, onClose, onDone }: OperationProps) {
     </Confirm>
   )
 }
+
+const isCurrent = ({ revoked_at: at }: KeyRow): boolean => at === null
+
+const operations: readonly RowOperation<KeyRow>[] = [
+  { verb: 'Change', role: 'support', fits: isCurrent, dialog: Change },
+  { verb: 'Roll', role: 'support', fits: isCurrent, dialog: Roll },
+  { verb: 'Revoke', role: 'support', fits: isCurrent, isDangerous: true, dialog: Revoke },
+]

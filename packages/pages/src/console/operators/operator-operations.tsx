@@ -12,20 +12,15 @@ import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import type { ConsoleLink } from '../admin-types.ts'
+import type { OperationProps, RowOperation } from '../row-drawer.tsx'
 import { type OperatorRow, ROLE_OPTIONS } from './operator-shapes.ts'
-
-interface OperationProps {
-  readonly row: OperatorRow
-  readonly onClose: () => void
-  readonly onDone: () => void
-}
 
 const pathOf = ({ id }: OperatorRow, suffix = ''): string => `/admin/operators/${id}${suffix}`
 
 const patch = (row: OperatorRow, body: Partial<Pick<OperatorRow, 'role' | 'disabled'>>) =>
   send('PATCH', pathOf(row), { body })
 
-export function ChangeRole({ row, onClose, onDone }: OperationProps) {
+function ChangeRole({ row, onClose, onDone }: OperationProps<OperatorRow>) {
   const [role, setRole] = useState<string>(row.role)
   const { isBusy, failure, run } = useSend()
   const save = () =>
@@ -54,7 +49,7 @@ export function ChangeRole({ row, onClose, onDone }: OperationProps) {
 }
 
 /** Creates a link, and displays it once. */
-export function CreateLink({ row, onClose, onDone }: OperationProps) {
+function CreateLink({ row, onClose, onDone }: OperationProps<OperatorRow>) {
   const [link, setLink] = useState<ConsoleLink>()
   const { isBusy, failure, run } = useSend()
   const create = () =>
@@ -96,7 +91,7 @@ export function CreateLink({ row, onClose, onDone }: OperationProps) {
   )
 }
 
-export const ResetFactor = ({ row, onClose, onDone }: OperationProps) => (
+const ResetFactor = ({ row, onClose, onDone }: OperationProps<OperatorRow>) => (
   <Confirm
     title={`Remove the second factor of ${row.email}`}
     verb="Remove"
@@ -119,7 +114,7 @@ interface Credential {
 }
 
 /** The keys and clients of the operator: they outlive the account. */
-function Credentials({ row }: Pick<OperationProps, 'row'>) {
+function Credentials({ row }: Pick<OperationProps<OperatorRow>, 'row'>) {
   const loaded = useLoaded<{ readonly data: readonly Credential[] }>(pathOf(row, '/credentials'))
   return (
     <Part of={loaded} subject="credentials">
@@ -143,7 +138,7 @@ function Credentials({ row }: Pick<OperationProps, 'row'>) {
   )
 }
 
-export const Disable = ({ row, onClose, onDone }: OperationProps) => (
+const Disable = ({ row, onClose, onDone }: OperationProps<OperatorRow>) => (
   <Confirm
     title={`Disable ${row.email}`}
     verb="Disable"
@@ -160,7 +155,7 @@ export const Disable = ({ row, onClose, onDone }: OperationProps) => (
   </Confirm>
 )
 
-export const Enable = ({ row, onClose, onDone }: OperationProps) => (
+const Enable = ({ row, onClose, onDone }: OperationProps<OperatorRow>) => (
   <Confirm
     title={`Enable ${row.email}`}
     verb="Enable"
@@ -176,3 +171,14 @@ export const Enable = ({ row, onClose, onDone }: OperationProps) => (
     </p>
   </Confirm>
 )
+
+const role = 'administrator'
+const isEnabled = ({ disabled }: OperatorRow): boolean => !disabled
+
+export const operations: readonly RowOperation<OperatorRow>[] = [
+  { verb: 'Role', role, dialog: ChangeRole },
+  { verb: 'Link', role, fits: isEnabled, dialog: CreateLink },
+  { verb: 'Second factor', role, dialog: ResetFactor },
+  { verb: 'Enable', role, fits: (row) => row.disabled, dialog: Enable },
+  { verb: 'Disable', role, fits: isEnabled, isDangerous: true, dialog: Disable },
+]

@@ -1,0 +1,148 @@
+/**
+ * The drawer of one row of a list: its facts, the operations that the operator may perform, and a
+ * dialog for each. A table of operations declares them.
+ */
+import { type ComponentChildren, Fragment, type FunctionComponent } from 'preact'
+import { useState } from 'preact/hooks'
+import { useLoaded } from '../loaded.ts'
+import { Button } from '../parts/button.tsx'
+import { CallLine } from '../parts/call-line.tsx'
+import { Drawer } from '../parts/drawer.tsx'
+import { Empty, Part } from '../parts/notices.tsx'
+import { go, href } from '../router.ts'
+import { customerName } from './customer-names.ts'
+import type { OpenRow } from './list-screen.tsx'
+import { mayChange } from './session.ts'
+
+/** The dialog of an operation on a row. */
+export interface OperationProps<Row> {
+  readonly row: Row
+  readonly onClose: () => void
+  /** Loads the row and the list again. */
+  readonly onDone: () => void
+  /** Closes the drawer of a row that no longer exists. */
+  readonly onEnd: () => void
+}
+
+export interface RowOperation<Row> {
+  /** The verb on the button. */
+  readonly verb: string
+  readonly role: Parameters<typeof mayChange>[0]
+  /** Whether the state of the row allows it. Default: always. */
+  readonly fits?: (row: Row) => boolean
+  readonly isDangerous?: boolean
+  readonly dialog: FunctionComponent<OperationProps<Row>>
+}
+
+/** A fact: its label and its value; undefined: the row lacks it. */
+export type Fact = readonly [label: string, value: ComponentChildren, isCode?: 'mono'] | undefined
+
+export const Facts = ({ of }: { readonly of: readonly Fact[] }) => (
+  <dl class="kv">
+    {of.map(
+      (fact) =>
+        fact && (
+          <Fragment key={fact[0]}>
+            <dt>{fact[0]}</dt>
+            <dd class={fact[2]}>{fact[1]}</dd>
+          </Fragment>
+        ),
+    )}
+  </dl>
+)
+
+interface OfCustomerProps {
+  readonly customer: string
+  readonly mode: string
+}
+
+export const OfCustomer = ({ customer, mode }: OfCustomerProps) => (
+  <>
+    <a href={href(`/console/customers/${customer}`)}>{customerName(customer)}</a>, {mode}
+  </>
+)
+
+interface RowDrawerProps<Body, Row> extends OpenRow {
+  /** The path of the request. */
+  readonly path: string
+  /** The name of a row: `key`. */
+  readonly noun: string
+  /** Returns the row of a response; undefined: there is none with the id. */
+  readonly rowOf: (body: Body) => Row | undefined
+  readonly nameOf: (row: Row) => string
+  readonly facts: FunctionComponent<{ readonly row: Row }>
+  readonly operations: readonly RowOperation<Row>[]
+  /** Displayed instead of the operations on a row that the operator must not change. */
+  readonly fixed?: (row: Row) => ComponentChildren
+  /** Displayed below the operations. `changes` counts them. */
+  readonly more?: (row: Row, changes: number) => ComponentChildren
+  /** Why there is no row. */
+  readonly gone?: string
+}
+
+export function RowDrawer<Body, Row>(props: RowDrawerProps<Body, Row>) {
+  const { id, closeHref, onChange, path, noun, facts: RowFacts, operations } = props
+  const loaded = useLoaded<Body>(path)
+  const [open, setOpen] = useState<RowOperation<Row>>()
+  const [changes, setChanges] = useState(0)
+  const row = loaded.data && props.rowOf(loaded.data)
+  const Dialog = open?.dialog
+  return (
+    <Drawer title={row ? props.nameOf(row) : <span class="mono">{id}</span>} closeHref={closeHref}>
+      <Part of={loaded} subject={`the ${noun}`}>
+        {() =>
+          row ? (
+            <>
+              <RowFacts row={row} />
+              {props.fixed?.(row) || <Buttons {...{ operations, row }} onOpen={setOpen} />}
+              {props.more?.(row, changes)}
+            </>
+          ) : (
+            <Empty title={`No ${noun} has this id`}>{props.gone}</Empty>
+          )
+        }
+      </Part>
+      <CallLine path={path} />
+      {row && Dialog && (
+        <Dialog
+          row={row}
+          onClose={() => setOpen(undefined)}
+          onDone={() => {
+            loaded.reload()
+            setChanges(changes + 1)
+            onChange()
+          }}
+          onEnd={() => {
+            onChange()
+            go(closeHref)
+          }}
+        />
+      )}
+    </Drawer>
+  )
+}
+
+interface ButtonsProps<Row> {
+  readonly row: Row
+  readonly operations: readonly RowOperation<Row>[]
+  readonly onOpen: (operation: RowOperation<Row>) => void
+}
+
+function Buttons<Row>({ row, operations, onOpen }: ButtonsProps<Row>) {
+  const allowed = operations.filter(({ role, fits }) => mayChange(role) && (fits?.(row) ?? true))
+  if (allowed.length === 0) return null
+  return (
+    <div class="bar">
+      {allowed.map((operation) => (
+        <Button
+          key={operation.verb}
+          size="tiny"
+          kind={operation.isDangerous ? 'danger' : 'plain'}
+          onClick={() => onOpen(operation)}
+        >
+          {operation.verb}…
+        </Button>
+      ))}
+    </div>
+  )
+}
