@@ -4,6 +4,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { circlesOf } from './rig/imports.ts'
+import { codeOf } from './tidy-code.ts'
 
 const root = join(import.meta.dirname, '..')
 const PAGES = 'packages/pages/src/'
@@ -27,10 +29,16 @@ const doors: readonly (readonly [subject: string, pattern: RegExp, file: string]
 ]
 
 test('one file each uses the outside world', () => {
+  const code = new Map(sources.map((path) => [path, codeOf(path)]))
   for (const [subject, pattern, file] of doors) {
-    const users = sources.filter((path) => pattern.test(withoutComments(read(path))))
+    const users = sources.filter((path) => pattern.test(code.get(path)!))
     assert.deepEqual(users, [PAGES + file], subject)
   }
+})
+
+test('imports between files have no circle', () => {
+  assert.ok(sources.length > 100, `${sources.length} files`)
+  assert.deepEqual(circlesOf(sources), [])
 })
 
 test('pages import nothing of the engine', () => {

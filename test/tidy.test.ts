@@ -8,7 +8,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, normalize, relative } from 'node:path'
 import { test } from 'node:test'
-import { CYCLES, LONG_FILES, LONG_FUNCTIONS, NOT_BUILT, WIDE_FILES } from './tidy-exceptions.ts'
+import { circlesOf, importsOf } from './rig/imports.ts'
+import { codeOf } from './tidy-code.ts'
+import { LONG_FILES, LONG_FUNCTIONS, NOT_BUILT, WIDE_FILES } from './tidy-exceptions.ts'
 
 const root = join(import.meta.dirname, '..')
 const git = (...words: string[]): string[] =>
@@ -24,11 +26,6 @@ const ENGINE = 'packages/gatehook/src/'
 const typescript = files.filter((path) => path.endsWith('.ts'))
 const sources = typescript.filter((path) => /^packages\/\w+\/(src|service)\//.test(path))
 const engine = sources.filter((path) => path.startsWith(ENGINE) && !path.endsWith('.test.ts'))
-
-const FROM =
-  /(?:^|\n)\s*(?:import|export)\b[^'"`;]*?\bfrom\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/g
-const importsOf = (path: string): string[] =>
-  [...read(path).matchAll(FROM)].map((match) => (match[1] ?? match[2])!)
 
 /**
  * Reads the order of modules from the map of ARCHITECTURE.md, lowest first: a row is a wing with
@@ -82,21 +79,8 @@ test('a module imports itself and lower ones', () => {
   }
 })
 
-test('imports between files have no cycle', () => {
-  const visited = new Set<string>()
-  const visit = (path: string, chain: readonly string[]): void => {
-    assert.ok(!chain.includes(path), [...chain.slice(chain.indexOf(path)), path].join(' → '))
-    if (visited.has(path)) return
-    // Imports of types count.
-    for (const specifier of importsOf(path).filter((name) => name.startsWith('.'))) {
-      const target = normalize(join(dirname(path), specifier))
-      if (!engine.includes(target)) continue // a template of `gatehook init`
-      const step = [path, target].map((name) => name.slice(ENGINE.length)).join(' → ')
-      if (!CYCLES.includes(step)) visit(target, [...chain, path])
-    }
-    visited.add(path)
-  }
-  for (const path of engine) visit(path, [])
+test('imports between files have no circle', () => {
+  assert.deepEqual(circlesOf(engine), [])
 })
 
 test('packages do not import each other', () => {
@@ -156,8 +140,9 @@ const doors: readonly [subject: string, pattern: RegExp, ...files: string[]][] =
   ],
 ]
 test('one file each uses the outside world', () => {
+  const code = new Map(engine.map((path) => [path, codeOf(path)]))
   for (const [subject, pattern, ...files] of doors) {
-    const users = engine.filter((path) => pattern.test(withoutComments(read(path))))
+    const users = engine.filter((path) => pattern.test(code.get(path)!))
     assert.deepEqual(users.sort(), files.map((file) => ENGINE + file).sort(), subject)
   }
 })

@@ -21,7 +21,7 @@ import type { OpenRow } from '../list-screen.tsx'
 import { Facts, type OperationProps, RowDrawer, type RowOperation } from '../row-drawer.tsx'
 import { mode } from '../scope.ts'
 import { type CustomerRow, limitWords, type RateLimit } from './customer-shapes.ts'
-import { CustomerState } from './customers-page.tsx'
+import { CustomerState } from './customer-state.tsx'
 
 export const CustomerDrawer = (props: OpenRow) => (
   <RowDrawer<CustomerRow, CustomerRow>

@@ -6,7 +6,6 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed } from '../../parts/notices.tsx'
 import type { FilterWord } from '../../parts/query-box.tsx'
-import { State } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { go, keepQuery, type PageProps } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
@@ -15,6 +14,7 @@ import { ListScreen } from '../list-screen.tsx'
 import { mayChange } from '../session.ts'
 import { CustomerDrawer } from './customer-drawer.tsx'
 import { type CustomerRow, limitWords } from './customer-shapes.ts'
+import { CustomerState } from './customer-state.tsx'
 
 const PATH = '/admin/customers'
 
@@ -25,9 +25,6 @@ const words: readonly FilterWord[] = [
 ]
 
 const customerHref = (id: string): string => keepQuery(`/console/customers/${id}`)
-
-export const CustomerState = ({ row }: { readonly row: CustomerRow }) =>
-  row.suspended ? <State tone="hold">Suspended</State> : <State tone="ok">Active</State>
 
 const columns: readonly Column<CustomerRow>[] = [
   {

@@ -10,7 +10,7 @@ import { mayChange, session } from '../session.ts'
 import { operations } from './operator-operations.tsx'
 import { OperatorSessions } from './operator-sessions.tsx'
 import { type OperatorRow, ROLE_MEANINGS } from './operator-shapes.ts'
-import { OperatorState } from './operators-page.tsx'
+import { OperatorState } from './operator-state.tsx'
 
 export const OperatorDrawer = (props: OpenRow) => (
   <RowDrawer<Page<OperatorRow>, OperatorRow>

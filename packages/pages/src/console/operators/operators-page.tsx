@@ -2,7 +2,6 @@
 import { createOperatorCommand } from '../../commands.ts'
 import { day } from '../../format.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
-import { State } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { keepQuery, type PageProps } from '../../router.ts'
 import { ListScreen } from '../list-screen.tsx'
@@ -10,6 +9,7 @@ import { mayChange, session } from '../session.ts'
 import { CreateOperator } from './create-operator.tsx'
 import { OperatorDrawer } from './operator-drawer.tsx'
 import { type OperatorRow, ROLE_MEANINGS } from './operator-shapes.ts'
+import { OperatorState } from './operator-state.tsx'
 
 const PATH = '/admin/operators'
 
@@ -19,9 +19,6 @@ const words: readonly FilterWord[] = [
   { name: 'disabled', hint: 'true or false', values: ['true', 'false'] },
   { name: 'id', hint: 'the id of an operator' },
 ]
-
-export const OperatorState = ({ row }: { readonly row: OperatorRow }) =>
-  row.disabled ? <State tone="hold">Disabled</State> : <State tone="ok">Active</State>
 
 const columns: readonly Column<OperatorRow>[] = [
   {

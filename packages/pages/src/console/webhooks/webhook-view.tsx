@@ -30,8 +30,13 @@ import { type DeliveryRow, deliveryState, reasonOf } from '../events/event-shape
 import { mayChange } from '../session.ts'
 import type { Operation } from './webhook-operations.tsx'
 import { Rules, Secrets } from './webhook-rules.tsx'
-import { actingPath, healthState, type WebhookHealth, type WebhookRow } from './webhook-shapes.ts'
-import { stripWords } from './webhooks-page.tsx'
+import {
+  actingPath,
+  healthState,
+  stripWords,
+  type WebhookHealth,
+  type WebhookRow,
+} from './webhook-shapes.ts'
 
 const EVERY_MS = 5000
 

@@ -13,7 +13,7 @@ import { ListScreen } from '../list-screen.tsx'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
 import { useVersions } from '../versions.ts'
-import { healthState, type WebhookRow } from './webhook-shapes.ts'
+import { healthState, stripWords, type WebhookRow } from './webhook-shapes.ts'
 import { WebhookView } from './webhook-view.tsx'
 
 const PATH = '/admin/webhooks'
@@ -106,14 +106,6 @@ const columns: readonly Column<WebhookRow>[] = [
     cell: ({ health }) => number(health.waiting),
   },
 ]
-
-/** `12 accepted, 3 late, 0 slow, 1 failed`: the strip for screen readers. */
-export function stripWords(attempts: string): string {
-  const counts = { o: 0, w: 0, s: 0, x: 0 }
-  for (const letter of attempts) if (letter in counts) counts[letter as 'o']++
-  if (attempts === '') return 'no attempt'
-  return `${counts.o} accepted, ${counts.w} late, ${counts.s} slow, ${counts.x} failed`
-}
 
 export const Page = ({ params }: PageProps) =>
   params.id ? <WebhookView key={params.id} id={params.id} /> : <WebhookList />
