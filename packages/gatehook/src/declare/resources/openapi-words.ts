@@ -37,7 +37,7 @@ export const singularWords = ({ singular }: ResourceDefinition): string =>
   singular.replaceAll('_', ' ')
 
 /** Words with a vowel that is spoken as a consonant: a user, a unit, a European. */
-const CONSONANT_SOUND = /^(?:eu|o[n]e|u[bcst][aeiou]|uni)/i
+const CONSONANT_SOUND = /^(?:eu|one|u[bcst][aeiou]|uni)/i
 
 /** Returns `an order`, `a user`. */
 export const withArticle = (words: string): string =>

@@ -36,11 +36,6 @@ export const codeExamples = (base: string, request: ExampleRequest): CodeVariant
 
 const isGet = ({ method }: ExampleRequest): boolean => method === 'GET'
 
-/** Texts of examples; this module reads no environment, and sends no request. */
-const FETCH = 'fetch'
-const variableInScript = (name: string): string => ['process', 'env', name].join('.')
-const KEY_IN_SCRIPT = variableInScript('KEY!')
-
 /** Quotes for a POSIX shell. */
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
@@ -105,7 +100,7 @@ function fetchExample(base: string, request: ExampleRequest): string {
   const { method, path, query, headers: typed, body, credential, isForm } = request
   const parameters = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   const url = `${base}${path}${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`
-  const bearer = `Authorization: \`Bearer \${${variableInScript('TOKEN')}}\``
+  const bearer = `Authorization: \`Bearer \${process.env.TOKEN}\``
   const headers = [
     ...(credential === 'token' ? [bearer] : []),
     ...(body !== undefined && !isForm ? [`'Content-Type': 'application/json'`] : []),
@@ -114,7 +109,7 @@ function fetchExample(base: string, request: ExampleRequest): string {
   const literal = scriptLiteral(body, '  ')
   const text = isForm ? `new URLSearchParams(${literal})` : `JSON.stringify(${literal})`
   return [
-    `const response = await ${FETCH}('${url}', {`,
+    `const response = await fetch('${url}', {`,
     `  method: '${method}',`,
     ...(headers.length > 0 ? [`  headers: { ${headers.join(', ')} },`] : []),
     ...(body === undefined ? [] : [`  body: ${text},`]),
@@ -130,7 +125,7 @@ function typescriptExample(base: string, request: ExampleRequest): string {
   const call = clientCall(request)
   const members = [
     `  baseUrl: '${base}',`,
-    `  apiKey: ${request.credential === 'key' ? KEY_IN_SCRIPT : `''`},`,
+    `  apiKey: ${request.credential === 'key' ? 'process.env.KEY!' : `''`},`,
     ...(version ? [`  version: '${version}',`] : []),
   ]
   return [
@@ -284,12 +279,11 @@ function pythonExample(base: string, request: ExampleRequest): string {
   ].join('\n')
 }
 
-const CONSTANTS = { FETCH, IDEMPOTENCY_KEY, KEY_IN_SCRIPT, LINE_MAX, RESERVED_WORDS }
+const CONSTANTS = { IDEMPOTENCY_KEY, LINE_MAX, RESERVED_WORDS }
 const FUNCTIONS = {
   isTokenPath,
   codeExamples,
   isGet,
-  variableInScript,
   shellQuoted,
   generatesKey,
   curlExample,
