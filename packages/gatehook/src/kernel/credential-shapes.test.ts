@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { performance } from 'node:perf_hooks'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { withoutCredentials, withoutIssued } from './credential-shapes.ts'
@@ -67,24 +66,4 @@ test('ids, hashes, slugs and prose stay', () => {
   ])
     assert.equal(withoutCredentials(text), text)
   assert.equal(withoutIssued('settings_changed flags_on'), 'settings_changed flags_on')
-})
-
-test('the time is linear in the length of the text', () => {
-  const longest = 200_000
-  for (const unit of [
-    'eyJ',
-    'eyJaaaaaaaa',
-    'Basic ',
-    'Basic a',
-    'gk_live_',
-    'a',
-    'aB-',
-    '%2E',
-    'grt_ ',
-  ]) {
-    const started = performance.now()
-    withoutCredentials(unit.repeat(longest / unit.length))
-    withoutIssued(unit.repeat(longest / unit.length))
-    assert.ok(performance.now() - started < 1_000, unit)
-  }
 })

@@ -42,6 +42,9 @@ const { parseForm } = await load('identity/oauth/parameters.ts')
 const { readClientCredential } = await load('identity/oauth/client-authentication.ts')
 const { parseTime } = await load('kernel/time.ts')
 const { redactUrl } = await load('kernel/log.ts')
+const { withoutCredentials, withoutIssued } = await load('kernel/credential-shapes.ts')
+const { unescapeFormulas } = await load('protocol/lists/csv-reader.ts')
+const { readValueList } = await load('protocol/lists/value-list.ts')
 const { readMembers } = await load('protocol/fields/body.ts')
 const { verify } = await load('../../receiver/src/verify.ts')
 
@@ -163,6 +166,14 @@ const parsers: readonly Parser[] = [
   ),
   parser('unknown members', BODY / 4, [], (text) => readMembers(objectOf(text), {})),
   parser('an instant', BODY, ['2026-01-01T'], parseTime),
+  parser('a text for the log', BODY, ['eyJ', 'Basic a', 'gk_live_', '%2E', 'grt_ '], (text) => {
+    withoutCredentials(text)
+    withoutIssued(text)
+  }),
+  parser('a list of values', BODY, ['"', '""', 'a"', '",'], (text) =>
+    readValueList('name[in]', text),
+  ),
+  parser('a cell of a CSV file', BODY, ["'=", ";'", '; =', '\n'], unescapeFormulas),
   parser('a URL for the log', HEADER, ['/?api_key=', '/?%', 'gk_live_'], redactUrl),
   ...['x-hub-signature-256', 'gatehook-signature', 'webhook-signature'].map((name) =>
     parser(`${name} at a receiver`, HEADER, ['t=1,v1=', 'sha256=', 'v1,'], (text) =>
@@ -215,7 +226,8 @@ for (const current of parsers) {
       ),
       { seed: 1104, numRuns: 5 },
     )
-    for (const unit of UNITS) {
+    const repeated = current.leads.filter((lead) => lead !== '')
+    for (const unit of [...UNITS, ...repeated]) {
       for (const lead of current.leads) {
         await assertLinear(
           current,
