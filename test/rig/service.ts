@@ -10,6 +10,7 @@ import type { Clock } from '../../packages/gatehook/src/kernel/clock.ts'
 import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
 import { loadConfig } from '../../packages/gatehook/src/platform/config/config.ts'
 import { readMembers } from '../../packages/gatehook/src/protocol/fields/body.ts'
+import { cheapenHashes } from './cheap-hashes.ts'
 import { type Kind, migratedUrl, quietLog } from './databases.ts'
 import { responseCheckOf } from './response-check.ts'
 
@@ -86,6 +87,7 @@ export async function openService(
   const log = options.log ?? quietLog
   const { recognition } = options
   const recognizing = recognition && { recognition }
+  t.after(cheapenHashes())
   const app = checked(await openApp({ config, service, log, seed, ...clock, ...recognizing }))
   t.after(() => app.close())
   // Keys of tests record no events, so that lists contain the events of the test only.
