@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { gatehook } from '../../packages/gatehook/test/cli/process.ts'
+import { gatehook } from '../../packages/gatehook/test/cli/command.ts'
 import { copyOfService } from '../../packages/gatehook/test/gate/service-copy.ts'
 import { filesOf } from './snippets.ts'
 

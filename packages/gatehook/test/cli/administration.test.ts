@@ -4,7 +4,8 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, installed, jsonOf, serving } from './process.ts'
+import { gatehook, installed, jsonOf } from './command.ts'
+import { serving } from './process.ts'
 
 test('customers are created, suspended and resumed', async (t) => {
   const place = await installed(t)

@@ -18,7 +18,8 @@ import { clientSentence } from '../../src/cli/postgres-tools.ts'
 import { createProgress, progressLine } from '../../src/cli/progress.ts'
 import { findNewestEvent } from '../../src/history/events/store.ts'
 import { backupSqlite, restoreSqlite } from '../../src/platform/storage/sqlite-backup.ts'
-import { gatehook, installed, jsonOf, serving } from './process.ts'
+import { gatehook, installed, jsonOf } from './command.ts'
+import { serving } from './process.ts'
 
 const stamp = { createdAt: '2027-01-31T00:00:00.000Z', release: '0.1.0', findNewestEvent }
 const user = (n: number) => ({ name: `User ${n}`, email: `user${n}@example.com` })

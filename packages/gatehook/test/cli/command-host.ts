@@ -3,7 +3,7 @@
  * once. Its parent sends `HostCommand`s and gets a `ProcessResult` for each.
  */
 import { run } from '../../src/cli/program.ts'
-import type { ProcessResult } from './process.ts'
+import type { ProcessResult } from './command.ts'
 
 export interface HostCommand {
   readonly args: readonly string[]

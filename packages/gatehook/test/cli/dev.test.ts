@@ -4,7 +4,8 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, launched } from './process.ts'
+import { gatehook } from './command.ts'
+import { launched } from './process.ts'
 
 const service = (name: string) => `import { f, resource, service } from 'gatehook'
 const things = resource('things', {

@@ -19,7 +19,8 @@ import { createMark, type MoveState } from '../../src/platform/storage/move/mark
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { writeSetting } from '../../src/platform/storage/settings.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
-import { gatehook, jsonOf, type Place, serving } from './process.ts'
+import { gatehook, jsonOf, type Place } from './command.ts'
+import { serving } from './process.ts'
 
 const SECRET = 'a secret that only tests know, long enough'
 

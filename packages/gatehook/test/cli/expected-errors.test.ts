@@ -13,7 +13,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, ownProcess, type ProcessResult } from './process.ts'
+import { gatehook, ownProcess, type ProcessResult } from './command.ts'
 
 function assertSentence(
   { exit, stdout, stderr }: ProcessResult,

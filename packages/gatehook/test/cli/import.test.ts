@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
-import { gatehook, jsonOf } from './process.ts'
+import { gatehook, jsonOf } from './command.ts'
 
 const SERVICE = `import { f, resource, service } from 'gatehook'
 const declare = (name, batch) => resource(name, {

@@ -9,7 +9,8 @@ import { promisify } from 'node:util'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { gatehook, serving } from './process.ts'
+import { gatehook } from './command.ts'
+import { serving } from './process.ts'
 
 const ENGINE = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -9,7 +9,7 @@ import type { Scope } from '../../src/kernel/principal.ts'
 import { insertJob } from '../../src/outbound/jobs/store.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
-import { gatehook, jsonOf } from './process.ts'
+import { gatehook, jsonOf } from './command.ts'
 
 test('a failed job is in the list and can be retried', async (t) => {
   const cwd = emptyFolder(t)

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { nodeReceiver } from '../../../receiver/src/node.ts'
-import { gatehook, jsonOf, launched, type Place, serving } from './process.ts'
+import { gatehook, jsonOf, type Place } from './command.ts'
+import { launched, serving } from './process.ts'
 
 interface Received {
   readonly id: string

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook } from './process.ts'
+import { gatehook } from './command.ts'
 
 test('a move and its undoing are audited; the URL may come from the environment', async (t) => {
   const cwd = emptyFolder(t)

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { loadCommands } from '../../src/cli/commands.ts'
-import { gatehook, installed, jsonOf } from './process.ts'
+import { gatehook, installed, jsonOf } from './command.ts'
 
 const ALLOWED = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
 

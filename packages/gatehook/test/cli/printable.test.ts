@@ -7,7 +7,8 @@ import { loadCommands } from '../../src/cli/commands.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { openHook } from '../webhooks/hook.ts'
-import { gatehook, serving } from './process.ts'
+import { gatehook } from './command.ts'
+import { serving } from './process.ts'
 
 const HOSTILE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u
 const LINE = 'evil\u009b31m\u202e\u2066\u200f\u2028'

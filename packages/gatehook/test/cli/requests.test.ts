@@ -5,7 +5,8 @@ import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { breath } from '../../../../test/rig/eventually.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { gatehook, jsonOf, launched, serving } from './process.ts'
+import { gatehook, jsonOf } from './command.ts'
+import { launched, serving } from './process.ts'
 
 test('a rejected request is found, explained and followed by command line', async (t) => {
   const key = generateApiKey(systemRandom(), 'live')

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, jsonOf, type Place } from './process.ts'
+import { gatehook, jsonOf, type Place } from './command.ts'
 
 /** Backs up, and returns a function that restores the backup with the master secret. */
 export async function backedUp(t: TestContext, place: Place): Promise<() => Promise<Place>> {

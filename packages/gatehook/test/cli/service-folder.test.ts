@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, jsonOf, type Place, sentencesOf, serving } from './process.ts'
+import { gatehook, jsonOf, type Place, sentencesOf } from './command.ts'
+import { serving } from './process.ts'
 
 const NOTES = `import { f, resource, service } from 'gatehook'
 const notes = resource('notes', {

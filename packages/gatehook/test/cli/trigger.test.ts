@@ -10,7 +10,7 @@ import { marketplace } from '../../examples/marketplace/service.ts'
 import { api as reference } from '../../service/service.ts'
 import { triggerable } from '../../src/cli/sample-event.ts'
 import { suggestEventType } from '../../src/declare/resources/triggerable-event.ts'
-import { gatehook } from './process.ts'
+import { gatehook } from './command.ts'
 
 const services = {
   service: reference,

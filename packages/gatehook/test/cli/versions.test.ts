@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { gatehook, jsonOf, serving } from './process.ts'
+import { gatehook, jsonOf } from './command.ts'
+import { serving } from './process.ts'
 
 test('a version is deprecated, browned out, retired; a running node follows', async (t) => {
   const place = { cwd: emptyFolder(t) }

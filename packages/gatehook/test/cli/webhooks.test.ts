@@ -4,7 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, jsonOf, serving } from './process.ts'
+import { gatehook, jsonOf } from './command.ts'
+import { serving } from './process.ts'
 
 async function startReceiver(t: TestContext) {
   const types: unknown[] = []

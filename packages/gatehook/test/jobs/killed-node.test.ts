@@ -6,7 +6,8 @@ import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, type Kind } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { jsonOf, type Place, serving } from '../cli/process.ts'
+import { jsonOf, type Place } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 
 const GATEHOOK = JSON.stringify(new URL('../../src/gatehook.ts', import.meta.url).href)
 /** Another node takes the job over within 15 s, on an idle machine. */

@@ -10,7 +10,7 @@ import {
   createOperator,
   setOperatorDisabled,
 } from '../../src/identity/people/operators.ts'
-import { gatehook, installed, jsonOf } from '../cli/process.ts'
+import { gatehook, installed, jsonOf } from '../cli/command.ts'
 import { emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const actor = { kind: 'system', id: 'test' } as const

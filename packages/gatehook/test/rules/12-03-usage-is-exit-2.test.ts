@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { test } from 'node:test'
-import { gatehook } from '../cli/process.ts'
+import { gatehook } from '../cli/command.ts'
 
 const here = { cwd: tmpdir() }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, jsonOf } from '../cli/process.ts'
+import { gatehook, jsonOf } from '../cli/command.ts'
 
 test('the test clock advances only, and only if it is enabled', async (t) => {
   const cwd = emptyFolder(t)

@@ -12,7 +12,8 @@ import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { engineTables } from '../../src/engine-tables.ts'
 import { stopWrites } from '../../src/platform/storage/move/changes.ts'
 import { describeTables } from '../../src/platform/storage/move/tables.ts'
-import { gatehook, installed, jsonOf, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 
 test('audit list returns rows; audit verify passes, then names the changed row', async (t) => {
   const folder = await installed(t)

@@ -11,7 +11,7 @@ import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { declaredMembers } from '../../src/declare/resources/declared-members.ts'
 import { openApp } from '../../src/embedded.ts'
 import { DeclarationError, f, fields, job, resource, service } from '../../src/gatehook.ts'
-import { gatehook, sentencesOf } from '../cli/process.ts'
+import { gatehook, sentencesOf } from '../cli/command.ts'
 
 /** The values of a caller without types. */
 const plain = (value: unknown) => value as never

@@ -6,7 +6,7 @@ import { migratedUrl } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { gatehook } from '../cli/process.ts'
+import { gatehook } from '../cli/command.ts'
 
 const WITHIN_MS = 20_000
 const KEY = 'a secret that only tests know, long enough'

@@ -7,7 +7,7 @@ import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import type { CommandSpec } from '../../src/cli/command.ts'
 import { loadCommands } from '../../src/cli/commands.ts'
-import { gatehook } from '../cli/process.ts'
+import { gatehook } from '../cli/command.ts'
 
 const CREATING = ['start', 'dev', 'migrate', 'seed', 'restore', 'move']
 

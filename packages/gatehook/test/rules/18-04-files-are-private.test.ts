@@ -4,7 +4,8 @@ import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, serving } from '../cli/process.ts'
+import { gatehook } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 
 const modesOf = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })

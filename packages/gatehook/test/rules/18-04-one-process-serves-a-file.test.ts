@@ -6,7 +6,8 @@ import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
-import { gatehook, installed, jsonOf, launched, sentencesOf, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf, sentencesOf } from '../cli/command.ts'
+import { launched, serving } from '../cli/process.ts'
 
 const IN_USE = /^The database \S+gatehook\.db is in use: process (\d+) on \S+ serves from it/
 

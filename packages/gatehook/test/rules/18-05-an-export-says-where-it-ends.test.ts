@@ -7,7 +7,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, installed, jsonOf, type Place, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf, type Place } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 import { backedUp, exportTo } from '../cli/restored.ts'
 
 /** An installation that a service has used. */

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { gatehook, installed, jsonOf, type Place, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf, type Place } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 
 const dataOf = ({ cwd }: Place) => join(cwd, 'data')
 

@@ -22,7 +22,8 @@ import { NodesRunError, storeNode } from '../../src/platform/storage/running-nod
 import { DeclarationError } from '../../src/protocol/fields/declaration-mistakes.ts'
 import { f } from '../../src/protocol/fields/f.ts'
 import type { AnyField, Fields } from '../../src/protocol/fields/fields.ts'
-import { gatehook, serving } from '../cli/process.ts'
+import { gatehook } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
 

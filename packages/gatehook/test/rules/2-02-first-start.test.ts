@@ -6,7 +6,8 @@ import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { gatehook, serving } from '../cli/process.ts'
+import { gatehook } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 
 test('without a terminal, the log is JSON lines without secrets', async (t) => {
   const cwd = emptyFolder(t)

@@ -1,41 +1,19 @@
 /**
- * §2.3: HTTPS by the process itself or by a named proxy; plain HTTP on loopback only. Certificates
- * that change are in `../http/tls.test.ts`.
+ * §2.3: HTTPS by a named proxy, or by the process itself (`2-03-the-process-serves-tls.test.ts`);
+ * plain HTTP on loopback only.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { get } from 'node:https'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eachService } from '../../../../test/rig/service.ts'
-import { gatehook, serving } from '../cli/process.ts'
+import { gatehook } from '../cli/command.ts'
 
 const HSTS = 'max-age=31536000; includeSubDomains'
-const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))
 
 test('plain HTTP on another address than loopback prevents the start with a reason', async (t) => {
   const { exit, stderr } = await gatehook({ cwd: emptyFolder(t) }, 'start', '--host', '0.0.0.0')
   assert.equal(exit, 78)
   assert.match(stderr, /GATEHOOK_HOST is 0\.0\.0\.0, where plain HTTP would carry keys/)
-})
-
-test('the process serves TLS with HSTS', async (t) => {
-  const env = {
-    GATEHOOK_TLS_CERT: fixture('first.crt'),
-    GATEHOOK_TLS_KEY: fixture('first.key'),
-  }
-  const { url } = await serving(t, { cwd: emptyFolder(t), env }, '--no-seed')
-  assert.match(url, /^https:/)
-  const ca = readFileSync(fixture('first.crt'))
-  const headers = await new Promise<NodeJS.Dict<string | string[]>>((resolve, reject) => {
-    const call = get(`${url}/healthz`, { ca, servername: 'localhost', agent: false }, (answer) => {
-      answer.resume()
-      resolve(answer.headers)
-    })
-    call.once('error', reject)
-  })
-  assert.equal(headers['strict-transport-security'], HSTS)
 })
 
 const http = { 'x-forwarded-proto': 'http' }

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, launched, serving } from '../cli/process.ts'
+import { gatehook } from '../cli/command.ts'
+import { launched, serving } from '../cli/process.ts'
 
 test('the role api alone serves the API', async (t) => {
   const { url } = await serving(t, { cwd: emptyFolder(t) }, '--no-seed', '--role', 'api')

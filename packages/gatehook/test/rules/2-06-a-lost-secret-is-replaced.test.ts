@@ -12,7 +12,8 @@ import { allEncrypted } from '../../src/assembly/secrets.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
-import { gatehook, jsonOf, type Place, serving } from '../cli/process.ts'
+import { gatehook, jsonOf, type Place } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 import { NEW, OLD } from '../secrets/rotation.ts'
 
 const key = generateApiKey(systemRandom(), 'live')

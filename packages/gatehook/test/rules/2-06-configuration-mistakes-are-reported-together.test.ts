@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { gatehook, sentencesOf } from '../cli/process.ts'
+import { gatehook, sentencesOf } from '../cli/command.ts'
 
 test('start reports all mistakes together and exits with 78', async (t) => {
   const env = {

@@ -9,7 +9,8 @@ import { eventually } from '../../../../test/rig/eventually.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { readState } from '../../src/platform/secrets/state.ts'
-import { gatehook, jsonOf, launched, type Place, serving } from '../cli/process.ts'
+import { gatehook, jsonOf, type Place } from '../cli/command.ts'
+import { launched, serving } from '../cli/process.ts'
 import { NEW, NEW_ID, OLD, OLD_ID } from '../secrets/rotation.ts'
 
 const key = generateApiKey(systemRandom(), 'live')

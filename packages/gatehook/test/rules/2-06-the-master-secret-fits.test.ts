@@ -7,7 +7,7 @@ import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { ConfigError } from '../../src/platform/config/config.ts'
-import { gatehook, jsonOf, sentencesOf } from '../cli/process.ts'
+import { gatehook, jsonOf, sentencesOf } from '../cli/command.ts'
 import { asBefore, NEW, NEW_ID, nodesOn, OLD, OLD_ID } from '../secrets/rotation.ts'
 
 const SENTENCE = /^The master secret does not fit the database[^\n]*\.$/

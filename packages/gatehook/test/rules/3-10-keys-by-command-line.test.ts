@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { gatehook, installed, jsonOf, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 
 test('a key is created, used, rolled and revoked', async (t) => {
   const place = await installed(t)

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { gatehook, installed, jsonOf, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 import { basicOf } from '../people/rig.ts'
 
 test('a person is created, signs in, gets a new password and is disabled', async (t) => {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { installed, jsonOf, serving } from '../cli/process.ts'
+import { installed, jsonOf } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 import { bearerOf, PASSWORD } from '../people/rig.ts'
 
 const WITHIN_MS = 2_000

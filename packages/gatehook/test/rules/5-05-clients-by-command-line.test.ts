@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { gatehook, installed, jsonOf, serving } from '../cli/process.ts'
+import { gatehook, installed, jsonOf } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 
 test('a client is created, authenticates, rotates its secret and is deleted', async (t) => {
   const installation = { cwd: emptyFolder(t) }

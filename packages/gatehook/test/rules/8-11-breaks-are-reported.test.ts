@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { addUsage, listVersionCallers } from '../../src/declare/versions/store.ts'
-import { gatehook } from '../cli/process.ts'
+import { gatehook } from '../cli/command.ts'
 import { copyOfService, type ServiceCopy } from '../gate/service-copy.ts'
 
 const USERS = 'resources/users.ts'

@@ -7,7 +7,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { gatehook, type Place, serving } from '../cli/process.ts'
+import { gatehook, type Place } from '../cli/command.ts'
+import { serving } from '../cli/process.ts'
 import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 interface EntryPoint {
