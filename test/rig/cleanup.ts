@@ -3,8 +3,9 @@ import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after } from 'node:test'
 
-/** A test, or `{ after }` of `node:test` for a file. */
+/** A test. */
 export interface CleanupScope {
   after(cleanup: () => Promise<void>): void
 }
@@ -23,18 +24,32 @@ export function onEnd(scope: CleanupScope, cleanup: Cleanup): void {
   if (existing) return void existing.push(cleanup)
   const added = [cleanup]
   cleanups.set(scope, added)
-  scope.after(async () => {
-    const errors: unknown[] = []
-    for (const each of added.reverse()) {
-      try {
-        await each()
-      } catch (error) {
-        errors.push(error)
-      }
-    }
-    if (errors.length > 0) throw errors[0]
-  })
+  scope.after(() => runAll(added))
 }
+
+async function runAll(added: Cleanup[]): Promise<void> {
+  const errors: unknown[] = []
+  for (const each of added.reverse()) {
+    try {
+      await each()
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  if (errors.length > 0) throw errors[0]
+}
+
+const ofFile: Cleanup[] = []
+
+/** Calls `cleanup` at the end of the file of tests, after those that were added later. */
+export function onEndOfFile(cleanup: Cleanup): void {
+  ofFile.push(cleanup)
+}
+
+/** Runs the cleanups of the file that ends. */
+export const endOfFile = (): Promise<void> => runAll(ofFile.splice(0))
+
+after(endOfFile)
 
 /** Creates an empty folder, which is removed at the end of the scope. */
 export function emptyFolder(scope: CleanupScope): string {

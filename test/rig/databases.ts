@@ -5,13 +5,13 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
 import type { Database } from '../../packages/gatehook/src/platform/storage/database.ts'
 import { openDatabase } from '../../packages/gatehook/src/platform/storage/open.ts'
 import { createDistributedDatabase, dropDistributedDatabase, hasCitus } from './citus.ts'
-import { onEnd } from './cleanup.ts'
+import { onEndOfFile } from './cleanup.ts'
 import { folderOfDatabases } from './memory.ts'
 import { createDatabase, dropDatabase, type PostgresServer, startPostgres } from './postgres.ts'
 import { createTemplateDatabase, createTemplateFile } from './templates.ts'
@@ -61,7 +61,7 @@ export const freshFolder = (): Promise<string> => folderIn(tmpdir())
 
 async function folderIn(parent: string): Promise<string> {
   const folder = await mkdtemp(join(parent, 'gatehook-test-'))
-  atEnd(() => rm(folder, { recursive: true, force: true }))
+  onEndOfFile(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
@@ -79,12 +79,12 @@ const freshFile = async (): Promise<string> =>
 async function freshDatabase(template?: string): Promise<string> {
   if (hasCitus) {
     const url = await createDistributedDatabase()
-    atEnd(() => dropDistributedDatabase(url))
+    onEndOfFile(() => dropDistributedDatabase(url))
     return url
   }
   const server = await serverUrl()
   const url = await createDatabase(server, { template })
-  atEnd(() => dropDatabase(server, url))
+  onEndOfFile(() => dropDatabase(server, url))
   return url
 }
 
@@ -114,19 +114,19 @@ export async function copyOf(url: string): Promise<string> {
   return copy
 }
 
+/** It ends after the databases on it are removed. */
+async function startOwnServer(): Promise<PostgresServer> {
+  const server = await startPostgres()
+  onEndOfFile(() => server.stop())
+  return server
+}
+
 let ownServer: Promise<PostgresServer> | undefined
 
 /** Returns the server of the whole run; starts one for this process if there is none. */
 async function serverUrl(): Promise<string> {
   const shared = process.env.GATEHOOK_TEST_POSTGRES
   if (shared) return shared
-  ownServer ??= startPostgres()
+  ownServer ??= startOwnServer()
   return (await ownServer).url
 }
-
-const file = { after }
-
-const atEnd = (cleanup: () => Promise<void>): void => onEnd(file, cleanup)
-
-// It ends after the databases on it are removed.
-atEnd(async () => (await ownServer)?.stop())

@@ -12,7 +12,7 @@ export const importsOf = (path: string): string[] =>
   [...readFileSync(join(root, path), 'utf8').matchAll(FROM)].map((match) => (match[1] ?? match[2])!)
 
 /** Returns the paths of the files that a file imports. */
-const filesImportedBy = (path: string): string[] =>
+export const filesImportedBy = (path: string): string[] =>
   importsOf(path)
     .filter((name) => name.startsWith('.'))
     .map((name) => normalize(join(dirname(path), name)))

@@ -1,6 +1,7 @@
 /** Several nodes in a simulated world (§9.7, §9.8, §9.12); a failing test prints its seed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { seedsOf } from '../../../../test/rig/depth.ts'
 import type { EngineDeps } from '../../src/outbound/deliveries/engine.ts'
 import { hang, type Receiver, type Row, respond, World } from './simulation.ts'
 
@@ -74,7 +75,7 @@ test('a customer whose receiver hangs stays on its node, and waits 5 s for a mov
   assert.ok(first.leases.isAlive && second.leases.isAlive)
 })
 
-for (const seed of [71, 72, 73, 74]) {
+for (const seed of seedsOf([71, 72, 73, 74])) {
   test(`nodes that join and end lose and repeat no delivery [seed ${seed}]`, async () => {
     const world = new World(seed, { scheduleS: SCHEDULE_S })
     const { random } = world

@@ -1,6 +1,7 @@
 /** The engine in a simulated world (§9.6–9.8, §9.12); a failing test prints its seed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { seedsOf } from '../../../../test/rig/depth.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { hang, type Receiver, respond, World } from './simulation.ts'
 
@@ -251,7 +252,7 @@ test('at the rate of a customer, live and test mode take turns', async () => {
   assert.ok(seconds <= 3, `${seconds} s beside 50 endpoints, with half the rate`)
 })
 
-for (const seed of [11, 12, 13, 14, 15, 16]) {
+for (const seed of seedsOf([11, 12, 13, 14, 15, 16])) {
   test(`crashes, changes and bad receivers lose no delivery [seed ${seed}]`, async () => {
     const world = new World(seed)
     const { random } = world

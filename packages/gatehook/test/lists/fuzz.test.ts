@@ -5,12 +5,13 @@
  */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { runsOf } from '../../../../test/rig/depth.ts'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { numbers, prototype, search, texts } from './invalid-queries.ts'
 import { all, everyList, idsOf, type ListPath, links, ok } from './rows.ts'
 
 const SEED = 20_261_121
-const REQUESTS = 5_000
+const REQUESTS = runsOf(5_000)
 
 const codes = ['invalid_parameter', 'unknown_parameter', 'pagination_conflict', 'invalid_cursor']
 codes.push('cursor_mismatch', 'offset_too_large')
