@@ -17,7 +17,10 @@ const PATTERNS = [
 
 /** Files of one process that only `npm run test:all` runs, with the reason. */
 export const LONG: Readonly<Record<string, string>> = {
-  'packages/gatehook/test/storage/move-every-state.test.ts': 'moves every table in both directions',
+  'packages/gatehook/test/storage/move-declared-data.test.ts': 'moves in both directions',
+  'packages/gatehook/test/storage/move-every-state.test.ts': 'moves in both directions',
+  'packages/gatehook/test/storage/move-text-ids.test.ts': 'moves in both directions',
+  'packages/gatehook/test/storage/move.test.ts': 'moves in both directions',
   'test/build/packages.test.ts': 'compiles all packages',
 }
 
