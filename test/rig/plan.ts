@@ -17,6 +17,8 @@ const PATTERNS = [
 
 /** Files of one process that only `npm run test:all` runs, with the reason. */
 export const LONG: Readonly<Record<string, string>> = {
+  'packages/gatehook/test/cli/import.test.ts': 'a process for each command of its project',
+  'packages/gatehook/test/cli/move.test.ts': 'moves in both directions',
   'packages/gatehook/test/storage/move-declared-data.test.ts': 'moves in both directions',
   'packages/gatehook/test/storage/move-every-state.test.ts': 'moves in both directions',
   'packages/gatehook/test/storage/move-text-ids.test.ts': 'moves in both directions',
@@ -28,7 +30,7 @@ export const LONG: Readonly<Record<string, string>> = {
 const COMMANDS = 'packages/gatehook/test/cli/command.ts'
 /** Files that start programs only for the whole run. */
 const RIG = [COMMANDS, 'test/rig/postgres.ts', 'test/rig/databases.ts', 'test/rig/global.ts']
-const STARTS_PROGRAM = /from 'node:child_process'|\b(startPostgres|launch)\(/
+const STARTS_PROGRAM = /from 'node:child_process'|\b(startPostgres|launch|ownProcess)\(/
 /** The environment of a process, and counters in all code that it compiles. */
 const CHANGES_PROCESS =
   /\bprocess\.env(\.\w+|\[[^\]]+\]) *(\?\?)?=[^=]|\bdelete process\.env\b|\bstartCounting\(/
