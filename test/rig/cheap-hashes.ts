@@ -1,6 +1,6 @@
 /**
- * Makes the hashes of passwords cheap while apps of tests are open: a hash takes 50 ms of a core, and
- * tests sign in two thousand times. Formats, numbers and order of hashes are the same.
+ * Makes the hashes of passwords cheap while apps of tests are open: a hash takes 50 ms of a core,
+ * and tests sign in two thousand times. Formats, numbers and order of hashes are the same.
  */
 import { Worker } from 'node:worker_threads'
 

@@ -1,6 +1,6 @@
 /**
  * `npm test [FILE …]` and `npm run test:all`. Files that share a process (`plan.ts`) form groups;
- * `node:test` runs the module of a group as one file, and this module defines a suite for each file.
+ * `node:test` runs the module of a group as one file; it defines a suite for each of its files.
  */
 import { globSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * Runs commands of the command line to their end. Commands share a process, `command-host.ts`, which
- * loads the program once for all files of a test process.
+ * Runs commands of the command line to their end. Commands share a process, `command-host.ts`,
+ * which loads the program once for all files of a test process.
  */
 import { type ChildProcess, type ChildProcessByStdio, fork, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'

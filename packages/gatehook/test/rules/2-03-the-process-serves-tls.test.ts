@@ -1,4 +1,4 @@
-/** §2.3: the process serves TLS with HSTS. Certificates that change are in `../http/tls.test.ts`. */
+/** §2.3: TLS by the process, with HSTS. Certificates that change are in `../http/tls.test.ts`. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { get } from 'node:https'

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { runsOf } from '../../../../../test/rig/depth.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { MAX_DEPTH, parseJsonBody } from './json-body.ts'
 
@@ -101,6 +100,6 @@ test('any JSON value is parsed unchanged; any other bytes throw a Failure', () =
   const shards = fc.constantFrom('{', '}', '[', ']', '"', ',', ':', '\\', 'a', '1', '-', 'e', ' ')
   fc.assert(
     fc.property(fc.array(shards), (parts) => void refusalOf(parts.join(''))),
-    { numRuns: runsOf(500) },
+    { numRuns: 500 },
   )
 })
