@@ -52,7 +52,7 @@ export const typesModules: readonly TypesModule[] = [
   {
     document: 'admin',
     file: new URL('packages/pages/src/console/versions/version-types.ts', root),
-    names: ['VersionChangelog', 'VersionForecast', 'VersionNotice', 'VersionTraffic'],
+    names: ['VersionChangelog', 'VersionNotice', 'VersionTraffic'],
   },
   {
     document: 'admin',

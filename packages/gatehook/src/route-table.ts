@@ -209,7 +209,6 @@ const rows: readonly RouteRow[] = [
   ['GET PUT', '/admin/versions/:version', 'admin', 'administration', 'admin'],
   ['GET', '/admin/versions/:version/usage', 'admin', 'administration', 'admin'],
   ['GET', '/admin/versions/:version/callers', 'admin', 'administration', 'admin'],
-  ['GET', '/admin/versions/:version/forecast', 'admin', 'administration', 'admin'],
   ['GET', '/admin/versions/:version/traffic', 'admin', 'administration', 'admin'],
   ['GET', '/admin/versions/:version/changelog', 'admin', 'administration', 'admin'],
   ['POST', '/admin/versions/:version/notices', 'admin', 'administration', 'admin'],

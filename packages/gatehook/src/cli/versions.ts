@@ -180,9 +180,6 @@ async function allCallers(api: Api, path: string): Promise<VersionCallerRow[]> {
   return rows
 }
 
-const trendText = ({ kind, gone_by: end }: VersionCallerRow['outlook']): string =>
-  end === null ? kind : `gone by ${end.slice(0, 10)}`
-
 export const versions: CommandFamily = {
   name: 'versions',
   summary: 'versions of the API: list, usage, callers, deprecate, brownout, retire, changelog',
@@ -228,7 +225,7 @@ export const versions: CommandFamily = {
         ['customer', ({ customer, customer_name: name }) => name ?? customer ?? dim('-')],
         ['caller', ({ kind, name, id }) => `${kind} ${name ?? id ?? ''}`.trim()],
         ['requests', 'count'],
-        ['trend', ({ outlook }) => trendText(outlook)],
+        ['trend', ({ outlook }) => outlook.kind],
         ['last request', ({ last_at }) => last_at ?? dim('-')],
         ['contact', ({ contact }) => contact ?? dim('-')],
       ],

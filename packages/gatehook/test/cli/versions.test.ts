@@ -65,7 +65,7 @@ test('callers lists who calls a version, with trend and contact', async (t) => {
   const [caller] = (await jsonOf(place, 'versions', 'callers', 'v1')).data
   const { customer, kind, count, contact, outlook } = caller
   assert.deepEqual([customer, kind, count, contact], [null, 'anonymous', 1, null])
-  assert.equal(outlook.gone_by, null)
+  assert.equal(outlook.kind, 'flat')
   const list = await gatehook(place, 'versions', 'callers', 'v1')
   assert.match(list.stdout, /- +anonymous +1 +flat +\S+Z +-\n$/)
 })

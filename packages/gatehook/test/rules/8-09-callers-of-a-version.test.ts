@@ -1,4 +1,4 @@
-/** §8.9: callers of a version have routes, requests by day, an outlook and a contact. */
+/** §8.9: callers of a version have routes, requests by day, a trend and a contact. */
 import assert from 'node:assert/strict'
 import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import { eachService } from '../../../../test/rig/service.ts'
@@ -7,7 +7,7 @@ import { openHook } from '../webhooks/hook.ts'
 
 const PATH = '/admin/versions/v1'
 
-eachFrozen('a caller that comes less often is falling, with a day', async (service) => {
+eachFrozen('a caller that comes less often is falling', async (service) => {
   const { at, as, operator } = service
   const { body: key } = await operator.post('/admin/keys', {
     name: 'Till',
@@ -35,7 +35,7 @@ eachFrozen('a caller that comes less often is falling, with a day', async (servi
     count: 55,
     daily: [0, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
     last_at: '2026-12-10T09:00:00.000Z',
-    outlook: { kind: 'falling', gone_by: '2026-12-11T00:00:00.000Z' },
+    outlook: { kind: 'falling' },
   })
   const anonymous = body.data.find(({ kind }: { kind: string }) => kind === 'anonymous')
   assert.deepEqual([anonymous.customer, anonymous.count, anonymous.daily.at(-1)], [null, 1, 1])
@@ -62,57 +62,6 @@ eachFrozen('a caller that comes less often is falling, with a day', async (servi
   // Thursdays had 8 and 1 requests, Fridays 7 and none.
   const days = await operator.get(`${PATH}/traffic?weekday=4&hour=8&hours=26`)
   assert.deepEqual([days.body.hours, days.body.weeks, days.body.expected], [26, 2, 8])
-})
-
-eachFrozen('the forecast sums up the trends of the callers of a version', async (service) => {
-  const { at, as, operator } = service
-  const createKey = async (mode: string, name: string) => {
-    const body = { name, scopes: ['users:read'], mode }
-    return as((await operator.post('/admin/keys', body)).body.key)
-  }
-  const [falling, steady] = [await createKey('live', 'falls'), await createKey('live', 'stays')]
-  const test = await createKey('test', 'test')
-  for (let day = 1; day <= 10; day++) {
-    await at(`2026-12-${String(day).padStart(2, '0')}T09:00:00Z`)
-    for (let n = 2 * day; n <= 22; n++) await falling.get('/api/v1/users')
-    for (let n = 0; n < 5; n++) await steady.get('/api/v1/users')
-    await test.get('/api/v1/users')
-  }
-  await at('2026-12-11T10:00:00Z')
-  await as(undefined).get('/api/v1/users')
-  const read = async (query = '') => {
-    const { body, status, text } = await operator.get(`${PATH}/forecast${query}`)
-    assert.equal(status, 200, text)
-    return body
-  }
-  const line = (rows: readonly { at: string; requests: number }[]) =>
-    rows.map(({ at, requests }) => [at.slice(0, 10), requests])
-  const live = await read('?mode=live')
-  assert.deepEqual([live.version, live.days, live.gone_by], ['v1', 30, null])
-  assert.deepEqual(line(live.points), [
-    ['2026-12-11', 6],
-    ['2026-12-12', 5],
-    ['2029-02-18', 5],
-  ])
-  assert.equal((await read()).points[0].requests, 7)
-  assert.deepEqual((await read('?mode=test')).points[0].requests, 1)
-  assert.deepEqual((await read('?customer=cus_none')).points, [])
-  assert.deepEqual((await operator.get('/admin/versions/v2/forecast')).body.points, [])
-  assert.equal((await operator.get('/admin/versions/v9/forecast')).status, 404)
-  assert.equal((await operator.get(`${PATH}/forecast?mode=both`)).status, 400)
-})
-
-eachFrozen('a version that all callers leave has the day of the last request', async (service) => {
-  const { at, as, operator } = service
-  const body = { name: 'leaves', scopes: ['users:read'], mode: 'live' }
-  const caller = as((await operator.post('/admin/keys', body)).body.key)
-  for (let day = 1; day <= 8; day++) {
-    await at(`2026-12-${String(day).padStart(2, '0')}T09:00:00Z`)
-    for (let n = day; n <= 12; n++) await caller.get('/api/v1/users')
-  }
-  await at('2026-12-09T10:00:00Z')
-  const { gone_by } = (await operator.get(`${PATH}/forecast`)).body
-  assert.equal(gone_by, '2026-12-13T00:00:00.000Z')
 })
 
 eachFrozen(
@@ -178,7 +127,7 @@ eachService(
         count: 0,
         daily: [],
         last_at: data[0].last_at,
-        outlook: { kind: 'pinned', gone_by: null },
+        outlook: { kind: 'pinned' },
       },
     ])
   },

@@ -13,8 +13,6 @@ export interface Series {
   readonly dash?: 'dash' | 'dot'
   /** One value for each step, null for none. Areas and bars: the last series lies at the base. */
   readonly values: readonly (number | null)[]
-  /** Areas and bars: a line of its own above them. */
-  readonly isForecast?: boolean
   /** The total in the legend. */
   readonly total?: string
 }
@@ -35,10 +33,9 @@ export function niceTop(kind: ShapeKind, series: readonly Series[]): number {
   const steps = stepsOf(series)
   let top = 0
   for (let at = 0; at < steps; at++) {
-    const value = ({ values }: Series) => values[at] ?? 0
-    const isLine = ({ isForecast }: Series) => kind === 'line' || isForecast === true
-    const sum = series.reduce((sum, each) => (isLine(each) ? sum : sum + value(each)), 0)
-    top = Math.max(top, sum, ...series.filter(isLine).map(value))
+    const values = series.map((each) => each.values[at] ?? 0)
+    const highest = kind === 'line' ? Math.max(0, ...values) : values.reduce((a, b) => a + b, 0)
+    top = Math.max(top, highest)
   }
   if (top <= 0) return 2
   const size = 10 ** Math.floor(Math.log10(top))
@@ -65,13 +62,7 @@ export function shapesOf(
   top: number,
 ): readonly Shape[] {
   const y = (value: number) => HEIGHT * (1 - value / top)
-  if (kind === 'line') return lines(series, y)
-  const isForecast = (each: Series) => each.isForecast === true
-  const measured = series.filter((each) => !isForecast(each))
-  return [
-    ...stack(kind, measured, { y, steps: stepsOf(series) }),
-    ...lines(series.filter(isForecast), y),
-  ]
+  return kind === 'line' ? lines(series, y) : stack(kind, series, { y, steps: stepsOf(series) })
 }
 
 type Scale = (value: number) => number

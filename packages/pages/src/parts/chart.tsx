@@ -69,7 +69,7 @@ export function Chart(props: ChartProps) {
         </div>
       </div>
       <ul class="legend">
-        {series.map(({ name, label, tone, dash, total, isForecast }) => (
+        {series.map(({ name, label, tone, dash, total }) => (
           <li key={name}>
             <button
               type="button"
@@ -77,7 +77,7 @@ export function Chart(props: ChartProps) {
               aria-pressed={!hidden.has(name)}
               onClick={() => toggle(name)}
             >
-              <i class={props.kind === 'line' || isForecast ? `line ${dash ?? ''}` : undefined} />
+              <i class={props.kind === 'line' ? `line ${dash ?? ''}` : undefined} />
               {label} {total !== undefined && <b>{total}</b>}
             </button>
           </li>

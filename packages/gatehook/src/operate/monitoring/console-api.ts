@@ -29,7 +29,6 @@ import { createRetention } from './retention.ts'
 import { seriesRoute } from './series-routes.ts'
 import { streamRoute } from './stream-routes.ts'
 import { versionTrafficRoutes } from './version-callers.ts'
-import { versionForecastRoute } from './version-forecast.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
@@ -109,7 +108,6 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     routes: [
       keyUsageRoute({ ...monitoring.options, flush }),
       ...versionTrafficRoutes(traffic),
-      versionForecastRoute(traffic),
       seriesRoute({ store, clock, flush }),
       errorsRoute({ store, clock, flush }),
       ...requestRoutes(monitoring.requests),

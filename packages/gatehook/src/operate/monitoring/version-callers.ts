@@ -27,8 +27,8 @@ import {
   COUNTS_MAX,
   versionTrafficOperations as operations,
 } from './version-operations.ts'
-import { outlookOf } from './version-outlook.ts'
 import { readTraffic } from './version-traffic.ts'
+import { trendOf } from './version-trend.ts'
 
 const DAY_S = SERIES_STEPS.at(-1)!.seconds
 const DAYS_DEFAULT = 30
@@ -204,7 +204,6 @@ async function readCallers(
   const credentials = callers.map((sum) => {
     const mode = modeOfCaller(sum)
     const values = daily.get(seriesKey(sum.customer, mode, sum.id)) ?? Array<number>(days).fill(0)
-    const { kind, goneByMs } = outlookOf(values.slice(0, -1), todayS * 1000)
     return {
       ...ownerOf(sum.customer),
       mode,
@@ -215,7 +214,7 @@ async function readCallers(
       count: sum.count,
       daily: values,
       last_at: isoTime(sum.lastMs),
-      outlook: { kind, gone_by: goneByMs === null ? null : isoTime(goneByMs) },
+      outlook: { kind: trendOf(values.slice(0, -1)) },
     }
   })
   const endpoints = pinned.map((row) => ({
@@ -228,7 +227,7 @@ async function readCallers(
     count: 0,
     daily: [],
     last_at: row.last_success_at === null ? null : isoTime(Number(row.last_success_at)),
-    outlook: { kind: 'pinned', gone_by: null },
+    outlook: { kind: 'pinned' },
   }))
   const next_cursor =
     next === undefined
@@ -237,7 +236,7 @@ async function readCallers(
   return { days, data: [...credentials, ...endpoints], next_cursor, has_more: next !== undefined }
 }
 
-export async function requireVersion(from: Reader, version: string): Promise<void> {
+async function requireVersion(from: Reader, version: string): Promise<void> {
   if (!(await hasVersion(from, version))) throw new Failure('not_found')
 }
 

@@ -6,8 +6,6 @@ export const CALLERS_MAX = 100
 /** The newest counts of a version that are examined. */
 export const COUNTS_MAX = 10_000
 const DAYS_MAX = 90
-/** The complete days from which a forecast follows. */
-export const FORECAST_DAYS = 30
 const HOURS_OF_WEEK = 7 * 24
 
 const customer = b
@@ -52,13 +50,11 @@ const versionCaller = b
       .object({
         kind: b
           .openSet(['falling', 'flat', 'rising', 'pinned'])
-          .describe('The trend of the complete days; `pinned`: it never ends by itself.')
+          .describe(
+            'The later half of the complete days beside the earlier half: by a quarter fewer or ' +
+              'more requests a day, or `flat`; `pinned`: it never ends by itself.',
+          )
           .example('falling'),
-        gone_by: b
-          .time()
-          .nullable()
-          .describe('The day of the last request if the trend continues.')
-          .example('2027-01-03T00:00:00.000Z'),
       })
       .describe('The trend of the caller.'),
   })
@@ -69,7 +65,7 @@ export type VersionCallerRow = JsonOf<typeof versionCaller>
 export const versionTrafficOperations = {
   callers: operation('GET /admin/versions/:version/callers', {
     id: 'list_version_callers',
-    summary: 'List the callers of a version with trend and outlook',
+    summary: 'List the callers of a version with their trend',
     description:
       'Credentials by their requests, then endpoints that are pinned to it. The newest ' +
       `${COUNTS_MAX} counts of routes and credentials are examined. ` +
@@ -96,39 +92,6 @@ export const versionTrafficOperations = {
         has_more: b.bool().describe('Whether there are more callers.').example(false),
       })
       .named('VersionCallers'),
-  }),
-  forecast: operation('GET /admin/versions/:version/forecast', {
-    id: 'forecast_version_traffic',
-    summary: 'Forecast the requests of a version',
-    description:
-      'The sum over the callers: those that fall continue to fall, the others stay. Without a ' +
-      'request log, and for a version without requests, `points` is empty.',
-    query: {
-      customer: b.line(100).optional().describe('The id of a customer.'),
-      mode: b
-        .oneOf(['live', 'test'])
-        .optional()
-        .describe('Callers of one mode, and those without a credential.'),
-    },
-    output: b
-      .object({
-        version: b.text().example('v1'),
-        days: b.int(1).describe('The complete days that it follows from.').example(FORECAST_DAYS),
-        gone_by: b
-          .time()
-          .nullable()
-          .describe('The day of the last request; null: callers remain that do not fall.')
-          .example('2027-01-03T00:00:00.000Z'),
-        points: b
-          .list(
-            b.object({
-              at: b.time().describe('The start of a day.'),
-              requests: b.number().describe('Requests on this day.').example(140),
-            }),
-          )
-          .describe('Corners of a line of straight pieces, from today over 800 days.'),
-      })
-      .named('VersionForecast'),
   }),
   traffic: operation('GET /admin/versions/:version/traffic', {
     id: 'read_version_traffic',

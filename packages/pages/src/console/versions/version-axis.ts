@@ -1,12 +1,11 @@
-/** The time axis up to the end of a version: its days, states as bands, and the forecast. Pure. */
+/** The time axis up to the end of a version: its days, and states as bands. Pure. */
 import { day } from '../../format.ts'
 import type { Tone } from '../../parts/state.tsx'
 import type { VersionDetail } from './version-shapes.ts'
-import type { VersionForecast } from './version-types.ts'
 
 export const DAY_MS = 86_400_000
 const PAST_DAYS = 84
-/** The forecast is not longer. */
+/** The axis is not longer. */
 const AHEAD_DAYS_MAX = 800
 /** The axis of a version that has no end yet. */
 const AHEAD_DAYS_WITHOUT_END = 90
@@ -34,21 +33,6 @@ export function axisTo({ sunset_at: end }: VersionDetail, nowMs: number): TimeAx
 /** Returns the start of each day of an axis. */
 export const daysOf = ({ fromMs, toMs }: TimeAxis): readonly number[] =>
   Array.from({ length: Math.round((toMs - fromMs) / DAY_MS) + 1 }, (_, n) => fromMs + n * DAY_MS)
-
-type ForecastPoint = VersionForecast['points'][number]
-
-/** Returns the forecast on the straight line between two of its points; null outside of them. */
-export function forecastAt(points: readonly ForecastPoint[], ms: number): number | null {
-  const next = points.findIndex(({ at }) => Date.parse(at) >= ms)
-  const end = points[next]
-  if (!end) return null
-  const start = points[next - 1]
-  const endMs = Date.parse(end.at)
-  if (!start) return endMs === ms ? end.requests : null
-  const startMs = Date.parse(start.at)
-  const share = (ms - startMs) / (endMs - startMs)
-  return start.requests + share * (end.requests - start.requests)
-}
 
 /** A state of a version on the axis, as shares of its length. */
 export interface LaneBand {

@@ -118,7 +118,6 @@ const csvColumns = {
   count: (row: Caller) => String(row.count),
   last_at: (row: Caller) => row.last_at ?? '',
   outlook: (row: Caller) => row.outlook.kind,
-  gone_by: (row: Caller) => row.outlook.gone_by ?? '',
   contact: (row: Caller) => row.contact ?? '',
 }
 

@@ -1,11 +1,11 @@
-/** The traffic of the versions: over a range, or by day up to the end of one with its forecast. */
+/** The traffic of the versions: over a range, or by day as bars up to the end of one. */
 import type { ComponentChildren } from 'preact'
 import { withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { count, day, isoSecond, percent, short } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Chart, type ChartMark } from '../../parts/chart.tsx'
-import type { Series, SeriesTone } from '../../parts/chart-shapes.ts'
+import type { SeriesTone } from '../../parts/chart-shapes.ts'
 import { Empty, Part } from '../../parts/notices.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { query, setQuery } from '../../router.ts'
@@ -19,10 +19,9 @@ import {
   type TimeRange,
   timeLabelOf,
 } from '../ranges.ts'
-import { customer, mode, requestModes } from '../scope.ts'
-import { axisTo, bandsOf, DAY_MS, daysOf, forecastAt, type TimeAxis } from './version-axis.ts'
-import { type VersionDetail, versionPath } from './version-shapes.ts'
-import type { VersionForecast } from './version-types.ts'
+import { customer, requestModes } from '../scope.ts'
+import { axisTo, bandsOf, DAY_MS, daysOf, type TimeAxis } from './version-axis.ts'
+import type { VersionDetail } from './version-shapes.ts'
 
 const EVERY_MS = 15_000
 const TONES: readonly SeriesTone[] = ['a', 'b', 'c', 'redirect']
@@ -178,24 +177,10 @@ interface ToEndProps extends TrafficProps {
 
 function TrafficToEnd({ rows, ending }: ToEndProps) {
   const axis = axisTo(ending, slowNow().value)
-  const forecast = useLoaded<VersionForecast>(
-    withQuery(`${versionPath(ending.version)}/forecast`, {
-      customer: customer.value,
-      mode: mode.value,
-    }),
-  )
   const from = isoSecond(axis.fromMs)
   return (
     <TrafficOf words={{ from, to: undefined, step: DAY_MS / 1000 }}>
-      {(body) => (
-        <EndChart
-          rows={rows}
-          ending={ending}
-          axis={axis}
-          body={body}
-          points={forecast.data?.points ?? []}
-        />
-      )}
+      {(body) => <EndChart rows={rows} ending={ending} axis={axis} body={body} />}
     </TrafficOf>
   )
 }
@@ -203,7 +188,6 @@ function TrafficToEnd({ rows, ending }: ToEndProps) {
 interface EndChartProps extends ToEndProps {
   readonly axis: TimeAxis
   readonly body: SeriesBody
-  readonly points: VersionForecast['points']
 }
 
 /** Returns the requests by day, without today unless it is the first day with requests. */
@@ -213,11 +197,10 @@ function completeDays(body: SeriesBody, version: string): readonly (number | nul
   return hasComplete ? values.slice(0, -1) : values
 }
 
-function EndChart({ rows, ending, axis, body, points }: EndChartProps) {
+function EndChart({ rows, ending, axis, body }: EndChartProps) {
   const times = daysOf(axis)
   const { version, sunset_at: end } = ending
-  const endMs = end === null ? Number.POSITIVE_INFINITY : Date.parse(end)
-  const measured = rows.map((row, at) => {
+  const series = rows.map((row, at) => {
     const values = completeDays(body, row.version)
     const recent = values.slice(-MEAN_DAYS)
     const week = recent.slice(
@@ -235,25 +218,20 @@ function EndChart({ rows, ending, axis, body, points }: EndChartProps) {
       total: `${short(mean)} a day`,
     }
   })
-  const forecast: Series = {
-    name: 'forecast',
-    label: `${version}, if no other caller moves`,
-    tone: toneOf(rows.indexOf(ending)),
-    dash: 'dash',
-    isForecast: true,
-    values: times.map((ms) => (ms <= endMs ? forecastAt(points, ms) : null)),
-  }
-  const atEnd = forecastAt(points, Math.floor(endMs / DAY_MS) * DAY_MS)
-  const words = measured.map(({ label, total }) => `${label} ${total}`).join(', ')
-  const outlook = outlookWords(ending, atEnd, points)
+  const words = series.map(({ label, total }) => `${label} ${total}`).join(', ')
+  const yesterday = completeDays(body, version).at(-1) ?? 0
+  const outlook =
+    end === null
+      ? `${version} has no end yet.`
+      : `On its last whole day ${version} had ${short(yesterday)} requests; it ends on ${day(end)}.`
   return (
     <>
       <Chart
         title={`Requests a day, up to the end of ${version}`}
         summary={`Requests by version: ${words}. ${outlook}`}
-        kind="area"
+        kind="bars"
         size="tall"
-        series={points.length > 0 ? [...measured, forecast] : measured}
+        series={series}
         times={times}
         timeLabel={(ms) => day(new Date(ms).toISOString())}
         format={(value) => short(Math.round(value))}
@@ -266,23 +244,6 @@ function EndChart({ rows, ending, axis, body, points }: EndChartProps) {
       <p class="hint">{outlook}</p>
     </>
   )
-}
-
-/** Returns what the forecast says of the end, as a sentence. */
-function outlookWords(
-  { version, sunset_at: end }: VersionDetail,
-  atEnd: number | null,
-  points: VersionForecast['points'],
-): string {
-  if (points.length === 0)
-    return `A forecast of ${version} needs a whole day with requests, of the last 30.`
-  const gone = points.find(({ requests }) => requests === 0)
-  if (gone && (end === null || Date.parse(gone.at) <= Date.parse(end))) {
-    return `If callers continue to move, ${version} has its last request by about ${day(gone.at)}.`
-  }
-  if (end === null) return `${version} has no end yet; callers remain that do not move.`
-  const requests = atEnd === null ? 'some requests' : `about ${short(Math.ceil(atEnd))} requests`
-  return `On ${day(end)} ${version} still has ${requests} a day if no other caller moves.`
 }
 
 interface LanesProps extends TrafficProps {

@@ -105,7 +105,7 @@ export interface Caller {
   readonly count: number
   readonly daily: readonly number[]
   readonly last_at: string | null
-  readonly outlook: { readonly kind: string; readonly gone_by: string | null }
+  readonly outlook: { readonly kind: string }
 }
 
 const OUTLOOKS: Readonly<Record<string, readonly [Tone, string]>> = {
@@ -115,11 +115,9 @@ const OUTLOOKS: Readonly<Record<string, readonly [Tone, string]>> = {
   pinned: ['warn', 'Pinned'],
 }
 
-/** Returns the outlook of a caller in words: `Gone by about 2027-01-03`. */
-export function outlookWords({ kind, gone_by: end }: Caller['outlook']): readonly [Tone, string] {
-  if (end) return ['ok', `Gone by about ${day(end)}`]
-  return OUTLOOKS[kind] ?? ['warn', kind]
-}
+/** Returns the outlook of a caller in words. */
+export const outlookWords = ({ kind }: Caller['outlook']): readonly [Tone, string] =>
+  OUTLOOKS[kind] ?? ['warn', kind]
 
 /** Returns `2027-04-13 09:00` or `2027-04-13` as an instant in UTC; other text stays as it is. */
 export function instantOf(text: string): string {

@@ -12,16 +12,6 @@ export type VersionChangelog = {
   }[]
 }
 
-export type VersionForecast = {
-  readonly version: string
-  readonly days: number
-  readonly gone_by: string | null
-  readonly points: readonly {
-    readonly at: string
-    readonly requests: number
-  }[]
-}
-
 export type VersionNotice = {
   readonly version: string
   readonly sent: boolean
