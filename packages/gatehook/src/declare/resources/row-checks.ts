@@ -6,12 +6,13 @@ import type { Failure, FieldError } from '../../kernel/failure.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import { ConstraintError, type Tx } from '../../platform/storage/database.ts'
 import { runTogether } from '../../platform/storage/together.ts'
+import { fieldFailure } from '../../protocol/fields/body.ts'
 import { listInputs } from './computed.ts'
 import { owningField, type RowReach } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { RowStore } from './store.ts'
 import { uniqueName, uniqueTuples } from './table.ts'
-import { fieldFailure, validationFailure } from './validate.ts'
+import { validationFailure } from './validate.ts'
 
 export interface RowChecks {
   /** Applies `.check(…)`. Throws `validation_failed` with the invalid fields. */

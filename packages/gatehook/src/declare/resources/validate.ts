@@ -3,7 +3,8 @@
  * (§10.2). Valid bodies become values of rows, with times in epoch milliseconds. Pure.
  */
 
-import { Failure, type FailureCode, type FieldError } from '../../kernel/failure.ts'
+import { Failure, type FieldError } from '../../kernel/failure.ts'
+import { fieldFailure } from '../../protocol/fields/body.ts'
 import { formOf, toJson } from '../../protocol/fields/forms.ts'
 import { isMerged, mergeValue, patchSpecs } from '../../protocol/fields/merge-patch.ts'
 import { createObjectReader } from '../../protocol/fields/reader.ts'
@@ -98,15 +99,6 @@ function mergerOf(specs: FieldSpecs): Validators['merge'] {
     if (errors.length > 0) throw validationFailure(errors)
     return { ...patch, ...valid }
   }
-}
-
-/** Creates a failure with the first error as its sentence: `email: is taken already`. */
-export function fieldFailure(code: FailureCode, errors: readonly FieldError[]): Failure {
-  const [first] = errors
-  if (!first) return new Failure(code)
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
-  const where = first.pointer ? `${first.pointer.slice(1)}: ` : ''
-  return new Failure(code, `${where}${first.message}${more}`, { errors })
 }
 
 /**

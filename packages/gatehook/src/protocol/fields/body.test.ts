@@ -69,11 +69,23 @@ test('every mistake is reported with its pointer and one of three codes', () => 
   assert.deepEqual(pointers({ name: 'a', tags: ['1', '2', '3'] }), ['/tags invalid_value'])
 })
 
+test('the sentence of a 422 names the first mistake, and the number of others', () => {
+  const messageOf = (body: unknown) => failureOf(body).message
+  assert.equal(messageOf({}), 'name: is required')
+  assert.equal(messageOf({ name: 'a', limit: { n: 0 } }), 'limit/n: must be at least 1')
+  const two = failureOf({ name: 'a', mode: 'x', odd: 2 })
+  assert.equal(two.message, `mode: ${two.errors![0]!.message} (and 1 more)`)
+  assert.match(messageOf([]), /^must be an? /)
+})
+
 test('a sign-in reports the first mistake with 400', () => {
   const failure = failureOf({ name: 7 }, 'invalid_request')
   assert.deepEqual(
     [failure.status, failure.message],
-    [400, 'name must be a string: one line of valid Unicode.'],
+    [
+      400,
+      'name must be a string: one line of valid Unicode without control or invisible characters.',
+    ],
   )
   assert.equal(failure.errors?.length, 1)
 })
