@@ -82,7 +82,10 @@ export const DOCUMENTS = ['platform', 'admin'] as const
 type ServiceInVersions = Pick<Catalog, 'service' | 'versions'>
 
 /** Returns the declared operations of the engine for a service. */
-function engineOperations({ service, versions }: ServiceInVersions): readonly OperationData[] {
+export function engineOperations({
+  service,
+  versions,
+}: ServiceInVersions): readonly OperationData[] {
   const scopes = listScopes(service)
   const eventTypes = listAllEventTypes(service)
   const admin = { scopes, versions }

@@ -42,6 +42,9 @@ export interface SignInView extends FormView {
 const hiddenTicket = (ticket: string): Html =>
   html`<input type="hidden" name="ticket" value="${ticket}">`
 
+/** Text of another direction does not reorder the sentence around the name. */
+const isolate = (name: string): Html => html`<bdi>${name}</bdi>`
+
 const header = ({ service, mode }: Pick<FormView, 'service' | 'mode'>): Html =>
   html`<header>
 <p>${service}${mode === 'test' && html` <span class="badge">Test mode</span>`}</p>
@@ -61,7 +64,7 @@ export function renderSignInPage(view: SignInView): Answer {
     body: html`${header(view)}
 <main>
 <h1>Sign in</h1>
-<p>to continue to <strong>${client}</strong></p>
+<p>to continue to <strong>${isolate(client)}</strong></p>
 ${notice !== undefined && html`<p class="notice" role="alert" id="notice">${notice}</p>`}
 <form method="post" action="${SIGN_IN_PATH}">
 ${hiddenTicket(ticket)}
@@ -126,12 +129,12 @@ export function renderConsentPage(view: ConsentView): Answer {
     formAction: formActionSource(redirectUri),
     body: html`${header(view)}
 <main>
-<h1>Allow ${client} to use your account?</h1>
-<p>You are signed in as <strong>${username}</strong>.</p>
+<h1>Allow ${isolate(client)} to use your account?</h1>
+<p>You are signed in as <strong>${isolate(username)}</strong>.</p>
 ${
   scopes.length === 0
-    ? html`<p>${client} will learn who you are, and nothing else.</p>`
-    : html`<h2 id="what">${client} will be able to:</h2>
+    ? html`<p>${isolate(client)} will learn who you are, and nothing else.</p>`
+    : html`<h2 id="what">${isolate(client)} will be able to:</h2>
 <ul role="list" aria-labelledby="what">
 ${list}</ul>`
 }

@@ -111,7 +111,7 @@ const textMember = (kind: 'text' | 'pattern', more: Partial<MemberSpec>): Member
   member(kind, { ...more, ...(more.format === 'password' && { isSecret: true }) })
 
 export const b = {
-  /** One line of text: 1 to `max` characters, without control characters. */
+  /** One line of text: 1 to `max` characters, without control and invisible characters. */
   line: (max: number): Member<string> => member('line', { min: 1, max }),
   /** Any text, without a maximum in a response. A password is secret. */
   text: (options: TextOptions = {}): Member<string> => textMember('text', options),
