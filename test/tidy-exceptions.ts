@@ -26,3 +26,57 @@ export const FOREIGN_TABLES: Readonly<Record<string, readonly string[]>> = {
   'outbound/jobs': ['gh_customers'],
   'outbound/webhooks': ['gh_customers'],
 }
+
+/** Lines that branch on the database, by reason and file (`tidy-databases.test.ts`). */
+export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  'A command about the files or the servers of a database, or its message to an operator.': {
+    'cli/backup.ts': 1,
+    'cli/doctor-deep.ts': 1,
+    'cli/doctor-installation.ts': 1,
+    'cli/doctor-machine.ts': 1,
+    'cli/installation.ts': 1,
+    'cli/move.ts': 3,
+    'cli/postgres-tools.ts': 1,
+    'cli/restore.ts': 1,
+    'operate/system/durability.ts': 1,
+    'operate/system/machine-facts.ts': 1,
+  },
+  'One process has a file: it needs no leases, no counts and no positions that nodes agree on.': {
+    'assembly/background-work.ts': 1,
+    'assembly/events.ts': 1,
+    'assembly/prepare-database.ts': 3,
+    'declare/resources/stale-rows.ts': 1,
+    'history/events/feed.ts': 1,
+    'operate/monitoring/live-poller.ts': 1,
+    'operate/monitoring/monitoring.ts': 1,
+    'operate/monitoring/nodes.ts': 2,
+    'outbound/deliveries/host.ts': 2,
+    'outbound/deliveries/leases.ts': 1,
+    'outbound/webhooks/replay-worker.ts': 1,
+    'protocol/quota/store.ts': 1,
+  },
+  'SQL of a declaration, which has a text for each database.': {
+    'declare/resources/derived.ts': 3,
+    'declare/resources/field-check.ts': 1,
+    'declare/resources/reviewed-migrations.ts': 3,
+    'declare/resources/table-plan.ts': 1,
+  },
+  'DDL of declared resources: indexes that end with the id, words, builds beside writes.': {
+    'declare/resources/index-builds.ts': 2,
+    'declare/resources/migrate.ts': 1,
+    'declare/resources/migration-plan.ts': 3,
+    'declare/resources/search-fill.ts': 3,
+    'declare/resources/stale-rows.ts': 2,
+    'declare/resources/table-plan.ts': 1,
+    'declare/resources/table.ts': 3,
+  },
+  'A statement or a feature that Citus lacks (decision 0059).': {
+    'assembly/replicas.ts': 1,
+    'declare/resources/row-repairs.ts': 1,
+    'declare/resources/stale-rows.ts': 1,
+    'outbound/deliveries/due-store.ts': 1,
+    'outbound/webhooks/all-deliveries.ts': 1,
+    'outbound/webhooks/all-events.ts': 1,
+    'protocol/idempotency/store.ts': 1,
+  },
+}

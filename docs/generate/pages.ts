@@ -12,6 +12,7 @@ import { figuresIn, performancePage, readPerformance, valueText } from './perfor
 import { performanceSvg } from './performance-svg.ts'
 import { permissionsPage } from './permissions.ts'
 import { rulesPage } from './rules-page.ts'
+import { schemaPage } from './schema.ts'
 
 export interface Page {
   readonly file: URL
@@ -39,6 +40,7 @@ export function pages(): Page[] {
     { file: reference('errors.md'), text: errorsPage() },
     { file: reference('permissions.md'), text: permissionsPage() },
     { file: reference('rules.md'), text: rulesPage() },
+    { file: reference('schema.md'), text: schemaPage() },
     ...performancePages(),
     ...typesModules.map((module) => ({ file: module.file, text: typesOf(module) })),
     { file: http, text: withBlock(readFileSync(http, 'utf8'), 'limits', limitsTable()) },

@@ -2,7 +2,6 @@
  * Assembles the console's view of the installation: `operate/monitoring/` and the parts it
  * observes.
  */
-import { statSync } from 'node:fs'
 import type { Catalog } from '../declare/resources/catalog.ts'
 import { resourceOverviewRoute } from '../declare/resources/overview.ts'
 import { columnUse } from '../declare/resources/schema-check.ts'
@@ -22,9 +21,8 @@ import { drainCheck, listUnreadyReasons } from '../operate/system/health.ts'
 import { JobLog } from '../operate/system/job-log.ts'
 import { readCertificateEnd } from '../operate/system/machine-facts.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
-import { databaseAddress } from '../platform/config/config.ts'
-import { nodeNameOf } from '../platform/config/environment.ts'
-import { sql } from '../platform/storage/sql.ts'
+import { databaseFile, nodeNameOf } from '../platform/config/environment.ts'
+import { readDatabaseBytes } from '../platform/storage/database-bytes.ts'
 import type { Metric } from '../platform/telemetry/metric.ts'
 import type { Call } from '../protocol/http/call.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
@@ -80,7 +78,7 @@ export function assembleConsoleApi(
     store,
     now: () => clock.now(),
     nodes: console.nodes.list,
-    databaseBytes: () => databaseBytes(foundation),
+    databaseBytes: () => readDatabaseBytes(foundation.db, databaseFile(foundation.config)),
     jobs: () => jobs.list(),
     requestLog: () => ({ mode, ...monitoring.recorder.figures() }),
   })
@@ -135,16 +133,4 @@ function nodeDescriber(
     const { lateMs: queueAgeMs, inFlight } = deliveries.figures()
     return { role, since, release, ready: reasons.length === 0, queueAgeMs, inFlight }
   }
-}
-
-async function databaseBytes({ config, db }: Foundation): Promise<number> {
-  const address = databaseAddress(config.databaseUrl)
-  if (address.kind === 'postgres') {
-    const row = await db.get(sql`SELECT pg_database_size(current_database()) AS bytes`)
-    return Number(row!.bytes)
-  }
-  return ['', '-wal'].reduce(
-    (sum, suffix) => sum + (statSync(address.file + suffix, { throwIfNoEntry: false })?.size ?? 0),
-    0,
-  )
 }

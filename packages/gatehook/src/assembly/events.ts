@@ -74,7 +74,6 @@ export function assembleEvents(
     clock,
     random,
     record,
-    counterSlots: db.dialect.counterSlots,
     database: db.name,
     credentials: assembleCredentials(foundation, service, late, mailOutbox),
     publicScope,

@@ -22,8 +22,7 @@ import { webhookRoutes } from '../outbound/webhooks/routes.ts'
 import type { Tx } from '../platform/storage/database.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import type { Lister } from '../protocol/lists/list.ts'
-import { createLocalLimiter, createSharedLimiter } from '../protocol/quota/limiter.ts'
-import { createDraw } from '../protocol/quota/store.ts'
+import { createLimiter } from '../protocol/quota/store.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 export interface WebhookAssembly {
@@ -50,9 +49,7 @@ export function assembleWebhooks(
     timeoutMs: config.webhookTimeoutMs,
     ca: config.webhookCa === null ? undefined : readFileSync(config.webhookCa, 'utf8'),
   })
-  const limiter = db.dialect.shared
-    ? createSharedLimiter(clock, createDraw(db))
-    : createLocalLimiter(clock)
+  const limiter = createLimiter(db, clock)
   const rate = config.deliveryRate
   const replays = createReplayWorker({
     db,

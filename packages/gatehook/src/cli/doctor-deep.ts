@@ -15,7 +15,7 @@ import { checkReferences } from '../outbound/deliveries/reference-check.ts'
 import { checkDecryption } from '../platform/secrets/decryption-check.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { checkPages, readChecksumFailures } from '../platform/storage/page-check.ts'
-import { sql } from '../platform/storage/sql.ts'
+import { findBrokenReferences } from '../platform/storage/row-references.ts'
 import { checkCounters, type WrongTotal } from '../protocol/lists/counter-check.ts'
 import { type CheckResult, fail, ok } from './doctor-checks.ts'
 import { countRows, formatCount, type Output } from './output.ts'
@@ -92,24 +92,17 @@ export async function checkDeliveries(db: Database, onPart: OnPart): Promise<Che
   return fail(`pending deliveries: ${findings.join('; ')}`, CUT_OFF)
 }
 
-/** Checks that rows refer to rows that exist. PostgreSQL guarantees it. */
+/** Checks that rows refer to rows that exist; undefined where the database guarantees it. */
 export async function checkForeignKeys(
   db: Database,
   onPart: OnPart,
 ): Promise<CheckResult | undefined> {
-  if (db.name !== 'sqlite') return undefined
-  const tables = await db.all(sql`SELECT name FROM sqlite_schema WHERE type = 'table'
-    AND name NOT LIKE 'sqlite%' ORDER BY name`)
-  const findings: string[] = []
-  for (const [at, { name }] of tables.entries()) {
-    const rows = await db.all(sql`SELECT parent, count(*) AS rows
-      FROM pragma_foreign_key_check(${name}) GROUP BY parent`)
-    for (const { parent, rows: count } of rows) {
-      findings.push(`${countRows(count)} of ${name} refer to missing ${parent}`)
-    }
-    await onPart(at + 1, tables.length, 'tables')
-  }
-  if (findings.length === 0) return ok('each row refers to a row that exists')
+  const broken = await findBrokenReferences(db, onPart)
+  if (!broken) return undefined
+  if (broken.length === 0) return ok('each row refers to a row that exists')
+  const findings = broken.map(
+    ({ table, missing, rows }) => `${countRows(rows)} of ${table} refer to missing ${missing}`,
+  )
   return fail(
     named(findings),
     'Delete these rows, or restore a backup that has what they refer to.',

@@ -19,7 +19,6 @@ export const catalogOf = (definition: ServiceDefinition): Catalog =>
     clock: wallClock,
     random: systemRandom(),
     record: () => Promise.reject(new Error('bug: a document records no events')),
-    counterSlots: 1,
   })
 
 export function writeFile(file: string, text: string): void {

@@ -136,7 +136,7 @@ export const secrets: CommandFamily = {
             values.map((row) => [
               row.table,
               row.column,
-              row.key_id ?? dim('none (an earlier release)'),
+              row.key_id ?? dim('none (a removed secret)'),
               formatCount(row.count),
             ]),
           ),

@@ -36,7 +36,7 @@ export async function fill(
     `WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < ${count})
      INSERT INTO ${table} (${names}) SELECT ${cells} FROM g`,
   )
-  await db.write(async (tx) => addToTotal(tx, 1, scope, table, 0, count))
+  await db.write(async (tx) => addToTotal(tx, scope, table, 0, count))
   return scope
 }
 

@@ -193,7 +193,7 @@ export async function insert(
   const values = rows.flatMap((row) => [scope, ...names.map((name) => row[name])])
   return db.write(async (tx) => {
     const insertedRows = await tx.all<{ id: number }>(add(values))
-    await addToTotal(tx, 1, scope, 'things', 0, rows.length)
+    await addToTotal(tx, scope, 'things', 0, rows.length)
     const ids = insertedRows.map(({ id }) => id).sort((a, b) => a - b)
     return rows.map((row, at) => ({ id: ids[at]!, ...row }))
   })

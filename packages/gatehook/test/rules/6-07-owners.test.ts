@@ -25,7 +25,7 @@ async function shop(db: Database) {
   await migrateService(db, api.definition)
   const source = { clock: wallClock, random: systemRandom() }
   const record = createRecorder({ ...source, shape: 'v2', sinks: [] })
-  const catalog = createCatalog(api.definition, { ...source, record, counterSlots: 1 })
+  const catalog = createCatalog(api.definition, { ...source, record })
   const orders = catalog.entries.get('orders')!
   const key = { scope, owner: undefined }
   const [ada, bob] = await db.write(async (tx) => {

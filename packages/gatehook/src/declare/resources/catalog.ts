@@ -25,7 +25,6 @@ interface CatalogDeps {
   readonly clock: Clock
   readonly random: Random
   readonly record: RecordEvent
-  readonly counterSlots: number
   /** The database whose SQL derives fields. Default: SQLite. */
   readonly database?: Database['name']
   /** The credentials of the rows that sign in. */
@@ -61,7 +60,6 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
         clock: deps.clock,
         random: deps.random,
         record: deps.record,
-        counterSlots: deps.counterSlots,
         rowsOf,
         resources,
         credentials: definition.signsIn && deps.credentials,

@@ -108,7 +108,6 @@ export interface RowDeps {
   readonly clock: Clock
   readonly random: Random
   readonly record: RecordEvent
-  readonly counterSlots: number
   /** Returns the rows of a resource by name, to check references. */
   readonly rowsOf: (resource: string) => ResourceRows
   /** Every resource of the service. */

@@ -51,7 +51,7 @@ export function createDeletion(
   { store, checks, decode, lock, complete, recordEvent }: DeletionParts,
 ): Pick<ResourceRows, 'remove' | 'restore' | 'erase'> {
   const { name, events, softDeletion, rules } = definition
-  const { clock, counterSlots, credentials, runRules } = deps
+  const { clock, credentials, runRules } = deps
   const releaseReferrers = referrerRelease(definition, deps)
   const eventType = (suffix: string) => events.find((type) => type.endsWith(`.${suffix}`))
   const updateStamps = stampFields(definition, ['updated'])
@@ -76,7 +76,7 @@ export function createDeletion(
       if (rules.length > 0) await runRules(tx, target, 'delete', { before: row })
       await releaseReferrers(tx, target, softDeletion !== undefined)
       const after = await remove(tx, target, row)
-      addToTotal(tx, counterSlots, reach.scope, name, id, -1)
+      addToTotal(tx, reach.scope, name, id, -1)
       await recordEvent(tx, reach, eventType('deleted'), after)
     },
     async restore(tx, target) {
@@ -94,7 +94,7 @@ export function createDeletion(
       await checks.checkReferences(tx, reach, restored)
       const changes = { ...values, [DELETED_FIELD]: null }
       const after = await checks.checkUnique(() => mark(tx, target, row, changes))
-      addToTotal(tx, counterSlots, reach.scope, name, id, 1)
+      addToTotal(tx, reach.scope, name, id, 1)
       return recordEvent(tx, reach, eventType('restored'), after)
     },
     async erase(tx, target) {

@@ -45,7 +45,7 @@ export function createRows(
   newest: VersionShape,
   deps: RowDeps,
 ): ResourceRows {
-  const { clock, random, counterSlots, rowsOf, resources } = deps
+  const { clock, random, rowsOf, resources } = deps
   const { name, events, softDeletion } = definition
   const { idPrefix } = definition.fields.id!
   const store = withSearchIndex(createRowStore(definition, resources), definition)
@@ -83,7 +83,7 @@ export function createRows(
     return insertRow(tx, reach, row)
   }
   const addCreated: ResourceRows['addCreated'] = async (tx, { scope }, { id }, count) =>
-    addToTotal(tx, counterSlots, scope, name, id as RowId, count)
+    addToTotal(tx, scope, name, id as RowId, count)
 
   const deletion = createDeletion(definition, deps, {
     store,

@@ -48,8 +48,7 @@ export async function seedService(
     shape: newestVersion(service),
     sinks: [],
   })
-  const { counterSlots } = db.dialect
-  const catalog = createCatalog(service, { clock: pastClock, random, record, counterSlots })
+  const catalog = createCatalog(service, { clock: pastClock, random, record })
   const plan = orderByReference(service.resources)
     .filter(({ sample }) => sample)
     .map(({ name, fields }) => {

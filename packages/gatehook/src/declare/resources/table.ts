@@ -109,23 +109,16 @@ export function indexesOf(definition: ResourceDefinition): TableIndex[] {
   return indexes
 }
 
-/**
- * Returns unused indexes: of fields that have `index: false`, and those that earlier releases
- * created for a person's lists (§7.9).
- */
+/** Returns unused indexes: of fields that have `index: false`. */
 export function outdatedIndexes(
   definition: ResourceDefinition,
   indexes: readonly TableIndex[],
 ): string[] {
   const { name: table, filter, sort } = definition
-  const owner = ownerField(definition)
-  const names = [
-    ...[...filter, ...sort].flatMap((name) => [
-      indexName(table, name),
-      indexName(table, comparedName(definition.fields, name)),
-    ]),
-    ...(owner === undefined ? [] : sort.map((name) => indexName(table, owner, name))),
-  ]
+  const names = [...filter, ...sort].flatMap((name) => [
+    indexName(table, name),
+    indexName(table, comparedName(definition.fields, name)),
+  ])
   return names.filter((name) => !indexes.some((index) => index.name === name))
 }
 

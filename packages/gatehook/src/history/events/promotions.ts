@@ -23,11 +23,11 @@ interface PromotionFollower {
 }
 
 /** Counts the promotions that this process has noticed. */
-export function countPromotions(db: Pick<Database, 'onPromotion' | 'dialect'>): {
+export function countPromotions(db: Pick<Database, 'onPromotion'>): {
   readonly metric: Metric
 } {
   let count = 0
-  if (db.dialect.shared) db.onPromotion(() => count++)
+  db.onPromotion(() => count++)
   return {
     metric: {
       name: 'gatehook_database_promotions_total',
@@ -38,9 +38,8 @@ export function countPromotions(db: Pick<Database, 'onPromotion' | 'dialect'>): 
   }
 }
 
-/** @returns Stops following; undefined on SQLite. */
+/** @returns Stops following. */
 export function followPromotions({ db, log, report }: PromotionFollower): () => Promise<void> {
-  if (!db.dialect.shared) return async () => {}
   const pending: Promotion[] = []
   db.onPromotion((promotion) => pending.push(promotion))
   return startInterval({

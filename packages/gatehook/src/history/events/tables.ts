@@ -36,6 +36,7 @@ const events: Table = {
     },
   },
   stays: '30 days',
+  searched: { type: 'event', prefix: 'evt', id: 'id', label: 'e.type' },
   divided: { ...byTextId('evt_', 3 * DAY_MS), column: 'id' },
   distribution: {
     // A feed is read on the server of its scope, so its transactions are those of that server.

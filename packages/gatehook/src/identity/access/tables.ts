@@ -21,6 +21,13 @@ const customers: Table = {
     created: { on: 'created_at, id', serves: 'lists by time' },
   },
   stays: 'until it is deleted',
+  searched: {
+    type: 'customer',
+    prefix: 'cus',
+    id: 'id',
+    label: 'e.name',
+    names: { column: 'name' },
+  },
 }
 
 const apiKeys: Table = {
@@ -71,6 +78,14 @@ const apiKeys: Table = {
     },
   },
   stays: 'for ever',
+  searched: {
+    type: 'key',
+    prefix: 'key',
+    id: 'id',
+    label: "CASE WHEN e.revoked_at IS NULL THEN e.name ELSE e.name || ' (revoked)' END",
+    names: { column: 'name', parts: ['revoked_at IS NULL', 'revoked_at IS NOT NULL'] },
+    secrets: { table: 'gh_api_key_secrets', owner: 'key_id' },
+  },
 }
 
 const apiKeySecrets: Table = {

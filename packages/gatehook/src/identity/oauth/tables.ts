@@ -34,6 +34,15 @@ const clients: Table = {
     },
   },
   stays: 'for ever, with `deleted_at`',
+  searched: {
+    type: 'client',
+    prefix: 'client',
+    id: 'client_id',
+    label: 'e.name',
+    visible: 'deleted_at IS NULL',
+    names: { column: 'name' },
+    secrets: { table: 'gh_client_secrets', owner: 'client_id' },
+  },
 }
 
 const clientSecrets: Table = {

@@ -97,6 +97,13 @@ const operators: Table = {
     folded: { on: 'folded', unique: true, serves: 'sign-in by an address' },
   },
   stays: 'until it is deleted',
+  searched: {
+    type: 'operator',
+    prefix: 'op',
+    id: 'id',
+    label: 'e.email',
+    names: { column: 'folded', isFolded: true },
+  },
   encrypted: {
     totp: { purpose: TOTP_PURPOSE, rowOf: byId },
     totp_pending: { purpose: TOTP_PURPOSE, rowOf: byId },

@@ -58,7 +58,7 @@ const loggedRequests: Table = {
     status: { on: 'status, position', where: 'status >= 400', serves: 'lists of failures' },
     object: { on: 'object, position', where: 'object IS NOT NULL', serves: 'lists of an object' },
   },
-  stays: 'as long as the log has room (`retention.ts`)',
+  stays: 'as long as the log has space (`retention.ts`)',
   apart: true,
   staysBehind: true,
 }

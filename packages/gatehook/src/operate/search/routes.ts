@@ -11,14 +11,14 @@ import {
   findById,
   findByName,
   findRows,
-  type SearchedTable,
+  type SearchedResource,
   type SearchHit,
 } from './store.ts'
 
 export interface SearchDeps {
   readonly db: Reader
   /** The tables of resources. */
-  readonly tables: readonly SearchedTable[]
+  readonly tables: readonly SearchedResource[]
   /** The store of the request log. */
   readonly requests: Reader
 }

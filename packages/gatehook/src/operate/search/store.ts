@@ -2,10 +2,12 @@
  * Finds rows of the installation by an id, the beginning of an id, or the beginning of a name, and
  * credentials by the end of their secret. Each statement reads a range of one index.
  */
+import { engineTables } from '../../engine-tables.ts'
 import { inEveryScope } from '../../identity/access/across-customers.ts'
 import { parseRowId } from '../../kernel/row-id.ts'
 import type { Reader, Row } from '../../platform/storage/database.ts'
 import { raw, type Sql, sql } from '../../platform/storage/sql.ts'
+import type { SearchedRows } from '../../platform/storage/table.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import type { SearchType } from './operations.ts'
 
@@ -25,65 +27,51 @@ const LAST = '~'
 /** The last character of the basic plane: names that begin with a text sort before it. */
 const LAST_OF_NAMES = '\uffff'
 
-/** A table of one type. */
-interface Place {
-  readonly type: StoredType
+interface SearchedTable extends SearchedRows {
   readonly table: string
-  readonly id: string
-  /** An SQL expression of the columns of `e`. */
-  readonly label: string
-  /** The condition of the rows that results may contain. */
   readonly visible: string
-  /** `table`: rows belong to the installation. `index`: the index of ids begins with the scope. */
-  readonly scope: 'table' | 'column' | 'index'
+  /** Whether the rows belong to customers. */
+  readonly hasScope: boolean
+  /** Whether an index begins with the ids; otherwise the index of ids begins with the scope. */
+  readonly isIndexed: boolean
 }
 
-const place = (
-  type: StoredType,
-  table: string,
-  label: string,
-  { id = 'id', scope = 'column', visible = '1 = 1' }: Partial<Place> = {},
-): Place => ({ type, table, id, label: `e.${label}`, scope, visible })
+const beginsWith = (column: string, on: string): boolean => on.split(', ')[0] === column
 
-const customers = place('customer', 'gh_customers', 'name', { scope: 'table' })
-const keys = {
-  ...place('key', 'gh_api_keys', 'name'),
-  label: "CASE WHEN e.revoked_at IS NULL THEN e.name ELSE e.name || ' (revoked)' END",
-}
-/** Two indexes have the names of keys. */
-const activeKeys: Place = { ...keys, visible: 'revoked_at IS NULL' }
-const revokedKeys: Place = { ...keys, visible: 'revoked_at IS NOT NULL' }
-const clients = place('client', 'gh_clients', 'name', {
-  id: 'client_id',
-  visible: 'deleted_at IS NULL',
-})
-const operators = place('operator', 'gh_operators', 'email', { scope: 'table' })
+const searchedTables: readonly SearchedTable[] = engineTables.flatMap(
+  ({ name: table, columns, key, indexes = {}, searched }) => {
+    if (!searched) return []
+    const lists = [key.join(', '), ...Object.values(indexes).map(({ on }) => on)]
+    return {
+      visible: '1 = 1',
+      ...searched,
+      table,
+      hasScope: columns.scope !== undefined,
+      isIndexed: lists.some((on) => beginsWith(searched.id, on)),
+    }
+  },
+)
 
-/** By the prefix of their ids. */
-const PLACES: Readonly<Record<string, Place>> = {
-  cus: customers,
-  key: keys,
-  client: clients,
-  op: operators,
-  wh: place('webhook', 'gh_webhooks', 'url', { visible: 'deleted_at IS NULL' }),
-  evt: place('event', 'gh_events', 'type', { scope: 'index' }),
-  dlv: place('delivery', 'gh_deliveries', 'event_type', { scope: 'index' }),
-}
+const tableByPrefix = new Map(searchedTables.map((searched) => [searched.prefix, searched]))
 
-/** Those with names, and the column that an index of names reads. */
-const NAMED: readonly {
-  readonly place: Place
+interface NamedRows extends SearchedTable {
   readonly column: string
-  /** Returns the spellings of a name that the index contains. */
-  readonly spellings: (text: string) => readonly string[]
-}[] = [
-  ...[customers, activeKeys, clients, revokedKeys].map((named) => ({
-    place: named,
-    column: 'name',
-    spellings: (text: string) => [...new Set([text, text.charAt(0).toUpperCase() + text.slice(1)])],
-  })),
-  { place: operators, column: 'folded', spellings: (text) => [foldName(text)] },
-]
+  readonly isFolded: boolean
+}
+
+/** The rows with names; those of a further index come after all others. */
+const namedRows: readonly NamedRows[] = [0, 1].flatMap((at) =>
+  searchedTables.flatMap((searched) => {
+    const { names, visible } = searched
+    const part = names && (names.parts ?? [visible])[at]
+    if (!names || part === undefined) return []
+    return { ...searched, visible: part, column: names.column, isFolded: names.isFolded ?? false }
+  }),
+)
+
+/** Returns the spellings of a name that an index of names contains. */
+const spellingsOf = (text: string, { isFolded }: NamedRows): readonly string[] =>
+  isFolded ? [foldName(text)] : [...new Set([text, text.charAt(0).toUpperCase() + text.slice(1)])]
 
 export interface SearchHit {
   readonly type: StoredType
@@ -94,13 +82,13 @@ export interface SearchHit {
   readonly collection?: string
 }
 
-const select = ({ id, label, scope }: Place): string =>
-  `e.${id} AS id, ${label} AS label, ${scope === 'table' ? 'NULL' : 'e.scope'} AS scope`
+const select = ({ id, label, hasScope }: SearchedTable): string =>
+  `e.${id} AS id, ${label} AS label, ${hasScope ? 'e.scope' : 'NULL'} AS scope`
 
-async function readHits(from: Reader, type: StoredType, statement: Sql): Promise<SearchHit[]> {
+async function readHits(from: Reader, type: string, statement: Sql): Promise<SearchHit[]> {
   const rows = await from.all<SearchRow>(statement)
   return rows.map(({ id, label, scope }) => ({
-    type,
+    type: type as StoredType,
     id: String(id),
     label,
     scope: scope === null ? null : Number(scope),
@@ -110,24 +98,17 @@ async function readHits(from: Reader, type: StoredType, statement: Sql): Promise
 /** Returns the rows whose id begins with `text`: `evt_6Vb`. */
 export async function findById(from: Reader, text: string, limit: number): Promise<SearchHit[]> {
   const [prefix = ''] = text.split('_')
-  const match = Object.hasOwn(PLACES, prefix) ? PLACES[prefix] : undefined
+  const match = tableByPrefix.get(prefix)
   if (!match) return []
-  const { type, id, table, visible, scope } = match
+  const { type, id, table, visible } = match
   const condition = sql`e.${raw(id)} >= ${text} AND e.${raw(id)} <= ${text + LAST}
     AND ${raw(visible)}`
-  const statement =
-    scope === 'index'
-      ? inEveryScope(select(match), table, condition, { limit, customers: CUSTOMERS_MAX })
-      : sql`SELECT ${raw(select(match))} FROM ${raw(table)} e WHERE ${condition}
+  const statement = match.isIndexed
+    ? sql`SELECT ${raw(select(match))} FROM ${raw(table)} e WHERE ${condition}
         ORDER BY e.${raw(id)} LIMIT ${limit}`
+    : inEveryScope(select(match), table, condition, { limit, customers: CUSTOMERS_MAX })
   return readHits(from, type, statement)
 }
-
-/** Those with secrets, and the table of the secrets. */
-const SECRETS = [
-  { owner: keys, table: 'gh_api_key_secrets', column: 'key_id' },
-  { owner: clients, table: 'gh_client_secrets', column: 'client_id' },
-] as const
 
 /** Returns the keys and clients with a secret that ends with `ending`; older secrets count. */
 export async function findByEnding(
@@ -135,29 +116,31 @@ export async function findByEnding(
   ending: string,
   limit: number,
 ): Promise<SearchHit[]> {
-  const searches = SECRETS.map(({ owner, table, column }) =>
-    readHits(
+  const searches = searchedTables.map(async (searched) => {
+    const { type, table, id, visible, secrets } = searched
+    if (!secrets) return []
+    return readHits(
       from,
-      owner.type,
-      sql`SELECT DISTINCT ${raw(select(owner))} FROM ${raw(table)} s
-        JOIN ${raw(owner.table)} e ON e.scope = s.scope AND e.${raw(owner.id)} = s.${raw(column)}
-        WHERE s.ending = ${ending} AND ${raw(owner.visible)} LIMIT ${limit}`,
-    ),
-  )
+      type,
+      sql`SELECT DISTINCT ${raw(select(searched))} FROM ${raw(secrets.table)} s
+        JOIN ${raw(table)} e ON e.scope = s.scope AND e.${raw(id)} = s.${raw(secrets.owner)}
+        WHERE s.ending = ${ending} AND ${raw(visible)} LIMIT ${limit}`,
+    )
+  })
   return (await Promise.all(searches)).flat()
 }
 
 /** Returns customers, keys, clients and operators whose name begins with `text`. */
 export async function findByName(from: Reader, text: string, limit: number): Promise<SearchHit[]> {
-  const searches = NAMED.flatMap(({ place: named, column, spellings }) =>
-    spellings(text).map((start) =>
+  const searches = namedRows.flatMap((named) =>
+    spellingsOf(text, named).map((start) =>
       readHits(
         from,
         named.type,
         sql`SELECT ${raw(select(named))} FROM ${raw(named.table)} e
-          WHERE e.${raw(column)} >= ${start} AND e.${raw(column)} < ${start + LAST_OF_NAMES}
-            AND ${raw(named.visible)}
-          ORDER BY e.${raw(column)} LIMIT ${limit}`,
+          WHERE e.${raw(named.column)} >= ${start}
+            AND e.${raw(named.column)} < ${start + LAST_OF_NAMES} AND ${raw(named.visible)}
+          ORDER BY e.${raw(named.column)} LIMIT ${limit}`,
       ),
     ),
   )
@@ -165,7 +148,7 @@ export async function findByName(from: Reader, text: string, limit: number): Pro
 }
 
 /** A table of a declared resource. */
-export interface SearchedTable {
+export interface SearchedResource {
   readonly collection: string
   readonly table: string
   /** The prefix of ids that are texts. */
@@ -178,7 +161,7 @@ export interface SearchedTable {
  */
 export async function findRows(
   from: Reader,
-  tables: readonly SearchedTable[],
+  tables: readonly SearchedResource[],
   text: string,
   limit: number,
 ): Promise<SearchHit[]> {

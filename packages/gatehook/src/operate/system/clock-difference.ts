@@ -10,9 +10,10 @@ import {
   CLOCK_WARN_MS,
   clockDifferenceOf,
   describeClockDifference,
-  SERVER_NOW,
+  serverClockOf,
 } from '../../platform/storage/server-check.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
+import type { Sql } from '../../platform/storage/sql.ts'
 import { gauge, type Metric } from '../../platform/telemetry/metric.ts'
 import type { HealthCheck } from './health.ts'
 
@@ -40,10 +41,11 @@ export function createClockDifference({ db, clock, log }: ClockDifferenceOptions
   const describeAbove = (limitMs: number) => () =>
     Math.abs(differenceMs) > limitMs ? describeClockDifference(differenceMs) : undefined
   const warning = describeAbove(CLOCK_WARN_MS)
-  const polledClock: PolledValue = {
+  const serverNow = serverClockOf(db)
+  const polledClock = (now: Sql): PolledValue => ({
     select() {
       sentMs = clock.now()
-      return SERVER_NOW
+      return now
     },
     receive(databaseNow) {
       differenceMs = clockDifferenceOf(Number(databaseNow), { sentMs, receivedMs: clock.now() })
@@ -51,9 +53,9 @@ export function createClockDifference({ db, clock, log }: ClockDifferenceOptions
       if (sentence && !hasWarned) log.warn({ clock_difference_ms: differenceMs }, sentence)
       hasWarned = sentence !== undefined
     },
-  }
+  })
   return {
-    polled: db.name === 'postgres' ? [polledClock] : [],
+    polled: serverNow ? [polledClock(serverNow)] : [],
     check: describeAbove(CLOCK_REFUSE_MS),
     warning,
     metric: gauge(

@@ -58,7 +58,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   let pending: PendingWakeUp | undefined
   const wakeEngines = (wakeUp: WakeUp) => {
     // The engine of this node notifies the others, unless this node sends the deliveries.
-    if (thread?.wake(wakeUp) || !db.dialect.shared) return
+    if (thread?.wake(wakeUp)) return
     db.notify(CHANNEL, encodeWakeUp(wakeUp)).catch((error: unknown) =>
       log.debug({ err: error }, 'other nodes were not notified; their scan finds the deliveries'),
     )

@@ -25,6 +25,7 @@ import { createSharedReads } from '../../platform/storage/shared-reads.ts'
 import {
   type PreparedStatement,
   prepareStatement,
+  prepareUpsert,
   type Sql,
   sql,
 } from '../../platform/storage/sql.ts'
@@ -143,24 +144,17 @@ const summaryOf = prepareStatement(
 )
 /** Summaries written by one statement; the rest are written one by one. */
 const SUMMARIES_AT_ONCE = 20
-const upsertSummaries = (count: number, key: string) =>
-  prepareStatement(`INSERT INTO gh_webhook_outcomes (scope, webhook_no, marks, hours, breaker,
+const upsertSummaries = (count: number) =>
+  prepareUpsert(`INSERT INTO gh_webhook_outcomes (scope, webhook_no, marks, hours, breaker,
     breaker_until, in_flight, newest_id, updated_at)
   VALUES ${Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}
-  ON CONFLICT (${key}) DO UPDATE SET marks = excluded.marks, hours = excluded.hours,
+  ON CONFLICT (scope, webhook_no) DO UPDATE SET marks = excluded.marks, hours = excluded.hours,
     breaker = excluded.breaker, breaker_until = excluded.breaker_until,
     in_flight = excluded.in_flight, updated_at = excluded.updated_at,
     newest_id = CASE WHEN excluded.newest_id > gh_webhook_outcomes.newest_id
       THEN excluded.newest_id ELSE gh_webhook_outcomes.newest_id END`)
-const summaryStatementsFor = (key: string) => ({
-  single: upsertSummaries(1, key),
-  many: upsertSummaries(SUMMARIES_AT_ONCE, key),
-})
-/** Each server of a distributed table verifies a key with the scope. */
-const upserts = {
-  whole: summaryStatementsFor('webhook_no'),
-  distributed: summaryStatementsFor('scope, webhook_no'),
-}
+const upsertOne = upsertSummaries(1)
+const upsertMany = upsertSummaries(SUMMARIES_AT_ONCE)
 /** An endpoint that was disabled meanwhile stays off. */
 const updateState = prepareStatement(
   'UPDATE gh_webhooks SET health = ? WHERE scope = ? AND no = ? AND active = 1',
@@ -174,7 +168,6 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
   const { db } = deps
   // The reads of one window, and of windows that are filled together, are one round trip.
   const reads = createSharedReads(db)
-  const upsert = db.dialect.distributed ? upserts.distributed : upserts.whole
   return {
     ...dueStore(db),
     readRegistration: createRegistrationReader(deps, reads),
@@ -188,7 +181,7 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
       await db.write(async (tx) => {
         for (const statement of resultStatements(results)) tx.runLater(statement)
         for (const update of health) tx.runLater(healthStatement(update))
-        for (const statement of summaryStatements(summaries, upsert)) tx.runLater(statement)
+        for (const statement of summaryStatements(summaries)) tx.runLater(statement)
       })
     },
     async disableRegistration(no, reason, url) {
@@ -202,10 +195,7 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
   }
 }
 
-function summaryStatements(
-  summaries: readonly SummaryUpdate[],
-  upsert: ReturnType<typeof summaryStatementsFor>,
-): Statement[] {
+function summaryStatements(summaries: readonly SummaryUpdate[]): Statement[] {
   const statements: Statement[] = []
   for (const { no, scope, health } of summaries) {
     if (health !== undefined) statements.push(updateState([healthRank(health), scope, no]))
@@ -213,9 +203,9 @@ function summaryStatements(
   const many = summaries.length - (summaries.length % SUMMARIES_AT_ONCE)
   for (let from = 0; from < many; from += SUMMARIES_AT_ONCE) {
     const values = summaries.slice(from, from + SUMMARIES_AT_ONCE).flatMap(summaryValues)
-    statements.push(upsert.many(values))
+    statements.push(upsertMany(values))
   }
-  for (const update of summaries.slice(many)) statements.push(upsert.single(summaryValues(update)))
+  for (const update of summaries.slice(many)) statements.push(upsertOne(summaryValues(update)))
   return statements
 }
 

@@ -103,6 +103,13 @@ const webhooks: Table = {
     },
   },
   stays: 'until its deliveries are purged',
+  searched: {
+    type: 'webhook',
+    prefix: 'wh',
+    id: 'id',
+    label: 'e.url',
+    visible: 'deleted_at IS NULL',
+  },
 }
 
 const webhookTopics: Table = {
@@ -205,6 +212,7 @@ const deliveries: Table = {
     no: { on: 'no', serves: 'lists of all customers, and the purge', only: 'postgres' },
   },
   stays: '30 days; an exhausted one 60',
+  searched: { type: 'delivery', prefix: 'dlv', id: 'id', label: 'e.event_type' },
   divided: { ...byTextId('dlv_', 3 * DAY_MS), column: 'id' },
   // The record of an attempt doubles a row, which stays in its page (decision 0058).
   fillfactor: 45,

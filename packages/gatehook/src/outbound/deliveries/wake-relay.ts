@@ -8,7 +8,7 @@ import type { DeliveryEngine } from './engine.ts'
 import { CHANNEL, decodeWakeUp, encodeWakeUp, type WakeUp } from './wake-up.ts'
 
 interface WakeRelayDeps {
-  readonly db: Pick<Database, 'dialect' | 'notify'>
+  readonly db: Pick<Database, 'notify'>
   readonly log: Log
   /** Names this engine, in letters and digits; unique. */
   readonly node: string
@@ -34,7 +34,7 @@ export function createWakeRelay({ db, log, node, engine, nudge }: WakeRelayDeps)
   const logFailure = (error: unknown) =>
     log.warn({ err: error }, 'a wake-up of the engine failed; it looks for the deliveries')
   const notifyOthers = async ({ resends }: WakeUp, webhookNos: readonly number[]) => {
-    if (!db.dialect.shared || webhookNos.length === 0) return
+    if (webhookNos.length === 0) return
     const otherResends = resends.filter(({ webhookNo }) => webhookNos.includes(webhookNo))
     await db.notify(CHANNEL, encodeWakeUp({ webhookNos, resends: otherResends, from: node }))
   }

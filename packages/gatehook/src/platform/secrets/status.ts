@@ -16,7 +16,7 @@ export interface SecretStatus {
 interface ValueCount {
   readonly table: string
   readonly column: string
-  /** Null for values of a release without key ids, or of a secret that was removed. */
+  /** Null for values of a secret that was removed. */
   readonly key_id: string | null
   readonly count: number
 }

@@ -32,6 +32,8 @@ export interface Reader {
 }
 
 export interface Tx extends Reader {
+  /** Number of rows per counter, so that writers do not queue for one row; 1 on SQLite. */
+  readonly counterSlots: number
   /** Like `get`, and locks the row against changes until this transaction ends (FOR UPDATE). */
   lock<R extends Row = Row>(statement: Statement): Promise<R | undefined>
   /** Like `get`, and locks the row against deletion until this transaction ends (FOR KEY SHARE). */
@@ -123,8 +125,6 @@ export interface Dialect {
    * begin after its result has arrived.
    */
   readonly ownHorizon: string
-  /** Number of rows per counter, so that writers do not queue for one row; 1 on SQLite. */
-  readonly counterSlots: number
   /** Whether several nodes can share one database, each with its own in-memory state. */
   readonly shared: boolean
   /** Whether `createIndexes` delays no other statement, so that a service can run meanwhile. */

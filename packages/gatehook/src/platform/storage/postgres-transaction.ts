@@ -85,8 +85,12 @@ export const LONG_READ: TransactionMode = {
 
 const ROW_LOCKS = { update: ' FOR UPDATE', share: ' FOR KEY SHARE' } as const
 
+/** Writers of one total wait for each other only if they use the same row. */
+const COUNTER_SLOTS = 16
+
 class PostgresTx implements Tx {
   readonly hasRoundTrips = true
+  readonly counterSlots = COUNTER_SLOTS
   readonly #referenceTables: ReadonlySet<string>
   readonly #session: Session
   readonly #queue: StatementQueue

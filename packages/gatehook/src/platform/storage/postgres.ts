@@ -71,7 +71,6 @@ const dialect: Dialect = {
   txid: 'BIGINT NOT NULL DEFAULT (pg_current_xact_id()::text::bigint + gh_txid_epoch())',
   horizon: HORIZON,
   ownHorizon: OWN_HORIZON,
-  counterSlots: 16,
   shared: true,
   onlineIndexes: true,
   distributed: false,

@@ -6,7 +6,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type Database, StorageError, StorageWaitError } from './database.ts'
-import { raw, sql } from './sql.ts'
+import { raw, type Sql, sql } from './sql.ts'
 
 /** Clock difference that is reported: comparisons between nodes tolerate as much. */
 export const CLOCK_WARN_MS = 2_000
@@ -54,10 +54,11 @@ export async function checkServer(
   }
 }
 
-/** SQL of the clock of a PostgreSQL server, in epoch milliseconds. */
-export const SERVER_NOW = raw(
-  'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision)',
-)
+const SERVER_NOW = raw('CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision)')
+
+/** SQL of the clock of the server in epoch milliseconds; undefined for a file, which has none. */
+export const serverClockOf = ({ name }: Pick<Database, 'name'>): Sql | undefined =>
+  name === 'postgres' ? SERVER_NOW : undefined
 
 /**
  * Returns how far the clock of the database is ahead of that of the node, at least: the duration of

@@ -12,7 +12,6 @@ export const dialect: Dialect = {
   distributed: false,
   horizon: '1',
   ownHorizon: '1',
-  counterSlots: 1,
   shared: false,
   onlineIndexes: false,
 }

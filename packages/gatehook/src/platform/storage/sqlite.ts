@@ -77,6 +77,7 @@ export interface SqliteDeps {
 }
 
 class SqliteTx implements Tx {
+  readonly counterSlots = 1
   readonly #connection: Connection
   readonly #transaction: Transaction
   readonly #uniques: (table: string) => UniqueIndex[]

@@ -97,6 +97,29 @@ export interface Encryption {
   readonly rowOf: (key: readonly Value[]) => string
 }
 
+/** How operators find a row (`GET /admin/search`). */
+export interface SearchedRows {
+  /** The type of a result. */
+  readonly type: string
+  /** The prefix of the ids. */
+  readonly prefix: string
+  /** The column of the ids. */
+  readonly id: string
+  /** SQL of the label of a row `e`. */
+  readonly label: string
+  /** SQL of the condition of the rows that results may contain. Default: all. */
+  readonly visible?: string
+  readonly names?: {
+    readonly column: string
+    /** Whether the names are folded. */
+    readonly isFolded?: true
+    /** The conditions of the indexes of names, if there are several. Default: `visible`. */
+    readonly parts?: readonly string[]
+  }
+  /** The table of the secrets of a row, with their last characters, and its column with the id. */
+  readonly secrets?: { readonly table: string; readonly owner: string }
+}
+
 export interface Table {
   readonly name: string
   /** A sentence that describes a row. */
@@ -118,6 +141,7 @@ export interface Table {
   /** By column. */
   readonly encrypted?: Readonly<Record<string, Encryption>>
   readonly distribution?: Distribution
+  readonly searched?: SearchedRows
   /** PostgreSQL: functions that triggers of other tables call. */
   readonly functions?: readonly string[]
   /** SQLite: rows are stored in the order of the key. */

@@ -33,7 +33,7 @@ const settings: Table = {
 const nodes: Table = {
   name: 'gh_nodes',
   row:
-    'A node that runs; see `running-nodes.ts`. JSON: `facts` are those of `monitoring/`, ' +
+    'A node that runs; see `running-nodes.ts`. JSON: `facts` are those of `operate/monitoring/`, ' +
     '`columns` the columns of resources that the node uses, `key_ids` its master secrets.',
   columns: {
     id: text,

@@ -31,17 +31,20 @@ const claim = prepareStatement(
    ${REPLACE_EXPIRED}`,
 )
 /** Claims a record unless another day has one of the same request. */
-const claimAcrossDays = (bytes: string) =>
-  prepareStatement(`INSERT INTO gh_idempotency (scope, id, fingerprint, expires_at)
+const textAcrossDays = (bytes: string) =>
+  `INSERT INTO gh_idempotency (scope, id, fingerprint, expires_at)
     SELECT CAST(? AS BIGINT), CAST(? AS ${bytes}), CAST(? AS ${bytes}), CAST(? AS BIGINT)
     WHERE NOT EXISTS (SELECT 1 FROM gh_idempotency
       WHERE scope = ? AND id IN (?, ?) AND expires_at > ?)
-    ON CONFLICT (scope, id) DO UPDATE ${REPLACE_EXPIRED}`)
+    ON CONFLICT (scope, id) DO UPDATE ${REPLACE_EXPIRED}`
+const claimAcrossDays = prepareStatement(textAcrossDays('BYTEA'), textAcrossDays('BLOB'))
 const findOther = prepareStatement(`SELECT 1 AS found FROM gh_idempotency
   WHERE scope = ? AND id IN (?, ?) AND expires_at > ?`)
-const claimsAcrossDays = { sqlite: claimAcrossDays('BLOB'), postgres: claimAcrossDays('BYTEA') }
-/** SQLite has one writer. */
-const lock = prepareStatement('SELECT pg_advisory_xact_lock(CAST(? AS INT), CAST(? AS INT))')
+/** SQLite has one writer, which needs no lock. */
+const lock = prepareStatement(
+  'SELECT pg_advisory_xact_lock(CAST(? AS INT), CAST(? AS INT))',
+  'SELECT ?, ?',
+)
 const update = prepareStatement(
   'UPDATE gh_idempotency SET answer = ?, expires_at = ?, secret = ? WHERE scope = ? AND id = ?',
 )
@@ -73,19 +76,19 @@ export interface RecordClaim {
  */
 export async function claimRecord(
   tx: Tx,
-  { name, distributed }: Pick<Dialect, 'name' | 'distributed'>,
+  { distributed }: Pick<Dialect, 'distributed'>,
   { scope, ids, fingerprint, expiresAt, now }: RecordClaim,
 ): Promise<boolean> {
   const { current, others, lockKeys } = ids
   const row = [scope, current, fingerprint, expiresAt]
-  if (lockKeys && name === 'postgres') tx.runLater(lock(lockKeys))
+  if (lockKeys) tx.runLater(lock(lockKeys))
   if (distributed) {
     // Citus runs no INSERT of a SELECT with a parameter after ON CONFLICT. Where
     // another day can be claimed meanwhile, the lock above precedes both statements.
     if (await tx.get(findOther([scope, ...others, now]))) return false
     return (await tx.run(claim([...row, now]))) > 0
   }
-  return (await tx.run(claimsAcrossDays[name]([...row, scope, ...others, now, now]))) > 0
+  return (await tx.run(claimAcrossDays([...row, scope, ...others, now, now]))) > 0
 }
 
 interface StoredResponse {

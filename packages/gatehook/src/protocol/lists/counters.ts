@@ -23,13 +23,12 @@ export const SERVER_OF_SCOPE = '(SELECT count(*) FROM gh_counters WHERE scope = 
  */
 export function addToTotal(
   tx: Tx,
-  slots: number,
   scope: number,
   collection: string,
   spread: RowId,
   difference: number,
 ): void {
-  tx.runLater(change([scope, collection, slotOf(spread, slots), difference]))
+  tx.runLater(change([scope, collection, slotOf(spread, tx.counterSlots), difference]))
 }
 
 /** The last characters of a text are random; their codes are. */

@@ -13,13 +13,11 @@ import type { Database } from '../../platform/storage/database.ts'
 import type { Call, Step } from '../http/call.ts'
 import {
   createLocalDraw,
-  createLocalLimiter,
-  createSharedLimiter,
   type DrawRequests,
   type RateLimit,
   type RateLimitVerdict,
 } from './limiter.ts'
-import { createDraw } from './store.ts'
+import { createDraw, createLimiter } from './store.ts'
 import type { QuotaRate } from './window.ts'
 
 /** The default of a customer's total limit, as a multiple of a credential's limit. */
@@ -78,12 +76,9 @@ function createOutageDraw({ db, isPrimaryAway }: QuotaOptions): DrawRequests {
 /** Creates the steps. */
 export function createQuota(options: QuotaOptions): Quota {
   const { db, clock, rate } = options
-  const createLimiter = () =>
-    db.dialect.shared
-      ? createSharedLimiter(clock, createOutageDraw(options))
-      : createLocalLimiter(clock)
   // Separate, because unauthenticated callers choose addresses: they evict only each other.
-  const [addresses, principals] = [createLimiter(), createLimiter()]
+  const addresses = createLimiter(db, clock, createOutageDraw(options))
+  const principals = createLimiter(db, clock, createOutageDraw(options))
   const limitsByPrincipal = new WeakMap<Principal, readonly NamedLimit[]>()
   const limitsOf = (principal: Principal): readonly NamedLimit[] => {
     let limits = limitsByPrincipal.get(principal)

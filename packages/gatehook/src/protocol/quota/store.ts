@@ -1,7 +1,13 @@
 /** SQL of the shared count of requests. */
+import type { Clock } from '../../kernel/clock.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
-import type { DrawRequests } from './limiter.ts'
+import {
+  createLocalLimiter,
+  createSharedLimiter,
+  type DrawRequests,
+  type Limiter,
+} from './limiter.ts'
 import { addUse, sliceNumber, sumUsed } from './window.ts'
 
 /** Inserts the slice or locks its row: concurrent draws of a subject wait for each other. */
@@ -36,3 +42,10 @@ export const createDraw =
       await tx.run(add([granted, now + rate.windowMs, key, period]))
       return { granted, slices: addUse(rate, slices, now, granted) }
     })
+
+/**
+ * Creates a limiter whose counts all nodes share. Where one process has the database, the counts
+ * are in its memory. Default of `draw`: reserves requests in the database.
+ */
+export const createLimiter = (db: Database, clock: Clock, draw = createDraw(db)): Limiter =>
+  db.dialect.shared ? createSharedLimiter(clock, draw) : createLocalLimiter(clock)
