@@ -6,7 +6,7 @@ import fc from 'fast-check'
 /** Types of pages need those of a browser, which this program does not have. */
 const load = (path: string) => import(`../../packages/pages/src/${path}`)
 const { lineDifference } = await load('console/events/line-difference.ts')
-const { axisTo, bandsOf, daysOf, forecastAt } = await load('console/versions/version-axis.ts')
+const { axisTo, bandsOf, daysOf } = await load('console/versions/version-axis.ts')
 const chart = await load('parts/chart-shapes.ts')
 const format = await load('format.ts')
 const { stripWords } = await load('console/webhooks/webhook-shapes.ts')
@@ -94,18 +94,6 @@ test('the bands of a version follow each other, with brownouts above them', () =
     axisTo({ ...version, sunset_at: null }, NOW_MS),
   )
   assert.equal(only.label, 'supported, no end announced')
-})
-
-test('a forecast is on the line between its points, and nowhere else', () => {
-  const points = [
-    { at: '2026-12-01T00:00:00.000Z', requests: 100 },
-    { at: '2026-12-11T00:00:00.000Z', requests: 0 },
-  ]
-  const at = (text: string) => forecastAt(points, Date.parse(text))
-  assert.equal(at('2026-12-01T00:00:00Z'), 100)
-  assert.equal(at('2026-12-06T00:00:00Z'), 50)
-  assert.equal(at('2026-12-11T00:00:00Z'), 0)
-  assert.deepEqual([at('2026-11-30T00:00:00Z'), at('2026-12-12T00:00:00Z')], [null, null])
 })
 
 test('numbers have three digits and a unit, shares and times their own words', () => {

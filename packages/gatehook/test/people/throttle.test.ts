@@ -140,6 +140,7 @@ eachMigrated('a withdrawn attempt does not count', async (db) => {
   const throttle = node()
   for (let n = 0; n < 30; n++) await throttle.withdraw(await throttle.begin(attemptOf('ada')))
   for (let n = 0; n < 10; n++) await throttle.begin(attemptOf('ada'))
+  await assert.rejects(throttle.begin(attemptOf('ada')), Failure)
 })
 
 eachMigrated('a limit is reported once per window, stored once, and purged', async (db) => {

@@ -61,7 +61,7 @@ test('a payload without the claims of an access token does not verify', () => {
     { ...claims, sub: 7 },
     { ...claims, mode: 'both' },
     { ...claims, sid: 1 },
-    { ...claims, aud: ['a', 'b'] },
+    { ...claims, aud: ['a', 7] },
     { ...claims, exp: '1' },
     [],
     'x',
