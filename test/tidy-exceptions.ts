@@ -22,7 +22,7 @@ export const REPEATED_TYPES: readonly string[] = []
 
 /** Tables of other modules that a module names in SQL (`tidy-tables.test.ts`). */
 export const FOREIGN_TABLES: Readonly<Record<string, readonly string[]>> = {
-  'operate/monitoring': ['gh_delivery_queue', 'gh_jobs'],
+  'operate/monitoring': ['gh_jobs'],
   'outbound/jobs': ['gh_customers'],
   'outbound/webhooks': ['gh_customers'],
 }

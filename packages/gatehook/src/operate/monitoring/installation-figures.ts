@@ -1,6 +1,7 @@
 /** Figures of the installation (`GET /admin/system`): nodes, queue of deliveries, storage, jobs. */
 
 import { isoTime } from '../../kernel/time.ts'
+import { countQueued } from '../../outbound/deliveries/summary-store.ts'
 import type { Reader } from '../../platform/storage/database.ts'
 import { readApplied } from '../../platform/storage/migrate.ts'
 import { sql } from '../../platform/storage/sql.ts'
@@ -64,9 +65,7 @@ export function installationFigures(sources: InstallationSources): InstallationF
 }
 
 async function readQueue({ db, store, nodes, now }: InstallationSources) {
-  const row = await db.get(sql`SELECT count(*) AS waiting FROM (SELECT 1 FROM gh_delivery_queue
-    LIMIT ${WAITING_MAX + 1}) AS pending`)
-  const waiting = Number(row!.waiting)
+  const waiting = await countQueued(db, WAITING_MAX + 1)
   const states = (await nodes()).filter(({ state }) => state !== 'gone')
   const ageMs = Math.max(0, ...states.map(({ queueAgeMs }) => queueAgeMs))
   const fromS = Math.floor(now() / 1000) - RATE_PERIOD_S

@@ -60,6 +60,14 @@ export async function countWaiting(
   return (await from.get<WaitingRow & Row>(waitingOf([scope, no, most, scope, no, scope])))!
 }
 
+const queued = prepareStatement(
+  'SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM gh_delivery_queue LIMIT ?) AS entries',
+)
+
+/** Counts the deliveries of all endpoints in the queue, at most `most`. */
+export const countQueued = async (from: Reader, most: number): Promise<number> =>
+  Number((await from.get(queued([most])))!.total)
+
 /** Failed deliveries that are counted. */
 const FAILED_MAX = 10_000
 const failed = prepareStatement(`SELECT COUNT(*) AS total, MIN(created_at) AS oldest
