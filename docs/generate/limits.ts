@@ -22,6 +22,7 @@ const count = (rows: number): string => rows.toLocaleString('en-US')
 export function limitsTable(): string {
   const { bodyBytes, bodyValues, urlBytes, headerBytes } = defaultLimits
   const { headersTimeoutMs, requestTimeoutMs, keepAliveMs } = defaultLimits
+  const { responseBytes, shares, unreadMs } = defaultEgressBounds
   const rows = [
     ['request body', `${bodyBytes / KIB} KiB`, '413 `payload_too_large`'],
     [
@@ -46,23 +47,28 @@ export function limitsTable(): string {
     ['an idle connection', `${keepAliveMs / SECOND_MS} s`, 'the server closes it'],
     [
       'one response',
-      `${defaultEgressBounds.responseBytes / MIB} MiB`,
+      `${responseBytes / MIB} MiB`,
       'a list or the report of a dry run ends early, else 400 `page_too_large`; ' +
         'of a change 413 `change_too_large`',
     ],
     [
       'a response of which the caller reads nothing',
-      `${defaultEgressBounds.unreadMs / SECOND_MS} s`,
+      `${unreadMs / SECOND_MS} s`,
       'the server cuts the connection',
     ],
     [
-      'unread responses of one customer (without a credential: of one address)',
-      `${defaultEgressBounds.customerBytes / MIB} MiB`,
+      'unread responses of one mode of a customer (without a credential: of one address)',
+      `${shares.group / MIB} MiB`,
+      'the server cuts larger ones that are unread for a second, else 503 `overloaded`',
+    ],
+    [
+      'several unread responses of one credential',
+      `${shares.caller / MIB} MiB`,
       '503 `overloaded` for further reads, before any work where possible',
     ],
     [
       'unread responses of all callers',
-      `${defaultEgressBounds.processBytes / MIB} MiB`,
+      `${shares.process / MIB} MiB`,
       'the server cuts those unread for longest, else 503 `overloaded`',
     ],
     ['rows on a page', `1 to ${MAX_LIMIT}, default ${DEFAULT_LIMIT}`, '400 `invalid_parameter`'],

@@ -51,7 +51,7 @@ test('the streams of an application use up none of the person or of another appl
     ...{ customer: 'cus_a', mode: 'live', scope: scopeOf(1, 'live'), kind: 'person' },
     ...{ subject: '7', scopes: new Set(), ...(clientId !== undefined && { clientId }) },
   })
-  while (limits.problemFor(caller('a')) === undefined) limits.enter(caller('a'))
-  assert.match(limits.problemFor(caller('a'))!, /5 streams of a credential/)
-  for (const other of [caller('b'), caller()]) assert.equal(limits.problemFor(other), undefined)
+  while (limits.enter(caller('a'), assert.fail));
+  assert.throws(() => limits.admit(caller('a')), /5 streams of a credential/)
+  for (const other of [caller('b'), caller()]) limits.admit(other)
 })

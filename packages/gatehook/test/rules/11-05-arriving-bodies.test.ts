@@ -7,12 +7,16 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
+import type { Shares } from '../../src/kernel/budget.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import { createIngress, type IngressBounds } from '../../src/protocol/http/ingress.ts'
+import { createIngress } from '../../src/protocol/http/ingress.ts'
 import { request, start, talk } from '../http/rig.ts'
 
 const MIB = 1_048_576
-const bounds: IngressBounds = { customerBytes: 4 * MIB, processBytes: 6 * MIB, slowMs: 1000 }
+const bounds: Shares = {
+  ...{ process: 6 * MIB, group: 4 * MIB, caller: 4 * MIB },
+  ...{ small: MIB, stalledMs: 1000 },
+}
 
 /** Starts a server that trusts forwarded addresses, with a clock that the test sets. */
 async function stage(t: TestContext) {
@@ -56,22 +60,22 @@ const until = (check: () => boolean) => eventually(async () => check(), Boolean,
 test('a caller with too many unfinished bodies gets 503; another caller is served', async (t) => {
   const { ingress, slow, whole } = await stage(t)
   for (let count = 0; count < 4; count++) await slow('192.0.2.1')
-  await until(() => ingress.heldBytes() === 4 * MIB)
+  await until(() => ingress.total === 4 * MIB)
   const refused = await slow('192.0.2.1')
   await until(() => refused.status() === 503)
-  assert.equal(ingress.heldBytes(), 4 * MIB)
+  assert.equal(ingress.total, 4 * MIB)
   assert.equal((await whole('192.0.2.2', MIB)).status, 200)
 })
 
 test('a full process cuts the body that began first, once it is slow', async (t) => {
   const { ingress, time, slow, whole } = await stage(t)
   const [first] = [await slow('192.0.2.1')]
-  await until(() => ingress.heldBytes() === MIB)
+  await until(() => ingress.total === MIB)
   for (let count = 2; count <= 6; count++) await slow(`192.0.2.${count}`)
-  await until(() => ingress.heldBytes() === 6 * MIB)
+  await until(() => ingress.total === 6 * MIB)
   assert.equal((await whole('192.0.2.7', MIB)).status, 503)
   assert.equal(first!.status(), 0)
-  time.ms = bounds.slowMs
+  time.ms = bounds.stalledMs
   assert.equal((await whole('192.0.2.7', MIB)).status, 200)
   await until(() => first!.status() === 503)
 })
@@ -79,9 +83,9 @@ test('a full process cuts the body that began first, once it is slow', async (t)
 test('a caller who leaves releases the bytes of its body', async (t) => {
   const { ingress, slow } = await stage(t)
   const { socket } = await slow('192.0.2.1')
-  await until(() => ingress.heldBytes() > 0)
+  await until(() => ingress.total > 0)
   socket.destroy()
-  await until(() => ingress.heldBytes() === 0)
+  await until(() => ingress.total === 0)
 })
 
 test('a body in tiny chunks takes the memory of its bytes, at most 16,384 of them', async (t) => {
@@ -93,7 +97,7 @@ test('a body in tiny chunks takes the memory of its bytes, at most 16,384 of the
   assert.equal(JSON.parse(few.body).bytes, 16_384)
   const [many] = await talk(port, chunked, bytes(16_385), '0\r\n\r\n')
   assert.equal(many?.status, 413)
-  assert.equal(ingress.heldBytes(), 0)
+  assert.equal(ingress.total, 0)
 })
 
 /** Writes requests at once and returns the responses of the connection. */

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
+import { scopeOf } from '../../src/kernel/principal.ts'
 
 const access = { read: 'x:read', create: 'x:write', update: 'x:write', delete: 'x:write' } as const
 const things = resource('things', {
@@ -82,7 +83,7 @@ eachService(
       const { status } = await inRequest.run(customers, () => send(app, headers))
       assert.ok(status < 300, `${status} ${JSON.stringify(headers)}`)
       assert.ok(!opens || customers.length > 0, JSON.stringify(headers))
-      for (const customer of customers) assert.equal(customer, 'cus_default')
+      for (const customer of customers) assert.equal(customer, `scope:${scopeOf(1, 'test')}`)
     }
     for (const [n, change] of [...changes, external].entries()) {
       await requireNamed(change, {}, true)

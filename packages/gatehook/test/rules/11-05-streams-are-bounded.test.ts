@@ -1,4 +1,4 @@
-/** §11.5: event streams: 5 of a credential, 20 of a customer, 200 of a node. */
+/** §11.5: event streams: 5 of a credential, 20 of a mode of a customer, 200 of a node. */
 import assert from 'node:assert/strict'
 import { breath } from '../../../../test/rig/eventually.ts'
 import { eachService } from '../../../../test/rig/service.ts'
@@ -17,24 +17,29 @@ eachService('streams of one customer do not exhaust those of others', async (ser
     assert.equal(error, 'rate_limited')
     assert.match(message, pattern)
   }
-  const keys = await Promise.all([1, 2, 3, 4, 5].map((n) => key({ mode: n % 2 ? 'test' : 'live' })))
-  const streams = []
+  const modes = ['live', 'live', 'live', 'live', 'live', 'test'] as const
+  const keys = await Promise.all(modes.map((mode) => key({ mode })))
+  const streams: Awaited<ReturnType<typeof open>>[] = []
   for (const secret of keys.slice(0, 4)) {
     for (let n = 0; n < 5; n++) {
       const stream = await open(secret)
       assert.equal(stream.status, 200)
       streams.push(stream)
     }
-    await refused(secret, /credential|customer/)
+    await refused(secret, /a credential/)
   }
-  await refused(keys[4]!, /a customer/)
+  assert.equal((await open(keys[5]!)).status, 200, 'the other mode')
+  // A key with fewer streams replaces one of those with more; 20 stay open.
+  for (let n = 0; n < 4; n++) assert.equal((await open(keys[4]!)).status, 200)
+  for (const n of [0, 5, 10, 15]) await assert.rejects(streams[n]!.text())
+  for (const secret of keys.slice(0, 5)) await refused(secret, /a customer/)
   const actor = { kind: 'cli', id: 'test' } as const
   const other = await createCustomer(app.administration, { name: 'Other' }, actor)
   const theirs = await key({ customer: other.id })
   assert.equal((await open(theirs)).status, 200)
-  streams[0]!.close()
+  streams[1]!.close()
   for (;;) {
-    const again = await open(keys[4]!)
+    const again = await open(keys[0]!)
     if (again.status === 200) return
     await again.text()
     await breath()

@@ -16,11 +16,11 @@ const MIB = 1_048_576
 const BIG_BYTES = 16 * MIB
 const bounds: EgressBounds = {
   responseBytes: 24 * MIB,
-  customerBytes: 24 * MIB,
-  processBytes: 40 * MIB,
+  shares: { process: 40 * MIB, group: 24 * MIB, caller: 24 * MIB, small: MIB, stalledMs: 1000 },
   unreadMs: 30_000,
-  idleMs: 1000,
 }
+const { shares } = bounds
+const atBound = { shares: { ...shares, group: BIG_BYTES, caller: BIG_BYTES } }
 
 const big = 'x'.repeat(BIG_BYTES)
 const open = { authenticated: false }
@@ -151,7 +151,7 @@ test('unread responses of a caller reject its reads, not its writes', async (t) 
 })
 
 test('a caller at its bound is rejected before any work', async (t) => {
-  const { egress, unread, read, handled } = await stage(t, { customerBytes: BIG_BYTES })
+  const { egress, unread, read, handled } = await stage(t, atBound)
   await unread('GET /big', '192.0.2.1')
   await until(() => egress.unreadBytes() > 0)
   assert.equal((await read('GET /big', '192.0.2.1')).status, 503)
@@ -159,7 +159,7 @@ test('a caller at its bound is rejected before any work', async (t) => {
 })
 
 test('of concurrent large reads of a caller, one runs; others are served', async (t) => {
-  const { egress, unread, read, handled } = await stage(t, { customerBytes: BIG_BYTES })
+  const { egress, unread, read, handled } = await stage(t, atBound)
   const sockets = await Promise.all(
     Array.from({ length: 10 }, () => unread('GET /listed', '192.0.2.1')),
   )
@@ -187,19 +187,20 @@ test('a process at its bound cuts idle responses, and rejects if none is idle', 
   await unread('GET /big', '192.0.2.2')
   await until(() => egress.unreadBytes() === 2 * BIG_BYTES)
   assert.equal((await read('GET /big', '192.0.2.3')).status, 503, 'both began a moment ago')
-  time.ms = bounds.idleMs
+  time.ms = shares.stalledMs
   assert.equal((await read('GET /big', '192.0.2.3')).body.length, BIG_BYTES)
   assert.ok(await isCut(first), 'the one that was not read for longest')
-  assert.ok(egress.unreadBytes() <= bounds.processBytes)
+  assert.ok(egress.unreadBytes() <= shares.process)
 })
 
 test('small responses add up to the same bound', async (t) => {
-  const { egress } = await stage(t, { customerBytes: 1000 })
+  const { egress } = await stage(t, { shares: { ...shares, group: 1000, caller: 1000 } })
   const cut: number[] = []
   for (let n = 0; n < 5; n++) {
-    egress.hold({ owner: 'cus_1', bytes: 300, cut: () => cut.push(n) })
+    const owner = { group: 'a', caller: 'a' }
+    if (!egress.hold({ owner, bytes: 300, cut: assert.fail })) cut.push(n)
   }
-  egress.hold({ owner: 'cus_2', bytes: 300, cut: () => cut.push(9) })
+  assert.ok(egress.hold({ owner: { group: 'b', caller: 'b' }, bytes: 300, cut: assert.fail }))
   assert.deepEqual(cut, [3, 4])
   assert.equal(egress.unreadBytes(), 1200)
 })
@@ -211,7 +212,9 @@ test('a response over the bound is not sent', async (t) => {
 })
 
 test('pipelined responses arrive in order', async (t) => {
-  const { port } = await stage(t, { customerBytes: bounds.processBytes })
+  const { port } = await stage(t, {
+    shares: { ...shares, group: shares.process, caller: shares.process },
+  })
   const first = request('GET /big').replace('close', 'keep-alive')
   const answers = await talk(port, first, request('GET /big'))
   assert.deepEqual(

@@ -47,19 +47,19 @@ test('a repeated member is found at any place of an object', () => {
 
 test('a body that is handled counts with its values, and is not cut as slow', () => {
   const time = { ms: 0 }
-  const bounds = { customerBytes: 100, processBytes: 100, slowMs: 10 }
+  const bounds = { process: 100, group: 100, caller: 100, small: 0, stalledMs: 10 }
   const ingress = createIngress({ elapsedMs: () => time.ms }, bounds)
   const cut: string[] = []
-  const hold = (owner: string) => ingress.hold({ owner, cut: () => cut.push(owner) })
+  const hold = (name: string) => ingress.hold({ group: name, caller: name }, () => cut.push(name))
   const handled = hold('a')
-  assert.ok(handled.grow(60))
-  handled.complete()
-  assert.ok(handled.grow(20), 'its values')
+  assert.equal(handled.grow(60), undefined)
+  handled.keep()
+  assert.equal(handled.grow(20), undefined, 'its values')
   time.ms = 1000
-  assert.equal(hold('b').grow(30), false)
+  assert.equal(hold('b').grow(30), 'process')
   assert.deepEqual(cut, [])
   handled.release()
-  assert.equal(ingress.heldBytes(), 0)
+  assert.equal(ingress.total, 0)
 })
 
 eachService('a body with too many values is 413 before it is parsed', async (service) => {

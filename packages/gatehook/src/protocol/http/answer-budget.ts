@@ -8,7 +8,7 @@ import type { Answer } from './call.ts'
 /** Largest size of a response. */
 export const ANSWER_BYTES_MAX = 8 * 1024 * 1024
 /** Part of it that is left for the envelope, the links and the warnings. */
-const ENVELOPE_BYTES = 65_536
+export const ENVELOPE_BYTES = 65_536
 /** Largest size of the items of a response. */
 export const ITEMS_BYTES_MAX = ANSWER_BYTES_MAX - ENVELOPE_BYTES
 

@@ -8,7 +8,8 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { Call } from './call.ts'
-import { type Egress, type Hold, ownerOf } from './egress.ts'
+import type { Egress, Hold } from './egress.ts'
+import { ownerOf } from './owner.ts'
 
 /** A response whose head is written. */
 interface QueuedResponse {
@@ -62,12 +63,14 @@ function end(queued: QueuedResponse): void {
 const isWritten = (response: ServerResponse): boolean =>
   response.writableLength === 0 && response.writableEnded
 
-/** Counts a response that its socket does not take at once. */
+/** Counts a response that its socket does not take at once; cuts it if it does not fit. */
 function holdUnread({ response, egress, call, length }: QueuedResponse): Hold | undefined {
   if (response.destroyed) return undefined
   const bytes = Math.max(length, response.writableLength)
-  const hold = egress.hold({ owner: ownerOf(call), bytes, cut: () => response.destroy() })
-  response.once('close', hold.release)
+  const cut = () => void response.destroy()
+  const hold = egress.hold({ owner: ownerOf(call), bytes, cut })
+  if (hold) response.once('close', hold.release)
+  else cut()
   return hold
 }
 

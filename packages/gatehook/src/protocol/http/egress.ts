@@ -1,36 +1,31 @@
 /**
- * Bounds the responses that callers have not read yet (§11.5): their bytes per customer and in the
- * process, and the time without progress. `batched-write.ts` sends them.
+ * Bounds the responses that callers have not read yet (§11.5): their bytes per caller, per customer
+ * and in the process, and the time without progress. `batched-write.ts` sends them.
  */
-import { addressBlock } from '../../kernel/address.ts'
+import { Budget, type BudgetOwner, type Shares } from '../../kernel/budget.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { type Activity, createActivity } from '../../kernel/pace.ts'
 import { ANSWER_BYTES_MAX } from './answer-budget.ts'
 import type { Call, Step } from './call.ts'
 import { createLargeResponses, type LargeResponses } from './large-responses.ts'
+import { ownerOf } from './owner.ts'
 
 const MIB = 1_048_576
 
 export interface EgressBounds {
   /** One response. */
   readonly responseBytes: number
-  /** All unread responses of a customer, or of an address without a credential. */
-  readonly customerBytes: number
-  /** All unread responses of the process. */
-  readonly processBytes: number
+  /** All unread responses. One response may have more than the share of a caller. */
+  readonly shares: Shares
   /** A response without progress for this time is cut. */
   readonly unreadMs: number
-  /** The shorter time while the unread bytes of the process reach `processBytes`. */
-  readonly idleMs: number
 }
 
 export const defaultEgressBounds: EgressBounds = {
   responseBytes: ANSWER_BYTES_MAX,
-  customerBytes: 8 * MIB,
-  processBytes: 64 * MIB,
+  shares: { process: 64 * MIB, group: 8 * MIB, caller: 4 * MIB, small: MIB, stalledMs: 1000 },
   unreadMs: 30_000,
-  idleMs: 1000,
 }
 
 /** A response of this size counts before it is sent; a smaller one counts if it stays unread. */
@@ -41,8 +36,7 @@ const SWEEPS_PER_BOUND = 10
 const RETRY_AFTER_S = 1
 
 interface UnreadResponse {
-  /** The customer, or the address block of a caller without a credential. */
-  readonly owner: string
+  readonly owner: BudgetOwner
   readonly bytes: number
   /** Ends the connection. */
   readonly cut: () => void
@@ -56,11 +50,9 @@ export interface Egress {
   /** Returns whether the unread bytes of a caller leave no space for a large response. */
   isFull(call: Call): boolean
   /** Returns the maximum of bytes for the next response of `owner`. */
-  freeBytes(owner: string): number
-  /** Returns whether a response of `bytes` fits; cuts idle responses if the process is full. */
-  makeSpace(owner: string, bytes: number): boolean
-  /** Counts a response. */
-  hold(response: UnreadResponse): Hold
+  freeBytes(owner: BudgetOwner): number
+  /** Counts a response. Returns undefined, and does not cut it, if it does not fit. */
+  hold(response: UnreadResponse): Hold | undefined
   unreadBytes(): number
   /** Cuts responses without progress; a timer calls it while any response is unread. */
   sweep(): void
@@ -72,15 +64,6 @@ export interface Hold {
   /** Reports that the response was sent or its connection ended. */
   release(): void
 }
-
-interface CountedResponse {
-  readonly response: UnreadResponse
-  progressMs: number
-}
-
-/** Returns the owner of unread bytes: the customer, or the address block of the client. */
-export const ownerOf = ({ principal, address }: Call): string =>
-  principal ? principal.customer : `address:${addressBlock(address)}`
 
 /** Returns the step that rejects reads with 503 while the caller has too many unread bytes. */
 export const shed =
@@ -101,73 +84,37 @@ export function createEgress(
 ): Egress {
   const bounds = { ...defaultEgressBounds, ...customBounds }
   const activity = createActivity(clock, LONG_WORK_PART)
-  /** In the order of their latest progress. */
-  const responses = new Set<CountedResponse>()
-  const bytesByOwner = new Map<string, number>()
-  let unreadBytes = 0
+  const budget = new Budget(bounds.shares, clock)
   let timer: NodeJS.Timeout | undefined
 
-  const bytesOf = (owner: string) => bytesByOwner.get(owner) ?? 0
-  const remove = (entry: CountedResponse): void => {
-    if (!responses.delete(entry)) return
-    const { owner, bytes } = entry.response
-    unreadBytes -= bytes
-    const remaining = bytesOf(owner) - bytes
-    if (remaining > 0) bytesByOwner.set(owner, remaining)
-    else bytesByOwner.delete(owner)
-    if (responses.size > 0) return
-    clearInterval(timer)
-    timer = undefined
-  }
-  const cut = (entry: CountedResponse): void => {
-    remove(entry)
-    entry.response.cut()
-  }
-  const cutIdle = (idleMs: number, isEnough: () => boolean): void => {
-    const now = clock.elapsedMs()
-    for (const entry of responses) {
-      if (now - entry.progressMs < idleMs || isEnough()) return
-      cut(entry)
-    }
-  }
   const egress: Egress = {
     bounds,
     large: createLargeResponses(activity, clock),
     activity,
-    isFull: (call) =>
-      responses.size > 0 && bytesOf(ownerOf(call)) + LARGE_BYTES > bounds.customerBytes,
-    freeBytes(owner) {
-      const unreadBytes = bytesOf(owner)
-      return unreadBytes === 0 ? bounds.responseBytes : bounds.customerBytes - unreadBytes
+    isFull(call) {
+      if (budget.total === 0) return false
+      const owner = ownerOf(call)
+      if (budget.heldBy(owner) === 0) return false
+      const level = budget.fullLevel(owner, LARGE_BYTES)
+      return level === 'caller' || level === 'group'
     },
-    makeSpace(owner, bytes) {
-      if (bytesOf(owner) > 0 && bytesOf(owner) + bytes > bounds.customerBytes) return false
-      const fits = () => unreadBytes + bytes <= bounds.processBytes
-      if (!fits()) cutIdle(bounds.idleMs, fits)
-      return fits()
-    },
-    hold(response) {
-      const entry: CountedResponse = { response, progressMs: clock.elapsedMs() }
-      responses.add(entry)
-      unreadBytes += response.bytes
-      bytesByOwner.set(response.owner, bytesOf(response.owner) + response.bytes)
-      timer ??= setInterval(egress.sweep, bounds.unreadMs / SWEEPS_PER_BOUND).unref()
-      // Large responses have reserved their bytes; small ones add up, and the last one is cut.
-      const isOver = () => unreadBytes > bounds.processBytes
-      if (isOver()) cutIdle(bounds.idleMs, () => !isOver())
-      const isOnly = bytesOf(response.owner) === response.bytes
-      if (isOver() || (!isOnly && bytesOf(response.owner) > bounds.customerBytes)) cut(entry)
-      return {
-        progress() {
-          if (!responses.delete(entry)) return
-          entry.progressMs = clock.elapsedMs()
-          responses.add(entry)
-        },
-        release: () => remove(entry),
+    freeBytes: (owner) => budget.free(owner, bounds.responseBytes),
+    hold({ owner, bytes, cut }) {
+      const holding = budget.hold(owner, cut)
+      if (holding.grow(bytes) !== undefined) {
+        holding.release()
+        return undefined
       }
+      timer ??= setInterval(egress.sweep, bounds.unreadMs / SWEEPS_PER_BOUND).unref()
+      return holding
     },
-    unreadBytes: () => unreadBytes,
-    sweep: () => cutIdle(bounds.unreadMs, () => false),
+    unreadBytes: () => budget.total,
+    sweep() {
+      budget.cutStalled(bounds.unreadMs)
+      if (budget.total > 0) return
+      clearInterval(timer)
+      timer = undefined
+    },
   }
   return egress
 }

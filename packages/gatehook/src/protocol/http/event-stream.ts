@@ -2,7 +2,6 @@
  * Responses of server-sent events: within the limits on open streams (§11.5), not stored by caches,
  * and counted until they end. A stream that fails ends; its client reconnects.
  */
-import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Answer, Call, Stream } from './call.ts'
 import { createStreamLimits } from './stream-limits.ts'
@@ -18,18 +17,13 @@ interface EventStreams {
 export function createEventStreams({ log, failed }: { log: Log; failed: string }): EventStreams {
   const limits = createStreamLimits()
   return {
-    admit({ principal }) {
-      const problem = limits.problemFor(principal!)
-      if (problem === undefined) return
-      throw new Failure('rate_limited', problem, { headers: { 'retry-after': '5' } })
-    },
+    admit: ({ principal }) => limits.admit(principal!),
     respond: (call, send) => ({
       status: 200,
       headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
       stream(out) {
-        const principal = call.principal!
-        if (limits.problemFor(principal)) return out.end() // several requests opened at once
-        const leave = limits.enter(principal)
+        const leave = limits.enter(call.principal!, out.cut)
+        if (!leave) return out.end() // several requests opened at once
         // The first bytes show proxies and the client that the stream is open.
         out.write('retry: 1000\n\n')
         send(out)

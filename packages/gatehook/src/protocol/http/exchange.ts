@@ -7,6 +7,7 @@ import { type Pace, pauseLoop, startPace } from '../../kernel/pace.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import type { TraceSpan } from '../../kernel/tracing.ts'
 
+import { ENVELOPE_BYTES } from './answer-budget.ts'
 import type {
   After,
   Answer,
@@ -20,8 +21,9 @@ import type {
   Step,
   Warning,
 } from './call.ts'
-import { type Egress, type Hold, overloadFailure, ownerOf } from './egress.ts'
+import { type Egress, type Hold, overloadFailure } from './egress.ts'
 import type { Ingress } from './ingress.ts'
+import { ownerOf } from './owner.ts'
 import type { formatProblem } from './problem.ts'
 import type { ResolveOrigin } from './proxy-trust.ts'
 import type { Query } from './query.ts'
@@ -225,19 +227,19 @@ export class Exchange implements Call {
     if (egress.isFull(this)) throw overloadFailure()
     let bytes = 0
     return {
-      mostBytes: egress.freeBytes(owner),
+      mostBytes: egress.freeBytes(owner) - ENVELOPE_BYTES,
       count: (more) => {
         const from = Math.max(bytes, UNCOUNTED_BYTES)
         bytes += more
         const workMs = (bytes - from) / BYTES_PER_MS
-        if (workMs > 0) egress.activity.addWork(owner, workMs)
+        if (workMs > 0) egress.activity.addWork(owner.group, workMs)
       },
     }
   }
 
   startPace(): Pace {
     const { egress, clock } = this.context
-    return startPace(ownerOf(this), egress.activity, clock, pauseLoop)
+    return startPace(ownerOf(this).group, egress.activity, clock, pauseLoop)
   }
 }
 

@@ -1,14 +1,15 @@
 /**
- * Serializes the construction of large responses per owner (§11.5), so that the bound on unread
- * bytes applies to each response before the database is read for the next. Beside others, an owner
- * rests after a large response.
+ * Serializes the construction of large responses per customer and mode (§11.5), so that the bound
+ * on unread bytes applies to each response before the database is read for the next. The callers of
+ * a customer take turns. Beside others, a customer rests after a large response.
  */
 
+import type { BudgetOwner } from '../../kernel/budget.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Activity } from '../../kernel/pace.ts'
 import { createTurns, type Rests, wakeAfter } from '../../kernel/turns.ts'
 
-/** Large responses under construction in the process; each owner has at most one of them. */
+/** Large responses under construction in the process, at most one of each customer and mode. */
 const MAX_CONCURRENT = 4
 
 export interface LargeResponses {
@@ -17,7 +18,7 @@ export interface LargeResponses {
    *
    * @throws `overloaded` if too many responses wait.
    */
-  begin(response: object, owner: string): Promise<void>
+  begin(response: object, owner: BudgetOwner): Promise<void>
   /** Ends the construction: `egress.ts` counts the response, or it was not built. */
   end(response: object): void
 }
@@ -29,6 +30,8 @@ export function createLargeResponses(
   // `Call.beginLarge` counts the work by its bytes.
   const rests: Rests = { clock, after: wakeAfter, restMs, add: () => {} }
   const turns = createTurns(MAX_CONCURRENT, { rests })
+  // Each caller has one response in the queue of its customer, so the queue alternates.
+  const callerTurns = createTurns(Number.POSITIVE_INFINITY)
   const ends = new Map<object, () => void>()
   return {
     begin(response, owner) {
@@ -40,7 +43,7 @@ export function createLargeResponses(
         resolve()
         return end
       }
-      turns(owner, build).catch(reject)
+      callerTurns(owner.caller, () => turns(owner.group, build)).catch(reject)
       return promise
     },
     end(response) {

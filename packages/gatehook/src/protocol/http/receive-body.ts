@@ -2,6 +2,7 @@
  * Receives a body: checks its media type (415), bounds its bytes and values (413), parses its JSON.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Holding } from '../../kernel/budget.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Call, Operation } from './call.ts'
 import {
@@ -10,9 +11,9 @@ import {
   isJsonType,
   unsupportedMediaType,
 } from './content-negotiation.ts'
-import { ownerOf } from './egress.ts'
-import { type BodyHold, type Ingress, tooManyBodies } from './ingress.ts'
+import { type Ingress, tooManyBodies } from './ingress.ts'
 import { countJsonValues, parseJsonBody } from './json-body.ts'
+import { ownerOf } from './owner.ts'
 
 interface BodyLimits {
   readonly bodyBytes: number
@@ -75,7 +76,7 @@ const VALUE_BYTES = 64
 interface ReceivedBody {
   readonly bytes: Uint8Array
   /** Missing for a small body, which does not count. */
-  readonly hold?: BodyHold | undefined
+  readonly hold?: Holding | undefined
 }
 
 function limitsFor({ kind, context }: ReceivingCall, { authenticated }: Operation): BodyLimits {
@@ -99,7 +100,7 @@ function acceptBody(
     const isJson = isJsonType(exchange.headers['content-type'] ?? '')
     const values = isJson ? countJsonValues(bytes, bodyValues) : countParameters(bytes, bodyValues)
     if (values > bodyValues) throw tooManyValues(bodyValues)
-    if (hold && !hold.grow(values * VALUE_BYTES)) throw tooManyBodies()
+    if (hold?.grow(values * VALUE_BYTES)) throw tooManyBodies()
     if (isJson) exchange.body = parseJsonBody(bytes)
   } else if (operation.body === 'required') {
     throw new Failure('invalid_json', 'The body is empty. A JSON body is required.')
@@ -170,10 +171,10 @@ function readChunks(
     let count = 0
     let isRefused = false
     let isWhole = false
-    let hold: BodyHold | undefined
-    const grow = (bytes: number): boolean => {
-      hold ??= context.ingress.hold({ owner: ownerOf(exchange), cut })
-      return hold.grow(bytes)
+    let hold: Holding | undefined
+    const fits = (bytes: number): boolean => {
+      hold ??= context.ingress.hold(ownerOf(exchange), cut, length ?? limits.bodyBytes)
+      return hold.grow(bytes) === undefined
     }
     const drop = () => {
       buffer = NO_BYTES
@@ -192,7 +193,7 @@ function readChunks(
       if (neededBytes > buffer.length) {
         const doubledBytes = Math.max(neededBytes, 2 * buffer.length)
         const capacity = Math.min(doubledBytes, length ?? limits.bodyBytes, limits.bodyBytes)
-        if (!grow(capacity - buffer.length)) return cut()
+        if (!fits(capacity - buffer.length)) return cut()
         const grown = Buffer.allocUnsafe(capacity)
         buffer.copy(grown, 0, 0, size)
         buffer = grown
@@ -206,7 +207,7 @@ function readChunks(
       if (++count > MAX_CHUNKS) return refuse(tooManyChunks())
       if (newSize > limits.bodyBytes) drop()
       else if (chunk.length === length) {
-        if (length > UNCOUNTED_BYTES && !grow(length)) return cut()
+        if (length > UNCOUNTED_BYTES && !fits(length)) return cut()
         buffer = chunk
       } else append(chunk)
       size = newSize
@@ -215,7 +216,7 @@ function readChunks(
       isWhole = true
       if (size > limits.bodyBytes) return reject(tooLarge(limits))
       if (hold) {
-        hold.complete()
+        hold.keep()
         response.once('close', hold.release)
       }
       resolve({ bytes: buffer.subarray(0, size), hold })

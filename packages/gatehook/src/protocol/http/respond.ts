@@ -7,8 +7,9 @@ import { Failure } from '../../kernel/failure.ts'
 import { flushResponses, queueResponse, writeStream } from './batched-write.ts'
 import type { Answer } from './call.ts'
 import { JSON_TYPE } from './content-negotiation.ts'
-import { type Hold, LARGE_BYTES, overloadFailure, ownerOf } from './egress.ts'
+import { type Hold, LARGE_BYTES, overloadFailure } from './egress.ts'
 import type { Exchange } from './exchange.ts'
+import { ownerOf } from './owner.ts'
 import { formatProblem } from './problem.ts'
 import { commonHeaders } from './response-steps.ts'
 
@@ -43,7 +44,7 @@ export function answerFailure(exchange: Exchange, error: unknown): Answer {
  */
 export function respond(exchange: Exchange, answer: Answer | undefined): void {
   const { context, response, principal } = exchange
-  if (principal) context.egress.activity.note(principal.customer)
+  if (principal) context.egress.activity.note(ownerOf(exchange).group)
   try {
     const sent = answer && !response.destroyed ? sendOnce(exchange, answer) : undefined
     const ms = Math.round((context.clock.elapsedMs() - exchange.startedMs) * 100) / 100
@@ -92,12 +93,14 @@ function admit(exchange: Exchange, answer: Answer): Answer {
   if (bytes > egress.bounds.responseBytes) {
     return reject(new Failure('page_too_large', RESPONSE_TOO_LARGE))
   }
-  if (!egress.makeSpace(owner, bytes)) {
-    flushResponses()
-    if (!egress.makeSpace(owner, bytes)) return reject(overloadFailure())
-  }
   const { response } = exchange
-  exchange.hold = egress.hold({ owner, bytes, cut: () => response.destroy() })
+  const hold = () => egress.hold({ owner, bytes, cut: () => response.destroy() })
+  exchange.hold = hold()
+  if (!exchange.hold) {
+    flushResponses()
+    exchange.hold = hold()
+    if (!exchange.hold) return reject(overloadFailure())
+  }
   response.once('close', exchange.hold.release)
   return answer
 }
@@ -165,8 +168,10 @@ function sendStream(
     write(text) {
       if (closing.signal.aborted) return false
       const isFree = writeStream(response, text, () => hold?.progress())
-      if (!isFree) hold ??= context.egress.hold({ owner, bytes: response.writableLength, cut })
-      return isFree
+      if (isFree || hold) return isFree
+      hold = context.egress.hold({ owner, bytes: response.writableLength, cut })
+      if (!hold) cut()
+      return false
     },
     drained: () => awaitDrain(response, closing.signal),
     end: () => void response.end(),

@@ -1,41 +1,58 @@
-/** Limits the open streams of one credential, of one customer and of this node (§11.5). */
-import { credentialName, type Principal } from '../../kernel/principal.ts'
+/**
+ * Limits the open streams of one credential, of one customer and of this node (§11.5). A caller
+ * with fewer streams replaces one of a caller with more.
+ */
+import { Budget, type Level, type Shares } from '../../kernel/budget.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Principal } from '../../kernel/principal.ts'
+import { ownerOfPrincipal } from './owner.ts'
 
-/** The most open streams. */
-interface StreamMaxima {
-  readonly credential: number
-  readonly customer: number
-  readonly node: number
+const RETRY_AFTER_S = 5
+const LABELS: Readonly<Record<Level, string>> = {
+  process: 'this node',
+  group: 'a customer',
+  caller: 'a credential',
 }
 
-const EVENT_STREAMS: StreamMaxima = { credential: 5, customer: 20, node: 200 }
+/** The most open streams. */
+export type StreamMaxima = Readonly<Record<Level, number>>
+
+const EVENT_STREAMS: StreamMaxima = { caller: 5, group: 20, process: 200 }
+
+/** A stream may wait for events as long as it likes: only the numbers decide. */
+export const sharesOfStreams = (maxima = EVENT_STREAMS): Shares => ({
+  ...maxima,
+  small: maxima.caller,
+  stalledMs: Number.POSITIVE_INFINITY,
+})
+
+export interface StreamLimits {
+  /** Throws 429 `rate_limited` if no further stream of the caller may open. */
+  admit(principal: Principal): void
+  /**
+   * Counts a stream; returns the function that ends the count, or undefined if the limits leave no
+   * space. `cut` ends the stream when another caller replaces it.
+   */
+  enter(principal: Principal, cut: () => void): (() => void) | undefined
+}
 
 /** Counts the open streams and compares the counts with their limits. */
-export function createStreamLimits(maxima = EVENT_STREAMS, noun = 'streams') {
-  const open = new Map<string, number>()
-  const limitsOf = (principal: Principal) => [
-    { key: 'node', most: maxima.node, label: 'this node' },
-    { key: `customer ${principal.customer}`, most: maxima.customer, label: 'a customer' },
-    { key: credentialName(principal), most: maxima.credential, label: 'a credential' },
-  ]
-  const add = (key: string, change: 1 | -1) => {
-    const count = (open.get(key) ?? 0) + change
-    if (count > 0) open.set(key, count)
-    else open.delete(key)
-  }
+export function createStreamLimits(maxima = EVENT_STREAMS, noun = 'streams'): StreamLimits {
+  const budget = new Budget(sharesOfStreams(maxima), { elapsedMs: () => 0 })
   return {
-    /** Returns a sentence when no further stream may open; otherwise undefined. */
-    problemFor(principal: Principal): string | undefined {
-      const limit = limitsOf(principal).find(({ key, most }) => (open.get(key) ?? 0) >= most)
-      return limit && `At most ${limit.most} ${noun} of ${limit.label} are open at a time.`
+    admit(principal) {
+      const level = budget.fullLevel(ownerOfPrincipal(principal), 1)
+      if (level === undefined) return
+      const problem = `At most ${maxima[level]} ${noun} of ${LABELS[level]} are open at a time.`
+      throw new Failure('rate_limited', problem, {
+        headers: { 'retry-after': String(RETRY_AFTER_S) },
+      })
     },
-    /** Counts a stream; returns the function that ends the count. */
-    enter(principal: Principal): () => void {
-      const keys = limitsOf(principal).map(({ key }) => key)
-      for (const key of keys) add(key, 1)
-      return () => {
-        for (const key of keys) add(key, -1)
-      }
+    enter(principal, cut) {
+      const holding = budget.hold(ownerOfPrincipal(principal), cut)
+      if (holding.grow(1) === undefined) return holding.release
+      holding.release()
+      return undefined
     },
   }
 }

@@ -11,7 +11,7 @@ import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Reader, Tx, WriteOptions } from '../../platform/storage/database.ts'
 import { requireAnswerFits } from '../http/answer-budget.ts'
 import type { Answer, Call } from '../http/call.ts'
-import { ownerOf } from '../http/egress.ts'
+import { ownerOf } from '../http/owner.ts'
 import { rehearse } from './dry-run.ts'
 import { deriveRecordHash, fingerprintBody, readIdempotencyKey } from './key.ts'
 import { type RecordIds, recordIdsAt } from './record-ids.ts'
@@ -159,7 +159,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
   }
 
   return async (call, requestedChange, ownOptions = {}) => {
-    const options = { ...ownOptions, customer: ownerOf(call) }
+    const options = { ...ownOptions, customer: ownerOf(call).group }
     const { prepare, narrowReplay } = ownOptions
     const change = async (tx: Tx): Promise<Answer> => {
       const answer = await requestedChange(tx)

@@ -10,7 +10,7 @@ import type { Database, Value } from '../../platform/storage/database.ts'
 import type { Answer, Call, Stream } from '../http/call.ts'
 import { selectMediaType } from '../http/content-negotiation.ts'
 import { parameterFailure, type Query } from '../http/query.ts'
-import { createStreamLimits } from '../http/stream-limits.ts'
+import { createStreamLimits, type StreamMaxima } from '../http/stream-limits.ts'
 import type { Collection, View } from './collection.ts'
 import { csvRow, encodeCsvCell } from './csv.ts'
 import { bindingOfList, decodeCursor, encodeCursor } from './cursor.ts'
@@ -25,8 +25,7 @@ export const EXPORT_TYPES = ['application/x-ndjson', 'text/csv'] as const
 type ExportType = (typeof EXPORT_TYPES)[number]
 
 /** Exports that run at a time. Each reads in turns with other requests. */
-const LIMITS = { credential: 2, customer: 4, node: 16 }
-const RETRY_AFTER_S = 5
+export const EXPORT_MAXIMA: StreamMaxima = { caller: 2, group: 4, process: 16 }
 /** `cursors=true` adds `{"_cursor": …}` lines to NDJSON, from which an export resumes. */
 const CURSORS = 'cursors'
 const PAGE_PARAMETERS = ['limit', 'offset', 'page', 'per_page', 'pagination']
@@ -48,12 +47,11 @@ export type Exporter = (
 ) => Promise<Answer>
 
 export function createExporter({ db, cursorKeys }: ExporterOptions): Exporter {
-  const limits = createStreamLimits(LIMITS, 'exports')
+  const limits = createStreamLimits(EXPORT_MAXIMA, 'exports')
   return async (call, { collection, view, rowScope }, type) => {
     const { principal, query } = call
     if (!principal) throw new Failure('unauthorized', 'An export requires a credential.')
-    const problem = limits.problemFor(principal)
-    if (problem !== undefined) throw tooManyExports(problem)
+    limits.admit(principal)
     const request = readRequest(query, { ...collection, parameters: [CURSORS] }, view)
     const binding = bindingOfList(rowScope, collection.name, request)
     const walk = walkOf({ collection, rowScope, request }, query, (cursor) =>
@@ -83,8 +81,8 @@ export function createExporter({ db, cursorKeys }: ExporterOptions): Exporter {
         'cache-control': 'no-store',
       },
       async stream(out) {
-        if (limits.problemFor(principal)) return out.cut() // several requests arrived at once
-        const leave = limits.enter(principal)
+        const leave = limits.enter(principal, out.cut)
+        if (!leave) return out.cut() // several requests arrived at once
         try {
           await sendTexts(texts(), out)
         } finally {
@@ -94,9 +92,6 @@ export function createExporter({ db, cursorKeys }: ExporterOptions): Exporter {
     }
   }
 }
-
-const tooManyExports = (problem: string): Failure =>
-  new Failure('rate_limited', problem, { headers: { 'retry-after': String(RETRY_AFTER_S) } })
 
 /** Writes as fast as the caller reads. A stream that ends early is cut: it must not look whole. */
 async function sendTexts(texts: AsyncIterable<string>, out: Stream): Promise<void> {

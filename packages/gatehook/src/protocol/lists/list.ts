@@ -9,7 +9,7 @@ import type { MacKeys } from '../../kernel/secret.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 import type { Database, Value } from '../../platform/storage/database.ts'
 import type { Answer, Call, LargeResponse } from '../http/call.ts'
-import { ownerOf } from '../http/egress.ts'
+import { ownerOf } from '../http/owner.ts'
 import type { Query } from '../http/query.ts'
 import type { Collection, View } from './collection.ts'
 import { bindingOfList, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
@@ -64,7 +64,7 @@ export function createLister(options: ListerOptions): Lister {
     const { query, path } = call
     const scope = collection.scoped ? (own?.scope ?? call.principal!.scope) : 0
     const rowScope: RowScope = { scope, owner: own?.owner }
-    const customer = ownerOf(call)
+    const customer = ownerOf(call).group
     const cursor = query.get('cursor')
     const parse = (): ParsedQuery => {
       const request = parseListQuery(query, collection, view, options.defaultStyle)

@@ -1,0 +1,27 @@
+/**
+ * The owner of the unread bytes, arriving bodies, streams and turns of a request (§11.5, decision
+ * 0084). Each mode of a customer is a group, and operators are a group of their own.
+ */
+import { addressBlock } from '../../kernel/address.ts'
+import type { BudgetOwner } from '../../kernel/budget.ts'
+import { credentialName, type Principal } from '../../kernel/principal.ts'
+import type { Call } from './call.ts'
+
+const owners = new WeakMap<Principal, BudgetOwner>()
+
+/** Returns the owner: the credential of the request, or the address block of its client. */
+export function ownerOf({ principal, address }: Pick<Call, 'principal' | 'address'>): BudgetOwner {
+  if (principal) return ownerOfPrincipal(principal)
+  const group = `address:${addressBlock(address)}`
+  return { group, caller: group }
+}
+
+export function ownerOfPrincipal(principal: Principal): BudgetOwner {
+  const existing = owners.get(principal)
+  if (existing) return existing
+  const actor = principal.caller ?? principal
+  const group = actor.kind === 'operator' ? 'operators' : `scope:${principal.scope}`
+  const owner = { group, caller: credentialName(actor) }
+  owners.set(principal, owner)
+  return owner
+}
