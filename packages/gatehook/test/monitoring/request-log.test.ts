@@ -81,6 +81,32 @@ eachService('a body that fails validation is stored without its secrets', async 
   assert.equal(body.headers['x-api-key'], '[redacted]')
 })
 
+eachService(
+  'the value of a member that the response calls unknown is not stored',
+  async (service) => {
+    const admin = await adminOf(service)
+    const misspelled = { pasword: 'correct horse', 'pass/~word': { deep: 'battery staple' } }
+    const manyUnknown = Object.fromEntries(
+      Array.from({ length: 60 }, (_, n) => [`unknown${n}`, 'correct horse']),
+    )
+    const requests: [path: string, body: unknown, status: number][] = [
+      ['/admin/users', { email: 'ada@example.com', ...misspelled }, 422],
+      ['/admin/customers', { name: 'stored text', ...misspelled }, 422],
+      ['/api/v2/users', { name: 'stored text', ...misspelled }, 422],
+      ['/admin/customers', { name: 'dropped text', ...manyUnknown }, 422],
+    ]
+    for (const [path, body, status] of requests) {
+      const reply = await admin.post(path, body)
+      assert.equal(reply.status, status, reply.text)
+      const { text } = await admin.get(`/admin/requests/${requestIdOf(reply)}`)
+      for (const secret of ['correct horse', 'battery staple', 'dropped text']) {
+        assert.ok(!text.includes(secret), `${path}: ${secret}`)
+      }
+      if (JSON.stringify(body).includes('stored text')) assert.match(text, /stored text/)
+    }
+  },
+)
+
 eachService('requests to /auth are stored without headers and bodies', async (service) => {
   const admin = await adminOf(service)
   const failed = await service.post('/auth/login', { username: 'ada', password: 'wrong' })
@@ -218,7 +244,7 @@ eachService(
     const created = await service.post('/api/v2/cards', { code: '1234', pan: '4242' })
     assert.equal(created.status, 201, created.text)
     const rejected = await detailOf('/api/v2/cards', { code: '9', pan: '4000', other: 'x' })
-    assert.deepEqual(rejected.body, { code: '[redacted]', pan: '[redacted]', other: 'x' })
+    assert.deepEqual(rejected.body, { code: '[redacted]', pan: '[redacted]', other: '[redacted]' })
     const codes = rejected.answer.body.errors.map(({ code }: { code: string }) => code)
     assert.deepEqual(codes.sort(), ['too_short', 'unknown_field'])
     const older = await detailOf('/api/v1/cards', { code: '9', number: '4000' })

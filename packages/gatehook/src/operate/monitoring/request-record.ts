@@ -6,6 +6,7 @@
 import { redactUrl } from '../../kernel/log.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import { parseTraceparent } from '../../kernel/tracing.ts'
+import { ERRORS_MAX } from '../../protocol/fields/object-reader.ts'
 import type { Answer, Call, Kind } from '../../protocol/http/call.ts'
 import type { Exchange } from '../../protocol/http/exchange.ts'
 import { redactBody, redactHeaders } from './redaction.ts'
@@ -155,7 +156,10 @@ function describeExchange(
 ): string | null {
   if (!recordsBodies || !isError(answer) || PRIVATE_PATH.test(exchange.path)) return null
   if (isOfStranger(exchange, answer)) return null
-  const { value, truncated } = redactBody(exchange.body, secretFields)
+  const unknownNames = unknownNamesOf(exchange)
+  const { value, truncated } = unknownNames
+    ? redactBody(exchange.body, secretFields.union(unknownNames))
+    : { truncated: true }
   return JSON.stringify({
     headers: redactHeaders(exchange.headers, secretFields),
     body: value,
@@ -167,6 +171,23 @@ function describeExchange(
       body: parseAnswer(answer, secretFields),
     },
   })
+}
+
+/**
+ * Returns the names of the members that the failure calls unknown: each may be a misspelled name of
+ * a secret. Undefined if the failure may not name all of them.
+ */
+function unknownNamesOf({ errors }: Exchange): ReadonlySet<string> | undefined {
+  const unknown = errors.filter(({ code }) => code === 'unknown_field')
+  if (unknown.length > 0 && errors.length >= ERRORS_MAX) return undefined
+  return new Set(
+    unknown.map(({ pointer = '' }) =>
+      pointer
+        .slice(pointer.lastIndexOf('/') + 1)
+        .replaceAll('~1', '/')
+        .replaceAll('~0', '~'),
+    ),
+  )
 }
 
 function parseAnswer({ json }: Answer, secretFields: ReadonlySet<string>): unknown {

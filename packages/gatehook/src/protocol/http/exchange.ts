@@ -1,7 +1,7 @@
 /** A request and its response on the server: the pipeline's `Call` with node's objects. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../../kernel/clock.ts'
-import type { Failure } from '../../kernel/failure.ts'
+import type { Failure, FieldError } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type Pace, pauseLoop, startPace } from '../../kernel/pace.ts'
 import type { Principal } from '../../kernel/principal.ts'
@@ -175,6 +175,8 @@ export class Exchange implements Call {
   stage: number = STAGES.parse
   /** The code of the failure in the response, for the log. */
   failure: Failure['code'] | undefined = undefined
+  /** The mistakes that the failure names. */
+  errors: readonly FieldError[] = []
   missingScope: string | undefined = undefined
   /** Details of a failure for the log. */
   detail: unknown = undefined

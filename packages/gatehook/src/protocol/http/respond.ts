@@ -28,6 +28,7 @@ export function answerFailure(exchange: Exchange, error: unknown): Answer {
     failure = new Failure('internal_error')
   }
   exchange.failure = failure.code
+  exchange.errors = failure.errors ?? []
   exchange.missingScope = failure.scope
   const format = context.errorFormats[exchange.kind] ?? formatProblem
   return format(failure, {
