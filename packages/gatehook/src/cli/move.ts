@@ -150,6 +150,7 @@ async function openTarget(name: string, { options, folder }: Input): Promise<Dat
   const address = databaseAddress(url)
   try {
     if (address.kind === 'sqlite' && !existsSync(address.file)) throw new Error('there is no file')
+    if (url.includes('…')) throw new Error('its address has a password, which was not stored')
     const db = await openDatabase(url, { log: createLog({ level: 'silent' }) })
     if ((await db.columns('gh_migrations')).length > 0) return db
     await db.close()
@@ -158,7 +159,7 @@ async function openTarget(name: string, { options, folder }: Input): Promise<Dat
     throw new StorageError(
       `The target ${name} cannot be read, and may have rows that the source lacks: ` +
         `${(error as Error).message.replace(/\.+$/, '')}. ` +
-        'Give its address in GATEHOOK_MOVE_TO, or add --force.',
+        'Give its address in GATEHOOK_MOVE_TO. With --force, rows that only the target has are lost.',
       { cause: error },
     )
   }

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { freshUrl } from '../../../../test/rig/databases.ts'
 import { gatehook } from './command.ts'
 
 test('a move and its undoing are audited; the URL may come from the environment', async (t) => {
@@ -31,6 +32,25 @@ test('a move and its undoing are audited; the URL may come from the environment'
   assert.deepEqual(await actionsOf({}), ['installation.move', 'installation.move_undo'])
   assert.equal((await run({}, 'audit', 'verify')).valid, true)
 })
+
+for (const has of ['no password', 'a password, which is not stored']) {
+  test(`the undoing of a move to an address with ${has}`, async (t) => {
+    const target = new URL(await freshUrl(t, 'postgres'))
+    const env = has === 'no password' ? { PGPASSWORD: target.password } : {}
+    if (has === 'no password') target.password = ''
+    const cwd = emptyFolder(t)
+    const run = (more: Record<string, string>, ...args: string[]) =>
+      gatehook({ cwd, env: { ...env, ...more } }, ...args)
+    assert.equal((await run({}, 'migrate')).exit, 0)
+    const moved = await run({ GATEHOOK_MOVE_TO: target.href }, 'move')
+    assert.equal(moved.exit, 0, moved.stderr)
+    const { exit, stderr } = await run({}, 'move', '--undo')
+    if (has === 'no password') return assert.equal(exit, 0, stderr)
+    assert.match(stderr, /a password, which was not stored. Give its address in GATEHOOK_MOVE_TO/)
+    assert.doesNotMatch(stderr, /role/)
+    assert.equal((await run({ GATEHOOK_MOVE_TO: target.href }, 'move', '--undo')).exit, 0)
+  })
+}
 
 test('the undoing of a move refuses to lose rows, and names them', async (t) => {
   const cwd = emptyFolder(t)

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateApiKey } from '../../kernel/api-key-format.ts'
 import { systemRandom } from '../../kernel/random.ts'
-import { ConfigError, type Environment, loadConfig, publicUrlOf } from './config.ts'
+import {
+  ConfigError,
+  type Environment,
+  loadConfig,
+  publicUrlOf,
+  withoutPassword,
+} from './config.ts'
 import { flagOf, type OptionName, optionList, options } from './options.ts'
 
 const mistakesOf = (env: Environment, flags = {}): readonly string[] => {
@@ -224,6 +230,20 @@ test('no message contains the password of a database address that cannot be pars
     assert.match(mistakes[0]!, /^GATEHOOK_DATABASE_URL is "postgres:\/\/…@db\/gatehook"/)
     assert.doesNotMatch(mistakes.join(), /hunter2/)
   }
+})
+
+test('an address keeps its user where it has no password', () => {
+  const cases = [
+    ['postgres://ada@db/app', 'postgres://ada@db/app'],
+    ['postgres://db/app?user=ada', 'postgres://db/app?user=ada'],
+    ['postgres://ada:hunter2@db/app', 'postgres://…@db/app'],
+    ['postgres://ada:@db/app', 'postgres://…@db/app'],
+    ['postgres://hunter2@x@db/app', 'postgres://…@db/app'],
+    ['postgres://hunter2/x@db/app', 'postgres://…@db/app'],
+    ['postgres://ada@db/app?password=hunter2', 'postgres://ada@db/app?password=…'],
+    ['sqlite:./data/app.db', 'sqlite:./data/app.db'],
+  ]
+  for (const [address, shown] of cases) assert.equal(withoutPassword(address!), shown)
 })
 
 test('a mistake in a flag names the flag', () => {

@@ -120,9 +120,15 @@ const describePasswordInFlag = (option: Option): string =>
   `${flagOf(option)} contains a password, and arguments are visible to others. ` +
   `Give the address in ${option.env}.`
 
-/** Removes passwords from a URL, even from one that does not parse. */
+/** A URL with a user name alone, such as `postgres://ada@db.example/app`. */
+const HAS_USER_ONLY = /^[^:@]*:\/\/[^:@/?#]*@[^@]*$/
+
+/** Removes passwords, with their users, from a URL, even from one that does not parse. */
 export const withoutPassword = (text: string) =>
-  text.replace(/\/\/.*@/s, '//…@').replace(/(password=)[^&#]*/gi, '$1…')
+  (HAS_USER_ONLY.test(text) ? text : text.replace(/\/\/.*@/s, '//…@')).replace(
+    /(password=)[^&#]*/gi,
+    '$1…',
+  )
 
 const MAX_DISPLAYED = 80
 
