@@ -159,7 +159,7 @@ async function openTarget(name: string, { options, folder }: Input): Promise<Dat
     throw new StorageError(
       `The target ${name} cannot be read, and may have rows that the source lacks: ` +
         `${(error as Error).message.replace(/\.+$/, '')}. ` +
-        'Give its address in GATEHOOK_MOVE_TO. With --force, rows that only the target has are lost.',
+        'Give its address in GATEHOOK_MOVE_TO. With --force, rows that only it has are lost.',
       { cause: error },
     )
   }

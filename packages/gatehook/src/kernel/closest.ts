@@ -49,6 +49,10 @@ export function closestClause(word: string, candidates: readonly string[]): stri
   return closest === undefined ? '' : `; did you mean ${closest}?`
 }
 
+/** Returns the statement that a declaration names a field which the resource lacks. */
+export const missingField = (name: string, fields: object): string =>
+  `there is no field ${name}${closestClause(name, Object.keys(fields))}`
+
 /** Returns the sentence after one that rejects a word: the closest candidate, or all of them. */
 export function closestSentence(word: string, candidates: readonly string[]): string {
   const closest = findClosest(word, candidates)

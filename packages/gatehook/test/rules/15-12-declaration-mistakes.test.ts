@@ -178,7 +178,7 @@ const expected = [
   /books\.mjs:9: resource books: \.action\(lend\): there is no state lent; the states are in, out$/,
   /service\.mjs:4: resource people: there is no member persons; did you mean access\.persons\?$/,
   /service\.mjs:11: resource people: \.signsIn\(\): .* signup; did you mean signUp\?$/,
-  /service\.mjs:4: resource people: list: there is no field mail$/,
+  /service\.mjs:4: resource people: list: there is no field mail; did you mean email\?$/,
   /service\.mjs:18: \.on book\.lent: there is no event book\.lent$/,
   /service\.mjs:19: route GET \/x: there is no member sumary; did you mean summary\?$/,
 ]

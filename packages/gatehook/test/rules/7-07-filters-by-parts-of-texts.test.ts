@@ -106,6 +106,8 @@ eachService(
     for (const [query, code] of bad) {
       await refused(get(`${PATH}?${query}`), code, query.slice(0, query.indexOf('=')))
     }
+    const misspelt = await get(`${PATH}?nam=Ann`)
+    assert.match(misspelt.text, /did you mean name\[contains\]\?/)
   },
   options,
 )

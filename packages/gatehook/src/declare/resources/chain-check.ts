@@ -3,6 +3,7 @@
  * call. Types prevent these mistakes in TypeScript; plain JavaScript meets them here. Pure.
  */
 
+import { missingField } from '../../kernel/closest.ts'
 import {
   DeclarationError,
   findUnknownMembers,
@@ -46,7 +47,7 @@ const unknownFields = ({ fields }: ChainTarget, names: unknown): string[] =>
   Array.isArray(names)
     ? names
         .filter((name) => !Object.hasOwn(fields, String(name)))
-        .map((name) => `there is no field ${name}`)
+        .map((name) => missingField(String(name), fields))
     : ['an array of field names is required']
 
 /** Reports states that the field `status` lacks. */

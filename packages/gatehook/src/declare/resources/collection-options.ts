@@ -1,4 +1,5 @@
 /** The operations that a declaration adds to a collection, and their mistakes. Pure. */
+import { missingField } from '../../kernel/closest.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { readSoftDelete, type SoftDeleteOptions, type SoftDeletion } from './soft-deletion.ts'
@@ -74,7 +75,7 @@ function searchMistakes({ search, fields, filter }: FeatureTarget): string[] {
   if (!Array.isArray(search)) return ["search is an array of field names: ['name']"]
   const mistakes = search.flatMap((name: string, at) => {
     const spec = Object.hasOwn(fields, name) ? fields[name] : undefined
-    if (!spec) return [`search: there is no field ${name}`]
+    if (!spec) return [`search: ${missingField(name, fields)}`]
     if (spec.isSecret) return [`search: ${name} is secret, and logs have URLs`]
     if (spec.computed && spec.computed !== 'stored') {
       return [`search: ${name} is computed when a row is read`]

@@ -2,6 +2,7 @@
  * Finds mistakes in the declaration of a resource that its types do not prevent. `service.ts` finds
  * those between resources. Pure.
  */
+import { missingField } from '../../kernel/closest.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { findInputMistakes } from './body-check.ts'
 import { declaredInput } from './body-versions.ts'
@@ -50,7 +51,7 @@ export function findResourceMistakes(
   const mistakes: string[] = []
   if (RESERVED_SEGMENT.test(name) || RESERVED_TABLE.test(name)) mistakes.push('the name is taken')
   for (const field of [...resource.filter, ...resource.sort]) {
-    if (!Object.hasOwn(fields, field)) mistakes.push(`list: there is no field ${field}`)
+    if (!Object.hasOwn(fields, field)) mistakes.push(`list: ${missingField(field, fields)}`)
     const kind = fields[field] && fieldKindOf(fields[field])
     const isEntryFilter = kind?.isMap && !resource.sort.includes(field)
     if (kind?.json === 'any' && !isEntryFilter) mistakes.push(`list: ${field} has no order`)
@@ -59,7 +60,7 @@ export function findResourceMistakes(
   mistakes.push(...textFilterMistakes(resource))
   for (const tuple of resource.unique) {
     for (const field of tuple) {
-      if (!Object.hasOwn(fields, field)) mistakes.push(`unique: there is no field ${field}`)
+      if (!Object.hasOwn(fields, field)) mistakes.push(`unique: ${missingField(field, fields)}`)
     }
     for (const field of duplicatesIn(tuple)) mistakes.push(`unique: ${field} occurs twice`)
   }
@@ -109,7 +110,7 @@ function textFilterMistakes({ fields, prefix, contains }: ResourceDefinition): s
   ]
   return named.flatMap(([list, field]) => {
     const spec = Object.hasOwn(fields, field) ? fields[field] : undefined
-    if (!spec) return [`list.${list}: there is no field ${field}`]
+    if (!spec) return [`list.${list}: ${missingField(field, fields)}`]
     if (spec.isSecret) return [`list.${list}: ${field} is secret, and logs have URLs`]
     if (!fieldKindOf(spec).isText) return [`list.${list}: ${field} is not a text`]
     return reservedParameters.has(field) ? [`list.${list}: ${field} is a parameter of lists`] : []

@@ -4,6 +4,7 @@
  */
 
 import type { NameReach } from '../../identity/people/namespace.ts'
+import { missingField } from '../../kernel/closest.ts'
 import type { FieldSpec, Fields } from '../../protocol/fields/fields.ts'
 
 export interface SignInOptions<F extends Fields> {
@@ -118,7 +119,7 @@ export function findSignInMistakes(
     if (names === 'customer' && (name === 'customer' || name === 'mode')) {
       mistakes.push(`.signsIn(): signUp: ${name} names the place of the account, not a field`)
     }
-    if (!spec) mistakes.push(`.signsIn(): signUp: there is no field ${name}`)
+    if (!spec) mistakes.push(`.signsIn(): signUp: ${missingField(name, fields)}`)
     else if (spec.write === 'never') {
       mistakes.push(`.signsIn(): signUp: clients never write ${name}`)
     } else if (spec.writableBy !== undefined) {

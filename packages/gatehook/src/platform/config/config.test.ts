@@ -243,7 +243,7 @@ test('an address keeps its user where it has no password', () => {
     ['postgres://ada@db/app?password=hunter2', 'postgres://ada@db/app?password=…'],
     ['sqlite:./data/app.db', 'sqlite:./data/app.db'],
   ]
-  for (const [address, shown] of cases) assert.equal(withoutPassword(address!), shown)
+  for (const [address, expected] of cases) assert.equal(withoutPassword(address!), expected)
 })
 
 test('a mistake in a flag names the flag', () => {

@@ -4,7 +4,7 @@
  * Pure.
  */
 
-import { closestClause, oneOfWords } from '../../kernel/closest.ts'
+import { findClosest, oneOfWords } from '../../kernel/closest.ts'
 import { idWords, isPrefixedId } from '../../kernel/row-id.ts'
 import { foldName } from '../fields/folding.ts'
 import type { ListCell } from '../fields/kind.ts'
@@ -55,11 +55,9 @@ export function readFilter(
   const match = /^([a-z0-9_]+)(?:\[([a-z]+)\])?$/.exec(parameter)
   const column = match ? columnNamed(match[1]!, view) : undefined
   if (!match || column === undefined || !collection.filter.includes(column)) {
-    const names = view.fields.filter((name) => {
-      const named = columnNamed(name, view)
-      return named !== undefined && collection.filter.includes(named)
-    })
-    const hint = closestClause(match?.[1] ?? parameter, [...names, ...others])
+    const forms = filterForms(collection, view)
+    const closest = findClosest(match?.[1] ?? parameter, [...forms.keys(), ...others])
+    const hint = closest === undefined ? '' : `; did you mean ${forms.get(closest) ?? closest}?`
     const predicate = `is not a parameter of this list${hint}`
     throw parameterFailure('unknown_parameter', parameter, predicate)
   }
@@ -77,6 +75,22 @@ export function readFilter(
   const { between } = cellOf(listColumn)
   const exact = between ? exactFilter(filter, parts, parameter, between) : filter
   return operator === 'in' ? { ...exact, values: [...new Set(exact.values)].sort() } : exact
+}
+
+/** Returns the simplest filter by each name: `email`, or `name[contains]`. */
+function filterForms(
+  { filter, prefix = [], contains = [] }: Collection,
+  view: View,
+): ReadonlyMap<string, string> {
+  const forms = new Map<string, string>()
+  for (const name of view.fields) {
+    const column = columnNamed(name, view)
+    if (column === undefined) continue
+    if (filter.includes(column)) forms.set(name, name)
+    else if (contains.includes(column)) forms.set(name, `${name}[contains]`)
+    else if (prefix.includes(column)) forms.set(name, `${name}[prefix]`)
+  }
+  return forms
 }
 
 /**
