@@ -3,7 +3,7 @@ import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { parameterSchema } from '../../protocol/fields/schema.ts'
-import type { OPERATORS } from '../../protocol/lists/filter.ts'
+import { OPERATORS, operatorRows } from '../../protocol/lists/filter.ts'
 import { SEARCH, SEARCH_MAX_CHARACTERS } from '../../protocol/lists/search-term.ts'
 import { TEXT_MAX_CHARACTERS } from '../../protocol/lists/text-filter.ts'
 import { LIST_WORDS } from '../../protocol/lists/value-list.ts'
@@ -56,18 +56,8 @@ const textParameters = (names: readonly string[], operator: string, effect: stri
     ),
   )
 
-/** The operators that the document declares, with their words; `eq` has the bare name. */
-const OPERATOR_WORDS: Readonly<Record<Exclude<keyof typeof OPERATORS, 'eq' | 'null'>, string>> = {
-  ne: 'differs from this value',
-  gt: 'is greater than this value',
-  gte: 'is this value or greater',
-  lt: 'is less than this value',
-  lte: 'is this value or less',
-  in: 'is one of these values',
-}
-
-/** Lists accept ranges of every column; the document omits those without a meaning. */
-const RANGES = new Set(['gt', 'gte', 'lt', 'lte'])
+/** Operators whose parameters `filterParameters` describes itself. */
+const OWN_WORDS: ReadonlySet<string> = new Set(['eq', 'null'])
 
 /** Returns a parameter for each operator of a column. */
 function filterParameters(name: string, spec: FieldSpec): JsonSchema[] {
@@ -79,17 +69,18 @@ function filterParameters(name: string, spec: FieldSpec): JsonSchema[] {
     return [inQuery(name, schema, description, { style: 'deepObject', explode: true })]
   }
   const value = valueSchemaOf(spec)
-  const operators = Object.entries(OPERATOR_WORDS)
-    .filter(([operator]) => !(isUnordered && RANGES.has(operator)))
-    .map(([operator, words]) => {
+  // Lists accept ranges of every column; the document omits those without a meaning.
+  const operators = operatorRows
+    .filter(([operator, { isRange }]) => !(isRange && isUnordered) && !OWN_WORDS.has(operator))
+    .map(([operator, { words }]) => {
       const description = `\`${name}\` ${words}.${scope}`
       return operator === 'in'
         ? inQuery(`${name}[in]`, listOf(value), `${description} ${LIST_WORDS}`, separated)
         : inQuery(`${name}[${operator}]`, value, description)
     })
-  const isNull = `Whether \`${name}\` is null.${scope}`
+  const isNull = `Whether \`${name}\` ${OPERATORS.null.words}.${scope}`
   return [
-    inQuery(name, value, `\`${name}\` is this value.${scope}`),
+    inQuery(name, value, `\`${name}\` ${OPERATORS.eq.words}.${scope}`),
     ...operators,
     ...(spec.nullable ? [inQuery(`${name}[null]`, { type: 'boolean' }, isNull)] : []),
   ]

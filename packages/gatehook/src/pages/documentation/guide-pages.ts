@@ -7,7 +7,7 @@ import type { FailureCode } from '../../kernel/failure.ts'
 import { defaultLimits } from '../../protocol/http/exchange.ts'
 import { RETENTION_MS } from '../../protocol/idempotency/perform.ts'
 import { EXAMINED_ROWS_MAX } from '../../protocol/lists/bounds.ts'
-import { OPERATORS } from '../../protocol/lists/filter.ts'
+import { operatorRows } from '../../protocol/lists/filter.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../protocol/lists/grammar.ts'
 import { code, list, type Page, pretty, softText, table, text } from './content.ts'
 import type { PageContext } from './page-source.ts'
@@ -143,9 +143,9 @@ export const listsPage = (): Page => ({
         table(
           'Operators',
           ['Parameter', 'Selects'],
-          Object.keys(OPERATORS).map((name) => [
+          operatorRows.map(([name, { selects }]) => [
             name === 'eq' ? '`field=`' : `\`field[${name}]=\``,
-            OPERATOR_WORDS[name as keyof typeof OPERATORS],
+            selects,
           ]),
         ),
         text('Instants are ISO 8601. A `+` in a URL is a space: write `Z`, or `%2B01:00`.'),
@@ -164,17 +164,6 @@ export const listsPage = (): Page => ({
     },
   ],
 })
-
-const OPERATOR_WORDS: Readonly<Record<keyof typeof OPERATORS, string>> = {
-  eq: 'equal values',
-  ne: 'other values, null included',
-  gt: 'larger values',
-  gte: 'this value and larger ones',
-  lt: 'smaller values',
-  lte: 'this value and smaller ones',
-  in: 'any of several values, separated by commas',
-  null: '`true`: null; `false`: any other value',
-}
 
 export const repeatsPage = ({ base, version }: PageContext): Page => ({
   name: 'repeats',

@@ -13,17 +13,55 @@ import type { Collection, ListColumn, View } from './collection.ts'
 import { cellOf } from './encode.ts'
 import { readValueList } from './value-list.ts'
 
-/** The SQL of each operator in brackets; values are always parameters. */
+interface FilterOperator {
+  /** Values are always parameters. */
+  readonly sql: string
+  /** The predicate of a field in documents: `amount` is less than this value. */
+  readonly words: string
+  /** The rows that it selects, in the guide of the API. */
+  readonly selects: string
+  /** Whether it compares the order of values. */
+  readonly isRange?: true
+}
+
+/** The operators in brackets; `eq` has the bare name. */
 export const OPERATORS = {
-  eq: '=',
-  ne: 'IS DISTINCT FROM',
-  gt: '>',
-  gte: '>=',
-  lt: '<',
-  lte: '<=',
-  in: 'IN',
-  null: 'IS NULL',
-} as const
+  eq: { sql: '=', words: 'is this value', selects: 'equal values' },
+  ne: {
+    sql: 'IS DISTINCT FROM',
+    words: 'differs from this value',
+    selects: 'other values, null included',
+  },
+  gt: {
+    sql: '>',
+    words: 'is greater than this value',
+    selects: 'larger values',
+    isRange: true,
+  },
+  gte: {
+    sql: '>=',
+    words: 'is this value or greater',
+    selects: 'this value and larger ones',
+    isRange: true,
+  },
+  lt: { sql: '<', words: 'is less than this value', selects: 'smaller values', isRange: true },
+  lte: {
+    sql: '<=',
+    words: 'is this value or less',
+    selects: 'this value and smaller ones',
+    isRange: true,
+  },
+  in: {
+    sql: 'IN',
+    words: 'is one of these values',
+    selects: 'any of several values, separated by commas',
+  },
+  null: { sql: 'IS NULL', words: 'is null', selects: '`true`: null; `false`: any other value' },
+} as const satisfies Readonly<Record<string, FilterOperator>>
+
+/** The operators with their rows. */
+export const operatorRows: readonly (readonly [name: string, FilterOperator])[] =
+  Object.entries(OPERATORS)
 
 /** `filled` is `[null]=false`; `holds` is a part of a text, or a key of metadata with a value. */
 type Operator = keyof typeof OPERATORS | 'filled' | 'holds'

@@ -28,6 +28,7 @@ import {
   readOrderedKeys,
   readRangeKeys,
 } from './examined-rows.ts'
+import { operatorRows } from './filter.ts'
 import {
   canReadEntries,
   findOrderedEntries,
@@ -163,7 +164,10 @@ function indexesOf(collection: Collection): readonly (readonly string[])[] {
 }
 
 /** Operators that select one range of an index. */
-const RANGE = new Set(['eq', 'gt', 'gte', 'lt', 'lte'])
+const RANGE: ReadonlySet<string> = new Set([
+  'eq',
+  ...operatorRows.flatMap(([name, { isRange }]) => (isRange ? [name] : [])),
+])
 
 const rank = { full: 2, first: 1, none: 0 }
 

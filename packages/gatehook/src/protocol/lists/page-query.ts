@@ -323,5 +323,5 @@ export function filterCondition(walk: Walk, at: number): Sql {
   // Both databases have this function, and compare its result exactly.
   if (operator === 'holds') return sql`replace(${compared}, ${operands[0]}, '') <> ${compared}`
   const operand = operator === 'in' ? sql`(${join(operands)})` : sql`${operands[0]}`
-  return sql`${compared} ${raw(OPERATORS[operator])} ${operand}`
+  return sql`${compared} ${raw(OPERATORS[operator].sql)} ${operand}`
 }
