@@ -1,5 +1,5 @@
 /** `gatehook keys …`: API keys (§3.2, §13), and the keys that sign access tokens. */
-import type { ApiKeyJson, NewApiKey } from '../identity/access/collections.ts'
+import type { ApiKeyJson, NewApiKey } from '../identity/access/key-members.ts'
 import type { ListedKeyJson } from '../identity/access/listed-keys.ts'
 import { administration, declaredScopes } from './api.ts'
 import {

@@ -35,7 +35,7 @@ export function createAdminTable<T>({ route, ...list }: AdminTableDefinition<T>)
   const toJson = (row: Row): T =>
     JSON.parse(
       view.item(
-        names.map((name) => row[name]),
+        names.map((name) => row[name] ?? null),
         {},
       ),
     )

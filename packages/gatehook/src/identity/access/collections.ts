@@ -1,4 +1,4 @@
-/** The tables of customers and of API keys, as `/admin` and the command line return them. */
+/** The table of customers, as `/admin` and the command line return it. */
 import { b, type JsonOf } from '../../protocol/fields/members.ts'
 import { createAdminTable } from './admin-table.ts'
 
@@ -51,68 +51,4 @@ export const customerTable = createAdminTable({
   filter: ['id', 'name', 'suspended', 'created_at'],
   sort: ['id', 'name', 'created_at'],
   indexes: [['id'], ['name', 'id'], ['created_at', 'id']],
-})
-
-export const keyMembers = {
-  id: b.text().example('key_01jdq8w9vgk7'),
-  name: b.text().example('Shop backend'),
-  hint: b
-    .text()
-    .describe('Identifies the key to its owner: its prefix and its last four characters.')
-    .example('gk_live_…a1B2'),
-  scopes: b.list(b.text()).example(['webhooks:read']),
-  customer: customerId,
-  mode,
-  api_version: b.text().nullable().describe('The pinned version; null: the default.').example(null),
-  cidrs: b
-    .list(b.text())
-    .describe('The addresses that may use the key; empty: every address.')
-    .example(['203.0.113.0/24']),
-  expires_at: b.time().nullable().describe('Null: never.'),
-  created_at: b.time(),
-  last_used_at: b.time().nullable(),
-}
-
-export const apiKey = b.object(keyMembers).named('ApiKey')
-
-export const newApiKey = b
-  .object({
-    ...keyMembers,
-    key: b
-      .text()
-      .describe('The key. Only this response contains it.')
-      .example('gk_live_6fQx0N2mVYq3sK8rT1uWzB4cD7eH9jLp5aG2'),
-  })
-  .named('ApiKeyWithSecret')
-
-export type ApiKeyJson = JsonOf<typeof apiKey>
-/** A key in the only response that contains its text. */
-export type NewApiKey = JsonOf<typeof newApiKey>
-
-/** The list of all keys. The row of a revoked key remains, for the log and the audit trail. */
-export const storedKeys = {
-  name: 'api_keys',
-  table: 'gh_api_keys',
-  filter: ['id', 'name', 'customer', 'mode', 'expires_at', 'created_at', 'last_used_at'],
-  sort: ['id', 'name', 'created_at', 'last_used_at'],
-} as const
-
-/** The keys that are not revoked. */
-export const currentKeys = {
-  ...storedKeys,
-  indexes: [
-    ['id'],
-    ['name', 'id'],
-    ['created_at', 'id'],
-    ['last_used_at', 'id'],
-    ['customer', 'id'],
-  ],
-  where: 'revoked_at IS NULL',
-}
-
-export const keyTable = createAdminTable({
-  ...currentKeys,
-  row: apiKey,
-  path: '/admin/keys',
-  route: { table: 'gh_api_key_secrets', column: 'key_id' },
 })

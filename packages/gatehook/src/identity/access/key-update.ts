@@ -10,16 +10,15 @@ import type { Mode, Principal } from '../../kernel/principal.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
-import { b, type ValuesOf } from '../../protocol/fields/members.ts'
+import type { ValuesOf } from '../../protocol/fields/members.ts'
 import {
   ADMIN_SCOPE,
   type AdminCaller,
   type Administration,
   isInstallationScope,
 } from './administration.ts'
-import { type ApiKeyJson, keyTable } from './collections.ts'
-import { scopeSet } from './grant-validation.ts'
-import { addressRange, findKeyErrors, MAX_CIDRS, NAME_MAX, pinnedVersion } from './keys.ts'
+import { type ApiKeyJson, type keyPatch, keyTable, settingCells } from './key-members.ts'
+import { findKeyErrors } from './keys.ts'
 import { missingScope, requireAdministratorFor } from './scopes.ts'
 import * as store from './store.ts'
 
@@ -33,14 +32,6 @@ export const isKeyInReach = (
   reach: KeyReach,
   key: { readonly customer: string; readonly mode: string },
 ): boolean => reach === 'all' || (key.customer === reach.customer && key.mode === reach.mode)
-
-export const keyPatch = (admin: Pick<Administration, 'scopes' | 'versions'>) => ({
-  name: b.line(NAME_MAX).optional(),
-  scopes: scopeSet(admin).optional(),
-  cidrs: b.set(addressRange, { max: MAX_CIDRS }).optional(),
-  expires_at: b.instant().nullable().optional().example('2099-06-01T09:30:00.000Z'),
-  api_version: pinnedVersion(admin),
-})
 
 type KeyPatch = ValuesOf<ReturnType<typeof keyPatch>>
 
@@ -137,20 +128,13 @@ async function writeUpdate(
   { actor, widened }: UpdateEntry,
 ): Promise<ApiKeyJson> {
   const { expires_at, ...sets } = patch
-  const updatedRow = {
-    ...row,
-    scopes: patch.scopes ? JSON.stringify(patch.scopes) : row.scopes,
-    cidrs: patch.cidrs ? JSON.stringify(patch.cidrs) : row.cidrs,
-    expires_at: expires_at === undefined ? row.expires_at : expires_at,
-    name: patch.name ?? row.name,
-    api_version: patch.api_version === undefined ? row.api_version : patch.api_version,
-  }
-  await store.updateKey(tx, updatedRow)
+  const cells = settingCells(admin, patch)
+  await store.updateKey(tx, row, cells)
   const expiry = expires_at == null ? expires_at : isoTime(expires_at)
   const detail = { ...sets, ...(expiry !== undefined && { expires_at: expiry }), widened }
   await recordAudit(tx, { actor, action: 'key.update', target: row.id, detail }, admin)
   tx.afterCommit(admin.onChange)
-  return keyTable.toJson(updatedRow)
+  return keyTable.toJson({ ...row, ...cells })
 }
 
 /** The `detail` of `key.update` in the audit trail. */

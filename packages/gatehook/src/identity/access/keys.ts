@@ -3,23 +3,20 @@
  * records its audit row. Updates are in `key-update.ts`.
  */
 import { recordAudit } from '../../history/audit/store.ts'
-import { parseAddressRange } from '../../kernel/address.ts'
 import { generateApiKey } from '../../kernel/api-key-format.ts'
 import { Failure, type FieldError } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Mode, Scope } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
-import { b, type Member, type ValuesOf } from '../../protocol/fields/members.ts'
+import type { ValuesOf } from '../../protocol/fields/members.ts'
 import { type AdminCaller, type Administration, customerId } from './administration.ts'
-import { keyTable, mode, type NewApiKey } from './collections.ts'
-import { findMisplacedScope, holdCustomerScope, scopeSet } from './grant-validation.ts'
+import { findMisplacedScope, holdCustomerScope } from './grant-validation.ts'
+import { type keyCreation, keyTable, type NewApiKey, settingCells } from './key-members.ts'
 import { requireAdministratorFor } from './scopes.ts'
 import { createSecretStore, endingOf, overlapMs, type RotationOverlap } from './secret-store.ts'
 import * as store from './store.ts'
 
-export const NAME_MAX = 200
-export const MAX_CIDRS = 50
 const MAX_KEYS_PER_CUSTOMER_AND_MODE = 10_000
 const MAX_SECRETS = 5
 
@@ -30,38 +27,6 @@ const secrets = createSecretStore({
   limitMessage:
     `At most ${MAX_SECRETS} secrets of a key are valid at the same time. ` +
     'Roll with a shorter overlap.',
-})
-
-/** An address or a CIDR range (RFC 4632 §3.1). */
-const RANGE_WORDS = 'an address or a range, for example 203.0.113.0/24'
-export const addressRange: Member<string> = b
-  .matching(/^[0-9A-Fa-f:.]{2,45}(\/[0-9]{1,3})?$/, RANGE_WORDS)
-  .example('203.0.113.0/24')
-  .refine((text, reject) =>
-    parseAddressRange(text) === undefined ? reject(`must be ${RANGE_WORDS}`) : text,
-  )
-
-export const pinnedVersion = ({ versions }: Pick<Administration, 'versions'>) =>
-  b
-    .oneOf([...versions])
-    .nullable()
-    .optional()
-    .describe('Pins the key to a version; default: none.')
-
-export const keyCreation = (admin: Pick<Administration, 'scopes' | 'versions'>) => ({
-  name: b.line(NAME_MAX).example('Shop backend'),
-  scopes: scopeSet(admin).example(['webhooks:read']),
-  customer: b
-    .line(NAME_MAX)
-    .optional()
-    .describe('The id of a customer, or `default`; default: the customer of the caller.'),
-  mode: mode.optional().describe('Default `live`.'),
-  expires_at: b.instant().nullable().optional().example('2099-06-01T09:30:00.000Z'),
-  cidrs: b
-    .set(addressRange, { max: MAX_CIDRS })
-    .optional()
-    .describe('The addresses that may use the key; empty: every address.'),
-  api_version: pinnedVersion(admin),
 })
 
 type KeyInput = ValuesOf<ReturnType<typeof keyCreation>>
@@ -128,21 +93,22 @@ export async function writeKey(
     scope,
     customer,
     mode,
+    cidrs: '[]',
+    api_version: null,
+    expires_at: null,
+    ...settingCells(admin, input),
     name,
     scopes: JSON.stringify(scopes),
-    cidrs: JSON.stringify(input.cidrs ?? []),
-    api_version: input.api_version ?? null,
     hint: hintOf(key),
     created_at: now,
-    expires_at: input.expires_at ?? null,
+    last_used_at: null,
   }
   await store.insertKey(tx, row)
   await secrets.add(tx, row, key, now)
   const detail = { name, customer, mode, scopes }
   await recordAudit(tx, { actor, action: 'key.create', target: row.id, detail }, admin)
-  const newRow = { ...row, last_used_at: null }
-  await recordKeyEvent(tx, admin, 'key.created', newRow)
-  return { ...keyTable.toJson(newRow), key }
+  await recordKeyEvent(tx, admin, 'key.created', row)
+  return { ...keyTable.toJson(row), key }
 }
 
 /** Records an event in the key's customer and mode; its object is the key as lists return it. */

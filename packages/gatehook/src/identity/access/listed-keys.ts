@@ -16,7 +16,7 @@ import { type AddedMembers, createList, type EngineList } from '../../protocol/l
 import type { Lister } from '../../protocol/lists/list.ts'
 import { withCustomerIds } from './admin-handlers.ts'
 import type { Administration } from './administration.ts'
-import { currentKeys, keyMembers, keyTable, storedKeys } from './collections.ts'
+import { currentKeys, keyMembers, keyTable, storedKeys } from './key-members.ts'
 
 export const overlapEnd = b
   .time()

@@ -2,10 +2,9 @@
 import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import type { Administration } from './administration.ts'
-import { apiKey, customer, newApiKey } from './collections.ts'
+import { customer } from './collections.ts'
 import { customerCreation, customerPatch } from './customers.ts'
-import { keyPatch } from './key-update.ts'
-import { keyCreation } from './keys.ts'
+import { apiKey, keyCreation, keyPatch, newApiKey } from './key-members.ts'
 import { keyQuery, listedKey } from './listed-keys.ts'
 import { rotationInput } from './secret-store.ts'
 

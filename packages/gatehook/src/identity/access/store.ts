@@ -1,7 +1,8 @@
 /** SQL of customers and keys. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { join, raw, sql } from '../../platform/storage/sql.ts'
 import { INSTALLATION_SCOPES } from './administration.ts'
+import { apiKeys } from './tables.ts'
 
 /**
  * The condition that a key has no scope of the installation: customers do not see such keys. Scopes
@@ -21,6 +22,7 @@ interface CustomerRow extends Row {
   readonly created_at: number
 }
 
+/** The columns of a key that the code names. */
 export interface KeyRow extends Row {
   readonly id: string
   readonly scope: number
@@ -62,6 +64,8 @@ export const updateCustomer = (
     contact_email = ${row.contact_email}, suspended = ${row.suspended},
     limits = ${row.limits} WHERE id = ${row.id}`)
 
+const KEY_COLUMNS = Object.keys(apiKeys.columns)
+
 /** The columns by which a statement finds a key: its scope, then its id. */
 type KeyPlace = Pick<KeyRow, 'scope' | 'id'>
 
@@ -69,24 +73,23 @@ type KeyPlace = Pick<KeyRow, 'scope' | 'id'>
 export async function lockKey(tx: Tx, id: string): Promise<KeyRow | undefined> {
   const place = await tx.get(sql`SELECT scope FROM gh_api_key_secrets WHERE key_id = ${id} LIMIT 1`)
   if (!place) return undefined
-  return tx.lock<KeyRow>(sql`SELECT id, scope, customer, mode, name, scopes, cidrs, api_version,
-    hint, created_at, expires_at, last_used_at FROM gh_api_keys
+  return tx.lock<KeyRow>(sql`SELECT ${raw(KEY_COLUMNS.join(', '))} FROM gh_api_keys
     WHERE scope = ${place.scope} AND id = ${id} AND revoked_at IS NULL`)
 }
 
-export const insertKey = (tx: Tx, row: Omit<KeyRow, 'last_used_at'>) =>
-  tx.run(sql`INSERT INTO gh_api_keys (id, scope, customer, mode, name, scopes, cidrs, api_version,
-    hint, created_at, expires_at)
-    VALUES (${row.id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.name}, ${row.scopes},
-            ${row.cidrs}, ${row.api_version}, ${row.hint}, ${row.created_at}, ${row.expires_at})`)
+export const insertKey = (tx: Tx, row: KeyRow) =>
+  tx.run(sql`INSERT INTO gh_api_keys (${raw(Object.keys(row).join(', '))})
+    VALUES (${join(Object.values(row))})`)
 
 export const setHint = (tx: Tx, { scope, id }: KeyPlace, hint: string) =>
   tx.run(sql`UPDATE gh_api_keys SET hint = ${hint} WHERE scope = ${scope} AND id = ${id}`)
 
-export const updateKey = (tx: Tx, row: Omit<KeyRow, 'hint' | 'last_used_at'>) =>
-  tx.run(sql`UPDATE gh_api_keys SET name = ${row.name}, scopes = ${row.scopes},
-    cidrs = ${row.cidrs}, expires_at = ${row.expires_at}, api_version = ${row.api_version}
-    WHERE scope = ${row.scope} AND id = ${row.id}`)
+/** Stores cells of the settings of a key, of which there may be none. */
+export async function updateKey(tx: Tx, { scope, id }: KeyPlace, cells: Row): Promise<void> {
+  const changes = Object.entries(cells).map(([name, cell]) => sql`${raw(name)} = ${cell}`)
+  if (changes.length === 0) return
+  await tx.run(sql`UPDATE gh_api_keys SET ${join(changes)} WHERE scope = ${scope} AND id = ${id}`)
+}
 
 export const markRevoked = (tx: Tx, { scope, id }: KeyPlace, now: number) =>
   tx.run(sql`UPDATE gh_api_keys SET revoked_at = ${now}

@@ -30,7 +30,7 @@ const customers: Table = {
   },
 }
 
-const apiKeys: Table = {
+export const apiKeys: Table = {
   name: 'gh_api_keys',
   row: 'An API key, without its secret. `hint`: the start and the end of the newest secret.',
   columns: {

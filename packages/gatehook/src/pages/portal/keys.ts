@@ -9,7 +9,7 @@ import {
   withCustomerIds,
 } from '../../identity/access/admin-handlers.ts'
 import { type Administration, isInstallationScope } from '../../identity/access/administration.ts'
-import { currentKeys } from '../../identity/access/collections.ts'
+import { currentKeys } from '../../identity/access/key-members.ts'
 import { createKey, revokeKey, rollKey } from '../../identity/access/keys.ts'
 import { addedOverlap } from '../../identity/access/listed-keys.ts'
 import { missingScope } from '../../identity/access/scopes.ts'

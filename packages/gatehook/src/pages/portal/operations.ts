@@ -1,7 +1,7 @@
 /** The operations of the portal's session, keys, health, errors and applications (§12.2). */
 import type { Administration } from '../../identity/access/administration.ts'
-import { keyMembers, mode, newApiKey } from '../../identity/access/collections.ts'
-import { keyCreation } from '../../identity/access/keys.ts'
+import { mode } from '../../identity/access/collections.ts'
+import { keyCreation, keyMembers, newApiKey } from '../../identity/access/key-members.ts'
 import { overlapEnd } from '../../identity/access/listed-keys.ts'
 import { rotationInput } from '../../identity/access/secret-store.ts'
 import { type NameReach, placeErrors, placeMembersFor } from '../../identity/people/namespace.ts'
