@@ -23,6 +23,7 @@ export const LONG: Readonly<Record<string, string>> = {
   'packages/gatehook/test/storage/move-every-state.test.ts': 'moves in both directions',
   'packages/gatehook/test/storage/move-text-ids.test.ts': 'moves in both directions',
   'packages/gatehook/test/storage/move.test.ts': 'moves in both directions',
+  'test/chaos/hostile.test.ts': 'an attacker and its victims in one process',
   'test/build/packages.test.ts': 'compiles all packages',
 }
 
