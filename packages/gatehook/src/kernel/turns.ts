@@ -4,13 +4,12 @@
  */
 import type { Clock } from './clock.ts'
 import { Failure } from './failure.ts'
+import type { Share } from './share.ts'
 
 /** Bodies of one key that may wait for its slots; further ones are rejected with 503. */
 const WAITING_PER_KEY_MAX = 64
 /** A body that waited longer is rejected with 503 at its turn. */
 const WAIT_MAX_MS = 10_000
-/** Keys remembered with their due times before those that rested long enough are removed. */
-const DUE_KEYS_KEPT = 1_000
 
 export type TurnKey = number | string
 export interface TakeTurn {
@@ -24,23 +23,11 @@ export const wakeAfter = (ms: number, wake: () => void): void => {
   setTimeout(wake, ms).unref()
 }
 
-/** The part of the time in which a key's bodies run. */
-export interface Share {
-  /** 0.1: after 50 ms of work, 450 ms of rest. */
-  readonly part: number
-  /** Work that a rested key may do without rest. */
-  readonly burstMs: number
+/** The rests of keys between their bodies. */
+export interface Rests extends Pick<Share, 'restMs' | 'addWork'> {
   readonly clock: Pick<Clock, 'elapsedMs'>
   /** Calls `wake` after `ms` milliseconds. */
   readonly after: (ms: number, wake: () => void) => void
-}
-
-/** The rests of keys between their bodies. */
-export interface Rests extends Pick<Share, 'clock' | 'after'> {
-  /** Returns how long a key still rests, in milliseconds; 0 or less if it may run. */
-  restMs(key: TurnKey): number
-  /** Adds the work of a body that started at `startMs` and ends now. */
-  add(key: TurnKey, startMs: number): void
 }
 
 interface WaitingBody {
@@ -138,27 +125,9 @@ export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn 
     try {
       return await body()
     } finally {
-      rests?.add(key, startMs)
+      rests?.addWork(key, now() - startMs)
       finish(key, state)
     }
   }
   return Object.assign(take, { refuseIfFull })
-}
-
-/** Returns rests after which the work of a key takes its share of the time. */
-export function createShare({ part, burstMs, clock, after }: Share): Rests {
-  /** The instant from which a key may run, before its burst is added. */
-  const dueMs = new Map<TurnKey, number>()
-  return {
-    clock,
-    after,
-    restMs: (key) => (dueMs.get(key) ?? 0) - clock.elapsedMs(),
-    add(key, startMs) {
-      const rested = startMs - burstMs / part
-      const workMs = clock.elapsedMs() - startMs
-      dueMs.set(key, Math.max(dueMs.get(key) ?? rested, rested) + workMs / part)
-      if (dueMs.size <= DUE_KEYS_KEPT) return
-      for (const [other, due] of dueMs) if (due <= rested) dueMs.delete(other)
-    },
-  }
 }

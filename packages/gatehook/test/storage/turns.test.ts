@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import { createShare, createTurns } from '../../src/kernel/turns.ts'
+import { createShare } from '../../src/kernel/share.ts'
+import { createTurns } from '../../src/kernel/turns.ts'
 import { prepareStatement } from '../../src/platform/storage/sql.ts'
 
 test('one read of a customer runs at a time, and customers take turns', async () => {
@@ -93,13 +94,13 @@ test('a full queue rejects its customer only', async () => {
 function createLimitedTurns() {
   const time = { ms: 0 }
   const wakes: { atMs: number; wake: () => void }[] = []
+  const clock = { elapsedMs: () => time.ms }
   const turns = createTurns(2, {
-    rests: createShare({
-      part: 0.1,
-      burstMs: 100,
-      clock: { elapsedMs: () => time.ms },
+    rests: {
+      ...createShare({ clock, part: 0.1, burstMs: 100 }),
+      clock,
       after: (ms, wake) => void wakes.push({ atMs: time.ms + ms, wake }),
-    }),
+    },
   })
   const work = (key: string, ms: number) =>
     turns(key, async () => {

@@ -6,10 +6,10 @@ import { wallClock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
+import { createShare } from '../../kernel/share.ts'
 import {
-  createShare,
   createTurns,
-  type Share,
+  type Rests,
   type TurnKey,
   type TurnOptions,
   wakeAfter,
@@ -95,7 +95,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
   const { sessions, isDistributed, referenceTables } = await openForTables(target, deps)
   const bounds = boundsOf(sessions.size)
   const guard = createTransactionGuard()
-  const longReadTurns = createTurns(bounds.longReads, { rests: createShare(LONG_READ_SHARE) })
+  const longReadTurns = createTurns(bounds.longReads, { rests: createLongReadRests() })
   const listTurns = createTurns(bounds.lists, bounds.listsPerCustomer)
   const transactions = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
@@ -280,12 +280,11 @@ function boundsOf(size: number) {
  * A client cannot lower the priority of server processes. So the long reads of a customer may use a
  * quarter of one core, with a burst of 2 s.
  */
-const LONG_READ_SHARE: Share = {
-  part: 0.25,
-  burstMs: 2_000,
+const createLongReadRests = (): Rests => ({
+  ...createShare({ clock: wallClock, part: 0.25, burstMs: 2_000 }),
   clock: wallClock,
   after: wakeAfter,
-}
+})
 
 const COLUMN_TYPES: Readonly<Record<string, Column['type']>> = {
   bigint: 'int',

@@ -6,7 +6,8 @@
  */
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { type Activity, createActivity } from '../../kernel/pace.ts'
+import { BESIDE_OTHERS } from '../../kernel/pace.ts'
+import { createShare, type Share } from '../../kernel/share.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 
 /** A transaction of at least this time makes the next ones of its customer wait for their turn. */
@@ -42,13 +43,13 @@ export class WriteLanes<J extends LaneJob> {
   #isTurnOfLong = false
   readonly #slow = new Set<TurnKey>()
   readonly #clock: Pick<Clock, 'elapsedMs'>
-  readonly #activity: Activity
+  readonly #share: Share
   /** False when the database closes. */
   #rests = true
 
   constructor(clock: Pick<Clock, 'elapsedMs'>) {
     this.#clock = clock
-    this.#activity = createActivity(clock, LONG_PART)
+    this.#share = createShare({ clock, part: LONG_PART, ...BESIDE_OTHERS })
   }
 
   get length(): number {
@@ -75,7 +76,7 @@ export class WriteLanes<J extends LaneJob> {
       return
     }
     // Slow customers do not rest for each other.
-    if (customer !== undefined) this.#activity.note(customer)
+    if (customer !== undefined) this.#share.note(customer)
     this.#short.push(job)
   }
 
@@ -104,7 +105,7 @@ export class WriteLanes<J extends LaneJob> {
       this.#endSlow(customer)
       return
     }
-    this.#activity.addWork(customer, ms - LONG_MS)
+    this.#share.addWork(customer, ms - LONG_MS)
     this.#beginSlow(customer)
   }
 
@@ -144,7 +145,7 @@ export class WriteLanes<J extends LaneJob> {
   }
 
   #restOf(customer: TurnKey): number {
-    return this.#rests ? this.#activity.restMs(customer) : 0
+    return this.#rests ? this.#share.restMs(customer) : 0
   }
 
   /**

@@ -5,7 +5,8 @@
 import { Budget, type BudgetOwner, type Shares } from '../../kernel/budget.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { type Activity, createActivity } from '../../kernel/pace.ts'
+import { BESIDE_OTHERS } from '../../kernel/pace.ts'
+import { createShare, type Share } from '../../kernel/share.ts'
 import { ANSWER_BYTES_MAX } from './answer-budget.ts'
 import type { Call, Step } from './call.ts'
 import { createLargeResponses, type LargeResponses } from './large-responses.ts'
@@ -46,7 +47,7 @@ export interface Egress {
   readonly bounds: EgressBounds
   readonly large: LargeResponses
   /** The customers whose requests arrived lately, and the rest of those with long work. */
-  readonly activity: Activity
+  readonly share: Share
   /** Returns whether the unread bytes of a caller leave no space for a large response. */
   isFull(call: Call): boolean
   /** Returns the maximum of bytes for the next response of `owner`. */
@@ -83,14 +84,14 @@ export function createEgress(
   customBounds: Partial<EgressBounds> = {},
 ): Egress {
   const bounds = { ...defaultEgressBounds, ...customBounds }
-  const activity = createActivity(clock, LONG_WORK_PART)
+  const share = createShare({ clock, part: LONG_WORK_PART, ...BESIDE_OTHERS })
   const budget = new Budget(bounds.shares, clock)
   let timer: NodeJS.Timeout | undefined
 
   const egress: Egress = {
     bounds,
-    large: createLargeResponses(activity, clock),
-    activity,
+    large: createLargeResponses(share, clock),
+    share,
     isFull(call) {
       if (budget.total === 0) return false
       const owner = ownerOf(call)

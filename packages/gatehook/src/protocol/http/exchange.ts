@@ -234,14 +234,14 @@ export class Exchange implements Call {
         const from = Math.max(bytes, UNCOUNTED_BYTES)
         bytes += more
         const workMs = (bytes - from) / BYTES_PER_MS
-        if (workMs > 0) egress.activity.addWork(owner.group, workMs)
+        if (workMs > 0) egress.share.addWork(owner.group, workMs)
       },
     }
   }
 
   startPace(): Pace {
     const { egress, clock } = this.context
-    return startPace(ownerOf(this).group, egress.activity, clock, pauseLoop)
+    return startPace(ownerOf(this).group, egress.share, clock, pauseLoop)
   }
 }
 

@@ -6,13 +6,13 @@ import { createEgress } from './egress.ts'
 test('beside others, and not alone, a customer rests after a large response', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let nowMs = 10_000
-  const { large, activity } = createEgress({ elapsedMs: () => nowMs })
+  const { large, share } = createEgress({ elapsedMs: () => nowMs })
   const built: string[] = []
   const build = async (name: string) => {
     const response = {}
     await large.begin(response, { group: 'a', caller: 'a' })
     built.push(name)
-    activity.addWork('a', 50)
+    share.addWork('a', 50)
     large.end(response)
   }
   const advance = async (ms: number) => {
@@ -22,7 +22,7 @@ test('beside others, and not alone, a customer rests after a large response', as
   }
   await build('first')
   await build('second')
-  activity.note('b')
+  share.note('b')
   await build('third')
   const fourth = build('fourth')
   await advance(449)

@@ -6,7 +6,7 @@
 
 import type { BudgetOwner } from '../../kernel/budget.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { Activity } from '../../kernel/pace.ts'
+import type { Share } from '../../kernel/share.ts'
 import { createTurns, type Rests, wakeAfter } from '../../kernel/turns.ts'
 
 /** Large responses under construction in the process, at most one of each customer and mode. */
@@ -24,11 +24,11 @@ export interface LargeResponses {
 }
 
 export function createLargeResponses(
-  { restMs }: Pick<Activity, 'restMs'>,
+  { restMs }: Pick<Share, 'restMs'>,
   clock: Pick<Clock, 'elapsedMs'>,
 ): LargeResponses {
   // `Call.beginLarge` counts the work by its bytes.
-  const rests: Rests = { clock, after: wakeAfter, restMs, add: () => {} }
+  const rests: Rests = { clock, after: wakeAfter, restMs, addWork: () => 0 }
   const turns = createTurns(MAX_CONCURRENT, { rests })
   // Each caller has one response in the queue of its customer, so the queue alternates.
   const callerTurns = createTurns(Number.POSITIVE_INFINITY)

@@ -45,7 +45,7 @@ export function answerFailure(exchange: Exchange, error: unknown): Answer {
  */
 export function respond(exchange: Exchange, answer: Answer | undefined): void {
   const { context, response, principal } = exchange
-  if (principal) context.egress.activity.note(ownerOf(exchange).group)
+  if (principal) context.egress.share.note(ownerOf(exchange).group)
   try {
     const sent = answer && !response.destroyed ? sendOnce(exchange, answer) : undefined
     const ms = Math.round((context.clock.elapsedMs() - exchange.startedMs) * 100) / 100
