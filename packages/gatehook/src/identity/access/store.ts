@@ -77,9 +77,9 @@ export async function lockKey(tx: Tx, id: string): Promise<KeyRow | undefined> {
     WHERE scope = ${place.scope} AND id = ${id} AND revoked_at IS NULL`)
 }
 
-export const insertKey = (tx: Tx, row: KeyRow) =>
-  tx.run(sql`INSERT INTO gh_api_keys (${raw(Object.keys(row).join(', '))})
-    VALUES (${join(Object.values(row))})`)
+export const insertKey = (tx: Tx, { scope, ...cells }: KeyRow) =>
+  tx.run(sql`INSERT INTO gh_api_keys (scope, ${raw(Object.keys(cells).join(', '))})
+    VALUES (${scope}, ${join(Object.values(cells))})`)
 
 export const setHint = (tx: Tx, { scope, id }: KeyPlace, hint: string) =>
   tx.run(sql`UPDATE gh_api_keys SET hint = ${hint} WHERE scope = ${scope} AND id = ${id}`)
