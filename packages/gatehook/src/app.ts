@@ -22,6 +22,7 @@ import { assembleQuota } from './assembly/quota.ts'
 import { openWithReplicas, requiredDurability } from './assembly/replicas.ts'
 import { assembleResources } from './assembly/resources.ts'
 import { assembleSecrets, openVault } from './assembly/secrets.ts'
+import { identifyStream } from './assembly/stream-identity.ts'
 import { assembleSystem } from './assembly/system.ts'
 import { assembleTokens } from './assembly/tokens.ts'
 import { openTracing, requestTracing } from './assembly/tracing.ts'
@@ -287,7 +288,7 @@ async function composeModules(
 /** The modules as components, in the order in which they start. */
 function componentsOf(foundation: Foundation, modules: Modules): readonly Component[] {
   const { publicUrl } = foundation
-  const { administration, eventSignal, catalog, identify, list, perform, record, types } = modules
+  const { administration, catalog, list, perform, types } = modules
   const livingVersion = modules.versioning.servedSuccessor
   const readRefusals = modules.readKeyRefusals
   const pages = ownBuiltPages()
@@ -296,16 +297,7 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
     assemblePages(foundation, catalog.service.name, pages),
     assembleDocumentation({ ...modules, publicUrl, pages }),
     assembleResources(foundation, { ...modules, limitItems: modules.quota.limitItems }),
-    assembleEventRoutes(foundation, {
-      eventSignal,
-      catalog,
-      identify,
-      list,
-      livingVersion,
-      perform,
-      record,
-      types,
-    }),
+    assembleEventRoutes(foundation, { ...modules, livingVersion }),
     assembleWebhooks(foundation, {
       catalog,
       types,
@@ -353,6 +345,7 @@ function composeServer(
     // First segments under `/api` that are paths; any other first segment is a version.
     roots: new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? [])),
     egress,
+    identifyAgain: identifyStream(foundation, modules),
     tls: tlsFilesOf(config),
     documentation: errorsUrl(foundation.publicUrl, modules.catalog),
     vendor: prepared.service.vendor,

@@ -245,7 +245,7 @@ export const engineRoutes: readonly EngineRoute[] = rows.flatMap(
 /** The path under which an operator acts for a customer; public paths follow it. */
 export const ACTING_PATH = '/admin/as/:customer/:mode'
 
-/** The public paths of a customer. An event stream would outlast the operator's session. */
+/** The public paths of a customer, without its event stream: operators have `/admin/stream`. */
 const CUSTOMER_PATHS = /^\/(api|events|webhooks|deliveries)(\/|$)(?!stream$)/
 
 /** Changes that need the role support only; others need an administrator. */

@@ -7,7 +7,6 @@ import { resourceOverviewRoute } from '../declare/resources/overview.ts'
 import { columnUse } from '../declare/resources/schema-check.ts'
 import type { Versions } from '../declare/versions/versions.ts'
 import type { Administration } from '../identity/access/administration.ts'
-import type { Principal } from '../kernel/principal.ts'
 import { type ConsoleApi, createConsoleApi } from '../operate/monitoring/console-api.ts'
 import {
   type InstallationFigures,
@@ -24,12 +23,10 @@ import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
 import { databaseFile, nodeNameOf } from '../platform/config/environment.ts'
 import { readDatabaseBytes } from '../platform/storage/database-bytes.ts'
 import type { Metric } from '../platform/telemetry/metric.ts'
-import type { Call } from '../protocol/http/call.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import type { Lister } from '../protocol/lists/list.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { MailComponent } from './mail.ts'
-import { identifyStream } from './stream-identity.ts'
 
 export interface ConsoleApiAssembly {
   readonly monitoring: Monitoring
@@ -37,7 +34,6 @@ export interface ConsoleApiAssembly {
   readonly versioning: Pick<Versions, 'statusOf' | 'flush'>
   readonly catalog: Catalog
   readonly deliveries: Pick<Deliveries, 'figures'>
-  readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
   readonly isDraining: () => boolean
   readonly administration: Administration
   readonly list: Lister
@@ -69,7 +65,6 @@ export function assembleConsoleApi(
     versions: () => catalog.service.versions.flatMap(({ name }) => versioning.statusOf(name) ?? []),
     certificateEnd: () => readCertificateEnd(config.tlsCert ?? undefined),
     flushUsage: versioning.flush,
-    identify: identifyStream(foundation, assembly.identify),
     describeNode: nodeDescriber(foundation, assembly),
     describeUse: () => ({ name: nodeNameOf(config), columns, keyIds: vault.keyIds }),
   })

@@ -13,7 +13,6 @@ import { createRecorder, type RecordEvent, type Sink } from '../history/events/s
 import { createEventSignal, type EventSignal, streamRoute } from '../history/events/stream.ts'
 import { traceEvents } from '../history/events/traced-event.ts'
 import type { Administration } from '../identity/access/administration.ts'
-import type { Identify } from '../identity/access/authenticate.ts'
 import type { Principal } from '../kernel/principal.ts'
 import { createOutbox } from '../outbound/deliveries/outbox.ts'
 import { customerWaker } from '../outbound/deliveries/registration-store.ts'
@@ -27,7 +26,6 @@ import { assembleEnqueue } from './jobs.ts'
 import type { LateCalls } from './late-calls.ts'
 import { assembleCredentials } from './people.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
-import { identifyStream } from './stream-identity.ts'
 
 interface EventModules {
   /** Records events, and wakes deliveries. */
@@ -104,7 +102,6 @@ const noteRequest: Sink = async (tx, { id }) => {
 
 export interface EventRouteAssembly
   extends Omit<EventModules, 'administration' | 'enqueue' | 'mailOutbox'> {
-  readonly identify: Identify
   readonly list: Lister
   readonly perform: Perform
   /** Returns the version that serves callers pinned to `version` now (§9.11). */
@@ -113,16 +110,7 @@ export interface EventRouteAssembly
 
 export function assembleEventRoutes(
   foundation: Foundation,
-  {
-    eventSignal,
-    record,
-    catalog,
-    types,
-    identify,
-    list,
-    perform,
-    livingVersion,
-  }: EventRouteAssembly,
+  { eventSignal, record, catalog, types, list, perform, livingVersion }: EventRouteAssembly,
 ): Component {
   const { config, db, log, clock } = foundation
   const { render, service } = catalog
@@ -138,7 +126,6 @@ export function assembleEventRoutes(
     render,
     readableTypes: readable,
     effective: livingVersion,
-    identify: identifyStream(foundation, identify),
     elapsedMs: () => clock.elapsedMs(),
     log,
   })

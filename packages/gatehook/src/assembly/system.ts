@@ -5,7 +5,6 @@ import {
   followPromotions,
   reportLostEvents,
 } from '../history/events/promotions.ts'
-import type { Identify } from '../identity/access/authenticate.ts'
 import { countKeys } from '../identity/access/store.ts'
 import { extendSessions } from '../identity/people/operator-store.ts'
 import { listSigningKeyStates } from '../identity/tokens/signing-keys.ts'
@@ -40,7 +39,6 @@ import { quotaCounts } from '../protocol/quota/tables.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 import type { SecretsComponent } from './secrets.ts'
-import { identifyStream } from './stream-identity.ts'
 
 /** Pages of every service. */
 const LINKS = { console: '/console', portal: '/portal', docs: '/docs' }
@@ -51,7 +49,6 @@ const HELD_WARNING =
 export interface SystemAssembly {
   readonly list: Lister
   readonly perform: Perform
-  readonly identify: Identify
   readonly collections: readonly string[]
   readonly isDraining: () => boolean
   readonly secrets: Pick<SecretsComponent, 'check'>
@@ -60,9 +57,9 @@ export interface SystemAssembly {
 }
 
 export function assembleSystem(
-  { db, log, clock, random, config, poll, recent, release = 'unknown', isPrimaryAway }: Foundation,
+  { db, log, clock, random, config, recent, release = 'unknown', isPrimaryAway }: Foundation,
   { service, versions, keeper, keys, trail, indexes, repairs, schema, restore }: PreparedDatabase,
-  { list, perform, identify, collections, isDraining, secrets, figures }: SystemAssembly,
+  { list, perform, collections, isDraining, secrets, figures }: SystemAssembly,
 ): Component {
   const clockDifference = createClockDifference({ db, clock: wallClock, log })
   const read = {
@@ -92,7 +89,7 @@ export function assembleSystem(
       ...restoreRoutes(perform, { clock, random, trail }),
       rootRoute({ name: service.name, versions, collections, links: LINKS }),
       auditRoute(list, trail),
-      auditStreamRoute({ db, trail, identify: identifyStream({ poll }, identify), clock, log }),
+      auditStreamRoute({ db, trail, clock, log }),
       ...(keeper ? clockRoutes(keeper, perform, extendSessions) : []),
       systemRoute({
         db,

@@ -187,6 +187,7 @@ function createTestServer(
     log: quietLog,
     clock: wallClock,
     random,
+    identifyAgain: ({ principal }) => principal,
     resolveOrigin: createOriginResolver(undefined),
     roots: new Set(['protected']),
   })

@@ -159,6 +159,7 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
     log: createLog({ level: 'info', destination }),
     clock: wallClock,
     random: systemRandom(),
+    identifyAgain: ({ principal }) => principal,
     resolveOrigin: createOriginResolver(options.trustProxy),
     roots: new Set(['orders', 'users']),
     documentation: () => 'https://api.example/docs/errors',

@@ -222,6 +222,7 @@ function createTestServer(tokens: Tokens, time: ManualClock, issuer: string) {
     log: quietLog,
     clock: time.clock,
     random,
+    identifyAgain: ({ principal }) => principal,
     resolveOrigin: createOriginResolver(undefined),
     roots: new Set(['protected']),
   })

@@ -8,7 +8,8 @@ import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
 import { createObjectReader } from '../../protocol/fields/reader.ts'
 import { type FieldSpecs, valueSchema } from '../../protocol/fields/schema.ts'
 import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
-import { type Answer, noContent, type Stream } from '../../protocol/http/call.ts'
+import { type Answer, noContent } from '../../protocol/http/call.ts'
+import { sendParts } from '../../protocol/http/send-parts.ts'
 import { ref } from '../../protocol/openapi/parts.ts'
 import type { OutputMembers } from './body-fields.ts'
 import { type BodyForm, bodyFormIn, type DeclaredMembers } from './body-versions.ts'
@@ -114,15 +115,6 @@ function mediaEncoder(media: string): EncodeBody {
     }
     throw new Error('the body is neither text, bytes nor an async iterable of text')
   }
-}
-
-/** Writes a part when the client has read the previous ones. */
-async function sendParts(parts: AsyncIterable<string>, out: Stream): Promise<void> {
-  for await (const part of parts) {
-    if (out.closed.aborted) break
-    if (!out.write(part)) await out.drained()
-  }
-  out.end()
 }
 
 function membersEncoder({ members: output, chain }: BodyForm): EncodeBody {

@@ -5,7 +5,7 @@
 
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { Principal, Scope } from '../../kernel/principal.ts'
+import type { Scope } from '../../kernel/principal.ts'
 import type { Answer, Call, Route, Stream } from '../../protocol/http/call.ts'
 import { createEventStreams } from '../../protocol/http/event-stream.ts'
 import { implement } from '../../protocol/http/operation.ts'
@@ -17,11 +17,8 @@ import { servedVersion } from './routes.ts'
 import type { Sink } from './store.ts'
 import { type EventCells, eventView, type ReadableTypes } from './view.ts'
 
-const SCOPE = 'events:read'
 /** How often a stream reads the feed for events of other nodes. */
 const POLL_MS = 500
-/** How often a stream verifies its credential: a revoked one ends the stream (§3.10). */
-const VERIFY_MS = 1000
 const HEARTBEAT_MS = 15_000
 
 /**
@@ -70,8 +67,6 @@ export interface StreamDeps {
   readonly readableTypes: ReadableTypes
   /** Returns the version that serves callers pinned to `version` now. */
   readonly effective?: (version: string) => string
-  /** Verifies the credential of a request again; undefined once it is no longer valid. */
-  readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
   /** Returns monotonic milliseconds. */
   readonly elapsedMs: () => number
   readonly log: Log
@@ -105,22 +100,15 @@ interface OpenStream {
   readonly patterns: readonly string[] | undefined
 }
 
-/** Sends events until the client disconnects or its credential is no longer valid. */
+/** Sends events until the stream closes. */
 async function sendEvents(
-  { feed, eventSignal, elapsedMs, identify, readableTypes, effective, render }: StreamDeps,
+  { feed, eventSignal, elapsedMs, readableTypes, effective, render }: StreamDeps,
   { call, out, cursor: start, patterns }: OpenStream,
 ): Promise<void> {
   let cursor = start
-  let principal = call.principal!
-  let verifiedAtMs = elapsedMs()
   let writtenAtMs = elapsedMs()
   while (!out.closed.aborted) {
-    if (elapsedMs() - verifiedAtMs >= VERIFY_MS) {
-      const current = await identify(call)
-      if (!current || !(current.scopes.has(SCOPE) || current.scopes.has('admin'))) return
-      principal = current
-      verifiedAtMs = elapsedMs()
-    }
+    const principal = call.principal!
     const readable = readableTypes(principal)
     const includes = (type: string) =>
       readable?.includes(type) !== false && (!patterns || matchesAny(patterns, type))

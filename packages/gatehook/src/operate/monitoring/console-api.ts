@@ -4,10 +4,9 @@
  */
 import type { AuditContext } from '../../history/audit/store.ts'
 import { startInterval } from '../../kernel/interval.ts'
-import type { Principal } from '../../kernel/principal.ts'
 import { HEARTBEAT_MS } from '../../platform/storage/running-nodes.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
-import type { Call, Route } from '../../protocol/http/call.ts'
+import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
 import type { Chores } from '../system/janitor.ts'
@@ -42,7 +41,6 @@ export interface ConsoleApiOptions {
   readonly certificateEnd: AttentionSources['certificateEnd']
   /** Stores the counts of versions. */
   readonly flushUsage: () => Promise<void>
-  readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
   /** Returns the role and the state of this node. */
   readonly describeNode: () => Promise<NodeFacts>
   readonly describeUse: Parameters<typeof createNodeRegistry>[0]['describeUse']
@@ -112,7 +110,7 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
       errorsRoute({ store, clock, flush }),
       ...requestRoutes(monitoring.requests),
       ...attentionRoutes({ ...options, db, clock, readAttention, flush }),
-      streamRoute({ ...stream, identify: options.identify }),
+      streamRoute(stream),
     ],
     metrics: [recordMetric(figures), ...store.metrics],
     chores: { monitoring: retention.purge },

@@ -12,9 +12,6 @@ import {
   seqOf,
 } from '../../history/audit/collection.ts'
 import type { AuditTrail } from '../../history/audit/trail.ts'
-import { AUDIT_SCOPE } from '../../identity/access/administration.ts'
-import type { Identify } from '../../identity/access/authenticate.ts'
-import { holdsScope } from '../../identity/access/scopes.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -51,8 +48,6 @@ export const auditRoute = (list: Lister, trail: Pick<AuditTrail, 'appendForReade
 
 /** How often a stream reads the trail. */
 const POLL_MS = 500
-/** How often a stream verifies its credential: a revoked one ends the stream (§3.10). */
-const VERIFY_MS = 1000
 const HEARTBEAT_MS = 15_000
 /** Rows that a stream reads at once. */
 const BATCH_ROWS = 100
@@ -60,8 +55,6 @@ const BATCH_ROWS = 100
 interface AuditStreamDeps {
   readonly db: Database
   readonly trail: Pick<AuditTrail, 'appendForReader'>
-  /** Verifies the credential of a request again; undefined once it is no longer valid. */
-  readonly identify: Identify
   readonly clock: Pick<Clock, 'elapsedMs'>
   readonly log: Log
 }
@@ -82,26 +75,19 @@ export function auditStreamRoute(deps: AuditStreamDeps): Route {
     streams.admit(call)
     await deps.trail.appendForReader()
     const seq = start ?? (await readEnd(deps.db, 'head'))?.seq ?? 0
-    return streams.respond(call, (out) => sendEntries(deps, call, out, seq))
+    return streams.respond(call, (out) => sendEntries(deps, out, seq))
   })
 }
 
-/** Sends entries until the client disconnects or its credential is no longer valid. */
+/** Sends entries until the stream closes. */
 async function sendEntries(
-  { db, trail, identify, clock }: AuditStreamDeps,
-  call: Call,
+  { db, trail, clock }: AuditStreamDeps,
   out: Stream,
   start: number,
 ): Promise<void> {
   let seq = start
-  let verifiedAtMs = clock.elapsedMs()
   let writtenAtMs = clock.elapsedMs()
   while (!out.closed.aborted) {
-    if (clock.elapsedMs() - verifiedAtMs >= VERIFY_MS) {
-      const principal = await identify(call)
-      if (!principal || !holdsScope(principal, AUDIT_SCOPE)) return
-      verifiedAtMs = clock.elapsedMs()
-    }
     await trail.appendForReader()
     const rows = await findEntriesAfter(db, seq, BATCH_ROWS)
     const messages = rows.map((row) => `id: ${seqOf(row)}\ndata: ${auditView.item(row, {})}\n\n`)

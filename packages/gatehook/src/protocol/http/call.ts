@@ -41,6 +41,8 @@ export interface Answer {
   cookies?: readonly string[] | undefined
   /** Writes the body of a stream: called after the head was sent. An error cuts the connection. */
   stream?: ((out: Stream) => void | Promise<void>) | undefined
+  /** The longest time of a stream; it is then closed as if its caller had lost its rights. */
+  longestMs?: number | undefined
   /** The body contains a secret: `no-store`, and a short retention for replays (§11.1). */
   secret?: boolean | undefined
 }
@@ -54,7 +56,10 @@ export interface Stream {
   end(): void
   /** Ends the connection, so that the caller sees that the body is incomplete. */
   cut(): void
-  /** Aborted when the connection ends or the server drains (§2.4); then call `end`. */
+  /**
+   * Aborted when the connection ends, the server drains (§2.4), or the caller may no longer read
+   * (`stream-authority.ts`). Nothing is written from then on; call `end` or `cut`.
+   */
   readonly closed: AbortSignal
 }
 

@@ -30,6 +30,7 @@ import type { Query } from './query.ts'
 import { ABORTED } from './receive-body.ts'
 import type { RequestHead } from './request-head.ts'
 import { commonHeaders } from './response-steps.ts'
+import type { StreamAuthority } from './stream-authority.ts'
 
 /** A column of the pipeline table: the steps of a kind of request, in order. */
 export interface PipelineSteps {
@@ -95,6 +96,7 @@ export interface ServerContext {
   readonly egress: Egress
   /** The bounds of arriving bodies (§11.5). */
   readonly ingress: Ingress
+  readonly authority: StreamAuthority
   /** Set before the server drains: from then on, responses close their connection. */
   isLeaving: boolean
   /** Aborted when the server drains: streams end. */

@@ -117,7 +117,7 @@ function send(exchange: Exchange, answer: Answer): void {
   if (exchange.closing || exchange.context.isLeaving) headers.connection = 'close'
   if (answer.cookies) headers['set-cookie'] = [...answer.cookies]
   if (answer.stream) {
-    sendStream(exchange, status, headers, answer.stream)
+    sendStream(exchange, headers, answer)
     return
   }
   let length = 0
@@ -140,9 +140,8 @@ function send(exchange: Exchange, answer: Answer): void {
 /** Sends a stream; its request is logged when it begins. */
 function sendStream(
   exchange: Exchange,
-  status: number,
   headers: Record<string, string | number | string[]>,
-  write: NonNullable<Answer['stream']>,
+  { status, stream, longestMs }: Answer,
 ): void {
   const { response, method, context } = exchange
   response.writeHead(status, headers)
@@ -152,6 +151,8 @@ function sendStream(
   const { signal } = context.drain
   const close = () => closing.abort()
   signal.addEventListener('abort', close)
+  const endWatch = context.authority.watch(exchange, { longestMs, end: close })
+  response.on('finish', endWatch)
   let hold: Hold | undefined
   const release = () => {
     hold?.release()
@@ -160,12 +161,13 @@ function sendStream(
   response.on('drain', release)
   response.on('close', () => {
     signal.removeEventListener('abort', close)
+    endWatch()
     close()
     release()
   })
   const owner = ownerOf(exchange)
   const cut = () => void response.destroy()
-  const writing = write({
+  const writing = stream!({
     write(text) {
       if (closing.signal.aborted) return false
       const isFree = writeStream(response, text, () => hold?.progress())

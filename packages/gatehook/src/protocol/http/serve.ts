@@ -80,7 +80,14 @@ function handleBody(exchange: Exchange): Answer | Promise<Answer> {
   if (operation.body === undefined) return runOperation(exchange, operation)
   exchange.stage = STAGES.body
   const received = receiveBody(exchange, operation)
-  if (received) return received.then(() => runOperation(exchange, operation))
+  if (received) return received.then(() => runAfterBody(exchange, operation))
+  return runOperation(exchange, operation)
+}
+
+/** Runs the operation if the caller still has its rights: a body may have arrived slowly. */
+async function runAfterBody(exchange: Exchange, operation: Operation): Promise<Answer> {
+  const loss = await exchange.context.authority.findLoss(exchange, exchange.startedMs)
+  if (loss !== undefined) throw new Failure('unauthorized', `Since the request began, ${loss}.`)
   return runOperation(exchange, operation)
 }
 

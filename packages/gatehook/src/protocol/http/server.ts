@@ -38,6 +38,7 @@ import type { ResolveOrigin } from './proxy-trust.ts'
 import { type HeadRules, parseRequestHead } from './request-head.ts'
 import { createRequestLog } from './request-log.ts'
 import { serve } from './serve.ts'
+import { createStreamAuthority, type IdentifyAgain } from './stream-authority.ts'
 import { readTls, type TlsFiles, watchTls } from './tls.ts'
 
 export interface ServerOptions {
@@ -55,6 +56,7 @@ export interface ServerOptions {
   /** The bounds of unread responses, shared with the pipeline's step `shed`. */
   readonly egress?: Egress | undefined
   readonly ingress?: Ingress | undefined
+  readonly identifyAgain: IdentifyAgain
   readonly tls?: TlsFiles | undefined
   /** The vendor in `application/vnd.<vendor>.api.v2+json`. Default: `gatehook`. */
   readonly vendor?: string | undefined
@@ -134,6 +136,7 @@ export function createServer(options: ServerOptions): HttpServer {
     errorFormats: options.errorFormats ?? {},
     egress: options.egress ?? createEgress(clock),
     ingress: options.ingress ?? createIngress(clock),
+    authority: createStreamAuthority(options),
     isLeaving: false,
     drain: new AbortController(),
     observeExchange: options.observeExchange ?? (() => {}),

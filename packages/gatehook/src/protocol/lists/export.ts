@@ -7,9 +7,10 @@
 import { Failure } from '../../kernel/failure.ts'
 import type { MacKeys } from '../../kernel/secret.ts'
 import type { Database, Value } from '../../platform/storage/database.ts'
-import type { Answer, Call, Stream } from '../http/call.ts'
+import type { Answer, Call } from '../http/call.ts'
 import { selectMediaType } from '../http/content-negotiation.ts'
 import { parameterFailure, type Query } from '../http/query.ts'
+import { sendParts } from '../http/send-parts.ts'
 import { createStreamLimits, type StreamMaxima } from '../http/stream-limits.ts'
 import type { Collection, View } from './collection.ts'
 import { csvRow, encodeCsvCell } from './csv.ts'
@@ -26,6 +27,8 @@ type ExportType = (typeof EXPORT_TYPES)[number]
 
 /** Exports that run at a time. Each reads in turns with other requests. */
 export const EXPORT_MAXIMA: StreamMaxima = { caller: 2, group: 4, process: 16 }
+/** The longest time of an export. Its caller resumes it. */
+const LONGEST_MS = 3_600_000
 /** `cursors=true` adds `{"_cursor": …}` lines to NDJSON, from which an export resumes. */
 const CURSORS = 'cursors'
 const PAGE_PARAMETERS = ['limit', 'offset', 'page', 'per_page', 'pagination']
@@ -80,30 +83,17 @@ export function createExporter({ db, cursorKeys }: ExporterOptions): Exporter {
         'content-type': type === 'text/csv' ? 'text/csv; charset=utf-8; header=present' : type,
         'cache-control': 'no-store',
       },
+      longestMs: LONGEST_MS,
       async stream(out) {
         const leave = limits.enter(principal, out.cut)
         if (!leave) return out.cut() // several requests arrived at once
         try {
-          await sendTexts(texts(), out)
+          await sendParts(texts(), out)
         } finally {
           leave()
         }
       },
     }
-  }
-}
-
-/** Writes as fast as the caller reads. A stream that ends early is cut: it must not look whole. */
-async function sendTexts(texts: AsyncIterable<string>, out: Stream): Promise<void> {
-  try {
-    for await (const text of texts) {
-      if (!out.write(text)) await out.drained()
-      if (out.closed.aborted) return out.cut()
-    }
-    out.end()
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    out.cut() // the database is unavailable
   }
 }
 
