@@ -17,6 +17,7 @@ import type { Principal } from '../kernel/principal.ts'
 import { createOutbox } from '../outbound/deliveries/outbox.ts'
 import { customerWaker } from '../outbound/deliveries/registration-store.ts'
 import { createEventJobs, type EnqueueJob } from '../outbound/jobs/queue.ts'
+import { endAccessOfOperator } from '../pages/portal/store.ts'
 import { createMailOutbox, type MailOutbox } from '../platform/mail/outbox.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import { requestOf } from '../protocol/idempotency/transaction-request.ts'
@@ -84,6 +85,7 @@ export function assembleEvents(
       ...administration,
       record,
       wakeDeliveriesOf: customerWaker(late.wakeDeliveries),
+      endPortalAccessOf: endAccessOfOperator,
     },
     enqueue,
     eventSignal,

@@ -77,10 +77,15 @@ async function lockRow(tx: Tx, email: string): Promise<store.OperatorRow> {
   return row
 }
 
-/** Ends all sessions of an operator and deletes its links. */
-async function endAccess(tx: Tx, { id }: store.OperatorRow): Promise<void> {
+/** Ends all sessions of an operator, and deletes its links, also those to the portal. */
+async function endAccess(
+  { endPortalAccessOf }: Administration,
+  tx: Tx,
+  { id }: store.OperatorRow,
+): Promise<void> {
   await store.deleteSessions(tx, id)
   await store.deleteLinks(tx, id)
+  await endPortalAccessOf?.(tx, id)
 }
 
 /**
@@ -105,7 +110,7 @@ export const updateOperator = (
       recordAudit(tx, { actor, action, target: row.id, detail }, admin)
     if (role !== undefined) await record('operator.role', { role })
     if (disabled !== undefined) await record(disabled ? 'operator.disable' : 'operator.enable')
-    if (disabled) await endAccess(tx, row)
+    if (disabled) await endAccess(admin, tx, row)
     return operatorTable.toJson(updatedRow)
   })
 
@@ -139,7 +144,7 @@ export async function setOperatorPassword(
   return admin.write(async (tx) => {
     const row = await lockRow(tx, email)
     await store.updateOperator(tx, { ...row, password })
-    await endAccess(tx, row)
+    await endAccess(admin, tx, row)
     const entry = { actor, action: 'operator.password', target: row.id, detail: {} }
     await recordAudit(tx, entry, admin)
     return operatorTable.toJson(row)

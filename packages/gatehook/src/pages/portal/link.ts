@@ -13,10 +13,12 @@ import {
 } from '../../identity/access/administration.ts'
 import { mode } from '../../identity/access/collections.ts'
 import { holdCustomerScope, MAX_SCOPES } from '../../identity/access/grant-validation.ts'
+import { lockOperatorById } from '../../identity/people/operator-store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
+import type { Tx } from '../../platform/storage/database.ts'
 import { emailAddress } from '../../protocol/fields/email-address.ts'
 import { b, type JsonOf, type ValuesOf } from '../../protocol/fields/members.ts'
 import * as store from './store.ts'
@@ -92,13 +94,22 @@ export async function createPortalLink(
       const bound = `A customer has at most ${MAX_LINKS} unused links per mode.`
       throw new Failure('limit_reached', `${bound} Revoke some first.`)
     }
-    const row = { id, scope, ...grant, can: JSON.stringify(can), created_at: now, expires_at }
-    await store.insertLink(tx, { ...row, hash: sha256(token) })
+    const operator = await activeOperatorOf(tx, actor)
+    const row = { id, scope, ...grant, operator, can: JSON.stringify(can), created_at: now }
+    await store.insertLink(tx, { ...row, expires_at, hash: sha256(token) })
     const detail = { customer, mode, can, email: grant.email }
     await recordAudit(tx, { actor, action: 'portal_link.create', target: id, detail }, admin)
     const url = `${publicUrl}/portal#token=${token}`
     return { id, url, ...grant, can, expires_at: isoTime(expires_at) }
   })
+}
+
+/** Returns the operator who acts, if one does. Throws 401 for one who was disabled meanwhile. */
+async function activeOperatorOf(tx: Tx, { kind, id }: Actor): Promise<string | null> {
+  if (kind !== 'operator' || id === null) return null
+  const row = await lockOperatorById(tx, id)
+  if (row && row.disabled !== 0) throw new Failure('unauthorized', 'The operator is disabled.')
+  return id
 }
 
 /** Revokes a link and ends the session that it opened. Throws 404 if there is neither. */

@@ -162,7 +162,7 @@ function createSignIn({ admin, people }: PortalSessionDeps) {
       await people.recordSignIn(tx, person)
       const session: PortalOpening = {
         ...{ scope, customer, mode, kind: 'person', subject, revision },
-        ...{ can: '[]', email: null, return_url: null },
+        ...{ can: '[]', email: null, return_url: null, operator: null },
       }
       return openSession(tx, call, session, username)
     })

@@ -13,6 +13,8 @@ interface PortalGrant {
   readonly can: string
   readonly email: string | null
   readonly return_url: string | null
+  /** The operator who created the link; null if none did. */
+  readonly operator: string | null
 }
 
 export interface PortalLinkRow extends Row, PortalGrant {
@@ -23,9 +25,10 @@ export interface PortalLinkRow extends Row, PortalGrant {
 
 export const insertLink = (tx: Tx, row: PortalLinkRow & { readonly hash: Uint8Array }) =>
   tx.run(sql`INSERT INTO gh_portal_links (hash, id, scope, customer, mode, can, email, return_url,
-    created_at, expires_at)
+    operator, created_at, expires_at)
     VALUES (${row.hash}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.can},
-            ${row.email}, ${row.return_url}, ${row.created_at}, ${row.expires_at})`)
+            ${row.email}, ${row.return_url}, ${row.operator}, ${row.created_at},
+            ${row.expires_at})`)
 
 export async function countLinks(from: Reader, scope: number, now: number): Promise<number> {
   const row = await from.get(sql`SELECT COUNT(*) AS total FROM gh_portal_links
@@ -37,7 +40,8 @@ export async function countLinks(from: Reader, scope: number, now: number): Prom
 export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
   tx.get<PortalLinkRow>(sql`DELETE FROM gh_portal_links WHERE hash = ${hash}
     AND expires_at > ${now}
-    RETURNING id, scope, customer, mode, can, email, return_url, created_at, expires_at`)
+    RETURNING id, scope, customer, mode, can, email, return_url, operator, created_at,
+      expires_at`)
 
 /** Deletes a link that was not used yet; returns 0 if there is none. */
 export const deleteLink = (tx: Tx, id: string): Promise<number> =>
@@ -59,10 +63,10 @@ type NewPortalSession = PortalSession & { readonly hash: Uint8Array; readonly ad
 
 export const insertSession = (tx: Tx, row: NewPortalSession) =>
   tx.run(sql`INSERT INTO gh_portal_sessions (hash, id, scope, customer, mode, kind, subject,
-    revision, can, email, return_url, address, created_at, expires_at)
+    revision, can, email, return_url, operator, address, created_at, expires_at)
     VALUES (${row.hash}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.kind},
             ${row.subject}, ${row.revision}, ${row.can}, ${row.email}, ${row.return_url},
-            ${row.address}, ${row.created_at}, ${row.expires_at})`)
+            ${row.operator}, ${row.address}, ${row.created_at}, ${row.expires_at})`)
 
 /** A session with the columns of its customer. */
 export interface OpenPortalSession extends Row, PortalSession {
@@ -74,7 +78,7 @@ export interface OpenPortalSession extends Row, PortalSession {
 /** Returns a session that has not expired. */
 export const findSession = (from: Reader, hash: Uint8Array, now: number) =>
   from.get<OpenPortalSession>(sql`SELECT s.id, s.scope, s.customer, s.mode, s.kind, s.subject,
-    s.revision, s.can, s.email, s.return_url, s.created_at, s.expires_at,
+    s.revision, s.can, s.email, s.return_url, s.operator, s.created_at, s.expires_at,
     c.name AS customer_name, c.suspended, c.limits
     FROM gh_portal_sessions s JOIN ${raw(customerOf('s.customer'))}
     WHERE s.hash = ${hash} AND s.expires_at > ${now}`)
@@ -100,3 +104,8 @@ const MAX_TRIMMED = 100
 /** Deletes the session that a link opened; returns 0 if there is none. */
 export const deleteSessionOfLink = (tx: Tx, link: string): Promise<number> =>
   tx.run(sql`DELETE FROM gh_portal_sessions WHERE kind = 'portal' AND subject = ${link}`)
+/** Deletes the links of an operator, and ends the sessions that they opened. */
+export async function endAccessOfOperator(tx: Tx, operator: string): Promise<void> {
+  await tx.run(sql`DELETE FROM gh_portal_links WHERE operator = ${operator}`)
+  await tx.run(sql`DELETE FROM gh_portal_sessions WHERE operator = ${operator}`)
+}

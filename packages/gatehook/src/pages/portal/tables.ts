@@ -13,6 +13,7 @@ export const portalLinks: Table = {
     can: text,
     email: text.orNull,
     return_url: text.orNull,
+    operator: text.orNull,
     created_at: int,
     expires_at: int,
   },
@@ -21,6 +22,7 @@ export const portalLinks: Table = {
   indexes: {
     id: { on: 'id', unique: true, serves: 'a link by its id' },
     scope: { on: 'scope, expires_at', serves: 'the links of a customer' },
+    operator: { on: 'operator', serves: 'the links of an operator' },
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
@@ -43,6 +45,7 @@ export const portalSessions: Table = {
     can: text,
     email: text.orNull,
     return_url: text.orNull,
+    operator: text.orNull,
     address: text,
     created_at: int,
     expires_at: int,
@@ -52,6 +55,7 @@ export const portalSessions: Table = {
   indexes: {
     id: { on: 'id', unique: true, serves: 'a session by its id' },
     subject: { on: 'kind, subject, scope, created_at', serves: 'the newest sessions of a subject' },
+    operator: { on: 'operator', serves: 'the sessions of the links of an operator' },
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',

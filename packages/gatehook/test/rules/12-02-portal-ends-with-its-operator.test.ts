@@ -1,0 +1,50 @@
+/** §12.2: what an operator opened in the portal ends with the access of the operator. */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+import {
+  createConsoleLink,
+  createOperator,
+  setOperatorDisabled,
+  setOperatorPassword,
+} from '../../src/identity/people/operators.ts'
+import { CAN, cookieOf, openPortal, tokenOf } from '../portal/rig.ts'
+
+const actor = { kind: 'cli', id: 'test' } as const
+const password = 'correct horse battery'
+
+eachService(
+  'links and sessions of the portal end with their operator, and those of others stay',
+  async (service) => {
+    const { administration, hasher } = service.app
+    const { anonymous, customer, withCookieOf, session } = await openPortal(service)
+    const of = await customer('Shop')
+    const open = async (email: string) => {
+      await createOperator(administration, hasher, { email, password }, actor)
+      const { path } = await createConsoleLink(administration, email, actor)
+      const signIn = await anonymous.post('/console/session', { token: path.split('#token=')[1] })
+      const headers = { cookie: cookieOf(signIn), 'x-gatehook-console': '1' }
+      const token = async () => {
+        const body = { customer: of, mode: 'live', can: CAN }
+        return tokenOf(await anonymous.post('/admin/portal-links', body, headers))
+      }
+      const opened = await anonymous.post('/portal/session', { token: await token() })
+      assert.equal(opened.status, 201, opened.text)
+      return { email, unused: await token(), portal: withCookieOf(opened) }
+    }
+    const disabled = await open('disabled@example.com')
+    const renewed = await open('renewed@example.com')
+    const other = await open('other@example.com')
+    const ofKey = await session(of)
+    await setOperatorDisabled(administration, disabled.email, true, actor)
+    await setOperatorDisabled(administration, disabled.email, false, actor)
+    const next = { password: 'another horse battery' }
+    await setOperatorPassword(administration, hasher, renewed.email, next, actor)
+    for (const { unused, portal, email } of [disabled, renewed]) {
+      assert.equal((await portal.get('/portal/session')).status, 401, email)
+      assert.equal((await anonymous.post('/portal/session', { token: unused })).status, 401, email)
+    }
+    assert.equal((await other.portal.get('/portal/session')).status, 200)
+    assert.equal((await anonymous.post('/portal/session', { token: other.unused })).status, 201)
+    assert.equal((await ofKey.get('/portal/session')).status, 200)
+  },
+)
