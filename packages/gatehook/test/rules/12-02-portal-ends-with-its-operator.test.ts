@@ -1,4 +1,4 @@
-/** §12.2: what an operator opened in the portal ends with the access of the operator. */
+/** §12.2: links and sessions of the portal end with the access of their operator. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import {

@@ -38,14 +38,14 @@ eachService(
     await fill(app, [...new Set([...callers.values()].map(({ customer }) => customer))])
     const [{ customer }] = [...callers.values()] as [Caller]
     const other = { 'x-api-key': await app.key({ customer, mode: 'live' }) }
-    const kept = await begin(t, url, EVENTS, other)
+    const control = await begin(t, url, EVENTS, other)
     const begun: [string, Caller, readonly Begun[]][] = []
     for (const [way, caller] of callers) {
       const { headers, responses } = caller
       begun.push([
         way,
         caller,
-        await Promise.all(responses.map((one) => begin(t, url, one, headers))),
+        await Promise.all(responses.map((lasting) => begin(t, url, lasting, headers))),
       ])
     }
     for (const [, { lose }] of begun) await lose()
@@ -56,7 +56,7 @@ eachService(
         assert.equal(await read(), ending, `${way}: ${path}`)
       }
     }
-    assert.equal(lines.reasons.get(kept.id), undefined, 'a caller with its rights reads on')
+    assert.equal(lines.reasons.get(control.id), undefined, 'a caller with its rights reads on')
   },
   options,
 )
@@ -70,7 +70,7 @@ eachService(
     const expiring = { 'x-api-key': await app.key({ customer, mode: 'live', expires_at }) }
     await fill(app, [customer])
     const responses = [EXPORT, TICKS, EVENTS]
-    const ended = await Promise.all(responses.map((one) => begin(t, url, one, expiring)))
+    const ended = await Promise.all(responses.map((lasting) => begin(t, url, lasting, expiring)))
     clock.aheadMs += 3_600_000
     for (const { id, path, ending, read } of ended) {
       assert.match(await lines.reasonOf(id), /no longer valid/, path)

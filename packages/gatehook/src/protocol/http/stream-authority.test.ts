@@ -38,15 +38,15 @@ const REASONS: readonly [string, Principal | undefined, RegExp | undefined][] = 
 ]
 
 for (const [change, current, reason] of REASONS) {
-  test(`a request that lasts is judged again each second: ${change}`, async () => {
+  test(`a request that lasts is verified again each second: ${change}`, async () => {
     const { time, authority } = openAuthority(() => current)
     const call = callOf(principal)
     const acting = callOf({ ...principal, customer: 'cus_2', caller: principal })
     time.ms = 999
     assert.equal(await authority.findLoss(call, 0), undefined)
     time.ms = 1000
-    for (const one of [call, acting]) {
-      const loss = await authority.findLoss(one, 0)
+    for (const request of [call, acting]) {
+      const loss = await authority.findLoss(request, 0)
       if (reason) assert.match(loss!, reason)
       else assert.equal(loss, undefined)
     }

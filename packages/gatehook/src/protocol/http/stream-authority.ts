@@ -1,5 +1,5 @@
 /**
- * Judges again what a caller may do, while a request lasts as long as the caller likes (§3.10,
+ * Verifies again what a caller may do, while a request lasts as long as the caller likes (§3.10,
  * §4.7): each second of an open stream, and after a body that arrived slowly. A revoked credential,
  * an ended session, a disabled person, a suspended customer and a lost scope end it.
  */
