@@ -14,15 +14,15 @@ import type { Call, Endpoint } from '../../src/protocol/http/call.ts'
 import { createEgress, defaultEgressBounds, shed } from '../../src/protocol/http/egress.ts'
 import { BODY_SHARES, createIngress } from '../../src/protocol/http/ingress.ts'
 import { ownerOfPrincipal } from '../../src/protocol/http/owner.ts'
-import { sharesOfStreams } from '../../src/protocol/http/stream-limits.ts'
-import { EXPORT_MAXIMA } from '../../src/protocol/lists/export.ts'
+import { EVENT_STREAM_SHARES } from '../../src/protocol/http/stream-limits.ts'
+import { EXPORT_SHARES } from '../../src/protocol/lists/export.ts'
 import { start, talk } from '../http/rig.ts'
 
 const budgets: Readonly<Record<string, Shares>> = {
   'unread responses': defaultEgressBounds.shares,
   'arriving bodies': BODY_SHARES,
-  'event streams': sharesOfStreams(),
-  exports: sharesOfStreams(EXPORT_MAXIMA),
+  'event streams': EVENT_STREAM_SHARES,
+  exports: EXPORT_SHARES,
 }
 
 const principalOf = (customerNo: number, mode: Mode, subject: string, more = {}): Principal => ({
@@ -100,6 +100,7 @@ for (const [name, shares] of Object.entries(budgets)) {
           }
           requireBounds()
         }
+        if (shares.small === 0) return // the first one keeps its streams
         const owner = quiet[quietName]!
         const callers = CALLERS_OF_GROUP + 1
         const share = Math.floor(

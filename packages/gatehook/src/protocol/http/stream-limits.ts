@@ -1,7 +1,4 @@
-/**
- * Limits the open streams of one credential, of one customer and of this node (§11.5). A caller
- * with fewer streams replaces one of a caller with more.
- */
+/** Limits the open streams of one credential, of one customer and of this node (§11.5). */
 import { Budget, type Level, type Shares } from '../../kernel/budget.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
@@ -14,17 +11,11 @@ const LABELS: Readonly<Record<Level, string>> = {
   caller: 'a credential',
 }
 
-/** The most open streams. */
-export type StreamMaxima = Readonly<Record<Level, number>>
-
-const EVENT_STREAMS: StreamMaxima = { caller: 5, group: 20, process: 200 }
-
-/** A stream may wait for events as long as it likes: only the numbers decide. */
-export const sharesOfStreams = (maxima = EVENT_STREAMS): Shares => ({
-  ...maxima,
-  small: maxima.caller,
-  stalledMs: Number.POSITIVE_INFINITY,
-})
+/** A stream may wait for events as long as it likes, and none is cut for another. */
+export const EVENT_STREAM_SHARES: Shares = {
+  ...{ caller: 5, group: 20, process: 200 },
+  ...{ small: 0, stalledMs: Number.POSITIVE_INFINITY },
+}
 
 export interface StreamLimits {
   /** Throws 429 `rate_limited` if no further stream of the caller may open. */
@@ -37,13 +28,13 @@ export interface StreamLimits {
 }
 
 /** Counts the open streams and compares the counts with their limits. */
-export function createStreamLimits(maxima = EVENT_STREAMS, noun = 'streams'): StreamLimits {
-  const budget = new Budget(sharesOfStreams(maxima), { elapsedMs: () => 0 })
+export function createStreamLimits(shares = EVENT_STREAM_SHARES, noun = 'streams'): StreamLimits {
+  const budget = new Budget(shares, { elapsedMs: () => 0 })
   return {
     admit(principal) {
       const level = budget.fullLevel(ownerOfPrincipal(principal), 1)
       if (level === undefined) return
-      const problem = `At most ${maxima[level]} ${noun} of ${LABELS[level]} are open at a time.`
+      const problem = `At most ${shares[level]} ${noun} of ${LABELS[level]} are open at a time.`
       throw new Failure('rate_limited', problem, {
         headers: { 'retry-after': String(RETRY_AFTER_S) },
       })

@@ -4,6 +4,7 @@
  * `after_id` or a cursor.
  */
 
+import type { Shares } from '../../kernel/budget.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { MacKeys } from '../../kernel/secret.ts'
 import type { Database, Value } from '../../platform/storage/database.ts'
@@ -11,7 +12,7 @@ import type { Answer, Call } from '../http/call.ts'
 import { selectMediaType } from '../http/content-negotiation.ts'
 import { parameterFailure, type Query } from '../http/query.ts'
 import { sendParts } from '../http/send-parts.ts'
-import { createStreamLimits, type StreamMaxima } from '../http/stream-limits.ts'
+import { createStreamLimits } from '../http/stream-limits.ts'
 import type { Collection, View } from './collection.ts'
 import { csvRow, encodeCsvCell } from './csv.ts'
 import { bindingOfList, decodeCursor, encodeCursor } from './cursor.ts'
@@ -26,7 +27,10 @@ export const EXPORT_TYPES = ['application/x-ndjson', 'text/csv'] as const
 type ExportType = (typeof EXPORT_TYPES)[number]
 
 /** Exports that run at a time. Each reads in turns with other requests. */
-export const EXPORT_MAXIMA: StreamMaxima = { caller: 2, group: 4, process: 16 }
+export const EXPORT_SHARES: Shares = {
+  ...{ caller: 2, group: 4, process: 16 },
+  ...{ small: 2, stalledMs: Number.POSITIVE_INFINITY },
+}
 /** The longest time of an export. Its caller resumes it. */
 const LONGEST_MS = 3_600_000
 /** `cursors=true` adds `{"_cursor": …}` lines to NDJSON, from which an export resumes. */
@@ -50,7 +54,7 @@ export type Exporter = (
 ) => Promise<Answer>
 
 export function createExporter({ db, cursorKeys }: ExporterOptions): Exporter {
-  const limits = createStreamLimits(EXPORT_MAXIMA, 'exports')
+  const limits = createStreamLimits(EXPORT_SHARES, 'exports')
   return async (call, { collection, view, rowScope }, type) => {
     const { principal, query } = call
     if (!principal) throw new Failure('unauthorized', 'An export requires a credential.')
