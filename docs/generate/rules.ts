@@ -287,8 +287,12 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['16.1', 'Challenges name the metadata of their resource and the scopes of the request.'],
       [
         '16.2',
-        'The `resource` of another server is `invalid_target`; it consumes and rotates nothing.',
-        part('the audience of the token; lists of audiences'),
+        '`resource` selects the audience of a grant, which later requests keep or narrow.',
+        part('`/mcp`, device authorization'),
+      ],
+      [
+        '16.3',
+        'Loopback redirects match with any port; redirects on a device need consent each time.',
       ],
     ],
   ],
