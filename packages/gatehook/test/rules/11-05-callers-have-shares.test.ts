@@ -165,7 +165,28 @@ async function stage(t: TestContext) {
   const identify = (call: Call) => {
     call.principal = callers[call.headers['x-caller'] as Caller]
   }
-  const more = [get('/big', BIG_BYTES), get('/one-mib', MIB), get('/some-bytes', 100)]
+  const endless: Endpoint = {
+    ...{ kind: 'public', path: '/endless' },
+    methods: {
+      GET: {
+        authenticated: false,
+        handle: () => ({ status: 200, stream: async (out) => void out.write('x') }),
+      },
+    },
+  }
+  const counter = { bodies: 0 }
+  const count: Endpoint = {
+    ...{ kind: 'api', path: '/api/counted' },
+    methods: {
+      POST: {
+        authenticated: false,
+        body: 'required',
+        handle: () => ({ status: 200, raw: String(++counter.bodies) }),
+      },
+    },
+  }
+  const pages = [get('/big', BIG_BYTES), get('/one-mib', MIB), get('/some-bytes', 100)]
+  const more = [...pages, endless, count]
   const rig = await start(t, { more, egress, ingress, head: [identify, shed(egress)] })
   const headOf = (line: string, caller: Caller, ...headers: string[]) =>
     [`${line} HTTP/1.1`, 'Host: localhost', `X-Caller: ${caller}`, ...headers, '\r\n'].join('\r\n')
@@ -195,7 +216,7 @@ async function stage(t: TestContext) {
       ),
       ' '.repeat(MIB - 100),
     )
-  return { ...rig, time, egress, ingress, send, headOf, read, post, postSlowly }
+  return { ...rig, time, counter, egress, ingress, send, headOf, read, post, postSlowly }
 }
 
 const until = (check: () => boolean) => eventually(async () => check(), Boolean, 10_000)
@@ -229,4 +250,16 @@ test('unfinished bodies of callers reject and cut their own writes only', async 
   assert.equal(ingress.total, 6 * MIB, 'a small body cuts none')
   assert.equal((await post(MIB / 2, 'quiet')).status, 200, 'a body of a full customer')
   await until(() => ingress.total === 5 * MIB)
+})
+
+test('a body counts until its answer, also behind a response that does not end', async (t) => {
+  const { ingress, counter, send, headOf, post } = await stage(t)
+  const type = 'Content-Type: application/json'
+  for (const caller of ['attacker', 'helper', 'test'] as const) {
+    const head = headOf('POST /api/counted', caller, type, `Content-Length: ${MIB}`)
+    await send(headOf('GET /endless', caller), `${head}"${'x'.repeat(MIB - 2)}"`)
+  }
+  await until(() => counter.bodies === 3)
+  assert.equal(ingress.total, 0)
+  assert.equal((await post(MIB, 'quiet')).status, 200)
 })

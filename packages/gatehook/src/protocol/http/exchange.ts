@@ -1,5 +1,6 @@
 /** A request and its response on the server: the pipeline's `Call` with node's objects. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Holding } from '../../kernel/budget.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, FieldError } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -173,6 +174,8 @@ export class Exchange implements Call {
   closing = false
   /** The hold of a large response, which is counted before it is sent. */
   hold: Hold | undefined = undefined
+  /** The hold of the body, until the handler has answered. */
+  bodyHold: Holding | undefined = undefined
   /** The stage that the request has reached; a failure concerns it. */
   stage: number = STAGES.parse
   /** The code of the failure in the response, for the log. */
@@ -239,6 +242,17 @@ export class Exchange implements Call {
         if (workMs > 0) egress.share.addWork(owner.group, workMs)
       },
     }
+  }
+
+  /**
+   * Drops the body. Its hold ends with the answer, not with the response: earlier responses of the
+   * connection may last as long as the client likes.
+   */
+  dropBody(): void {
+    this.bytes = NO_BYTES
+    this.body = undefined
+    this.bodyHold?.release()
+    this.bodyHold = undefined
   }
 
   startPace(): Pace {

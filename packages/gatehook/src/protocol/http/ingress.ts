@@ -1,6 +1,6 @@
 /**
  * Bounds the request bodies of open requests (§11.5): their bytes and parsed values, per caller,
- * per customer and in the process, until the response has ended. `receive-body.ts` reports them.
+ * per customer and in the process, until the handler has answered. `receive-body.ts` reports them.
  */
 import { Budget, type Shares } from '../../kernel/budget.ts'
 import type { Clock } from '../../kernel/clock.ts'

@@ -34,6 +34,7 @@ interface ReceivingCall extends Call {
   }
   /** Set if the connection ends after the response. */
   closing: boolean
+  bodyHold: Holding | undefined
 }
 
 /** The rejection of a request whose connection ended: no response is sent. */
@@ -163,7 +164,7 @@ function readChunks(
   length: number | undefined,
   limits: BodyLimits,
 ): Promise<ReceivedBody> {
-  const { request, response, context } = exchange
+  const { request, context } = exchange
   return new Promise((resolve, reject) => {
     // One buffer that doubles: chunks of a byte each would take a hundred times their size.
     let buffer: Buffer = NO_BYTES
@@ -215,13 +216,11 @@ function readChunks(
     request.on('end', () => {
       isWhole = true
       if (size > limits.bodyBytes) return reject(tooLarge(limits))
-      if (hold) {
-        hold.keep()
-        response.once('close', hold.release)
-      }
+      hold?.keep()
+      exchange.bodyHold = hold
       resolve({ bytes: buffer.subarray(0, size), hold })
     })
-    // Node closes a request that has arrived, too: then its response releases the bytes.
+    // Node closes a request that has arrived, too: then its answer releases the bytes.
     const abort = () => {
       if (isWhole) return
       drop()

@@ -52,6 +52,7 @@ export function respond(exchange: Exchange, answer: Answer | undefined): void {
     context.logExchange(exchange, sent, ms)
     context.observeExchange(exchange, sent, ms)
   } finally {
+    exchange.dropBody()
     context.egress.large.end(response)
   }
 }
