@@ -23,8 +23,8 @@ export const REPEATED_TYPES: readonly string[] = []
 /** Tables of other modules that a module names in SQL (`tidy-tables.test.ts`). */
 export const FOREIGN_TABLES: Readonly<Record<string, readonly string[]>> = {
   'operate/monitoring': ['gh_jobs'],
-  'outbound/jobs': ['gh_customers'],
   'outbound/webhooks': ['gh_customers'],
+  'platform/jobs': ['gh_customers'],
 }
 
 /** Lines that branch on the database, by reason and file (`tidy-databases.test.ts`). */

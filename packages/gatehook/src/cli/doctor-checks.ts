@@ -13,7 +13,6 @@ import { findNewestTime } from '../history/audit/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
-import { countFailedJobs, findLastFailedJob } from '../outbound/jobs/store.ts'
 import { type Config, withoutPassword } from '../platform/config/config.ts'
 import {
   databaseFile,
@@ -22,6 +21,7 @@ import {
   monitoringFile,
   secretFile,
 } from '../platform/config/environment.ts'
+import { countFailedJobs, findLastFailedJob } from '../platform/jobs/store.ts'
 import { countMail, findLastMailError } from '../platform/mail/store.ts'
 import { CLOCK_SETTING, type StoredClock } from '../platform/storage/clock-setting.ts'
 import type { Database } from '../platform/storage/database.ts'

@@ -2,9 +2,9 @@
 import { quietLog } from '../../../../test/rig/databases.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import type { JobHandler } from '../../src/outbound/jobs/job.ts'
-import { createEnqueue } from '../../src/outbound/jobs/queue.ts'
-import { NodeJobRunner } from '../../src/outbound/jobs/runner.ts'
+import type { JobHandler } from '../../src/platform/jobs/job.ts'
+import { createEnqueue } from '../../src/platform/jobs/queue.ts'
+import { NodeJobRunner } from '../../src/platform/jobs/runner.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { createEnqueue } from '../../src/outbound/jobs/queue.ts'
-import { claimJob } from '../../src/outbound/jobs/store.ts'
-import { JobTurns } from '../../src/outbound/jobs/turns.ts'
+import { createEnqueue } from '../../src/platform/jobs/queue.ts'
+import { claimJob } from '../../src/platform/jobs/store.ts'
+import { JobTurns } from '../../src/platform/jobs/turns.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 
 const NOW = Date.UTC(2027, 2, 1)

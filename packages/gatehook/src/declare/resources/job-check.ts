@@ -1,8 +1,8 @@
 /** Finds mistakes in the declaration of background work, also those of plain JavaScript. Pure. */
 
 import { closestClause } from '../../kernel/closest.ts'
-import { ATTEMPTS_MAX, TIMEOUT_MAX_MS } from '../../outbound/jobs/job.ts'
-import { parseSchedule } from '../../outbound/jobs/schedule.ts'
+import { ATTEMPTS_MAX, TIMEOUT_MAX_MS } from '../../platform/jobs/job.ts'
+import { parseSchedule } from '../../platform/jobs/schedule.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import type { JobDefinition } from './job.ts'
 

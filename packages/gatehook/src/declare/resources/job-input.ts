@@ -1,7 +1,7 @@
 /** The input of a job: values of own code, JSON text in the table, values for the handler. */
 
 import { isInstantMs } from '../../kernel/time.ts'
-import type { EnqueueJob } from '../../outbound/jobs/queue.ts'
+import type { EnqueueJob } from '../../platform/jobs/queue.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { EnqueueOwnJob } from './catalog-entry.ts'
 import type { JobDefinition } from './job.ts'

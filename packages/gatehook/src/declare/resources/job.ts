@@ -4,7 +4,7 @@
  */
 
 import type { Principal } from '../../kernel/principal.ts'
-import type { JobKind } from '../../outbound/jobs/job.ts'
+import type { JobKind } from '../../platform/jobs/job.ts'
 import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { AnyRow } from './resource.ts'

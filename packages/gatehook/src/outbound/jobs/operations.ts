@@ -1,8 +1,9 @@
 /** The operations of `/admin/jobs`, and the rows that they return (§13). */
 import { createAdminTable } from '../../identity/access/admin-table.ts'
+import { JOB_KINDS, JOB_STATES } from '../../platform/jobs/job.ts'
+import { LISTED_JOBS } from '../../platform/jobs/store.ts'
 import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
-import { JOB_KINDS, JOB_STATES } from './job.ts'
 
 const jobMembers = {
   id: b.text().example('job_01jdq8w9vgk7'),
@@ -36,10 +37,7 @@ export const jobTable = createAdminTable({
   row: job,
   path: '/admin/jobs',
   name: 'jobs',
-  table: `(SELECT gh_jobs.id, kind, gh_jobs.name, gh_customers.id AS customer,
-    CASE scope % 2 WHEN 1 THEN 'live' WHEN 0 THEN 'test' END AS mode, state, attempt, run_at,
-    gh_jobs.created_at, started_at, ended_at, error
-    FROM gh_jobs LEFT JOIN gh_customers ON gh_customers.no = gh_jobs.scope / 2) AS listed_jobs`,
+  table: LISTED_JOBS,
   filter: ['id', 'kind', 'name', 'customer', 'mode', 'state', 'run_at', 'created_at', 'ended_at'],
   sort: ['id', 'run_at'],
   indexes: [['id'], ['state', 'id'], ['name', 'id']],

@@ -1,13 +1,13 @@
 /** `/admin/jobs`: the jobs of all customers, and the retry and the end of one of them (§13). */
 import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
+import * as store from '../../platform/jobs/store.ts'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import { jobOperations, jobTable } from './operations.ts'
-import * as store from './store.ts'
 
 interface JobRouteDeps extends AuditContext {
   readonly db: Database

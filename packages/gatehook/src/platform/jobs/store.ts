@@ -1,6 +1,6 @@
 /** SQL of jobs. */
-import type { Reader, Tx } from '../../platform/storage/database.ts'
-import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
+import type { Reader, Tx } from '../storage/database.ts'
+import { join, prepareStatement, raw, sql } from '../storage/sql.ts'
 import type { ClaimedJob, NewJob } from './job.ts'
 
 type JobInsert = Omit<NewJob, 'runAt'> & {
@@ -240,3 +240,9 @@ interface CustomerScope {
 export const readCustomers = (from: Reader, after: number, limit: number) =>
   from.all<CustomerScope>(sql`SELECT no, id FROM gh_customers WHERE no > ${after}
     ORDER BY no LIMIT ${limit}`)
+
+/** The jobs of all customers, as operators list them. */
+export const LISTED_JOBS = `(SELECT gh_jobs.id, kind, gh_jobs.name, gh_customers.id AS customer,
+  CASE scope % 2 WHEN 1 THEN 'live' WHEN 0 THEN 'test' END AS mode, state, attempt, run_at,
+  gh_jobs.created_at, started_at, ended_at, error
+  FROM gh_jobs LEFT JOIN gh_customers ON gh_customers.no = gh_jobs.scope / 2) AS listed_jobs`

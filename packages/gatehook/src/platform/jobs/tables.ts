@@ -1,5 +1,5 @@
 /** Jobs of the team's code. */
-import { int, serial, type Table, text } from '../../platform/storage/table.ts'
+import { int, serial, type Table, text } from '../storage/table.ts'
 
 /** The scope of a waiting job; 0 for one of the installation. */
 const TURN = "(CASE state WHEN 'waiting' THEN COALESCE(scope, 0) END)"

@@ -1,10 +1,9 @@
 /** Enqueues jobs in the transaction of the change that causes them. */
-import type { Sink } from '../../history/events/store.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createIdSequence } from '../../kernel/id.ts'
 import type { Random } from '../../kernel/random.ts'
-import type { Tx } from '../../platform/storage/database.ts'
+import type { Tx } from '../storage/database.ts'
 import { INPUT_MAX_BYTES, type NewJob } from './job.ts'
 import { insertJob } from './store.ts'
 
@@ -34,18 +33,3 @@ export function createEnqueue({ clock, random, wake }: QueueDeps): EnqueueJob {
     return id
   }
 }
-
-/** The names of the handlers of each event type. */
-export type EventHandlers = Readonly<Record<string, readonly string[]>>
-
-/** A sink of the recorder: enqueues a job for each handler of an event (§9.11). */
-export const createEventJobs =
-  (handlers: EventHandlers, enqueue: EnqueueJob): Sink =>
-  async (tx, { type, scope, id, collection, objectId }) => {
-    if (!Object.hasOwn(handlers, type)) return
-    for (const name of handlers[type]!) {
-      const row = objectId === undefined ? undefined : `${scope} ${collection} ${objectId} ${name}`
-      const input = JSON.stringify({ event_id: id })
-      await enqueue(tx, { kind: 'event', name, scope, input, rowKey: row })
-    }
-  }

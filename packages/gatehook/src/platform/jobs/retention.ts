@@ -3,7 +3,7 @@
  * short.
  */
 import type { Clock } from '../../kernel/clock.ts'
-import type { Database, Tx } from '../../platform/storage/database.ts'
+import type { Database, Tx } from '../storage/database.ts'
 import { failOverdue, purgeEnded, purgeOverdueRuns, SLICE } from './store.ts'
 
 const DAY_MS = 86_400_000

@@ -2,7 +2,7 @@
  * Selects the due jobs that a node starts next. Customers take turns when more jobs are due than
  * the node can start: the backlog of one customer delays its own jobs, not those of others.
  */
-import type { Reader } from '../../platform/storage/database.ts'
+import type { Reader } from '../storage/database.ts'
 import type { ClaimedJob } from './job.ts'
 import { type DueJobQuery, readDueJobs, readJobsOf, readTurns } from './store.ts'
 
