@@ -28,6 +28,7 @@ function mockTime(t: TestContext, traffic: Traffic) {
   }
   return {
     clock: { now: () => time.now, elapsedMs: () => time.elapsedMs },
+    settle,
     async pass(ms: number) {
       for (const until = time.elapsedMs + ms; time.elapsedMs < until; ) {
         time.now += STEP_MS
@@ -42,7 +43,7 @@ function mockTime(t: TestContext, traffic: Traffic) {
 /** Opens a node without its delivery engine, which has its own thread and clock. */
 async function openNode(t: TestContext) {
   const { url, traffic } = await startTrafficProxy(t, await migratedUrl(t, 'postgres'))
-  const { clock, pass } = mockTime(t, traffic)
+  const { clock, pass, settle } = mockTime(t, traffic)
   const config = loadConfig({
     GATEHOOK_DATABASE_URL: url,
     GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
@@ -50,7 +51,7 @@ async function openNode(t: TestContext) {
   const app = await openApp({ config, service: api, log: quietLog, clock, delivers: false })
   t.after(() => app.close())
   await app.work()
-  return { url, traffic, pass, app }
+  return { url, traffic, pass, settle, app }
 }
 
 /** The delivery engine sends 36: 20 heartbeats, 12 reads of due work, 4 of failing endpoints. */
@@ -68,7 +69,7 @@ test('an idle node sends less than one round trip per second', async (t) => {
 })
 
 test('the first request at an idle node finds what another node has changed', async (t) => {
-  const { url, pass, app, traffic } = await openNode(t)
+  const { url, pass, settle, app, traffic } = await openNode(t)
   const other = await openService(t, 'postgres', { url })
   const operator = other.as(await other.key({ scopes: ['admin'], mode: 'live' }))
   const request = { url: '/api/v1/users', headers: { host: 'localhost' } }
@@ -77,6 +78,7 @@ test('the first request at an idle node finds what another node has changed', as
   const calendar = { deprecated_at: '2020-01-01', sunset_at: '2020-02-01', force: true }
   assert.equal((await operator.put('/admin/versions/v1', calendar)).status, 200)
   assert.equal((await app.inject(request)).statusCode, 410)
+  await settle() // the poll wakes background work
   const before = traffic.roundTrips
   assert.equal((await app.inject(request)).statusCode, 410)
   assert.equal(traffic.roundTrips, before, 'the next one waits for no poll')
