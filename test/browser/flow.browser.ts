@@ -108,19 +108,24 @@ for (const javaScriptEnabled of [true, false]) {
     assertDenied()
   })
 
-  test(titled('a consent is stored; another account can be used'), async (t) => {
-    const page = await stage.open(t, options)
-    await page.goto(link())
-    await signIn(page, await stage.makePerson())
-    await press(page, 'Allow')
-    const first = latestRedirect().code
-    await page.goto(link())
-    assert(page.url().startsWith(`${application.callback}?`))
-    assert(latestRedirect().code && latestRedirect().code !== first)
-    await page.goto(link(stage.client, { prompt: 'consent' }))
-    await press(page, 'Use another account')
-    assert.match(await page.title(), /^Sign in/)
-  })
+  test(
+    titled('an application on the device needs consent each time; another account can be used'),
+    async (t) => {
+      const page = await stage.open(t, options)
+      await page.goto(link())
+      await signIn(page, await stage.makePerson())
+      await press(page, 'Allow')
+      const first = latestRedirect().code
+      await page.goto(link())
+      assert.match((await page.getByRole('main').textContent())!, /Any program on this device/)
+      await press(page, 'Allow')
+      assert(page.url().startsWith(`${application.callback}?`))
+      assert(latestRedirect().code && latestRedirect().code !== first)
+      await page.goto(link(stage.client, { prompt: 'consent' }))
+      await press(page, 'Use another account')
+      assert.match(await page.title(), /^Sign in/)
+    },
+  )
 
   test(
     titled('an unknown client or a foreign redirect URI shows an error without a redirect'),

@@ -88,6 +88,8 @@ test('going back leads on to the consent and to the application', async (t) => {
   const first = new URL(page.url()).searchParams.get('code')!
   assert.equal((await stage.exchange(first)).status, 200)
   await page.goBack()
+  assert.match(await page.title(), /^Allow/, 'an application on the device needs consent each time')
+  await press(page, 'Allow')
   const returned = new URL(page.url())
   assert.equal(returned.origin + returned.pathname, application.callback)
   assert.notEqual(returned.searchParams.get('code'), first, 'each redirect has a new code')
