@@ -135,7 +135,9 @@ function principalLimits(principal: Principal, rate: QuotaRate | null): readonly
   const total = principal.totalRate ?? (own && { ...own, limit: own.limit * TOTAL_FACTOR })
   // Operators must be able to work while their customer exceeds its total.
   if (total && principal.kind !== 'operator') {
-    limits.push({ name: 'customer', key: `customer:${principal.customer}`, rate: total })
+    // Persons may be strangers (§4.9): they do not use the total of the customer's own programs.
+    const group = principal.kind === 'person' ? 'people' : 'customer'
+    limits.push({ name: 'customer', key: `${group}:${principal.customer}`, rate: total })
   }
   return limits
 }
