@@ -150,6 +150,8 @@ export interface WriteOptions {
    * transactions of customers take turns; on PostgreSQL a customer uses a part of the connections.
    */
   readonly customer?: TurnKey
+  /** The caller of the customer: the long transactions of one delay no short one of another. */
+  readonly caller?: TurnKey
 }
 
 /** A standby of the database became its primary, and may lack the last commits. */

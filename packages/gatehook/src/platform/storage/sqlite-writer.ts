@@ -40,6 +40,7 @@ export interface WriterConnection {
 
 interface WriteJob {
   readonly customer: TurnKey | undefined
+  readonly caller: TurnKey | undefined
   readonly sinceMs: number
   readonly change: (tx: Tx) => Promise<unknown>
   /** Whether it runs own code, which may wait for something other than the database. */
@@ -83,6 +84,7 @@ export class WriteQueue {
       this.#waiting.add({
         change,
         customer: options.customer,
+        caller: options.caller,
         sinceMs: this.#clock.elapsedMs(),
         endsWhenIdle: options.serializable ?? false,
         inContext: AsyncLocalStorage.snapshot(),

@@ -18,6 +18,7 @@ function createRig() {
 }
 interface Job {
   readonly customer: string | undefined
+  readonly caller?: string
   readonly name: string
   readonly sinceMs: number
   readonly reject: (reason: unknown) => void
@@ -121,4 +122,23 @@ test('all transactions are removed at once', () => {
     ['a', 'b', 'undefined'],
   )
   assert.equal(lanes.length, 0)
+})
+
+test('long transactions of a caller delay no short one of another caller of the customer', () => {
+  const { lanes, job, advance } = createRig()
+  const of = (caller: string, name: string): Job => ({ ...job('a', name), caller })
+  lanes.add(job('b', 'b0'))
+  assert.deepEqual(namesOf(lanes), ['b0'])
+  lanes.note(of('slow', 's0'), 10 * LONG_MS)
+  for (const name of ['s1', 's2']) lanes.add(of('slow', name))
+  lanes.add(job('b', 'b1'))
+  for (const name of ['q1', 'q2']) lanes.add(of('quick', name))
+  assert.deepEqual(namesOf(lanes), ['b1', 'q1', 'q2'])
+  assert.ok(lanes.restMs > 0, 'the customer rests beside another one')
+  lanes.note(of('other', 'o0'), 10 * LONG_MS)
+  lanes.add(of('other', 'o1'))
+  advance(100_000)
+  const late = [of('slow', 's3'), of('other', 'o2')]
+  for (const added of late) lanes.add(added)
+  assert.deepEqual(namesOf(lanes), ['o2'], 'callers take turns; what waited too long is rejected')
 })

@@ -1,8 +1,8 @@
 /**
- * The waiting transactions of SQLite's writer: short ones commit together; customers whose
- * transactions take long have one at a time, in turns, between two commits of the others, and rest
- * after it while others write. So a write waits for one long transaction of others at most, and
- * few writes wait for one (§11.5). Contains no SQL.
+ * The waiting transactions of SQLite's writer: short ones commit together; callers whose
+ * transactions take long have one at a time, in turns, between two commits of the others, and their
+ * customer rests after it while others write. So a write waits for one long transaction of others
+ * at most, also for one of its own customer, and few writes wait for one (§11.5). Contains no SQL.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
@@ -10,25 +10,29 @@ import { BESIDE_OTHERS } from '../../kernel/pace.ts'
 import { createShare, type Share } from '../../kernel/share.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 
-/** A transaction of at least this time makes the next ones of its customer wait for their turn. */
+/** A transaction of at least this time makes the next ones of its caller wait for their turn. */
 export const LONG_MS = 20
 /**
  * The part of the time for what long transactions take beyond `LONG_MS`, while others write: few
  * enough writes then wait for one that their p95 is that of a quiet database.
  */
 const LONG_PART = 0.05
-/** Customers that are remembered for their long transactions. */
-const SLOW_CUSTOMERS_MAX = 1_000
-/** A transaction of a slow customer that waited longer is rejected at its turn. */
+/** Callers that are remembered for their long transactions. */
+const SLOW_CALLERS_MAX = 1_000
+/** A transaction of a slow caller that waited longer is rejected at its turn. */
 const WAIT_MAX_MS = 10_000
 
 interface LaneJob {
   /** Undefined: the engine itself. */
   readonly customer: TurnKey | undefined
+  /** A caller of the customer; undefined: the customer as a whole. */
+  readonly caller?: TurnKey | undefined
   /** By `clock.elapsedMs`. */
   readonly sinceMs: number
   readonly reject: (reason: unknown) => void
 }
+
+const callerOf = ({ caller, customer }: LaneJob): TurnKey | undefined => caller ?? customer
 
 const overloadFailure = () =>
   new Failure('overloaded', 'Too many large changes of this caller wait.', {
@@ -37,7 +41,7 @@ const overloadFailure = () =>
 
 export class WriteLanes<J extends LaneJob> {
   #short: J[] = []
-  /** The transactions of slow customers, in the order of the turns. */
+  /** The transactions of slow callers, in the order of the turns. */
   readonly #long = new Map<TurnKey, J[]>()
   #longCount = 0
   #isTurnOfLong = false
@@ -60,7 +64,7 @@ export class WriteLanes<J extends LaneJob> {
   get restMs(): number {
     if (this.#short.length > 0) return 0
     let least = Number.POSITIVE_INFINITY
-    for (const customer of this.#long.keys()) least = Math.min(least, this.#restOf(customer))
+    for (const jobs of this.#long.values()) least = Math.min(least, this.#restOf(jobs))
     return least
   }
 
@@ -70,13 +74,13 @@ export class WriteLanes<J extends LaneJob> {
   }
 
   add(job: J): void {
-    const { customer } = job
-    if (customer !== undefined && this.#slow.has(customer)) {
-      this.#addLong(customer, job)
+    const caller = callerOf(job)
+    if (caller !== undefined && this.#slow.has(caller)) {
+      this.#addLong(caller, job)
       return
     }
-    // Slow customers do not rest for each other.
-    if (customer !== undefined) this.#share.note(customer)
+    // Slow callers do not rest for each other.
+    if (job.customer !== undefined) this.#share.note(job.customer)
     this.#short.push(job)
   }
 
@@ -99,23 +103,24 @@ export class WriteLanes<J extends LaneJob> {
   }
 
   /** Notes how long a transaction took. */
-  note({ customer }: J, ms: number): void {
-    if (customer === undefined) return
+  note(done: J, ms: number): void {
+    const caller = callerOf(done)
+    if (caller === undefined) return
     if (ms < LONG_MS) {
-      this.#endSlow(customer)
+      this.#endSlow(caller)
       return
     }
-    this.#share.addWork(customer, ms - LONG_MS)
-    this.#beginSlow(customer)
+    this.#share.addWork(done.customer ?? caller, ms - LONG_MS)
+    this.#beginSlow(caller)
   }
 
-  #beginSlow(customer: TurnKey): void {
-    if (this.#slow.size >= SLOW_CUSTOMERS_MAX) this.#slow.clear()
-    this.#slow.add(customer)
+  #beginSlow(caller: TurnKey): void {
+    if (this.#slow.size >= SLOW_CALLERS_MAX) this.#slow.clear()
+    this.#slow.add(caller)
     const others = this.#short
     this.#short = []
     for (const job of others) {
-      if (job.customer === customer) this.#addLong(customer, job)
+      if (callerOf(job) === caller) this.#addLong(caller, job)
       else this.#short.push(job)
     }
   }
@@ -129,37 +134,39 @@ export class WriteLanes<J extends LaneJob> {
     return jobs
   }
 
-  #endSlow(customer: TurnKey): void {
-    if (!this.#slow.delete(customer)) return
-    const jobs = this.#long.get(customer) ?? []
-    this.#long.delete(customer)
+  #endSlow(caller: TurnKey): void {
+    if (!this.#slow.delete(caller)) return
+    const jobs = this.#long.get(caller) ?? []
+    this.#long.delete(caller)
     this.#longCount -= jobs.length
     this.#short.push(...jobs)
   }
 
-  #addLong(customer: TurnKey, job: J): void {
-    const jobs = this.#long.get(customer)
+  #addLong(caller: TurnKey, job: J): void {
+    const jobs = this.#long.get(caller)
     if (jobs) jobs.push(job)
-    else this.#long.set(customer, [job])
+    else this.#long.set(caller, [job])
     this.#longCount += 1
   }
 
-  #restOf(customer: TurnKey): number {
-    return this.#rests ? this.#share.restMs(customer) : 0
+  /** The rest of the customer of jobs, which are those of one caller. */
+  #restOf([job]: readonly J[]): number {
+    const customer = job && (job.customer ?? callerOf(job))
+    return this.#rests && customer !== undefined ? this.#share.restMs(customer) : 0
   }
 
   /**
-   * Returns the next job of a customer that has rested. The customer's other jobs wait behind those
-   * of the other slow customers.
+   * Returns the next job of a caller whose customer has rested. The caller's other jobs wait behind
+   * those of the other slow callers.
    */
   #nextLong(): J | undefined {
     const latestMs = this.#clock.elapsedMs() - WAIT_MAX_MS
-    for (const [customer, jobs] of this.#long) {
-      if (this.#restOf(customer) > 0) continue
+    for (const [caller, jobs] of this.#long) {
+      if (this.#restOf(jobs) > 0) continue
       const job = jobs.shift()!
       this.#longCount -= 1
-      this.#long.delete(customer)
-      if (jobs.length > 0) this.#long.set(customer, jobs)
+      this.#long.delete(caller)
+      if (jobs.length > 0) this.#long.set(caller, jobs)
       if (job.sinceMs >= latestMs) return job
       job.reject(overloadFailure())
     }

@@ -159,7 +159,8 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
   }
 
   return async (call, requestedChange, ownOptions = {}) => {
-    const options = { ...ownOptions, customer: ownerOf(call).group }
+    const { group: customer, caller } = ownerOf(call)
+    const options = { ...ownOptions, customer, caller }
     const { prepare, narrowReplay } = ownOptions
     const change = async (tx: Tx): Promise<Answer> => {
       const answer = await requestedChange(tx)
