@@ -123,7 +123,10 @@ export async function openApp({
     return {
       request: requestOf(engine),
       createKey: keyCreatorOf(engine),
-      runJobs: engine.jobs.runDue,
+      async runJobs() {
+        const attempts = await engine.jobs.runDue()
+        return attempts.map(({ job, outcome, count }) => ({ job, outcome, count }))
+      },
       openapi: engine.openapi,
       listen: engine.listen,
       async close() {
