@@ -72,13 +72,22 @@ test('a URI of any scheme has one authority at most, and is a URI to Ajv', () =>
     if (isUri(uri)) assert.ok(isFormatUri(uri), uri)
   })
   fc.assert(property, { numRuns: 5_000 })
-  for (const uri of ['com.example.app:/cb', 'a:b', 'a://', 'a:///b', 'https://a@b:1/']) {
+  for (const uri of [
+    'com.example.app:/cb',
+    'a:b',
+    'a://',
+    'a:///b',
+    'https://a@b:1/',
+    'a://[::1]',
+  ]) {
     assert.ok(isUri(uri), uri)
   }
   for (const uri of [
     'https://a@b@c/',
     'https://a:b:c/',
     'https://[::1]a/',
+    'a://[1]/',
+    'a://[1::2::3]/',
     '1a:/',
     'a',
     ':b',

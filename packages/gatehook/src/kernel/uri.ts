@@ -4,13 +4,15 @@
  * one. A valid text is stored as it was sent. Pure.
  */
 
+import { isIPv6 } from 'node:net'
+
 /** A character that no URI has, or a percent sign without two hexadecimal digits. */
 const INVALID = /[^\w\-.~:/?#[\]@!$&'()*+,;=%]|%(?![\dA-Fa-f]{2})/
 /** Validators reject an empty path without an authority, which RFC 3986 allows. */
 const SCHEME = /^[a-z][a-z0-9+.-]*:(?=[^?#])/i
 const AUTHORITY = /^\/\/([^/?#]*)/
-/** A name or an address in brackets, then a port. */
-const HOST = /^(?:\[[\dA-Fa-f:.]+\]|[^:[\]]*)(?::\d*)?$/
+/** A name or an IPv6 address in brackets, then a port. */
+const HOST = /^(?:\[([\dA-Fa-f:.]+)\]|[^:[\]]*)(?::\d*)?$/
 const BRACKET = /[[\]]/
 
 /** Whether a text has the syntax of a URI of any scheme. */
@@ -27,8 +29,10 @@ export function isUri(text: string): boolean {
 /** A user, which needs an `@`, then a host with a port. */
 function isAuthority(text: string): boolean {
   const at = text.indexOf('@')
+  const host = HOST.exec(text.slice(at + 1))
   return (
-    HOST.test(text.slice(at + 1)) &&
+    host !== null &&
+    (host[1] === undefined || isIPv6(host[1])) &&
     !text.includes('@', at + 1) &&
     !BRACKET.test(text.slice(0, at + 1))
   )
