@@ -99,13 +99,10 @@ const panels: readonly PanelRow[] = [
     series: [[`sum by (health) (gatehook_webhook_receivers{${S}})`, '{{health}}']],
   },
   {
-    title: 'Attempts at jobs by kind and outcome, per hour',
+    title: 'Mail by outcome, per hour',
     unit: 'short',
     series: [
-      [
-        `sum by (kind, outcome) (increase(gatehook_job_attempts_total{${S}}[1h]))`,
-        '{{kind}} {{outcome}}',
-      ],
+      [`sum by (outcome) (increase(gatehook_mail_attempts_total{${S}}[1h]))`, '{{outcome}}'],
     ],
   },
   {

@@ -17,6 +17,7 @@ import { deliveriesTables } from './outbound/deliveries/tables.ts'
 import { webhooksTables } from './outbound/webhooks/tables.ts'
 import { portalTables } from './pages/portal/tables.ts'
 import { jobsTables } from './platform/jobs/tables.ts'
+import { mailTables } from './platform/mail/tables.ts'
 import { secretsTables } from './platform/secrets/tables.ts'
 import type { Database } from './platform/storage/database.ts'
 import {
@@ -40,6 +41,7 @@ export const engineTables: readonly Table[] = [
   ...idempotencyTables,
   ...jobsTables,
   ...listsTables,
+  ...mailTables,
   ...monitoringTables,
   ...oauthTables,
   ...peopleTables,

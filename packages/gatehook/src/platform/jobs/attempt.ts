@@ -1,10 +1,9 @@
 /** Runs the code of one attempt within its timeout. Contains no database access. */
 import type { Clock } from '../../kernel/clock.ts'
-import { type ClaimedJob, Continuation, describeError, type JobHandler } from './job.ts'
+import { type ClaimedJob, describeError, type JobHandler } from './job.ts'
 
 export type AttemptOutcome =
   | { readonly kind: 'done' }
-  | { readonly kind: 'continued'; readonly continueAt: number }
   | { readonly kind: 'failed'; readonly error: string; readonly cause: unknown }
   /** The node stops. */
   | { readonly kind: 'interrupted' }
@@ -33,7 +32,7 @@ export function startAttempt(handler: JobHandler, job: ClaimedJob, clock: Clock)
   const startedMs = clock.elapsedMs()
   const controller = new AbortController()
   const { signal } = controller
-  const { timeoutMs, describeError: describe = describeError } = handler
+  const { timeoutMs } = handler
   const timer = setTimeout(() => {
     controller.abort(new Error(`the job exceeded its timeout of ${timeoutMs} ms`))
   }, timeoutMs)
@@ -44,12 +43,11 @@ export function startAttempt(handler: JobHandler, job: ClaimedJob, clock: Clock)
     const { id, scope, customer, input, attempt } = job
     try {
       const code = handler.run({ id, scope, customer, input, attempt, signal })
-      const rest = await Promise.race([code, aborted])
-      if (rest instanceof Continuation) return { kind: 'continued', continueAt: rest.continueAt }
+      await Promise.race([code, aborted])
       return { kind: 'done' }
     } catch (cause) {
       if (signal.reason instanceof Interruption) return { kind: 'interrupted' }
-      return { kind: 'failed', error: describe(cause), cause }
+      return { kind: 'failed', error: describeError(cause), cause }
     } finally {
       clearTimeout(timer)
     }

@@ -10,19 +10,14 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import type { PolledValue } from '../storage/shared-poll.ts'
 import { type AttemptOutcome, type RunningAttempt, startAttempt } from './attempt.ts'
-import {
-  type ClaimedJob,
-  type JobHandler,
-  type JobKind,
-  LANES,
-  type Lane,
-  policyOf,
-} from './job.ts'
+import { type ClaimedJob, type JobHandler, retryDelayMs } from './job.ts'
 import type { EnqueueJob } from './queue.ts'
 import { findPassedTimes } from './schedule.ts'
 import * as store from './store.ts'
 import { JobTurns } from './turns.ts'
 
+/** Jobs that a node runs at the same time. */
+const CONCURRENCY = 10
 /** Time between heartbeats, and between looks at those of other nodes. */
 export const HEARTBEAT_MS = 3_000
 /** Another node takes a job over whose counter has not changed for this long. */
@@ -36,30 +31,15 @@ interface RunnerDeps {
   readonly random: Random
   readonly log: Log
   readonly enqueue: EnqueueJob
-  readonly lane: Lane
-  /** Of kinds of the lane. */
   readonly handlers: readonly JobHandler[]
-  /**
-   * Whether no other process runs jobs of the database: those that run at the first pass are of a
-   * process that has ended.
-   */
-  readonly isSole?: boolean
   /** Called when an attempt has ended: the next pass stores its end. */
   readonly nudge: () => void
 }
 
 export interface JobFigures {
   readonly running: number
-  /** Attempts since the start. */
-  readonly attempts: readonly AttemptCount[]
-}
-
-interface AttemptCount {
-  readonly kind: JobKind
-  readonly job: string
-  /** `done`, `continued`, `retried`, `failed` or `interrupted`. */
-  readonly outcome: string
-  count: number
+  /** Attempts since the start by job and outcome: `done`, `retried`, `failed`, `interrupted`. */
+  readonly attempts: readonly { job: string; outcome: string; count: number }[]
 }
 
 export interface JobRunner {
@@ -87,7 +67,7 @@ export class NodeJobRunner implements JobRunner {
   readonly #node: string
   readonly #handlers: ReadonlyMap<string, JobHandler>
   readonly #running = new Map<number, RunningAttempt>()
-  readonly #counts = new Map<string, AttemptCount>()
+  readonly #counts = new Map<string, { job: string; outcome: string; count: number }>()
   readonly #findFailed: ReturnType<typeof createFailureDetector<number>>
   readonly #turns = new JobTurns()
   #ended: AttemptEnd[] = []
@@ -100,7 +80,6 @@ export class NodeJobRunner implements JobRunner {
   #isNextUnknown = false
   /** Whether any node runs a job, as of the last poll. */
   #isAnyRunning = true
-  #isFirstPass = true
   #beatMs: number
 
   constructor(deps: RunnerDeps) {
@@ -113,13 +92,13 @@ export class NodeJobRunner implements JobRunner {
 
   readonly polled: readonly PolledValue[] = [
     {
-      select: () => store.selectNextDue(this.#deps.lane, [...this.#handlers.keys()]),
+      select: () => store.selectNextDue([...this.#handlers.keys()]),
       receive: (dueAt) => {
         this.#nextDueAt = dueAt === null ? Number.POSITIVE_INFINITY : Number(dueAt)
       },
     },
     {
-      select: () => store.selectIsRunning(this.#deps.lane),
+      select: () => store.selectIsRunning,
       receive: (isRunning) => {
         this.#isAnyRunning = isRunning !== 0
       },
@@ -138,11 +117,6 @@ export class NodeJobRunner implements JobRunner {
   async pass(): Promise<void> {
     await this.openSchedules()
     await this.#storeEnds()
-    if (this.#isFirstPass && this.#deps.isSole) {
-      for (const row of await store.readRunningJobs(this.#deps.db, this.#deps.lane))
-        await this.#takeOver(row)
-    }
-    this.#isFirstPass = false
     if (this.#isBeatDue()) await this.#renew()
     else if (this.#isAwake || this.#isJobDue()) await this.#startDueJobs()
   }
@@ -192,8 +166,8 @@ export class NodeJobRunner implements JobRunner {
   }
 
   async #startDueJobs(): Promise<void> {
-    const { db, clock, lane } = this.#deps
-    const limit = LANES[lane] - this.#running.size
+    const { db, clock } = this.#deps
+    const limit = CONCURRENCY - this.#running.size
     this.#isAwake = false
     const now = clock.now()
     if (this.#isJobDue()) {
@@ -202,13 +176,12 @@ export class NodeJobRunner implements JobRunner {
     }
     if (this.#isStopping || limit <= 0) return
     const names = [...this.#handlers.keys()]
-    const due = await this.#turns.select(db, { lane, names, now, limit })
+    const due = await this.#turns.select(db, { names, now, limit })
     if (due.length > 0) await this.#claim(due, now)
     if (due.length === limit) this.#isAwake = true
     else if (this.#isNextUnknown) {
       this.#isNextUnknown = false
-      // Due jobs that no pass can start wait for one of their row, whose end wakes the runner.
-      const dueAt = await store.readNextDue(db, { lane, names, now })
+      const dueAt = await store.readNextDue(db, names)
       if (dueAt !== null) this.#noteDue(Number(dueAt))
     }
   }
@@ -276,9 +249,9 @@ export class NodeJobRunner implements JobRunner {
       if (isMine && hasEnded && job.schedule) await this.#enqueueRun(tx, handler, job)
       return isMine
     })
-    if ('runAt' in end) this.#noteDue(end.runAt)
+    if (end.state === 'waiting') this.#noteDue(end.runAt)
     const label = outcome.kind === 'failed' && end.state === 'waiting' ? 'retried' : outcome.kind
-    this.#count(job, label)
+    this.#count(job.name, label)
     const line = {
       job: job.name,
       job_id: job.id,
@@ -289,25 +262,17 @@ export class NodeJobRunner implements JobRunner {
       ...(end.state === 'waiting' && { retry_at: isoTime(end.runAt) }),
     }
     if (!isStored) log.warn(line, 'another node has taken this job over; its end is not stored')
-    else if (outcome.kind === 'continued') log.debug(line, 'job')
-    else if (outcome.kind !== 'failed') log.info(line, 'job')
-    else if (policyOf(job.kind).isPersonal) log.warn(line, 'a job failed')
-    else log.warn({ ...line, err: outcome.cause }, 'a job failed')
+    else if (outcome.kind === 'failed') log.warn({ ...line, err: outcome.cause }, 'a job failed')
+    else log.info(line, 'job')
   }
 
   #endOf({ job, handler }: RunningAttempt, outcome: AttemptOutcome, now: number): store.JobEnd {
     if (outcome.kind === 'done') return { state: 'done', error: null }
     if (outcome.kind === 'interrupted') return { state: 'interrupted' }
-    if (outcome.kind === 'continued') return { state: 'continued', runAt: outcome.continueAt }
-    const { error, cause } = outcome
-    if (job.attempt >= handler.attempts || handler.isFinal?.(cause))
-      return { state: 'failed', error }
+    const { error } = outcome
+    if (job.attempt >= handler.attempts) return { state: 'failed', error }
     const chance = this.#deps.random.bytes(4).readUInt32BE() / 2 ** 32
-    return {
-      state: 'waiting',
-      error,
-      runAt: now + policyOf(job.kind).retryDelayMs(job.attempt, chance),
-    }
+    return { state: 'waiting', error, runAt: now + retryDelayMs(job.attempt, chance) }
   }
 
   /** Renews this node's hold of its jobs, and takes over those of failed nodes. */
@@ -321,7 +286,7 @@ export class NodeJobRunner implements JobRunner {
     if (this.#running.size > 0)
       await db.write((tx) => store.beatJobs(tx, this.#node), { single: true })
     this.#beatMs = nowMs
-    const rows = await store.readRunningJobs(db, this.#deps.lane)
+    const rows = await store.readRunningJobs(db)
     const others = rows.filter(({ node }) => node !== this.#node)
     const failed = new Set(this.#findFailed(others.map(({ no, heartbeat }) => [no, heartbeat])))
     const mine = rows.filter(({ node }) => node === this.#node)
@@ -356,9 +321,9 @@ export class NodeJobRunner implements JobRunner {
     tx.afterCommit(() => this.#noteDue(runAt))
   }
 
-  #count({ kind, name: job }: ClaimedJob, outcome: string): void {
-    const key = `${kind} ${job} ${outcome}`
-    const entry = this.#counts.get(key) ?? { kind, job, outcome, count: 0 }
+  #count(job: string, outcome: string): void {
+    const key = `${job} ${outcome}`
+    const entry = this.#counts.get(key) ?? { job, outcome, count: 0 }
     entry.count += 1
     this.#counts.set(key, entry)
   }
