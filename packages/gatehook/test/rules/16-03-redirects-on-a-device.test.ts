@@ -26,7 +26,10 @@ for (const { name } of databases) {
         if (expected === 'remembers') assert.equal(again.status, 303)
         else {
           assert.match(again.text, /value="allow"/, redirect_uri)
-          assert.match(again.text, /Any program on this device could ask in the name of An app/)
+          assert.match(
+            again.text,
+            /Any program on this device could ask in the name of <bdi>An app<\/bdi>/,
+          )
           const silent = await browser.get(authorizePath(client, { redirect_uri, prompt: 'none' }))
           assert.equal(silent.location?.searchParams.get('error'), 'consent_required')
         }

@@ -142,8 +142,8 @@ ${list}</ul>`
 trust; you can take it back at any time.</p>
 ${
   !isAuthenticated(redirectUri) &&
-  html`<p class="notice">Any program on this device could ask in the name of ${client}. Allow this
-only if you have just started it yourself.</p>`
+  html`<p class="notice">Any program on this device could ask in the name of ${isolate(client)}.
+Allow this only if you have just started it yourself.</p>`
 }
 <p class="soft">${lifetimes}</p>
 <form method="post" action="${CONSENT_PATH}">
