@@ -175,7 +175,7 @@ function withObjectSizes(db: Database) {
 eachMigrated('a batch is bounded in bytes, and reads no object of another type', async (db) => {
   const { db: observed, sizes } = withObjectSizes(db)
   const feed = createFeed(observed, wallClock)
-  const { addEvent } = openFeed(db)
+  const { addEvent, read } = openFeed(db)
   const end = await feed.end(scope)
   const text = 'x'.repeat(200_000)
   await db.write(async (tx) => {
@@ -194,6 +194,7 @@ eachMigrated('a batch is bounded in bytes, and reads no object of another type',
       if (!batch.hasMore) return rows
     }
   }
+  await read(end, 16)
   assert.equal(await countRows(), 16)
   assert.equal(sizes.length, 4)
   for (const bytes of sizes) assert.ok(bytes <= BATCH_BYTES, `${bytes}`)

@@ -53,7 +53,7 @@ const REVIEWED: readonly string[] = [
   String.raw`/^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)(.*)$/is`,
   String.raw`/^[^/]*\/\/[^/?#]*@/`,
   String.raw`/^[^:]*:\/\/([^/?#]*)/`,
-  String.raw`/^(?:\[[\dA-Fa-f:.]+\]|[^:[\]]*)(?::\d*)?$/`,
+  String.raw`/^(?:\[([\dA-Fa-f:.]+)\]|[^:[\]]*)(?::\d*)?$/`,
   // A media type that a declaration names.
   String.raw`/^[a-z]+\/[a-z0-9][a-z0-9.+-]*$/`,
   // For names of source files, and for a hash that this server computed.
