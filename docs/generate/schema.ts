@@ -2,7 +2,11 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { engineTables } from '../../packages/gatehook/src/engine-tables.ts'
-import type { DeclaredColumn, Table } from '../../packages/gatehook/src/platform/storage/table.ts'
+import type {
+  DeclaredColumn,
+  RowOwner,
+  Table,
+} from '../../packages/gatehook/src/platform/storage/table.ts'
 
 const ENGINE = new URL('../../packages/gatehook/src/', import.meta.url)
 
@@ -35,6 +39,7 @@ function describeColumn(table: Table, name: string, spec: DeclaredColumn): strin
   const facts = [
     KINDS[spec.kind],
     spec.nullable && 'or null',
+    spec.content !== 'plain' && spec.content,
     spec.fallback !== undefined && `default \`${spec.fallback === '' ? "''" : spec.fallback}\``,
     table.encrypted?.[name] && `encrypted for the purpose "${table.encrypted[name].purpose}"`,
   ]
@@ -50,10 +55,17 @@ function describeIndexes({ indexes = {} }: Table): string {
   return lines.length === 0 ? '' : `\nIndexes:\n\n${lines.join('\n')}\n`
 }
 
+const describeOwner = (owner: RowOwner): string =>
+  owner === 'installation'
+    ? 'the installation'
+    : `the customer of \`${owner.scope ?? owner.customer ?? owner.customerNo}\`` +
+      (owner.outlives ? '; its deletion clears the personal columns' : '')
+
 function describeTable(table: Table): string {
-  const { name, row, columns, key, place, stays, searched, apart, divided } = table
+  const { name, row, columns, key, place, belongs, stays, searched, apart, divided } = table
   const facts = [
     `A row stays ${stays}.`,
+    `It belongs to ${describeOwner(belongs)}.`,
     `Distributed tables: ${PLACES[place]}.`,
     divided && 'PostgreSQL divides it into partitions by the time in its ids.',
     searched && 'Operators find its rows by `GET /admin/search`.',
@@ -85,6 +97,9 @@ from their declaration, and have their names.
 
 - \`scope\` is the customer and the mode: twice the number of the customer, plus 1 for live data.
 - Times are integers: epoch milliseconds, or seconds in \`gh_events.created\` and in monitoring.
+- A personal column has names, addresses or texts of customers and persons, a secret one hashes or
+  credentials. Deletions and exports follow them, and the owners of the rows (decision
+  [0089](../decisions/0089-deletions-follow-the-tables.md)).
 - A rotation of the master secret rewrites the encrypted columns.
 - Distributed tables: the place of the rows where several servers have them (decision
   [0059](../decisions/0059-distribution-by-citus.md)).

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { freshUrl, type Kind } from '../../../../test/rig/databases.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { recordAudit } from '../../src/history/audit/store.ts'
-import { sql } from '../../src/platform/storage/sql.ts'
+import { type Sql, sql } from '../../src/platform/storage/sql.ts'
 
 const adminClient = async ({ as, key }: TestApp) =>
   as(await key({ mode: 'live', scopes: ['admin'] }))
@@ -48,7 +48,8 @@ eachService('a change of any column is detected, and the report names the row', 
   await writeRows(service)
   const [, , row] = await listRows(service)
   const columns = ['at', 'actor_kind', 'actor_id', 'actor_name', 'address', 'request_id', 'node']
-  for (const column of [...columns, 'action', 'target', 'detail', 'tag', 'hash', 'previous_hash']) {
+  const content = ['action', 'target', 'detail', 'salt', 'digest', 'tag', 'hash', 'previous_hash']
+  for (const column of [...columns, ...content]) {
     const before = (
       await db.all({
         sql: `SELECT ${column} AS value FROM gh_audit WHERE id = ?`,
@@ -68,6 +69,25 @@ eachService('a change of any column is detected, and the report names the row', 
     assert.equal((await findBroken(service)).id, row.id, column)
     await setColumn(before)
     assert.equal((await service.app.audit.verify()).valid, true, column)
+  }
+})
+
+eachService('names and details can be removed from a row, together alone', async (service) => {
+  const { db } = service.app
+  await writeRows(service)
+  const rows: { id: string; action: string }[] = await listRows(service)
+  const { id } = rows.find(({ action }) => action === 'customer.create')!
+  const change = (changes: Sql) =>
+    db.write((tx) => tx.run(sql`UPDATE gh_audit SET ${changes} WHERE id = ${id}`))
+  await change(sql`actor_name = NULL, address = NULL, detail = '{}'`)
+  assert.equal((await findBroken(service)).id, id, 'the salt is left')
+  await change(sql`salt = NULL`)
+  const report = await service.app.audit.verify()
+  assert.deepEqual([report.valid, report.broken], [true, null])
+  for (const forged of [sql`actor_name = 'Eve'`, sql`address = '::1'`, sql`detail = '{"a":1}'`]) {
+    await change(forged)
+    assert.equal((await findBroken(service)).id, id)
+    await change(sql`actor_name = NULL, address = NULL, detail = '{}'`)
   }
 })
 

@@ -102,7 +102,7 @@ const next = (migration = EXTRA): Schema => ({
     table.name === 'gh_settings'
       ? {
           ...table,
-          columns: { ...table.columns, note: text.orNull },
+          columns: { ...table.columns, note: text.plain.orNull },
           indexes: { note: { on: 'note', serves: 'notes' } },
         }
       : table,

@@ -1,5 +1,5 @@
 /** State of the declaration's tables. */
-import { int, type Table, text } from '../../platform/storage/table.ts'
+import { byScope, int, type Table, text } from '../../platform/storage/table.ts'
 
 const INSERT = 'INSERT INTO gh_stale_rows (scope, derivation, id) VALUES'
 const markStaleRow = `CREATE FUNCTION gh_mark_stale_row() RETURNS trigger
@@ -14,12 +14,13 @@ const serviceMigrations: Table = {
   row: 'A reviewed migration of the service that was applied.',
   columns: {
     number: int,
-    name: text,
-    checksum: text,
+    name: text.plain,
+    checksum: text.plain,
     additive: int,
   },
   key: ['number'],
   place: 'local',
+  belongs: 'installation',
   stays: 'for ever',
   staysBehind: true,
 }
@@ -28,11 +29,12 @@ const serviceAdditions: Table = {
   name: 'gh_service_additions',
   row: 'A column that a declaration has added, so that the previous one can be started again.',
   columns: {
-    table_name: text,
-    column_name: text,
+    table_name: text.plain,
+    column_name: text.plain,
   },
   key: ['table_name', 'column_name'],
   place: 'local',
+  belongs: 'installation',
   stays: 'for ever',
   staysBehind: true,
 }
@@ -41,11 +43,12 @@ const computedFills: Table = {
   name: 'gh_computed_fills',
   row: 'A resource whose rows lack computed values, and the last row that has them.',
   columns: {
-    resource: text,
-    last_key: text.orNull,
+    resource: text.plain,
+    last_key: text.plain.orNull,
   },
   key: ['resource'],
   place: 'local',
+  belongs: 'installation',
   stays: 'until all rows have them',
 }
 
@@ -53,14 +56,15 @@ const searchIndexes: Table = {
   name: 'gh_search_indexes',
   row: 'The fields that the words of a resource are from, and the last row with words; null: all.',
   columns: {
-    resource: text,
-    fields: text,
+    resource: text.plain,
+    fields: text.plain,
     last_scope: int.orNull,
     last_id: int.orNull,
-    last_key: text.orNull,
+    last_key: text.plain.orNull,
   },
   key: ['resource'],
   place: 'local',
+  belongs: 'installation',
   stays: 'for ever',
 }
 
@@ -68,11 +72,12 @@ const derivations: Table = {
   name: 'gh_derivations',
   row: 'A stored value that some nodes do not write (decision 0040).',
   columns: {
-    name: text,
-    resource: text,
+    name: text.plain,
+    resource: text.plain,
   },
   key: ['name'],
   place: 'local',
+  belongs: 'installation',
   stays: 'as long as it is declared',
   staysBehind: true,
 }
@@ -84,11 +89,12 @@ const staleRows: Table = {
     'them. Triggers of the tables of resources add it.',
   columns: {
     scope: int,
-    derivation: text,
-    id: text,
+    derivation: text.plain,
+    id: text.plain,
   },
   key: ['scope', 'derivation', 'id'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     by_derivation: { on: 'derivation, scope, id', serves: 'the rows of a derivation' },
   },

@@ -1,16 +1,17 @@
 /** Announced dates of versions (§8.5), their usage (§8.9), notices to customers (§8.10). */
-import { int, serial, type Table, text } from '../../platform/storage/table.ts'
+import { byScope, int, serial, type Table, text } from '../../platform/storage/table.ts'
 
 const versionStatuses: Table = {
   name: 'gh_versions',
   row: 'The dates that an operator stored for a version.',
   columns: {
-    version: text,
-    overrides: text.or('{}'),
+    version: text.plain,
+    overrides: text.plain.or('{}'),
     revision: int.or(0),
   },
   key: ['version'],
   place: 'local',
+  belongs: 'installation',
   stays: 'for ever',
 }
 
@@ -19,18 +20,19 @@ const versionUsage: Table = {
   row: 'Requests of a caller on a route in a version.',
   columns: {
     no: serial,
-    version: text,
+    version: text.plain,
     scope: int,
-    customer: text,
-    key_id: text,
-    client_id: text,
-    method: text,
-    route: text,
+    customer: text.plain,
+    key_id: text.plain,
+    client_id: text.plain,
+    method: text.plain,
+    route: text.plain,
     count: int,
     last_at: int,
   },
   key: ['no'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     caller: {
       on: 'version, scope, key_id, client_id, method, route',
@@ -48,13 +50,14 @@ const versionNotices: Table = {
   name: 'gh_version_notices',
   row: 'A notice that a customer has received.',
   columns: {
-    version: text,
-    notice: text,
+    version: text.plain,
+    notice: text.plain,
     scope: int,
     sent_at: int,
   },
   key: ['version', 'notice', 'scope'],
   place: 'scope',
+  belongs: byScope,
   stays: 'for ever',
 }
 

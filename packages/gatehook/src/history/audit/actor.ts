@@ -8,6 +8,8 @@ export interface AuditPrincipal {
   readonly id: string
   /** The name of the key, client, person or operator at that time. */
   readonly name?: string | undefined
+  /** Customer and mode of the principal. */
+  readonly scope?: number | undefined
 }
 
 /** A principal, and the request it came with; the last two are absent outside of HTTP. */

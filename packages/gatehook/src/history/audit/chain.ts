@@ -3,28 +3,36 @@
  * ends. All are HMAC-SHA256 under one key: only a holder of the key can write or rewrite the chain.
  * Pure; `chain-writer.ts` appends rows and `chain-verifier.ts` verifies them.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { Row } from '../../platform/storage/database.ts'
 
 /** `previous_hash` of the first row. */
 export const GENESIS = '0'.repeat(64)
 
+/** The columns of a row that name a person or tell about one (§18.11). */
+interface PersonalContent {
+  readonly actor_name: string | null
+  readonly address: string | null
+  /** JSON text. */
+  readonly detail: string
+  /** Null once the three were removed. */
+  readonly salt: string | null
+}
+
 /** The columns that the writer of a row sets; the tag covers all of them. */
-export interface AuditContent {
+export interface AuditContent extends PersonalContent {
   readonly id: string
   /** Epoch milliseconds. */
   readonly at: number
   readonly actor_kind: string
   readonly actor_id: string
-  readonly actor_name: string | null
-  readonly address: string | null
   readonly request_id: string | null
   readonly action: string
   readonly target: string
-  /** JSON text. */
-  readonly detail: string
   /** The name of the node that performed the operation (§18.10). */
   readonly node: string | null
+  /** The salted hash of name, address and detail, which stays when they are removed. */
+  readonly digest: string
 }
 
 export interface AuditRow extends Row, AuditContent {
@@ -58,23 +66,25 @@ export interface ExportEnd {
   readonly at: number
 }
 
-/** Returns the values of the content, in the order in which they are stored and signed. */
-export const contentValues = (row: AuditContent): readonly (string | number | null)[] => [
-  row.id,
-  row.at,
-  row.actor_kind,
-  row.actor_id,
-  row.actor_name,
-  row.address,
-  row.request_id,
-  row.action,
-  row.target,
-  row.detail,
-  ...(row.node === null ? [] : [row.node]), // a row from before the column has none
-]
+/**
+ * Returns the hash of name, address and detail. Once the random salt is removed, no guess of them
+ * can be compared with it.
+ */
+export const digestOf = ({ salt, actor_name, address, detail }: PersonalContent): string =>
+  hash('sha256', JSON.stringify([salt, actor_name, address, detail]))
 
-/** Returns the content as a JSON array: the same text on both databases. */
-const canonical = (row: AuditContent): string => JSON.stringify(contentValues(row))
+/** Returns whether the digest covers the personal columns, or they were removed. */
+const hasValidDigest = (row: AuditContent): boolean =>
+  row.salt === null
+    ? row.actor_name === null && row.address === null && row.detail === '{}'
+    : digestOf(row) === row.digest
+
+/** Returns the signed content as a JSON array: the same text on both databases. */
+const canonical = (row: AuditContent): string =>
+  JSON.stringify([
+    ...[row.id, row.at, row.actor_kind, row.actor_id, row.request_id, row.action, row.target],
+    ...[row.node, row.digest],
+  ])
 
 export interface ChainKey {
   /** Returns the writer's tag of a row. */
@@ -105,12 +115,13 @@ export function isSameHash(a: string | null, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** Returns whether a row's tag is valid, or the row is older than the chain and has none. */
+/** Returns whether digest and tag are valid; a row that is older than the chain has no tag. */
 export function hasValidTag(
   key: ChainKey,
   row: Pick<AuditRow, 'position' | 'tag'> & AuditContent,
   untaggedThrough: number,
 ): boolean {
+  if (!hasValidDigest(row)) return false
   if (row.tag === null) return row.position <= untaggedThrough
   return isSameHash(row.tag, key.tag(row))
 }

@@ -11,7 +11,7 @@ import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import type { Actor, AuditPrincipal } from './actor.ts'
-import { type AuditContent, contentValues } from './chain.ts'
+import { type AuditContent, digestOf } from './chain.ts'
 
 interface AuditEntry {
   readonly actor: Actor
@@ -19,9 +19,16 @@ interface AuditEntry {
   readonly action: string
   /** The id of the object of the operation. */
   readonly target: string
+  /**
+   * The scope of the customer whose object the target is: the row's names and details are cleared
+   * with the customer (§18.11). Default: the scope of the actor.
+   */
+  readonly scope?: number | undefined
   /** Further facts; never a secret. */
   readonly detail?: Readonly<Record<string, unknown>>
 }
+
+const SALT_BYTES = 16
 
 const ANONYMOUS: AuditPrincipal = { kind: 'anonymous', id: 'anonymous' }
 
@@ -33,16 +40,16 @@ export function actorOf(
   call: Pick<Call, 'id' | 'address' | 'principal'>,
   principal: AuditPrincipal | undefined = principalOf(call.principal),
 ): Actor {
-  const { kind, id, name } = principal ?? ANONYMOUS
+  const { kind, id, name, scope } = principal ?? ANONYMOUS
   // The command line sends its requests within its process.
   if (kind === 'cli') return { kind, id }
-  return { kind, id, name, address: call.address, requestId: call.id }
+  return { kind, id, name, scope, address: call.address, requestId: call.id }
 }
 
 function principalOf(principal: Principal | undefined): AuditPrincipal | undefined {
   if (!principal) return undefined
   const { kind, subject: id, name } = principal.caller ?? principal
-  return { kind, id, name }
+  return { kind, id, name, scope: principal.scope }
 }
 
 export interface AuditSigner {
@@ -72,7 +79,7 @@ export async function recordAudit(
 ): Promise<string> {
   const { actor } = entry
   const at = clock.now()
-  const row: AuditContent = {
+  const content = {
     id: createTimeOrderedId('aud_', at, random),
     at,
     actor_kind: actor.kind,
@@ -84,15 +91,23 @@ export async function recordAudit(
     target: entry.target,
     detail: JSON.stringify(entry.detail ?? {}),
     node: trail.node,
+    salt: random.bytes(SALT_BYTES).toString('base64url'),
   }
-  await tx.run(insert([...contentValues(row), trail.tag(row)]))
+  const row: AuditContent = { ...content, digest: digestOf(content) }
+  await tx.run(insert([...storedValues(row), trail.tag(row), entry.scope ?? actor.scope ?? null]))
   tx.afterCommit(trail.onCommit)
   return row.id
 }
 
-const insert =
-  prepareStatement(`INSERT INTO gh_audit (id, at, actor_kind, actor_id, actor_name, address,
-  request_id, action, target, detail, node, tag) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+const STORED = [
+  ...['id', 'at', 'actor_kind', 'actor_id', 'actor_name', 'address', 'request_id', 'action'],
+  ...['target', 'detail', 'node', 'salt', 'digest'],
+] as readonly (keyof AuditContent)[]
+const storedValues = (row: AuditContent) => STORED.map((name) => row[name])
+const insert = prepareStatement(
+  `INSERT INTO gh_audit (${STORED.join(', ')}, tag, scope)
+   VALUES (${STORED.map(() => '?').join(', ')}, ?, ?)`,
+)
 
 /** Returns the time of the newest row, in epoch milliseconds. The trail always has a row. */
 export async function findNewestTime(from: Reader): Promise<number> {

@@ -1,32 +1,37 @@
 /** The audit trail: rows, and the chain of hashes that links them. */
-import { bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
+import { byScope, bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
 
 const auditTrail: Table = {
   name: 'gh_audit',
   row:
     'An operation. `tag` is the HMAC of the writer; `seq`, `hash` and `previous_hash` are null ' +
-    'until the row joins the chain.',
+    'until the row joins the chain. They cover `digest`, the salted hash of name, address and ' +
+    'detail: a deletion of the person or customer removes those and the salt (§18.11). `scope`: ' +
+    'the customer that the row concerns.',
   columns: {
     position: serial,
-    id: text,
+    id: text.plain,
     at: int,
-    actor_kind: text,
-    actor_id: text,
-    action: text,
-    target: text,
+    actor_kind: text.plain,
+    actor_id: text.plain,
+    action: text.plain,
+    target: text.plain,
     scope: int.orNull,
-    detail: text.or('{}'),
-    actor_name: text.orNull,
-    address: text.orNull,
-    request_id: text.orNull,
-    tag: text.orNull,
+    detail: text.personal.or('{}'),
+    actor_name: text.personal.orNull,
+    address: text.personal.orNull,
+    request_id: text.plain.orNull,
+    tag: text.secret.orNull,
     seq: int.orNull,
-    hash: text.orNull,
-    previous_hash: text.orNull,
-    node: text.orNull,
+    hash: text.plain.orNull,
+    previous_hash: text.plain.orNull,
+    node: text.plain.orNull,
+    salt: text.personal.orNull,
+    digest: text.plain.or(''),
   },
   key: ['position'],
   place: 'local',
+  belongs: { ...byScope, outlives: true },
   indexes: {
     id: { on: 'id', unique: true, serves: 'a row by its id' },
     at: { on: 'at, id', serves: 'lists by time' },
@@ -43,14 +48,15 @@ const auditChain: Table = {
   name: 'gh_audit_chain',
   row: 'An end of the chain: its head, the last row, or its anchor, the last row that was purged.',
   columns: {
-    name: text,
+    name: text.plain,
     seq: int,
-    hash: text,
+    hash: text.plain,
     untagged_through: int,
-    mac: text,
+    mac: text.secret,
   },
   key: ['name'],
   place: 'local',
+  belongs: 'installation',
   stays: 'for ever',
   ofNodes: true,
 }
@@ -61,11 +67,12 @@ const auditKeys: Table = {
   name: 'gh_audit_keys',
   row: 'The key of the chain.',
   columns: {
-    id: text,
-    encrypted: bytes,
+    id: text.plain,
+    encrypted: bytes.secret,
   },
   key: ['id'],
   place: 'local',
+  belongs: 'installation',
   stays: 'for ever',
   encrypted: {
     encrypted: { purpose: AUDIT_PURPOSE, rowOf: ([id]) => String(id) },

@@ -1,7 +1,7 @@
 /** Events of rows. */
 import { timeTable } from '../../platform/storage/partitions/catalog.ts'
 import { byTextId, DAY_MS } from '../../platform/storage/partitions/periods.ts'
-import { int, serial, type Table, text, txid } from '../../platform/storage/table.ts'
+import { byScope, int, serial, type Table, text, txid } from '../../platform/storage/table.ts'
 
 const events: Table = {
   name: 'gh_events',
@@ -13,19 +13,20 @@ const events: Table = {
     position: serial,
     txid: txid,
     scope: int,
-    id: text,
-    type: text,
-    collection: text.orNull,
+    id: text.plain,
+    type: text.plain,
+    collection: text.plain.orNull,
     object_id: int.orNull,
-    shape: text,
-    object: text,
+    shape: text.plain,
+    object: text.personal,
     created: int,
-    request_id: text.orNull,
-    trace: text.orNull,
-    object_key: text.orNull,
+    request_id: text.plain.orNull,
+    trace: text.plain.orNull,
+    object_key: text.plain.orNull,
   },
   key: ['scope', 'id'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     type: { on: 'scope, type, id', serves: 'the list of events of a type' },
     feed: { on: 'scope, txid, position', serves: 'the feed', only: 'postgres' },

@@ -6,7 +6,7 @@ import type { Actor } from '../../history/audit/actor.ts'
 import { recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
-import type { Principal } from '../../kernel/principal.ts'
+import { type Principal, scopeOf } from '../../kernel/principal.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import { emailAddress } from '../../protocol/fields/email-address.ts'
 import { b, type ValuesOf } from '../../protocol/fields/members.ts'
@@ -43,7 +43,10 @@ export async function createCustomer(
   return admin.write(async (tx) => {
     const row = { id, name, contact_email, created_at: now }
     await store.insertCustomer(tx, row)
-    await recordAudit(tx, { actor, action: 'customer.create', target: id, detail: { name } }, admin)
+    const { no } = (await store.findCustomer(tx, id))!
+    const scope = scopeOf(no, 'live')
+    const entry = { actor, action: 'customer.create', target: id, scope, detail: { name } }
+    await recordAudit(tx, entry, admin)
     return customerTable.toJson({ ...row, suspended: 0, limits: '{}' })
   })
 }
@@ -76,7 +79,8 @@ export async function updateCustomer(
     await store.updateCustomer(tx, updatedRow)
     await publishCustomerChange(tx, id, admin.clock.now())
     if (updatedRow.suspended !== row.suspended) await admin.wakeDeliveriesOf?.(tx, row.no)
-    const entry = { actor, action: 'customer.update', target: id, detail: patch }
+    const scope = scopeOf(row.no, 'live')
+    const entry = { actor, action: 'customer.update', target: id, scope, detail: patch }
     await recordAudit(tx, entry, admin)
     tx.afterCommit(admin.onChange)
     return customerTable.toJson(updatedRow)

@@ -132,7 +132,8 @@ async function writeUpdate(
   await store.updateKey(tx, row, cells)
   const expiry = expires_at == null ? expires_at : isoTime(expires_at)
   const detail = { ...sets, ...(expiry !== undefined && { expires_at: expiry }), widened }
-  await recordAudit(tx, { actor, action: 'key.update', target: row.id, detail }, admin)
+  const { id: target, scope } = row
+  await recordAudit(tx, { actor, action: 'key.update', target, scope, detail }, admin)
   tx.afterCommit(admin.onChange)
   return keyTable.toJson({ ...row, ...cells })
 }

@@ -106,7 +106,7 @@ export async function writeKey(
   await store.insertKey(tx, row)
   await secrets.add(tx, row, key, now)
   const detail = { name, customer, mode, scopes }
-  await recordAudit(tx, { actor, action: 'key.create', target: row.id, detail }, admin)
+  await recordAudit(tx, { actor, action: 'key.create', target: row.id, scope, detail }, admin)
   await recordKeyEvent(tx, admin, 'key.created', row)
   return { ...keyTable.toJson(row), key }
 }
@@ -143,7 +143,7 @@ export async function revokeKey(
     requireAdministratorFor(JSON.parse(row.scopes), { role })
     check?.(row)
     await store.markRevoked(tx, row, admin.clock.now())
-    await recordAudit(tx, { actor, action: 'key.revoke', target: id }, admin)
+    await recordAudit(tx, { actor, action: 'key.revoke', target: id, scope: row.scope }, admin)
     await recordKeyEvent(tx, admin, 'key.revoked', row)
     tx.afterCommit(admin.onChange)
   })
@@ -174,7 +174,8 @@ export async function rollKey(
     await secrets.replace(tx, row, key, now, overlapMs(overlap))
     await store.setHint(tx, row, hint)
     const detail = { overlap_seconds: overlapMs(overlap) / 1000 }
-    await recordAudit(tx, { actor, action: 'key.roll', target: id, detail }, admin)
+    const { scope } = row
+    await recordAudit(tx, { actor, action: 'key.roll', target: id, scope, detail }, admin)
     tx.afterCommit(admin.onChange)
     return { ...keyTable.toJson({ ...row, hint }), key }
   })

@@ -1,20 +1,21 @@
 /** Customers, their API keys and the secrets of keys. */
-import { bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
+import { byScope, bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
 
 const customers: Table = {
   name: 'gh_customers',
   row: 'A customer. `no` is in the scopes of its rows.',
   columns: {
     no: serial,
-    id: text,
-    name: text,
+    id: text.plain,
+    name: text.personal,
     suspended: int.or(0),
-    limits: text.or('{}'),
+    limits: text.plain.or('{}'),
     created_at: int,
-    contact_email: text.orNull,
+    contact_email: text.personal.orNull,
   },
   key: ['no'],
   place: 'reference',
+  belongs: { customerNo: 'no' },
   indexes: {
     id: { on: 'id', unique: true, serves: 'customers by their id' },
     name: { on: 'name, id', serves: 'lists by name' },
@@ -34,15 +35,15 @@ export const apiKeys: Table = {
   name: 'gh_api_keys',
   row: 'An API key, without its secret. `hint`: the start and the end of the newest secret.',
   columns: {
-    id: text,
+    id: text.plain,
     scope: int,
-    customer: text,
-    mode: text,
-    name: text,
-    scopes: text,
-    cidrs: text.or('[]'),
-    api_version: text.orNull,
-    hint: text,
+    customer: text.plain,
+    mode: text.plain,
+    name: text.personal,
+    scopes: text.plain,
+    cidrs: text.personal.or('[]'),
+    api_version: text.plain.orNull,
+    hint: text.secret,
     created_at: int,
     expires_at: int.orNull,
     revoked_at: int.orNull,
@@ -50,6 +51,7 @@ export const apiKeys: Table = {
   },
   key: ['id'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     scope: { on: 'scope, id', serves: 'the keys of a customer' },
     name: { on: 'name, id', where: 'revoked_at IS NULL', serves: 'lists by name' },
@@ -94,15 +96,16 @@ const apiKeySecrets: Table = {
     'A secret of a key: its hash leads to the key, and to the scope. `ending`: its last four ' +
     'characters.',
   columns: {
-    hash: bytes,
-    key_id: text,
+    hash: bytes.secret,
+    key_id: text.plain,
     created_at: int,
     expires_at: int.orNull,
     scope: int,
-    ending: text.orNull,
+    ending: text.secret.orNull,
   },
   key: ['hash'],
   place: 'reference',
+  belongs: byScope,
   indexes: {
     key: { on: 'key_id', serves: 'the secrets of a key' },
     ending: { on: 'ending', serves: 'the search of a leaked secret' },

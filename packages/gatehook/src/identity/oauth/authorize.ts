@@ -290,7 +290,8 @@ async function grantCode(
       const allScopes = [...new Set([...consentedScopes, ...submission.scopes])]
       const consent = { ...key, clientName: client.name, scopes: allScopes }
       await upsertConsent(tx, consent, deps.clock.now())
-      const actor = actorOf(submission.call, { kind: 'person', id: subject, name: person.name })
+      const maker = { kind: 'person', id: subject, name: person.name, scope } as const
+      const actor = actorOf(submission.call, maker)
       const detail = { client_name: client.name, scopes: submission.scopes }
       await recordAudit(tx, { actor, action: 'consent.grant', target: client.id, detail }, deps)
     }

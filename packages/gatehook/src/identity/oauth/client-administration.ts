@@ -173,7 +173,7 @@ export async function createClient(
     const { name, mode } = row
     const detail = { name, customer, mode, scopes: values.scopes, public: isPublic }
     const entry = { actor: caller.actor, action: 'client.create', target: row.client_id, detail }
-    await recordAudit(tx, entry, admin)
+    await recordAudit(tx, { ...entry, scope }, admin)
     return { ...clientTable.toJson({ ...row, scope }), ...(secret && { client_secret: secret }) }
   })
 }
@@ -233,7 +233,9 @@ const mergeClient = (
     const affectsTokens =
       updatedRow.scopes !== row.scopes || updatedRow.first_party !== row.first_party
     if (affectsTokens) await admin.tokens.publishClientChange(tx, row.scope as Scope, id)
-    await recordAudit(tx, { actor, action: 'client.update', target: id, detail: patch }, admin)
+    const { scope } = row
+    const entry = { actor, action: 'client.update', target: id, scope, detail: patch }
+    await recordAudit(tx, entry, admin)
     tx.afterCommit(() => admin.evict(id))
     return clientTable.toJson(updatedRow)
   })
@@ -251,7 +253,7 @@ export async function deleteClient(
     await secrets.deleteAll(tx, { id, scope: row.scope })
     await deleteConsentsAtClient(tx, id)
     await admin.tokens.revokeClient(tx, row.scope as Scope, id)
-    await recordAudit(tx, { actor, action: 'client.delete', target: id }, admin)
+    await recordAudit(tx, { actor, action: 'client.delete', target: id, scope: row.scope }, admin)
     tx.afterCommit(() => admin.evict(id))
   })
 }
@@ -274,7 +276,9 @@ export async function rotateSecret(
     const secret = createSecret(admin.random)
     await secrets.replace(tx, { id, scope: row.scope }, secret, now, overlapMs(overlap))
     const detail = { overlap_seconds: overlapMs(overlap) / 1000 }
-    await recordAudit(tx, { actor, action: 'client.rotate_secret', target: id, detail }, admin)
+    const { scope } = row
+    const entry = { actor, action: 'client.rotate_secret', target: id, scope, detail }
+    await recordAudit(tx, entry, admin)
     tx.afterCommit(() => admin.evict(id))
     return { ...clientTable.toJson(row), client_secret: secret }
   })

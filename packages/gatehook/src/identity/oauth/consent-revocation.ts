@@ -25,7 +25,7 @@ export async function revokeConsent(
     const consents = await deleteConsent(tx, { scope, owner: Number(subject), clientId })
     const sessions = await deps.tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
     if (consents === 0 && sessions === 0) throw new Failure('not_found')
-    const entry = { actor, action: 'consent.revoke', target: clientId }
+    const entry = { actor, action: 'consent.revoke', target: clientId, scope }
     await recordAudit(tx, { ...entry, detail: { subject, sessions } }, deps)
   })
 }

@@ -168,12 +168,12 @@ export async function revoke(
   call: Call,
   parameters: OauthParameters,
 ): Promise<Answer> {
-  const { id, name } = await deps.authenticateClient(call, parameters)
+  const { id, name, scope } = await deps.authenticateClient(call, parameters)
   const token = await findToken(deps, requireParameter(parameters, 'token'))
   if (token && ownerOf(token).clientId !== id) {
     throw new OauthError('invalid_grant', 'The token was not issued to this client.')
   }
-  if (token) await revokeToken(deps, actorOf(call, { kind: 'client', id, name }), token)
+  if (token) await revokeToken(deps, actorOf(call, { kind: 'client', id, name, scope }), token)
   // RFC 7009 requires no body, but common clients parse the response as JSON.
   return respond({})
 }

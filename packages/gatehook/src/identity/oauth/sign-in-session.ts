@@ -67,7 +67,7 @@ export function createSignInSessions(deps: SignInSessionDeps) {
           VALUES (${sha256(cookie.value)}, ${scope}, ${subject}, ${revision}, ${now},
                   ${now + SESSION_LIFETIME_MS})`)
         await people.recordSignIn(tx, person)
-        const actor = actorOf(call, { kind: 'person', id: subject, name })
+        const actor = actorOf(call, { kind: 'person', id: subject, name, scope })
         const detail = { page: '/oauth/authorize', customer, mode }
         await recordAudit(tx, { actor, action: 'person.login', target: subject, detail }, deps)
       })
@@ -79,7 +79,7 @@ export function createSignInSessions(deps: SignInSessionDeps) {
         const row = await tx.get<SignInRow>(sql`DELETE FROM gh_sign_ins
           WHERE hash = ${sha256(value)} RETURNING scope, subject, revision`)
         if (!row) return
-        const actor = actorOf(call, { kind: 'person', id: row.subject })
+        const actor = actorOf(call, { kind: 'person', id: row.subject, scope: row.scope })
         await recordAudit(tx, { actor, action: 'person.logout', target: row.subject }, deps)
       })
     },

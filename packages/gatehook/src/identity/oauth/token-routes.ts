@@ -21,8 +21,8 @@ export const tokenRoutes = (deps: FormDeps): Route[] => [
     formHandler(async (call, parameters) => {
       readGrantType(parameters)
       const client = await deps.authenticateClient(call, parameters)
-      const { id, name } = client
-      const actor = actorOf(call, { kind: 'client', id, name })
+      const { id, name, scope } = client
+      const actor = actorOf(call, { kind: 'client', id, name, scope })
       const response = await issueTokens(deps, { client, parameters, actor })
       return respond(oauthOperations.token, response, { ...NO_STORE })
     }),

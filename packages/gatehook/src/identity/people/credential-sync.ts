@@ -108,7 +108,14 @@ export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
         await deleteMailTokens(tx, credential)
         await outbox?.enqueue(tx, 'username_changed', { email: credential.username })
       }
-      const entry = { actor, action: 'person.rename', target: String(id), detail: { fields } }
+      const { scope } = credential
+      const entry = {
+        actor,
+        action: 'person.rename',
+        target: String(id),
+        scope,
+        detail: { fields },
+      }
       await recordAudit(tx, entry, deps)
       tx.afterCommit(() => evict(id))
     },
@@ -120,7 +127,8 @@ export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
       // First the removal: the sign-out reviews the registrations of a person that is gone (§9.14).
       await store.removeCredential(tx, resource, id)
       await signOutEverywhere(tx, deps, credential)
-      await recordAudit(tx, { actor, action: 'person.remove', target: String(id) }, deps)
+      const { scope } = credential
+      await recordAudit(tx, { actor, action: 'person.remove', target: String(id), scope }, deps)
     },
   }
   return sync

@@ -56,7 +56,7 @@ export async function login(
     const current = await people.confirm(tx, person)
     await people.recordSignIn(tx, person)
     const { scope, customer, mode, subject, name, scopes, claims } = current
-    const actor = actorOf(call, { kind: 'person', id: subject, name })
+    const actor = actorOf(call, { kind: 'person', id: subject, name, scope })
     const detail = { session_id, customer, mode }
     await recordAudit(tx, { actor, action: 'person.login', target: subject, detail }, admin)
     return { scope, customer, mode, clientId: LOGIN_CLIENT_ID, subject, scopes, claims }

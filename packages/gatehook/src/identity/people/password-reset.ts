@@ -76,11 +76,11 @@ export function resetPassword(
       if (credential?.revision !== revision || credential.disabled !== 0) {
         throw invalidMailToken()
       }
-      const { username } = credential
+      const { username, scope } = credential
       await signOutEverywhere(tx, context, { ...credential, password: hash })
       await outbox.enqueue(tx, 'password_changed', { email: username })
       const target = String(person)
-      const actor = actorOf(call, { kind: 'person', id: target, name: username })
+      const actor = actorOf(call, { kind: 'person', id: target, name: username, scope })
       await recordAudit(tx, { actor, action: 'person.password_reset', target }, admin)
     },
   })

@@ -111,7 +111,8 @@ export function createSignInVerifier(
     const target = limit === 'address' ? address : accountTarget
     const detail = { [LIMIT_MEMBER]: limit, realm, address, retry_after_s: retryAfterS }
     const actor: Actor = { kind: 'system', id: 'throttle', address, requestId }
-    await recordAudit(tx, { actor, action: 'login.throttled', target, detail }, admin)
+    const scope = account?.scope
+    await recordAudit(tx, { actor, action: 'login.throttled', target, scope, detail }, admin)
     if (!account || limit !== 'account') return
     const object = { id: account.id, username: account.username, ...detail }
     await record(tx, account.scope as Scope, {

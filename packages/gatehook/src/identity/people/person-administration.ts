@@ -158,7 +158,7 @@ export async function createPerson(
     const credential = await insertCredential(tx, admin, context, scope, row, newCredential)
     const detail = { customer, mode, role, scopes }
     const entry = { actor, action: 'person.create', target: String(credential.id), detail }
-    await recordAudit(tx, entry, admin)
+    await recordAudit(tx, { ...entry, scope }, admin)
     return toJson(directory, row, credential)
   })
 }
@@ -214,7 +214,7 @@ export async function updatePerson(
       await store.updateCredential(tx, after)
       tx.afterCommit(() => context.evict(id))
     }
-    const entry = { actor, action: 'person.update', target: String(id), detail: patch }
+    const entry = { actor, action: 'person.update', target: String(id), scope, detail: patch }
     await recordAudit(tx, entry, admin)
     return toJson(directory, row, after)
   })
@@ -251,7 +251,7 @@ export async function setPassword(
       const newCredential = { customer, mode: modeOf(scope), password, role: null, scopes }
       await insertCredential(tx, admin, context, scope, row, newCredential)
     }
-    await recordAudit(tx, { actor, action: 'person.password', target: String(id) }, admin)
+    await recordAudit(tx, { actor, action: 'person.password', target: String(id), scope }, admin)
   })
 }
 

@@ -63,7 +63,7 @@ const endSessions = (
     if (!credential) throw new Failure('not_found')
     const sessions = await signOutEverywhere(tx, context, credential)
     const entry = { actor, action: 'session.end_all', target: String(id), detail: { sessions } }
-    await recordAudit(tx, entry, admin)
+    await recordAudit(tx, { ...entry, scope: credential.scope }, admin)
   })
 
 /** Ends a session of a person. Throws 404, also for a session of another person. */
@@ -80,7 +80,8 @@ const endSession = (
     const cells = owner && (await findSessionCells(tx, owner, admin.clock.now()))
     if (!cells || !(await tokens.revokeSession(tx, id))) throw new Failure('not_found')
     const detail = { client_id: String(cells[1]), person: String(person) }
-    await recordAudit(tx, { actor, action: 'session.end', target: id, detail }, admin)
+    const { scope } = owner
+    await recordAudit(tx, { actor, action: 'session.end', target: id, scope, detail }, admin)
   })
 
 export function personSessionRoutes(

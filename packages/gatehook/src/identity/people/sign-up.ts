@@ -173,7 +173,8 @@ export function verifyEmail(call: Call, input: TokenInput, deps: AccountMailDeps
         role: null,
         scopes,
       })
-      const actor = actorOf(call, { kind: 'person', id: String(id), name: nameOf(pending) })
+      const person = { kind: 'person', id: String(id), name: nameOf(pending), scope } as const
+      const actor = actorOf(call, person)
       const detail = { customer, mode, scopes }
       await recordAudit(tx, { actor, action: 'person.sign_up', target: String(id), detail }, admin)
     },

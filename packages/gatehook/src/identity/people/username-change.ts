@@ -146,7 +146,8 @@ export async function confirmUsername(
     if (account.suspended !== 0) throw new Failure('customer_suspended')
     const principal = toPrincipal(account)
     const target = String(person)
-    const actor = actorOf(call, { kind: 'person', id: target, name: account.username })
+    const { username: name, scope } = account
+    const actor = actorOf(call, { kind: 'person', id: target, name, scope })
     await directory.rename(tx, principal, person, username, actor)
     await signOutEverywhere(tx, context, account, session ?? undefined)
     await deleteMailTokens(tx, grant)

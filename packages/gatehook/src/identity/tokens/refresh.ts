@@ -243,5 +243,5 @@ async function auditReplay(
   actor: Actor,
 ): Promise<void> {
   const detail = { client_id, subject: String(person), customer, mode: modeOf(scope as Scope) }
-  await recordAudit(tx, { actor, action, target: id, detail }, deps)
+  await recordAudit(tx, { actor, action, target: id, scope, detail }, deps)
 }

@@ -4,6 +4,7 @@
  */
 import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
+import { type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import {
   BASIC_CHALLENGE,
@@ -30,7 +31,7 @@ import * as store from './store.ts'
 export interface TokenRouteDeps extends AuditContext {
   readonly db: Database
   readonly list: Lister
-  readonly lookup: Pick<TokenLookup, 'findClient'>
+  readonly lookup: Pick<TokenLookup, 'findClient' | 'findCustomer'>
   readonly keys: Pick<KeyRing, 'readKeySet'>
   /** Ends everything in which a person is signed in; returns the number of ended sessions. */
   readonly signOutEverywhere: (tx: Tx, id: number) => Promise<number>
@@ -117,7 +118,7 @@ async function logout(
   call: Call,
   token: string | undefined,
 ): Promise<Answer> {
-  const { db, tokens } = deps
+  const { db, tokens, lookup } = deps
   const jwt = readCredential(call, 'bearer')
   if (token === undefined && jwt === undefined) {
     throw new Failure('invalid_request', 'Send refresh_token, or an access token as Bearer.')
@@ -129,12 +130,14 @@ async function logout(
     throw invalidToken('The token was not issued by this server.')
   }
   const isRevoked = claims !== undefined && (await tokens.isRevoked(claims))
+  const customer = claims && (await lookup.findCustomer(claims.customer))
+  const scope = customer && scopeOf(customer.no, claims!.mode)
   await db.write(async (tx) => {
     if (session && (await tokens.revokeSession(tx, session.sessionId))) {
-      const { sessionId, subject, clientId } = session
-      await auditSessionEnd(tx, deps, call, { id: sessionId, subject, clientId })
+      const { sessionId, subject, clientId, scope } = session
+      await auditSessionEnd(tx, deps, call, { id: sessionId, subject, clientId, scope })
     }
-    if (claims && !isRevoked) await revokeByAccessToken(tx, deps, call, claims)
+    if (claims && !isRevoked) await revokeByAccessToken(tx, deps, call, claims, scope)
   })
   return noContent()
 }
@@ -145,17 +148,20 @@ async function revokeByAccessToken(
   deps: TokenRouteDeps,
   call: Call,
   claims: AccessTokenClaims,
+  scope: Scope | undefined,
 ): Promise<void> {
   const { tokens, clock } = deps
   const { sid, sub, client_id, jti } = claims
   const name = typeof claims.name === 'string' ? claims.name : undefined
   if (sid !== undefined && (await tokens.revokeSession(tx, sid))) {
-    await auditSessionEnd(tx, deps, call, { id: sid, subject: sub, clientId: client_id, name })
+    const ended = { id: sid, subject: sub, clientId: client_id, name, scope }
+    await auditSessionEnd(tx, deps, call, ended)
     return
   }
   if (claims.exp * 1000 <= clock.now()) return
   await tokens.revokeAccessToken(tx, claims)
-  const actor = actorOf(call, { kind: sub === client_id ? 'client' : 'person', id: sub, name })
+  const kind = sub === client_id ? 'client' : 'person'
+  const actor = actorOf(call, { kind, id: sub, name, scope })
   await recordAudit(tx, { actor, action: 'token.revoke', target: jti, detail: { client_id } }, deps)
 }
 
@@ -165,15 +171,16 @@ interface EndedSession {
   readonly clientId: string
   /** The name of the person, if the caller has it. */
   readonly name?: string | undefined
+  readonly scope: Scope | undefined
 }
 
 async function auditSessionEnd(
   tx: Tx,
   deps: TokenRouteDeps,
   call: Call,
-  { id, subject, clientId, name }: EndedSession,
+  { id, subject, clientId, name, scope }: EndedSession,
 ): Promise<void> {
-  const actor = actorOf(call, { kind: 'person', id: subject, name })
+  const actor = actorOf(call, { kind: 'person', id: subject, name, scope })
   const detail = { client_id: clientId }
   await recordAudit(tx, { actor, action: 'session.end', target: id, detail }, deps)
 }
@@ -209,10 +216,10 @@ function sessionRoutes(deps: TokenRouteDeps): Route[] {
     })),
     implement(tokenOperations.endSession, async (call) => {
       const [id, clientId] = (await findOwn(call)).map(String) as [string, string]
-      const { subject, name } = call.principal!
+      const { subject, name, scope } = call.principal!
       await db.write(async (tx) => {
         if (!(await tokens.revokeSession(tx, id))) return
-        await auditSessionEnd(tx, deps, call, { id, subject, clientId, name })
+        await auditSessionEnd(tx, deps, call, { id, subject, clientId, name, scope })
       })
       return noContent()
     }),

@@ -1,5 +1,13 @@
 /** Signing keys, sessions, and revocations, which every node applies within 2 s (§4). */
-import { bytes, int, serial, type Table, text, txid } from '../../platform/storage/table.ts'
+import {
+  byScope,
+  bytes,
+  int,
+  serial,
+  type Table,
+  text,
+  txid,
+} from '../../platform/storage/table.ts'
 
 export const SIGNING_PURPOSE = 'signing'
 
@@ -7,14 +15,15 @@ export const signingKeys: Table = {
   name: 'gh_signing_keys',
   row: 'A key pair that signs access tokens.',
   columns: {
-    kid: text,
-    public_jwk: text,
-    encrypted_private_jwk: bytes,
+    kid: text.plain,
+    public_jwk: text.plain,
+    encrypted_private_jwk: bytes.secret,
     created_at: int,
     signs_from: int,
   },
   key: ['kid'],
   place: 'local',
+  belongs: 'installation',
   stays: 'until its tokens have expired',
   encrypted: {
     encrypted_private_jwk: { purpose: SIGNING_PURPOSE, rowOf: ([kid]) => String(kid) },
@@ -27,16 +36,16 @@ export const sessions: Table = {
     'A session: a family of refresh tokens. `successor` is the encrypted token that a repeated ' +
     'refresh returns. `audience`: a JSON array, the resources of its first request.',
   columns: {
-    id: text,
+    id: text.plain,
     scope: int,
-    customer: text,
+    customer: text.plain,
     person: int,
-    client_id: text,
-    scopes: text,
-    audience: text.orNull,
-    token_hash: bytes,
-    previous_hash: bytes.orNull,
-    successor: bytes.orNull,
+    client_id: text.plain,
+    scopes: text.plain,
+    audience: text.plain.orNull,
+    token_hash: bytes.secret,
+    previous_hash: bytes.secret.orNull,
+    successor: bytes.secret.orNull,
     rotated_at: int.orNull,
     created_at: int,
     last_used_at: int,
@@ -46,6 +55,7 @@ export const sessions: Table = {
   },
   key: ['id'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     person: { on: 'scope, person, id', serves: 'the sessions of a person' },
     created: { on: 'scope, person, created_at, id', serves: 'the sessions of a person by time' },
@@ -67,12 +77,13 @@ export const revocations: Table = {
   columns: {
     position: serial,
     txid: txid,
-    kind: text,
-    value: text,
+    kind: text.plain,
+    value: text.plain,
     keep_until: int,
   },
   key: ['position'],
   place: 'local',
+  belongs: 'installation',
   indexes: {
     value: { on: 'value, kind', serves: 'the test of one token' },
     expiry: { on: 'keep_until', serves: 'the purge' },

@@ -5,12 +5,13 @@ const choreLeases: Table = {
   name: 'gh_chore_leases',
   row: 'The node that purges for all nodes, until `held_until` (`chore-lease.ts`).',
   columns: {
-    name: text,
-    node: text,
+    name: text.plain,
+    node: text.plain,
     held_until: int,
   },
   key: ['name'],
   place: 'local',
+  belongs: 'installation',
   stays: 'for ever',
   ofNodes: true,
 }

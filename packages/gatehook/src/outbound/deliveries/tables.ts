@@ -15,7 +15,7 @@
 import { shardOf } from '../../platform/storage/distribution/shard-triggers.ts'
 import { timeTable } from '../../platform/storage/partitions/catalog.ts'
 import { byTextId, DAY_MS } from '../../platform/storage/partitions/periods.ts'
-import { bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
+import { byScope, bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
 
 const COLUMNS = '(scope, webhook_no, next_attempt_at, id)'
 const IS_PENDING = "NEW.state = 'pending'"
@@ -45,16 +45,16 @@ const webhooks: Table = {
     'of a busy endpoint is not rewritten.',
   columns: {
     no: serial,
-    id: text,
-    tag: text,
+    id: text.plain,
+    tag: text.plain,
     scope: int,
-    url: text,
-    events: text,
-    description: text.orNull,
-    api_version: text,
-    subject: text.orNull,
+    url: text.personal,
+    events: text.plain,
+    description: text.personal.orNull,
+    api_version: text.plain,
+    subject: text.plain.orNull,
     active: int.or(1),
-    disabled_reason: text.orNull,
+    disabled_reason: text.plain.orNull,
     revision: int.or(1),
     created_at: int,
     updated_at: int,
@@ -63,12 +63,13 @@ const webhooks: Table = {
     last_failure_at: int.orNull,
     last_success_at: int.orNull,
     hold_until: int.orNull,
-    scopes: text.or('[]'),
-    client_id: text.orNull,
+    scopes: text.plain.or('[]'),
+    client_id: text.plain.orNull,
     health: int.or(1),
   },
   key: ['no'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     id: { on: 'scope, id', unique: true, serves: 'a registration by its id' },
     failing: {
@@ -119,14 +120,15 @@ const webhookTopics: Table = {
     'table only, so rows repeat what it needs.',
   columns: {
     scope: int,
-    topic: text,
+    topic: text.plain,
     webhook_no: int,
-    tag: text,
-    version: text,
-    scopes: text.or('[]'),
+    tag: text.plain,
+    version: text.plain,
+    scopes: text.plain.or('[]'),
   },
   key: ['scope', 'topic', 'webhook_no'],
   place: 'scope',
+  belongs: byScope,
   stays: 'as long as the registration is not deleted',
 }
 
@@ -138,13 +140,14 @@ const webhookSecrets: Table = {
   columns: {
     no: serial,
     webhook_no: int,
-    encrypted: bytes,
+    encrypted: bytes.secret,
     created_at: int,
     expires_at: int.orNull,
     scope: int,
   },
   key: ['no'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     webhook: { on: 'webhook_no', serves: 'the secrets of a registration' },
   },
@@ -161,17 +164,18 @@ const webhookOutcomes: Table = {
     'greatest id of a delivery with an attempt.',
   columns: {
     webhook_no: int,
-    marks: text,
-    hours: text,
-    breaker: text,
+    marks: text.plain,
+    hours: text.plain,
+    breaker: text.plain,
     breaker_until: int.orNull,
     in_flight: int,
-    newest_id: text,
+    newest_id: text.plain,
     updated_at: int,
     scope: int,
   },
   key: ['webhook_no'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     key: { on: 'scope, webhook_no', unique: true, serves: 'upserts by scope' },
   },
@@ -186,21 +190,22 @@ const deliveries: Table = {
     'that an update can append. `failed` is 1 for failed and exhausted ones.',
   columns: {
     no: serial,
-    id: text,
+    id: text.plain,
     scope: int,
     webhook_no: int,
-    event_id: text,
-    event_type: text,
-    version: text,
-    state: text.or('pending'),
+    event_id: text.plain,
+    event_type: text.plain,
+    version: text.plain,
+    state: text.plain.or('pending'),
     attempt: int.or(0),
     next_attempt_at: int.orNull,
     created_at: int,
-    attempts: text.orNull,
+    attempts: text.personal.orNull,
     failed: int.orNull,
   },
   key: ['scope', 'id'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     webhook: { on: 'webhook_no, id', serves: 'the log of a registration' },
     failures: {
@@ -282,10 +287,11 @@ const deliveryQueue: Table = {
     scope: int,
     webhook_no: int,
     next_attempt_at: int,
-    id: text,
+    id: text.plain,
   },
   key: ['webhook_no', 'next_attempt_at', 'id'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     due: {
       on: '(next_attempt_at + 0)',
@@ -305,12 +311,13 @@ const eventBodies: Table = {
   row: 'The body of an event in another version.',
   columns: {
     scope: int,
-    event_id: text,
-    version: text,
-    body: text,
+    event_id: text.plain,
+    version: text.plain,
+    body: text.personal,
   },
   key: ['scope', 'event_id', 'version'],
   place: 'scope',
+  belongs: byScope,
   stays: '30 days',
   divided: { ...byTextId('evt_', 3 * DAY_MS), column: 'event_id' },
 }
@@ -321,12 +328,13 @@ const deliveryNodes: Table = {
     'A node that delivers. `heartbeat` counts its heartbeats; `load` is the percentage of time ' +
     'in which deliveries waited for it.',
   columns: {
-    id: text,
+    id: text.plain,
     heartbeat: int,
     load: int.or(0),
   },
   key: ['id'],
   place: 'local',
+  belongs: 'installation',
   stays: 'until the node ends',
   ofNodes: true,
 }
@@ -336,10 +344,11 @@ const deliveryLeases: Table = {
   row: 'The node that serves a customer.',
   columns: {
     customer_no: int,
-    node: text,
+    node: text.plain,
   },
   key: ['customer_no'],
   place: 'local',
+  belongs: { customerNo: 'customer_no' },
   indexes: {
     node: { on: 'node', serves: 'the customers of a node' },
   },
@@ -356,10 +365,11 @@ const deliveryParts: Table = {
     customer_no: int,
     modulus: int,
     residue: int,
-    node: text,
+    node: text.plain,
   },
   key: ['customer_no', 'modulus', 'residue'],
   place: 'local',
+  belongs: { customerNo: 'customer_no' },
   stays: 'until the node ends',
   ofNodes: true,
 }

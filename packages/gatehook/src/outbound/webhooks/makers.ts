@@ -82,7 +82,7 @@ async function disable(deps: MakerDeps, tx: Tx, row: Registration): Promise<void
   const { id, scope, subject, client_id } = row
   const detail = { reason: CREATOR_REMOVED, subject, client_id }
   const actor = { kind: 'system', id: 'webhooks' } as const
-  await recordAudit(tx, { actor, action: 'webhook.disable', target: id, detail }, deps)
+  await recordAudit(tx, { actor, action: 'webhook.disable', target: id, scope, detail }, deps)
   tx.afterCommit(() => wake([row.no]))
   if (row.active === 1) await record(tx, scope, webhookDisabled(row, CREATOR_REMOVED))
 }

@@ -1,5 +1,5 @@
 /** Replays of registrations in the background (§9.14). */
-import { int, type Table, text } from '../../platform/storage/table.ts'
+import { byScope, int, type Table, text } from '../../platform/storage/table.ts'
 
 const webhookReplays: Table = {
   name: 'gh_webhook_replays',
@@ -9,22 +9,23 @@ const webhookReplays: Table = {
     'and `heartbeat` its last heartbeat.',
   columns: {
     webhook_no: int,
-    kind: text,
+    kind: text.plain,
     since: int,
-    types: text,
-    position: text,
-    until_id: text,
+    types: text.plain,
+    position: text.plain,
+    until_id: text.plain,
     count: int,
     done: int.or(0),
     started_at: int,
     ended_at: int.orNull,
-    outcome: text.orNull,
-    owner: text.orNull,
+    outcome: text.plain.orNull,
+    owner: text.plain.orNull,
     heartbeat: int.or(0),
     scope: int,
   },
   key: ['webhook_no'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     running: { on: 'webhook_no', where: 'ended_at IS NULL', serves: 'replays to continue' },
     key: { on: 'scope, webhook_no', unique: true, serves: 'upserts by scope' },

@@ -98,7 +98,7 @@ export async function createPortalLink(
     const row = { id, scope, ...grant, operator, can: JSON.stringify(can), created_at: now }
     await store.insertLink(tx, { ...row, expires_at, hash: sha256(token) })
     const detail = { customer, mode, can, email: grant.email }
-    await recordAudit(tx, { actor, action: 'portal_link.create', target: id, detail }, admin)
+    await recordAudit(tx, { actor, action: 'portal_link.create', target: id, scope, detail }, admin)
     const url = `${publicUrl}/portal#token=${token}`
     return { id, url, ...grant, can, expires_at: isoTime(expires_at) }
   })

@@ -125,8 +125,8 @@ function createSignIn({ admin, people }: PortalSessionDeps) {
     const row = { ...grant, id, created_at: now, expires_at: now + SESSION_LIFE_MS }
     await store.insertSession(tx, { ...row, hash: sha256(token), address: call.address })
     if (grant.kind === 'person') await store.trimSessions(tx, grant, SESSIONS_PER_PERSON)
-    const { kind, subject, customer, mode } = grant
-    const actor = actorOf(call, { kind, id: subject, ...(name !== null && { name }) })
+    const { kind, subject, customer, mode, scope } = grant
+    const actor = actorOf(call, { kind, id: subject, scope, ...(name !== null && { name }) })
     const detail = { session: id, customer, mode }
     await recordAudit(tx, { actor, action: 'portal.sign_in', target: subject, detail }, admin)
     call.identified = { kind, subject, customer, mode }
@@ -223,7 +223,7 @@ export function createPortalSessions(deps: PortalSessionDeps): PortalSessions {
       await admin.db.write(async (tx) => {
         const row = await store.takeSession(tx, sha256(token))
         if (!row) return
-        const actor = actorOf(call, { kind: row.kind, id: row.subject })
+        const actor = actorOf(call, { kind: row.kind, id: row.subject, scope: row.scope })
         await recordAudit(tx, { actor, action: 'portal.sign_out', target: row.id }, admin)
       })
     }

@@ -85,8 +85,9 @@ export const findSession = (from: Reader, hash: Uint8Array, now: number) =>
 
 /** Deletes a session and returns it; undefined if there is none. */
 export const takeSession = (tx: Tx, hash: Uint8Array) =>
-  tx.get<Row & Pick<PortalSession, 'id' | 'kind' | 'subject' | 'email'>>(
-    sql`DELETE FROM gh_portal_sessions WHERE hash = ${hash} RETURNING id, kind, subject, email`,
+  tx.get<Row & Pick<PortalSession, 'id' | 'scope' | 'kind' | 'subject' | 'email'>>(
+    sql`DELETE FROM gh_portal_sessions WHERE hash = ${hash}
+      RETURNING id, scope, kind, subject, email`,
   )
 
 /** Deletes the oldest sessions of a subject beyond `most`. */

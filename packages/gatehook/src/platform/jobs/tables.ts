@@ -1,5 +1,5 @@
 /** Jobs of the team's code. */
-import { int, serial, type Table, text } from '../storage/table.ts'
+import { byScope, int, serial, type Table, text } from '../storage/table.ts'
 
 /** The scope of a waiting job; 0 for one of the installation. */
 const TURN = "(CASE state WHEN 'waiting' THEN COALESCE(scope, 0) END)"
@@ -14,25 +14,26 @@ const jobs: Table = {
     'run, so that there is one.',
   columns: {
     no: serial,
-    id: text,
-    kind: text,
-    name: text,
+    id: text.plain,
+    kind: text.plain,
+    name: text.plain,
     scope: int.orNull,
-    input: text,
-    state: text.or('waiting'),
+    input: text.personal,
+    state: text.plain.or('waiting'),
     run_at: int,
     attempt: int.or(0),
-    node: text.orNull,
+    node: text.plain.orNull,
     heartbeat: int.or(0),
-    row_key: text.orNull,
-    schedule: text.orNull,
-    error: text.orNull,
+    row_key: text.plain.orNull,
+    schedule: text.plain.orNull,
+    error: text.personal.orNull,
     created_at: int,
     started_at: int.orNull,
     ended_at: int.orNull,
   },
   key: ['no'],
   place: 'local',
+  belongs: byScope,
   indexes: {
     id: { on: 'id', unique: true, serves: 'a job by its id' },
     schedule: {

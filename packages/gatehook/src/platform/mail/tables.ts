@@ -1,21 +1,23 @@
 /** Mail that waits to be sent. */
-import { int, type Table, text } from '../storage/table.ts'
+import { byScope, int, type Table, text } from '../storage/table.ts'
 
 const mail: Table = {
   name: 'gh_mail',
-  row: 'A message.',
+  row: 'A message. `scope`: that of the customer or person that it is for; null if unknown.',
   columns: {
-    id: text,
-    kind: text,
-    payload: text,
-    state: text,
+    id: text.plain,
+    scope: int.orNull,
+    kind: text.plain,
+    payload: text.personal,
+    state: text.plain,
     attempts: int,
     due_at: int,
-    error: text.orNull,
+    error: text.personal.orNull,
     created_at: int,
   },
   key: ['id'],
   place: 'local',
+  belongs: byScope,
   indexes: {
     due: { on: 'state, due_at, id', serves: 'due mail' },
   },

@@ -11,13 +11,14 @@ export const retiredKeys: Table = {
     'A MAC key of a retired master secret, which verifies refresh tokens and stored requests ' +
     'until those expire.',
   columns: {
-    key_id: text,
-    purpose: text,
-    encrypted: bytes,
+    key_id: text.plain,
+    purpose: text.plain,
+    encrypted: bytes.secret,
     expires_at: int,
   },
   key: ['key_id', 'purpose'],
   place: 'local',
+  belongs: 'installation',
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
   encrypted: {

@@ -11,25 +11,41 @@ import type { Division } from './partitions/periods.ts'
  */
 type ColumnKind = 'int' | 'real' | 'text' | 'bytes' | 'serial' | 'txid'
 
+/**
+ * What the values of a column are, for exports and deletions of the data of customers and persons
+ * (§18.11):
+ *
+ * - `plain`: numbers, ids, states and names of the declaration, which say nothing about a person.
+ * - `personal`: names, addresses and texts of customers, persons and their requests.
+ * - `secret`: hashes, credentials and encrypted values, which no export contains.
+ */
+export type ColumnContent = 'plain' | 'personal' | 'secret'
+
 export interface DeclaredColumn {
   readonly kind: ColumnKind
+  readonly content: ColumnContent
   readonly nullable?: true
   /** The default. */
   readonly fallback?: string | number
 }
 
-const column = (kind: ColumnKind) => ({
+const column = (kind: ColumnKind, content: ColumnContent) => ({
   kind,
-  orNull: { kind, nullable: true } as const,
-  or: (fallback: string | number): DeclaredColumn => ({ kind, fallback }),
+  content,
+  orNull: { kind, content, nullable: true } as const,
+  or: (fallback: string | number): DeclaredColumn => ({ kind, content, fallback }),
 })
 
-export const int = column('int')
-export const real = column('real')
-export const text = column('text')
-export const bytes = column('bytes')
-export const serial: DeclaredColumn = { kind: 'serial' }
-export const txid: DeclaredColumn = { kind: 'txid' }
+export const int = column('int', 'plain')
+export const real = column('real', 'plain')
+export const text = {
+  plain: column('text', 'plain'),
+  personal: column('text', 'personal'),
+  secret: column('text', 'secret'),
+}
+export const bytes = { secret: column('bytes', 'secret') }
+export const serial: DeclaredColumn = { kind: 'serial', content: 'plain' }
+export const txid: DeclaredColumn = { kind: 'txid', content: 'plain' }
 
 export interface DeclaredIndex {
   /** SQL of the columns. */
@@ -71,6 +87,23 @@ interface TableTrigger {
  * - `local`: on the coordinator alone. No statement joins them with rows of a scope.
  */
 type TablePlace = 'scope' | 'reference' | 'local'
+
+/**
+ * To whom the rows belong (§18.11): to the installation, or to the customer that a column names by
+ * a scope, an id, or a number. An export of the customer has its rows, a deletion deletes them.
+ */
+export type RowOwner =
+  | 'installation'
+  | {
+      readonly scope?: string
+      readonly customer?: string
+      readonly customerNo?: string
+      /** A deletion leaves the row, and clears its personal columns. */
+      readonly outlives?: true
+    }
+
+export const byScope = { scope: 'scope' } as const
+export const byCustomer = { customer: 'customer' } as const
 
 /** The differences of a distributed table. */
 interface Distribution {
@@ -127,6 +160,7 @@ export interface Table {
   readonly columns: Readonly<Record<string, DeclaredColumn>>
   readonly key: readonly string[]
   readonly place: TablePlace
+  readonly belongs: RowOwner
   /** By the part of the name that follows the table's. */
   readonly indexes?: Readonly<Record<string, DeclaredIndex>>
   readonly triggers?: readonly TableTrigger[]

@@ -1,7 +1,7 @@
 /** Records of requests with an idempotency key. */
 import { timeTable } from '../../platform/storage/partitions/catalog.ts'
 import { byDayId } from '../../platform/storage/partitions/periods.ts'
-import { bytes, int, type Table } from '../../platform/storage/table.ts'
+import { byScope, bytes, int, type Table } from '../../platform/storage/table.ts'
 
 export const RESPONSE_PURPOSE = 'idempotency'
 
@@ -16,14 +16,15 @@ const idempotencyRecords: Table = {
     'secret.',
   columns: {
     scope: int,
-    id: bytes,
-    fingerprint: bytes,
-    answer: bytes.orNull,
+    id: bytes.secret,
+    fingerprint: bytes.secret,
+    answer: bytes.secret.orNull,
     expires_at: int,
     secret: int.orNull,
   },
   key: ['scope', 'id'],
   place: 'scope',
+  belongs: byScope,
   indexes: {
     expiry: { on: 'expires_at', serves: 'the purge', purges: true },
     secret: {

@@ -1,5 +1,5 @@
 /** Counts of rows for `total` of lists. */
-import { int, type Table, text } from '../../platform/storage/table.ts'
+import { byScope, int, type Table, text } from '../../platform/storage/table.ts'
 
 const counters: Table = {
   name: 'gh_counters',
@@ -8,12 +8,13 @@ const counters: Table = {
     'that they do not wait for one row.',
   columns: {
     scope: int,
-    collection: text,
+    collection: text.plain,
     slot: int,
     total: int,
   },
   key: ['scope', 'collection', 'slot'],
   place: 'scope',
+  belongs: byScope,
   stays: 'as long as its scope',
   ofNodes: true,
 }

@@ -5,13 +5,14 @@ export const quotaCounts: Table = {
   name: 'gh_quota',
   row: 'The requests of a subject in a period.',
   columns: {
-    subject: text,
+    subject: text.personal,
     period: int,
     used: int,
     expires_at: int,
   },
   key: ['subject', 'period'],
   place: 'local',
+  belongs: 'installation',
   indexes: {
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
