@@ -29,7 +29,7 @@ const blocks: readonly Block[] = [
   },
   {
     title: '`resource(name, {…})`',
-    file: 'declare/resources/resource.ts',
+    file: 'declare/resources/resource-options.ts',
     opens: 'export interface ResourceOptions<',
   },
   {
@@ -52,7 +52,7 @@ const blocks: readonly Block[] = [
   },
   {
     title: '`.action(name, {…})`',
-    file: 'declare/resources/resource.ts',
+    file: 'declare/resources/resource-options.ts',
     opens: 'export interface ActionOptions<',
   },
   {
@@ -75,7 +75,7 @@ const blocks: readonly Block[] = [
   {
     title: '`.before(version, {…})`',
     lead: 'See the guide [versions](../guides/versions.md).',
-    file: 'declare/resources/resource.ts',
+    file: 'declare/resources/resource-options.ts',
     opens: 'export interface ChangeOptions<',
   },
   {

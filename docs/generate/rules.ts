@@ -269,6 +269,12 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
   [
     '15. Own code',
     [
+      [
+        '15.1',
+        'Own code has the time of the engine; of a write that of its rows.',
+        part('`log`, `fetch`, `access: false`'),
+      ],
+      ['15.5', 'A failure of the team has its code, status and details.'],
       ['15.7', 'A conflict of own code runs it again; both databases give the same answers.'],
       [
         '15.8',

@@ -4,6 +4,7 @@
  */
 
 export { type BodyFields, fields } from './declare/resources/body-fields.ts'
+export { failure } from './declare/resources/failure.ts'
 export {
   type EventContext,
   type HandlerOptions,
@@ -13,6 +14,7 @@ export {
   job,
   type ScheduleContext,
 } from './declare/resources/job.ts'
+export type { DeclaredFailure } from './declare/resources/listed-failures.ts'
 export { type Resource, resource } from './declare/resources/resource.ts'
 export type { RouteContext, RouteResult } from './declare/resources/route.ts'
 export { type Service, type ServiceOptions, service } from './declare/resources/service.ts'

@@ -81,11 +81,15 @@ export const failures = {
 
 export type FailureCode = keyof typeof failures
 
+/** The code of a failure that the service declares: `failure('amount_exceeds_due', …)` (§15.5). */
+export type OwnCode = string & { readonly isOwnCode: true }
+export type AnyCode = FailureCode | OwnCode
+
 /** One mistake and its position: a `pointer` into the body (RFC 6901) or a query `parameter`. */
 export interface FieldError {
   readonly pointer?: string
   readonly parameter?: string
-  readonly code: MistakeCode | FailureCode | CheckCode
+  readonly code: MistakeCode | AnyCode | CheckCode
   readonly message: string
 }
 
@@ -93,6 +97,10 @@ export interface FailureOptions {
   readonly errors?: readonly FieldError[]
   /** Response headers, for example `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
+  /** The status of an own code, and the default sentence about it. */
+  readonly own?: { readonly status: number; readonly title: string }
+  /** JSON for the member `details` of the body. */
+  readonly details?: unknown
   /** The scope that the caller lacks, which the challenge names (§16.1). */
   readonly scope?: string
   /** For the log; the response does not contain it. */
@@ -112,25 +120,46 @@ const defaultHeaders: Partial<Record<FailureCode, FailureOptions['headers']>> = 
  * throw new Failure('rate_limited', undefined, { headers: { 'retry-after': '30' } })
  */
 export class Failure extends Error {
-  readonly code: FailureCode
+  readonly code: AnyCode
   readonly errors: readonly FieldError[] | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly scope: string | undefined
   readonly detail: unknown
+  readonly own: FailureOptions['own']
+  readonly details: unknown
 
-  constructor(code: FailureCode, message?: string, options?: FailureOptions) {
+  constructor(code: AnyCode, message?: string, options?: FailureOptions) {
     const limit = Error.stackTraceLimit
     Error.stackTraceLimit = 0
-    super(message ?? failures[code][1])
+    super(message ?? options?.own?.title ?? failures[code as FailureCode][1])
     Error.stackTraceLimit = limit
     this.code = code
     this.errors = options?.errors
-    this.headers = options?.headers ?? defaultHeaders[code]
+    this.headers = options?.headers ?? defaultHeaders[code as FailureCode]
     this.scope = options?.scope
     this.detail = options?.detail
+    this.own = options?.own
+    this.details = options?.details
   }
 
   get status(): number {
-    return failures[this.code][0]
+    return this.own?.status ?? failures[this.code as FailureCode][0]
+  }
+
+  /** The options that a failure for the same response has. */
+  get options(): FailureOptions {
+    const { errors, headers, scope, own, details } = this
+    return {
+      ...(errors && { errors }),
+      ...(headers && { headers }),
+      ...(scope !== undefined && { scope }),
+      ...(own && { own }),
+      ...(details !== undefined && { details }),
+    }
+  }
+
+  /** The meaning of the code, the same for every request. */
+  get title(): string {
+    return this.own?.title ?? failures[this.code as FailureCode][1]
   }
 }

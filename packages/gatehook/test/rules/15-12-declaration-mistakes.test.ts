@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { declaredMembers } from '../../src/declare/resources/declared-members.ts'
 import { openApp } from '../../src/embedded.ts'
-import { DeclarationError, f, fields, job, resource, service } from '../../src/gatehook.ts'
+import { DeclarationError, f, failure, fields, job, resource, service } from '../../src/gatehook.ts'
 import { gatehook, sentencesOf } from '../cli/command.ts'
 
 /** The values of a caller without types. */
@@ -52,6 +52,8 @@ const words: Readonly<Record<keyof typeof declaredMembers, (options: object) => 
   action: (options) => doors().action('shut', plain({ scope: 'doors:write', ...options })),
   editable: (options) => doors().editable(['email'], plain({ from: ['open'], ...options })),
   signsIn: (options) => doors().signsIn(plain({ username: 'email', ...options })),
+  rule: (options) => doors().rule('create', () => {}, plain(options)),
+  failure: (options) => failure('too_late', plain({ status: 409, message: 'No.', ...options })),
   before: (options) => doors().before('v2', plain({ ...change, ...options })),
   route: (options) => api().route(plain({ ...route, ...options })),
   service: api,

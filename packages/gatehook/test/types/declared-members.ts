@@ -6,6 +6,7 @@
 import type { ActionInput } from '../../src/declare/resources/action.ts'
 import type { BodyChangeOptions } from '../../src/declare/resources/body-fields.ts'
 import type { declaredMembers } from '../../src/declare/resources/declared-members.ts'
+import type { FailureDeclaration } from '../../src/declare/resources/failure.ts'
 import type { HandlerOptions, JobOptions } from '../../src/declare/resources/job.ts'
 import type { ListField } from '../../src/declare/resources/list-options.ts'
 import type {
@@ -14,8 +15,9 @@ import type {
   ChangeOptions,
   EditableOptions,
   ResourceOptions,
-} from '../../src/declare/resources/resource.ts'
+} from '../../src/declare/resources/resource-options.ts'
 import type { RouteOptions, RouteOutput, RouteQuery } from '../../src/declare/resources/route.ts'
+import type { RuleOptions } from '../../src/declare/resources/rule.ts'
 import type {
   ExternalEvent,
   MigrationOptions,
@@ -49,6 +51,8 @@ export const field: Same<Resource['list']['filter'], Exclude<ListField<string>, 
 export const access: Same<Resource['access'], Access> = true
 export const softDelete: Same<Resource['softDelete'], SoftDeleteOptions> = true
 export const action: Same<Table['action'], ActionOptions<Fields, ActionInput, string>> = true
+export const rule: Same<Table['rule'], RuleOptions> = true
+export const failure: Same<Table['failure'], FailureDeclaration<Fields>> = true
 export const editable: Same<Table['editable'], EditableOptions<string>> = true
 export const signsIn: Same<Table['signsIn'], SignInOptions<Fields>> = true
 export const signUp: Same<Table['signsIn']['signUp'], SignUpOptions<Fields>> = true

@@ -2,6 +2,7 @@
 import type { FieldSpec, Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { AnyRow, Change } from '../versions/change.ts'
 import { specsOf } from './chain-check.ts'
+import type { ListedFailure } from './listed-failures.ts'
 
 /** A change of a body. A conversion is undefined if the declaration lacks it. */
 export interface BodyConversion<Spec = unknown> extends Omit<Change<Spec>, 'up' | 'down'> {
@@ -39,7 +40,10 @@ export interface ActionDefinition extends ActionInputForms {
   readonly from: readonly string[] | undefined
   readonly to: string | undefined
   readonly emits: string | undefined
-  readonly run: ((args: { row: AnyRow; input: AnyRow }) => AnyRow | undefined) | undefined
+  readonly failures: readonly ListedFailure[]
+  readonly run:
+    | ((args: { row: AnyRow; input: AnyRow; now: number }) => AnyRow | undefined)
+    | undefined
 }
 
 /** Reads the option. Throws `DeclarationError`. */

@@ -7,7 +7,8 @@ import { findUnknownMembers, reportMistakes } from '../../protocol/fields/declar
 import { type AnyField, Field, type Fields, type RowOf } from '../../protocol/fields/fields.ts'
 import type { BodyConversion } from './action.ts'
 import { declaredMembers } from './declared-members.ts'
-import { type AnyResource, type Omitted, Resource } from './resource.ts'
+import { type AnyResource, Resource } from './resource.ts'
+import type { Omitted } from './resource-options.ts'
 
 /** The members of a JSON response: fields, rows of a resource, and lists of either. */
 export type OutputMembers = Readonly<Record<string, OutputMember>>

@@ -6,6 +6,7 @@
 import { Failure } from '../../kernel/failure.ts'
 import { isSameValue } from '../../protocol/fields/forms.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
+import { OwnFailure } from './failure.ts'
 import type { AnyRow } from './resource.ts'
 import type { WrittenRow } from './rows.ts'
 import type { VersionShape } from './shape.ts'
@@ -87,16 +88,17 @@ export function validateConverted(
   return valid
 }
 
-/** Runs a change. Pointers of its errors name the fields of the caller's version (§8.8). */
+/** Runs a change. Pointers and details of its failure are those of the caller's version (§8.8). */
 export async function inCallersTerms<T>(
   shape: Pick<VersionShape, 'chain'>,
   change: () => T | Promise<T>,
 ): Promise<T> {
-  if (shape.chain.isEmpty) return change()
   try {
     return await change()
   } catch (error) {
-    throw error instanceof Failure && error.errors ? translateFailure(shape, error) : error
+    const failure = error instanceof OwnFailure ? error.in(shape.chain.version) : error
+    const isTranslated = !shape.chain.isEmpty && failure instanceof Failure && failure.errors
+    throw isTranslated ? translateFailure(shape, failure) : failure
   }
 }
 

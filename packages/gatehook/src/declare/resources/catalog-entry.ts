@@ -1,5 +1,6 @@
 /** The types of a catalog: the resources of a service, prepared to run (`catalog.ts`). */
 import type { RenderObject } from '../../history/events/event.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
@@ -18,6 +19,7 @@ export interface CatalogEntry extends ReachRule {
 }
 
 export interface Catalog {
+  readonly clock: Clock
   readonly service: ServiceDefinition
   /** Majors, oldest first. */
   readonly versions: readonly string[]

@@ -76,6 +76,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     return from && to ? convertObject(from, to, object) : object
   }
   const enqueue = createOwnEnqueue(service, deps.enqueue)
-  const catalog: Catalog = { service, versions, newest, entries, rowsOf, render, enqueue }
+  const { clock } = deps
+  const catalog: Catalog = { clock, service, versions, newest, entries, rowsOf, render, enqueue }
   return catalog
 }

@@ -13,6 +13,7 @@ import {
 import { Field, type FieldSpec, type Fields } from '../../protocol/fields/fields.ts'
 import type { Change } from '../versions/change.ts'
 import { findFieldMistakes, STATE_FIELD } from './field-check.ts'
+import { findListedMistakes } from './listed-failures.ts'
 import { findSignInTypeMistakes } from './sign-in.ts'
 
 /** The parts of a resource that a call refers to. */
@@ -67,6 +68,7 @@ interface ActionParts {
   readonly emits?: unknown
   readonly input?: unknown
   readonly run?: unknown
+  readonly failures?: unknown
 }
 
 export function checkAction(definition: ChainTarget, name: string, options: unknown): void {
@@ -74,7 +76,7 @@ export function checkAction(definition: ChainTarget, name: string, options: unkn
   if (typeof options !== 'object' || options === null) {
     reject(definition, call, ['options are required, for example { scope }'])
   }
-  const { scope, from, to, emits, input = {}, run } = options as ActionParts
+  const { scope, from, to, emits, input = {}, run, failures } = options as ActionParts
   const states = [...(Array.isArray(from) ? from : []), ...(to === undefined ? [] : [to])]
   reject(definition, call, [
     ...(/^[a-z][a-z0-9_-]*$/.test(name) ? [] : ['names look like ship or mark_as_paid']),
@@ -84,6 +86,7 @@ export function checkAction(definition: ChainTarget, name: string, options: unkn
     ...(emits === undefined || typeof emits === 'string' ? [] : ['emits is an event type']),
     ...(isObject(input) ? [] : ['input is an object of fields']),
     ...(run === undefined ? [] : functionMistake('run', run)),
+    ...findListedMistakes(failures),
   ])
 }
 
@@ -100,6 +103,7 @@ export function validAction({ fields }: ChainTarget, name: string, options: unkn
     input: {},
     inputChanges: [],
     run: undefined,
+    failures: [],
   }
 }
 
@@ -125,6 +129,16 @@ export function checkSignIn(definition: ChainTarget, options: unknown): void {
 
 export function checkFunction(definition: ChainTarget, call: string, value: unknown): void {
   reject(definition, call, functionMistake('the argument', value))
+}
+
+export function checkRule(
+  definition: ChainTarget,
+  call: string,
+  rule: unknown,
+  options: { readonly failures?: unknown } | undefined,
+): void {
+  const mistakes = findListedMistakes(options?.failures)
+  reject(definition, call, [...functionMistake('the second argument', rule), ...mistakes])
 }
 
 interface ChangeParts {

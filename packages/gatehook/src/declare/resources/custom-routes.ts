@@ -53,7 +53,8 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
       show: views.show,
     }
     if (route.method === 'GET') {
-      const handle = () => route.handle({ ...context, write: rejectWrite })
+      const { clock } = catalog
+      const handle = () => route.handle({ ...context, now: clock.now(), write: rejectWrite })
       return encode(await inCallersTerms({ chain }, handle), views)
     }
     const access = { principal, actor: actorOf(call), reach, record: deps.record, views }
@@ -61,7 +62,8 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
     const change = async (tx: Tx) => {
       const serviceTx = createServiceTx(catalog, access, tx)
       const write = (change: (tx: typeof serviceTx) => Promise<unknown>) => change(serviceTx)
-      const handle = () => route.handle({ ...context, read: serviceTx, write })
+      const { now } = serviceTx
+      const handle = () => route.handle({ ...context, now, read: serviceTx, write })
       return encode(await inCallersTerms({ chain }, handle), views)
     }
     return deps.perform(call, change, { serializable: true })

@@ -59,7 +59,10 @@ export const declaredMembers = {
     emits: true,
     input: true,
     run: true,
+    failures: true,
   },
+  rule: { failures: true },
+  failure: { status: true, message: true, details: true },
   editable: { from: true },
   signsIn: {
     username: true,

@@ -58,7 +58,7 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
     const contextOf = createContexts(catalog, name, deps)
     return async (attempt) => {
       const context = contextOf(attempt.scope!, attempt.customer!, attempt.signal)
-      await handle({ ...context, ...factsOf(attempt), input: decode(attempt.input) })
+      await handle({ ...context, ...factsOf(attempt, deps), input: decode(attempt.input) })
     }
   },
   event(catalog, { name, handle }, deps) {
@@ -72,7 +72,7 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
       const objectText = catalog.render(collection ?? undefined, object, shape, catalog.newest)
       await handle({
         ...context,
-        ...factsOf(attempt),
+        ...factsOf(attempt, deps),
         event: JSON.parse(envelope(event, objectText)),
       })
     }
@@ -82,12 +82,17 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
     return async (attempt) => {
       const { due_at: dueAt, missed } = JSON.parse(attempt.input) as RunInput
       const customers = () => iterateCustomers(deps.db, contextOf, attempt.signal)
-      await handle({ ...factsOf(attempt), dueAt, missed, customers })
+      await handle({ ...factsOf(attempt, deps), dueAt, missed, customers })
     }
   },
 }
 
-const factsOf = ({ id, attempt, signal }: JobAttempt) => ({ id, attempt, signal })
+const factsOf = ({ id, attempt, signal }: JobAttempt, { clock }: JobHandlerDeps) => ({
+  id,
+  attempt,
+  signal,
+  now: clock.now(),
+})
 
 type ContextOf = (scope: Scope, customer: string, signal: AbortSignal) => AnyRow
 

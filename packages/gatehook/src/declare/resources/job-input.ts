@@ -5,6 +5,7 @@ import type { EnqueueJob } from '../../platform/jobs/queue.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { EnqueueOwnJob } from './catalog-entry.ts'
 import type { JobDefinition } from './job.ts'
+import { memberReader } from './own-values.ts'
 import type { AnyRow } from './resource.ts'
 import { createValidators, defaultsOf, toWire } from './validate.ts'
 
@@ -18,16 +19,7 @@ interface JobInputCodec {
 export function createJobInput(name: string, specs: FieldSpecs): JobInputCodec {
   const validators = createValidators(specs)
   const defaults = defaultsOf(specs)
-  const validate = (source: string, values: AnyRow): AnyRow => {
-    const defined = Object.entries(values).filter(([, value]) => value !== undefined)
-    const { values: valid, errors } = validators.converted(Object.fromEntries(defined))
-    const [mistake] = errors
-    if (mistake) throw violation(source, `${mistake.pointer?.slice(1)} ${mistake.message}`)
-    const complete = { ...defaults, ...valid }
-    const missing = Object.keys(specs).find((field) => !(field in complete))
-    if (missing !== undefined) throw violation(source, `${missing} is required`)
-    return complete
-  }
+  const validate = memberReader(specs)
   return {
     encode: (values) =>
       JSON.stringify(toWire(specs, validate(`tx.enqueue(${name})`, values ?? {}))),
@@ -38,9 +30,6 @@ export function createJobInput(name: string, specs: FieldSpecs): JobInputCodec {
     },
   }
 }
-
-const violation = (source: string, mistake: string): Error =>
-  new Error(`${source} violates the declaration: ${mistake}`)
 
 /** Returns the function that validates and enqueues the jobs of a service. */
 export function createOwnEnqueue(

@@ -54,6 +54,8 @@ interface AttemptContext {
   readonly attempt: number
   /** Aborts after the timeout and when the node stops; pass it to `fetch`. */
   readonly signal: AbortSignal
+  /** The beginning of the attempt in epoch milliseconds, by the clock of the engine. */
+  readonly now: number
 }
 
 interface CustomerContext {

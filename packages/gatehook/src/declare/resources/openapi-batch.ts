@@ -85,6 +85,7 @@ export function batchPath(context: ResourceContext, scope: string): JsonSchema {
       `\`/items/3/name\`. For the request limit each item counts as a request, so that a batch ` +
       `beyond it is 429 and creates nothing. ${reach.create}`,
     errors: [...writeErrors, ...uniqueErrors(definition), ...ruleErrors(definition)],
+    operation: 'create',
     parts: {
       parameters: [ref('parameters', 'IdempotencyKey'), ref('parameters', 'Prefer')],
       requestBody: bodyOf(`${schema}Batch`, example, true),

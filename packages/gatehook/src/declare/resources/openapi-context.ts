@@ -11,6 +11,7 @@ import {
   ref,
 } from '../../protocol/openapi/parts.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import { codeOf, type ListedFailure, statusOf } from './listed-failures.ts'
 import { expandParameters } from './openapi-relations.ts'
 import {
   describeDeletion,
@@ -76,12 +77,14 @@ interface OperationParts {
   readonly description: string
   /** The failures besides those of every request. */
   readonly errors: readonly FailureCode[]
+  /** The operation whose rules and action list failures. */
+  readonly operation?: string
   readonly parts: JsonSchema
 }
 
 export const describeOperation = (
   { entry }: ResourceContext,
-  { id, scope, summary, description, errors, parts }: OperationParts,
+  { id, scope, summary, description, errors, operation, parts }: OperationParts,
 ): JsonSchema => ({
   ...(scope === undefined ? { security: [{}, ...credentialSchemes] } : { 'x-scope': scope }),
   tags: [entry.definition.name],
@@ -89,8 +92,10 @@ export const describeOperation = (
   summary,
   // Words on persons may be missing within or after the others.
   ...(description.trim() !== '' && { description: description.replaceAll('  ', ' ').trim() }),
-  'x-errors': errors,
-  ...parts,
+  ...withListed(operation === undefined ? [] : listedErrors(entry.definition, operation), {
+    'x-errors': errors,
+    ...parts,
+  }),
 })
 
 export const bodyOf = (schema: string, example: unknown, required: boolean): JsonSchema => ({
@@ -104,6 +109,23 @@ export const uniqueErrors = (definition: ResourceDefinition): FailureCode[] =>
 /** Returns the failure of a change of a sign-in name (§6.9). */
 export const signInErrors = ({ signsIn }: ResourceDefinition): FailureCode[] =>
   signsIn ? ['credential_protected'] : []
+
+/** Returns the failures that the rules of an operation list, and those of its action. */
+const listedErrors = (
+  { rules, actions }: ResourceDefinition,
+  operation: string,
+): ListedFailure[] => [
+  ...rules.flatMap((rule) => (rule.operation === operation ? rule.failures : [])),
+  ...actions.flatMap(({ name, failures }) => (name === operation ? failures : [])),
+]
+
+/** Adds failures that own code lists to the description of an operation. */
+export const withListed = (listed: readonly ListedFailure[], operation: JsonSchema): JsonSchema => {
+  if (listed.length === 0) return operation
+  const codes = [...((operation['x-errors'] ?? []) as string[]), ...listed.map(codeOf)]
+  const responses = { ...failing(...listed.map(statusOf)), ...(operation.responses as object) }
+  return { ...operation, 'x-errors': [...new Set(codes)], responses }
+}
 
 /** Returns the failures of rules: they read rows of other resources by ids of the body. */
 export const ruleErrors = ({ rules }: ResourceDefinition): FailureCode[] =>

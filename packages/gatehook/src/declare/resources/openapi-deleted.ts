@@ -22,6 +22,7 @@ export function restorePath(context: ResourceContext, path: string): Record<stri
     scope: softDeletion.scope,
     summary: `Restore ${object}`,
     description: `Possible until the row is purged. ${reach.change}`,
+    operation: 'restore',
     errors: [
       'invalid_json',
       'invalid_state',

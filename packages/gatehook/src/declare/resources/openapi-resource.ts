@@ -163,6 +163,7 @@ function collectionPath(context: ResourceContext): JsonSchema {
     summary: `Create ${object}`,
     description: reach.create,
     errors: [...writeErrors, ...uniqueErrors(definition), ...ruleErrors(definition)],
+    operation: 'create',
     parts: {
       parameters: [ref('parameters', 'IdempotencyKey'), ref('parameters', 'Prefer')],
       requestBody: bodyOf(`${schema}Create`, example, true),
@@ -231,6 +232,7 @@ function itemPath(context: ResourceContext): JsonSchema {
       scope: access.delete,
       summary: `Delete ${object}`,
       description: `${reach.change} ${context.deletion}`,
+      operation: 'delete',
       errors: ['not_found', 'conflict', 'precondition_failed', 'change_too_large'],
       parts: {
         parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'Prefer')],
@@ -253,6 +255,7 @@ function patchOperation(context: ResourceContext, scope: string, answers: object
     scope,
     summary: `Change ${object}`,
     description: `Merge patch. ${reach.change}${describeFields(definition, shapes.get(version)!)}`,
+    operation: 'update',
     errors: [
       'not_found',
       ...writeErrors,
@@ -292,6 +295,7 @@ function actionPath(context: ResourceContext, action: ActionDefinition): JsonSch
     scope: action.scope,
     summary: actionTitle(action.name, entry.definition),
     description: sentences.filter((sentence) => sentence !== undefined).join(' '),
+    operation: action.name,
     errors: [
       ...(from ? (['invalid_state'] as const) : []),
       'not_found',

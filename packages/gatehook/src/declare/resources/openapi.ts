@@ -3,9 +3,13 @@
  * returns it at `/openapi/v1.json`.
  */
 
-import { failures } from '../../kernel/failure.ts'
 import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
-import { createSchema, type FieldSpecs, parameterSchema } from '../../protocol/fields/schema.ts'
+import {
+  createSchema,
+  type FieldSpecs,
+  parameterSchema,
+  rowSchema,
+} from '../../protocol/fields/schema.ts'
 import type { OpenApiDocument } from '../../protocol/openapi/document.ts'
 import type { DescribedOperations } from '../../protocol/openapi/engine-words.ts'
 import {
@@ -22,8 +26,12 @@ import {
   responseHeaders,
   securitySchemes,
 } from '../../protocol/openapi/parts.ts'
+import { OWN_FAILURES } from '../../protocol/openapi/problem-responses.ts'
 import { bodyFormIn, fieldSpecsOf } from './body-versions.ts'
 import type { Catalog } from './catalog.ts'
+import { detailSpecs } from './failure.ts'
+import { type FailureDefinition, ownFailuresOf } from './listed-failures.ts'
+import { withListed } from './openapi-context.ts'
 import { resourcePaths, resourceSchemas } from './openapi-resource.ts'
 import { annotateSchema, describeField } from './openapi-words.ts'
 import { Resource } from './resource.ts'
@@ -54,6 +62,7 @@ export function openApiDocument(
       [route.method.toLowerCase()]: routeOperation(route, catalog, version),
     }
   }
+  const own = ownFailuresOf(service)
   const schemas = Object.assign(
     {},
     ...entries.map((entry) => resourceSchemas(entry, version, catalog)),
@@ -73,6 +82,7 @@ export function openApiDocument(
       { name: 'webhooks', description: 'Registrations of receivers, and their deliveries.' },
       { name: 'credentials', description: 'The credential of the caller.' },
     ],
+    ...(own.length > 0 && { [OWN_FAILURES]: ownFailureWords(own, version) }),
     paths: { ...paths, ...engine.paths },
     components: {
       securitySchemes,
@@ -91,6 +101,16 @@ export function openApiDocument(
     },
   }
 }
+
+/** Describes the failures of the team: status, sentence, and the schema of `details`. */
+const ownFailureWords = (own: readonly FailureDefinition[], version: string): JsonSchema =>
+  Object.fromEntries(
+    own.map(({ code, status, message: description, details }) => {
+      const specs = details && detailSpecs(details, version)
+      const properties = specs && { details: rowSchema(specs) }
+      return [code, { status, description, ...(properties && { properties }) }]
+    }),
+  )
 
 const inputBody = (specs: FieldSpecs) => {
   const schema = annotateSchema(createSchema(specs), specs, sampleInput({ input: specs }) ?? {})
@@ -137,9 +157,7 @@ function routeOperation(route: RouteDefinition, catalog: Catalog, version: strin
     const examples = [sampleMember(name, spec)]
     return { name, in: 'query', description, required, schema: { ...schema, examples } }
   })
-  const failureStatuses = new Set([404, 413, 415, 422])
-  for (const code of route.failures ?? []) failureStatuses.add(failures[code][0])
-  return {
+  return withListed(route.failures ?? [], {
     'x-scope': route.scope,
     operationId: `${route.method.toLowerCase()}${route.path.replace(/\W+/g, '_')}`,
     summary: route.summary,
@@ -149,9 +167,8 @@ function routeOperation(route: RouteDefinition, catalog: Catalog, version: strin
       ...(route.method === 'GET' ? [] : [ref('parameters', 'Prefer')]),
     ],
     ...(route.input && { requestBody: inputBody(inputSpecs(route.input, catalog, version)) }),
-    ...(route.failures && { 'x-errors': route.failures }),
-    responses: { ...routeResponses(route, versions, version), ...failing(...failureStatuses) },
-  }
+    responses: { ...routeResponses(route, versions, version), ...failing(404, 413, 415, 422) },
+  })
 }
 
 /** A route that declares no response returns any JSON, or no body. */

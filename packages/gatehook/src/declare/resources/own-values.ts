@@ -2,8 +2,10 @@
  * Validates the values that own code writes by the rules of their fields. A violation is a bug of
  * that code: the request is 500, its log line names the declaration, and no row changes. Pure.
  */
+import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { AnyRow } from './resource.ts'
 import type { VersionShape } from './shape.ts'
+import { createValidators, defaultsOf } from './validate.ts'
 
 /** Returns the values of a new row, without those of defaults and stamps. */
 export function readNewValues(shape: VersionShape, source: string, values: AnyRow): AnyRow {
@@ -27,6 +29,26 @@ export function readChangedValues(shape: VersionShape, source: string, changes: 
   const [mistake] = errors
   if (mistake) throw violation(source, `${mistake.pointer?.slice(1)} ${mistake.message}`)
   return values
+}
+
+/**
+ * Returns the reader of the members of an object, such as the input of a job. It adds defaults.
+ */
+export function memberReader(specs: FieldSpecs): (source: string, values: AnyRow) => AnyRow {
+  const validators = createValidators(specs)
+  const defaults = defaultsOf(specs)
+  return (source, values) => {
+    const unknown = Object.keys(values).find((name) => !Object.hasOwn(specs, name))
+    if (unknown !== undefined) throw violation(source, `there is no member ${unknown}`)
+    const defined = Object.entries(values).filter(([, value]) => value !== undefined)
+    const { values: valid, errors } = validators.converted(Object.fromEntries(defined))
+    const [mistake] = errors
+    if (mistake) throw violation(source, `${mistake.pointer?.slice(1)} ${mistake.message}`)
+    const complete = { ...defaults, ...valid }
+    const missing = Object.keys(specs).find((field) => !(field in complete))
+    if (missing !== undefined) throw violation(source, `${missing} is required`)
+    return complete
+  }
 }
 
 const violation = (source: string, mistake: string): Error =>

@@ -1,6 +1,5 @@
 /** Finds mistakes in the declaration of a route, also those of plain JavaScript. Pure. */
 
-import { failures } from '../../kernel/failure.ts'
 import { Field, type FieldSpec, type Fields } from '../../protocol/fields/fields.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { findInputMistakes, findOutputMistakes } from './body-check.ts'
@@ -156,7 +155,6 @@ function responseMistakes(route: RouteDefinition): string[] {
   if (typeof status !== 'number' && !Array.isArray(status)) {
     return ['status is a number, or an array of numbers']
   }
-  if (!Array.isArray(route.failures ?? [])) return ["failures is an array of codes: ['conflict']"]
   if (typeof headers !== 'object' || headers === null) {
     return ["headers is an object of sentences: { 'x-total': 'The number of rows.' }"]
   }
@@ -172,9 +170,6 @@ function responseMistakes(route: RouteDefinition): string[] {
     else if (isReservedHeader(name.toLowerCase())) {
       mistakes.push(`headers: the engine sets ${name}`)
     }
-  }
-  for (const code of route.failures ?? []) {
-    if (!Object.hasOwn(failures, code)) mistakes.push(`failures: there is no code ${code}`)
   }
   return mistakes
 }

@@ -3,7 +3,6 @@
  * reads and writes rows, events and SQL. The engine's pipeline does the rest.
  */
 
-import type { FailureCode } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import type { CreateOf, Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type {
@@ -15,6 +14,7 @@ import type {
   RowBody,
   ShownRow,
 } from './body-fields.ts'
+import type { AnyFailure, ListedFailure } from './listed-failures.ts'
 import type { AnyResource, AnyRow, Resource } from './resource.ts'
 import type { ServiceReader, ServiceTx } from './service-access.ts'
 
@@ -59,6 +59,8 @@ type BodyOf<O> =
 export interface RouteContext<Q extends RouteQuery, I extends RouteInput, P extends string> {
   /** The authenticated caller. */
   readonly principal: Principal
+  /** Epoch milliseconds by the clock of the engine; of a write the instant of its transaction. */
+  readonly now: number
   /** The version that serves the request. */
   readonly version: string
   /** The values of the path's `:names`, as the client sent them. */
@@ -122,8 +124,8 @@ export interface RouteOptions<
   readonly status?: number | readonly number[]
   /** The headers of the response, each with a sentence: `{'x-total': 'The number of rows.'}`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Codes of failures that the handler throws, for OpenAPI. */
-  readonly failures?: readonly FailureCode[]
+  /** The failures that the handler throws, for OpenAPI, docs and clients. */
+  readonly failures?: readonly AnyFailure[]
   /** Returns the response, which the server validates. Throws a `Failure` to reject the request. */
   readonly handle: (context: RouteContext<Q, I, P>) => Promise<HandlerResult<O>> | HandlerResult<O>
 }
@@ -146,7 +148,7 @@ export interface RouteDefinition {
   readonly output?: RouteOutput
   readonly status?: number | readonly number[]
   readonly headers?: Readonly<Record<string, string>>
-  readonly failures?: readonly FailureCode[]
+  readonly failures?: readonly ListedFailure[]
   readonly handle: (context: AnyRow) => Promise<AnyResult> | AnyResult
   /** The changes of query, input and output between versions. */
   readonly changes: readonly BodyChange[]

@@ -313,8 +313,9 @@ function deleteOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
     scope,
     handle(call) {
       const target = targetOf(entry, call)
+      const shape = shapeFor(entry, call)
       return perform(call, async (tx) => {
-        await entry.rows.remove(tx, target)
+        await inCallersTerms(shape, () => entry.rows.remove(tx, target))
         return noContent()
       })
     },

@@ -8,6 +8,7 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import { budgetOf } from '../../platform/storage/change-budget.ts'
 import type { Tx, Value } from '../../platform/storage/database.ts'
+import { timeOf } from '../../platform/storage/transaction-time.ts'
 import { addToTotal } from '../../protocol/lists/counters.ts'
 import { type RowReach, wholeScope } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
@@ -57,13 +58,13 @@ export function createDeletion(
   const updateStamps = stampFields(definition, ['updated'])
   /** Stores the instant of the deletion, or null, and returns the row after it. */
   const mark = async (tx: Tx, { reach, id }: RowTarget, row: AnyRow, values: AnyRow) => {
-    for (const field of updateStamps) values[field] = clock.now()
+    for (const field of updateStamps) values[field] = timeOf(tx, clock)
     await store.update(tx, reach.scope, id, values)
     return { ...row, ...values }
   }
   const remove = async (tx: Tx, target: RowTarget, row: AnyRow): Promise<AnyRow> => {
     const { reach, id } = target
-    if (softDeletion) return mark(tx, target, row, { [DELETED_FIELD]: clock.now() })
+    if (softDeletion) return mark(tx, target, row, { [DELETED_FIELD]: timeOf(tx, clock) })
     await store.remove(tx, reach.scope, id)
     await credentials?.remove(tx, credentialOf(target))
     return row

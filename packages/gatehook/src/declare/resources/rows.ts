@@ -9,6 +9,7 @@ import type { Scope } from '../../kernel/principal.ts'
 import { createRowId, type RowId } from '../../kernel/row-id.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { runTogether } from '../../platform/storage/together.ts'
+import { timeOf } from '../../platform/storage/transaction-time.ts'
 import { isSameValue } from '../../protocol/fields/forms.ts'
 import { addToTotal } from '../../protocol/lists/counters.ts'
 import { type ComputeRow, rowComputer, storedComputations } from './computed.ts'
@@ -70,16 +71,16 @@ export function createRows(
   const insertRow = rowInserter(definition, { store, checks }, recordEvent, deps)
   const createUncounted: ResourceRows['create'] = async (tx, reach, values) => {
     const row: AnyRow = { ...newest.defaults, ...values }
-    const now = clock.now()
+    const now = timeOf(tx, clock)
     for (const field of creationStamps) row[field] = now
     if (softDeletion) row[DELETED_FIELD] = null
+    if (idPrefix !== undefined) row.id = createRowId(idPrefix, now, random)
     if (hasRules) {
       const rows = { after: computeRow(row) }
       Object.assign(row, await runRules(tx, { reach }, 'create', rows))
     }
     computeRow(row)
     checks.checkRules(row)
-    if (idPrefix !== undefined) row.id = createRowId(idPrefix, now, random)
     return insertRow(tx, reach, row)
   }
   const addCreated: ResourceRows['addCreated'] = async (tx, { scope }, { id }, count) =>
@@ -123,7 +124,8 @@ export function createRows(
       const row = await lockRow(tx, target)
       requireState(action, row[STATE_FIELD] as string)
       const source = `action ${action.name} of ${name}`
-      const edited = readChangedValues(newest, source, action.run?.({ row, input }) ?? {})
+      const now = timeOf(tx, clock)
+      const edited = readChangedValues(newest, source, action.run?.({ row, input, now }) ?? {})
       const sent = { ...edited }
       if (action.to !== undefined) edited[STATE_FIELD] = action.to
       const completed = await complete(tx, target, action.name, row, edited)
@@ -237,7 +239,7 @@ function changeWriter(
       throw new Error(`${definition.name}: tx.remove() sets ${DELETED_FIELD}, no other change`)
     }
     const values: AnyRow = Object.fromEntries(changes)
-    for (const field of updateStamps) values[field] = clock.now()
+    for (const field of updateStamps) values[field] = timeOf(tx, clock)
     const after: AnyRow = computeRow({ ...row, ...values })
     for (const field of storedFields) {
       if (!isSameValue(after[field], row[field])) values[field] = after[field]

@@ -36,7 +36,8 @@ export function createRuleRunner(
     try {
       for (const { rule } of rules) {
         const current = after && { ...after, ...completion }
-        const args = { tx: access, lock: access.lock, principal, before, after: current }
+        const { lock, now } = access
+        const args = { tx: access, lock, now, principal, before, after: current }
         const values = (await rule(args)) as AnyRow | undefined
         if (values === undefined) continue
         Object.assign(completion, readChangedValues(newest, `rule ${operation} of ${name}`, values))
@@ -44,7 +45,7 @@ export function createRuleRunner(
     } finally {
       depthByTx.set(tx, depth - 1)
     }
-    if ('id' in completion && completion.id !== before?.id) {
+    if ('id' in completion && completion.id !== (before ?? after)?.id) {
       throw new Error(`rule ${operation} of ${name}: the id of a row never changes`)
     }
     return completion

@@ -3,26 +3,32 @@
 import type { Principal } from '../../kernel/principal.ts'
 import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { AnyRow } from '../versions/change.ts'
+import type { AnyFailure, ListedFailure } from './listed-failures.ts'
 import type { ServiceTx } from './service-access.ts'
 
 /** The operation of a rule: a change of rows, or the name of an action. */
 export type RuleOperation = 'create' | 'update' | 'delete' | (string & {})
+
+/** A row before it is stored: the database generates ids that are numbers. */
+type NewRowOf<F extends Fields> =
+  RowOf<F> extends { readonly id: string } ? RowOf<F> : Omit<RowOf<F>, 'id'>
 
 interface RuleArguments<F extends Fields, O extends string> {
   /** Reads and changes every row of the customer and mode, in the transaction of the change. */
   readonly tx: ServiceTx
   /** Is `tx.lock`: `await lock(rooms, after.room_id)`. */
   readonly lock: ServiceTx['lock']
+  /** The instant of the transaction in epoch milliseconds. */
+  readonly now: number
   /** The caller. */
   readonly principal: Principal
   /** The locked row before the change; undefined for `create`. */
   readonly before: O extends 'create' ? undefined : RowOf<F>
-  /** The row after the change, without its id for `create`; undefined for `delete`. */
-  readonly after: O extends 'delete'
-    ? undefined
-    : O extends 'create'
-      ? Omit<RowOf<F>, 'id'>
-      : RowOf<F>
+  /**
+   * The row after the change; undefined for `delete`. For `create` it has an id if the ids have a
+   * prefix.
+   */
+  readonly after: O extends 'delete' ? undefined : O extends 'create' ? NewRowOf<F> : RowOf<F>
 }
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a rule that completes nothing returns nothing
@@ -33,8 +39,14 @@ export type Rule<F extends Fields, O extends string> = (
   args: RuleArguments<F, O>,
 ) => Promise<Completion<F>> | Completion<F>
 
+export interface RuleOptions {
+  /** The failures that the rule throws, for OpenAPI, docs and clients: `[exceeded, 'conflict']`. */
+  readonly failures?: readonly AnyFailure[]
+}
+
 /** A rule without its type parameters. */
 export interface RuleDefinition {
   readonly operation: string
+  readonly failures: readonly ListedFailure[]
   readonly rule: (args: AnyRow) => unknown
 }

@@ -7,6 +7,7 @@ import type { Random } from '../../kernel/random.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import { removeBudget } from '../../platform/storage/change-budget.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
+import { setTimeOf } from '../../platform/storage/transaction-time.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { readTotal } from '../../protocol/lists/counters.ts'
 import { createCatalog, newestVersion } from './catalog.ts'
@@ -69,6 +70,7 @@ export async function seedService(
       const rows = catalog.rowsOf(name)
       for (let n = 0; n < rowCount; n++) {
         now += stepMs
+        setTimeOf(tx, now)
         const values = sampleValues(rows.definition, n, idsByResource)
         if (values === undefined) break
         ids.push(

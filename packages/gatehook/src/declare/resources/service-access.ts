@@ -30,6 +30,11 @@ export interface ServiceReader {
 /** Changes rows, their events and the team's tables in one transaction. */
 export interface ServiceTx extends ServiceReader {
   /**
+   * The instant of the transaction in epoch milliseconds, by the clock of the engine: that of
+   * `created_at` and `updated_at`.
+   */
+  readonly now: number
+  /**
    * Returns a row, which no other transaction changes or deletes until this one ends. Throws
    * `not_found`.
    */

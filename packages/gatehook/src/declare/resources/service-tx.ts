@@ -8,6 +8,7 @@ import { Failure, failures } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import { isRowId, type RowId } from '../../kernel/row-id.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { timeOf } from '../../platform/storage/transaction-time.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { listEventTypes } from './event-type-list.ts'
 import { readChangedValues, readNewValues } from './own-values.ts'
@@ -86,6 +87,7 @@ export function createServiceTx(
   return {
     ...createServiceReader(catalog, reach, sql, views),
     sql,
+    now: timeOf(sql, catalog.clock),
     async lock(resource: AnyResource, id: RowId): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
       const target = { reach: reach(entry, 'read'), id }

@@ -40,6 +40,7 @@ import {
   type ScheduleHandle,
 } from './job.ts'
 import { findJobMistakes } from './job-check.ts'
+import { findListedMistakes, findRepeatedCodes, readFailures } from './listed-failures.ts'
 import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
 import { actionEvents, duplicatesIn, EVENT_TYPE, findResourceMistakes } from './resource-check.ts'
 import type { RouteDefinition, RouteInput, RouteOptions, RouteOutput, RouteQuery } from './route.ts'
@@ -147,10 +148,13 @@ export class Service {
       reportMistakes(['.route(): options are required, for example { method, path }'])
       return this
     }
-    const { method, path, query, input, output } = options
-    reportUnknown(`route ${method} ${path}`, options, declaredMembers.route)
+    const { method, path, query, input, output, failures } = options
+    const call = `route ${method} ${path}`
+    reportUnknown(call, options, declaredMembers.route)
+    reportMistakes(findListedMistakes(failures).map((mistake) => `${call}: ${mistake}`))
     const changes = [query, input, output].flatMap(bodyChanges)
-    const route = { ...options, changes } as unknown as RouteDefinition
+    const listed = failures && { failures: readFailures(failures) }
+    const route = { ...options, ...listed, changes } as unknown as RouteDefinition
     const routes = [...this.definition.routes, route]
     return new Service(checkDefinition({ ...this.definition, routes }))
   }
@@ -315,6 +319,7 @@ function checkDefinition(
     ...routes.map((route) => () => findRouteMistakes(route, resources, versions)),
     () => findDuplicateRoutes(routes),
     () => findScopeMistakes(definition),
+    () => findRepeatedCodes(definition),
     () => eventMistakes(definition),
     () => findJobMistakes(jobs, new Set(listAllEventTypes(definition))),
     () =>

@@ -106,12 +106,12 @@ function mergerOf(specs: FieldSpecs): Validators['merge'] {
  * that of the others; one that own code wrote stays.
  */
 export function replaceErrors(
-  { code, message, errors = [], headers, detail }: Failure,
+  { code, message, errors = [], options, detail }: Failure,
   replaced: readonly FieldError[],
 ): Failure {
   const isOwn = errors.length > 0 && fieldFailure(code, errors).message !== message
   const sentence = isOwn || replaced.length === 0 ? message : fieldFailure(code, replaced).message
-  return new Failure(code, sentence, { errors: replaced, ...(headers && { headers }), detail })
+  return new Failure(code, sentence, { ...options, errors: replaced, detail })
 }
 
 export const validationFailure = (errors: readonly FieldError[]): Failure =>

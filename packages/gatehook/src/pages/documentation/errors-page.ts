@@ -1,5 +1,6 @@
 /** The page of all failures, with an anchor for each code. Pure. */
 
+import type { FailureDefinition } from '../../declare/resources/listed-failures.ts'
 import { callerAdvice } from '../../kernel/caller-advice.ts'
 import { failures } from '../../kernel/failure.ts'
 import { code, type Page, pretty, table, text } from './content.ts'
@@ -7,8 +8,8 @@ import { code, type Page, pretty, table, text } from './content.ts'
 /** The name of the page to which the member `documentation` of a failure leads. */
 export const ERRORS_PAGE = 'errors'
 
-export function errorsPage(): Page {
-  const rows = Object.entries(failures).map(([name, [status, message]]) => ({
+export function errorsPage(own: readonly FailureDefinition[]): Page {
+  const engineRows = Object.entries(failures).map(([name, [status, message]]) => ({
     id: name,
     cells: [
       `\`${status}\``,
@@ -17,6 +18,11 @@ export function errorsPage(): Page {
       callerAdvice[name as keyof typeof failures],
     ],
   }))
+  const ownRows = own.map(({ code: name, status, message, details }) => ({
+    id: name,
+    cells: [`\`${status}\``, `[\`${name}\`](#${name})`, message, detailWords(details)],
+  }))
+  const rows = [...ownRows, ...engineRows]
   const example = {
     error: 'validation_failed',
     message: 'amount: must be at least 1',
@@ -44,6 +50,7 @@ export function errorsPage(): Page {
           ['`status`', 'The HTTP status.'],
           ['`request_id`', 'The id of the request, also in `X-Request-Id`.'],
           ['`documentation`', 'The address of the code on this page.'],
+          ['`details`', 'Facts about the failure, of the codes that list them.'],
           ['`errors`', 'The mistakes: a `pointer` into the body, or a query `parameter`.'],
         ],
       ),
@@ -66,4 +73,11 @@ export function errorsPage(): Page {
       },
     ],
   }
+}
+
+/** Names the members of `details`, by which a program decides. */
+function detailWords(details: FailureDefinition['details']): string {
+  const names = Object.keys(details?.members ?? {})
+  if (names.length === 0) return 'Decide by the code.'
+  return `Read ${names.map((name) => `\`${name}\``).join(', ')} in \`details\`.`
 }

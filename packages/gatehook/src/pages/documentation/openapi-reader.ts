@@ -1,11 +1,12 @@
 /** Reads an OpenAPI 3.1 document for the docs: references, types and examples of schemas. Pure. */
 
-import type { FailureCode } from '../../kernel/failure.ts'
+import { type FailureCode, failures } from '../../kernel/failure.ts'
 import { type JsonSchema, TEXT_KIND } from '../../protocol/fields/json-schema.ts'
 import type { FieldKind } from '../../protocol/fields/kind.ts'
 import { fieldKinds } from '../../protocol/fields/kinds/table.ts'
 import { defaultLimits } from '../../protocol/http/exchange.ts'
 import { FIELDS } from '../../protocol/openapi/list-extensions.ts'
+import { OWN_FAILURES } from '../../protocol/openapi/problem-responses.ts'
 import { exampleReader } from '../../protocol/openapi/schema-example.ts'
 
 export type OpenApiNode = Readonly<Record<string, unknown>>
@@ -27,10 +28,17 @@ export interface OperationView {
   readonly credential: 'key' | 'token' | 'none'
   readonly parameters: readonly ParameterView[]
   readonly body: BodyView | undefined
-  readonly errors: readonly FailureCode[]
+  /** The failures of the engine, then those of the service. */
+  readonly errors: readonly FailureView[]
   /** The successful response. */
   readonly status: number
   readonly answer: unknown
+}
+
+interface FailureView {
+  readonly code: string
+  readonly status: number
+  readonly message: string
 }
 
 export interface ParameterView {
@@ -69,11 +77,13 @@ export function readDocument(document: OpenApiNode): DocumentReader {
   }
   const exampleOf = exampleReader(document as JsonSchema)
   const securityOf = (operation: OpenApiNode) => listOf(operation.security ?? document.security)
+  const ownFailures = nodeOf(document[OWN_FAILURES])
+  const source = { resolve, exampleOf, securityOf, ownFailures }
   const operations = Object.entries(nodeOf(document.paths)).flatMap(([path, item]) =>
     METHODS.filter((method) => nodeOf(item)[method] !== undefined).map((method) => {
       const operation = nodeOf(nodeOf(item)[method])
       const shared = listOf(nodeOf(item).parameters)
-      return readOperation({ resolve, exampleOf, securityOf, path, method, operation, shared })
+      return readOperation({ ...source, path, method, operation, shared })
     }),
   )
   return { operations, resolve, exampleOf }
@@ -86,6 +96,8 @@ interface OperationSource {
   readonly path: string
   readonly method: (typeof METHODS)[number]
   readonly operation: OpenApiNode
+  /** The failures that the service declares, by code. */
+  readonly ownFailures: OpenApiNode
   /** The parameters of the path. */
   readonly shared: readonly unknown[]
 }
@@ -119,7 +131,12 @@ function readOperation(source: OperationSource): OperationView {
     credential: credentialOf(source.securityOf(operation)),
     parameters: [...withOperators(parameters), ...fieldsParameter(operation)],
     body: readBody(source),
-    errors: listOf(operation['x-errors']) as readonly FailureCode[],
+    errors: (listOf(operation['x-errors']) as readonly string[]).map((code) => {
+      const own = nodeOf(source.ownFailures[code])
+      const words = [Number(own.status), String(own.description)] as const
+      const [status, message] = failures[code as FailureCode] ?? words
+      return { code, status, message }
+    }),
     status: Number(success?.[0] ?? 200),
     answer: content && (nodeOf(content).example ?? exampleOf(nodeOf(content).schema)),
   }

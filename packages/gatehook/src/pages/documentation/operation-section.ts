@@ -1,7 +1,7 @@
 /** The section of one operation: words, parameters, failures, examples, form. Pure. */
 
 import { callerAdvice } from '../../kernel/caller-advice.ts'
-import { type FailureCode, failures } from '../../kernel/failure.ts'
+import type { FailureCode } from '../../kernel/failure.ts'
 import { codeExamples, type ExampleRequest, isTokenPath } from './code-examples.ts'
 import {
   type ContentBlock,
@@ -142,9 +142,9 @@ function bodyTerms(schema: OpenApiNode | undefined, parent = ''): Term[] {
 
 function errorBlocks({ errors, id }: OperationView): ContentBlock[] {
   if (errors.length === 0) return []
-  const rows = errors.map((name: FailureCode) => {
-    const [status, message] = failures[name]
-    return [`\`${status}\``, `[\`${name}\`](errors#${name})`, message, callerAdvice[name]]
+  const rows = errors.map(({ code, status, message }) => {
+    const advice = callerAdvice[code as FailureCode] ?? `See [\`${code}\`](errors#${code}).`
+    return [`\`${status}\``, `[\`${code}\`](errors#${code})`, message, advice]
   })
   const label = 'Failures'
   return [

@@ -2,6 +2,7 @@
  * The pages of each version, from the declaration and its OpenAPI document. Pure. `routes.ts`
  * renders a page at its first request.
  */
+import { ownFailuresOf } from '../../declare/resources/listed-failures.ts'
 import { changelogPage } from './changelog-page.ts'
 import type { Page } from './content.ts'
 import { errorsPage } from './errors-page.ts'
@@ -34,7 +35,7 @@ export function pagesOf(source: PageSource, statuses: readonly VersionNotice[]):
     repeatsPage(context),
     versionsPage(context),
     limitsPage(),
-    errorsPage(),
+    errorsPage(ownFailuresOf(service)),
   ]
   const events = [webhooksPage(context), eventsPage(context)]
   const others = [...endpointsPage(context), changelogPage(service, statuses)]

@@ -4,7 +4,7 @@
  * (`declare/resources/validate.ts`).
  */
 import { endSentence } from '../../kernel/closest.ts'
-import { Failure, type FailureCode, type FieldError } from '../../kernel/failure.ts'
+import { type AnyCode, Failure, type FieldError } from '../../kernel/failure.ts'
 import { type Members, specsOf, type ValuesOf } from './members.ts'
 import { ERRORS_MAX } from './object-reader.ts'
 import { createObjectReader } from './reader.ts'
@@ -58,7 +58,7 @@ export const invalidMembers = (errors: readonly FieldError[]): Failure =>
   fieldFailure('validation_failed', errors.slice(0, ERRORS_MAX))
 
 /** Creates a failure with the first error as its sentence: `email: is taken already`. */
-export function fieldFailure(code: FailureCode, errors: readonly FieldError[]): Failure {
+export function fieldFailure(code: AnyCode, errors: readonly FieldError[]): Failure {
   const [first] = errors
   if (!first) return new Failure(code)
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''

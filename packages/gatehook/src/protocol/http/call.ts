@@ -1,6 +1,6 @@
 /** The interface between the HTTP server and its handlers: a request, its response, endpoints. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Failure, FailureCode } from '../../kernel/failure.ts'
+import type { AnyCode, Failure } from '../../kernel/failure.ts'
 import type { Pace } from '../../kernel/pace.ts'
 import type { CallerKind, Principal, Role } from '../../kernel/principal.ts'
 import type { OperationData } from './operation-data.ts'
@@ -109,7 +109,7 @@ export interface Call {
   /** The failure of the credential; the step that requires one throws it, after the limit. */
   refusal?: Failure | undefined
   /** The code of the failure in the response. */
-  readonly failure?: FailureCode | undefined
+  readonly failure?: AnyCode | undefined
   /** The scope that the failure names, besides that of the operation. */
   readonly missingScope?: string | undefined
   /** The major version of the response; undefined outside `/api`. */

@@ -2,7 +2,7 @@
  * Formats failures as JSON (§10.1): the envelope of this API, RFC 9457 if the caller prefers it, or
  * the format of OAuth. The only place that serializes errors. Pure.
  */
-import { type Failure, failures } from '../../kernel/failure.ts'
+import type { Failure } from '../../kernel/failure.ts'
 import type { Answer } from './call.ts'
 import { PROBLEM_TYPE, prefersProblem } from './content-negotiation.ts'
 
@@ -30,13 +30,14 @@ export function formatProblem(failure: Failure, context: ProblemContext): Answer
     request_id: context.requestId,
     documentation,
     errors: failure.errors,
+    details: failure.details,
   }
   const headers: Record<string, string> = { ...failure.headers }
   if (!prefersProblem(context.accept)) return { status, json: JSON.stringify(envelope), headers }
   headers['content-type'] = PROBLEM_TYPE
   const rfc9457 = {
     type: documentation ?? 'about:blank',
-    title: failures[code][1],
+    title: failure.title,
     detail: failure.message,
     instance: context.path,
     ...envelope,

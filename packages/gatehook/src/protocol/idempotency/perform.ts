@@ -5,7 +5,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
-import { Failure, type FailureCode, type FailureOptions } from '../../kernel/failure.ts'
+import { type AnyCode, Failure, type FailureOptions } from '../../kernel/failure.ts'
 import { hasRole, type Role } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Reader, Tx, WriteOptions } from '../../platform/storage/database.ts'
@@ -73,7 +73,7 @@ export const FINGERPRINT_PURPOSE = 'idempotency fingerprint'
 /** The response to a request, or the failure that was its response. */
 type RequestOutcome =
   | { readonly answer: Answer }
-  | { readonly code: FailureCode; readonly message: string; readonly options: FailureOptions }
+  | { readonly code: AnyCode; readonly message: string; readonly options: FailureOptions }
 
 /**
  * The permissions of a caller on which work depends. The other members of a principal are those of
@@ -243,11 +243,7 @@ async function runChange(tx: Tx, change: (tx: Tx) => Promise<Answer>): Promise<R
     return { answer: await tx.attempt(() => change(tx)) }
   } catch (error) {
     if (!(error instanceof Failure) || error.status >= 500 || error.status === 412) throw error
-    const { code, message, errors, headers, scope } = error
-    return {
-      code,
-      message,
-      options: { ...(errors && { errors }), ...(headers && { headers }), ...(scope && { scope }) },
-    }
+    const { code, message, options } = error
+    return { code, message, options }
   }
 }

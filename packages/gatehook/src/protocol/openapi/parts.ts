@@ -201,7 +201,7 @@ const SAMPLE_CURSOR = 'jEmdqdfoP7pUYWsk'
  * Returns a set that can grow without notice: callers must expect unknown values. The gate does not
  * compare it (§8.11).
  */
-const openSet = (values: readonly string[]): JsonSchema => ({
+export const openSet = (values: readonly string[]): JsonSchema => ({
   type: 'string',
   enum: values,
   'x-open-set': true,

@@ -2,7 +2,7 @@
 
 import { type FailureCode, failures } from '../../kernel/failure.ts'
 import type { JsonSchema } from '../fields/json-schema.ts'
-import { errorSchemas } from './parts.ts'
+import { errorSchemas, openSet } from './parts.ts'
 import { addHeaders, failureHeaders } from './response-headers.ts'
 import { objectOf, operationsIn } from './schema-walk.ts'
 
@@ -25,6 +25,9 @@ const EXAMPLE_CODES: Readonly<Record<string, FailureCode>> = {
   '403': 'insufficient_scope',
   '422': 'validation_failed',
 }
+
+/** The failures of the service itself, by code: its status, sentence and details. */
+export const OWN_FAILURES = 'x-failures'
 
 const codeFor = (status: string): FailureCode =>
   EXAMPLE_CODES[status] ??
@@ -82,6 +85,8 @@ export function addErrors(document: JsonSchema, version: string): void {
     properties: { ...problemMembers(version), ...structuredClone(properties) },
   }
   const responses = objectOf(components.responses)
+  const own = Object.entries(objectOf(document[OWN_FAILURES])) as [string, OwnWords][]
+  if (own.length > 0) addOwnFailures(schemas, responses, own)
   for (const [status, description] of Object.entries(EVERYWHERE)) {
     responses[`Error${status}`] ??= { description }
   }
@@ -89,7 +94,7 @@ export function addErrors(document: JsonSchema, version: string): void {
   if (paths.some(isVersioned)) responses[`Error${GONE}`] ??= { description: GONE_WORDS }
   for (const [name, response] of Object.entries(responses)) {
     const status = name.slice('Error'.length)
-    completeFailure(objectOf(response), status, version)
+    completeFailure(objectOf(response), status, version, own)
   }
   components.responses = responses
   for (const { operation, path } of operationsIn(document.paths)) {
@@ -100,9 +105,43 @@ export function addErrors(document: JsonSchema, version: string): void {
   }
 }
 
-function completeFailure(response: JsonSchema, status: string, version: string): void {
-  const code = codeFor(status)
-  const [codeStatus, message] = failures[code]
+interface OwnWords {
+  readonly status: number
+  readonly description: string
+}
+
+/** Adds the codes, the member `details` and the statuses of the service's own failures. */
+function addOwnFailures(
+  schemas: JsonSchema,
+  responses: JsonSchema,
+  own: readonly [code: string, words: OwnWords][],
+): void {
+  const codes = objectOf(schemas.ErrorCode)
+  schemas.ErrorCode = { ...codes, ...openSet([...Object.keys(failures), ...own.map(([c]) => c)]) }
+  const details = {
+    type: 'object',
+    description: `Facts about the failure, by its code (\`${OWN_FAILURES}\`).`,
+    additionalProperties: true,
+  }
+  for (const name of ['ErrorBody', 'Problem']) {
+    const { properties, ...schema } = objectOf(schemas[name])
+    schemas[name] = { ...schema, properties: { ...objectOf(properties), details } }
+  }
+  for (const [, { status, description }] of own) {
+    responses[`Error${status}`] ??= { description }
+  }
+}
+
+function completeFailure(
+  response: JsonSchema,
+  status: string,
+  version: string,
+  own: readonly [code: string, words: OwnWords][],
+): void {
+  const isEngines = Object.values(failures).some(([other]) => String(other) === status)
+  const [ownCode, words] = own.find(([, { status: other }]) => String(other) === status) ?? []
+  const code = isEngines || !ownCode ? codeFor(status) : (ownCode as FailureCode)
+  const [codeStatus, message] = failures[code] ?? [words!.status, words!.description]
   const documentation = errorPage(version, code)
   const example = {
     error: code,

@@ -7,7 +7,7 @@
 
 import { addressBlock } from '../../kernel/address.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { Failure, type FailureCode } from '../../kernel/failure.ts'
+import { type AnyCode, Failure } from '../../kernel/failure.ts'
 import { credentialName, type Principal } from '../../kernel/principal.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { Call, Step } from '../http/call.ts'
@@ -57,7 +57,7 @@ interface QuotaOptions {
   readonly isPrimaryAway: () => boolean
 }
 
-const STORES_NOTHING: ReadonlySet<FailureCode> = new Set(['storage_unavailable', 'durability_lost'])
+const STORES_NOTHING: ReadonlySet<AnyCode> = new Set(['storage_unavailable', 'durability_lost'])
 
 /** Draws from the database; from the memory of this node while the database stores nothing. */
 function createOutageDraw({ db, isPrimaryAway }: QuotaOptions): DrawRequests {

@@ -1,0 +1,131 @@
+/**
+ * The options of `resource(…)` and of the words of its chain. Contains types only.
+ */
+import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
+import type { ActionInput, ActionInputOf } from './action.ts'
+import type { CollectionOptions } from './collection-options.ts'
+import type { ListField } from './list-options.ts'
+import type { AnyFailure } from './listed-failures.ts'
+import type { RetiredOptions } from './retired-columns.ts'
+
+/** The scopes of the four operations. `false`: the operation does not exist. */
+export interface Access {
+  /** A scope, or `public`: anonymous callers read live rows of the customer `default` (§6.10). */
+  readonly read: string
+  readonly create: string | false
+  readonly update: string | false
+  readonly delete: string | false
+  /** Opens rows without an owner to persons with the scope. Default: closed (§6.7). */
+  readonly persons?: 'read' | 'write'
+}
+
+/** The names of the fields whose values are texts. */
+type TextName<F extends Fields> = {
+  [K in keyof F & string]: RowOf<F>[K] extends string | null ? K : never
+}[keyof F & string]
+
+export interface ResourceOptions<F extends Fields>
+  extends CollectionOptions<NoInfer<TextName<F>>>,
+    RetiredOptions {
+  /**
+   * The singular of the name, for schemas and operations in OpenAPI. Default: by the rules of
+   * English, `company` for `companies`.
+   */
+  readonly singular?: string
+  /** The fields by name; the first is `id: f.id()`. They define columns, JSON members and types. */
+  readonly fields: F
+  /**
+   * The fields by which lists are filtered and sorted; each has an index (§7.7). A tuple in `sort`,
+   * `['status', 'created_at']`, has one index for its fields in this order (§7.10). The index also
+   * serves a filter by the first field with a sort by the rest. `prefix` and `contains` name texts
+   * for the filters `name[prefix]=` and `name[contains]=`; the first has an index. A field listed
+   * as `{ field, index: false }` has no index of its own, so that writes are cheaper. Its lists
+   * examine at most 50,000 rows, and are otherwise 400 `query_too_expensive` (§7.10).
+   */
+  readonly list: {
+    readonly filter: readonly ListField<keyof F & string>[]
+    readonly prefix?: readonly NoInfer<TextName<F>>[]
+    readonly contains?: readonly NoInfer<TextName<F>>[]
+    readonly sort: readonly (
+      | ListField<keyof F & string>
+      | readonly [keyof F & string, keyof F & string, ...(keyof F & string)[]]
+    )[]
+  }
+  /**
+   * The scopes of `read`, `create`, `update` and `delete`; `false`: the operation does not exist.
+   * `read: 'public'` serves anonymous callers; `persons: 'read' | 'write'` opens rows without an
+   * owner to persons (§6.7, §6.10).
+   */
+  readonly access: Access
+  /** `<one>.created`, `.updated`, `.deleted`. Actions declare their own events. */
+  readonly events: readonly `${string}.${'created' | 'updated' | 'deleted' | 'restored'}`[]
+  /**
+   * Tuples of fields: rows of one customer and mode cannot have the same values in all of them (409
+   * `conflict`). A row with `null` in one of them equals no other row.
+   */
+  readonly unique?: readonly (readonly [keyof F & string, ...(keyof F & string)[]])[]
+}
+
+export type StateOf<F extends Fields> = F extends { readonly status: infer S }
+  ? RowOf<{ s: Extract<S, Fields[string]> }>['s']
+  : never
+
+/** `Name`: the states. */
+export interface EditableOptions<Name> {
+  /** The states in which clients can change the fields. */
+  readonly from: readonly Name[]
+}
+
+export interface ActionOptions<F extends Fields, I extends ActionInput, E extends string> {
+  /** The required scope. */
+  readonly scope: string
+  /** The states in which it is possible. Default: all. */
+  readonly from?: readonly StateOf<F>[]
+  /** The resulting state. */
+  readonly to?: StateOf<F>
+  /** The type of the event that its transaction records. */
+  readonly emits?: E
+  /** The fields of its body; `fields({…}).before(…)` for older versions. Default: no body. */
+  readonly input?: I
+  /**
+   * Returns further changes: `({ row, input, now }) => ({ sum: row.sum + input.n, paid_at: now })`.
+   * `now` is the instant of the transaction. Pure.
+   */
+  readonly run?: (args: {
+    row: RowOf<F>
+    input: ActionInputOf<I>
+    now: number
+  }) => Partial<RowOf<F>> | undefined
+  /** The failures that its rules throw, for OpenAPI, docs and clients: `[exceeded, 'conflict']`. */
+  readonly failures?: readonly AnyFailure[]
+}
+
+export type Omitted<S, K> = { readonly [P in keyof S as P extends K ? never : P]: S[P] }
+export type Older<S, Had extends Fields, K> = {
+  [P in keyof (Omitted<S, K> & RowOf<Had>)]: (Omitted<S, K> & RowOf<Had>)[P]
+}
+
+/**
+ * A breaking change: the older shape, and the conversions up and down (§8.8).
+ */
+export interface ChangeOptions<
+  S,
+  Had extends Fields,
+  K extends keyof S & string,
+  Down extends RowOf<Had> = RowOf<Had>,
+> {
+  /** The reason, for the changelog and deprecation warnings. */
+  readonly why: string
+  /** The fields of the older version that `hadNot` replaces. */
+  readonly had: Had
+  /**
+   * The fields of the newer version that the older one lacks, in the order of their sources.
+   */
+  readonly hadNot: readonly K[]
+  /** Converts a row of the older shape to the fields in `hadNot`. */
+  readonly up: (old: Older<S, Had, K>) => Pick<S, NoInfer<K>>
+  /** Converts a row of the newer shape to the fields in `had`. */
+  readonly down: (row: S) => Down
+  /** The fields with a new name only: filters and sorts by the old name use the new column. */
+  readonly renamed?: Readonly<Partial<Record<keyof Had & string, K>>>
+}
