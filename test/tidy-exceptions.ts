@@ -44,6 +44,7 @@ export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, 
   'One process has a file: it needs no leases, no counts and no positions that nodes agree on.': {
     'assembly/background-work.ts': 1,
     'assembly/events.ts': 1,
+    'assembly/job-lane.ts': 1,
     'assembly/prepare-database.ts': 3,
     'declare/resources/stale-rows.ts': 1,
     'history/events/feed.ts': 1,
@@ -52,7 +53,7 @@ export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, 
     'operate/monitoring/nodes.ts': 2,
     'outbound/deliveries/host.ts': 2,
     'outbound/deliveries/leases.ts': 1,
-    'outbound/webhooks/replay-worker.ts': 1,
+
     'protocol/quota/store.ts': 1,
   },
   'SQL of a declaration, which has a text for each database.': {

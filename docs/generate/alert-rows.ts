@@ -278,14 +278,16 @@ export const alerts: readonly Alert[] = [
   {
     name: 'GatehookMailFails',
     when: 'a mail failed for good in the last hour',
-    expr: 'sum by (job) (increase(gatehook_mail_attempts_total{outcome="failed"}[1h])) > 0',
+    expr:
+      'sum by (job) ' +
+      '(increase(gatehook_job_attempts_total{kind="mail",outcome="failed"}[1h])) > 0',
     for: '0m',
     severity: 'ticket',
     summary: 'A mail failed for good; `gatehook doctor` prints the error of its transport.',
     runbook: 'Mail fails',
     fires: {
       title: 'one mail',
-      series: { [`gatehook_mail_attempts_total{${A},outcome="failed"}`]: '0 0 1x9' },
+      series: { [`gatehook_job_attempts_total{${A},kind="mail",outcome="failed"}`]: '0 0 1x9' },
       minute: 5,
       labels: { job: 'gatehook' },
     },
@@ -293,8 +295,8 @@ export const alerts: readonly Alert[] = [
       {
         title: 'retries',
         series: {
-          [`gatehook_mail_attempts_total{${A},outcome="retried"}`]: '0+1x9',
-          [`gatehook_mail_attempts_total{${A},outcome="failed"}`]: '0x9',
+          [`gatehook_job_attempts_total{${A},kind="mail",outcome="retried"}`]: '0+1x9',
+          [`gatehook_job_attempts_total{${A},kind="mail",outcome="failed"}`]: '0x9',
         },
         minute: 5,
       },

@@ -99,10 +99,13 @@ const panels: readonly PanelRow[] = [
     series: [[`sum by (health) (gatehook_webhook_receivers{${S}})`, '{{health}}']],
   },
   {
-    title: 'Mail by outcome, per hour',
+    title: 'Attempts at jobs by kind and outcome, per hour',
     unit: 'short',
     series: [
-      [`sum by (outcome) (increase(gatehook_mail_attempts_total{${S}}[1h]))`, '{{outcome}}'],
+      [
+        `sum by (kind, outcome) (increase(gatehook_job_attempts_total{${S}}[1h]))`,
+        '{{kind}} {{outcome}}',
+      ],
     ],
   },
   {

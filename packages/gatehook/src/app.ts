@@ -202,7 +202,7 @@ async function composeModules(
   const { service } = prepared
   const late = createLateCalls()
   const events = assembleEvents(foundation, prepared, late)
-  const { administration, enqueue, eventSignal, record, catalog, types, mailOutbox } = events
+  const { administration, queue, eventSignal, record, catalog, types, mailOutbox } = events
   const documents = openApiDocuments(catalog, config.databaseReadUrls.length > 0)
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
@@ -212,7 +212,7 @@ async function composeModules(
   const clients = createClientCache({ db, clock })
   const issuer = assembleTokens(foundation, { record, list, clients, late })
   const tokens = withMakerReview(issuer, makers)
-  const signIn = { administration, record, perform, list, tokens, catalog, mailOutbox }
+  const signIn = { administration, record, perform, list, tokens, catalog, mailOutbox, queue }
   const { people, sessions, hasher, devices, mail } = assemblePeople(foundation, signIn)
   const { verifiers, cheapVerifiers } = assembleVerifiers(foundation, prepared, tokens, people)
   const identifyCaller = sessions.identifyOr(identify(cheapVerifiers))
@@ -230,8 +230,8 @@ async function composeModules(
     lifetimes: { idleS: config.refreshTokenTtlS, absoluteS: config.refreshTokenMaxS },
     issuer: publicUrl,
   })
-  const deliveries = assembleDeliveries(foundation, { catalog, types, onAttempts, late })
-  const jobs = assembleJobs(foundation, { catalog, record, enqueue, list, perform })
+  const deliveries = assembleDeliveries(foundation, { catalog, types, onAttempts, queue })
+  const jobs = assembleJobs(foundation, { catalog, record, queue, list, perform })
   const versioning = await openVersions({
     db,
     clock,
@@ -252,7 +252,6 @@ async function composeModules(
     coveredBy: types.coveredBy,
     livingVersion: versioning.servedSuccessor,
     wakeDeliveries: deliveries.wake,
-    wakeJobs: jobs.wake,
     revokeSessionsOfPerson: tokens.revokeSessionsOfPerson,
     evictPerson: people.evict,
     findPerson: people.findPerson,
@@ -272,10 +271,12 @@ async function composeModules(
     jobs,
     list,
     mail,
+    mailOutbox,
     readKeyRefusals,
     oauth,
     people,
     perform,
+    queue,
     quota: assembleQuota(foundation),
     record,
     tokens,
@@ -288,7 +289,7 @@ async function composeModules(
 /** The modules as components, in the order in which they start. */
 function componentsOf(foundation: Foundation, modules: Modules): readonly Component[] {
   const { publicUrl } = foundation
-  const { administration, catalog, list, perform, types } = modules
+  const { administration, catalog, list, perform } = modules
   const livingVersion = modules.versioning.servedSuccessor
   const readRefusals = modules.readKeyRefusals
   const pages = ownBuiltPages()
@@ -298,21 +299,14 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
     assembleDocumentation({ ...modules, publicUrl, pages }),
     assembleResources(foundation, { ...modules, limitItems: modules.quota.limitItems }),
     assembleEventRoutes(foundation, { ...modules, livingVersion }),
-    assembleWebhooks(foundation, {
-      catalog,
-      types,
-      list,
-      perform,
-      livingVersion,
-      wake: modules.deliveries.wake,
-      currentScopes: modules.currentScopes,
-    }),
+    ...assembleWebhooks(foundation, { ...modules, livingVersion, wake: modules.deliveries.wake }),
     modules.deliveries,
-    modules.jobs,
+    modules.jobs.routes,
+    modules.jobs.component,
     { routes: accessRoutes(administration, { list, perform, readRefusals }) },
     modules.tokens,
     modules.people,
-    modules.mail,
+    modules.mail.component,
     modules.sessions,
     modules.oauth,
     modules.versioning,

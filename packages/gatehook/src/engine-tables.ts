@@ -17,7 +17,6 @@ import { deliveriesTables } from './outbound/deliveries/tables.ts'
 import { webhooksTables } from './outbound/webhooks/tables.ts'
 import { portalTables } from './pages/portal/tables.ts'
 import { jobsTables } from './platform/jobs/tables.ts'
-import { mailTables } from './platform/mail/tables.ts'
 import { secretsTables } from './platform/secrets/tables.ts'
 import type { Database } from './platform/storage/database.ts'
 import {
@@ -41,7 +40,6 @@ export const engineTables: readonly Table[] = [
   ...idempotencyTables,
   ...jobsTables,
   ...listsTables,
-  ...mailTables,
   ...monitoringTables,
   ...oauthTables,
   ...peopleTables,

@@ -11,7 +11,7 @@ import type { Tokens } from '../identity/tokens/api.ts'
 import type { ClockKeeper } from '../operate/system/clock.ts'
 import type { Database } from '../platform/storage/database.ts'
 import type { HttpServer } from '../protocol/http/server.ts'
-import type { JobsComponent } from './jobs.ts'
+import type { JobsModule } from './jobs.ts'
 import type { SignInModules } from './people.ts'
 import type { SecretsComponent } from './secrets.ts'
 
@@ -32,7 +32,7 @@ export interface AppParts {
   /** Sends mail that is due; background work does so too. */
   readonly mail: Pick<SignInModules['mail'], 'sendDue'>
   /** Runs due jobs without background work. */
-  readonly jobs: Pick<JobsComponent, 'runDue' | 'openSchedules'>
+  readonly jobs: Pick<JobsModule, 'runDue' | 'openSchedules'>
   /** The first argument of operations on clients: `createClient(app.oauth.administration, …)`. */
   readonly oauth: Pick<Oauth, 'administration'>
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */

@@ -21,12 +21,12 @@ import { JobLog } from '../operate/system/job-log.ts'
 import { readCertificateEnd } from '../operate/system/machine-facts.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
 import { databaseFile, nodeNameOf } from '../platform/config/environment.ts'
+import type { MailOutbox } from '../platform/mail/outbox.ts'
 import { readDatabaseBytes } from '../platform/storage/database-bytes.ts'
 import type { Metric } from '../platform/telemetry/metric.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import type { Lister } from '../protocol/lists/list.ts'
 import type { Component, Foundation } from './foundation.ts'
-import type { MailComponent } from './mail.ts'
 
 export interface ConsoleApiAssembly {
   readonly monitoring: Monitoring
@@ -37,7 +37,7 @@ export interface ConsoleApiAssembly {
   readonly isDraining: () => boolean
   readonly administration: Administration
   readonly list: Lister
-  readonly mail: Pick<MailComponent, 'outbox'>
+  readonly mailOutbox: MailOutbox
 }
 
 export interface ConsoleApiComponent extends Component {
@@ -96,7 +96,7 @@ export function assembleConsoleApi(
     admin: assembly.administration,
     list: assembly.list,
     perform: assembly.perform,
-    outbox: assembly.mail.outbox,
+    outbox: assembly.mailOutbox,
     flushUsage: versioning.flush,
   })
   const routes = [...console.routes, ...notices, overview, search]

@@ -8,8 +8,8 @@ import { createDeliveries, type Deliveries } from '../outbound/deliveries/delive
 import { webhookMetrics } from '../outbound/deliveries/metrics.ts'
 import { databaseTarget } from '../platform/config/config.ts'
 import { nodeNameOf, readMasterSecrets, secretFile } from '../platform/config/environment.ts'
+import type { JobQueue } from '../platform/jobs/queue.ts'
 import type { Component, Foundation } from './foundation.ts'
-import type { LateCalls } from './late-calls.ts'
 import { tracingSettings } from './tracing.ts'
 
 export interface DeliveryAssembly {
@@ -17,20 +17,21 @@ export interface DeliveryAssembly {
   readonly types: EventAccess
   /** Receives the attempts of this node. */
   readonly onAttempts: (report: AttemptReport) => void
-  readonly late: Pick<LateCalls, 'wakeJobs'>
+  /** Other nodes announce due jobs by the channel of deliveries. */
+  readonly queue: Pick<JobQueue, 'wakeAll'>
 }
 
 /** Throws when the file of `GATEHOOK_WEBHOOK_CA` cannot be read. */
 export function assembleDeliveries(
   { config, db, log, vault, delivers = true, release = '0', onTakenOver }: Foundation,
-  { catalog, types, onAttempts, late }: DeliveryAssembly,
+  { catalog, types, onAttempts, queue }: DeliveryAssembly,
 ): Deliveries & Component {
   const { deliveryRate: rate, webhookCa } = config
   const deliveries = createDeliveries({
     db,
     log,
     delivers,
-    listeners: { onAttempts, onJobsDue: late.wakeJobs, ...(onTakenOver && { onTakenOver }) },
+    listeners: { onAttempts, onJobsDue: queue.wakeAll, ...(onTakenOver && { onTakenOver }) },
     settings: {
       database: { ...databaseTarget(config), generation: db.generation },
       nodeName: nodeNameOf(config),

@@ -18,13 +18,13 @@ import { createOutbox } from '../outbound/deliveries/outbox.ts'
 import { customerWaker } from '../outbound/deliveries/registration-store.ts'
 import { createEventJobs } from '../outbound/jobs/event-jobs.ts'
 import { endAccessOfOperator } from '../pages/portal/store.ts'
-import type { EnqueueJob } from '../platform/jobs/queue.ts'
+import type { JobQueue } from '../platform/jobs/queue.ts'
 import { createMailOutbox, type MailOutbox } from '../platform/mail/outbox.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import { requestOf } from '../protocol/idempotency/transaction-request.ts'
 import type { Lister } from '../protocol/lists/list.ts'
 import type { Component, Foundation } from './foundation.ts'
-import { assembleEnqueue } from './jobs.ts'
+import { assembleQueue } from './jobs.ts'
 import type { LateCalls } from './late-calls.ts'
 import { assembleCredentials } from './people.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
@@ -32,7 +32,7 @@ import type { PreparedDatabase } from './prepare-database.ts'
 interface EventModules {
   /** Records events, and wakes deliveries. */
   readonly administration: Administration
-  readonly enqueue: EnqueueJob
+  readonly queue: JobQueue
   readonly eventSignal: EventSignal
   readonly record: RecordEvent
   readonly catalog: Catalog
@@ -56,8 +56,9 @@ export function assembleEvents(
     coveredBy: late.coveredBy,
     wake: late.wakeDeliveries,
   })
-  const mailOutbox = createMailOutbox({ clock, random })
-  const enqueue = assembleEnqueue(foundation, late)
+  const queue = assembleQueue(foundation)
+  const { enqueue } = queue
+  const mailOutbox = createMailOutbox(enqueue)
   const handlers = listEventHandlers(service)
   const sinks = [eventSignal.sink, noteRequest]
   if (db.dialect.shared) sinks.push(noteRecentEvents(recent))
@@ -88,7 +89,7 @@ export function assembleEvents(
       wakeDeliveriesOf: customerWaker(late.wakeDeliveries),
       endPortalAccessOf: endAccessOfOperator,
     },
-    enqueue,
+    queue,
     eventSignal,
     record,
     catalog,
@@ -104,7 +105,7 @@ const noteRequest: Sink = async (tx, { id }) => {
 }
 
 export interface EventRouteAssembly
-  extends Omit<EventModules, 'administration' | 'enqueue' | 'mailOutbox'> {
+  extends Omit<EventModules, 'administration' | 'queue' | 'mailOutbox'> {
   readonly list: Lister
   readonly perform: Perform
   /** Returns the version that serves callers pinned to `version` now (§9.11). */

@@ -19,8 +19,6 @@ export interface LateCalls {
   livingVersion(version: string): string
   /** Wakes the delivery engine for registrations, by number, on this node or another. */
   readonly wakeDeliveries: WakeDeliveries
-  /** Wakes the runner of jobs of this node; a node that runs none notifies the others. */
-  readonly wakeJobs: () => void
   readonly revokeSessionsOfPerson: Tokens['revokeSessionsOfPerson']
   /** Evicts a person whose row has changed from this node's cache. */
   evictPerson(id: number): void
@@ -40,7 +38,6 @@ export function createLateCalls(): LateCalls & { bind(implementations: LateCalls
     coveredBy: (...type) => implementations().coveredBy(...type),
     livingVersion: (version) => implementations().livingVersion(version),
     wakeDeliveries: (...wakeUp) => implementations().wakeDeliveries(...wakeUp),
-    wakeJobs: () => implementations().wakeJobs(),
     revokeSessionsOfPerson: (...subject) => implementations().revokeSessionsOfPerson(...subject),
     evictPerson: (id) => implementations().evictPerson(id),
     findPerson: (...person) => implementations().findPerson(...person),

@@ -3,7 +3,7 @@ import type { Identify } from '../identity/access/authenticate.ts'
 import { metricsRoute, processMetrics, requestCounter } from '../operate/system/metrics.ts'
 import { probeOperations } from '../operate/system/operations.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
-import { gauge } from '../platform/telemetry/metric.ts'
+import { gauge, type Metric } from '../platform/telemetry/metric.ts'
 import type { After, Endpoint } from '../protocol/http/call.ts'
 import type { Component, Foundation } from './foundation.ts'
 
@@ -26,7 +26,14 @@ export function assembleMetrics(
     gauge('gatehook_storage_connection_waits', 'Transactions that wait for a connection.', () =>
       db.connectionWaits(),
     ),
-    ...components.flatMap(({ metrics = [] }) => metrics),
+    ...mergeByName(components.flatMap(({ metrics = [] }) => metrics)),
   ]
   return { routes: [metricsRoute(identify, metrics)], observe: requests.observe }
 }
+
+/** Joins metrics of several components, for example of lanes, that have one name. */
+const mergeByName = (metrics: readonly Metric[]): Metric[] =>
+  [...Map.groupBy(metrics, ({ name }) => name).values()].map((parts) => ({
+    ...parts[0]!,
+    read: async () => (await Promise.all(parts.map((part) => part.read()))).flat(),
+  }))

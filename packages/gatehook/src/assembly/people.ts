@@ -18,13 +18,14 @@ import { createRecognizedClients } from '../identity/people/recognized-clients.t
 import { createSecondFactor } from '../identity/people/second-factor.ts'
 import type { Tokens } from '../identity/tokens/api.ts'
 import { createPortal } from '../pages/portal/portal.ts'
+import type { JobQueue } from '../platform/jobs/queue.ts'
 import type { MailOutbox } from '../platform/mail/outbox.ts'
 import type { Step } from '../protocol/http/call.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import type { Lister } from '../protocol/lists/list.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { LateCalls } from './late-calls.ts'
-import { assembleMail, type MailComponent } from './mail.ts'
+import { assembleMail, type MailModule } from './mail.ts'
 
 export interface SignInAssembly {
   readonly administration: Administration
@@ -34,6 +35,7 @@ export interface SignInAssembly {
   readonly tokens: Tokens
   readonly catalog: Catalog
   readonly mailOutbox: MailOutbox
+  readonly queue: JobQueue
 }
 
 /** The sessions of the server's own pages: console and portal. */
@@ -50,7 +52,7 @@ export interface SignInModules {
   /** Hashes passwords of people and operators, in one queue. */
   readonly hasher: Hasher
   readonly devices: Devices
-  readonly mail: MailComponent
+  readonly mail: MailModule
 }
 
 export function assemblePeople(
@@ -63,6 +65,7 @@ export function assemblePeople(
     tokens,
     catalog,
     mailOutbox: outbox,
+    queue,
   }: SignInAssembly,
 ): SignInModules {
   const { config, random, clock, vault, db, log, publicUrl } = foundation
@@ -126,7 +129,7 @@ export function assemblePeople(
     guard: (next) => portal.guard(consoleSessions.guard(next)),
     identifyOr: (next) => portal.identifyOr(consoleSessions.identifyOr(next)),
   }
-  const mail = assembleMail(foundation, service, outbox, {
+  const mail = assembleMail(foundation, service, queue, {
     ...people.mailTemplates,
     ...invitationTemplates({ admin, service: service.name, publicUrl }),
   })

@@ -17,13 +17,15 @@ import { webhookAdministrationRoutes } from '../outbound/webhooks/admin-routes.t
 import type { CurrentScopes } from '../outbound/webhooks/authority.ts'
 import { createMakers, type Makers } from '../outbound/webhooks/makers.ts'
 import { createPostLimits } from '../outbound/webhooks/post-limits.ts'
-import { createReplayWorker } from '../outbound/webhooks/replay-worker.ts'
+import { createReplayHandler } from '../outbound/webhooks/replay-job.ts'
 import { webhookRoutes } from '../outbound/webhooks/routes.ts'
+import type { JobQueue } from '../platform/jobs/queue.ts'
 import type { Tx } from '../platform/storage/database.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import type { Lister } from '../protocol/lists/list.ts'
 import { createLimiter } from '../protocol/quota/store.ts'
 import type { Component, Foundation } from './foundation.ts'
+import { createJobLane } from './job-lane.ts'
 
 export interface WebhookAssembly {
   readonly catalog: Catalog
@@ -35,12 +37,15 @@ export interface WebhookAssembly {
   /** Wakes the delivery engine for registrations, by number. */
   readonly wake: WakeDeliveries
   readonly currentScopes: CurrentScopes
+  readonly queue: JobQueue
 }
 
+/** Returns the component of webhooks, and the lane of their replays. */
 export function assembleWebhooks(
-  { db, clock, random, log, vault, trail, config, release = '0' }: Foundation,
-  { catalog, types, list, perform, livingVersion, wake, currentScopes }: WebhookAssembly,
-): Component {
+  foundation: Foundation,
+  { catalog, types, list, perform, livingVersion, wake, currentScopes, queue }: WebhookAssembly,
+): readonly Component[] {
+  const { db, clock, random, vault, trail, config, release = '0' } = foundation
   const { render, newest, versions } = catalog
   const allowPrivate = config.webhookAllowPrivate
   const transport = createLazyTransport({
@@ -51,17 +56,16 @@ export function assembleWebhooks(
   })
   const limiter = createLimiter(db, clock)
   const rate = config.deliveryRate
-  const replays = createReplayWorker({
+  const handler = createReplayHandler({
     db,
     clock,
-    random,
-    log,
     types,
     render,
     effective: livingVersion,
     wake,
     rate: rate ? { limit: rate.limit, windowMs: rate.windowS * 1000 } : undefined,
   })
+  const replays = createJobLane(foundation, { lane: 'replay', handlers: [handler], queue })
   const webhookContext = {
     db,
     clock,
@@ -78,9 +82,9 @@ export function assembleWebhooks(
     userAgent: `Gatehook-Webhooks/${release}`,
     limits: createPostLimits(limiter),
     wake,
-    replayStarted: replays.nudge,
+    enqueue: queue.enqueue,
   }
-  return {
+  const component: Component = {
     routes: [
       ...webhookRoutes({
         context: webhookContext,
@@ -107,17 +111,15 @@ export function assembleWebhooks(
       ...retention(db, clock),
       postponed: () => repairPostponed(db, clock, longestWaitMs(config.webhookScheduleS)),
     },
-    polled: replays.polled,
     // An unreadable file of certificate authorities fails the start, not the first delivery.
     async start() {
       if (config.webhookCa !== null) await transport.open()
-      replays.start()
     },
     async stop() {
-      await replays.stop()
       transport.close()
     },
   }
+  return [component, replays.component]
 }
 
 export interface MakerAssembly {

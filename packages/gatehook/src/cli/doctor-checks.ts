@@ -21,8 +21,7 @@ import {
   monitoringFile,
   secretFile,
 } from '../platform/config/environment.ts'
-import { countFailedJobs, findLastFailedJob } from '../platform/jobs/store.ts'
-import { countMail, findLastMailError } from '../platform/mail/store.ts'
+import { countJobs, findLastFailedJob } from '../platform/jobs/store.ts'
 import { CLOCK_SETTING, type StoredClock } from '../platform/storage/clock-setting.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { readSetting } from '../platform/storage/settings.ts'
@@ -200,24 +199,24 @@ export async function checkMail(
 ): Promise<CheckResult> {
   const transport = service?.definition.mail?.transport
   const place = transport ? 'the transport of the service' : `files in ${mailFolder(config)}`
-  const hasTable = db && (await db.columns('gh_mail')).length > 0
+  const hasTable = db && (await db.columns('gh_jobs')).length > 0
   if (!hasTable) return ok(place)
-  const waiting = await countMail(db, 'waiting', COUNT_MAX)
-  const failed = await countMail(db, 'failed', COUNT_MAX)
+  const waiting = await countJobs(db, { lane: 'mail', state: 'waiting' }, COUNT_MAX)
+  const failed = await countJobs(db, { lane: 'mail', state: 'failed' }, COUNT_MAX)
   if (failed === 0) return ok(waiting === 0 ? place : `${place}; ${waiting} waiting`)
-  const error = await findLastMailError(db)
+  const error = (await findLastFailedJob(db, 'mail'))?.error
   const hint =
     'Correct the transport. The mail is deleted after 7 days; its senders may repeat it. ' +
-    'An alert on gatehook_mail_attempts_total{outcome="failed"} reports the next one.'
+    'An alert on gatehook_job_attempts_total{kind="mail",outcome="failed"} reports the next one.'
   return warn(`${place}; ${waiting} waiting, ${failed} failed: ${error}`, hint)
 }
 
 /** Reports jobs that had all of their attempts, and the error of the last one. */
 export async function checkJobs(db: Database): Promise<CheckResult | undefined> {
   if ((await db.columns('gh_jobs')).length === 0) return undefined
-  const job = await findLastFailedJob(db)
+  const job = await findLastFailedJob(db, 'service')
   if (!job) return ok('none failed')
-  const count = await countFailedJobs(db, COUNT_MAX)
+  const count = await countJobs(db, { lane: 'service', state: 'failed' }, COUNT_MAX)
   return warn(
     `${count} failed; the last is ${job.name}: ${job.error ?? 'it has no error'}`,
     'Remove the cause, then gatehook jobs retry ID; gatehook jobs list --state failed has the ids.',

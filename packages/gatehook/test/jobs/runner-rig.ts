@@ -2,7 +2,7 @@
 import { quietLog } from '../../../../test/rig/databases.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import type { JobHandler } from '../../src/platform/jobs/job.ts'
+import type { JobHandler, JobKind, Lane } from '../../src/platform/jobs/job.ts'
 import { createEnqueue } from '../../src/platform/jobs/queue.ts'
 import { NodeJobRunner } from '../../src/platform/jobs/runner.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
@@ -13,6 +13,12 @@ export const HOUR_MS = 3_600_000
 const SCOPE = 2 as Scope
 
 export type Run = JobHandler['run']
+
+/** A promise that the test resolves. */
+export function gate() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { promise, open: resolve }
+}
 
 /** Nodes on one database, and the clock that they share. */
 export function rigOf(db: Database) {
@@ -28,10 +34,13 @@ export function rigOf(db: Database) {
     run,
     ...more,
   })
-  const nodeOf = (handlers: readonly JobHandler[]) => {
+  const nodeOf = (
+    handlers: readonly JobHandler[],
+    options: { readonly lane?: Lane; readonly isSole?: boolean } = {},
+  ) => {
     let nudge = () => {}
-    const deps = { db, clock, random, log: quietLog, enqueue, handlers, nudge: () => nudge() }
-    const runner = new NodeJobRunner(deps)
+    const deps = { db, clock, random, log: quietLog, enqueue, nudge: () => nudge() }
+    const runner = new NodeJobRunner({ ...deps, lane: 'service', ...options, handlers })
     return {
       runner,
       /** Runs passes until none of the started jobs runs, and no job is due. */
@@ -58,7 +67,7 @@ export function rigOf(db: Database) {
       time.now += ms
       time.elapsedMs += ms
     },
-    add: (name: string, more: { rowKey?: string; runAt?: number } = {}) =>
+    add: (name: string, more: { rowKey?: string; runAt?: number; kind?: JobKind } = {}) =>
       db.write((tx) =>
         enqueue(tx, { kind: 'job', name, scope: SCOPE, input: JSON.stringify(name), ...more }),
       ),

@@ -7,13 +7,7 @@ import { FAILED_AFTER_MS, HEARTBEAT_MS } from '../../src/platform/jobs/runner.ts
 import { parseSchedule } from '../../src/platform/jobs/schedule.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
-import { HOUR_MS, type Run, rigOf, START_MS } from './runner-rig.ts'
-
-/** A promise that the test resolves. */
-function gate() {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  return { promise, open: resolve }
-}
+import { gate, HOUR_MS, type Run, rigOf, START_MS } from './runner-rig.ts'
 
 eachMigrated('a job that fails is retried later and later, and fails for good', async (db) => {
   const rig = rigOf(db)
@@ -349,4 +343,21 @@ eachMigrated('jobs are purged a day after they are done, 30 days after they fail
   rig.advance(31 * 24 * HOUR_MS)
   assert.equal(await purgeJobs(db, rig.clock), 2)
   assert.deepEqual(await names(), [])
+})
+
+eachMigrated('a job that waits for one of its row causes no passes', async (db) => {
+  const rig = rigOf(db)
+  const first = gate()
+  const node = rig.nodeOf([rig.handlerOf('pack', () => first.promise)])
+  for (let n = 0; n < 2; n++) await rig.add('pack', { rowKey: 'row' })
+  for (let passes = 0; node.runner.isDue(); passes++) {
+    assert.ok(passes < 4, 'the runner repeats its passes')
+    await node.runner.pass()
+  }
+  first.open()
+  await node.settle()
+  assert.deepEqual(
+    (await rig.rows()).map(({ state }) => state),
+    ['done', 'done'],
+  )
 })

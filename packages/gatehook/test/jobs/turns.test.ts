@@ -11,7 +11,7 @@ import type { Database } from '../../src/platform/storage/database.ts'
 const NOW = Date.UTC(2027, 2, 1)
 const LATER = NOW + 3_600_000
 const clock = { now: () => NOW, elapsedMs: () => 0 }
-const query = (limit: number) => ({ names: ['mail'], now: NOW, limit })
+const query = (limit: number) => ({ lane: 'service' as const, names: ['mail'], now: NOW, limit })
 
 async function addJobs(db: Database, scopes: readonly number[], runAt = NOW): Promise<void> {
   const enqueue = createEnqueue({ clock, random: systemRandom(), wake: () => {} })

@@ -5,8 +5,13 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { databases, freshFolder, quietLog } from '../../../../test/rig/databases.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
+import { runDueJobs } from '../../src/platform/jobs/due-jobs.ts'
+import { policyOf } from '../../src/platform/jobs/job.ts'
+import { createEnqueue } from '../../src/platform/jobs/queue.ts'
+import { purgeJobs } from '../../src/platform/jobs/retention.ts'
+import { NodeJobRunner } from '../../src/platform/jobs/runner.ts'
 import { createFileTransport, MAIL_FILES_MAX } from '../../src/platform/mail/file-transport.ts'
-import { createMailer, mailRetryDelayMs } from '../../src/platform/mail/mailer.ts'
+import { createMailer } from '../../src/platform/mail/mailer.ts'
 import {
   isMailAddress,
   isSender,
@@ -15,33 +20,52 @@ import {
 } from '../../src/platform/mail/message.ts'
 import { createMailOutbox } from '../../src/platform/mail/outbox.ts'
 import { smtp } from '../../src/platform/mail/smtp.ts'
-import * as store from '../../src/platform/mail/store.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { openSmtpServer } from './smtp-server.ts'
 
 const MAIL = { to: 'ada@example.com', subject: 'Hello', text: 'A text' }
+const START_MS = Date.UTC(2026, 0, 1)
+
+/** Draws the middle of the random delays. */
+const random = {
+  ...systemRandom(),
+  bytes: (size: number) => Buffer.alloc(size, Buffer.of(0x80, 0, 0, 0)),
+}
 
 function openMail(db: Database) {
-  let nowMs = Date.UTC(2026, 0, 1)
+  let nowMs = START_MS
   const clock = { now: () => nowMs, elapsedMs: () => nowMs }
-  const outbox = createMailOutbox({ clock, random: systemRandom() })
+  const enqueueJob = createEnqueue({ clock, random: systemRandom(), wake: () => {} })
+  const outbox = createMailOutbox(enqueueJob)
   const sent: MailMessage[] = []
   let send = async (message: MailMessage) => void sent.push(message)
-  const node = (templates = {}) =>
-    createMailer({
+  const node = (templates = {}) => {
+    const mailer = createMailer({
       db,
       clock,
-      log: quietLog,
-      outbox,
       transport: { send: (message) => send(message) },
       from: 'no-reply@example.com',
       templates,
     })
+    const deps = { db, clock, random, log: quietLog, enqueue: enqueueJob, lane: 'mail' } as const
+    const { handlers } = mailer
+    return {
+      async sendDue() {
+        const before = mailer.sentCount()
+        const counts = await runDueJobs((nudge) => new NodeJobRunner({ ...deps, handlers, nudge }))
+        for (const { outcome, count } of counts) figures[outcome] = (figures[outcome] ?? 0) + count
+        return mailer.sentCount() - before
+      },
+    }
+  }
+  const figures: Record<string, number> = {}
   return {
     node,
+    figures,
     sent,
     outbox,
+    clock,
     enqueue: (mail: object = MAIL, kind = 'plain') =>
       db.write((tx) => outbox.enqueue(tx, kind, mail)),
     pass: (ms: number) => {
@@ -50,7 +74,7 @@ function openMail(db: Database) {
     use: (other: typeof send) => {
       send = other
     },
-    rows: () => db.all(sql`SELECT state, attempts, error, payload FROM gh_mail ORDER BY id`),
+    rows: () => db.all(sql`SELECT state, attempt, error, input FROM gh_jobs ORDER BY id`),
   }
 }
 
@@ -61,7 +85,7 @@ const eachDatabase = (name: string, body: (db: Database, t: TestContext) => Prom
 }
 
 eachDatabase('a mail is sent once by several nodes, and its row is deleted', async (db) => {
-  const { node, enqueue, sent, rows } = openMail(db)
+  const { node, enqueue, sent, rows, figures } = openMail(db)
   const nodes = [node(), node(), node()]
   for (let n = 0; n < 12; n++) await enqueue({ ...MAIL, subject: `${n}` })
   const counts = await Promise.all(nodes.map((each) => each.sendDue()))
@@ -71,10 +95,7 @@ eachDatabase('a mail is sent once by several nodes, and its row is deleted', asy
   )
   const subjects = sent.map(({ subject }) => Number(subject)).toSorted((a, b) => a - b)
   assert.deepEqual(subjects, [...Array(12).keys()])
-  assert.deepEqual(
-    nodes.map(({ figures }) => figures().sent),
-    counts,
-  )
+  assert.deepEqual(figures, { done: 12 })
   assert.deepEqual(await rows(), [])
 })
 
@@ -85,13 +106,12 @@ eachDatabase('a transaction that rolls back sends nothing', async (db) => {
     throw new Error('undone')
   })
   await assert.rejects(failed, /undone/)
-  assert.equal(outbox.takeSignal(), false)
   assert.equal(await node().sendDue(), 0)
   assert.deepEqual(sent, [])
 })
 
 eachDatabase('a mail is retried with growing delays, 8 attempts in all', async (db) => {
-  const { node, enqueue, pass, use, rows, sent } = openMail(db)
+  const { node, enqueue, pass, use, rows, sent, clock, figures } = openMail(db)
   const mailer = node()
   let attempts = 0
   use(async () => {
@@ -103,23 +123,25 @@ eachDatabase('a mail is retried with growing delays, 8 attempts in all', async (
     await mailer.sendDue()
     assert.equal(attempts, n)
     if (n === 8) break
-    pass(mailRetryDelayMs(n) - 1)
+    pass(delayMs(n) - 1)
     await mailer.sendDue()
     assert.equal(attempts, n, 'before the delay has passed')
     pass(1)
   }
-  assert.deepEqual(mailer.figures(), { sent: 0, retried: 7, failed: 1 })
-  const failed = { state: 'failed', attempts: 8, error: '450 try later', payload: '{}' }
+  assert.deepEqual(figures, { retried: 7, failed: 1 })
+  const failed = { state: 'failed', attempt: 8, error: '450 try later', input: '{}' }
   assert.deepEqual(await rows(), [failed])
   pass(7 * 86_400_000 - 1)
-  assert.equal(await mailer.chores.mail!(), 0)
+  assert.equal(await purgeJobs(db, clock), 0)
   pass(1)
-  assert.equal(await mailer.chores.mail!(), 1)
+  assert.equal(await purgeJobs(db, clock), 1)
   assert.deepEqual([await rows(), sent, attempts], [[], [], 8])
 })
 
+const delayMs = (attempt: number): number => policyOf('mail').retryDelayMs(attempt, 0.5)
+
 test('delays grow from 30 s to 2 h', () => {
-  const delays = [1, 2, 3, 4, 5, 6, 7].map(mailRetryDelayMs)
+  const delays = [1, 2, 3, 4, 5, 6, 7].map(delayMs)
   assert.deepEqual(
     delays.map((ms) => ms / 1000),
     [30, 120, 480, 1920, 7200, 7200, 7200],
@@ -127,7 +149,7 @@ test('delays grow from 30 s to 2 h', () => {
 })
 
 eachDatabase('a permanent error is not retried', async (db) => {
-  const { node, enqueue, use, rows } = openMail(db)
+  const { node, enqueue, use, rows, figures } = openMail(db)
   use(async () => {
     throw permanentError('550 no such mailbox')
   })
@@ -135,21 +157,8 @@ eachDatabase('a permanent error is not retried', async (db) => {
   const mailer = node()
   await mailer.sendDue()
   const [row] = await rows()
-  assert.deepEqual([row?.state, row?.attempts], ['failed', 1])
-  assert.deepEqual(mailer.figures(), { sent: 0, retried: 0, failed: 1 })
-})
-
-eachDatabase('a mail of a node that was killed is due again after its lease', async (db) => {
-  const { node, enqueue, pass, sent } = openMail(db)
-  await enqueue()
-  const [row] = await store.listDueMail(db, Date.UTC(2026, 0, 2), 1)
-  const leaseEndMs = Date.UTC(2026, 0, 1) + 120_000
-  assert.equal(await db.write((tx) => store.leaseMail(tx, row!, leaseEndMs)), 1)
-  assert.equal(await db.write((tx) => store.leaseMail(tx, row!, leaseEndMs)), 0)
-  assert.equal(await node().sendDue(), 0)
-  pass(120_000)
-  assert.equal(await node().sendDue(), 1)
-  assert.equal(sent.length, 1)
+  assert.deepEqual([row?.state, row?.attempt], ['failed', 1])
+  assert.deepEqual(figures, { failed: 1 })
 })
 
 eachDatabase('a template that has nothing to say removes the mail', async (db) => {
@@ -172,8 +181,8 @@ eachDatabase('strangers cannot fill the queue', async (db) => {
   const { outbox } = openMail(db)
   await db.write((tx) =>
     tx.run(sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-      INSERT INTO gh_mail (id, kind, payload, state, attempts, due_at, created_at)
-      SELECT 'mail_' || i, 'plain', '{}', 'waiting', 0, 0, 0 FROM n`),
+      INSERT INTO gh_jobs (id, kind, lane, name, input, run_at, created_at)
+      SELECT 'job_' || i, 'mail', 'mail', 'plain', '{}', 0, 0 FROM n`),
   )
   const code = (expected: string) => (error: { code?: string }) => error.code === expected
   await assert.rejects(

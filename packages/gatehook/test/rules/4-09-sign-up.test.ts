@@ -218,7 +218,7 @@ eachMailService('neither the database nor the log has a token', async (rig) => {
   const { service, log } = rig
   const token = await signUpToken(rig)
   const { db } = service.app
-  const tables = [sql`SELECT * FROM gh_mail`, sql`SELECT * FROM gh_mail_tokens`]
+  const tables = [sql`SELECT * FROM gh_jobs`, sql`SELECT * FROM gh_mail_tokens`]
   const rows = await Promise.all(tables.map((statement) => db.all(statement)))
   assert.deepEqual(
     rows.map(({ length }) => length),

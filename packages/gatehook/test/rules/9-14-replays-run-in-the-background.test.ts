@@ -130,8 +130,8 @@ eachService(
     await service.app.work()
     await service.post(`/webhooks/${id}/replay`, { since: start })
     while ((await service.get(`/webhooks/${id}`)).body.replay.done === 0) await breath()
-    // Simulates a killed process: its counter stops.
-    const text = "UPDATE gh_webhook_replays SET owner = 'another node'"
+    // Simulates a killed process: the counter of its job stops.
+    const text = "UPDATE gh_jobs SET state = 'running', node = 'another node'"
     await service.app.db.write((tx) => tx.run({ sql: text, text, values: [] }))
     const next = await openService(t, service.app.db.name, { ...QUICK, url: service.url })
     await next.app.work()

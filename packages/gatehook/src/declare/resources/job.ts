@@ -4,7 +4,7 @@
  */
 
 import type { Principal } from '../../kernel/principal.ts'
-import type { JobKind } from '../../platform/jobs/job.ts'
+import type { ServiceJobKind } from '../../platform/jobs/job.ts'
 import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { AnyRow } from './resource.ts'
@@ -113,7 +113,7 @@ export type ScheduleHandle = Handle<ScheduleContext>
 
 /** A declared job, handler of an event or recurring job, without type parameters. */
 export interface JobDefinition {
-  readonly kind: JobKind
+  readonly kind: ServiceJobKind
   readonly name: string
   /** The input of a `job`. */
   readonly input: FieldSpecs
@@ -128,7 +128,7 @@ const DEFAULT_ATTEMPTS = 10
 const DEFAULT_SCHEDULE_ATTEMPTS = 3
 const DEFAULT_TIMEOUT_MS = 60_000
 
-function limitsOf(kind: JobKind, { attempts, timeoutMs }: JobOptions) {
+function limitsOf(kind: ServiceJobKind, { attempts, timeoutMs }: JobOptions) {
   const defaultAttempts = kind === 'schedule' ? DEFAULT_SCHEDULE_ATTEMPTS : DEFAULT_ATTEMPTS
   return { attempts: attempts ?? defaultAttempts, timeoutMs: timeoutMs ?? DEFAULT_TIMEOUT_MS }
 }

@@ -19,8 +19,9 @@ const FAILED_JOBS_MAX = 1_000
 export const countFailedJobs = (db: Reader, sinceMs: number) =>
   db.all<FailedJobsRow & Record<string, unknown>>(sql`SELECT name, COUNT(*) AS failed,
       MIN(ended_at) AS first_at, MAX(ended_at) AS last_at
-    FROM (SELECT name, ended_at FROM gh_jobs WHERE state = 'failed' AND ended_at IS NOT NULL
-      AND ended_at >= ${sinceMs} ORDER BY ended_at DESC LIMIT ${FAILED_JOBS_MAX}) AS newest
+    FROM (SELECT name, ended_at FROM gh_jobs WHERE lane = 'service' AND state = 'failed'
+      AND ended_at IS NOT NULL AND ended_at >= ${sinceMs}
+      ORDER BY ended_at DESC LIMIT ${FAILED_JOBS_MAX}) AS newest
     GROUP BY name ORDER BY failed DESC, name LIMIT ${ITEMS_MAX}`)
 
 export interface RefusedCaller {

@@ -9,10 +9,17 @@ const jobMembers = {
   id: b.text().example('job_01jdq8w9vgk7'),
   kind: b
     .openSet(JOB_KINDS)
-    .describe('`job`: enqueued by code; `event`: a handler of an event; `schedule`: recurring.')
+    .describe(
+      '`job`: enqueued by code; `event`: a handler of an event; `schedule`: recurring; `mail`; ' +
+        '`replay`: replays and recoveries of webhooks of a customer.',
+    )
     .example('job'),
   name: b.text().example('send_receipt'),
-  customer: b.text().nullable().describe('Null for a recurring job.').example('cus_default'),
+  customer: b
+    .text()
+    .nullable()
+    .describe('Null for a recurring job and for mail.')
+    .example('cus_default'),
   mode: b.openSet(['live', 'test']).nullable().example('live'),
   state: b.openSet(JOB_STATES).example('failed'),
   attempt: b.int(0).describe('Attempts so far, from 1.').example(10),
@@ -30,7 +37,10 @@ const jobMembers = {
 const job = b.object(jobMembers).named('Job')
 
 const jobDetails = b
-  .object({ ...jobMembers, input: b.json().describe('The stored input.').example({ order_id: 7 }) })
+  .object({
+    ...jobMembers,
+    input: b.json().describe('The stored input; that of mail is empty.').example({ order_id: 7 }),
+  })
   .named('JobWithInput')
 
 export const jobTable = createAdminTable({
@@ -46,10 +56,11 @@ export const jobTable = createAdminTable({
 export const jobOperations = {
   list: operation('GET /admin/jobs', {
     id: 'list_jobs',
-    summary: 'List the jobs of the service’s code',
+    summary: 'List background jobs: of the service’s code and of the engine',
     tag: 'jobs',
     description:
-      'Jobs that are done are listed for a day, failed and canceled ones for 30 days. ' +
+      'Jobs that are done are listed for a day, failed and canceled ones for 30 days. Sent mail ' +
+      'is not listed, failed mail for 7 days. ' +
       '`state=failed` lists those that had all of their attempts.',
     output: b.page(job),
   }),

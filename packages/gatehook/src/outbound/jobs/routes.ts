@@ -1,6 +1,7 @@
 /** `/admin/jobs`: the jobs of all customers, and the retry and the end of one of them (§13). */
 import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
+import { type Lane, policyOf } from '../../platform/jobs/job.ts'
 import * as store from '../../platform/jobs/store.ts'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import type { Route } from '../../protocol/http/call.ts'
@@ -13,7 +14,7 @@ interface JobRouteDeps extends AuditContext {
   readonly db: Database
   readonly list: Lister
   readonly perform: Perform
-  readonly wake: () => void
+  readonly wake: (lane: Lane) => void
 }
 
 export const jobRoutes = ({ db, list, perform, wake, ...audit }: JobRouteDeps): Route[] => [
@@ -27,10 +28,13 @@ export const jobRoutes = ({ db, list, perform, wake, ...audit }: JobRouteDeps): 
       if (!RETRYABLE.has(job.state)) {
         throw new Failure('invalid_state', `The job is ${job.state}; failed ones can be retried.`)
       }
+      if (job.state !== 'waiting' && policyOf(job.kind).isPersonal) {
+        throw new Failure('invalid_state', 'The input of the job was removed at its end.')
+      }
       await store.requeueJob(tx, job.no, audit.clock.now())
       const entry = { actor: actorOf(call), action: 'job.retry', target: job.id } as const
       await recordAudit(tx, { ...entry, detail: { name: job.name } }, audit)
-      tx.afterCommit(wake)
+      tx.afterCommit(() => wake(policyOf(job.kind).lane))
       return respond(jobOperations.retry, await readJob(tx, job.id))
     }),
   ),
@@ -40,14 +44,13 @@ export const jobRoutes = ({ db, list, perform, wake, ...audit }: JobRouteDeps): 
       if (job.state !== 'waiting') {
         throw new Failure('invalid_state', `The job is ${job.state}; waiting ones can be canceled.`)
       }
-      if (job.kind === 'schedule') {
-        throw new Failure('invalid_state', 'A recurring job ends when its declaration is removed.')
-      }
-      await store.cancelJob(tx, job.no, audit.clock.now())
+      const { notCanceled } = policyOf(job.kind)
+      if (notCanceled) throw new Failure('invalid_state', notCanceled)
+      await store.cancelJob(tx, job, audit.clock.now())
       const entry = { actor: actorOf(call), action: 'job.cancel', target: job.id } as const
       await recordAudit(tx, { ...entry, detail: { name: job.name } }, audit)
       // The next job of the same row is due.
-      tx.afterCommit(wake)
+      tx.afterCommit(() => wake(policyOf(job.kind).lane))
       return respond(jobOperations.cancel, await readJob(tx, job.id))
     }),
   ),
@@ -63,6 +66,5 @@ async function lockJob(tx: Tx, id: string) {
 
 async function readJob(from: Reader, id: string) {
   const job = await jobTable.read(from, id)
-  const { input } = (await store.findJobInput(from, id))!
-  return { ...job, input: JSON.parse(input) as unknown }
+  return { ...job, input: JSON.parse(await store.findJobInput(from, id)) as unknown }
 }

@@ -1,6 +1,6 @@
 /**
  * `POST /webhooks/{id}/replay` and `…/recover`, `DELETE …/replay` (§9.10, §9.14): counts the
- * deliveries and records the replay. `replay-worker.ts` then sends them.
+ * deliveries, records the replay and enqueues its job. `replay-job.ts` then sends them.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readableTypes } from '../../history/events/event-access.ts'
@@ -8,6 +8,7 @@ import { matchesAny } from '../../history/events/event-pattern.ts'
 import { findNewestEventId, readEventPage } from '../../history/events/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { lowestIdAt } from '../../kernel/id.ts'
+import type { EnqueueJob } from '../../platform/jobs/queue.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import type { ValuesOf } from '../../protocol/fields/members.ts'
@@ -36,14 +37,15 @@ import {
   saveReplay,
 } from './replay-store.ts'
 
+/** The name of the jobs that run replays and recoveries. */
+export const REPLAY_JOB = 'replay'
 /** Rows of the events, or of the log, that one statement reads. */
 export const PAGE = 250
 /** Rows that a count examines. Beyond it `count` is a lower bound, and grows with the progress. */
 const COUNT_MAX_ROWS = 100_000
 
 export interface ReplayContext extends WebhookContext {
-  /** Called after a replay was recorded, to wake the worker. */
-  readonly replayStarted: () => void
+  readonly enqueue: EnqueueJob
 }
 
 interface ReplayRequest {
@@ -86,7 +88,7 @@ export function stopReplay(context: ReplayContext, call: Call): Promise<Answer> 
 }
 
 function start(context: ReplayContext, call: Call, request: ReplayRequest): Promise<Answer> {
-  const { clock, db, perform, replayStarted } = context
+  const { clock, db, perform, enqueue } = context
   const { kind, since, eventTypes } = request
   if (since > clock.now()) {
     const message = 'must not lie in the future'
@@ -105,7 +107,9 @@ function start(context: ReplayContext, call: Call, request: ReplayRequest): Prom
     await saveReplay(tx, { ...replay!, started_at: clock.now() })
     const detail = { since, count, ...(eventTypes && { event_types: eventTypes }) }
     await recordOperation(context, tx, call, { action: kind, id, detail })
-    tx.afterCommit(replayStarted)
+    // Jobs of one customer run one after the other: its rate covers all of its replays.
+    const rowKey = `${REPLAY_JOB} ${scope >> 1}`
+    await enqueue(tx, { kind: 'replay', name: REPLAY_JOB, scope, input: '{}', rowKey })
     return json(202, { count })
   }
   return perform(call, record, { prepare: plan })

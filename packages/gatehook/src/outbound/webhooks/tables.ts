@@ -5,8 +5,8 @@ const webhookReplays: Table = {
   name: 'gh_webhook_replays',
   row:
     'The newest replay of a registration. `position` is the last processed id, `until_id` the ' +
-    'last id to process; `ended_at` is null while it runs. `owner` is the node that runs it ' +
-    'and `heartbeat` its last heartbeat.',
+    'last id to process; `ended_at` is null while it runs, `batch_at` the time of its last ' +
+    'batch. Jobs of the kind `replay` run it.',
   columns: {
     webhook_no: int,
     kind: text.plain,
@@ -19,15 +19,14 @@ const webhookReplays: Table = {
     started_at: int,
     ended_at: int.orNull,
     outcome: text.plain.orNull,
-    owner: text.plain.orNull,
-    heartbeat: int.or(0),
+    batch_at: int.or(0),
     scope: int,
   },
   key: ['webhook_no'],
   place: 'scope',
   belongs: byScope,
   indexes: {
-    running: { on: 'webhook_no', where: 'ended_at IS NULL', serves: 'replays to continue' },
+    running: { on: 'scope, batch_at', where: 'ended_at IS NULL', serves: 'the next batch' },
     key: { on: 'scope, webhook_no', unique: true, serves: 'upserts by scope' },
   },
   stays: 'as long as its registration',

@@ -1,9 +1,10 @@
 /** Runs the code of one attempt within its timeout. Contains no database access. */
 import type { Clock } from '../../kernel/clock.ts'
-import { type ClaimedJob, describeError, type JobHandler } from './job.ts'
+import { type ClaimedJob, Continuation, describeError, type JobHandler } from './job.ts'
 
 export type AttemptOutcome =
   | { readonly kind: 'done' }
+  | { readonly kind: 'continued'; readonly continueAt: number }
   | { readonly kind: 'failed'; readonly error: string; readonly cause: unknown }
   /** The node stops. */
   | { readonly kind: 'interrupted' }
@@ -32,7 +33,7 @@ export function startAttempt(handler: JobHandler, job: ClaimedJob, clock: Clock)
   const startedMs = clock.elapsedMs()
   const controller = new AbortController()
   const { signal } = controller
-  const { timeoutMs } = handler
+  const { timeoutMs, describeError: describe = describeError } = handler
   const timer = setTimeout(() => {
     controller.abort(new Error(`the job exceeded its timeout of ${timeoutMs} ms`))
   }, timeoutMs)
@@ -43,11 +44,12 @@ export function startAttempt(handler: JobHandler, job: ClaimedJob, clock: Clock)
     const { id, scope, customer, input, attempt } = job
     try {
       const code = handler.run({ id, scope, customer, input, attempt, signal })
-      await Promise.race([code, aborted])
+      const rest = await Promise.race([code, aborted])
+      if (rest instanceof Continuation) return { kind: 'continued', continueAt: rest.continueAt }
       return { kind: 'done' }
     } catch (cause) {
       if (signal.reason instanceof Interruption) return { kind: 'interrupted' }
-      return { kind: 'failed', error: describeError(cause), cause }
+      return { kind: 'failed', error: describe(cause), cause }
     } finally {
       clearTimeout(timer)
     }

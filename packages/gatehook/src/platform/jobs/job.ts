@@ -1,10 +1,86 @@
-/** A job of the team's code: its row, the code that runs it, and its retries. Pure. */
+/** A job: its row, the policy of its kind, and the code that runs it. Pure. */
 import type { Scope } from '../../kernel/principal.ts'
 import type { NextDueTime } from './schedule.ts'
 
-/** `job`: enqueued by code; `event`: a handler of an event; `schedule`: a recurring job. */
-export const JOB_KINDS = ['job', 'event', 'schedule'] as const
-export type JobKind = (typeof JOB_KINDS)[number]
+/**
+ * Lanes, each with the number of jobs that a node runs at the same time. Jobs of one lane never
+ * wait for those of another.
+ */
+export const LANES = { service: 10, mail: 5, replay: 10 } as const
+export type Lane = keyof typeof LANES
+
+/** The policy of the jobs of a kind. */
+export interface JobPolicy {
+  readonly lane: Lane
+  /** How long a row stays after its end; 0: the end deletes it. */
+  readonly doneForMs: number
+  readonly failedForMs: number
+  /** Its input and its errors concern a person: the end removes the input, and no log has them. */
+  readonly isPersonal?: true
+  /** Why operators cannot cancel it. */
+  readonly notCanceled?: string
+  /**
+   * Returns the delay before the attempt after attempt `n`.
+   *
+   * @param chance from 0 up to 1
+   */
+  readonly retryDelayMs: (n: number, chance: number) => number
+}
+
+const DAY_MS = 86_400_000
+
+/** Returns delays that grow by a factor, each up to a fifth shorter or longer (`JITTER`). */
+const growing =
+  (firstMs: number, factor: number, maxMs: number) =>
+  (n: number, chance: number): number =>
+    Math.round(Math.min(maxMs, firstMs * factor ** (n - 1)) * (1 - JITTER + 2 * JITTER * chance))
+
+/** A delay is up to this share shorter or longer, so that retries of an outage spread out. */
+const JITTER = 0.2
+
+/** 5 s, 15 s, 45 s, … up to one hour. */
+const retryDelayMs = growing(5_000, 3, 3_600_000)
+
+const ofService: JobPolicy = {
+  lane: 'service',
+  doneForMs: DAY_MS,
+  failedForMs: 30 * DAY_MS,
+  retryDelayMs,
+}
+
+/**
+ * The kinds of jobs. Of the service's code: `job` (enqueued by code), `event` (handles an event),
+ * `schedule` (recurs). Of the engine: `mail`, and `replay` (replays and recoveries of a customer).
+ */
+const KINDS = {
+  job: ofService,
+  event: ofService,
+  schedule: {
+    ...ofService,
+    notCanceled: 'A recurring job ends when its declaration is removed.',
+  },
+  mail: {
+    lane: 'mail',
+    doneForMs: 0,
+    failedForMs: 7 * DAY_MS,
+    isPersonal: true,
+    /** 30 s, 2 min, 8 min, … up to two hours. */
+    retryDelayMs: growing(30_000, 4, 2 * 3_600_000),
+  },
+  replay: {
+    ...ofService,
+    lane: 'replay',
+    /** 1 s, 2 s, 4 s, … up to a minute. */
+    retryDelayMs: growing(1_000, 2, 60_000),
+    notCanceled: 'DELETE /webhooks/{id}/replay stops a replay.',
+  },
+} as const satisfies Readonly<Record<string, JobPolicy>>
+
+export type JobKind = keyof typeof KINDS
+/** Kinds of jobs that the service declares. */
+export type ServiceJobKind = 'job' | 'event' | 'schedule'
+export const JOB_KINDS = Object.keys(KINDS) as [JobKind, ...JobKind[]]
+export const policyOf = (kind: JobKind): JobPolicy => KINDS[kind]
 
 export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'canceled'] as const
 
@@ -33,6 +109,7 @@ export interface NewJob {
 export interface ClaimedJob {
   readonly no: number
   readonly id: string
+  readonly kind: JobKind
   readonly name: string
   readonly scope: Scope | null
   /** The id of its customer. */
@@ -58,23 +135,22 @@ export interface JobHandler {
   readonly timeoutMs: number
   /** The due times of a recurring job. */
   readonly schedule?: { readonly expression: string; readonly next: NextDueTime }
-  readonly run: (attempt: JobAttempt) => Promise<void>
+  /** A `Continuation` has the time of the next attempt; any other result ends the job. */
+  readonly run: (attempt: JobAttempt) => Promise<unknown>
+  /** Whether an attempt that failed with this error is the last one. */
+  readonly isFinal?: (error: unknown) => boolean
+  /** Returns the message of an error for the list of jobs. Default: its name and message. */
+  readonly describeError?: (error: unknown) => string
 }
 
-const RETRY_FIRST_MS = 5_000
-const RETRY_FACTOR = 3
-const RETRY_MAX_MS = 3_600_000
-/** A delay is up to this share shorter or longer, so that retries of an outage spread out. */
-const JITTER = 0.2
+/** The result of a run that has done a part of its work. */
+export class Continuation {
+  readonly continueAt: number
 
-/**
- * Returns the delay before the attempt after attempt `n`: 5 s, 15 s, 45 s, … up to one hour.
- *
- * @param chance from 0 up to 1
- */
-export function retryDelayMs(n: number, chance: number): number {
-  const delayMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * RETRY_FACTOR ** (n - 1))
-  return Math.round(delayMs * (1 - JITTER + 2 * JITTER * chance))
+  /** @param continueAt epoch milliseconds, rounded up to the whole number that a column stores */
+  constructor(continueAt: number) {
+    this.continueAt = Math.ceil(continueAt)
+  }
 }
 
 const ERROR_MAX = 1_000

@@ -4,7 +4,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { createIdSequence } from '../../kernel/id.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
-import { INPUT_MAX_BYTES, type NewJob } from './job.ts'
+import { INPUT_MAX_BYTES, type Lane, type NewJob, policyOf } from './job.ts'
 import { insertJob } from './store.ts'
 
 /**
@@ -16,8 +16,8 @@ export type EnqueueJob = (tx: Tx, job: NewJob) => Promise<string>
 interface QueueDeps {
   readonly clock: Clock
   readonly random: Random
-  /** Wakes the runner of this node. */
-  readonly wake: () => void
+  /** Wakes the runner of the lane of this node. */
+  readonly wake: (lane: Lane) => void
 }
 
 export function createEnqueue({ clock, random, wake }: QueueDeps): EnqueueJob {
@@ -29,7 +29,35 @@ export function createEnqueue({ clock, random, wake }: QueueDeps): EnqueueJob {
     const now = clock.now()
     const id = nextId(now)
     await insertJob(tx, { ...job, id, runAt: job.runAt ?? now, createdAt: now })
-    tx.afterCommit(wake)
+    tx.afterCommit(() => wake(policyOf(job.kind).lane))
     return id
+  }
+}
+
+/** The queue of the components of one node: a new job wakes the runner of its lane. */
+export interface JobQueue {
+  readonly enqueue: EnqueueJob
+  /** Has the runner of a lane read the due jobs; without one, other nodes are notified. */
+  readonly wake: (lane: Lane) => void
+  /** Names the runner of a lane; undefined: this node runs none now. */
+  follow(lane: Lane, wake: (() => void) | undefined): void
+  /** Has every runner of this node read the due jobs. */
+  wakeAll(): void
+}
+
+export function createJobQueue({
+  clock,
+  random,
+  notify,
+}: Omit<QueueDeps, 'wake'> & { readonly notify: () => void }): JobQueue {
+  const runners = new Map<Lane, () => void>()
+  const wake = (lane: Lane) => (runners.get(lane) ?? notify)()
+  return {
+    enqueue: createEnqueue({ clock, random, wake }),
+    wake,
+    follow: (lane, run) => void (run ? runners.set(lane, run) : runners.delete(lane)),
+    wakeAll() {
+      for (const run of runners.values()) run()
+    },
   }
 }

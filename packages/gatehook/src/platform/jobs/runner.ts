@@ -10,14 +10,19 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import type { PolledValue } from '../storage/shared-poll.ts'
 import { type AttemptOutcome, type RunningAttempt, startAttempt } from './attempt.ts'
-import { type ClaimedJob, type JobHandler, retryDelayMs } from './job.ts'
+import {
+  type ClaimedJob,
+  type JobHandler,
+  type JobKind,
+  LANES,
+  type Lane,
+  policyOf,
+} from './job.ts'
 import type { EnqueueJob } from './queue.ts'
 import { findPassedTimes } from './schedule.ts'
 import * as store from './store.ts'
 import { JobTurns } from './turns.ts'
 
-/** Jobs that a node runs at the same time. */
-const CONCURRENCY = 10
 /** Time between heartbeats, and between looks at those of other nodes. */
 export const HEARTBEAT_MS = 3_000
 /** Another node takes a job over whose counter has not changed for this long. */
@@ -31,15 +36,30 @@ interface RunnerDeps {
   readonly random: Random
   readonly log: Log
   readonly enqueue: EnqueueJob
+  readonly lane: Lane
+  /** Of kinds of the lane. */
   readonly handlers: readonly JobHandler[]
+  /**
+   * Whether no other process runs jobs of the database: those that run at the first pass are of a
+   * process that has ended.
+   */
+  readonly isSole?: boolean
   /** Called when an attempt has ended: the next pass stores its end. */
   readonly nudge: () => void
 }
 
 export interface JobFigures {
   readonly running: number
-  /** Attempts since the start by job and outcome: `done`, `retried`, `failed`, `interrupted`. */
-  readonly attempts: readonly { job: string; outcome: string; count: number }[]
+  /** Attempts since the start. */
+  readonly attempts: readonly AttemptCount[]
+}
+
+interface AttemptCount {
+  readonly kind: JobKind
+  readonly job: string
+  /** `done`, `continued`, `retried`, `failed` or `interrupted`. */
+  readonly outcome: string
+  count: number
 }
 
 export interface JobRunner {
@@ -67,7 +87,7 @@ export class NodeJobRunner implements JobRunner {
   readonly #node: string
   readonly #handlers: ReadonlyMap<string, JobHandler>
   readonly #running = new Map<number, RunningAttempt>()
-  readonly #counts = new Map<string, { job: string; outcome: string; count: number }>()
+  readonly #counts = new Map<string, AttemptCount>()
   readonly #findFailed: ReturnType<typeof createFailureDetector<number>>
   readonly #turns = new JobTurns()
   #ended: AttemptEnd[] = []
@@ -80,6 +100,7 @@ export class NodeJobRunner implements JobRunner {
   #isNextUnknown = false
   /** Whether any node runs a job, as of the last poll. */
   #isAnyRunning = true
+  #isFirstPass = true
   #beatMs: number
 
   constructor(deps: RunnerDeps) {
@@ -92,13 +113,13 @@ export class NodeJobRunner implements JobRunner {
 
   readonly polled: readonly PolledValue[] = [
     {
-      select: () => store.selectNextDue([...this.#handlers.keys()]),
+      select: () => store.selectNextDue(this.#deps.lane, [...this.#handlers.keys()]),
       receive: (dueAt) => {
         this.#nextDueAt = dueAt === null ? Number.POSITIVE_INFINITY : Number(dueAt)
       },
     },
     {
-      select: () => store.selectIsRunning,
+      select: () => store.selectIsRunning(this.#deps.lane),
       receive: (isRunning) => {
         this.#isAnyRunning = isRunning !== 0
       },
@@ -117,6 +138,11 @@ export class NodeJobRunner implements JobRunner {
   async pass(): Promise<void> {
     await this.openSchedules()
     await this.#storeEnds()
+    if (this.#isFirstPass && this.#deps.isSole) {
+      for (const row of await store.readRunningJobs(this.#deps.db, this.#deps.lane))
+        await this.#takeOver(row)
+    }
+    this.#isFirstPass = false
     if (this.#isBeatDue()) await this.#renew()
     else if (this.#isAwake || this.#isJobDue()) await this.#startDueJobs()
   }
@@ -166,8 +192,8 @@ export class NodeJobRunner implements JobRunner {
   }
 
   async #startDueJobs(): Promise<void> {
-    const { db, clock } = this.#deps
-    const limit = CONCURRENCY - this.#running.size
+    const { db, clock, lane } = this.#deps
+    const limit = LANES[lane] - this.#running.size
     this.#isAwake = false
     const now = clock.now()
     if (this.#isJobDue()) {
@@ -176,12 +202,13 @@ export class NodeJobRunner implements JobRunner {
     }
     if (this.#isStopping || limit <= 0) return
     const names = [...this.#handlers.keys()]
-    const due = await this.#turns.select(db, { names, now, limit })
+    const due = await this.#turns.select(db, { lane, names, now, limit })
     if (due.length > 0) await this.#claim(due, now)
     if (due.length === limit) this.#isAwake = true
     else if (this.#isNextUnknown) {
       this.#isNextUnknown = false
-      const dueAt = await store.readNextDue(db, names)
+      // Due jobs that no pass can start wait for one of their row, whose end wakes the runner.
+      const dueAt = await store.readNextDue(db, { lane, names, now })
       if (dueAt !== null) this.#noteDue(Number(dueAt))
     }
   }
@@ -249,9 +276,9 @@ export class NodeJobRunner implements JobRunner {
       if (isMine && hasEnded && job.schedule) await this.#enqueueRun(tx, handler, job)
       return isMine
     })
-    if (end.state === 'waiting') this.#noteDue(end.runAt)
+    if ('runAt' in end) this.#noteDue(end.runAt)
     const label = outcome.kind === 'failed' && end.state === 'waiting' ? 'retried' : outcome.kind
-    this.#count(job.name, label)
+    this.#count(job, label)
     const line = {
       job: job.name,
       job_id: job.id,
@@ -262,17 +289,25 @@ export class NodeJobRunner implements JobRunner {
       ...(end.state === 'waiting' && { retry_at: isoTime(end.runAt) }),
     }
     if (!isStored) log.warn(line, 'another node has taken this job over; its end is not stored')
-    else if (outcome.kind === 'failed') log.warn({ ...line, err: outcome.cause }, 'a job failed')
-    else log.info(line, 'job')
+    else if (outcome.kind === 'continued') log.debug(line, 'job')
+    else if (outcome.kind !== 'failed') log.info(line, 'job')
+    else if (policyOf(job.kind).isPersonal) log.warn(line, 'a job failed')
+    else log.warn({ ...line, err: outcome.cause }, 'a job failed')
   }
 
   #endOf({ job, handler }: RunningAttempt, outcome: AttemptOutcome, now: number): store.JobEnd {
     if (outcome.kind === 'done') return { state: 'done', error: null }
     if (outcome.kind === 'interrupted') return { state: 'interrupted' }
-    const { error } = outcome
-    if (job.attempt >= handler.attempts) return { state: 'failed', error }
+    if (outcome.kind === 'continued') return { state: 'continued', runAt: outcome.continueAt }
+    const { error, cause } = outcome
+    if (job.attempt >= handler.attempts || handler.isFinal?.(cause))
+      return { state: 'failed', error }
     const chance = this.#deps.random.bytes(4).readUInt32BE() / 2 ** 32
-    return { state: 'waiting', error, runAt: now + retryDelayMs(job.attempt, chance) }
+    return {
+      state: 'waiting',
+      error,
+      runAt: now + policyOf(job.kind).retryDelayMs(job.attempt, chance),
+    }
   }
 
   /** Renews this node's hold of its jobs, and takes over those of failed nodes. */
@@ -286,7 +321,7 @@ export class NodeJobRunner implements JobRunner {
     if (this.#running.size > 0)
       await db.write((tx) => store.beatJobs(tx, this.#node), { single: true })
     this.#beatMs = nowMs
-    const rows = await store.readRunningJobs(db)
+    const rows = await store.readRunningJobs(db, this.#deps.lane)
     const others = rows.filter(({ node }) => node !== this.#node)
     const failed = new Set(this.#findFailed(others.map(({ no, heartbeat }) => [no, heartbeat])))
     const mine = rows.filter(({ node }) => node === this.#node)
@@ -321,9 +356,9 @@ export class NodeJobRunner implements JobRunner {
     tx.afterCommit(() => this.#noteDue(runAt))
   }
 
-  #count(job: string, outcome: string): void {
-    const key = `${job} ${outcome}`
-    const entry = this.#counts.get(key) ?? { job, outcome, count: 0 }
+  #count({ kind, name: job }: ClaimedJob, outcome: string): void {
+    const key = `${kind} ${job} ${outcome}`
+    const entry = this.#counts.get(key) ?? { kind, job, outcome, count: 0 }
     entry.count += 1
     this.#counts.set(key, entry)
   }

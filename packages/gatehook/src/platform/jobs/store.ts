@@ -1,7 +1,15 @@
 /** SQL of jobs. */
-import type { Reader, Tx } from '../storage/database.ts'
+import type { Reader, Statement, Tx } from '../storage/database.ts'
+import { PURGE_SLICE_ROWS } from '../storage/purge.ts'
 import { join, prepareStatement, raw, sql } from '../storage/sql.ts'
-import type { ClaimedJob, NewJob } from './job.ts'
+import {
+  type ClaimedJob,
+  type JobKind,
+  type JobPolicy,
+  type Lane,
+  type NewJob,
+  policyOf,
+} from './job.ts'
 
 type JobInsert = Omit<NewJob, 'runAt'> & {
   readonly id: string
@@ -10,8 +18,8 @@ type JobInsert = Omit<NewJob, 'runAt'> & {
 }
 
 const insert = prepareStatement(`INSERT INTO gh_jobs
-  (id, kind, name, scope, input, run_at, row_key, schedule, created_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  (id, kind, lane, name, scope, input, run_at, row_key, schedule, created_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (schedule) WHERE schedule IS NOT NULL DO NOTHING`)
 
 /** Inserts a job; a recurring one only if none of its runs waits. */
@@ -20,6 +28,7 @@ export const insertJob = (tx: Tx, job: JobInsert) =>
     insert([
       job.id,
       job.kind,
+      policyOf(job.kind).lane,
       job.name,
       job.scope ?? null,
       job.input,
@@ -31,6 +40,7 @@ export const insertJob = (tx: Tx, job: JobInsert) =>
   )
 
 export interface DueJobQuery {
+  readonly lane: Lane
   readonly names: readonly string[]
   readonly now: number
   readonly limit: number
@@ -40,7 +50,7 @@ export interface DueJobQuery {
  * A job with a row key is due once those before it have ended. The expression around the name has
  * both databases read in the order of `run_at`, and end at the limit.
  */
-const isDue = ({ names, now }: DueJobQuery) => sql`j.run_at <= ${now}
+const isDue = ({ lane, names, now }: DueJobQuery) => sql`j.lane = ${lane} AND j.run_at <= ${now}
   AND COALESCE(j.name, '') IN (${join(names.map((name) => sql`${name}`))})
   AND (j.row_key IS NULL OR NOT EXISTS (SELECT 1 FROM gh_jobs e
     WHERE e.row_key = j.row_key AND e.no < j.no AND e.ended_at IS NULL))`
@@ -49,21 +59,30 @@ const isDue = ({ names, now }: DueJobQuery) => sql`j.run_at <= ${now}
 const turnOf = (alias: 'j' | 'w') =>
   raw(`CASE ${alias}.state WHEN 'waiting' THEN COALESCE(${alias}.scope, 0) END`)
 
-const selectJobs = sql`SELECT j.no, j.id, j.name, j.scope, j.input, j.attempt + 1 AS attempt,
-  j.schedule, c.id AS customer
+const selectJobs = sql`SELECT j.no, j.id, j.kind, j.name, j.scope, j.input,
+  j.attempt + 1 AS attempt, j.schedule, c.id AS customer
   FROM gh_jobs j LEFT JOIN gh_customers c ON c.no = j.scope / 2`
 
-/** SQL of the instant at which the next job is due; null if none waits. */
-export const selectNextDue = (names: readonly string[]) =>
-  sql`(SELECT j.run_at FROM gh_jobs j WHERE j.state = 'waiting'
+const nextDue = (lane: Lane, names: readonly string[], after: Statement) =>
+  sql`(SELECT j.run_at FROM gh_jobs j WHERE j.state = 'waiting' AND j.lane = ${lane} ${after}
     AND COALESCE(j.name, '') IN (${join(names.map((name) => sql`${name}`))})
     ORDER BY j.run_at, j.no LIMIT 1)`
 
-export const readNextDue = async (from: Reader, names: readonly string[]) =>
-  (await from.get(sql`SELECT ${selectNextDue(names)} AS due_at`))!.due_at as number | null
+/** SQL of the instant at which the next job is due; null if none waits. */
+export const selectNextDue = (lane: Lane, names: readonly string[]) => nextDue(lane, names, raw(''))
 
-/** SQL that says whether any node runs a job. */
-export const selectIsRunning = sql`EXISTS (SELECT 1 FROM gh_jobs WHERE state = 'running')`
+/** Reads when the next job will be due; null if none waits for its time. */
+export const readNextDue = async (
+  from: Reader,
+  { lane, names, now }: Omit<DueJobQuery, 'limit'>,
+): Promise<number | null> => {
+  const next = nextDue(lane, names, sql`AND j.run_at > ${now}`)
+  return (await from.get(sql`SELECT ${next} AS due_at`))!.due_at as number | null
+}
+
+/** SQL that says whether any node runs a job of the lane. */
+export const selectIsRunning = (lane: Lane) =>
+  sql`EXISTS (SELECT 1 FROM gh_jobs WHERE state = 'running' AND lane = ${lane})`
 
 /** Reads due jobs, the longest due first. */
 export const readDueJobs = (from: Reader, query: DueJobQuery) =>
@@ -91,7 +110,8 @@ export const readTurns = (
   from.all<TurnRow>(sql`WITH RECURSIVE turns(customer_scope, position) AS (
       SELECT CAST(${after} AS BIGINT), 0
       UNION ALL
-      SELECT (SELECT ${turnOf('w')} FROM gh_jobs w WHERE ${turnOf('w')} > turns.customer_scope
+      SELECT (SELECT ${turnOf('w')} FROM gh_jobs w
+        WHERE w.lane = ${query.lane} AND ${turnOf('w')} > turns.customer_scope
         ORDER BY ${turnOf('w')} LIMIT 1), position + 1
       FROM turns WHERE customer_scope IS NOT NULL AND position < ${limit})
     SELECT customer_scope, (SELECT j.no FROM gh_jobs j
@@ -114,34 +134,42 @@ export const claimJob = async (
 export type JobEnd =
   | { readonly state: 'done' | 'failed'; readonly error: string | null }
   | { readonly state: 'waiting'; readonly error: string | null; readonly runAt: number }
+  /** A part of its work is done: the next attempt is the first again. */
+  | { readonly state: 'continued'; readonly runAt: number }
   /** The node stops: the attempt does not count. */
   | { readonly state: 'interrupted' }
 
 /** Stores the end of an attempt. Returns false if another node has taken the job over. */
 export async function endAttempt(
   tx: Tx,
-  { no, attempt }: ClaimedJob,
+  { no, kind, attempt }: ClaimedJob,
   end: JobEnd,
   { node, now }: { node: string; now: number },
 ): Promise<boolean> {
   const isMine = sql`no = ${no} AND node = ${node} AND attempt = ${attempt}
     AND state = 'running'`
+  return (await tx.run(endOf(isMine, policyOf(kind), end, now))) === 1
+}
+
+function endOf(isMine: Statement, policy: JobPolicy, end: JobEnd, now: number) {
   if (end.state === 'interrupted') {
-    return (
-      (await tx.run(sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, attempt = attempt - 1
-        WHERE ${isMine}`)) === 1
-    )
+    return sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, attempt = attempt - 1
+      WHERE ${isMine}`
   }
   if (end.state === 'waiting') {
-    return (
-      (await tx.run(sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, error = ${end.error},
-        run_at = ${end.runAt} WHERE ${isMine}`)) === 1
-    )
+    return sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, error = ${end.error},
+      run_at = ${end.runAt} WHERE ${isMine}`
   }
-  return (
-    (await tx.run(sql`UPDATE gh_jobs SET state = ${end.state}, node = NULL, schedule = NULL,
-      error = ${end.error}, ended_at = ${now} WHERE ${isMine}`)) === 1
-  )
+  if (end.state === 'continued') {
+    return sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, error = NULL, attempt = 0,
+      run_at = ${end.runAt} WHERE ${isMine}`
+  }
+  const staysMs = end.state === 'done' ? policy.doneForMs : policy.failedForMs
+  if (staysMs === 0) return sql`DELETE FROM gh_jobs WHERE ${isMine}`
+  return sql`UPDATE gh_jobs SET state = ${end.state}, node = NULL, schedule = NULL,
+    error = ${end.error}, input = ${inputAfter(policy)}, ended_at = ${now},
+    purge_at = ${now + staysMs}
+    WHERE ${isMine}`
 }
 
 /** Increments the counters of the jobs that a node runs. */
@@ -156,9 +184,10 @@ interface RunningJobRow {
   readonly node: string
 }
 
-/** Reads the jobs that any node runs: at most the concurrency of each node. */
-export const readRunningJobs = (from: Reader) =>
-  from.all<RunningJobRow>(sql`SELECT no, heartbeat, node FROM gh_jobs WHERE state = 'running'`)
+/** Reads the jobs of a lane that any node runs: at most the concurrency of each node. */
+export const readRunningJobs = (from: Reader, lane: Lane) =>
+  from.all<RunningJobRow>(sql`SELECT no, heartbeat, node FROM gh_jobs
+    WHERE state = 'running' AND lane = ${lane}`)
 
 /** Takes a job over from a failed node, unless the node has incremented its counter. */
 export const releaseJob = (tx: Tx, { no, heartbeat }: RunningJobRow, error: string) =>
@@ -178,7 +207,7 @@ export const rescheduleRun = (tx: Tx, no: number, input: string, runAt: number) 
 interface JobDetails {
   readonly no: number
   readonly id: string
-  readonly kind: string
+  readonly kind: JobKind
   readonly name: string
   readonly state: string
   readonly input: string
@@ -187,49 +216,67 @@ interface JobDetails {
 export const lockJob = (tx: Tx, id: string) =>
   tx.lock<JobDetails>(sql`SELECT no, id, kind, name, state, input FROM gh_jobs WHERE id = ${id}`)
 
-export const findJobInput = (from: Reader, id: string) =>
-  from.get<{ input: string }>(sql`SELECT input FROM gh_jobs WHERE id = ${id}`)
+/** Returns the JSON text of the input; that of a personal job is hidden. */
+export async function findJobInput(from: Reader, id: string): Promise<string> {
+  const { kind, input } = (await from.get<{ kind: JobKind; input: string }>(
+    sql`SELECT kind, input FROM gh_jobs WHERE id = ${id}`,
+  ))!
+  return policyOf(kind).isPersonal ? '{}' : input
+}
 
 /** Makes a job due with all of its attempts. */
 export const requeueJob = (tx: Tx, no: number, now: number) =>
-  tx.run(sql`UPDATE gh_jobs SET state = 'waiting', attempt = 0, run_at = ${now}, ended_at = NULL
-    WHERE no = ${no}`)
+  tx.run(sql`UPDATE gh_jobs SET state = 'waiting', attempt = 0, run_at = ${now}, ended_at = NULL,
+    purge_at = NULL WHERE no = ${no}`)
 
 /** Ends a job that waits. */
-export const cancelJob = (tx: Tx, no: number, now: number) =>
-  tx.run(sql`UPDATE gh_jobs SET state = 'canceled', ended_at = ${now}
+export const cancelJob = (tx: Tx, { no, kind }: JobDetails, now: number) =>
+  tx.run(sql`UPDATE gh_jobs SET state = 'canceled', ended_at = ${now},
+    input = ${inputAfter(policyOf(kind))}, purge_at = ${now + policyOf(kind).failedForMs}
     WHERE no = ${no} AND state = 'waiting'`)
 
-/** Rows of one statement. */
-export const SLICE = 500
+/** The input of an ended job. */
+const inputAfter = ({ isPersonal }: JobPolicy) => (isPersonal ? raw("'{}'") : raw('input'))
 
-/** Deletes jobs that ended in a state before an instant, at most `SLICE`. */
-export const purgeEnded = (tx: Tx, state: 'done' | 'failed' | 'canceled', before: number) =>
-  tx.run(sql`DELETE FROM gh_jobs WHERE no IN (SELECT no FROM gh_jobs
-    WHERE state = ${state} AND ended_at <= ${before} AND ended_at IS NOT NULL LIMIT ${SLICE})`)
+/** A job fails that no node has run within this time: the service declares it no more. */
+export const OVERDUE_FOR_MS = 30 * 86_400_000
 
-/** Fails jobs that have been due since an instant, at most `SLICE`. */
-export const failOverdue = (tx: Tx, before: number, now: number, error: string) =>
+interface OverdueJobs {
+  readonly lane: Lane
+  readonly before: number
+  readonly now: number
+  readonly error: string
+}
+
+/** Fails jobs that have been due since an instant, at most `PURGE_SLICE_ROWS`. */
+export const failOverdue = (tx: Tx, { lane, before, now, error }: OverdueJobs) =>
   tx.run(sql`UPDATE gh_jobs SET state = 'failed', schedule = NULL, error = ${error},
-    ended_at = ${now} WHERE no IN (SELECT no FROM gh_jobs
-    WHERE state = 'waiting' AND run_at <= ${before} LIMIT ${SLICE})`)
+    ended_at = ${now}, purge_at = ${now + OVERDUE_FOR_MS} WHERE no IN (SELECT no FROM gh_jobs
+    WHERE state = 'waiting' AND lane = ${lane} AND run_at <= ${before} LIMIT ${PURGE_SLICE_ROWS})`)
 
-/** Deletes waiting runs of recurring jobs that have been due since an instant, at most `SLICE`. */
-export const purgeOverdueRuns = (tx: Tx, before: number) =>
-  tx.run(sql`DELETE FROM gh_jobs WHERE no IN (SELECT no FROM gh_jobs
-    WHERE state = 'waiting' AND run_at <= ${before} AND kind = 'schedule' LIMIT ${SLICE})`)
+/** SQL that deletes waiting runs of recurring jobs that have been due since an instant. */
+export const overdueRuns = (before: number) => sql`DELETE FROM gh_jobs WHERE no IN
+  (SELECT no FROM gh_jobs WHERE schedule IS NOT NULL AND state = 'waiting' AND run_at <= ${before}
+    LIMIT ${PURGE_SLICE_ROWS})`
 
-/** Counts jobs that had all of their attempts, at most `limit`. */
-export async function countFailedJobs(from: Reader, limit: number): Promise<number> {
-  const row = await from.get(sql`SELECT COUNT(*) AS total FROM
-    (SELECT 1 FROM gh_jobs WHERE state = 'failed' LIMIT ${limit}) AS jobs`)
+/** Counts the jobs of a lane in a state, at most `limit`. */
+export async function countJobs(
+  from: Reader,
+  { lane, state }: { readonly lane: Lane; readonly state: 'waiting' | 'failed' },
+  limit: number,
+): Promise<number> {
+  // Each partial index has the rows of one of the states.
+  const isInState = state === 'failed' ? sql`ended_at IS NOT NULL` : sql`run_at >= 0`
+  const row = await from.get(sql`SELECT COUNT(*) AS total FROM (SELECT 1 FROM gh_jobs
+    WHERE lane = ${lane} AND state = ${raw(`'${state}'`)} AND ${isInState} LIMIT ${limit}) AS jobs`)
   return Number(row?.total)
 }
 
-/** Finds the job that failed last. */
-export const findLastFailedJob = (from: Reader) =>
+/** Finds the job of a lane that failed last. */
+export const findLastFailedJob = (from: Reader, lane: Lane) =>
   from.get<{ name: string; error: string | null }>(sql`SELECT name, error FROM gh_jobs
-    WHERE state = 'failed' AND ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 1`)
+    WHERE lane = ${lane} AND state = 'failed' AND ended_at IS NOT NULL
+    ORDER BY ended_at DESC LIMIT 1`)
 
 interface CustomerScope {
   readonly no: number

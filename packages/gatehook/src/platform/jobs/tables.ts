@@ -1,21 +1,21 @@
-/** Jobs of the team's code. */
+/** Background work: the jobs of the service's code and of the engine. */
 import { byScope, int, serial, type Table, text } from '../storage/table.ts'
 
 /** The scope of a waiting job; 0 for one of the installation. */
 const TURN = "(CASE state WHEN 'waiting' THEN COALESCE(scope, 0) END)"
 
-const jobs: Table = {
+export const jobs: Table = {
   name: 'gh_jobs',
   row:
-    'A job. `kind`: `job` (enqueued by code), `event` (handles an event), `schedule` (a ' +
-    'recurring job). `state`: `waiting`, `running`, `done`, `failed`. `node` identifies the ' +
-    'run of the process that runs it and increments `heartbeat`. Jobs with the same `row_key` ' +
-    'run one after the other. `schedule`: the name of a recurring job in the row of its next ' +
-    'run, so that there is one.',
+    'A job. `kind` and `lane`: `job.ts`. `state`: `waiting`, `running`, `done`, `failed`, ' +
+    '`canceled`. `node` identifies the run of the process that runs it and increments ' +
+    '`heartbeat`. Jobs with the same `row_key` run one after the other. `schedule`: the name of ' +
+    'a recurring job in the row of its next run, so that there is one.',
   columns: {
     no: serial,
     id: text.plain,
     kind: text.plain,
+    lane: text.plain,
     name: text.plain,
     scope: int.orNull,
     input: text.personal,
@@ -30,6 +30,7 @@ const jobs: Table = {
     created_at: int,
     started_at: int.orNull,
     ended_at: int.orNull,
+    purge_at: int.orNull,
   },
   key: ['no'],
   place: 'local',
@@ -42,23 +43,29 @@ const jobs: Table = {
       where: 'schedule IS NOT NULL',
       serves: 'one next run of a schedule',
     },
-    due: { on: 'run_at, no', where: "state = 'waiting'", serves: 'due jobs' },
+    due: { on: 'lane, run_at, no', where: "state = 'waiting'", serves: 'due jobs' },
     running: { on: 'no', where: "state = 'running'", serves: 'running jobs' },
     order: {
       on: 'row_key, no',
       where: 'row_key IS NOT NULL AND ended_at IS NULL',
       serves: 'jobs of one row in order',
     },
-    ended: { on: 'state, ended_at', where: 'ended_at IS NOT NULL', serves: 'the purge' },
+    ended: {
+      on: 'lane, state, ended_at',
+      where: 'ended_at IS NOT NULL',
+      serves: 'the last failures',
+    },
+    purge: { on: 'purge_at', where: 'purge_at IS NOT NULL', serves: 'the purge' },
     state: { on: 'state, id', serves: 'lists by state' },
     name: { on: 'name, id', serves: 'lists by name' },
     waiting: {
-      on: `${TURN}, run_at, no`,
+      on: `lane, ${TURN}, run_at, no`,
       where: `${TURN} IS NOT NULL`,
       serves: 'the next customer with waiting jobs',
     },
   },
-  stays: '7 days after its end, 30 days after a failure',
+  stays: 'a day after its end, 30 days after a failure; mail until it is sent, 7 days if it failed',
+  purgedBy: 'purge_at',
 }
 
 export const jobsTables: readonly Table[] = [jobs]

@@ -1,0 +1,91 @@
+/** Assembles one lane of the queue: its runner on this node, and what a component has of it. */
+
+import { runDueJobs } from '../platform/jobs/due-jobs.ts'
+import type { JobHandler, Lane } from '../platform/jobs/job.ts'
+import type { JobQueue } from '../platform/jobs/queue.ts'
+import { type JobFigures, type JobRunner, NodeJobRunner } from '../platform/jobs/runner.ts'
+import { type JobLoop, startJobLoop } from '../platform/jobs/runner-worker.ts'
+import type { Metric } from '../platform/telemetry/metric.ts'
+import type { Component, Foundation } from './foundation.ts'
+
+/** A draining node waits this long for running jobs (§2.4). */
+const DRAIN_LIMIT_MS = 9_000
+
+export interface JobLane {
+  /** Its runner; a node that does not send runs no lane of work that leaves the machine (§2.5). */
+  readonly component: Component
+  /** Stores the next run of each recurring job, without background work. */
+  readonly openSchedules: () => Promise<void>
+  /** Runs jobs until none is due, without background work. Returns the attempts. */
+  readonly runDue: () => Promise<JobFigures['attempts']>
+}
+
+interface LaneAssembly {
+  readonly lane: Lane
+  readonly handlers: readonly JobHandler[]
+  readonly queue: JobQueue
+  readonly isOutward?: boolean
+}
+
+/** A lane without handlers runs no statement. */
+export function createJobLane(
+  { db, clock, random, log, delivers = true }: Foundation,
+  { lane, handlers, queue, isOutward = false }: LaneAssembly,
+): JobLane {
+  const deps = { db, clock, random, log, lane, handlers, enqueue: queue.enqueue }
+  const createRunner = (nudge: () => void) => new NodeJobRunner({ ...deps, nudge })
+  const isEmpty = handlers.length === 0
+  const manual = {
+    openSchedules: async () => {
+      if (!isEmpty) await createRunner(() => {}).openSchedules()
+    },
+    runDue: async () => (isEmpty ? [] : runDueJobs(createRunner)),
+  }
+  if (isEmpty || (isOutward && !delivers)) return { ...manual, component: {} }
+  let runner: JobRunner | undefined
+  let loop: JobLoop | undefined
+  const nudge = () => loop?.nudge()
+  const component: Component = {
+    isOutward,
+    metrics: laneMetrics(lane, () => runner?.figures()),
+    get polled() {
+      return runner?.polled ?? []
+    },
+    start() {
+      runner = new NodeJobRunner({ ...deps, nudge, isSole: !db.dialect.shared })
+      loop = startJobLoop(runner, { clock, log })
+      queue.follow(lane, () => {
+        runner?.wake()
+        setImmediate(nudge)
+      })
+    },
+    async drain() {
+      queue.follow(lane, undefined)
+      await loop?.stop()
+      await runner
+        ?.drain(DRAIN_LIMIT_MS)
+        .catch((err: unknown) =>
+          log.warn({ err }, 'jobs could not be returned; another node takes them over'),
+        )
+      runner = undefined
+      loop = undefined
+    },
+  }
+  return { ...manual, component }
+}
+
+const laneMetrics = (lane: Lane, figures: () => JobFigures | undefined): readonly Metric[] => [
+  {
+    name: 'gatehook_jobs_running',
+    help: 'Jobs that this node runs, by lane: service, mail, replay.',
+    type: 'gauge',
+    read: () => [{ value: figures()?.running ?? 0, labels: { lane } }],
+  },
+  {
+    name: 'gatehook_job_attempts_total',
+    help: 'Attempts at jobs by kind and outcome: done, continued, retried, failed, interrupted.',
+    type: 'counter',
+    read: () =>
+      (figures()?.attempts ?? []).map(({ count, ...labels }) => ({ value: count, labels })),
+  },
+]
