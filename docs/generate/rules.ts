@@ -300,6 +300,11 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         '16.3',
         'Loopback redirects match with any port; redirects on a device need consent each time.',
       ],
+      [
+        '16.4',
+        'A client id that is a URL names the document of its client, which a person trusts.',
+        part('`private_key_jwt`'),
+      ],
     ],
   ],
   [

@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AppParts } from './assembly/app-interface.ts'
 import { createBackgroundWork } from './assembly/background-work.ts'
+import { assembleClients } from './assembly/clients.ts'
 import { assembleConsoleApi } from './assembly/console-api.ts'
 import { assembleDeliveries } from './assembly/deliveries.ts'
 import { assembleDocumentation, errorsUrl } from './assembly/documentation.ts'
@@ -43,7 +44,6 @@ import { addChallenges } from './identity/access/challenges.ts'
 import { crossSite } from './identity/access/cross-site.ts'
 import { accessRoutes, protectedRoute } from './identity/access/routes.ts'
 import { createOauth } from './identity/oauth/api.ts'
-import { createClientCache } from './identity/oauth/client-cache.ts'
 import { renderFailurePage } from './identity/oauth/pages.ts'
 import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
@@ -209,7 +209,7 @@ async function composeModules(
   const perform = createPerform({ db, clock, vault, recordChange: actingRecorder(administration) })
   const wake = late.wakeDeliveries
   const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })
-  const clients = createClientCache({ db, clock })
+  const { clients, readsDocuments, ...clientDocuments } = assembleClients(foundation, service)
   const issuer = assembleTokens(foundation, { record, list, clients, late })
   const tokens = withMakerReview(issuer, makers)
   const signIn = { administration, record, perform, list, tokens, catalog, mailOutbox, queue }
@@ -228,6 +228,7 @@ async function composeModules(
     perform,
     service: service.name,
     lifetimes: { idleS: config.refreshTokenTtlS, absoluteS: config.refreshTokenMaxS },
+    readsDocuments,
     issuer: publicUrl,
   })
   const deliveries = assembleDeliveries(foundation, { catalog, types, onAttempts, queue })
@@ -262,6 +263,7 @@ async function composeModules(
     eventSignal,
     catalog,
     cheapVerifiers,
+    clientDocuments,
     sessions,
     currentScopes,
     deliveries,
@@ -308,6 +310,7 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
     modules.people,
     modules.mail.component,
     modules.sessions,
+    modules.clientDocuments,
     modules.oauth,
     modules.versioning,
   ]

@@ -37,7 +37,7 @@ export function assembleTokens(
     lookup: {
       findPerson,
       findClient: (id, reader) => findTokenClient(clients, clock, id, reader),
-      findClientPermissions: (id) => findClientPermissions(db, id),
+      findClientPermissions: (id) => findClientPermissions(clients, db, id),
       findCustomer: (id) => findTokenCustomer(db, id),
     },
     lifetimes: {

@@ -145,7 +145,7 @@ export function assembleMakers(
   }
   const clientScopes = async (tx: Tx, clientId: string) => {
     const row = await lockClient(tx, clientId)
-    return row && parseScopes(row.scopes)
+    return row?.blocked === 0 ? parseScopes(row.scopes) : undefined
   }
   const currentScopes = (tx: Tx, { kind, subject, scopes }: Principal) => {
     if (kind === 'person') return personScopes(tx, subject)
@@ -183,11 +183,12 @@ export function withMakerReview(tokens: Tokens, makers: Makers): Tokens {
     },
     async revokeClient(tx, scope, clientId) {
       await tokens.revokeClient(tx, scope, clientId)
-      await makers.clientChanged(tx, scope, clientId)
+      if (scope !== undefined) await makers.clientChanged(tx, scope, clientId)
     },
     async publishClientChange(tx, scope, clientId) {
       await tokens.publishClientChange(tx, scope, clientId)
-      await makers.clientChanged(tx, scope, clientId)
+      // A client of no customer has no account scope, so that it registers no webhooks.
+      if (scope !== undefined) await makers.clientChanged(tx, scope, clientId)
     },
   }
 }

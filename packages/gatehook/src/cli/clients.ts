@@ -36,9 +36,19 @@ function permissionsText({ grant_types: grants, scopes, customer }: ClientWithSe
 const pathOf = (id: unknown) => `/admin/clients/${encodeURIComponent(String(id))}`
 const createExample = 'gatehook clients create --scope events:read'
 
+const blocking = (verb: 'block' | 'unblock', blocked: boolean, summary: string) =>
+  administration.action({
+    name: `${verb} <CLIENT>`,
+    summary,
+    examples: [[`gatehook clients ${verb} agent.example`, 'on every node within 2 seconds']],
+    act: (api, { args: [id] }) => api.request<ClientWithSecret>('PATCH', pathOf(id), { blocked }),
+    describe: ({ client_id }) =>
+      `${bold(client_id)} is ${blocked ? 'blocked' : 'accepted'} on every node within 2 seconds.`,
+  })
+
 export const clients: CommandFamily = {
   name: 'clients',
-  summary: 'OAuth clients: list, create, delete, rotate-secret',
+  summary: 'OAuth clients: list, create, block, unblock, delete, rotate-secret',
   commands: [
     administration.list({
       name: 'list',
@@ -51,7 +61,7 @@ export const clients: CommandFamily = {
         'gatehook clients create --name "My app" --redirect-uri https://…',
       columns: [
         ...(['client_id', 'name', 'customer', 'mode'] as const),
-        ['kind', (client) => (client.public ? 'public' : 'secret')],
+        ['kind', (client) => (client.blocked ? 'blocked' : client.public ? 'public' : 'secret')],
         ['redirects to', (client) => client.redirect_uris.join(' ') || dim('none')],
         ['scopes', (client) => client.scopes.join(' ')], // last, because the list may be long
       ],
@@ -105,6 +115,8 @@ export const clients: CommandFamily = {
       },
       describe: (client) => `${secretText('Created', client)}\n${permissionsText(client)}`,
     }),
+    blocking('block', true, 'rejects a client, a URL of a document, or the documents of a host'),
+    blocking('unblock', false, 'accepts it again'),
     administration.action({
       name: 'delete <CLIENT_ID>',
       summary: 'deletes a client and revokes its tokens',

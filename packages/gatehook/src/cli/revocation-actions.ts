@@ -7,6 +7,7 @@ import { repeatKeyUpdate } from '../identity/access/key-update.ts'
 import { repeatClientUpdate } from '../identity/oauth/client-administration.ts'
 import { findClientScope } from '../identity/oauth/client-store.ts'
 import { revokeConsent } from '../identity/oauth/consent-revocation.ts'
+import { findConsentScope } from '../identity/oauth/consent-store.ts'
 import { findOperatorEmail } from '../identity/people/operator-store.ts'
 import { setOperatorPassword } from '../identity/people/operators.ts'
 import { systemRandom } from '../kernel/random.ts'
@@ -160,7 +161,8 @@ export const endings: Readonly<Record<string, Apply>> = {
 
 async function endConsent(app: App, clientId: string, subject: string): Promise<void> {
   const { db, administration, tokens } = app
-  const scope = await findClientScope(db, clientId)
+  const consented = { owner: Number(subject), clientId }
+  const scope = (await findClientScope(db, clientId)) ?? (await findConsentScope(db, consented))
   if (scope === undefined) return
   const consent = { scope, subject, clientId }
   await revokeConsent({ ...administration, db, tokens }, consent, cliActor())

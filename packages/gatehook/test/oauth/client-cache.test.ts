@@ -7,12 +7,17 @@ import { markClientDeleted } from '../../src/identity/oauth/client-store.ts'
 import { ManualClock } from '../access/test-node.ts'
 import { openOauthFixture } from './rig.ts'
 
+const withoutDocuments = {
+  documents: { accepts: () => false, read: async () => undefined },
+  documentScopes: [],
+} as const
+
 for (const { name } of databases) {
   test(`a transaction reads its own change; the cache does not store it [${name}]`, async (t) => {
     const fixture = await openOauthFixture(t, name)
     const { db } = fixture.app
     const { clock } = new ManualClock()
-    const clients = createClientCache({ db, clock })
+    const clients = createClientCache({ db, clock, ...withoutDocuments })
     const id = fixture.client.client_id
     const rollback = new Error('rolled back')
     await assert.rejects(
@@ -33,7 +38,7 @@ for (const { name } of databases) {
     const id = client.client_id
     const time = new ManualClock()
     const [expiring, evicted] = [0, 1].map(() =>
-      createClientCache({ db: app.db, clock: time.clock }),
+      createClientCache({ db: app.db, clock: time.clock, ...withoutDocuments }),
     ) as [ClientCache, ClientCache]
     await Promise.all([expiring.find(id), evicted.find(id)])
     await app.db.write(async (tx) => {
@@ -51,6 +56,9 @@ for (const { name } of databases) {
   test(`an id in another format causes no look-up [${name}]`, async (t) => {
     const { app } = await openOauthFixture(t, name)
     const { clock } = new ManualClock()
-    assert.equal(createClientCache({ db: app.db, clock }).find('client_x'), undefined)
+    assert.equal(
+      createClientCache({ db: app.db, clock, ...withoutDocuments }).find('client_x'),
+      undefined,
+    )
   })
 }

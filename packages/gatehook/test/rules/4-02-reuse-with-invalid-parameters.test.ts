@@ -5,17 +5,9 @@ import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
 import type { Grant, RefreshingClient, TokenClient } from '../../src/identity/tokens/api.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { basicOf, exchange, form, obtainCode, openOauthFixture } from '../oauth/rig.ts'
-import {
-  CUSTOMER,
-  countRows,
-  login,
-  openTokenNode,
-  SCOPE,
-  type TokenNode,
-} from '../tokens/token-node.ts'
+import { CUSTOMER, countRows, login, openTokenNode, type TokenNode } from '../tokens/token-node.ts'
 
 const client: TokenClient = {
-  scope: SCOPE,
   scopes: ['things:read'],
   requireAuthOnRefresh: true,
   hasSecret: () => false,

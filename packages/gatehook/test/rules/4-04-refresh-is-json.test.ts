@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import type { TokenClient } from '../../src/identity/tokens/api.ts'
-import { login, openTokenNode, SCOPE, type TokenNode } from '../tokens/token-node.ts'
+import { login, openTokenNode, type TokenNode } from '../tokens/token-node.ts'
 
 eachMigrated('§4.4 a missing or mistyped member is 400', async (db, t) => {
   const { send } = await openTokenNode(db, t)
@@ -23,7 +23,6 @@ const basic = (id: string, secret: string) => ({
 })
 
 const client: TokenClient = {
-  scope: SCOPE,
   scopes: ['things:read'],
   requireAuthOnRefresh: false,
   hasSecret: (secret) => secret === 's3cret',

@@ -30,6 +30,8 @@ for (const { name } of databases) {
       public: false,
       require_client_auth_on_refresh: true,
       first_party: false,
+      source: 'administration',
+      blocked: false,
       customer: 'cus_default',
       mode: 'live',
     })

@@ -53,6 +53,10 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     'identity/tokens/store.ts deleteSession',
     'identity/tokens/store.ts rotate',
   ],
+  'a client of no customer has persons of all customers': [
+    'identity/oauth/consent-store.ts findConsentScope',
+    'identity/tokens/store.ts deleteSessionsOfClient',
+  ],
   'both modes of one customer': ['outbound/deliveries/registration-store.ts ofCustomer'],
   'operators read all customers': [
     'declare/versions/usage-reader.ts countVersionCallers',

@@ -9,8 +9,10 @@ export type Client = {
   readonly public: boolean
   readonly require_client_auth_on_refresh: boolean
   readonly first_party: boolean
-  readonly customer: string
-  readonly mode: 'live' | 'test'
+  readonly source: 'administration' | 'document' | 'host'
+  readonly blocked: boolean
+  readonly customer: string | null
+  readonly mode: 'live' | 'test' | null
   readonly created_at: string
 }
 

@@ -102,6 +102,7 @@ export const declaredMembers = {
     externalEvents: { type: true, scope: true },
     migrations: migration,
     claims: true,
+    oauth: { documents: { scopes: true } },
   },
   job: jobOptions,
   every: jobOptions,

@@ -11,6 +11,7 @@ interface ScopeSource {
   readonly resources: readonly ResourceDefinition[]
   readonly routes: readonly RouteDefinition[]
   readonly externalEvents: readonly { readonly type: string; readonly scope?: string }[]
+  readonly documentScopes?: readonly string[] | undefined
 }
 
 /**
@@ -122,17 +123,25 @@ export function findScopeMistakes(service: ScopeSource): string[] {
   }
   for (const { type, scope } of service.externalEvents) checkName(`event ${type}`, scope)
   for (const { method, path, scope } of service.routes) checkName(`route ${method} ${path}`, scope)
-  return [...mistakes, ...signInMistakes(service)]
+  return [...mistakes, ...grantedScopeMistakes(service)]
 }
 
-function signInMistakes(service: ScopeSource): string[] {
+/** Scopes of persons, and of clients with a document: account scopes are granted by an operator. */
+function grantedScopeMistakes(service: ScopeSource): string[] {
   const scopes = listScopes(service)
-  return service.resources.flatMap(({ name, signsIn }) =>
-    [...(signsIn?.scopes ?? []), ...(signsIn?.signUp?.scopes ?? [])].flatMap((scope) => {
-      const where = `resource ${name}: .signsIn(): ${scope}`
-      if (isAccountScope(scope)) return [`${where} is an account scope; an operator grants it`]
-      // A route that follows `service({…})` can still declare it.
-      return scopes.has(scope) || isScopeName(scope) ? [] : [`${where} is not a scope`]
-    }),
+  const grants: (readonly [where: string, scope: string])[] = service.resources.flatMap(
+    ({ name, signsIn }) =>
+      [...(signsIn?.scopes ?? []), ...(signsIn?.signUp?.scopes ?? [])].map((scope) => [
+        `resource ${name}: .signsIn(): ${scope}`,
+        scope,
+      ]),
   )
+  for (const scope of service.documentScopes ?? []) {
+    grants.push([`service: oauth.documents.scopes: ${scope}`, scope])
+  }
+  return grants.flatMap(([where, scope]) => {
+    if (isAccountScope(scope)) return [`${where} is an account scope; an operator grants it`]
+    // A route that follows `service({…})` can still declare it.
+    return scopes.has(scope) || isScopeName(scope) ? [] : [`${where} is not a scope`]
+  })
 }

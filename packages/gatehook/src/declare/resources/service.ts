@@ -46,6 +46,7 @@ import { actionEvents, duplicatesIn, EVENT_TYPE, findResourceMistakes } from './
 import type { RouteDefinition, RouteInput, RouteOptions, RouteOutput, RouteQuery } from './route.ts'
 import { findDuplicateRoutes, findRouteMistakes } from './route-check.ts'
 import { findScopeMistakes } from './scopes.ts'
+import { isTexts } from './sign-in.ts'
 
 export interface ServiceOptions {
   /** The name in docs and pages. */
@@ -74,6 +75,8 @@ export interface ServiceOptions {
    * runs at sign-in and at each refresh. Reserved claims are omitted.
    */
   readonly claims?: ClaimsHook
+  /** The most scopes of clients with a document (§16.4). Default: those of a new person. */
+  readonly oauth?: { readonly documents?: { readonly scopes?: readonly string[] } }
 }
 
 /** A license by its SPDX identifier, or by its address. */
@@ -127,6 +130,8 @@ export interface ServiceDefinition {
   readonly routes: readonly RouteDefinition[]
   readonly jobs: readonly JobDefinition[]
   readonly claims?: ClaimsHook | undefined
+  /** The most scopes of clients that describe themselves (§16.4); undefined: those of a person. */
+  readonly documentScopes?: readonly string[] | undefined
   readonly mail?: MailDefinition | undefined
 }
 
@@ -229,6 +234,7 @@ export function service(options: ServiceOptions): Service {
     routes: [],
     jobs: [],
     claims: given.claims,
+    documentScopes: given.oauth?.documents?.scopes,
   }
   return new Service(checkChanges(checkDefinition(definition, mistakes)))
 }
@@ -247,7 +253,8 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptions {
   reportUnknown('service', options, declaredMembers.service)
   const { name, versions, resources, externalEvents = [], migrations = [] } = options ?? {}
-  const { vendor = '', claims } = options ?? {}
+  const { vendor = '', claims, oauth } = options ?? {}
+  const documentScopes = oauth?.documents?.scopes ?? []
   const hasVersions = isObject(versions) && Object.values(versions!).every(isObject)
   const hasResources = Array.isArray(resources)
   const isResource = (resource: unknown) => resource instanceof Resource
@@ -265,6 +272,7 @@ function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptio
       "migrations is an array: [{ number: 1, name: 'note becomes memo', sql: 'ALTER TABLE …' }]",
     typeof vendor !== 'string' && 'vendor is a text',
     claims !== undefined && typeof claims !== 'function' && 'claims is a function',
+    !isTexts(documentScopes) && 'oauth.documents.scopes is an array of scopes',
   ].filter((sentence) => sentence !== false)
   reportMistakes(missing.map((sentence) => `service: ${sentence}`))
   return {

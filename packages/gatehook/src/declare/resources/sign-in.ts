@@ -68,7 +68,7 @@ export function toSignInDefinition<F extends Fields>({
   }
 }
 
-const isTexts = (value: unknown): boolean =>
+export const isTexts = (value: unknown): boolean =>
   value === undefined || (Array.isArray(value) && value.every((item) => typeof item === 'string'))
 
 /** Returns the mistakes in the types of `.signsIn()`, which plain JavaScript meets. */

@@ -18,11 +18,15 @@ const resourceOf = (path: string): ResourcePath =>
 export const createAudiences = (
   publicUrl: () => string,
   configured: readonly string[],
-): Audiences => ({
-  standard: () => configured[0] ?? publicUrl(),
-  all: () => [...new Set([...configured, ...RESOURCE_PATHS.map((path) => publicUrl() + path)])],
-  ofPath: (path) => publicUrl() + resourceOf(path),
-})
+): Audiences => {
+  const own = () => RESOURCE_PATHS.map((path) => publicUrl() + path)
+  return {
+    standard: () => configured[0] ?? publicUrl(),
+    all: () => [...new Set([...configured, ...own()])],
+    own,
+    ofPath: (path) => publicUrl() + resourceOf(path),
+  }
+}
 
 /** Returns the URL of the metadata of the resource to which a path belongs. */
 export const resourceMetadataUrl = (publicUrl: string, path: string): string =>

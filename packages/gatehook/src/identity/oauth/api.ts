@@ -1,7 +1,7 @@
 /** The interface of this module: the authorization server, and the client data that others need. */
 
 import type { Clock } from '../../kernel/clock.ts'
-import type { Vault } from '../../kernel/secret.ts'
+import { sha256, type Vault } from '../../kernel/secret.ts'
 import type { Database, Reader } from '../../platform/storage/database.ts'
 import { purgeExpired } from '../../platform/storage/purge.ts'
 import type { Route } from '../../protocol/http/call.ts'
@@ -12,19 +12,19 @@ import type { Identify } from '../access/authenticate.ts'
 import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { ClientPermissions, TokenClient, Tokens } from '../tokens/api.ts'
-import { CODE_RETENTION_MS } from './authorization-codes.ts'
+import { CODE_RETENTION_MS, findCode } from './authorization-codes.ts'
 import { authorizeRoutes } from './authorize.ts'
 import { verifyClientSecret } from './client.ts'
 import type { ClientAdministration } from './client-administration.ts'
 import { createClientAuthentication } from './client-authentication.ts'
 import type { ClientCache } from './client-cache.ts'
 import { clientRoutes } from './client-routes.ts'
-import { findClient } from './client-store.ts'
 import { consentRoutes } from './consent-routes.ts'
 import { createFormTickets } from './form-ticket.ts'
 import { metadataRoutes } from './metadata.ts'
 import { creationsRoute } from './operator-creations.ts'
 import type { AuthorizationLifetimes } from './pages.ts'
+import type { OauthParameters } from './parameters.ts'
 import { createSecretThrottle } from './secret-throttle.ts'
 import { createSignInSessions } from './sign-in-session.ts'
 import * as tables from './tables.ts'
@@ -44,6 +44,8 @@ interface OauthDeps {
   /** The display name of the API. */
   readonly service: string
   readonly lifetimes: AuthorizationLifetimes
+  /** Whether a `client_id` may be the URL of a document (§16.4). */
+  readonly readsDocuments: () => boolean
   /** Returns the configured public URL. */
   readonly issuer: () => string
 }
@@ -62,7 +64,14 @@ export function createOauth(deps: OauthDeps): Oauth {
   const { db, clock, random, trail } = deps.administration
   const audit = { clock, random, trail }
   const throttle = createSecretThrottle(clock)
-  const authenticateClient = createClientAuthentication({ clients, throttle, clock })
+  const hasGrant = async (clientId: string, parameters: OauthParameters): Promise<boolean> => {
+    const code = parameters.get('code')
+    if (code !== undefined) return (await findCode(db, sha256(code)))?.client_id === clientId
+    const token = parameters.get('refresh_token') ?? parameters.get('token') ?? ''
+    const owner = (await tokens.findRefreshToken(token))?.clientId
+    return (owner ?? (await tokens.readAccessToken(token))?.client_id) === clientId
+  }
+  const authenticateClient = createClientAuthentication({ clients, throttle, clock, hasGrant })
   const signIns = createSignInSessions({ ...audit, db, people })
   const tickets = createFormTickets({ clock, vault })
   const administration = { ...deps.administration, tokens, evict: clients.evict }
@@ -92,7 +101,7 @@ export function createOauth(deps: OauthDeps): Oauth {
         identify,
         issuer,
       }),
-      ...metadataRoutes({ issuer, service, scopes }),
+      ...metadataRoutes({ issuer, service, scopes, readsDocuments: deps.readsDocuments }),
       ...consentRoutes({ ...audit, db, list, tokens }),
       ...clientRoutes(administration, { list, perform }),
       creationsRoute(db, clock),
@@ -105,13 +114,14 @@ export function createOauth(deps: OauthDeps): Oauth {
   }
 }
 
-/** Reads the current permissions of a client; undefined if it was deleted. */
+/** Reads the current permissions of a client; undefined if it was deleted or is blocked. */
 export async function findClientPermissions(
+  clients: Pick<ClientCache, 'read'>,
   db: Database,
   id: string,
 ): Promise<ClientPermissions | undefined> {
-  const row = await findClient(db, id)
-  return row && { scopes: JSON.parse(row.scopes), firstParty: row.first_party !== 0 }
+  const client = await clients.read(db, id)
+  return client && { scopes: client.scopes, firstParty: client.isFirstParty }
 }
 
 /**
@@ -126,7 +136,6 @@ export async function findTokenClient(
   const client = await (reader ? clients.findIn(reader, id) : clients.find(id))
   if (!client?.grantTypes.includes('refresh_token')) return undefined
   return {
-    scope: client.scope,
     scopes: client.scopes,
     requireAuthOnRefresh: client.requireAuthOnRefresh,
     hasSecret: (secret) => verifyClientSecret(client, secret, clock.now()),

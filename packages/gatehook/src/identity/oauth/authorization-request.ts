@@ -10,7 +10,7 @@ import type { ClientCache } from './client-cache.ts'
 import { OauthError, type OauthErrorCode } from './oauth-error.ts'
 import { type OauthParameters, requireParameter, resourcesOf } from './parameters.ts'
 import { isChallenge } from './pkce.ts'
-import { appendParameters, matchesRedirectUri } from './redirect-uri.ts'
+import { appendParameters, findRegistrationFault, matchesRedirectUri } from './redirect-uri.ts'
 import { parseScopes } from './scopes.ts'
 
 /** OpenID Connect Core §3.1.2.1. */
@@ -21,6 +21,8 @@ export interface RedirectTarget {
   readonly client: OauthClient
   readonly redirectUri: string
   readonly state: string | undefined
+  /** Whether the URI is registered for the client, so that errors may be returned to it. */
+  readonly isVerified: boolean
 }
 
 export interface AuthorizationRequest extends RedirectTarget {
@@ -31,38 +33,59 @@ export interface AuthorizationRequest extends RedirectTarget {
   readonly prompt: ReadonlySet<string>
 }
 
-const untrustedRequest = (message: string) =>
+export const untrustedRequest = (message: string) =>
   new Failure('invalid_request', `${message} Nothing was sent to the application.`)
+
+type FindClient = Pick<ClientCache, 'find' | 'acceptsDocument' | 'findByDocument' | 'unread'>
+
+/** Every failure of a document reads the same: it reveals nothing about the server's network. */
+const UNREADABLE =
+  'invalid_client: the document that describes the application could not be read or is not valid.'
 
 /**
  * Validates client and redirect URI. Throws the failure 400 `invalid_request`, which the server
- * renders as a page instead of a redirect.
+ * renders as a page instead of a redirect. The document of a client is read for a person who is
+ * signed in (§16.4); before that, the target is not verified.
  *
+ * @param person identifies the person who is signed in
  * @see RFC 6749 §4.1.2.1
  */
 export async function findRedirectTarget(
   parameters: OauthParameters,
-  clients: Pick<ClientCache, 'find'>,
+  clients: FindClient,
+  person: string | undefined,
 ): Promise<RedirectTarget> {
-  const id = parameters.get('client_id')
-  const client = id === undefined ? undefined : await clients.find(id)
-  if (!client) throw untrustedRequest('The application that sent you here is not registered.')
+  const id = parameters.get('client_id') ?? ''
   const redirectUri = parameters.get('redirect_uri')
   if (redirectUri === undefined)
     throw untrustedRequest('The application named no address to return to.')
-  if (!matchesRedirectUri(redirectUri, client.redirectUris)) {
+  const hasDocument = clients.acceptsDocument(id)
+  const isVerified = !hasDocument || person !== undefined
+  const client = await (hasDocument
+    ? isVerified
+      ? clients.findByDocument(id, person)
+      : clients.unread(id, redirectUri)
+    : clients.find(id))
+  if (!client) {
+    const unregistered = 'The application that sent you here is not registered.'
+    throw untrustedRequest(hasDocument ? UNREADABLE : unregistered)
+  }
+  const isRegistered = isVerified
+    ? matchesRedirectUri(redirectUri, client.redirectUris)
+    : findRegistrationFault(redirectUri) === undefined
+  if (!isRegistered) {
     throw untrustedRequest(
       'The application named an address to return to that is not registered for it.',
     )
   }
-  return { client, redirectUri, state: parameters.get('state') }
+  return { client, redirectUri, state: parameters.get('state'), isVerified }
 }
 
 /** Validates the other parameters. Throws `OauthError`. */
 export function parseAuthorizationRequest(
   parameters: OauthParameters,
   target: RedirectTarget,
-  audiences: Pick<Audiences, 'all'>,
+  audiences: Pick<Audiences, 'all' | 'own'>,
 ): AuthorizationRequest {
   const { client } = target
   rejectRequestObjects(parameters)
@@ -92,9 +115,23 @@ export function parseAuthorizationRequest(
   if (!isValidPrompt) {
     throw new OauthError('invalid_request', 'prompt is none, or some of login and consent.')
   }
-  const audience = selectAudience(resourcesOf(parameters), audiences.all())
+  const audience = audienceOf(client, resourcesOf(parameters), audiences)
   const scopes = parseScopes(parameters.get('scope'), client.scopes)
   return { ...target, scopes, audience, challenge, prompt }
+}
+
+/**
+ * Returns the audience of a grant; undefined: the standard one. A client that describes itself gets
+ * the resources of this server alone, by default the whole service (§16.2).
+ */
+function audienceOf(
+  client: Pick<OauthClient, 'describesItself'>,
+  resources: readonly string[],
+  audiences: Pick<Audiences, 'all' | 'own'>,
+): readonly string[] | undefined {
+  if (!client.describesItself) return selectAudience(resources, audiences.all())
+  const own = audiences.own()
+  return selectAudience(resources, own) ?? own.slice(0, 1)
 }
 
 /**

@@ -15,6 +15,7 @@ import { implement } from '../../protocol/http/operation.ts'
 import { findCustomer } from '../access/store.ts'
 import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
+import type { SignInPlace } from '../people/namespace.ts'
 import type { Person } from '../people/person.ts'
 import type { Audiences } from '../tokens/audience.ts'
 import { issueCode } from './authorization-codes.ts'
@@ -24,9 +25,12 @@ import {
   parseAuthorizationRequest,
   type RedirectTarget,
   responseUri,
+  untrustedRequest,
 } from './authorization-request.ts'
+import { admits } from './client.ts'
 import type { ClientCache } from './client-cache.ts'
-import { holdClientAt } from './client-store.ts'
+import { holdClientAt, storeDocumentClient } from './client-store.ts'
+import { coveredScopes, descriptionOf, extendConsent } from './consent.ts'
 import { findConsent, upsertConsent } from './consent-store.ts'
 import type { FormTicket, FormTickets } from './form-ticket.ts'
 import { PAGE_HEADERS } from './html.ts'
@@ -55,7 +59,7 @@ interface AuthorizeDeps extends AuditContext {
   readonly clients: ClientCache
   readonly signIns: SignInSessions
   readonly tickets: FormTickets
-  readonly people: Pick<SignInApi, 'signIn'>
+  readonly people: Pick<SignInApi, 'signIn' | 'names'>
   readonly devices: Devices
   /** The display name of the API. */
   readonly service: string
@@ -96,13 +100,13 @@ async function withErrorPage(answer: Promise<Answer>): Promise<Answer> {
 
 async function authorize(deps: AuthorizeDeps, call: Call): Promise<Answer> {
   const parameters = parseParameters(call.query)
-  const request = await validateRequest(deps, parameters)
+  const cookie = deps.signIns.readOrCreateCookie(call)
+  const person = await deps.signIns.findPerson(cookie)
+  const request = await validateRequest(deps, parameters, person)
   if ('status' in request) return request
   const { prompt } = request
-  const cookie = deps.signIns.readOrCreateCookie(call)
   const search = new URLSearchParams([...parameters]).toString()
   const visit = { call, cookie, request, search }
-  const person = await deps.signIns.findPerson(cookie)
   if (person && !prompt.has('login') && !prompt.has('select_account')) {
     return authorizePerson(deps, visit, person)
   }
@@ -116,8 +120,10 @@ async function authorize(deps: AuthorizeDeps, call: Call): Promise<Answer> {
 async function validateRequest(
   deps: AuthorizeDeps,
   parameters: OauthParameters,
+  person: Person | undefined,
 ): Promise<AuthorizationRequest | Answer> {
-  const target = await findRedirectTarget(parameters, deps.clients)
+  const identity = person && `${person.scope}:${person.subject}`
+  const target = await findRedirectTarget(parameters, deps.clients, identity)
   try {
     return parseAuthorizationRequest(parameters, target, deps.audiences)
   } catch (thrown) {
@@ -131,7 +137,7 @@ async function authorizePerson(deps: AuthorizeDeps, visit: Visit, person: Person
   const { cookie, request, search } = visit
   const { client, prompt, redirectUri } = request
   const isSilent = prompt.has('none')
-  if (person.scope !== client.scope) {
+  if (!admits(client, person)) {
     return isSilent
       ? redirectError(deps, request, 'login_required', 'Another account is signed in.')
       : renderSignIn(deps, visit, { notice: describeMismatch(request, person), username: '' })
@@ -141,18 +147,20 @@ async function authorizePerson(deps: AuthorizeDeps, visit: Visit, person: Person
     return redirectError(deps, request, 'access_denied', 'The person has none of these scopes.')
   }
   const key = { scope: person.scope, owner: person.id, clientId: client.id }
-  const consentedScopes = await findConsent(deps.db, key)
+  const consentedScopes = coveredScopes(await findConsent(deps.db, key), client, redirectUri)
   const hasConsent = consentedScopes && scopes.every((scope) => consentedScopes.includes(scope))
   if (hasConsent && isAuthenticated(redirectUri) && !prompt.has('consent')) {
     return grantCode(deps, request, person, scopes)
   }
   if (isSilent) return redirectError(deps, request, 'consent_required', 'The person must consent.')
-  const consent = { subject: person.subject, scope: person.scope, scopes }
-  const customer = await findCustomer(deps.db, client.customer)
+  const description = descriptionOf(client)
+  const consent = { subject: person.subject, scope: person.scope, scopes, description }
+  const customer = await findCustomer(deps.db, person.customer)
   return renderConsentPage({
     ...describeRequest(deps, request),
+    mode: person.mode,
     username: person.username,
-    customer: customer?.name ?? client.customer,
+    customer: customer?.name ?? person.customer,
     scopes,
     lifetimes: deps.lifetimes,
     ticket: deps.tickets.encrypt(cookie.value, { page: 'consent', search, consent }),
@@ -168,6 +176,7 @@ const SIGN_IN_NOTICES: Readonly<
   invalid_credentials: { status: 403, notice: 'E-mail or password is wrong.' },
   rate_limited: { status: 429, notice: 'Too many failed attempts.', retry: true },
   customer_suspended: { status: 403, notice: 'This account is suspended.' },
+  customer_required: { status: 400, notice: 'Enter the id of your organization.' },
   overloaded: { status: 503, notice: 'Too many people sign in right now.', retry: true },
 }
 
@@ -183,8 +192,8 @@ async function submitSignIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
   const device = deps.devices.pageClientOf(call)
   let person: Person
   try {
-    const { scope } = visit.request.client
-    person = await deps.people.signIn({ username, scope }, password, device)
+    const place = placeOf(visit.request, fields)
+    person = await deps.people.signIn({ username, ...place }, password, device)
   } catch (error) {
     const entry = error instanceof Failure ? SIGN_IN_NOTICES[error.code] : undefined
     if (!entry) throw error
@@ -197,7 +206,7 @@ async function submitSignIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
       headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
     })
   }
-  if (person.scope !== visit.request.client.scope) {
+  if (!admits(visit.request.client, person)) {
     const notice = describeMismatch(visit.request, person)
     return renderSignIn(deps, visit, { notice, username, status: 403 })
   }
@@ -222,10 +231,13 @@ async function submitConsent(deps: AuthorizeDeps, call: Call): Promise<Answer> {
   const person = await deps.signIns.findPerson(visit.cookie)
   const { consent } = ticket
   // The session may have expired, or another tab may have signed in another person.
-  if (!person || person.subject !== consent?.subject || person.scope !== consent.scope) {
+  // The document of the client may have changed since the page displayed it.
+  const isSameClient = consent?.description === descriptionOf(visit.request.client)
+  const isSamePerson = person?.subject === consent?.subject && person?.scope === consent?.scope
+  if (!person || !consent || !isSamePerson || !isSameClient) {
     return redirect(`${AUTHORIZE_PATH}?${visit.search}`)
   }
-  if (person.scope !== visit.request.client.scope) return expiredPage()
+  if (!admits(visit.request.client, person)) return expiredPage()
   const scopes = intersect(consent.scopes, visit.request.scopes, person.scopes)
   return grantCode(deps, visit.request, person, scopes, { call, scopes: consent.scopes })
 }
@@ -249,7 +261,8 @@ async function readSubmission(deps: AuthorizeDeps, call: Call, page: FormTicket[
     return isResubmission ? redirect(`${AUTHORIZE_PATH}?${search}`) : expiredPage()
   }
   const parameters = new Map(new URLSearchParams(ticket.search))
-  const request = await validateRequest(deps, parameters)
+  const person = await deps.signIns.findPerson(cookie)
+  const request = await validateRequest(deps, parameters, person)
   if ('status' in request) return request
   if (fields.get('action') === 'cancel') {
     return redirectError(deps, request, 'access_denied', 'The person denied the request.')
@@ -281,15 +294,15 @@ async function grantCode(
   const { client, redirectUri, challenge, audience } = request
   const { scope, subject, revision } = person
   const code = await deps.db.write(async (tx) => {
+    if (client.source === 'document') await storeDocumentClient(tx, client, deps.clock.now())
     if (!(await holdClientAt(tx, client.id, redirectUri))) {
       throw new Failure('invalid_request', 'The application or its redirect URI was deleted.')
     }
     if (submission) {
       const key = { scope, owner: person.id, clientId: client.id }
-      const consentedScopes = (await findConsent(tx, key)) ?? []
-      const allScopes = [...new Set([...consentedScopes, ...submission.scopes])]
-      const consent = { ...key, clientName: client.name, scopes: allScopes }
-      await upsertConsent(tx, consent, deps.clock.now())
+      const given = await findConsent(tx, key)
+      const consent = extendConsent(given, client, redirectUri, submission.scopes)
+      await upsertConsent(tx, { ...key, clientName: client.name, ...consent }, deps.clock.now())
       const maker = { kind: 'person', id: subject, name: person.name, scope } as const
       const actor = actorOf(submission.call, maker)
       const detail = { client_name: client.name, scopes: submission.scopes }
@@ -312,7 +325,10 @@ const redirectError = (
   target: RedirectTarget,
   error: OauthErrorCode,
   description: string,
-) => redirect(responseUri(target, issuer(), { error, error_description: description }))
+) => {
+  if (!target.isVerified) throw untrustedRequest(description)
+  return redirect(responseUri(target, issuer(), { error, error_description: description }))
+}
 
 const renderSignIn = (
   deps: AuthorizeDeps,
@@ -321,17 +337,32 @@ const renderSignIn = (
 ): Answer =>
   renderSignInPage({
     ...describeRequest(deps, request),
+    asksCustomer: asksCustomer(deps, request),
     ...failedAttempt,
     ticket: deps.tickets.encrypt(cookie.value, { page: 'sign-in', search }),
     cookie: cookie.line,
   })
 
-const describeRequest = ({ service }: AuthorizeDeps, { client, redirectUri }: RedirectTarget) => ({
+const describeRequest = ({ service }: AuthorizeDeps, target: RedirectTarget) => ({
   service,
-  client: client.name,
-  mode: client.mode,
-  redirectUri,
+  ...describeClient(target),
+  mode: target.client.mode,
+  redirectUri: target.redirectUri,
 })
+
+/** The client by its host if its name is its own claim (§16.4). */
+const describeClient = ({ client: { id, name, describesItself } }: RedirectTarget) =>
+  describesItself ? { client: new URL(id).host, claimedName: name } : { client: name }
+
+/** Whether the person enters the customer: neither the client nor the name has one (§4.8). */
+const asksCustomer = ({ people }: AuthorizeDeps, { client }: RedirectTarget): boolean =>
+  people.names === 'customer' && client.scope === undefined
+
+/** The customer and mode in which a person signs in: those of the client, or of the form. */
+const placeOf = ({ client }: RedirectTarget, fields: OauthParameters): SignInPlace =>
+  client.scope === undefined
+    ? { customer: fields.get('customer'), mode: fields.get('mode') === 'test' ? 'test' : 'live' }
+    : { scope: client.scope }
 
 /** Explains why a person of another customer or mode cannot use the client (§4.8). */
 function describeMismatch(
@@ -339,7 +370,7 @@ function describeMismatch(
   { username, customer, mode }: Person,
 ): string {
   const remedy = 'Sign in with another account.'
-  if (customer !== client.customer) {
+  if (client.customer !== undefined && customer !== client.customer) {
     return `${username} belongs to another organization than ${client.name}. ${remedy}`
   }
   return `${client.name} is for ${client.mode} accounts; ${username} is a ${mode} one. ${remedy}`

@@ -10,6 +10,7 @@ import { Failure, type FieldError } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
+import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import { b, type JsonOf, type ValuesOf } from '../../protocol/fields/members.ts'
 import { createAdminTable } from '../access/admin-table.ts'
@@ -18,13 +19,14 @@ import { mode } from '../access/collections.ts'
 import { findMisplacedScope, holdCustomerScope, scopeSet } from '../access/grant-validation.ts'
 import { createSecretStore, overlapMs, type RotationOverlap } from '../access/secret-store.ts'
 import type { Tokens } from '../tokens/api.ts'
-import { GRANT_TYPES, type GrantType, PUBLIC_GRANT_TYPES } from './client.ts'
+import { CLIENT_SOURCES, GRANT_TYPES, type GrantType, PUBLIC_GRANT_TYPES } from './client.ts'
+import { isHost, parseDocumentId } from './client-document.ts'
+import { MAX_REDIRECT_URIS } from './client-metadata.ts'
 import * as store from './client-store.ts'
 import { deleteConsentsAtClient } from './consent-store.ts'
 import { findRegistrationFault, REDIRECT_URI_MAX } from './redirect-uri.ts'
 
 const NAME_MAX = 200
-const MAX_REDIRECT_URIS = 50
 const MAX_CLIENTS_PER_CUSTOMER_AND_MODE = 10_000
 const MAX_SECRETS = 2
 /** 256 bits in base62. */
@@ -39,8 +41,19 @@ const clientMembers = {
   public: b.bool().describe('The client has no secret (RFC 6749 §2.1).').example(false),
   require_client_auth_on_refresh: b.bool(),
   first_party: b.bool().describe('Persons need not consent.').example(false),
-  customer: b.text().example('cus_01jdq8w9vgk7'),
-  mode,
+  source: b
+    .oneOf([...CLIENT_SOURCES, 'host'])
+    .describe('`document`: the client describes itself; `host`: its documents are blocked.'),
+  blocked: b
+    .bool()
+    .describe('Its requests, refreshes and access tokens are rejected.')
+    .example(false),
+  customer: b
+    .text()
+    .nullable()
+    .describe('null: the person who signs in decides.')
+    .example('cus_01jdq8w9vgk7'),
+  mode: mode.nullable(),
   created_at: b.time(),
 }
 
@@ -67,7 +80,7 @@ export const clientTable = createAdminTable({
   path: '/admin/clients',
   name: 'clients',
   table: 'gh_clients',
-  filter: ['client_id', 'name', 'public', 'customer', 'mode', 'created_at'],
+  filter: ['client_id', 'name', 'public', 'source', 'blocked', 'customer', 'mode', 'created_at'],
   sort: ['client_id', 'name', 'created_at'],
   indexes: [
     ['client_id'],
@@ -118,16 +131,24 @@ export const clientPatch = (admin: Pick<Administration, 'scopes'>) => ({
     ),
   require_client_auth_on_refresh: b.bool().optional(),
   first_party: b.bool().optional().describe('Persons need not consent.'),
+  blocked: b
+    .bool()
+    .optional()
+    .describe('Rejects its requests, refreshes and access tokens.')
+    .example(true),
 })
 
-export const clientCreation = (admin: Pick<Administration, 'scopes'>) => ({
-  ...clientPatch(admin),
-  name: b.line(NAME_MAX).example('Shop'),
-  scopes: scopeSet(admin).example(['webhooks:read']),
-  public: b.bool().optional().describe('The client has no secret (RFC 6749 §2.1).'),
-  customer: b.line(NAME_MAX).optional(),
-  mode: mode.optional(),
-})
+export const clientCreation = (admin: Pick<Administration, 'scopes'>) => {
+  const { blocked: _, ...members } = clientPatch(admin)
+  return {
+    ...members,
+    name: b.line(NAME_MAX).example('Shop'),
+    scopes: scopeSet(admin).example(['webhooks:read']),
+    public: b.bool().optional().describe('The client has no secret (RFC 6749 §2.1).'),
+    customer: b.line(NAME_MAX).optional(),
+    mode: mode.optional(),
+  }
+}
 
 /** Grants with a person for a client to which persons return, the grant without one for others. */
 const defaultGrants = (isPublic: boolean, redirectUris: readonly string[]): readonly GrantType[] =>
@@ -158,6 +179,8 @@ export async function createClient(
     public: Number(isPublic),
     require_client_auth_on_refresh: Number(values.require_client_auth_on_refresh ?? !isPublic),
     first_party: Number(values.first_party ?? false),
+    source: 'administration' as const,
+    blocked: 0,
     created_at: now,
   }
   assertConsistent(row)
@@ -213,8 +236,7 @@ const mergeClient = (
   { actor, verify }: ClientMerge,
 ): Promise<ClientJson> =>
   admin.write(async (tx) => {
-    const row = await store.lockClient(tx, id)
-    if (!row) throw new Failure('not_found')
+    const row = await lockOrCreate(admin, tx, id, patch)
     const merge = (values: readonly string[] | undefined, stored: string) =>
       values === undefined ? stored : JSON.stringify(values)
     const updatedRow: store.ClientRow = {
@@ -227,18 +249,68 @@ const mergeClient = (
         patch.require_client_auth_on_refresh ?? row.require_client_auth_on_refresh,
       ),
       first_party: Number(patch.first_party ?? row.first_party),
+      blocked: Number(patch.blocked ?? row.blocked),
     }
     verify(updatedRow)
     await store.updateClient(tx, updatedRow)
-    const affectsTokens =
-      updatedRow.scopes !== row.scopes || updatedRow.first_party !== row.first_party
-    if (affectsTokens) await admin.tokens.publishClientChange(tx, row.scope as Scope, id)
-    const { scope } = row
+    const affectsTokens = (['scopes', 'first_party', 'blocked'] as const).some(
+      (column) => updatedRow[column] !== row[column],
+    )
+    const changedId = row.source === 'host' ? 'all' : id
+    const scope = scopeOfRow(row)
+    if (affectsTokens) await admin.tokens.publishClientChange(tx, scope, changedId)
     const entry = { actor, action: 'client.update', target: id, scope, detail: patch }
     await recordAudit(tx, entry, admin)
     tx.afterCommit(() => admin.evict(id))
     return clientTable.toJson(updatedRow)
   })
+
+const scopeOfRow = ({ scope }: store.ClientRow) =>
+  (scope === 0 ? undefined : scope) as Scope | undefined
+
+/**
+ * Locks a client. The block of a host, or of a document without a consent, creates its row. Throws
+ * 404, and 422 for members that a document decides.
+ */
+async function lockOrCreate(
+  admin: ClientAdministration,
+  tx: Tx,
+  id: string,
+  { blocked, ...more }: ClientPatch,
+): Promise<store.ClientRow> {
+  const row = await store.lockClient(tx, id)
+  if (row?.source === 'administration') return row
+  const url = parseDocumentId(id)
+  if (!row && !url && !isHost(id)) throw new Failure('not_found')
+  const errors = Object.entries(more)
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => ({
+      pointer: `/${name}`,
+      code: 'invalid_value' as const,
+      message: 'is not for a client that a document describes, which can only be blocked',
+    }))
+  if (errors.length > 0) throw invalidMembers(errors)
+  if (row) return row
+  if (blocked !== true) throw new Failure('not_found')
+  const created: store.ClientRow = {
+    client_id: id,
+    scope: 0,
+    customer: null,
+    mode: null,
+    name: url?.host ?? id,
+    redirect_uris: '[]',
+    scopes: '[]',
+    grant_types: '[]',
+    public: 1,
+    require_client_auth_on_refresh: 0,
+    first_party: 0,
+    source: url ? 'document' : 'host',
+    blocked: 0,
+    created_at: admin.clock.now(),
+  }
+  await store.insertClient(tx, created)
+  return created
+}
 
 /** Deletes a client and revokes all its tokens and consents. Throws 404 `not_found`. */
 export async function deleteClient(
@@ -249,11 +321,15 @@ export async function deleteClient(
   await admin.write(async (tx) => {
     const row = await store.lockClient(tx, id)
     if (!row) throw new Failure('not_found')
+    if (row.source !== 'administration') {
+      throw new Failure('invalid_state', 'A document describes this client: block it instead.')
+    }
     await store.markClientDeleted(tx, id, admin.clock.now())
     await secrets.deleteAll(tx, { id, scope: row.scope })
     await deleteConsentsAtClient(tx, id)
-    await admin.tokens.revokeClient(tx, row.scope as Scope, id)
-    await recordAudit(tx, { actor, action: 'client.delete', target: id, scope: row.scope }, admin)
+    const scope = scopeOfRow(row)
+    await admin.tokens.revokeClient(tx, scope, id)
+    await recordAudit(tx, { actor, action: 'client.delete', target: id, scope }, admin)
     tx.afterCommit(() => admin.evict(id))
   })
 }
@@ -288,6 +364,7 @@ const createSecret = (random: Random): string => `gs_${randomBase62(random, SECR
 
 /** Throws 422 `validation_failed` for members that contradict each other. */
 function assertConsistent(row: Omit<store.ClientRow, 'scope'>): void {
+  if (row.customer === null || row.mode === null) return
   const errors: FieldError[] = []
   const add = (pointer: string, message: string) =>
     errors.push({ pointer, code: 'invalid_value', message })

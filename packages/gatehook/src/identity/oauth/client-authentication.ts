@@ -65,6 +65,8 @@ interface ClientAuthenticationDeps {
   readonly clients: ClientCache
   readonly throttle: SecretThrottle
   readonly clock: Pick<Clock, 'now'>
+  /** Whether a request presents a code or token that was issued to a client. */
+  readonly hasGrant: (clientId: string, parameters: OauthParameters) => Promise<boolean>
 }
 
 /**
@@ -73,11 +75,16 @@ interface ClientAuthenticationDeps {
  * 429 `rate_limited` after many of these, and `unauthorized_client` for a suspended customer.
  */
 export function createClientAuthentication(deps: ClientAuthenticationDeps): AuthenticateClient {
-  const { clients, throttle, clock } = deps
+  const { clients, throttle, clock, hasGrant } = deps
+  /** A stranger cannot make the server fetch a document: the client has a grant (§16.4). */
+  const find = async (id: string, parameters: OauthParameters) => {
+    if (!clients.acceptsDocument(id)) return clients.find(id)
+    return (await hasGrant(id, parameters)) ? clients.findByDocument(id) : undefined
+  }
   return async (call, parameters) => {
     const { id, secret, isBasic } = readClientCredential(call.rawHeaders, parameters)
     throttle.check(id, call.address)
-    const client = await clients.find(id)
+    const client = await find(id, parameters)
     const isAuthenticated =
       client !== undefined &&
       (client.isPublic
@@ -89,7 +96,9 @@ export function createClientAuthentication(deps: ClientAuthenticationDeps): Auth
       throw new OauthError('invalid_client', 'Client authentication failed.', headers)
     }
     const { customer, mode } = client
-    call.identified = { kind: 'client', subject: client.id, clientId: client.id, customer, mode }
+    if (customer !== undefined && mode !== undefined) {
+      call.identified = { kind: 'client', subject: id, clientId: id, customer, mode }
+    }
     if (client.suspended) throw new OauthError('unauthorized_client', 'This account is suspended.')
     return client
   }

@@ -1,51 +1,121 @@
-/** Reads clients, and caches them for at most a second. */
+/**
+ * Finds clients: those of the table, cached for at most a second, and those that a document
+ * describes (§16.4).
+ */
 import type { Clock } from '../../kernel/clock.ts'
 import { createLookupCache } from '../../kernel/lookup-cache.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Reader } from '../../platform/storage/database.ts'
 import type { OauthClient } from './client.ts'
+import { parseDocumentId } from './client-document.ts'
+import type { ClientDocuments } from './client-documents.ts'
+import type { ClientMetadata } from './client-metadata.ts'
 import * as store from './client-store.ts'
 
 /** The format of ids that this server creates; it looks up no other text. */
 const ID = /^client_[0-9A-Za-z]{22}$/
 
 export interface ClientCache {
-  /** Returns a client, synchronously if it is cached; undefined if it does not exist. */
+  /** Returns a client, synchronously if it is cached; undefined if it is unknown or blocked. */
   find(id: string): OauthClient | undefined | Promise<OauthClient | undefined>
   /** Returns the cached client, or reads it in a transaction. It caches no uncommitted row. */
   findIn(reader: Reader, id: string): OauthClient | undefined | Promise<OauthClient | undefined>
+  /** Reads a client without the cache. Of one with a document, returns what its row says. */
+  read(reader: Reader, id: string): Promise<OauthClient | undefined>
+  /**
+   * Returns the client that a document describes, as it is now; undefined if it cannot be read or
+   * is blocked. Throws 429 `rate_limited`.
+   *
+   * @param person identifies the person who signed in
+   */
+  findByDocument(id: string, person?: string): Promise<OauthClient | undefined>
+  /** Whether an id is the URL of a document that the server may read. */
+  acceptsDocument(id: string): boolean
+  /** Returns a client of which the server knows the id alone. */
+  unread(id: string, redirectUri: string): OauthClient
   /** Evicts a client that changed on this node. */
   evict(id: string): void
 }
 
-export function createClientCache({ db, clock }: { db: Database; clock: Clock }): ClientCache {
-  const cache = createLookupCache({ load: (id: string) => readClient(db, id), clock })
-  return {
-    find: (id) => (ID.test(id) ? cache.get(id) : undefined),
-    findIn: (reader, id) => cache.peek(id) ?? readClient(reader, id),
-    evict: cache.evict,
-  }
+interface ClientCacheDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly documents: ClientDocuments
+  /** The most that clients may have that describe themselves. */
+  readonly documentScopes: readonly string[]
 }
 
-async function readClient(from: Reader, id: string): Promise<OauthClient | undefined> {
-  const row = await store.findClientWithCustomer(from, id)
-  if (!row) return undefined
-  const secrets = row.public ? [] : await store.listClientSecrets(from, id)
-  return {
+export function createClientCache(deps: ClientCacheDeps): ClientCache {
+  const { db, clock, documents, documentScopes } = deps
+  const ofDocument = (
+    id: string,
+    metadata: Omit<ClientMetadata, 'authenticationMethod'>,
+  ): OauthClient => ({
     id,
-    scope: row.scope as Scope,
-    customer: row.customer,
-    mode: row.mode,
-    name: row.name,
-    redirectUris: JSON.parse(row.redirect_uris),
-    scopes: JSON.parse(row.scopes),
-    grantTypes: JSON.parse(row.grant_types),
-    isPublic: row.public !== 0,
-    requireAuthOnRefresh: row.require_client_auth_on_refresh !== 0,
-    secrets: secrets.map(({ hash, expires_at }) => ({
-      hash,
-      expiresAt: expires_at ?? Number.POSITIVE_INFINITY,
-    })),
-    suspended: row.suspended !== 0,
+    source: 'document',
+    scope: undefined,
+    customer: undefined,
+    mode: undefined,
+    name: metadata.name,
+    redirectUris: metadata.redirectUris,
+    scopes: documentScopes,
+    grantTypes: metadata.grantTypes,
+    isPublic: true,
+    requireAuthOnRefresh: false,
+    isFirstParty: false,
+    secrets: [],
+    suspended: false,
+    describesItself: true,
+  })
+  const read = async (from: Reader, id: string): Promise<OauthClient | undefined> => {
+    const url = parseDocumentId(id)
+    if (url && !documents.accepts(id)) return undefined
+    const row = await store.findClientWithCustomer(from, id)
+    if (!row || row.source === 'host' || row.blocked) return undefined
+    if (url && (await store.isBlocked(from, [url.hostname]))) return undefined
+    const redirectUris = JSON.parse(row.redirect_uris)
+    const grantTypes = JSON.parse(row.grant_types)
+    if (url) return ofDocument(id, { name: row.name, redirectUris, grantTypes })
+    const secrets = row.public ? [] : await store.listClientSecrets(from, id)
+    return {
+      id,
+      source: row.source,
+      scope: row.scope === 0 ? undefined : (row.scope as Scope),
+      customer: row.customer ?? undefined,
+      mode: row.mode ?? undefined,
+      name: row.name,
+      redirectUris,
+      scopes: JSON.parse(row.scopes),
+      grantTypes,
+      isPublic: row.public !== 0,
+      requireAuthOnRefresh: row.require_client_auth_on_refresh !== 0,
+      isFirstParty: row.first_party !== 0,
+      secrets: secrets.map(({ hash, expires_at }) => ({
+        hash,
+        expiresAt: expires_at ?? Number.POSITIVE_INFINITY,
+      })),
+      suspended: row.suspended === 1,
+      describesItself: false,
+    }
+  }
+  const cache = createLookupCache({ load: (id: string) => read(db, id), clock })
+  return {
+    find: (id) => (ID.test(id) ? cache.get(id) : undefined),
+    findIn: (reader, id) => cache.peek(id) ?? read(reader, id),
+    read,
+    acceptsDocument: documents.accepts,
+    async findByDocument(id, person) {
+      if (!documents.accepts(id)) return undefined
+      if (await store.isBlocked(db, [id, new URL(id).hostname])) return undefined
+      const metadata = await documents.read(id, person)
+      return metadata && ofDocument(id, metadata)
+    },
+    unread: (id, redirectUri) =>
+      ofDocument(id, {
+        name: new URL(id).host,
+        redirectUris: [redirectUri],
+        grantTypes: ['authorization_code'],
+      }),
+    evict: cache.evict,
   }
 }

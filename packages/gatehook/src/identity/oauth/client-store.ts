@@ -6,13 +6,15 @@ import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { customerOf } from '../access/customer-reader.ts'
 import type { CreatedCredential } from '../access/key-reader.ts'
+import type { ClientSource, OauthClient } from './client.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
 
 export interface ClientRow extends Row {
   readonly client_id: string
+  /** 0 without a customer. */
   readonly scope: number
-  readonly customer: string
-  readonly mode: 'live' | 'test'
+  readonly customer: string | null
+  readonly mode: 'live' | 'test' | null
   readonly name: string
   readonly redirect_uris: string
   readonly scopes: string
@@ -21,23 +23,26 @@ export interface ClientRow extends Row {
   readonly require_client_auth_on_refresh: number
   /** Whether its tokens reach account endpoints (§4.5). */
   readonly first_party: number
+  /** `host`: a host whose documents are blocked. */
+  readonly source: ClientSource | 'host'
+  readonly blocked: number
   readonly created_at: number
 }
 
 const byId = prepareStatement(
   `SELECT client_id, scope, customer, mode, name, redirect_uris, scopes, grant_types, public,
-   require_client_auth_on_refresh, first_party, created_at FROM gh_clients
+   require_client_auth_on_refresh, first_party, source, blocked, created_at FROM gh_clients
    WHERE client_id = ? AND deleted_at IS NULL`,
 )
 const redirectUrisById = prepareStatement(
-  'SELECT redirect_uris FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL',
+  `SELECT redirect_uris FROM gh_clients
+   WHERE client_id = ? AND deleted_at IS NULL AND blocked = 0`,
 )
 
-export const findClient = (from: Reader, id: string) => from.get<ClientRow>(byId([id]))
 export const lockClient = (tx: Tx, id: string) => tx.lock<ClientRow>(byId([id]))
 /**
- * Returns whether a client exists and has the redirect URI now, and prevents its change until the
- * transaction ends.
+ * Returns whether a client exists, is not blocked and has the redirect URI now, and prevents its
+ * change until the transaction ends.
  */
 export async function holdClientAt(tx: Tx, id: string, redirectUri: string): Promise<boolean> {
   const row = await tx.hold<Pick<ClientRow, 'redirect_uris'>>(redirectUrisById([id]))
@@ -45,20 +50,27 @@ export async function holdClientAt(tx: Tx, id: string, redirectUri: string): Pro
 }
 
 interface ClientWithCustomerRow extends ClientRow {
-  /** Whether the client's customer is suspended. */
-  readonly suspended: number
+  /** Whether the client's customer is suspended; null without a customer. */
+  readonly suspended: number | null
 }
 
 export const findClientWithCustomer = (from: Reader, id: string) =>
   from.get<ClientWithCustomerRow>(sql`SELECT a.client_id, a.scope, a.customer, a.mode,
     a.name, a.redirect_uris, a.scopes, a.grant_types, a.public, a.require_client_auth_on_refresh,
-    a.first_party, a.created_at, c.suspended
-    FROM gh_clients a JOIN ${raw(customerOf('a.customer'))}
+    a.first_party, a.source, a.blocked, a.created_at, c.suspended
+    FROM gh_clients a LEFT JOIN ${raw(customerOf('a.customer'))}
     WHERE a.client_id = ${id} AND a.deleted_at IS NULL`)
 
-/** Returns the scope of a client, also of a deleted one. */
+/** Returns whether one of these rows, of clients or hosts, is blocked. */
+export async function isBlocked(from: Reader, ids: readonly string[]): Promise<boolean> {
+  const row = await from.get(sql`SELECT 1 AS found FROM gh_clients
+    WHERE client_id IN (${join(ids)}) AND blocked = 1 LIMIT 1`)
+  return row !== undefined
+}
+
+/** Returns the scope of a client, also of a deleted one; undefined without a customer. */
 export const findClientScope = async (from: Reader, id: string): Promise<Scope | undefined> =>
-  (await from.get(sql`SELECT scope FROM gh_clients WHERE client_id = ${id}`))?.scope
+  (await from.get(sql`SELECT scope FROM gh_clients WHERE client_id = ${id} AND scope > 0`))?.scope
 
 /** Returns the names of clients by their ids, also of deleted ones. */
 export async function readClientNames(
@@ -89,17 +101,26 @@ export async function countClients(from: Reader, scope: number): Promise<number>
 
 export const insertClient = (tx: Tx, row: ClientRow) =>
   tx.run(sql`INSERT INTO gh_clients (client_id, scope, customer, mode, name, redirect_uris, scopes,
-    grant_types, public, require_client_auth_on_refresh, first_party, created_at)
+    grant_types, public, require_client_auth_on_refresh, first_party, source, blocked, created_at)
     VALUES (${row.client_id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.name},
             ${row.redirect_uris}, ${row.scopes}, ${row.grant_types}, ${row.public},
-            ${row.require_client_auth_on_refresh}, ${row.first_party},
-            ${row.created_at})`)
+            ${row.require_client_auth_on_refresh}, ${row.first_party}, ${row.source},
+            ${row.blocked}, ${row.created_at})`)
+
+/** Stores what the document of a client says now; a blocked client remains blocked. */
+export const storeDocumentClient = (tx: Tx, client: OauthClient, now: number) =>
+  tx.run(sql`INSERT INTO gh_clients (client_id, name, redirect_uris, scopes, grant_types, public,
+    source, created_at)
+    VALUES (${client.id}, ${client.name}, ${JSON.stringify(client.redirectUris)}, '[]',
+            ${JSON.stringify(client.grantTypes)}, 1, 'document', ${now})
+    ON CONFLICT (client_id) DO UPDATE SET name = excluded.name,
+      redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types`)
 
 export const updateClient = (tx: Tx, row: ClientRow) =>
   tx.run(sql`UPDATE gh_clients SET name = ${row.name}, redirect_uris = ${row.redirect_uris},
     scopes = ${row.scopes}, grant_types = ${row.grant_types},
     require_client_auth_on_refresh = ${row.require_client_auth_on_refresh},
-    first_party = ${row.first_party}
+    first_party = ${row.first_party}, blocked = ${row.blocked}
     WHERE client_id = ${row.client_id}`)
 
 /** Marks a client as deleted. Its row stays, so that its id is never reused. */

@@ -1,6 +1,6 @@
 /** An OAuth client, and the verification of its secrets. Pure; its rows are `client-store.ts`. */
 import { timingSafeEqual } from 'node:crypto'
-import type { Mode, Scope } from '../../kernel/principal.ts'
+import type { Mode, Principal, Scope } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 
 export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token'] as const
@@ -9,11 +9,18 @@ export type GrantType = (typeof GRANT_TYPES)[number]
 /** A public client cannot authenticate, so it has no client credentials (RFC 6749 §4.4). */
 export const PUBLIC_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
 
+/** How a client came: an operator registered it, or its document describes it (§16.4). */
+export const CLIENT_SOURCES = ['administration', 'document'] as const
+export type ClientSource = (typeof CLIENT_SOURCES)[number]
+
 export interface OauthClient {
   readonly id: string
-  readonly scope: Scope
-  readonly customer: string
-  readonly mode: Mode
+  readonly source: ClientSource
+  /** Undefined if it belongs to no customer: the person who signs in decides. */
+  readonly scope: Scope | undefined
+  readonly customer: string | undefined
+  readonly mode: Mode | undefined
+  /** Of a client that registered itself, its own claim. */
   readonly name: string
   readonly redirectUris: readonly string[]
   readonly scopes: readonly string[]
@@ -21,10 +28,18 @@ export interface OauthClient {
   /** It has no secret: an app in a browser or on a person's device (RFC 6749 §2.1). */
   readonly isPublic: boolean
   readonly requireAuthOnRefresh: boolean
+  /** Whether its tokens reach account endpoints (§4.5). */
+  readonly isFirstParty: boolean
   readonly secrets: readonly ClientSecret[]
   /** Whether its customer is suspended (§13). */
   readonly suspended: boolean
+  /** Whether no operator has verified its name and redirect URIs (§16.4). */
+  readonly describesItself: boolean
 }
+
+/** Whether a person may sign in to a client (§4.8). */
+export const admits = ({ scope }: OauthClient, person: Pick<Principal, 'scope'>): boolean =>
+  scope === undefined || scope === person.scope
 
 interface ClientSecret {
   /** SHA-256 of the secret. */

@@ -13,14 +13,37 @@ interface ConsentKey {
 interface Consent extends ConsentKey {
   readonly clientName: string
   readonly scopes: readonly string[]
+  /** Of a client that describes itself: its description, and scopes by redirect URI (§16.4). */
+  readonly redirects?: ConsentRedirects | undefined
+}
+
+export interface ConsentRedirects {
+  /** The hash of the name and the redirect URIs. */
+  readonly description: string
+  readonly scopes: Readonly<Record<string, readonly string[]>>
 }
 
 /** Returns the scopes of a consent; undefined if there is none. */
-export async function findConsent(from: Reader, key: ConsentKey): Promise<string[] | undefined> {
-  const row = await from.get(sql`SELECT scopes FROM gh_consents
+export async function findConsent(
+  from: Reader,
+  key: ConsentKey,
+): Promise<Pick<Consent, 'scopes' | 'redirects'> | undefined> {
+  const row = await from.get(sql`SELECT scopes, redirects FROM gh_consents
     WHERE scope = ${key.scope} AND owner = ${key.owner} AND client_id = ${key.clientId}`)
-  return row && String(row.scopes).split(' ').filter(Boolean)
+  if (!row) return undefined
+  const redirects = row.redirects === null ? undefined : JSON.parse(row.redirects)
+  return { scopes: String(row.scopes).split(' ').filter(Boolean), redirects }
 }
+
+/** Returns the scope in which a person consented to a client. */
+export const findConsentScope = async (
+  from: Reader,
+  { owner, clientId }: Omit<ConsentKey, 'scope'>,
+): Promise<Scope | undefined> =>
+  (
+    await from.get(sql`SELECT scope FROM gh_consents
+    WHERE client_id = ${clientId} AND owner = ${owner}`)
+  )?.scope
 
 export interface StoredConsent extends Consent {
   readonly createdAt: number
@@ -48,11 +71,12 @@ export async function listConsents(
 /** Inserts a consent, or replaces its scopes and the client's name. */
 export const upsertConsent = (tx: Tx, consent: Consent, nowMs: number) =>
   tx.run(sql`INSERT INTO gh_consents
-    (scope, owner, client_id, client_name, scopes, created_at, updated_at)
+    (scope, owner, client_id, client_name, scopes, redirects, created_at, updated_at)
     VALUES (${consent.scope}, ${consent.owner}, ${consent.clientId}, ${consent.clientName},
-            ${consent.scopes.join(' ')}, ${nowMs}, ${nowMs})
+            ${consent.scopes.join(' ')},
+            ${consent.redirects ? JSON.stringify(consent.redirects) : null}, ${nowMs}, ${nowMs})
     ON CONFLICT (scope, owner, client_id) DO UPDATE SET client_name = excluded.client_name,
-      scopes = excluded.scopes, updated_at = excluded.updated_at`)
+      scopes = excluded.scopes, redirects = excluded.redirects, updated_at = excluded.updated_at`)
 
 export const deleteConsent = (tx: Tx, { scope, owner, clientId }: ConsentKey) =>
   tx.run(sql`DELETE FROM gh_consents

@@ -21,6 +21,8 @@ export interface FormTicket {
     readonly subject: string
     readonly scope: Scope
     readonly scopes: readonly string[]
+    /** Identifies what the page said about the client. */
+    readonly description: string
   }
 }
 

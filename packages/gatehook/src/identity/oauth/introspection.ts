@@ -36,8 +36,9 @@ export interface IntrospectionDeps extends AuditContext {
 /** A caller that introspects, and the tokens that it may see. */
 interface Introspector {
   readonly clientId: string | undefined
-  readonly customer: string
-  readonly mode: Mode
+  /** Undefined: a client of no customer, which sees its own tokens. */
+  readonly customer: string | undefined
+  readonly mode: Mode | undefined
   /** Whether it may see all tokens of its customer and mode; else, its own. */
   readonly canSeeAll: boolean
 }
@@ -65,7 +66,12 @@ async function authenticateIntrospector(
       throw new OauthError('invalid_client', 'Public clients cannot introspect.')
     }
     const { id: clientId, customer, mode, scopes } = client
-    return { clientId, customer, mode, canSeeAll: scopes.includes(INTROSPECT_SCOPE) }
+    return {
+      clientId,
+      customer,
+      mode,
+      canSeeAll: customer !== undefined && scopes.includes(INTROSPECT_SCOPE),
+    }
   }
   if ((apiKey !== undefined && authorization !== undefined) || parameters.has('client_secret')) {
     throw new OauthError('invalid_request', 'Send one credential.')
@@ -120,7 +126,8 @@ const ownerOf = (token: IssuedToken) =>
 
 function canSee(caller: Introspector, token: IssuedToken): boolean {
   const { clientId, customer, mode } = ownerOf(token)
-  if (customer !== caller.customer || mode !== caller.mode) return false
+  const isOfCaller = customer === caller.customer && mode === caller.mode
+  if (caller.customer !== undefined && !isOfCaller) return false
   return caller.canSeeAll || clientId === caller.clientId
 }
 

@@ -17,11 +17,13 @@ interface MetadataDeps {
   /** The display name of the API. */
   readonly service: string
   readonly scopes: readonly string[]
+  readonly readsDocuments: () => boolean
 }
 
 const HEADERS = { 'cache-control': 'public, max-age=300' }
 
-export function metadataRoutes({ issuer, service, scopes }: MetadataDeps): Route[] {
+export function metadataRoutes(deps: MetadataDeps): Route[] {
+  const { issuer, service, scopes, readsDocuments } = deps
   const secretMethods = AUTHENTICATION_METHODS.filter((method) => method !== 'none')
   const server = () => ({
     issuer: issuer(),
@@ -34,6 +36,7 @@ export function metadataRoutes({ issuer, service, scopes }: MetadataDeps): Route
     grant_types_supported: GRANT_TYPES,
     token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
     code_challenge_methods_supported: ['S256'],
+    client_id_metadata_document_supported: readsDocuments(),
     authorization_response_iss_parameter_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,

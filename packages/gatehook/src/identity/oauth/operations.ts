@@ -66,6 +66,10 @@ const serverMetadata = b
       .example(GRANT_TYPES),
     token_endpoint_auth_methods_supported: methods,
     code_challenge_methods_supported: texts('The methods of PKCE (RFC 7636).', ['S256']),
+    client_id_metadata_document_supported: b
+      .bool()
+      .describe('A `client_id` may be the URL of a document that describes the client.')
+      .example(true),
     authorization_response_iss_parameter_supported: b
       .bool()
       .describe('Responses have `iss` (RFC 9207).')

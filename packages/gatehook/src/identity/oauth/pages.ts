@@ -21,9 +21,13 @@ export const CONSENT_PATH = '/oauth/consent'
 interface FormView {
   /** The display name of the API. */
   readonly service: string
+  /** The name of the client; of one that describes itself, its host. */
   readonly client: string
+  /** The name that the client claims (§16.4). */
+  readonly claimedName?: string | undefined
   readonly redirectUri: string
-  readonly mode: 'live' | 'test'
+  /** Undefined: the person who signs in decides. */
+  readonly mode: 'live' | 'test' | undefined
   /** The encrypted form ticket. */
   readonly ticket: string
   /** A `Set-Cookie` line. */
@@ -33,6 +37,8 @@ interface FormView {
 export interface SignInView extends FormView {
   /** The name of the failed attempt. */
   readonly username?: string
+  /** Whether the person enters customer and mode, too. */
+  readonly asksCustomer?: boolean
   /** The error message. */
   readonly notice?: string | undefined
   readonly status?: number
@@ -68,6 +74,15 @@ export function renderSignInPage(view: SignInView): Answer {
 ${notice !== undefined && html`<p class="notice" role="alert" id="notice">${notice}</p>`}
 <form method="post" action="${SIGN_IN_PATH}">
 ${hiddenTicket(ticket)}
+${
+  view.asksCustomer &&
+  html`<label for="customer">Id of your organization</label>
+<input id="customer" name="customer" type="text" autocomplete="off" autocapitalize="none"
+ spellcheck="false" maxlength="200" required>
+<label for="mode">Account</label>
+<select id="mode" name="mode"><option value="live">Live</option>
+<option value="test">Test</option></select>`
+}
 <label for="username">E-mail</label>
 <input id="username" name="username" type="text" inputmode="email" autocomplete="username"
  autocapitalize="none" spellcheck="false" maxlength="320" required${username === '' && focused}
@@ -120,7 +135,7 @@ function describeLifetimes({ idleS, absoluteS }: AuthorizationLifetimes): string
 
 /** No button has the focus: a second Enter from the sign-in page must not grant consent. */
 export function renderConsentPage(view: ConsentView): Answer {
-  const { service, client, username, customer, scopes, ticket, redirectUri } = view
+  const { service, client, claimedName, username, customer, scopes, ticket, redirectUri } = view
   const lifetimes = describeLifetimes(view.lifetimes)
   const list = scopes.map((scope) => html`<li>${describeScope(scope, customer)}</li>\n`)
   return renderPage({
@@ -130,6 +145,11 @@ export function renderConsentPage(view: ConsentView): Answer {
     body: html`${header(view)}
 <main>
 <h1>Allow ${isolate(client)} to use your account?</h1>
+${
+  claimedName !== undefined &&
+  html`<p class="notice">The application calls itself <strong>${isolate(claimedName)}</strong>. That
+is its own claim, which nobody has verified. Check that you know <strong>${client}</strong>.</p>`
+}
 <p>You are signed in as <strong>${isolate(username)}</strong>.</p>
 ${
   scopes.length === 0

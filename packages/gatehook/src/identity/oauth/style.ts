@@ -44,7 +44,7 @@ li { padding: .5rem 0; border-bottom: 1px solid var(--edge); }
   border: 1px solid var(--bad); border-radius: .5rem;
 }
 label { display: block; margin: 0 0 .25rem; font-weight: 600; }
-input {
+input, select {
   width: 100%; min-height: 2.75rem; margin: 0 0 1rem; padding: .5rem .75rem;
   font: inherit; color: inherit; background: var(--paper);
   border: 1px solid var(--line); border-radius: .5rem;

@@ -4,13 +4,14 @@ import { byScope, bytes, int, type Table, text } from '../../platform/storage/ta
 const clients: Table = {
   name: 'gh_clients',
   row:
-    'A client of OAuth. Its id leads to the scope. `first_party`: its tokens are valid at the ' +
-    'account endpoints (§4.5).',
+    'A client of OAuth, or a host whose documents are blocked. Its id leads to the scope; 0: the ' +
+    'person who signs in decides. `first_party`: its tokens are valid at the account endpoints ' +
+    '(§4.5). `source`: `administration`, `document` or `host` (§16.4).',
   columns: {
     client_id: text.plain,
-    scope: int,
-    customer: text.plain,
-    mode: text.plain,
+    scope: int.or(0),
+    customer: text.plain.orNull,
+    mode: text.plain.orNull,
     name: text.personal,
     redirect_uris: text.personal,
     scopes: text.plain,
@@ -20,6 +21,8 @@ const clients: Table = {
     created_at: int,
     deleted_at: int.orNull,
     first_party: int.or(0),
+    source: text.plain,
+    blocked: int.or(0),
   },
   key: ['client_id'],
   place: 'reference',
@@ -99,13 +102,16 @@ export const authorizationCodes: Table = {
 
 const consents: Table = {
   name: 'gh_consents',
-  row: 'The consent of a person to a client.',
+  row:
+    'The consent of a person to a client. `redirects`: of a client that describes itself, the ' +
+    'scopes by redirect URI, with the hash of its name and redirect URIs.',
   columns: {
     scope: int,
     owner: int,
     client_id: text.plain,
     client_name: text.personal,
     scopes: text.plain,
+    redirects: text.personal.orNull,
     created_at: int,
     updated_at: int,
   },

@@ -5,6 +5,7 @@
 import type { Actor } from '../../history/audit/actor.ts'
 import { type AuditContext, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
+import type { Scope } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { SignInApi } from '../people/login.ts'
@@ -37,16 +38,21 @@ type IssueTokens = (deps: TokenGrantDeps, request: TokenRequest) => Promise<Toke
 
 const invalidCode = () => new OauthError('invalid_grant', 'The code is wrong, expired or used.')
 
+/** Scopes are positive. */
+const NO_SCOPE = -1 as Scope
+
 /** Thrown by a transaction that could not redeem the code; it wrote nothing. */
 const NOT_REDEEMED = Symbol('not redeemed')
 
 /** @see RFC 6749 §4.1.3, RFC 7636 §4.6 */
 const exchangeCode: IssueTokens = async (deps, request) => {
   const { client, parameters } = request
+  const hash = sha256(requireParameter(parameters, 'code'))
   const exchange: CodeExchange = {
-    hash: sha256(requireParameter(parameters, 'code')),
+    hash,
     clientId: client.id,
-    scope: client.scope,
+    // Of a client of no customer, the scope is that of the person.
+    scope: client.scope ?? ((await findCode(deps.db, hash))?.scope as Scope) ?? NO_SCOPE,
     redirectUri: requireParameter(parameters, 'redirect_uri'),
     // A missing or malformed verifier yields '', which equals no challenge.
     challenge: computeChallenge(parameters.get('code_verifier') ?? '') ?? '',
@@ -82,9 +88,18 @@ async function redeem(
   const person = await deps.people.confirm(tx, { id: Number(subject), revision })
   const scopes = intersect(code.scopes, client.scopes, person.scopes)
   const detail = { subject, scopes }
-  await recordAudit(tx, { actor, action: 'session.create', target: sessionId, detail }, deps)
-  const { scope, customer, mode, id: clientId } = client
-  const grant = { scope, customer, mode, clientId, subject, scopes, claims: person.claims }
+  const { scope, customer, mode } = person
+  const entry = { actor, action: 'session.create', target: sessionId, scope, detail }
+  await recordAudit(tx, entry, deps)
+  const grant = {
+    scope,
+    customer,
+    mode,
+    clientId: client.id,
+    subject,
+    scopes,
+    claims: person.claims,
+  }
   return { ...grant, audience, tokenAudience }
 }
 
@@ -116,16 +131,21 @@ const diagnoseExchange = (
   })
 
 /** @see RFC 6749 §4.4 */
-const issueClientToken: IssueTokens = ({ tokens }, { client, parameters, resources }) =>
-  tokens.issueClientToken({
-    scope: client.scope,
-    customer: client.customer,
-    mode: client.mode,
+const issueClientToken: IssueTokens = ({ tokens }, { client, parameters, resources }) => {
+  const { scope, customer, mode } = client
+  if (scope === undefined || customer === undefined || mode === undefined) {
+    throw new OauthError('unauthorized_client', 'The client belongs to no customer.')
+  }
+  return tokens.issueClientToken({
+    scope,
+    customer,
+    mode,
     clientId: client.id,
     subject: client.id,
     scopes: parseScopes(parameters.get('scope'), client.scopes),
     audience: selectAudience(resources, tokens.audiences.all()),
   })
+}
 
 /** @see RFC 6749 §6 */
 const refreshTokens: IssueTokens = ({ tokens }, { client, parameters, actor, resources }) => {

@@ -27,7 +27,13 @@ import { respond } from '../../protocol/http/operation.ts'
 import type { Administration } from '../access/administration.ts'
 import { LOGIN_CLIENT_ID, type Tokens } from '../tokens/api.ts'
 import type { Devices } from './devices.ts'
-import { findNamespace, INSTALLATION, type Namespace, type SignInPlace } from './namespace.ts'
+import {
+  findNamespace,
+  INSTALLATION,
+  type NameReach,
+  type Namespace,
+  type SignInPlace,
+} from './namespace.ts'
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, loadPerson, type Person, toPerson } from './person.ts'
 import type { ClientAccount, RecognizedClients, SignInClient } from './recognized-clients.ts'
@@ -73,6 +79,8 @@ export interface SignInName extends SignInPlace {
 
 /** The sign-in of people, as login, Basic and OAuth use it. */
 export interface SignInApi {
+  /** The rows among which a sign-in name is unique (§4.8). */
+  readonly names: NameReach
   /**
    * Returns the person of a name and a password. Throws `invalid_credentials`, `rate_limited`,
    * `overloaded`, `customer_suspended`, `customer_required`.
@@ -102,6 +110,7 @@ export function createSignInApi(
 ): SignInApi {
   const { resource, names } = directory
   return {
+    names,
     async signIn({ username, ...place }, password, client) {
       const accounts = peopleAccounts(db, resource, await findNamespace(db, names, place))
       const account = await verifyPassword(accounts, username, password, client)

@@ -197,6 +197,7 @@ function withoutPeople(): Omit<People, 'chores'> {
     throw invalidCredentials(BASIC_CHALLENGE)
   }
   return {
+    names: 'installation',
     signIn: async () => rejectPassword(),
     confirm: async () => rejectPassword(),
     recordSignIn: async () => undefined,

@@ -134,7 +134,6 @@ export interface TokenPerson {
 
 /** The data of a client that a refresh depends on. */
 export interface TokenClient {
-  readonly scope: Scope
   readonly scopes: readonly string[]
   /** `require_client_auth_on_refresh` (§4.4). */
   readonly requireAuthOnRefresh: boolean
@@ -170,7 +169,7 @@ export interface TokenLookup {
     clientId: string,
     reader?: Reader,
   ): TokenClient | undefined | Promise<TokenClient | undefined>
-  /** Reads without a cache. Returns undefined if the client is deleted. */
+  /** Reads without a cache. Returns undefined if the client is deleted or blocked. */
   findClientPermissions(clientId: string): Promise<ClientPermissions | undefined>
   findCustomer(id: string): Promise<TokenCustomer | undefined>
 }
@@ -240,9 +239,12 @@ export interface Tokens {
   /** Revokes the sessions of a person at one client (§4.5). Returns their number. */
   revokeSessionsAtClient(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<number>
   /** Revokes all tokens of a client, for good: its id must never be reused. */
-  revokeClient(tx: Tx, scope: Scope, clientId: string): Promise<void>
-  /** Applies changed permissions of a client to its access tokens, on each node within 2 s. */
-  publishClientChange(tx: Tx, scope: Scope, clientId: string): Promise<void>
+  revokeClient(tx: Tx, scope: Scope | undefined, clientId: string): Promise<void>
+  /**
+   * Applies changed permissions of a client, or of all, to access tokens, on each node within 2 s.
+   * `scope` is undefined for clients of no customer.
+   */
+  publishClientChange(tx: Tx, scope: Scope | undefined, clientId: string | 'all'): Promise<void>
   /** Publishes a new signing key, which signs from the instant `signs_from` (ISO 8601, §4.6). */
   rotateSigningKey(actor: Actor): Promise<{ readonly kid: string; readonly signs_from: string }>
   /** Deletes all signing keys, for one that leaked: access tokens are rejected within 2 s. */

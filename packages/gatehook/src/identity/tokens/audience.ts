@@ -9,6 +9,8 @@ export interface Audiences {
   readonly standard: () => string
   /** Everything that a request may name, the standard audience included. */
   readonly all: () => readonly string[]
+  /** The resources of this server, the whole service first. */
+  readonly own: () => readonly string[]
   /** The resource of this server that a path belongs to. */
   readonly ofPath: (path: string) => string
 }

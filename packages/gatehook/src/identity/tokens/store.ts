@@ -168,8 +168,10 @@ export const deleteSessionsOf = (
   )
 }
 
-export const deleteSessionsOfClient = (tx: Tx, scope: number, clientId: string) =>
-  tx.run(sql`DELETE FROM gh_sessions WHERE scope = ${scope} AND client_id = ${clientId}`)
+/** Without a scope: in those of all customers. */
+export const deleteSessionsOfClient = (tx: Tx, scope: number | undefined, clientId: string) =>
+  tx.run(sql`DELETE FROM gh_sessions WHERE client_id = ${clientId}
+    ${scope === undefined ? sql`` : sql`AND scope = ${scope}`}`)
 
 /** Returns an expired session of a person that is still stored. */
 export const findExpiredSession = (from: Reader, scope: number, person: number, now: number) =>

@@ -55,7 +55,9 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     db,
     clock,
     onEntry(kind, value) {
-      if (kind === 'customer' || kind === 'client_changed') verifier.evict(value)
+      if (kind === 'customer' || kind === 'client_changed') {
+        verifier.evict(value === 'all' ? undefined : value)
+      }
       if (kind === 'signing_key') reloadKeys()
     },
     onGap() {

@@ -61,7 +61,7 @@ const NOT_ISSUED = 'The token was not issued by this server.'
 const IS_A_KEY = 'This is an API key, not a token. Send it in the header X-API-Key.'
 const EXPIRED = 'The token has expired.'
 const REVOKED = 'The token was revoked.'
-const NO_PERMISSIONS: ClientPermissions = { scopes: [], firstParty: false }
+const CLIENT_ENDED = 'The client of the token is blocked or deleted.'
 
 export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
   const { clock, keys, revocations, issuer, audiences, lookup } = deps
@@ -91,6 +91,7 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     if (!customer) throw invalidToken('The customer of the token does not exist.')
     if (customer.suspended) throw new Failure('customer_suspended')
     const client = await findPermissions(claims)
+    if (client === null) throw invalidToken(CLIENT_ENDED)
     const principal = createPrincipal(claims, customer, client)
     const expiresAt = claims.exp * 1000
     if (revocations.isFresh() && begunEpoch === epoch) {
@@ -99,9 +100,9 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     return principal
   }
 
-  // A deleted client has no permissions; the server has revoked its tokens as well.
+  /** Returns null for a client that was deleted or is blocked. */
   const findPermissions = async ({ client_id: id }: AccessTokenClaims) =>
-    id === LOGIN_CLIENT_ID ? undefined : ((await clients.find(id)) ?? NO_PERMISSIONS)
+    id === LOGIN_CLIENT_ID ? undefined : ((await clients.find(id)) ?? null)
 
   /** Checks a token that was valid under an older generation. */
   const isStillValid = (token: VerifiedToken): boolean => {
@@ -132,9 +133,11 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
         all.some((audience) => isFor(aud, audience))
       const expected = { issuer: issuer(), accepts }
       if (findInvalidClaim(claims, expected, clock.now()) !== undefined) return false
+      if ((await findPermissions(claims)) === null) return false
       return !(await revocations.isRevoked(claims))
     },
-    resolveScopes: async (claims) => intersectScopes(claims, await findPermissions(claims)),
+    resolveScopes: async (claims) =>
+      intersectScopes(claims, (await findPermissions(claims)) ?? undefined),
     evict(id) {
       customers.evict(id)
       clients.evict(id)

@@ -6,8 +6,10 @@
 export interface AttemptRequest {
   /** `http:` or `https:`; the transport validates it at every attempt. */
   readonly url: string
+  /** Default POST; a GET has no body. */
+  readonly method?: 'GET' | 'POST'
   /** The bytes that were signed. */
-  readonly body: Uint8Array | string
+  readonly body: Uint8Array | string | null
   /** Names as they are sent. */
   readonly headers: Record<string, string>
   /** For the whole attempt, from connecting to the end of the body; default: the transport's. */
@@ -28,6 +30,8 @@ interface Answered {
   readonly headers: Readonly<Record<string, string>>
   /** The first 16 KiB, as UTF-8. */
   readonly body: string
+  /** Set if `body` is the whole one. */
+  readonly isWhole?: true
   readonly durationMs: number
   /** The header as sent: seconds or an HTTP date; see `parseRetryAfterMs`. */
   readonly retryAfter?: string
@@ -91,8 +95,14 @@ const HTTP_DATE = new RegExp(
 export function parseRetryAfterMs(text: string | undefined, nowMs: number): number | undefined {
   const value = text?.trim() ?? ''
   if (/^\d+$/.test(value)) return Number(value) * 1000
-  if (!HTTP_DATE.test(value)) return undefined
+  const atMs = httpDateMs(value)
+  return atMs === undefined ? undefined : Math.max(0, atMs - nowMs)
+}
+
+/** Returns the instant of an HTTP date in epoch milliseconds; undefined for any other text. */
+export function httpDateMs(text: string): number | undefined {
+  if (!HTTP_DATE.test(text)) return undefined
   // The asctime format has no zone, and Date.parse would use the local one.
-  const atMs = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`)
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs)
+  const atMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
+  return Number.isNaN(atMs) ? undefined : atMs
 }

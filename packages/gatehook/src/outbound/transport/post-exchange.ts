@@ -10,7 +10,7 @@ interface HttpClient {
   dispatch(
     request: {
       path: string
-      method: 'POST'
+      method: 'GET' | 'POST'
       headers: Record<string, string>
       body: AttemptRequest['body']
     },
@@ -41,7 +41,13 @@ interface ExchangeLimits extends ResponseGuardLimits {
 }
 
 export type ExchangeResult =
-  | { kind: 'answered'; status: number; headers: Record<string, string>; body: string }
+  | {
+      kind: 'answered'
+      status: number
+      headers: Record<string, string>
+      body: string
+      isWhole: boolean
+    }
   | ({ kind: 'failed' } & Diagnosis)
 
 export const failedExchange = (diagnosis: Diagnosis): ExchangeResult => ({
@@ -79,8 +85,8 @@ export class PostExchange {
     this.#onEnd = onEnd
   }
 
-  start(path: string, { headers, body }: AttemptRequest): void {
-    this.#connection.client.dispatch({ path, method: 'POST', headers, body }, this)
+  start(path: string, { method = 'POST', headers, body }: AttemptRequest): void {
+    this.#connection.client.dispatch({ path, method, headers, body }, this)
   }
 
   onRequestStart(): void {
@@ -118,7 +124,7 @@ export class PostExchange {
   }
 
   onResponseEnd(): void {
-    this.#end(this.#response(), true)
+    this.#end(this.#response(this.#bytes <= this.#limits.loggedBodyBytes), true)
   }
 
   onResponseError(_: ResponseController, error: unknown): void {
@@ -133,11 +139,11 @@ export class PostExchange {
     return isStale ? 'stale' : failedExchange(diagnosis)
   }
 
-  #response(): ExchangeResult {
+  #response(isWhole = false): ExchangeResult {
     const [first = NO_BYTES, ...more] = this.#chunks
     const bytes = more.length === 0 ? first : Buffer.concat(this.#chunks)
     const body = bytes.toString('utf8')
-    return { kind: 'answered', status: this.#status, headers: this.#headers, body }
+    return { kind: 'answered', status: this.#status, headers: this.#headers, body, isWhole }
   }
 
   #end(result: ExchangeResult | 'stale', isReusable = false): void {

@@ -1,7 +1,7 @@
 /**
- * Sends POST requests to receivers. It checks each address when it is dialed and bounds every part
- * of a response (§9.5, §9.6, §9.9). The only file that opens outbound connections; the delivery
- * engine schedules retries.
+ * Sends requests to receivers, and fetches documents. It checks each address when it is dialed and
+ * bounds every part of a response (§9.5, §9.6, §9.9). The only file that opens outbound
+ * connections; the delivery engine schedules retries.
  */
 import { isIP, type Socket } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
@@ -138,10 +138,14 @@ export function createTransport(options: TransportOptions): Transport {
 
 function outcomeOf(result: ExchangeResult, durationMs: number): Outcome {
   if (result.kind === 'failed') return { ...result, durationMs }
-  const { kind, status, headers, body } = result
-  const retryAfter = headers['retry-after']
-  if (retryAfter === undefined) return { kind, status, headers, body, durationMs }
-  return { kind, status, headers, body, durationMs, retryAfter }
+  const { isWhole, ...response } = result
+  const retryAfter = response.headers['retry-after']
+  return {
+    ...response,
+    ...(isWhole && { isWhole }),
+    durationMs,
+    ...(retryAfter !== undefined && { retryAfter }),
+  }
 }
 
 type Connect = (

@@ -228,6 +228,14 @@ export const options = {
     sentence:
       'Audiences that access tokens may have (`aud`); requests that name none get the first.',
   }),
+  clientDocuments: option({
+    env: 'GATEHOOK_CLIENT_DOCUMENTS',
+    kind: kind.documentHosts,
+    fallback: null,
+    otherwise: 'any if GATEHOOK_PUBLIC_URL is a loopback address, else off',
+    sentence:
+      'Hosts whose documents may describe OAuth clients; the client id is the URL of the document.',
+  }),
   trustProxy: option({
     env: 'GATEHOOK_TRUST_PROXY',
     kind: kind.cidrs,

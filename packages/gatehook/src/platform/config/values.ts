@@ -195,6 +195,17 @@ export const origins: ValueKind<string[] | '*'> = {
   emptyIsValue: true,
 }
 
+const DOCUMENT_HOST = /^(?:\*\.)?[a-z0-9.-]{1,253}$/
+
+export const documentHosts: ValueKind<'off' | 'any' | string[]> = {
+  name: 'hosts',
+  expects: 'off, any, or hosts such as example.com and *.example.org, comma-separated',
+  parse(text) {
+    if (text === 'off' || text === 'any') return text
+    return parseEach(text, (part) => (DOCUMENT_HOST.test(part) ? part : undefined))
+  },
+}
+
 const RATE = /^([0-9]+)\/([0-9]+)$/
 const BURST_RATE = /^([0-9]+\/[0-9]+)(?: burst ([0-9]+))?$/
 const MAX_NUMBER = 1_000_000_000

@@ -35,17 +35,35 @@ export const ClientDrawer = (props: OpenRow) => (
 
 const pathOf = (id: string): string => `/admin/clients/${encodeURIComponent(id)}`
 
+const SOURCES: Readonly<Record<ClientRow['source'], string>> = {
+  administration: '',
+  document: 'described by its document: the name is its own claim',
+  host: 'a host of documents',
+}
+
+const kindOf = ({ source, blocked, public: isPublic, first_party: isFirstParty }: ClientRow) =>
+  [
+    blocked && 'blocked',
+    SOURCES[source],
+    isPublic ? 'public, without a secret' : 'confidential',
+    isFirstParty && 'first party',
+  ]
+    .filter(Boolean)
+    .join(', ')
+
 const ClientFacts = ({ row }: { readonly row: ClientRow }) => (
   <Facts
     of={[
       ['Client id', <Id id={row.client_id} subject="client id" />],
-      ['Customer', <OfCustomer {...row} />],
       [
-        'Kind',
-        `${row.public ? 'public, without a secret' : 'confidential'}${
-          row.first_party ? ', first party' : ''
-        }`,
+        'Customer',
+        row.customer === null || row.mode === null ? (
+          'of the person who signs in'
+        ) : (
+          <OfCustomer customer={row.customer} mode={row.mode} />
+        ),
       ],
+      ['Kind', kindOf(row)],
       ['Grants', row.grant_types.join(', ').replaceAll('_', ' ')],
       [
         'Redirects to',
@@ -86,6 +104,30 @@ const Delete = ({ row, onClose, onEnd }: OperationProps<ClientRow>) => (
     </p>
   </Confirm>
 )
+
+const Block = ({ row, onClose, onDone }: OperationProps<ClientRow>) => {
+  const verb = row.blocked ? 'Unblock' : 'Block'
+  return (
+    <Confirm
+      title={`${verb} ${row.name}`}
+      verb={verb}
+      busyVerb={row.blocked ? 'Unblocking…' : 'Blocking…'}
+      isDangerous={!row.blocked}
+      onClose={onClose}
+      run={async () => {
+        await send('PATCH', pathOf(row.client_id), { body: { blocked: !row.blocked } })
+        say(`${row.name} is ${row.blocked ? 'unblocked' : 'blocked'}.`)
+        onDone()
+      }}
+    >
+      <p>
+        {row.blocked
+          ? 'Its requests and its tokens that have not expired are accepted again.'
+          : 'Its requests, refreshes and access tokens are rejected within 2 s.'}
+      </p>
+    </Confirm>
+  )
+}
 
 function Rotate({ row, onClose }: OperationProps<ClientRow>) {
   const [overlap, setOverlap] = useState<string>(OVERLAPS[2][0])
@@ -128,5 +170,13 @@ const operations: readonly RowOperation<ClientRow>[] = [
     fits: (row) => !row.public,
     dialog: Rotate,
   },
-  { verb: 'Delete', role: 'administrator', isDangerous: true, dialog: Delete },
+  { verb: 'Block', role: 'administrator', fits: (row) => !row.blocked, dialog: Block },
+  { verb: 'Unblock', role: 'administrator', fits: (row) => row.blocked, dialog: Block },
+  {
+    verb: 'Delete',
+    role: 'administrator',
+    fits: (row) => row.source === 'administration',
+    isDangerous: true,
+    dialog: Delete,
+  },
 ]

@@ -19,6 +19,7 @@ const words: readonly FilterWord[] = [
   { name: 'name', hint: 'the name of a client' },
   { name: 'id', hint: 'the id of a client' },
   { name: 'public', hint: 'true: without a secret', values: ['true', 'false'] },
+  { name: 'source', hint: 'document: of no customer', values: ['document', 'host'] },
 ]
 
 const columns: readonly Column<ClientRow>[] = [
@@ -28,11 +29,11 @@ const columns: readonly Column<ClientRow>[] = [
     class: 'nowrap',
     cell: (row) => (
       <>
-        <a class="cover" href={keepQuery(`/console/clients/${row.client_id}`)}>
+        <a class="cover" href={keepQuery(`/console/clients/${encodeURIComponent(row.client_id)}`)}>
           {row.name}
         </a>{' '}
-        {row.public && <Tag>public</Tag>}
-        <Sub>{customerName(row.customer)}</Sub>
+        {row.public && <Tag>public</Tag>} {row.blocked && <Tag>blocked</Tag>}
+        <Sub>{ownerOf(row)}</Sub>
       </>
     ),
   },
@@ -41,7 +42,7 @@ const columns: readonly Column<ClientRow>[] = [
     label: 'Customer',
     priority: 2,
     class: 'nowrap',
-    cell: (row) => customerName(row.customer),
+    cell: ownerOf,
   },
   {
     name: 'redirects',
@@ -65,13 +66,20 @@ const columns: readonly Column<ClientRow>[] = [
   },
 ]
 
+/** A client that describes itself has no customer; its id says whose it is. */
+function ownerOf({ customer: id, client_id: clientId }: ClientRow): string {
+  return id === null ? clientId : customerName(id)
+}
+
+const isOfNoCustomer = (filters: readonly { readonly name: string }[]): boolean =>
+  filters.some(({ name }) => name === 'source')
+
 export const Page = ({ params }: PageProps) => (
   <ListScreen<ClientRow>
     title="Clients"
     path={PATH}
     parameters={(filters) => ({
-      mode: mode.value,
-      customer: customer.value,
+      ...(!isOfNoCustomer(filters) && { mode: mode.value, customer: customer.value }),
       sort: 'name',
       ...Object.fromEntries(
         filters.map(({ name, value }) => [name === 'id' ? 'client_id' : name, value]),
@@ -85,7 +93,7 @@ export const Page = ({ params }: PageProps) => (
       form: (props) => <RegisterClient {...props} />,
     }}
     words={words}
-    placeholder="name:…  public:true"
+    placeholder="name:…  public:true  source:document"
     caption="Clients by name"
     columns={columns}
     rowKey={({ client_id: id }) => id}

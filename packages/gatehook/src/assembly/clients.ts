@@ -1,0 +1,40 @@
+/** Assembles the cache of OAuth clients, and the documents that describe some of them (§16.4). */
+import { readFileSync } from 'node:fs'
+import { defaultPersonScopes } from '../declare/resources/scopes.ts'
+import type { ServiceDefinition } from '../declare/resources/service.ts'
+import { type ClientCache, createClientCache } from '../identity/oauth/client-cache.ts'
+import type { DocumentHosts } from '../identity/oauth/client-document.ts'
+import { createClientDocuments } from '../identity/oauth/client-documents.ts'
+import { isLoopback } from '../kernel/address.ts'
+import { createDocumentFetcher } from '../outbound/transport/fetch-document.ts'
+import { createLazyTransport } from '../outbound/transport/lazy-transport.ts'
+import { createLimiter } from '../protocol/quota/store.ts'
+import type { Component, Foundation } from './foundation.ts'
+
+export function assembleClients(
+  { config, db, clock, log, publicUrl, release = '0' }: Foundation,
+  service: ServiceDefinition,
+): Component & { readonly clients: ClientCache; readonly readsDocuments: () => boolean } {
+  const transport = createLazyTransport({
+    clock,
+    allowPrivate: config.webhookAllowPrivate,
+    timeoutMs: config.webhookTimeoutMs,
+    ca: config.webhookCa === null ? undefined : readFileSync(config.webhookCa, 'utf8'),
+  })
+  const hosts = (): DocumentHosts =>
+    config.clientDocuments ?? (isLoopback(new URL(publicUrl()).hostname) ? 'any' : 'off')
+  const userAgent = `Gatehook/${release}`
+  const documents = createClientDocuments({
+    hosts,
+    fetchDocument: createDocumentFetcher({ send: transport.send, userAgent, clock }),
+    limiter: createLimiter(db, clock),
+    clock,
+    log,
+  })
+  const documentScopes = service.documentScopes ?? defaultPersonScopes(service)
+  return {
+    clients: createClientCache({ db, clock, documents, documentScopes }),
+    readsDocuments: () => hosts() !== 'off',
+    stop: async () => transport.close(),
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Fetches and caches the documents of clients (§16.4). Requests of one URL share a fetch, failures
+ * are not cached, and fetches are limited for a person, a host and in all.
+ */
+import { BoundedMap } from '../../kernel/bounded-map.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { FetchDocument } from '../../kernel/fetched-document.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Limiter } from '../../protocol/quota/limiter.ts'
+import {
+  allowsHost,
+  type DocumentHosts,
+  MAX_DOCUMENT_BYTES,
+  parseDocumentId,
+  readClientDocument,
+} from './client-document.ts'
+import type { ClientMetadata } from './client-metadata.ts'
+
+const MIN_LIFETIME_MS = 5 * 60_000
+const MAX_LIFETIME_MS = 24 * 3_600_000
+const MAX_CACHED = 1_000
+const WINDOW_MS = 60_000
+const FETCHES = { person: 10, host: 30, all: 120 } as const
+
+export interface ClientDocuments {
+  /** Whether an id is the URL of a document that the server may read. */
+  accepts(id: string): boolean
+  /**
+   * Returns the document, which it fetches unless it is cached. Undefined if it cannot be read or
+   * is not valid: the log says why. Throws 429 `rate_limited`.
+   *
+   * @param person identifies the person who signed in
+   */
+  read(id: string, person?: string): Promise<ClientMetadata | undefined>
+}
+
+interface DocumentDeps {
+  /** The hosts that the operator allows. */
+  readonly hosts: () => DocumentHosts
+  readonly fetchDocument: FetchDocument
+  readonly limiter: Limiter
+  readonly clock: Pick<Clock, 'now'>
+  readonly log: Pick<Log, 'warn'>
+}
+
+export function createClientDocuments(deps: DocumentDeps): ClientDocuments {
+  const { hosts, fetchDocument, limiter, clock, log } = deps
+  const cache = new BoundedMap<string, { metadata: ClientMetadata; untilMs: number }>(MAX_CACHED)
+  const pending = new Map<string, Promise<ClientMetadata | undefined>>()
+
+  const accepts = (id: string): boolean => {
+    const url = parseDocumentId(id)
+    return url !== undefined && allowsHost(hosts(), url.hostname)
+  }
+  const peek = (id: string): ClientMetadata | undefined => {
+    const entry = cache.get(id)
+    return entry && entry.untilMs > clock.now() ? entry.metadata : undefined
+  }
+  const count = async (id: string, person: string | undefined): Promise<void> => {
+    const { hostname } = new URL(id)
+    const keys = [`host:${hostname}`, 'all', ...(person === undefined ? [] : [`person:${person}`])]
+    const limits = keys.map((key) => {
+      const limit = FETCHES[key.split(':', 1)[0] as keyof typeof FETCHES]
+      return { key: `client document ${key}`, rate: { limit, windowMs: WINDOW_MS } }
+    })
+    const { allowed, resetMs } = await limiter.take(limits)
+    if (allowed) return
+    throw new Failure('rate_limited', 'Too many applications were looked up. Wait a minute.', {
+      headers: { 'retry-after': String(Math.max(1, Math.ceil(resetMs / 1000))) },
+    })
+  }
+  const load = async (id: string): Promise<ClientMetadata | undefined> => {
+    try {
+      const { value, lifetimeMs } = await fetchDocument(id, MAX_DOCUMENT_BYTES)
+      const metadata = readClientDocument(id, value)
+      const clampedMs = Math.min(Math.max(lifetimeMs, MIN_LIFETIME_MS), MAX_LIFETIME_MS)
+      cache.set(id, { metadata, untilMs: clock.now() + clampedMs })
+      return metadata
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error)
+      log.warn({ client_id: id, cause }, 'the document of a client could not be read')
+      return undefined
+    }
+  }
+  return {
+    accepts,
+    async read(id, person) {
+      const cached = peek(id) ?? pending.get(id)
+      if (cached) return cached
+      const loading = count(id, person)
+        .then(() => load(id))
+        .finally(() => pending.delete(id))
+      pending.set(id, loading)
+      return loading
+    },
+  }
+}
