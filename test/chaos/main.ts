@@ -127,7 +127,9 @@ async function runOne(
   return { scenario: name, nodes, seconds: secondsNow(), ...counts, faults, words: allWords }
 }
 
-const inSeconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1_000)
+function inSeconds(ms: number | undefined) {
+  return ms === undefined ? undefined : ms / 1_000
+}
 
 function rowOf(result: ChaosResult) {
   const { scenario, nodes, seconds, acknowledged, lost, doubled, doubleSpent, phantom } = result

@@ -28,7 +28,7 @@ export function assembleMetrics(
     ),
     ...mergeByName(components.flatMap(({ metrics = [] }) => metrics)),
   ]
-  return { routes: [metricsRoute(identify, metrics)], observe: requests.observe }
+  return { routes: [metricsRoute(identify, metrics, clock)], observe: requests.observe }
 }
 
 /** Joins metrics of several components, for example of lanes, that have one name. */

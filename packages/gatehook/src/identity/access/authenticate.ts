@@ -110,7 +110,8 @@ export type Identify = (call: Call) => Principal | undefined | Promise<Principal
 
 /**
  * Identifies the caller of a request that is rejected for any caller (§8.7): an invalid credential
- * yields undefined. `verifiers` contains those that hash no password.
+ * yields undefined. Throws `storage_unavailable` if it cannot be verified. `verifiers` contains
+ * those that hash no password.
  */
 export function identify(verifiers: Partial<CredentialVerifiers>): Identify {
   return (call) => {
@@ -124,8 +125,9 @@ export function identify(verifiers: Partial<CredentialVerifiers>): Identify {
   }
 }
 
+/** Ignores what the caller did wrong, and not that the database does not answer. */
 function ignoreFailure(error: unknown): undefined {
-  if (!(error instanceof Failure)) throw error
+  if (!(error instanceof Failure) || error.status >= 500) throw error
 }
 
 /**

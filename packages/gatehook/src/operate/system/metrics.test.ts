@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Failure } from '../../kernel/failure.ts'
+import type { Principal } from '../../kernel/principal.ts'
 import { histogramSamples, type Metric } from '../../platform/telemetry/metric.ts'
 import type { Answer, Call } from '../../protocol/http/call.ts'
 import { metricsRoute, requestCounter } from './metrics.ts'
 
 const text = async (metrics: readonly Metric[]): Promise<string> => {
-  const { methods } = metricsRoute(() => undefined, metrics)
+  const { methods } = metricsRoute(() => undefined, metrics, { elapsedMs: () => 0 })
   const call = { local: true, headers: {} } as Call
   return String(((await methods.GET!.handle(call)) as Answer).raw)
 }
@@ -50,6 +52,31 @@ test('requests are counted by route, method and status, never by request data', 
   for (const rest of ['le="0.0025"} 0', 'le="0.005"} 1', 'le="1"} 2', 'le="+Inf"} 3']) {
     assert.ok(lines.includes(bucket + rest), rest)
   }
+})
+
+test('an accepted credential reads metrics for 15 minutes while no database answers', async () => {
+  let now = 0
+  let principal: Principal | undefined = {
+    scopes: new Set(['metrics:read']),
+  } as unknown as Principal
+  const identify = () => {
+    if (!principal) throw new Failure('storage_unavailable')
+    return principal
+  }
+  const { methods } = metricsRoute(identify, [], { elapsedMs: () => now })
+  const scrape = async (key: string) => {
+    const query = { entries: [] }
+    const call = { local: false, headers: {}, rawHeaders: ['x-api-key', key], query } as unknown
+    return ((await methods.GET!.handle(call as Call)) as Answer).status
+  }
+  const unavailable = { code: 'storage_unavailable' }
+  assert.equal(await scrape('known'), 200)
+  principal = undefined
+  now = 15 * 60_000
+  assert.equal(await scrape('known'), 200)
+  await assert.rejects(scrape('unknown'), unavailable)
+  now += 1
+  await assert.rejects(scrape('known'), unavailable)
 })
 
 test('a label is escaped', async () => {

@@ -6,9 +6,12 @@
 import type { Registry } from 'prom-client'
 import { METRICS_SCOPE } from '../../identity/access/administration.ts'
 import type { Identify } from '../../identity/access/authenticate.ts'
+import { parseCredential } from '../../identity/access/credential.ts'
 import { holdsScope, missingScope } from '../../identity/access/scopes.ts'
+import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
+import { sha256 } from '../../kernel/secret.ts'
 import {
   gauge,
   histogramSamples,
@@ -196,17 +199,43 @@ async function readSamples(metric: Metric): Promise<readonly Sample[]> {
 /** The headers that a proxy adds. */
 const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
+/** The digest of the credential of a request, and of its session. */
+function digestOfCredential({ rawHeaders, query, headers }: Call): string {
+  const credentials = [parseCredential({ rawHeaders, query }), headers.cookie]
+  return sha256(JSON.stringify(credentials)).toString('hex')
+}
+
+/** While the database does not answer, a credential stays accepted for this long. */
+const ACCEPTED_FOR_MS = 15 * 60_000
+const ACCEPTED_MAX = 32
+
 /**
  * Serves metrics to this machine, and elsewhere to callers with `metrics:read`. A request that an
- * untrusted proxy on this machine forwards is recognized by the header that the proxy adds.
+ * untrusted proxy on this machine forwards is recognized by the header that the proxy adds. A
+ * credential that was accepted in the last quarter of an hour reads them during an outage of the
+ * database, too: they name it (§18.1).
  */
-export function metricsRoute(identify: Identify, metrics: readonly Metric[]): Route {
+export function metricsRoute(
+  identify: Identify,
+  metrics: readonly Metric[],
+  clock: Pick<Clock, 'elapsedMs'>,
+): Route {
   let registry: Promise<Registry> | undefined
+  /** When a credential was accepted last, by its digest. */
+  const accepted = new BoundedMap<string, number>(ACCEPTED_MAX)
+  const isAccepted = (digest: string): boolean =>
+    clock.elapsedMs() - (accepted.get(digest) ?? Number.NEGATIVE_INFINITY) <= ACCEPTED_FOR_MS
   const authorize = async (call: Call): Promise<void> => {
     if (call.local && !FORWARDING_HEADERS.some((name) => call.headers[name] !== undefined)) return
-    const principal = await identify(call)
-    if (!principal) throw new Failure('unauthorized', undefined, { scope: METRICS_SCOPE })
-    if (!holdsScope(principal, METRICS_SCOPE)) throw missingScope(METRICS_SCOPE)
+    try {
+      const principal = await identify(call)
+      if (!principal) throw new Failure('unauthorized', undefined, { scope: METRICS_SCOPE })
+      if (!holdsScope(principal, METRICS_SCOPE)) throw missingScope(METRICS_SCOPE)
+      accepted.set(digestOfCredential(call), clock.elapsedMs())
+    } catch (error) {
+      const isOutage = error instanceof Failure && error.code === 'storage_unavailable'
+      if (!isOutage || !isAccepted(digestOfCredential(call))) throw error
+    }
   }
   return implement(probeOperations.metrics, async (call) => {
     await authorize(call)
