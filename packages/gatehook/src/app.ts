@@ -9,6 +9,7 @@ import { assembleClients } from './assembly/clients.ts'
 import { assembleConsoleApi } from './assembly/console-api.ts'
 import { assembleDeliveries } from './assembly/deliveries.ts'
 import { assembleDocumentation, errorsUrl } from './assembly/documentation.ts'
+import { assembleErasure } from './assembly/erasure.ts'
 import { assembleEventRoutes, assembleEvents } from './assembly/events.ts'
 import type { AppOptions, BaseFoundation, Component, Foundation } from './assembly/foundation.ts'
 import { assembleJobs } from './assembly/jobs.ts'
@@ -156,6 +157,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
     hasher: modules.hasher,
     mail: modules.mail,
     jobs: modules.jobs,
+    erasure: modules.erasure,
     oauth: modules.oauth,
     clock: prepared.keeper,
     versioning: modules.versioning,
@@ -196,13 +198,13 @@ type Modules = Awaited<ReturnType<typeof composeModules>>
 async function composeModules(
   foundation: Foundation,
   prepared: PreparedDatabase,
-  { onAttempts, readKeyRefusals }: Monitoring,
+  monitoring: Monitoring,
 ) {
   const { config, clock, random, log, trail, vault, db, publicUrl } = foundation
   const { service } = prepared
   const late = createLateCalls()
   const events = assembleEvents(foundation, prepared, late)
-  const { administration, queue, eventSignal, record, catalog, types, mailOutbox } = events
+  const { administration, queue, record, catalog, types, mailOutbox } = events
   const documents = openApiDocuments(catalog, config.databaseReadUrls.length > 0)
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
@@ -231,8 +233,9 @@ async function composeModules(
     readsDocuments,
     issuer: publicUrl,
   })
-  const deliveries = assembleDeliveries(foundation, { catalog, types, onAttempts, queue })
+  const deliveries = assembleDeliveries(foundation, { ...events, ...monitoring })
   const jobs = assembleJobs(foundation, { catalog, record, queue, list, perform })
+  const erasure = assembleErasure(foundation, { ...events, list, perform, monitoring })
   const versioning = await openVersions({
     db,
     clock,
@@ -259,30 +262,25 @@ async function composeModules(
     signOutEverywhere: people.signOutEverywhere,
   })
   return {
-    administration,
-    eventSignal,
-    catalog,
+    ...events,
     cheapVerifiers,
     clientDocuments,
     sessions,
     currentScopes,
     deliveries,
     documents,
+    erasure,
     hasher,
     identify: identifyCaller,
     jobs,
     list,
     mail,
-    mailOutbox,
-    readKeyRefusals,
+    readKeyRefusals: monitoring.readKeyRefusals,
     oauth,
     people,
     perform,
-    queue,
     quota: assembleQuota(foundation),
-    record,
     tokens,
-    types,
     verifiers,
     versioning,
   }
@@ -305,6 +303,7 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
     modules.deliveries,
     modules.jobs.routes,
     modules.jobs.component,
+    ...modules.erasure.components,
     { routes: accessRoutes(administration, { list, perform, readRefusals }) },
     modules.tokens,
     modules.people,

@@ -42,6 +42,7 @@ import { operatorSessionOperations } from './identity/people/operator-sessions.t
 import { personSessionOperations } from './identity/people/person-sessions.ts'
 import { signInOperations } from './identity/people/sign-in-operations.ts'
 import { tokenOperations } from './identity/tokens/operations.ts'
+import { erasureOperations } from './operate/erasure/operations.ts'
 import { keyUsageOperations } from './operate/monitoring/key-usage.ts'
 import { monitoringOperations } from './operate/monitoring/operations.ts'
 import { versionNoticeOperations } from './operate/monitoring/version-notices.ts'
@@ -99,6 +100,7 @@ export function engineOperations({
     resourceOverviewOperations,
     searchOperations,
     keyUsageOperations,
+    erasureOperations,
     monitoringOperations,
     clientOperations(admin),
     ...(person ? personGroups(admin, person) : []),

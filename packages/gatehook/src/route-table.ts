@@ -69,7 +69,8 @@ export interface Permission {
 
 /**
  * `HEAD` follows `GET`; `OPTIONS` requires no credential on any path. `role`: the role that an
- * operator needs for a change, by default administrator; reads need viewer.
+ * operator needs for a change, by default administrator; reads need viewer unless the row names an
+ * administrator.
  */
 type RouteRow = readonly [
   methods: string,
@@ -166,7 +167,8 @@ const rows: readonly RouteRow[] = [
   ['POST', '/portal/api/keys/:id/roll', 'portal', 'portal', 'keys:write'],
 
   ['GET POST', '/admin/customers', 'admin', 'administration', 'admin'],
-  ['GET PATCH', '/admin/customers/:id', 'admin', 'administration', 'admin'],
+  ['GET PATCH DELETE', '/admin/customers/:id', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/customers/:id/export', 'admin', 'administration', 'admin', 'administrator'],
   ['GET POST', '/admin/keys', 'admin', 'administration', 'admin', 'support'],
   ['GET DELETE', '/admin/keys/:id', 'admin', 'administration', 'admin', 'support'],
   ['PATCH', '/admin/keys/:id', 'admin', 'administration', 'keys:write', 'support'],
@@ -233,10 +235,11 @@ interface EngineRoute extends Permission {
 
 /** The table with one method in each row. */
 export const engineRoutes: readonly EngineRoute[] = rows.flatMap(
-  ([methods, path, kind, callers, scope, role = 'administrator']) =>
+  ([methods, path, kind, callers, scope, role]) =>
     methods.split(' ').map((name) => {
       const method = name as Permission['method']
-      const leastRole = method === 'GET' ? 'viewer' : role
+      const isRead = method === 'GET' && role !== 'administrator'
+      const leastRole = isRead ? 'viewer' : (role ?? 'administrator')
       const isForRoles = callers === 'administration'
       return { method, path, kind, callers, scope, role: isForRoles ? leastRole : undefined }
     }),

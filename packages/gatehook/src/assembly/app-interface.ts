@@ -11,6 +11,7 @@ import type { Tokens } from '../identity/tokens/api.ts'
 import type { ClockKeeper } from '../operate/system/clock.ts'
 import type { Database } from '../platform/storage/database.ts'
 import type { HttpServer } from '../protocol/http/server.ts'
+import type { Erasure } from './erasure.ts'
 import type { JobsModule } from './jobs.ts'
 import type { SignInModules } from './people.ts'
 import type { SecretsComponent } from './secrets.ts'
@@ -31,6 +32,8 @@ export interface AppParts {
   readonly hasher: SignInModules['hasher']
   /** Sends mail that is due; background work does so too. */
   readonly mail: Pick<SignInModules['mail'], 'sendDue'>
+  /** Exports a customer; runs deletions that are due, without background work. */
+  readonly erasure: Pick<Erasure, 'runDue' | 'exportCustomer'>
   /** Runs due jobs without background work. */
   readonly jobs: Pick<JobsModule, 'runDue' | 'openSchedules'>
   /** The first argument of operations on clients: `createClient(app.oauth.administration, …)`. */

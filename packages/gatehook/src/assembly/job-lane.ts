@@ -77,7 +77,7 @@ export function createJobLane(
 const laneMetrics = (lane: Lane, figures: () => JobFigures | undefined): readonly Metric[] => [
   {
     name: 'gatehook_jobs_running',
-    help: 'Jobs that this node runs, by lane: service, mail, replay.',
+    help: 'Jobs that this node runs, by lane: service, mail, replay, deletion.',
     type: 'gauge',
     read: () => [{ value: figures()?.running ?? 0, labels: { lane } }],
   },

@@ -1,5 +1,4 @@
 /** `gatehook audit …`: lists the audit trail, and verifies its hash chain (§13). */
-import { once } from 'node:events'
 import { openExistingVault } from '../assembly/secrets.ts'
 import { auditActions } from '../history/audit/actions.ts'
 import type { ExportLine } from '../history/audit/chain-export.ts'
@@ -24,7 +23,7 @@ import {
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import type { JsonBody } from './http-client.ts'
 import { installationOptions, requireMigrated, withDatabase } from './installation.ts'
-import { alarm, bold, countRows, dim, green, writeText } from './output.ts'
+import { alarm, bold, countRows, dim, green, writeOut } from './output.ts'
 import { errorStream } from './terminal-log.ts'
 
 function reportText({ valid, rows, last, broken, expected, purged_through }: ChainReport): string {
@@ -42,11 +41,7 @@ function reportText({ valid, rows, last, broken, expected, purged_through }: Cha
   return `${green('The chain is valid.')} ${sentence}\nLast row ${last.seq}, hash ${last.hash}`
 }
 
-/** Writes a line, and waits while the reader of standard output is slower. */
-async function writeLine(row: ExportLine): Promise<void> {
-  writeText(process.stdout, `${JSON.stringify(row)}\n`)
-  if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
-}
+const writeLine = (row: ExportLine) => writeOut(`${JSON.stringify(row)}\n`)
 
 interface LocalTrail {
   readonly trail: AuditTrail

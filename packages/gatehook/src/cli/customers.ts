@@ -1,8 +1,11 @@
 /** `gatehook customers …`: customers of the installation (§13). */
 import type { CustomerJson } from '../identity/access/collections.ts'
-import { administration } from './api.ts'
-import type { CommandDescription, CommandFamily } from './command.ts'
-import { bold, dim, yellow } from './output.ts'
+import { type Api, administration, nodeOf, urlOption, withLocalApi, withRemoteApi } from './api.ts'
+import type { CommandDescription, CommandFamily, CommandSpec, Input } from './command.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { openStream } from './http-client.ts'
+import { cliActor, installationOptions } from './installation.ts'
+import { bold, dim, writeOut, yellow } from './output.ts'
 import { customerIdOf } from './owner.ts'
 
 /** A command that sets or clears `suspended`. */
@@ -19,9 +22,53 @@ const suspension = (suspended: boolean, verb: string, description: CommandDescri
 const limitsText = (limits: CustomerJson['limits']) =>
   Object.keys(limits).length === 0 ? dim('as configured') : JSON.stringify(limits)
 
+const stateOf = ({ suspended, deleting_since, deleted_rows }: CustomerJson): string => {
+  if (deleting_since !== null) return yellow(`deleting, ${deleted_rows} rows so far`)
+  return suspended ? yellow('suspended') : 'active'
+}
+
+const pathOf = async (api: Api, customer: string) =>
+  `/admin/customers/${encodeURIComponent(await customerIdOf(api, customer))}`
+
+/** Yields the export of a customer, of the local installation or of a node. */
+async function withExport(input: Input, use: (lines: AsyncIterable<string>) => Promise<void>) {
+  const [name = ''] = input.args
+  if (input.options.url === undefined) {
+    return withLocalApi(input, undefined, async (api, app) =>
+      use(await app.erasure.exportCustomer(await customerIdOf(api, name), cliActor())),
+    )
+  }
+  return withRemoteApi(input, async (api) => {
+    const { url, key } = nodeOf(input)
+    const path = `${await pathOf(api, name)}/export`
+    const headers = { 'x-api-key': String(key) }
+    const { text, message } = await openStream(url, path, headers, new AbortController().signal)
+    if (!text) throw new CommandError(message)
+    await use(text)
+  })
+}
+
+const exportCommand: CommandSpec = {
+  name: 'export <CUSTOMER>',
+  summary: 'prints all data of a customer, one JSON object in a line',
+  description:
+    'Prints each row of the customer as {"table", "row"}: its resources, events, deliveries, ' +
+    'keys, people and requests, without credentials, hashes and secrets. The audit trail ' +
+    'records it.',
+  options: [...installationOptions, urlOption],
+  config: ['databaseUrl'],
+  examples: [['gatehook customers export cus_… > acme.ndjson', 'before a deletion']],
+  async run(input) {
+    await withExport(input, async (lines) => {
+      for await (const text of lines) await writeOut(text)
+    })
+    return undefined
+  },
+}
+
 export const customers: CommandFamily = {
   name: 'customers',
-  summary: 'customers: list, create, suspend, resume',
+  summary: 'customers: list, create, suspend, resume, export, delete',
   commands: [
     administration.list<CustomerJson>({
       name: 'list',
@@ -31,7 +78,7 @@ export const customers: CommandFamily = {
       columns: [
         'id',
         'name',
-        ['state', ({ suspended }) => (suspended ? yellow('suspended') : 'active')],
+        ['state', stateOf],
         ['limits', ({ limits }) => limitsText(limits)],
         ['created', 'created_at'],
       ],
@@ -54,6 +101,24 @@ export const customers: CommandFamily = {
       name: 'resume <CUSTOMER>',
       summary: 'ends a suspension',
       examples: [['gatehook customers resume cus_…', 'held deliveries are sent']],
+    }),
+    exportCommand,
+    administration.action({
+      name: 'delete <CUSTOMER>',
+      summary: 'deletes a customer with all of its data, for good',
+      description:
+        'Its credentials end within 2 s. A running node deletes its rows in the background; ' +
+        'gatehook customers list has the progress.',
+      options: [['--force', 'required: what is deleted cannot return']],
+      examples: [['gatehook customers delete cus_… --force', 'after gatehook customers export']],
+      parse({ options }) {
+        if (options.force !== true) {
+          throw new UsageError('This deletes all data of the customer, for good: add --force.')
+        }
+      },
+      act: async (api, { args: [customer = ''] }) =>
+        api.request<{ id: string }>('DELETE', await pathOf(api, customer)),
+      describe: ({ id }) => `${bold(id)} is being deleted: gatehook customers list`,
     }),
   ],
 }

@@ -3,6 +3,7 @@
  * to standard output, progress and errors to standard error. `writeText` is the only function that
  * writes to them: it escapes the control characters of callers (§12.7).
  */
+import { once } from 'node:events'
 import { styleText } from 'node:util'
 import { createLog } from '../kernel/log.ts'
 import { printableLines } from '../kernel/printable.ts'
@@ -64,6 +65,12 @@ export function writeText(stream: NodeJS.WriteStream, text: string): void {
   stream.write(
     parts.map((part, at) => (at % 2 === 1 ? `\x1b${part}` : printableLines(part))).join(''),
   )
+}
+
+/** Writes a part of a long result, and waits while the reader of standard output is slower. */
+export async function writeOut(text: string): Promise<void> {
+  writeText(process.stdout, text)
+  if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
 }
 
 /** `styleText` adds no colours off a terminal, with NO_COLOR or on a dumb terminal. */

@@ -92,6 +92,7 @@ export const applications: Readonly<Record<string, Apply>> = {
   'client.update': ({ app }, { target, detail }) =>
     repeatClientUpdate(app.oauth.administration, target, detail, cliActor()),
   'consent.revoke': ({ app }, { target, detail }) => endConsent(app, target, detail.subject),
+  'customer.delete': send('DELETE', customerPath),
   'customer.update': async (installation, entry) => {
     const { suspended } = entry.detail
     if (suspended !== undefined) await suspendCustomer(suspended)(installation, entry)

@@ -33,6 +33,9 @@ export async function performAdministration({
   const person = { name: 'Ann', email: 'acting@example.com' }
   assert.equal((await admin.post(acting, person)).status, 201)
   await admin.patch(`/admin/customers/${customer.id}`, { suspended: true })
+  assert.equal((await admin.get(`/admin/customers/${customer.id}/export`)).status, 200)
+  assert.equal((await admin.delete(`/admin/customers/${customer.id}`)).status, 202)
+  await app.erasure.runDue()
   const { body: key } = await admin.post('/admin/keys', { name: 'k', scopes: ['events:read'] })
   await admin.patch(`/admin/keys/${key.id}`, { scopes: [] })
   await admin.post(`/admin/keys/${key.id}/roll`)

@@ -14,6 +14,8 @@ eachMigrated('§13 customers are created, listed and updated', async (db, t) => 
     suspended: false,
     limits: {},
     created_at: new Date(time.nowMs).toISOString(),
+    deleting_since: null,
+    deleted_rows: 0,
   }
   assert.deepEqual(created.body, expected)
   const { body } = await send('GET /admin/customers?sort=id')

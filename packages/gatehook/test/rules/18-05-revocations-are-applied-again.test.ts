@@ -11,6 +11,7 @@ import { ApiError } from '../../src/cli/api.ts'
 import { applications, endings, replacements } from '../../src/cli/revocation-actions.ts'
 import { applyRows } from '../../src/cli/revocations.ts'
 import { auditActions } from '../../src/history/audit/actions.ts'
+import type { AuditRow } from '../../src/history/audit/chain.ts'
 import { gatehook, installed, jsonOf } from '../cli/command.ts'
 import { serving } from '../cli/process.ts'
 import { backedUp, exportTo } from '../cli/restored.ts'
@@ -95,7 +96,8 @@ test('an export revokes again beside a running node', async (t) => {
 /** Why an action takes nothing that restored data still has. */
 const HARMLESS: Readonly<Record<string, string>> = {
   'It changes no credential and no receiver.':
-    'attention.delay audit.purge audit.start clock.set customer.request database.promoted ' +
+    'attention.delay audit.purge audit.start clock.set customer.export customer.request ' +
+    'database.promoted ' +
     'installation.move installation.moved installation.move_undo job.cancel job.retry ' +
     'login.throttled token.refresh_race restore.recognize restore.release restore.confirm ' +
     'restore.revocations version.notice version.update webhook.lost_events webhook.recover ' +
@@ -104,7 +106,7 @@ const HARMLESS: Readonly<Record<string, string>> = {
     'client.create consent.grant customer.create key.create operator.create ' +
     'person.create person.sign_up session.create webhook.create',
   'It is a step: what follows from it has an action of its own.':
-    'operator.invite operator.second_factor_enrol person.request_rename',
+    'customer.deleted operator.invite operator.second_factor_enrol person.request_rename',
   'Links, codes and sessions of console and portal end in restored data.':
     'operator.link operator.recovery_code operator.session_end operator.sign_in ' +
     'operator.sign_out person.login person.logout portal.sign_in portal.sign_out ' +
@@ -192,6 +194,28 @@ eachService('a narrowed client and person keep what the trail says', async (s) =
   await apply('person.update', String(personId), { scopes: ['gone:read'] })
   assert.deepEqual((await admin.get(`/admin/users/${personId}`)).body.scopes, ['gone:read'])
 })
+
+eachService(
+  'a customer that was deleted is deleted again, its rows before are left out',
+  async (s) => {
+    const { admin, installation } = await installationOf(s)
+    const { id } = (await admin.post('/admin/customers', { name: 'C' })).body
+    const { body: client } = await admin.post('/admin/clients', {
+      ...{ name: 'c', scopes: ['orders:read'], customer: id },
+    })
+    const line = { at: 1, position: 1, actor_kind: 'cli', actor_id: 'x', actor_name: null }
+    const rest = { address: null, request_id: null, node: null, tag: null, hash: '', digest: '' }
+    async function* lines(): AsyncGenerator<AuditRow> {
+      const row = { ...line, ...rest, previous_hash: '', detail: '{}' }
+      const removed = { action: 'consent.revoke', target: client.client_id, salt: null }
+      yield { ...row, ...removed, id: 'aud_1', seq: 2 }
+      yield { ...row, action: 'customer.delete', target: id, salt: 'x', id: 'aud_2', seq: 3 }
+    }
+    const result = await applyRows(installation, lines(), 1)
+    assert.deepEqual([result.applied, result.failures], [1, []])
+    assert.ok((await admin.get(`/admin/customers/${id}`)).body.deleting_since)
+  },
+)
 
 eachService('an object that an action cannot be applied to is disabled at the end', async (s) => {
   const { admin, installation } = await installationOf(s)

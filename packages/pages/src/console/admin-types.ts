@@ -41,6 +41,8 @@ export type Customer = {
     } | null
   }
   readonly created_at: string
+  readonly deleting_since: string | null
+  readonly deleted_rows: number
 }
 
 export type Endpoint = {

@@ -30,6 +30,15 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'consent.grant': of('client', 'A person consented to scopes of a client.'),
   'consent.revoke': of('client', 'A person revoked their consent; its sessions ended.'),
   'customer.create': of('customer', 'A customer was created.'),
+  'customer.delete': of(
+    'customer',
+    'The credentials of a customer ended, and the deletion of its data began.',
+  ),
+  'customer.deleted': of(
+    'customer',
+    'All data of a customer was deleted; `detail.rows` is the number of rows.',
+  ),
+  'customer.export': of('customer', 'The data of a customer was exported.'),
   'customer.request': of(
     'customer',
     'A request of an operator under `/admin/as` changed data of a customer; `detail` has method, ' +

@@ -38,8 +38,22 @@ export const customer = b
       .example('api@acme.example'),
     limits: customerLimits,
     created_at: b.time(),
+    deleting_since: b
+      .time()
+      .nullable()
+      .describe('Its credentials have ended, and its rows are being deleted; null otherwise.')
+      .example(null),
+    deleted_rows: b.int(0).describe('The rows that the deletion has deleted so far.').example(0),
   })
   .named('Customer')
+
+export const customerDeletion = b
+  .object({
+    id: customerId,
+    deleting_since: b.time(),
+    deleted_rows: b.int(0).describe('The rows that the job has deleted so far.').example(0),
+  })
+  .named('CustomerDeletion')
 
 export type CustomerJson = JsonOf<typeof customer>
 

@@ -1,6 +1,7 @@
 /**
  * Reads customers for other modules: the customer of a row, by its id or by the row's scope, and
- * the names of several customers. Changes are in `customers.ts`.
+ * the names of several customers. Changes are in `customers.ts`. A customer whose rows are being
+ * deleted is unknown to joins and to `store.ts`: its credentials, deliveries and jobs have ended.
  */
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
@@ -10,10 +11,12 @@ import { join, prepareStatement, type Sql, sql } from '../../platform/storage/sq
  * SQL after JOIN: the customer `c` with this id, an expression. A statement reads its columns `no`,
  * `id`, `name`, `suspended` and `limits`.
  */
-export const customerOf = (id: string): string => `gh_customers c ON c.id = ${id}`
+export const customerOf = (id: string): string =>
+  `gh_customers c ON c.id = ${id} AND c.deleting_since IS NULL`
 
 /** SQL after JOIN: the customer `c` of a scope, with the columns of `customerOf`. */
-export const customerOfScope = (scope: string): string => `gh_customers c ON c.no = ${scope} / 2`
+export const customerOfScope = (scope: string): string =>
+  `gh_customers c ON c.no = ${scope} / 2 AND c.deleting_since IS NULL`
 
 /** SQL that returns the number of a customer. */
 export const selectCustomerNo = (id: string): Sql =>
@@ -54,5 +57,6 @@ export const listCustomersAmong = (
   { ids, scopes, limit }: { readonly ids: Sql; readonly scopes: Sql; readonly limit: number },
 ) =>
   from.all<CustomerContact>(sql`SELECT id, name, contact_email FROM gh_customers
-    WHERE id IN (${ids}) OR no IN (SELECT scope / 2 FROM (${scopes}) AS of_scopes)
+    WHERE deleting_since IS NULL
+      AND (id IN (${ids}) OR no IN (SELECT scope / 2 FROM (${scopes}) AS of_scopes))
     ORDER BY id LIMIT ${limit}`)

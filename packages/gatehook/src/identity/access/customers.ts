@@ -7,15 +7,24 @@ import { recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
 import { type Principal, scopeOf } from '../../kernel/principal.ts'
+import { isoTime } from '../../kernel/time.ts'
+import type { CustomerPlace } from '../../platform/storage/customer-rows.ts'
+import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import { emailAddress } from '../../protocol/fields/email-address.ts'
-import { b, type ValuesOf } from '../../protocol/fields/members.ts'
+import { b, type JsonOf, type ValuesOf } from '../../protocol/fields/members.ts'
 import { publishCustomerChange } from '../tokens/revocation-feed.ts'
 import { type Administration, customerId, DEFAULT_CUSTOMER } from './administration.ts'
-import { type CustomerJson, customerLimits, customerTable } from './collections.ts'
+import {
+  type CustomerJson,
+  type customerDeletion,
+  customerLimits,
+  customerTable,
+} from './collections.ts'
 import * as store from './store.ts'
 
 const NAME_MAX = 200
+const NEW_CUSTOMER = { suspended: 0, limits: '{}', deleting_since: null, deleted_rows: 0 }
 
 const contactEmail = emailAddress
   .nullable()
@@ -47,7 +56,7 @@ export async function createCustomer(
     const scope = scopeOf(no, 'live')
     const entry = { actor, action: 'customer.create', target: id, scope, detail: { name } }
     await recordAudit(tx, entry, admin)
-    return customerTable.toJson({ ...row, suspended: 0, limits: '{}' })
+    return customerTable.toJson({ ...NEW_CUSTOMER, ...row })
   })
 }
 
@@ -83,7 +92,38 @@ export async function updateCustomer(
     const entry = { actor, action: 'customer.update', target: id, scope, detail: patch }
     await recordAudit(tx, entry, admin)
     tx.afterCommit(admin.onChange)
-    return customerTable.toJson(updatedRow)
+    return customerTable.toJson({ ...NEW_CUSTOMER, ...updatedRow })
+  })
+}
+
+/**
+ * Begins the deletion of a customer: its credentials end at once, and `begin` enqueues the job that
+ * deletes its rows. Has no effect while a deletion runs. Throws 404, 409 `invalid_state` for the
+ * default customer.
+ */
+export async function deleteCustomer(
+  admin: Administration,
+  id: string,
+  actor: Actor,
+  begin: (tx: Tx, customer: CustomerPlace) => Promise<unknown>,
+): Promise<JsonOf<typeof customerDeletion>> {
+  const now = admin.clock.now()
+  return admin.write(async (tx) => {
+    const row = await store.lockDeletion(tx, id)
+    if (!row) throw new Failure('not_found')
+    if (row.id === DEFAULT_CUSTOMER) {
+      const message = 'The default customer holds the keys of the operator, and stays.'
+      throw new Failure('invalid_state', message)
+    }
+    const { no, deleting_since: since, deleted_rows } = row
+    if (since !== null) return { id, deleting_since: isoTime(since), deleted_rows }
+    await store.beginDeletion(tx, no, now)
+    await publishCustomerChange(tx, id, now)
+    await admin.wakeDeliveriesOf?.(tx, no)
+    await recordAudit(tx, { actor, action: 'customer.delete', target: id }, admin)
+    tx.afterCommit(admin.onChange)
+    await begin(tx, { id, no })
+    return { id, deleting_since: isoTime(now), deleted_rows: 0 }
   })
 }
 

@@ -40,7 +40,7 @@ export interface KeyRow extends Row {
 
 export const customerById = (id: string) =>
   sql`SELECT no, id, name, contact_email, suspended, limits, created_at FROM gh_customers
-    WHERE id = ${id}`
+    WHERE id = ${id} AND deleting_since IS NULL`
 
 export const findCustomer = (from: Reader, id: string) => from.get<CustomerRow>(customerById(id))
 export const lockCustomer = (tx: Tx, id: string) => tx.lock<CustomerRow>(customerById(id))
@@ -63,6 +63,32 @@ export const updateCustomer = (
   tx.run(sql`UPDATE gh_customers SET name = ${row.name},
     contact_email = ${row.contact_email}, suspended = ${row.suspended},
     limits = ${row.limits} WHERE id = ${row.id}`)
+
+interface DeletionRow extends Row {
+  readonly no: number
+  readonly id: string
+  readonly deleting_since: number | null
+  readonly deleted_rows: number
+}
+
+/** Locks a customer, also one whose rows are being deleted. */
+export const lockDeletion = (tx: Tx, id: string) =>
+  tx.lock<DeletionRow>(sql`SELECT no, id, deleting_since, deleted_rows FROM gh_customers
+    WHERE id = ${id}`)
+
+/** Ends the credentials of a customer, whose rows a job then deletes. */
+export const beginDeletion = (tx: Tx, no: number, now: number) =>
+  tx.run(sql`UPDATE gh_customers SET deleting_since = ${now}, deleted_rows = 0 WHERE no = ${no}`)
+
+/** Adds to the count of deleted rows. Returns 0 if the deletion has ended. */
+export const countDeleted = (tx: Tx, no: number, rows: number) =>
+  tx.run(sql`UPDATE gh_customers SET deleted_rows = deleted_rows + ${rows}
+    WHERE no = ${no} AND deleting_since IS NOT NULL`)
+
+/** Deletes the row of a customer, once it has no other. Returns the count of deleted rows. */
+export const endDeletion = (tx: Tx, no: number) =>
+  tx.get<{ id: string; deleted_rows: number }>(sql`DELETE FROM gh_customers
+    WHERE no = ${no} AND deleting_since IS NOT NULL RETURNING id, deleted_rows`)
 
 const KEY_COLUMNS = Object.keys(apiKeys.columns)
 
@@ -160,5 +186,5 @@ export const findVerification = (from: Reader, { scope, id }: KeyPlace, hash: Ui
     c.limits, k.revoked_at
     FROM gh_api_keys k
     JOIN gh_api_key_secrets s ON s.scope = k.scope AND s.key_id = k.id
-    JOIN gh_customers c ON c.id = k.customer
+    JOIN gh_customers c ON c.id = k.customer AND c.deleting_since IS NULL
     WHERE k.scope = ${scope} AND k.id = ${id} AND s.hash = ${hash}`)

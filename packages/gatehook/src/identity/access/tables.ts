@@ -1,9 +1,11 @@
 /** Customers, their API keys and the secrets of keys. */
 import { byScope, bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
 
-const customers: Table = {
+export const customers: Table = {
   name: 'gh_customers',
-  row: 'A customer. `no` is in the scopes of its rows.',
+  row:
+    'A customer. `no` is in the scopes of its rows. With `deleting_since` its credentials have ' +
+    'ended, and a job deletes its rows, which `deleted_rows` counts (§18.11).',
   columns: {
     no: serial,
     id: text.plain,
@@ -12,6 +14,8 @@ const customers: Table = {
     limits: text.plain.or('{}'),
     created_at: int,
     contact_email: text.personal.orNull,
+    deleting_since: int.orNull,
+    deleted_rows: int.or(0),
   },
   key: ['no'],
   place: 'reference',
@@ -21,7 +25,7 @@ const customers: Table = {
     name: { on: 'name, id', serves: 'lists by name' },
     created: { on: 'created_at, id', serves: 'lists by time' },
   },
-  stays: 'until it is deleted',
+  stays: 'until its rows are deleted',
   searched: {
     type: 'customer',
     prefix: 'cus',

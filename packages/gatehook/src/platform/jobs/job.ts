@@ -6,7 +6,7 @@ import type { NextDueTime } from './schedule.ts'
  * Lanes, each with the number of jobs that a node runs at the same time. Jobs of one lane never
  * wait for those of another.
  */
-export const LANES = { service: 10, mail: 5, replay: 10 } as const
+export const LANES = { service: 10, mail: 5, replay: 10, deletion: 1 } as const
 export type Lane = keyof typeof LANES
 
 /** The policy of the jobs of a kind. */
@@ -50,7 +50,8 @@ const ofService: JobPolicy = {
 
 /**
  * The kinds of jobs. Of the service's code: `job` (enqueued by code), `event` (handles an event),
- * `schedule` (recurs). Of the engine: `mail`, and `replay` (replays and recoveries of a customer).
+ * `schedule` (recurs). Of the engine: `mail`, `replay` (replays and recoveries of a customer), and
+ * `deletion` (a piece of the deletion of a customer).
  */
 const KINDS = {
   job: ofService,
@@ -73,6 +74,12 @@ const KINDS = {
     /** 1 s, 2 s, 4 s, … up to a minute. */
     retryDelayMs: growing(1_000, 2, 60_000),
     notCanceled: 'DELETE /webhooks/{id}/replay stops a replay.',
+  },
+  deletion: {
+    ...ofService,
+    lane: 'deletion',
+    retryDelayMs: growing(1_000, 2, 60_000),
+    notCanceled: 'The deletion of a customer cannot be undone.',
   },
 } as const satisfies Readonly<Record<string, JobPolicy>>
 

@@ -285,7 +285,8 @@ interface CustomerScope {
 
 /** Reads a page of customers after a number. */
 export const readCustomers = (from: Reader, after: number, limit: number) =>
-  from.all<CustomerScope>(sql`SELECT no, id FROM gh_customers WHERE no > ${after}
+  from.all<CustomerScope>(sql`SELECT no, id FROM gh_customers
+    WHERE deleting_since IS NULL AND no > ${after}
     ORDER BY no LIMIT ${limit}`)
 
 /** The jobs of all customers, as operators list them. */

@@ -19,7 +19,7 @@ type ColumnKind = 'int' | 'real' | 'text' | 'bytes' | 'serial' | 'txid'
  * - `personal`: names, addresses and texts of customers, persons and their requests.
  * - `secret`: hashes, credentials and encrypted values, which no export contains.
  */
-export type ColumnContent = 'plain' | 'personal' | 'secret'
+type ColumnContent = 'plain' | 'personal' | 'secret'
 
 export interface DeclaredColumn {
   readonly kind: ColumnKind

@@ -280,16 +280,52 @@ const isPortalScope = (name: string): boolean => {
   return PORTAL_SCOPES.includes(collection!) || right === 'read' || right === 'write'
 }
 
+const Delete = ({ row, onClose, onDone }: OperationProps<CustomerRow>) => (
+  <Confirm
+    title={`Delete ${row.name}`}
+    verb="Delete"
+    busyVerb="Deleting…"
+    isDangerous
+    typed={row.name}
+    onClose={onClose}
+    run={async () => {
+      await send('DELETE', `/admin/customers/${row.id}`)
+      say(`${row.name} is being deleted.`)
+      onDone()
+    }}
+  >
+    <p>
+      Its credentials end within 2 s. Its rows, events, deliveries, people, keys and logs are then
+      deleted in the background, in both modes, for good. Export them first, if the customer wants
+      them: <code>gatehook customers export {row.id}</code>
+    </p>
+  </Confirm>
+)
+
+const isActive = (row: CustomerRow) => row.deleting_since === null
+
 const operations: readonly RowOperation<CustomerRow>[] = [
-  { verb: 'Portal link', role: 'support', dialog: PortalLink },
-  { verb: 'Name and contact', role: 'administrator', dialog: NameAndContact },
-  { verb: 'Limits', role: 'administrator', dialog: Limits },
-  { verb: 'Resume', role: 'administrator', fits: (row) => row.suspended, dialog: Resume },
+  { verb: 'Portal link', role: 'support', fits: isActive, dialog: PortalLink },
+  { verb: 'Name and contact', role: 'administrator', fits: isActive, dialog: NameAndContact },
+  { verb: 'Limits', role: 'administrator', fits: isActive, dialog: Limits },
+  {
+    verb: 'Resume',
+    role: 'administrator',
+    fits: (row) => row.suspended && isActive(row),
+    dialog: Resume,
+  },
   {
     verb: 'Suspend',
     role: 'administrator',
-    fits: (row) => !row.suspended && row.id !== DEFAULT_CUSTOMER,
+    fits: (row) => !row.suspended && isActive(row) && row.id !== DEFAULT_CUSTOMER,
     isDangerous: true,
     dialog: Suspend,
+  },
+  {
+    verb: 'Delete',
+    role: 'administrator',
+    fits: (row) => isActive(row) && row.id !== DEFAULT_CUSTOMER,
+    isDangerous: true,
+    dialog: Delete,
   },
 ]

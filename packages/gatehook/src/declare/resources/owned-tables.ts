@@ -1,0 +1,42 @@
+/**
+ * The tables of resources as tables with rows of customers (§18.11), those of earlier declarations
+ * included. A row is deleted before the row that it refers to.
+ */
+import type { OwnedTable } from '../../platform/storage/customer-rows.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import { listTables } from '../../platform/storage/move/tables.ts'
+import { byScope, text } from '../../platform/storage/table.ts'
+import { orderByReference, type ServiceDefinition } from './service.ts'
+import { isWordTable } from './table.ts'
+
+const isOfEngine = (name: string): boolean => name.startsWith('gh_') && !isWordTable(name)
+
+/** Lists the tables of resources in the order of a deletion. */
+export async function listOwnedTables(
+  db: Database,
+  { resources }: Pick<ServiceDefinition, 'resources'>,
+): Promise<OwnedTable[]> {
+  const declared = orderByReference(resources)
+    .map(({ name }) => name)
+    .reverse()
+  const others = (await listTables(db)).filter(
+    (name) => !isOfEngine(name) && !declared.includes(name),
+  )
+  const tables: OwnedTable[] = []
+  for (const name of [...others, ...declared]) {
+    const columns = await db.columns(name)
+    if (!columns.some((column) => column.name === 'scope')) continue
+    const fields = resources.find((resource) => resource.name === name)?.fields ?? {}
+    const contents = columns.map((column) => [
+      column.name,
+      { ...text[fields[column.name]?.isSecret ? 'secret' : 'personal'], kind: column.type },
+    ])
+    const key = isWordTable(name) ? ['scope', 'id', 'word'] : ['scope', 'id']
+    const selfReferences = Object.keys(fields).filter(
+      (field) => fields[field]!.target === name && fields[field]!.nullable,
+    )
+    const table = { name, columns: Object.fromEntries(contents), key, belongs: byScope }
+    tables.push({ ...table, selfReferences })
+  }
+  return tables
+}

@@ -1,0 +1,168 @@
+/**
+ * The rows of a customer, from the declarations of the tables (§18.11): read page by page, and
+ * deleted by their keys. Each page is a seek: along the key, or along an index that begins with the
+ * column of the customer. A table without one is walked along its key, page by page.
+ */
+import type { Database, Reader, Statement, Value } from './database.ts'
+import { prepareStatement } from './sql.ts'
+import type { Table } from './table.ts'
+
+export interface CustomerPlace {
+  readonly id: string
+  readonly no: number
+}
+
+/** A table with rows of customers. */
+export interface OwnedTable
+  extends Pick<Table, 'name' | 'columns' | 'key' | 'belongs' | 'indexes' | 'apart'> {
+  /** Columns that refer to rows of the same table; they become null before rows are deleted. */
+  readonly selfReferences?: readonly string[]
+}
+
+/** A place in the rows: how many owners are done, and the last row of the present one. */
+export interface RowPosition {
+  readonly owner: number
+  readonly after?: readonly Value[]
+}
+
+export interface RowPage {
+  /** Values of the read columns. */
+  readonly rows: readonly (readonly Value[])[]
+  /** Undefined after the last row. */
+  readonly next: RowPosition | undefined
+}
+
+/** Rows that a walk along the key examines at once. */
+const WALKED_ROWS = 2_000
+
+interface OwnerColumn {
+  readonly column: string
+  readonly values: (customer: CustomerPlace) => readonly (string | number)[]
+  readonly outlives: boolean
+}
+
+/** Returns how a table names the customers of its rows; undefined for one of the installation. */
+function ownerOf({ belongs }: OwnedTable): OwnerColumn | undefined {
+  if (belongs === 'installation') return undefined
+  const { scope, customer, customerNo, outlives = false } = belongs
+  if (scope !== undefined) {
+    return { column: scope, values: ({ no }) => [no * 2, no * 2 + 1], outlives }
+  }
+  const values = ({ id, no }: CustomerPlace) => [customer === undefined ? no : id]
+  return { column: (customer ?? customerNo)!, values, outlives }
+}
+
+export const isOwned = (table: OwnedTable): boolean => ownerOf(table) !== undefined
+
+/** Returns the columns after `column` of a unique order that begins with it; undefined: none. */
+function orderWithin({ key, indexes = {} }: OwnedTable, column: string) {
+  const unique = Object.values(indexes)
+    .filter(({ where, only }) => where === undefined && only === undefined)
+    .map(({ on, unique }) => ({ columns: on.split(', '), unique }))
+    .filter(({ columns, unique }) => unique || key.every((name) => columns.includes(name)))
+  return [{ columns: key }, ...unique]
+    .find(({ columns }) => columns[0] === column)
+    ?.columns.slice(1)
+}
+
+const list = (columns: readonly string[]) => columns.join(', ')
+const tuple = (columns: readonly string[]) =>
+  columns.length === 1 ? columns[0]! : `(${list(columns)})`
+const marks = (count: number) => (count === 1 ? '?' : `(${Array(count).fill('?').join(', ')})`)
+
+/** Reads and deletes the rows of a customer in one table. */
+export class CustomerRows {
+  readonly table: OwnedTable
+  /** The columns of a page. */
+  readonly columns: readonly string[]
+  readonly #owner: OwnerColumn
+  readonly #order: readonly string[]
+  readonly #isWalk: boolean
+
+  /** @param columns - the columns to read, besides those that the order and the key need */
+  constructor(table: OwnedTable, columns: readonly string[] = []) {
+    this.table = table
+    this.#owner = ownerOf(table)!
+    const order = orderWithin(table, this.#owner.column)
+    this.#isWalk = order === undefined
+    this.#order = order ?? table.key
+    const own = [this.#owner.column, ...this.#order, ...table.key]
+    this.columns = [...new Set([...columns, ...own])]
+  }
+
+  async page(
+    reader: Reader,
+    customer: CustomerPlace,
+    { owner, after }: RowPosition,
+    limit: number,
+  ): Promise<RowPage> {
+    const values = this.#owner.values(customer)
+    const size = this.#isWalk ? WALKED_ROWS : limit
+    const rows = await reader.arrays(this.#select(values[owner]!, after, size))
+    const last = rows.length === size && this.#valuesOf(rows.at(-1)!, this.#order)
+    const isLastOwner = this.#isWalk || owner === values.length - 1
+    const nextOwner = isLastOwner ? undefined : { owner: owner + 1 }
+    const next = last ? { owner, after: last } : nextOwner
+    if (!this.#isWalk) return { rows, next }
+    const at = this.columns.indexOf(this.#owner.column)
+    return { rows: rows.filter((row) => values.some((value) => value === row[at])), next }
+  }
+
+  #select(value: Value, after: readonly Value[] | undefined, limit: number): Statement {
+    const conditions = [
+      ...(this.#isWalk ? [] : [`${this.#owner.column} = ?`]),
+      ...(after ? [`${tuple(this.#order)} > ${marks(after.length)}`] : []),
+    ]
+    const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
+    const order = this.#order.length > 0 ? `ORDER BY ${list(this.#order)}` : ''
+    const text = `SELECT ${list(this.columns)} FROM ${this.table.name} ${where} ${order} LIMIT ?`
+    return prepareStatement(text)([...(this.#isWalk ? [] : [value]), ...(after ?? []), limit])
+  }
+
+  /** Returns the statement that deletes rows of a page, or clears their personal columns. */
+  removal(rows: RowPage['rows'], database: Database['name']): Statement {
+    const { name, columns } = this.table
+    const { where, values } = this.#oneOf(rows, database)
+    if (!this.#owner.outlives) return prepareStatement(`DELETE FROM ${name} WHERE ${where}`)(values)
+    const cleared = Object.entries(columns).filter(([, { content }]) => content === 'personal')
+    const literals = cleared.map(([personal, { fallback }]) =>
+      fallback === undefined ? [personal, 'NULL'] : [personal, `'${fallback}'`],
+    )
+    const sets = literals.map(([personal, literal]) => `${personal} = ${literal}`)
+    const differs = literals.map(([personal, literal]) => `${personal} IS DISTINCT FROM ${literal}`)
+    const text = `UPDATE ${name} SET ${list(sets)} WHERE ${where} AND (${differs.join(' OR ')})`
+    return prepareStatement(text)(values)
+  }
+
+  /** Returns the statement that ends the references of rows of a page to rows of their table. */
+  unlinking(rows: RowPage['rows'], database: Database['name']): Statement {
+    const { name, selfReferences = [] } = this.table
+    const { where, values } = this.#oneOf(rows, database)
+    const sets = selfReferences.map((column) => `${column} = NULL`)
+    return prepareStatement(`UPDATE ${name} SET ${list(sets)} WHERE ${where}`)(values)
+  }
+
+  /** Returns the condition of rows of one owner. */
+  #oneOf(rows: RowPage['rows'], database: Database['name']) {
+    const { key } = this.table
+    const { column } = this.#owner
+    const keys = Array<string>(rows.length).fill(marks(key.length)).join(', ')
+    const isRows = key.length > 1 && database === 'sqlite'
+    const [owner] = this.#valuesOf(rows[0]!, [column])
+    return {
+      // The scope, so that Citus sends the statement to one server.
+      where: `${column} = ? AND ${tuple(key)} IN (${isRows ? `VALUES ${keys}` : keys})`,
+      values: [owner!, ...rows.flatMap((row) => this.#valuesOf(row, key))],
+    }
+  }
+
+  /** Divides the rows of a page by their owners: a statement names one. */
+  byOwner(rows: RowPage['rows']): RowPage['rows'][] {
+    const at = this.columns.indexOf(this.#owner.column)
+    return [...Map.groupBy(rows, (row) => row[at]).values()]
+  }
+
+  #valuesOf(row: readonly Value[], columns: readonly string[]): Value[] {
+    return columns.map((column) => row[this.columns.indexOf(column)]!)
+  }
+}
