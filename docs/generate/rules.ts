@@ -305,6 +305,11 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'A client id that is a URL names the document of its client, which a person trusts.',
         part('`private_key_jwt`'),
       ],
+      [
+        '16.5',
+        'Clients register themselves with a key or openly, where the operator allows it.',
+        part('`private_key_jwt`'),
+      ],
     ],
   ],
   [

@@ -211,8 +211,8 @@ async function composeModules(
   const perform = createPerform({ db, clock, vault, recordChange: actingRecorder(administration) })
   const wake = late.wakeDeliveries
   const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })
-  const { clients, readsDocuments, ...clientDocuments } = assembleClients(foundation, service)
-  const issuer = assembleTokens(foundation, { record, list, clients, late })
+  const clientModule = assembleClients(foundation, service)
+  const issuer = assembleTokens(foundation, { record, list, clients: clientModule.clients, late })
   const tokens = withMakerReview(issuer, makers)
   const signIn = { administration, record, perform, list, tokens, catalog, mailOutbox, queue }
   const { people, sessions, hasher, devices, mail } = assemblePeople(foundation, signIn)
@@ -220,7 +220,7 @@ async function composeModules(
   const identifyCaller = sessions.identifyOr(identify(cheapVerifiers))
   const oauth = createOauth({
     administration,
-    clients,
+    ...clientModule,
     tokens,
     devices,
     people,
@@ -230,7 +230,6 @@ async function composeModules(
     perform,
     service: service.name,
     lifetimes: { idleS: config.refreshTokenTtlS, absoluteS: config.refreshTokenMaxS },
-    readsDocuments,
     issuer: publicUrl,
   })
   const deliveries = assembleDeliveries(foundation, { ...events, ...monitoring })
@@ -264,7 +263,7 @@ async function composeModules(
   return {
     ...events,
     cheapVerifiers,
-    clientDocuments,
+    clientModule,
     sessions,
     currentScopes,
     deliveries,
@@ -309,7 +308,7 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
     modules.people,
     modules.mail.component,
     modules.sessions,
-    modules.clientDocuments,
+    modules.clientModule,
     modules.oauth,
     modules.versioning,
   ]

@@ -125,6 +125,7 @@ const rows: readonly RouteRow[] = [
   ['POST', '/oauth/sign-in', 'page', 'proof'],
   ['POST', '/oauth/consent', 'page', 'proof'],
   ['POST', '/oauth/token', 'oauth', 'proof'],
+  ['POST', '/oauth/register', 'oauth', 'proof'],
   ['POST', '/oauth/revoke', 'oauth', 'proof'],
   ['POST', '/oauth/introspect', 'oauth', 'proof'],
 

@@ -5,16 +5,23 @@ import type { ServiceDefinition } from '../declare/resources/service.ts'
 import { type ClientCache, createClientCache } from '../identity/oauth/client-cache.ts'
 import type { DocumentHosts } from '../identity/oauth/client-document.ts'
 import { createClientDocuments } from '../identity/oauth/client-documents.ts'
+import type { RegistrationDeps } from '../identity/oauth/client-registration.ts'
 import { isLoopback } from '../kernel/address.ts'
 import { createDocumentFetcher } from '../outbound/transport/fetch-document.ts'
 import { createLazyTransport } from '../outbound/transport/lazy-transport.ts'
 import { createLimiter } from '../protocol/quota/store.ts'
 import type { Component, Foundation } from './foundation.ts'
 
+interface ClientModule extends Component {
+  readonly clients: ClientCache
+  readonly readsDocuments: () => boolean
+  readonly registration: Pick<RegistrationDeps, 'mode' | 'limiter' | 'scopes'>
+}
+
 export function assembleClients(
   { config, db, clock, log, publicUrl, release = '0' }: Foundation,
   service: ServiceDefinition,
-): Component & { readonly clients: ClientCache; readonly readsDocuments: () => boolean } {
+): ClientModule {
   const transport = createLazyTransport({
     clock,
     allowPrivate: config.webhookAllowPrivate,
@@ -23,11 +30,12 @@ export function assembleClients(
   })
   const hosts = (): DocumentHosts =>
     config.clientDocuments ?? (isLoopback(new URL(publicUrl()).hostname) ? 'any' : 'off')
+  const limiter = createLimiter(db, clock)
   const userAgent = `Gatehook/${release}`
   const documents = createClientDocuments({
     hosts,
     fetchDocument: createDocumentFetcher({ send: transport.send, userAgent, clock }),
-    limiter: createLimiter(db, clock),
+    limiter,
     clock,
     log,
   })
@@ -35,6 +43,7 @@ export function assembleClients(
   return {
     clients: createClientCache({ db, clock, documents, documentScopes }),
     readsDocuments: () => hosts() !== 'off',
+    registration: { mode: config.clientRegistration, limiter, scopes: documentScopes },
     stop: async () => transport.close(),
   }
 }

@@ -46,7 +46,11 @@ const CONSENT_SCOPE = 'orders:read'
 const REDIRECT = 'https://app.example/callback'
 
 export async function openTargets(t: TestContext): Promise<Targets> {
-  const env = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', GATEHOOK_RATE_LIMIT: '0' }
+  const env = {
+    GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1',
+    GATEHOOK_RATE_LIMIT: '0',
+    GATEHOOK_CLIENT_REGISTRATION: 'open',
+  }
   const app = await openService(t, 'sqlite', { seed: true, env })
   const hook = await openHook(t)
   await app.app.work() // the deliveries of registrations

@@ -183,6 +183,7 @@ async function performOauthActions(fixture: OauthFixture): Promise<void> {
 
 /** The test files of actions that need several nodes, the console or a worker. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  'client.register': '16-05-clients-register-themselves.test.ts',
   'database.promoted': '../storage/failover.test.ts',
   'installation.move': '../cli/move.test.ts',
   'installation.moved': '../cli/move.test.ts',

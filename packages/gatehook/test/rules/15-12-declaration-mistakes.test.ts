@@ -81,6 +81,8 @@ test('a member inside a member is verified too, wherever the table has one', () 
     'service.migrations.sql': undefined,
     'service.license': { name: 'MIT' },
     'service.contact': { name: 'Ann' },
+    'service.oauth': { documents: { scopes: [] } },
+    'service.oauth.documents': undefined,
     'signsIn.signUp': { fields: [] },
     'resource.softDelete': {},
   }

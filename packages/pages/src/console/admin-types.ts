@@ -9,7 +9,7 @@ export type Client = {
   readonly public: boolean
   readonly require_client_auth_on_refresh: boolean
   readonly first_party: boolean
-  readonly source: 'administration' | 'document' | 'host'
+  readonly source: 'administration' | 'registration' | 'document' | 'host'
   readonly blocked: boolean
   readonly customer: string | null
   readonly mode: 'live' | 'test' | null

@@ -20,6 +20,7 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'audit.start': of('`audit`', 'The hash chain began; the first row of the chain.'),
   'client.create': of('client', 'A client was registered.'),
   'client.delete': of('client', 'A client was deleted; its sessions and consents ended.'),
+  'client.register': of('client', 'A client registered itself; `detail` has what it says.'),
   'client.rotate_secret': of('client', 'A client got a new secret.'),
   'client.update': of('client', 'A client was changed; `detail` has the new values.'),
   'clock.set': of('`clock`', 'The test clock was set.'),

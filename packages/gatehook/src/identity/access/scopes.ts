@@ -18,6 +18,7 @@ export const accountScopes: Readonly<Record<string, (customer: string) => string
   'events:write': (customer) => `Record events in the name of ${customer}`,
   'keys:read': (customer) => `See the access keys of ${customer}, without their secrets`,
   'keys:write': (customer) => `Narrow and revoke the access keys of ${customer}`,
+  'clients:write': (customer) => `Register applications of ${customer}`,
   'tokens:introspect': (customer) => `See the permissions of every access token of ${customer}`,
   [METRICS_SCOPE]: (customer) =>
     `See the metrics of this whole installation for ${customer}, without data of customers`,

@@ -18,6 +18,11 @@ import { verifyClientSecret } from './client.ts'
 import type { ClientAdministration } from './client-administration.ts'
 import { createClientAuthentication } from './client-authentication.ts'
 import type { ClientCache } from './client-cache.ts'
+import {
+  purgeUnusedClients,
+  type RegistrationDeps,
+  registrationRoute,
+} from './client-registration.ts'
 import { clientRoutes } from './client-routes.ts'
 import { consentRoutes } from './consent-routes.ts'
 import { createFormTickets } from './form-ticket.ts'
@@ -44,6 +49,8 @@ interface OauthDeps {
   /** The display name of the API. */
   readonly service: string
   readonly lifetimes: AuthorizationLifetimes
+  /** How clients register themselves (§16.5). */
+  readonly registration: Pick<RegistrationDeps, 'mode' | 'limiter' | 'scopes'>
   /** Whether a `client_id` may be the URL of a document (§16.4). */
   readonly readsDocuments: () => boolean
   /** Returns the configured public URL. */
@@ -101,7 +108,14 @@ export function createOauth(deps: OauthDeps): Oauth {
         identify,
         issuer,
       }),
-      ...metadataRoutes({ issuer, service, scopes, readsDocuments: deps.readsDocuments }),
+      registrationRoute({ ...audit, db, identify, issuer, ...deps.registration }),
+      ...metadataRoutes({
+        issuer,
+        service,
+        scopes,
+        readsDocuments: deps.readsDocuments,
+        isRegistrationOpen: deps.registration.mode !== 'off',
+      }),
       ...consentRoutes({ ...audit, db, list, tokens }),
       ...clientRoutes(administration, { list, perform }),
       creationsRoute(db, clock),
@@ -109,6 +123,7 @@ export function createOauth(deps: OauthDeps): Oauth {
     chores: {
       oauth_codes: () =>
         purgeExpired(db, [tables.authorizationCodes], clock.now() - CODE_RETENTION_MS),
+      registered_clients: () => purgeUnusedClients(db, clock.now()),
       sign_ins: () => purgeExpired(db, [tables.signIns], clock.now()),
     },
   }

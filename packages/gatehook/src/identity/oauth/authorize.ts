@@ -30,6 +30,7 @@ import {
 import { admits } from './client.ts'
 import type { ClientCache } from './client-cache.ts'
 import { holdClientAt, storeDocumentClient } from './client-store.ts'
+import { describeClient, describeMismatch } from './client-words.ts'
 import { coveredScopes, descriptionOf, extendConsent } from './consent.ts'
 import { findConsent, upsertConsent } from './consent-store.ts'
 import type { FormTicket, FormTickets } from './form-ticket.ts'
@@ -350,10 +351,6 @@ const describeRequest = ({ service }: AuthorizeDeps, target: RedirectTarget) => 
   redirectUri: target.redirectUri,
 })
 
-/** The client by its host if its name is its own claim (§16.4). */
-const describeClient = ({ client: { id, name, describesItself } }: RedirectTarget) =>
-  describesItself ? { client: new URL(id).host, claimedName: name } : { client: name }
-
 /** Whether the person enters the customer: neither the client nor the name has one (§4.8). */
 const asksCustomer = ({ people }: AuthorizeDeps, { client }: RedirectTarget): boolean =>
   people.names === 'customer' && client.scope === undefined
@@ -363,18 +360,6 @@ const placeOf = ({ client }: RedirectTarget, fields: OauthParameters): SignInPla
   client.scope === undefined
     ? { customer: fields.get('customer'), mode: fields.get('mode') === 'test' ? 'test' : 'live' }
     : { scope: client.scope }
-
-/** Explains why a person of another customer or mode cannot use the client (§4.8). */
-function describeMismatch(
-  { client }: RedirectTarget,
-  { username, customer, mode }: Person,
-): string {
-  const remedy = 'Sign in with another account.'
-  if (client.customer !== undefined && customer !== client.customer) {
-    return `${username} belongs to another organization than ${client.name}. ${remedy}`
-  }
-  return `${client.name} is for ${client.mode} accounts; ${username} is a ${mode} one. ${remedy}`
-}
 
 /** Returns the authorization request without the prompts that the sign-in has satisfied. */
 function resumePath(search: string): string {

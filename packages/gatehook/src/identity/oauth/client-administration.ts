@@ -27,7 +27,7 @@ import { deleteConsentsAtClient } from './consent-store.ts'
 import { findRegistrationFault, REDIRECT_URI_MAX } from './redirect-uri.ts'
 
 const NAME_MAX = 200
-const MAX_CLIENTS_PER_CUSTOMER_AND_MODE = 10_000
+export const MAX_CLIENTS_PER_CUSTOMER_AND_MODE = 10_000
 const MAX_SECRETS = 2
 /** 256 bits in base62. */
 const SECRET_CHARACTERS = 43
@@ -43,7 +43,7 @@ const clientMembers = {
   first_party: b.bool().describe('Persons need not consent.').example(false),
   source: b
     .oneOf([...CLIENT_SOURCES, 'host'])
-    .describe('`document`: the client describes itself; `host`: its documents are blocked.'),
+    .describe('`registration`, `document`: it describes itself; `host`: documents are blocked.'),
   blocked: b
     .bool()
     .describe('Its requests, refreshes and access tokens are rejected.')
@@ -91,7 +91,7 @@ export const clientTable = createAdminTable({
   where: 'deleted_at IS NULL',
 })
 
-const secrets = createSecretStore({
+export const secrets = createSecretStore({
   table: 'gh_client_secrets',
   ownerColumn: 'client_id',
   maxSecrets: MAX_SECRETS,
@@ -181,6 +181,7 @@ export async function createClient(
     first_party: Number(values.first_party ?? false),
     source: 'administration' as const,
     blocked: 0,
+    used_at: null,
     created_at: now,
   }
   assertConsistent(row)
@@ -287,7 +288,7 @@ async function lockOrCreate(
     .map(([name]) => ({
       pointer: `/${name}`,
       code: 'invalid_value' as const,
-      message: 'is not for a client that a document describes, which can only be blocked',
+      message: 'is not for a client that describes itself, which can only be blocked',
     }))
   if (errors.length > 0) throw invalidMembers(errors)
   if (row) return row
@@ -306,6 +307,7 @@ async function lockOrCreate(
     first_party: 0,
     source: url ? 'document' : 'host',
     blocked: 0,
+    used_at: null,
     created_at: admin.clock.now(),
   }
   await store.insertClient(tx, created)
@@ -321,7 +323,7 @@ export async function deleteClient(
   await admin.write(async (tx) => {
     const row = await store.lockClient(tx, id)
     if (!row) throw new Failure('not_found')
-    if (row.source !== 'administration') {
+    if (row.source === 'document' || row.source === 'host') {
       throw new Failure('invalid_state', 'A document describes this client: block it instead.')
     }
     await store.markClientDeleted(tx, id, admin.clock.now())
@@ -360,7 +362,8 @@ export async function rotateSecret(
   })
 }
 
-const createSecret = (random: Random): string => `gs_${randomBase62(random, SECRET_CHARACTERS)}`
+export const createSecret = (random: Random): string =>
+  `gs_${randomBase62(random, SECRET_CHARACTERS)}`
 
 /** Throws 422 `validation_failed` for members that contradict each other. */
 function assertConsistent(row: Omit<store.ClientRow, 'scope'>): void {

@@ -41,7 +41,7 @@ interface ClientCacheDeps {
   readonly db: Database
   readonly clock: Clock
   readonly documents: ClientDocuments
-  /** The most that clients may have that describe themselves. */
+  /** The most scopes of clients that describe themselves. */
   readonly documentScopes: readonly string[]
 }
 
@@ -66,6 +66,7 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
     secrets: [],
     suspended: false,
     describesItself: true,
+    usedAt: null,
   })
   const read = async (from: Reader, id: string): Promise<OauthClient | undefined> => {
     const url = parseDocumentId(id)
@@ -76,6 +77,7 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
     const redirectUris = JSON.parse(row.redirect_uris)
     const grantTypes = JSON.parse(row.grant_types)
     if (url) return ofDocument(id, { name: row.name, redirectUris, grantTypes })
+    const describesItself = row.source === 'registration'
     const secrets = row.public ? [] : await store.listClientSecrets(from, id)
     return {
       id,
@@ -85,7 +87,7 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
       mode: row.mode ?? undefined,
       name: row.name,
       redirectUris,
-      scopes: JSON.parse(row.scopes),
+      scopes: describesItself ? documentScopes : JSON.parse(row.scopes),
       grantTypes,
       isPublic: row.public !== 0,
       requireAuthOnRefresh: row.require_client_auth_on_refresh !== 0,
@@ -95,7 +97,8 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
         expiresAt: expires_at ?? Number.POSITIVE_INFINITY,
       })),
       suspended: row.suspended === 1,
-      describesItself: false,
+      describesItself,
+      usedAt: row.used_at,
     }
   }
   const cache = createLookupCache({ load: (id: string) => read(db, id), clock })

@@ -26,13 +26,14 @@ export interface ClientRow extends Row {
   /** `host`: a host whose documents are blocked. */
   readonly source: ClientSource | 'host'
   readonly blocked: number
+  readonly used_at: number | null
   readonly created_at: number
 }
 
 const byId = prepareStatement(
   `SELECT client_id, scope, customer, mode, name, redirect_uris, scopes, grant_types, public,
-   require_client_auth_on_refresh, first_party, source, blocked, created_at FROM gh_clients
-   WHERE client_id = ? AND deleted_at IS NULL`,
+   require_client_auth_on_refresh, first_party, source, blocked, used_at, created_at
+   FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL`,
 )
 const redirectUrisById = prepareStatement(
   `SELECT redirect_uris FROM gh_clients
@@ -57,7 +58,7 @@ interface ClientWithCustomerRow extends ClientRow {
 export const findClientWithCustomer = (from: Reader, id: string) =>
   from.get<ClientWithCustomerRow>(sql`SELECT a.client_id, a.scope, a.customer, a.mode,
     a.name, a.redirect_uris, a.scopes, a.grant_types, a.public, a.require_client_auth_on_refresh,
-    a.first_party, a.source, a.blocked, a.created_at, c.suspended
+    a.first_party, a.source, a.blocked, a.used_at, a.created_at, c.suspended
     FROM gh_clients a LEFT JOIN ${raw(customerOf('a.customer'))}
     WHERE a.client_id = ${id} AND a.deleted_at IS NULL`)
 
@@ -106,6 +107,37 @@ export const insertClient = (tx: Tx, row: ClientRow) =>
             ${row.redirect_uris}, ${row.scopes}, ${row.grant_types}, ${row.public},
             ${row.require_client_auth_on_refresh}, ${row.first_party}, ${row.source},
             ${row.blocked}, ${row.created_at})`)
+
+/** How long a client that registered itself exists without use (§16.5). */
+const UNUSED_MS = 90 * 86_400_000
+/** A client without customer that registered itself. */
+const REGISTERED = `source = 'registration' AND scope = 0 AND deleted_at IS NULL`
+
+export async function countRegistered(from: Reader): Promise<number> {
+  const row = await from.get(sql`SELECT COUNT(*) AS total FROM gh_clients WHERE ${raw(REGISTERED)}`)
+  return Number(row?.total)
+}
+
+/** Notes that a client has got tokens. */
+export const recordUse = (tx: Tx, id: string, now: number) =>
+  tx.run(sql`UPDATE gh_clients SET used_at = ${now} WHERE client_id = ${id}`)
+
+/** Returns the oldest registered client that no person has used; undefined if all were used. */
+export const findOldestUnused = (from: Reader) =>
+  from.get<{ client_id: string }>(sql`SELECT client_id FROM gh_clients
+    WHERE ${raw(REGISTERED)} AND used_at IS NULL ORDER BY created_at, client_id LIMIT 1`)
+
+/** Lists registered clients that were not used for 90 days. */
+export const listUnused = (from: Reader, now: number, limit: number) =>
+  from.all<{ client_id: string }>(sql`SELECT client_id FROM gh_clients
+    WHERE ${raw(REGISTERED)} AND COALESCE(used_at, created_at) < ${now - UNUSED_MS}
+    ORDER BY client_id LIMIT ${limit}`)
+
+/** Deletes the row of a client; its id is random and never returns. */
+export async function deleteClientRow(tx: Tx, id: string): Promise<void> {
+  await tx.run(sql`DELETE FROM gh_client_secrets WHERE client_id = ${id}`)
+  await tx.run(sql`DELETE FROM gh_clients WHERE client_id = ${id}`)
+}
 
 /** Stores what the document of a client says now; a blocked client remains blocked. */
 export const storeDocumentClient = (tx: Tx, client: OauthClient, now: number) =>

@@ -9,8 +9,8 @@ export type GrantType = (typeof GRANT_TYPES)[number]
 /** A public client cannot authenticate, so it has no client credentials (RFC 6749 §4.4). */
 export const PUBLIC_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
 
-/** How a client came: an operator registered it, or its document describes it (§16.4). */
-export const CLIENT_SOURCES = ['administration', 'document'] as const
+/** How a client came: by an operator, by itself (§16.5), or with a document (§16.4). */
+export const CLIENT_SOURCES = ['administration', 'registration', 'document'] as const
 export type ClientSource = (typeof CLIENT_SOURCES)[number]
 
 export interface OauthClient {
@@ -35,6 +35,8 @@ export interface OauthClient {
   readonly suspended: boolean
   /** Whether no operator has verified its name and redirect URIs (§16.4). */
   readonly describesItself: boolean
+  /** When a client that registered itself got tokens, about; null: never. */
+  readonly usedAt: number | null
 }
 
 /** Whether a person may sign in to a client (§4.8). */

@@ -18,12 +18,14 @@ interface MetadataDeps {
   readonly service: string
   readonly scopes: readonly string[]
   readonly readsDocuments: () => boolean
+  /** Whether clients register themselves (§16.5). */
+  readonly isRegistrationOpen: boolean
 }
 
 const HEADERS = { 'cache-control': 'public, max-age=300' }
 
 export function metadataRoutes(deps: MetadataDeps): Route[] {
-  const { issuer, service, scopes, readsDocuments } = deps
+  const { issuer, service, scopes, readsDocuments, isRegistrationOpen } = deps
   const secretMethods = AUTHENTICATION_METHODS.filter((method) => method !== 'none')
   const server = () => ({
     issuer: issuer(),
@@ -31,6 +33,7 @@ export function metadataRoutes(deps: MetadataDeps): Route[] {
     token_endpoint: `${issuer()}/oauth/token`,
     jwks_uri: `${issuer()}/.well-known/jwks.json`,
     scopes_supported: scopes,
+    ...(isRegistrationOpen && { registration_endpoint: `${issuer()}/oauth/register` }),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: GRANT_TYPES,

@@ -15,6 +15,8 @@ const STATUS_BY_CODE = {
   unsupported_grant_type: 400,
   invalid_scope: 400,
   invalid_target: 400,
+  invalid_client_metadata: 400,
+  invalid_redirect_uri: 400,
   unsupported_response_type: 400,
   request_not_supported: 400,
   request_uri_not_supported: 400,

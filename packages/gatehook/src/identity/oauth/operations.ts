@@ -56,6 +56,7 @@ const serverMetadata = b
     issuer: uri('/', ISSUER),
     authorization_endpoint: uri('/oauth/authorize', 'The page on which a person consents.'),
     token_endpoint: uri('/oauth/token', 'Issues tokens.'),
+    registration_endpoint: uri('/oauth/register', 'Registers clients, where it is on.').optional(),
     jwks_uri: jwksUri,
     scopes_supported: scopesSupported,
     response_types_supported: texts('The types of responses.', ['code']),
@@ -139,6 +140,25 @@ const introspection = {
   mode: b.oneOf(['live', 'test']).optional(),
 }
 
+const registeredClient = b
+  .object({
+    client_id: b.text().example('client_01jdq8w9vgk7'),
+    client_id_issued_at: b.int(0).describe('In Unix seconds.').example(1_780_306_200),
+    client_secret: b
+      .text()
+      .optional()
+      .describe('The secret; only this response contains it.')
+      .example('gs_6fQx0N2mVYq3sK8rT1uWzB4cD7eH9jLp5aG2xYz01AB'),
+    client_secret_expires_at: b.int(0).optional().describe('0: never.').example(0),
+    client_name: b.text().describe('The name.').example('Agent'),
+    redirect_uris: texts('The redirect URIs.', ['https://app.example.com/callback']),
+    grant_types: texts('The grants.', ['authorization_code', 'refresh_token']),
+    response_types: texts('The types of responses.', ['code']),
+    token_endpoint_auth_method: b.text().describe('How it authenticates.').example('none'),
+    scope: scopes,
+  })
+  .named('RegisteredClient')
+
 export const oauthOperations = {
   authorize: operation('GET /oauth/authorize', {
     id: 'authorize',
@@ -185,6 +205,23 @@ export const oauthOperations = {
     body: 'optional',
     accepts,
     output: tokenResponse,
+    failure: oauthError,
+  }),
+  register: operation('POST /oauth/register', {
+    id: 'register_client',
+    summary: 'Register a client (RFC 7591)',
+    description:
+      'Only where `GATEHOOK_CLIENT_REGISTRATION` allows it: by a key with the scope ' +
+      '`clients:write`, in X-API-Key or as Bearer, or by everyone. Unknown members are ignored.',
+    input: {
+      client_name: b.text().describe('The name, at most 60 characters.').example('Agent'),
+      redirect_uris: texts('At least one.', ['https://app.example.com/callback']),
+      grant_types: texts('Default: both.', ['authorization_code', 'refresh_token']).optional(),
+      token_endpoint_auth_method: text.describe('Default: `client_secret_basic`.').example('none'),
+    },
+    validates: false,
+    output: registeredClient,
+    status: 201,
     failure: oauthError,
   }),
   revoke: operation('POST /oauth/revoke', {

@@ -6,7 +6,8 @@ const clients: Table = {
   row:
     'A client of OAuth, or a host whose documents are blocked. Its id leads to the scope; 0: the ' +
     'person who signs in decides. `first_party`: its tokens are valid at the account endpoints ' +
-    '(§4.5). `source`: `administration`, `document` or `host` (§16.4).',
+    '(§4.5). `source`: `administration`, `registration`, `document` or `host` (§16.4). ' +
+    '`used_at`: of a client that registered itself.',
   columns: {
     client_id: text.plain,
     scope: int.or(0),
@@ -23,6 +24,7 @@ const clients: Table = {
     first_party: int.or(0),
     source: text.plain,
     blocked: int.or(0),
+    used_at: int.orNull,
   },
   key: ['client_id'],
   place: 'reference',

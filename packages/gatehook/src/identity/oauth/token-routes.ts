@@ -2,11 +2,15 @@
 import { actorOf } from '../../history/audit/store.ts'
 import type { Answer, Call, Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
+import { recordUse } from './client-store.ts'
 import { type IntrospectionDeps, introspect, revoke } from './introspection.ts'
 import { NO_STORE, respondWithErrors } from './oauth-error.ts'
 import { oauthOperations } from './operations.ts'
 import { type OauthParameters, parseForm } from './parameters.ts'
 import { issueTokens, readGrantType, type TokenGrantDeps } from './token-grants.ts'
+
+/** The use of a client that registered itself is noted once a day. */
+const USE_INTERVAL_MS = 86_400_000
 
 type FormDeps = TokenGrantDeps & IntrospectionDeps
 
@@ -24,6 +28,10 @@ export const tokenRoutes = (deps: FormDeps): Route[] => [
       const { id, name, scope } = client
       const actor = actorOf(call, { kind: 'client', id, name, scope })
       const response = await issueTokens(deps, { client, parameters, actor })
+      const now = deps.clock.now()
+      if (client.source === 'registration' && (client.usedAt ?? 0) < now - USE_INTERVAL_MS) {
+        await deps.db.write((tx) => recordUse(tx, id, now))
+      }
       return respond(oauthOperations.token, response, { ...NO_STORE })
     }),
   ),

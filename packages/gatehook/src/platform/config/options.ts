@@ -236,6 +236,12 @@ export const options = {
     sentence:
       'Hosts whose documents may describe OAuth clients; the client id is the URL of the document.',
   }),
+  clientRegistration: option({
+    env: 'GATEHOOK_CLIENT_REGISTRATION',
+    kind: kind.oneOf(['off', 'token', 'open']),
+    fallback: 'off',
+    sentence: 'OAuth clients register themselves: not, with a key (clients:write), or without.',
+  }),
   trustProxy: option({
     env: 'GATEHOOK_TRUST_PROXY',
     kind: kind.cidrs,

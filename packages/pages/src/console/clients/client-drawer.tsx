@@ -37,6 +37,7 @@ const pathOf = (id: string): string => `/admin/clients/${encodeURIComponent(id)}
 
 const SOURCES: Readonly<Record<ClientRow['source'], string>> = {
   administration: '',
+  registration: 'registered by itself: the name is its own claim',
   document: 'described by its document: the name is its own claim',
   host: 'a host of documents',
 }
@@ -175,7 +176,7 @@ const operations: readonly RowOperation<ClientRow>[] = [
   {
     verb: 'Delete',
     role: 'administrator',
-    fits: (row) => row.source === 'administration',
+    fits: (row) => row.source === 'administration' || row.source === 'registration',
     isDangerous: true,
     dialog: Delete,
   },

@@ -19,7 +19,11 @@ const words: readonly FilterWord[] = [
   { name: 'name', hint: 'the name of a client' },
   { name: 'id', hint: 'the id of a client' },
   { name: 'public', hint: 'true: without a secret', values: ['true', 'false'] },
-  { name: 'source', hint: 'document: of no customer', values: ['document', 'host'] },
+  {
+    name: 'source',
+    hint: 'document: of no customer',
+    values: ['document', 'registration', 'host'],
+  },
 ]
 
 const columns: readonly Column<ClientRow>[] = [

@@ -1,0 +1,169 @@
+/**
+ * `POST /oauth/register` (RFC 7591, §16.5): clients register themselves, with a key of a customer
+ * or, where the operator allows it, without. Their metadata is a claim, as a document (§16.4).
+ */
+import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
+import { addressBlock } from '../../kernel/address.ts'
+import { parseApiKey } from '../../kernel/api-key-format.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { createTimeOrderedId } from '../../kernel/id.ts'
+import type { Principal } from '../../kernel/principal.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+import { bearerChallenge, parseAuthorization } from '../../protocol/http/authorization.ts'
+import type { Call, Route } from '../../protocol/http/call.ts'
+import { implement, respond } from '../../protocol/http/operation.ts'
+import type { Limiter } from '../../protocol/quota/limiter.ts'
+import type { Identify } from '../access/authenticate.ts'
+import { resourceMetadataUrl } from '../access/protected-resources.ts'
+import { holdsScope } from '../access/scopes.ts'
+import {
+  createSecret,
+  MAX_CLIENTS_PER_CUSTOMER_AND_MODE,
+  secrets,
+} from './client-administration.ts'
+import { isObject, MetadataFault, readClientMetadata } from './client-metadata.ts'
+import * as store from './client-store.ts'
+import { deleteConsentsAtClient } from './consent-store.ts'
+import { NO_STORE, OauthError, respondWithErrors } from './oauth-error.ts'
+import { oauthOperations } from './operations.ts'
+
+const REGISTER_SCOPE = 'clients:write'
+/** The first is the default of RFC 7591 §2. */
+const METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const
+const MAX_OPEN_CLIENTS = 10_000
+const PER_ADDRESS = { limit: 10, windowMs: 3_600_000 } as const
+const PURGED_AT_ONCE = 100
+
+export interface RegistrationDeps extends AuditContext {
+  readonly db: Database
+  readonly mode: 'off' | 'token' | 'open'
+  readonly identify: Identify
+  readonly limiter: Limiter
+  readonly issuer: () => string
+  /** The scopes of clients that describe themselves. */
+  readonly scopes: readonly string[]
+}
+
+export const registrationRoute = (deps: RegistrationDeps): Route =>
+  implement(oauthOperations.register, (call) =>
+    respondWithErrors(async () => {
+      if (deps.mode === 'off') throw new Failure('not_found')
+      const owner = await authenticateRegistrar(deps, call)
+      const response = await register(deps, call, owner)
+      return respond(oauthOperations.register, response, { ...NO_STORE })
+    }),
+  )
+
+/** Returns the key that registers a client; undefined without one, where that is allowed. */
+async function authenticateRegistrar(
+  { mode, identify, issuer, limiter }: RegistrationDeps,
+  call: Call,
+): Promise<Principal | undefined> {
+  const { scheme, value } = parseAuthorization(call.headers.authorization ?? '')
+  // RFC 7591 §3 sends the initial access token as Bearer; here it is a key.
+  const isKey = scheme === 'bearer' && parseApiKey(value) !== undefined
+  const keyCall: Call = isKey
+    ? Object.create(call, { rawHeaders: { value: ['x-api-key', value] } })
+    : call
+  const principal = await identify(keyCall)
+  if (principal) {
+    call.identified = principal
+    if (principal.kind === 'key' && holdsScope(principal, REGISTER_SCOPE)) return principal
+    throw new OauthError('insufficient_scope', `The key lacks the scope ${REGISTER_SCOPE}.`)
+  }
+  const { authorization, 'x-api-key': apiKey } = call.headers
+  const hasCredential = authorization !== undefined || apiKey !== undefined
+  if (mode !== 'open' || hasCredential) {
+    const metadata = resourceMetadataUrl(issuer(), '/oauth/register')
+    const error = hasCredential ? 'invalid_token' : undefined
+    const challenge = bearerChallenge({ error, scopes: [REGISTER_SCOPE], metadata })
+    const headers = { 'www-authenticate': `${challenge}, ApiKey` }
+    throw new OauthError('invalid_token', `Send a key with the scope ${REGISTER_SCOPE}.`, headers)
+  }
+  const key = `client registration ${addressBlock(call.address)}`
+  const { allowed, resetMs } = await limiter.take([{ key, rate: PER_ADDRESS }])
+  if (allowed) return undefined
+  throw new Failure('rate_limited', `At most ${PER_ADDRESS.limit} registrations an hour.`, {
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(resetMs / 1000))) },
+  })
+}
+
+async function register(deps: RegistrationDeps, call: Call, owner: Principal | undefined) {
+  const { db, clock, random, scopes } = deps
+  const { name, redirectUris, grantTypes, authenticationMethod } = readMetadata(call.body)
+  const isPublic = authenticationMethod === 'none'
+  const now = clock.now()
+  const id = createTimeOrderedId('client_', now, random)
+  const secret = isPublic ? undefined : createSecret(random)
+  const row: store.ClientRow = {
+    client_id: id,
+    scope: owner?.scope ?? 0,
+    customer: owner?.customer ?? null,
+    mode: owner?.mode ?? null,
+    name,
+    redirect_uris: JSON.stringify(redirectUris),
+    scopes: '[]',
+    grant_types: JSON.stringify(grantTypes),
+    public: Number(isPublic),
+    require_client_auth_on_refresh: Number(!isPublic),
+    first_party: 0,
+    source: 'registration',
+    blocked: 0,
+    used_at: null,
+    created_at: now,
+  }
+  await db.write(async (tx) => {
+    await makeSpace(tx, owner)
+    await store.insertClient(tx, row)
+    if (secret) await secrets.add(tx, { id, scope: row.scope }, secret, now)
+    const detail = { name, redirect_uris: redirectUris, public: isPublic }
+    const maker = owner && { ...owner, id: owner.subject }
+    const entry = { actor: actorOf(call, maker), action: 'client.register', target: id, detail }
+    await recordAudit(tx, { ...entry, scope: owner?.scope }, deps)
+  })
+  return {
+    client_id: id,
+    client_id_issued_at: Math.floor(now / 1000),
+    ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
+    client_name: name,
+    redirect_uris: redirectUris,
+    grant_types: grantTypes,
+    response_types: ['code'],
+    token_endpoint_auth_method: authenticationMethod,
+    scope: scopes.join(' '),
+  }
+}
+
+function readMetadata(body: unknown) {
+  try {
+    if (!isObject(body)) throw new MetadataFault('the body is not an object')
+    return readClientMetadata(body, { methods: METHODS, isStrict: true })
+  } catch (error) {
+    if (!(error instanceof MetadataFault)) throw error
+    throw new OauthError(error.code, error.message)
+  }
+}
+
+/** Evicts the oldest unused client where everyone may register one. Throws 409 `limit_reached`. */
+async function makeSpace(tx: Tx, owner: Principal | undefined): Promise<void> {
+  if (owner) {
+    if ((await store.countClients(tx, owner.scope)) < MAX_CLIENTS_PER_CUSTOMER_AND_MODE) return
+  } else {
+    if ((await store.countRegistered(tx)) < MAX_OPEN_CLIENTS) return
+    const oldest = await store.findOldestUnused(tx)
+    if (oldest) return store.deleteClientRow(tx, oldest.client_id)
+  }
+  throw new Failure('limit_reached', 'No further client can be registered.')
+}
+
+/** Deletes clients without customer that were not used for 90 days. Returns their number. */
+export async function purgeUnusedClients(db: Database, now: number): Promise<number> {
+  const rows = await store.listUnused(db, now, PURGED_AT_ONCE)
+  for (const { client_id: id } of rows) {
+    await db.write(async (tx) => {
+      await deleteConsentsAtClient(tx, id)
+      await store.deleteClientRow(tx, id)
+    })
+  }
+  return rows.length
+}

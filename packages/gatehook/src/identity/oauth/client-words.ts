@@ -1,0 +1,26 @@
+/** The words of the pages of an authorization about its client. Pure. */
+import type { Person } from '../people/person.ts'
+import type { RedirectTarget } from './authorization-request.ts'
+import { displayHost } from './redirect-uri.ts'
+
+/** The client by its host if its name is its own claim (§16.4). */
+export const describeClient = ({
+  client: { id, name, source, describesItself },
+  redirectUri,
+}: RedirectTarget) => {
+  if (!describesItself) return { client: name }
+  const host = source === 'document' ? new URL(id).host : displayHost(redirectUri)
+  return { client: host, claimedName: name }
+}
+
+/** Explains why a person of another customer or mode cannot use the client (§4.8). */
+export function describeMismatch(
+  { client }: RedirectTarget,
+  { username, customer, mode }: Person,
+): string {
+  const remedy = 'Sign in with another account.'
+  if (client.customer !== undefined && customer !== client.customer) {
+    return `${username} belongs to another organization than ${client.name}. ${remedy}`
+  }
+  return `${client.name} is for ${client.mode} accounts; ${username} is a ${mode} one. ${remedy}`
+}

@@ -1,0 +1,182 @@
+/** §16.5: clients register themselves where the operator allows it; persons trust them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeJwt } from 'jose'
+import { databases } from '../../../../test/rig/databases.ts'
+import { purgeUnusedClients } from '../../src/identity/oauth/client-registration.ts'
+import { signIn } from '../oauth/document-host.ts'
+import {
+  authorizePath,
+  CALLBACK,
+  exchange,
+  form,
+  grantConsent,
+  type OauthFixture,
+  openBrowser,
+  openOauthFixture,
+} from '../oauth/rig.ts'
+
+const METADATA = {
+  client_name: 'Agent',
+  redirect_uris: [CALLBACK],
+  token_endpoint_auth_method: 'none',
+  software_id: 'unknown members are ignored',
+  grant_types: ['authorization_code', 'refresh_token', 'urn:unknown'],
+}
+const PATH = '/oauth/register'
+const open = { env: { GATEHOOK_CLIENT_REGISTRATION: 'open', GATEHOOK_TEST_CLOCK: '1' } }
+const byToken = { env: { GATEHOOK_CLIENT_REGISTRATION: 'token' } }
+
+async function tokensOf(
+  fixture: OauthFixture,
+  client: { client_id: string },
+  person = fixture.person,
+) {
+  const back = await grantConsent(openBrowser(fixture.app), authorizePath(client), person)
+  const code = back.location!.searchParams.get('code')!
+  const { status, body, text } = await exchange(fixture, code, { client_id: client.client_id }, {})
+  assert.equal(status, 200, text)
+  return body as { access_token: string; refresh_token: string; scope: string }
+}
+
+for (const { name } of databases) {
+  test(`an open registration is of no customer, and its consent says so [${name}]`, async (t) => {
+    const fixture = await openOauthFixture(t, name, open)
+    const { anonymous, admin } = fixture
+    const { status, body, headers } = await anonymous.post(PATH, METADATA)
+    assert.equal(status, 201)
+    assert.equal(headers['cache-control'], 'no-store')
+    const { client_id, client_id_issued_at, ...rest } = body
+    assert.match(client_id, /^client_/)
+    assert.equal(typeof client_id_issued_at, 'number')
+    assert.deepEqual(rest, {
+      client_name: 'Agent',
+      redirect_uris: [CALLBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      scope: 'users:read orders:read orders:write',
+    })
+    const trail = (await admin.get(`/admin/audit?target=${client_id}`)).body.data
+    assert.deepEqual(
+      trail.map(({ action, principal }: { action: string; principal: { kind: string } }) => [
+        action,
+        principal.kind,
+      ]),
+      [['client.register', 'anonymous']],
+    )
+    const page = await signIn(openBrowser(fixture.app), authorizePath(body), fixture)
+    assert.match(page.text, /<h1>Allow <bdi>app\.example<\/bdi>/)
+    assert.match(page.text, /calls itself <strong><bdi>Agent<\/bdi>/)
+    const tokens = await tokensOf(fixture, body)
+    const claims = decodeJwt<{ customer: string }>(tokens.access_token)
+    assert.equal(claims.customer, 'cus_default')
+    const refresh = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token, client_id }
+    assert.equal((await form(anonymous, '/oauth/token', refresh)).status, 200)
+    const { body: customer } = await admin.post('/admin/customers', { name: 'Other' })
+    const other = await fixture.createPerson({ customer: customer.id })
+    const foreign = await tokensOf(fixture, body, other)
+    const foreignClaims = decodeJwt<{ customer: string }>(foreign.access_token)
+    assert.equal(foreignClaims.customer, customer.id)
+    assert.equal((await admin.delete(`/admin/clients/${client_id}`)).status, 204)
+    const bearer = { authorization: `Bearer ${foreign.access_token}` }
+    assert.equal((await anonymous.get('/api/v1/protected', bearer)).status, 401)
+    const ended = await form(anonymous, '/oauth/token', refresh)
+    assert.equal(ended.status, 401)
+  })
+
+  test(`a key registers a client of its customer and mode [${name}]`, async (t) => {
+    const fixture = await openOauthFixture(t, name, byToken)
+    const { anonymous, admin } = fixture
+    const keyOf = async (scopes: string[]) =>
+      (await admin.post('/admin/keys', { name: 'k', scopes, mode: 'test' })).body.key as string
+    const key = await keyOf(['clients:write'])
+    for (const headers of [{ 'x-api-key': key }, { authorization: `Bearer ${key}` }]) {
+      const { status, body, text } = await anonymous.post(
+        PATH,
+        { client_name: 'Agent', redirect_uris: [CALLBACK] },
+        headers,
+      )
+      assert.equal(status, 201, text)
+      assert.equal(body.token_endpoint_auth_method, 'client_secret_basic')
+      assert.deepEqual([typeof body.client_secret, body.client_secret_expires_at], ['string', 0])
+      const row = await admin.get(`/admin/clients/${body.client_id}`)
+      assert.deepEqual(
+        [row.body.customer, row.body.mode, row.body.source, row.body.first_party],
+        ['cus_default', 'test', 'registration', false],
+      )
+      const fields = { grant_type: 'client_credentials', client_id: body.client_id }
+      const { client_secret } = body
+      const own = await form(anonymous, '/oauth/token', { ...fields, client_secret })
+      assert.equal(own.body.error, 'unauthorized_client')
+    }
+    const refused = await anonymous.post(PATH, METADATA, { 'x-api-key': await keyOf([]) })
+    assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'])
+    for (const headers of [{}, { 'x-api-key': 'gk_test_x' }, { authorization: 'Bearer x' }]) {
+      const reply = await anonymous.post(PATH, METADATA, headers)
+      assert.deepEqual([reply.status, reply.body.error], [401, 'invalid_token'])
+      assert.match(reply.headers['www-authenticate']!, /^Bearer .*scope="clients:write"/)
+    }
+  })
+}
+
+test('each mistake has the code of RFC 7591, and stores nothing', async (t) => {
+  const fixture = await openOauthFixture(t, 'sqlite', byToken)
+  const { anonymous, admin } = fixture
+  const members = { name: 'k', scopes: ['clients:write'] }
+  const { key } = (await admin.post('/admin/keys', members)).body
+  const before = (await admin.get('/admin/clients')).body.data.length
+  for (const [change, error] of [
+    [{ client_name: undefined }, 'invalid_client_metadata'],
+    [{ client_name: 'a\u202Eb' }, 'invalid_client_metadata'],
+    [{ client_name: 'a'.repeat(61) }, 'invalid_client_metadata'],
+    [{ token_endpoint_auth_method: 'magic' }, 'invalid_client_metadata'],
+    [{ grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
+    [{ grant_types: 'authorization_code' }, 'invalid_client_metadata'],
+    [{ response_types: ['token'] }, 'invalid_client_metadata'],
+    [{ redirect_uris: undefined }, 'invalid_redirect_uri'],
+    [{ redirect_uris: [] }, 'invalid_redirect_uri'],
+    [{ redirect_uris: [CALLBACK, 'javascript:x'] }, 'invalid_redirect_uri'],
+    [{ redirect_uris: ['http://app.example/'] }, 'invalid_redirect_uri'],
+    [{ redirect_uris: [`${CALLBACK}?code=x`] }, 'invalid_redirect_uri'],
+  ] as const) {
+    const reply = await anonymous.post(PATH, { ...METADATA, ...change }, { 'x-api-key': key })
+    assert.deepEqual([reply.status, reply.body.error], [400, error], JSON.stringify(change))
+  }
+  assert.equal((await admin.get('/admin/clients')).body.data.length, before)
+})
+
+test('it is off by default, and the metadata names it only where it is on', async (t) => {
+  for (const [options, isOn] of [
+    [{}, false],
+    [byToken, true],
+    [open, true],
+  ] as const) {
+    const { anonymous } = await openOauthFixture(t, 'sqlite', options)
+    const { body } = await anonymous.get('/.well-known/oauth-authorization-server')
+    assert.equal('registration_endpoint' in body, isOn)
+    if (!isOn) assert.equal((await anonymous.post(PATH, METADATA)).status, 404)
+  }
+})
+
+test('an address registers 10 clients an hour; unused ones end after 90 days', async (t) => {
+  const fixture = await openOauthFixture(t, 'sqlite', open)
+  const { anonymous, admin, app } = fixture
+  const ids: string[] = []
+  for (let n = 0; n < 10; n++) ids.push((await anonymous.post(PATH, METADATA)).body.client_id)
+  const refused = await anonymous.post(PATH, METADATA)
+  assert.equal(refused.status, 429)
+  assert.ok(Number(refused.headers['retry-after']) > 0)
+  const [first = '', second = ''] = ids
+  await tokensOf(fixture, { client_id: first })
+  await admin.post('/admin/clock', { advance_s: 89 * 86_400 })
+  await tokensOf(fixture, { client_id: second })
+  await admin.post('/admin/clock', { advance_s: 2 * 86_400 })
+  const { now } = (await admin.get('/admin/clock')).body
+  assert.equal(await purgeUnusedClients(app.db, Date.parse(now)), 9)
+  const left = (await admin.get('/admin/clients?source=registration')).body.data
+  assert.deepEqual(
+    left.map(({ client_id }: { client_id: string }) => client_id),
+    [second],
+  )
+})
