@@ -26,6 +26,8 @@ export const createClientCommand = (mode: Mode): string =>
   `npx gatehook clients create --name "My app" --mode ${mode} --scope events:read` +
   ' --redirect-uri https://app.example.com/callback'
 
+export const exportCustomerCommand = (id: string): string => `npx gatehook customers export ${id}`
+
 export const listenCommand = (port: string): string => `npx gatehook listen${portFlag(port)}`
 
 /** Forwards events to a receiver on the reader's computer. */

@@ -11,6 +11,7 @@ import { Failure } from '../../kernel/failure.ts'
 import {
   type CustomerPlace,
   CustomerRows,
+  isExported,
   type OwnedTable,
   type RowPosition,
 } from '../../platform/storage/customer-rows.ts'
@@ -49,7 +50,7 @@ async function* readLines(
   tables: readonly OwnedTable[],
   customer: CustomerPlace,
 ): AsyncGenerator<string> {
-  for (const table of tables) {
+  for (const table of tables.filter(isExported)) {
     const columns = Object.keys(table.columns).filter(
       (name) => table.columns[name]!.content !== 'secret',
     )

@@ -54,6 +54,9 @@ function ownerOf({ belongs }: OwnedTable): OwnerColumn | undefined {
 
 export const isOwned = (table: OwnedTable): boolean => ownerOf(table) !== undefined
 
+/** Returns whether exports have the rows; others are records of the operator. */
+export const isExported = (table: OwnedTable): boolean => ownerOf(table)?.outlives === false
+
 /** Returns the columns after `column` of a unique order that begins with it; undefined: none. */
 function orderWithin({ key, indexes = {} }: OwnedTable, column: string) {
   const unique = Object.values(indexes)

@@ -98,7 +98,10 @@ export type RowOwner =
       readonly scope?: string
       readonly customer?: string
       readonly customerNo?: string
-      /** A deletion leaves the row, and clears its personal columns. */
+      /**
+       * The row is a record of the operator: a deletion leaves it, and clears its personal columns,
+       * and no export of the customer has it.
+       */
       readonly outlives?: true
     }
 

@@ -1,6 +1,7 @@
 /** One customer: its facts, the objects that belong to it, and the operations on it. */
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
+import { exportCustomerCommand } from '../../commands.ts'
 import { count, instant } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
@@ -297,7 +298,7 @@ const Delete = ({ row, onClose, onDone }: OperationProps<CustomerRow>) => (
     <p>
       Its credentials end within 2 s. Its rows, events, deliveries, people, keys and logs are then
       deleted in the background, in both modes, for good. Export them first, if the customer wants
-      them: <code>gatehook customers export {row.id}</code>
+      them: <code>{exportCustomerCommand(row.id)}</code>
     </p>
   </Confirm>
 )
