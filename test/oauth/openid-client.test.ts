@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as oauth from 'openid-client'
+import { documentEnv, openDocumentHost } from '../../packages/gatehook/test/oauth/document-host.ts'
 import { authorizeInBrowser } from './browser.ts'
 import { CALLBACK, LOOPBACK, type OauthServer, openOauthServer } from './server.ts'
 
@@ -63,6 +64,37 @@ test('a public app on a dynamic loopback port', async (t) => {
   const { tokens } = await runCodeFlow(server, config, LOOPBACK)
   const next = await oauth.refreshTokenGrant(config, tokens.refresh_token!)
   assert.equal(next.scope, 'orders:read')
+})
+
+test('an app that its document describes', async (t) => {
+  const host = await openDocumentHost(t)
+  const server = await openOauthServer(t, documentEnv)
+  const id = host.document({ redirect_uris: ['http://127.0.0.1/callback'] })
+  const config = await oauth.discovery(server.url, id, undefined, oauth.None(), insecure)
+  assert.equal(config.serverMetadata().client_id_metadata_document_supported, true)
+  const { tokens } = await runCodeFlow(server, config, LOOPBACK)
+  const next = await oauth.refreshTokenGrant(config, tokens.refresh_token!)
+  assert.equal(next.scope, 'orders:read')
+})
+
+test('an app that registers itself, with a secret and without', async (t) => {
+  const server = await openOauthServer(t, { GATEHOOK_CLIENT_REGISTRATION: 'open' })
+  for (const [method, auth] of [
+    ['none', oauth.None()],
+    ['client_secret_basic', undefined],
+  ] as const) {
+    const metadata = {
+      client_name: 'Agent',
+      redirect_uris: [CALLBACK],
+      token_endpoint_auth_method: method,
+    }
+    const config = await oauth.dynamicClientRegistration(server.url, metadata, auth, insecure)
+    const { tokens } = await runCodeFlow(server, config, CALLBACK)
+    const next = await oauth.refreshTokenGrant(config, tokens.refresh_token!)
+    assert.equal(next.scope, 'orders:read')
+    await oauth.tokenRevocation(config, next.refresh_token!)
+    await assert.rejects(oauth.refreshTokenGrant(config, next.refresh_token!))
+  }
 })
 
 test('client credentials by Basic and by body', async (t) => {

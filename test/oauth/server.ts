@@ -16,8 +16,11 @@ export interface OauthServer {
   readonly app: { readonly client_id: string }
 }
 
-export async function openOauthServer(t: TestContext): Promise<OauthServer> {
-  const service = await openService(t, 'sqlite')
+export async function openOauthServer(
+  t: TestContext,
+  env: Readonly<Record<string, string>> = {},
+): Promise<OauthServer> {
+  const service = await openService(t, 'sqlite', { env })
   const { url } = await service.app.listen()
   const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
   const create = async (path: string, body: object) => {

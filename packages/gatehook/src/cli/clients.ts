@@ -60,7 +60,9 @@ export const clients: CommandFamily = {
         'No clients. Create one: ' +
         'gatehook clients create --name "My app" --redirect-uri https://…',
       columns: [
-        ...(['client_id', 'name', 'customer', 'mode'] as const),
+        ...(['client_id', 'name'] as const),
+        ['customer', (client) => client.customer ?? dim('of the person')],
+        ['mode', (client) => client.mode ?? dim('of the person')],
         ['kind', (client) => (client.blocked ? 'blocked' : client.public ? 'public' : 'secret')],
         ['redirects to', (client) => client.redirect_uris.join(' ') || dim('none')],
         ['scopes', (client) => client.scopes.join(' ')], // last, because the list may be long

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { databases } from '../../../../test/rig/databases.ts'
+import { databases, freshUrl } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { openService } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { ADDRESS, clubs, createAccounts } from '../fixtures/clubs.ts'
@@ -193,6 +195,23 @@ test('before the sign-in nothing is sent to the address that a request names', a
   assert.deepEqual([cancelled.status, cancelled.location], [400, undefined])
   assert.deepEqual(host.requests, [])
 })
+
+for (const { name } of databases) {
+  test(`a block of a host reaches every node within two seconds [${name}]`, async (t) => {
+    const host = await openDocumentHost(t)
+    const url = await freshUrl(t, name)
+    const fixture = await openOauthFixture(t, name, { url, env: documentEnv })
+    const other = (await openService(t, name, { url, env: documentEnv })).as(undefined)
+    const id = host.document()
+    const { body } = await exchangeAs(fixture, id, await codeOf(fixture, id))
+    const bearer = { authorization: `Bearer ${body.access_token}` }
+    const read = () => other.get('/api/v1/protected', bearer)
+    assert.equal((await read()).status, 200)
+    await fixture.admin.patch('/admin/clients/127.0.0.1', { blocked: true })
+    const { status } = await eventually(read, (reply) => reply.status !== 200)
+    assert.equal(status, 401)
+  })
+}
 
 eachMailService(
   'with names per customer the person enters the customer and the mode',

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { databases } from '../../../../test/rig/databases.ts'
 import { purgeUnusedClients } from '../../src/identity/oauth/client-registration.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { signIn } from '../oauth/document-host.ts'
 import {
   authorizePath,
@@ -157,6 +158,25 @@ test('it is off by default, and the metadata names it only where it is on', asyn
     assert.equal('registration_endpoint' in body, isOn)
     if (!isOn) assert.equal((await anonymous.post(PATH, METADATA)).status, 404)
   }
+})
+
+test('of 10,000 open clients the oldest that was never used makes space', async (t) => {
+  const fixture = await openOauthFixture(t, 'sqlite', open)
+  const { anonymous, admin, app } = fixture
+  const register = async () => (await anonymous.post(PATH, METADATA)).body.client_id as string
+  const used = await register()
+  await tokensOf(fixture, { client_id: used })
+  const unused = await register()
+  await app.db.write((tx) =>
+    tx.run(sql`INSERT INTO gh_clients (client_id, name, redirect_uris, scopes, grant_types, public,
+      source, created_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
+      WHERE i < 9998) SELECT 'client_' || i, 'x', '[]', '[]', '[]', 1, 'registration',
+      ${Date.parse('2999-01-01')} FROM n`),
+  )
+  const newest = await register()
+  const statusOf = async (id: string) => (await admin.get(`/admin/clients/${id}`)).status
+  const statuses = [await statusOf(used), await statusOf(unused), await statusOf(newest)]
+  assert.deepEqual(statuses, [200, 404, 200])
 })
 
 test('an address registers 10 clients an hour; unused ones end after 90 days', async (t) => {
