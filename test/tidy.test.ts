@@ -120,6 +120,7 @@ const doors: readonly [subject: string, pattern: RegExp, ...files: string[]][] =
   [
     'http server',
     /import (?!type).* from '(find-my-way|light-my-request)'|createHttps?\(/,
+    'protocol/http/path-finder.ts',
     'protocol/http/server.ts',
   ],
   ['node:sqlite', /import (?!type).* from 'node:sqlite'/, 'platform/storage/sqlite-connection.ts'],

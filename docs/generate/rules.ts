@@ -294,7 +294,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       [
         '16.2',
         '`resource` selects the audience of a grant, which later requests keep or narrow.',
-        part('`/mcp`, device authorization'),
+        part('device authorization'),
       ],
       [
         '16.3',
@@ -310,6 +310,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'Clients register themselves with a key or openly, where the operator allows it.',
         part('`private_key_jwt`'),
       ],
+      ['16.11', 'Agents use four tools at `/mcp`, which send requests of their caller.'],
     ],
   ],
   [

@@ -14,6 +14,7 @@ import { assembleEventRoutes, assembleEvents } from './assembly/events.ts'
 import type { AppOptions, BaseFoundation, Component, Foundation } from './assembly/foundation.ts'
 import { assembleJobs } from './assembly/jobs.ts'
 import { createLateCalls } from './assembly/late-calls.ts'
+import { assembleMcp } from './assembly/mcp.ts'
 import { assembleMetrics, isServedByEveryNode } from './assembly/metrics.ts'
 import { assembleMonitoring } from './assembly/monitoring.ts'
 import { assemblePages } from './assembly/pages.ts'
@@ -51,7 +52,7 @@ import { systemRandom } from './kernel/random.ts'
 import type { Monitoring } from './operate/monitoring/monitoring.ts'
 import { createNodeAddress, type NodeAddress } from './operate/system/node-address.ts'
 import { ownBuiltPages } from './pages/assets/assets.ts'
-import { createPipeline, headStepNames } from './pipeline.ts'
+import { createPipeline, headStepNames, innerSteps, type StepsByName } from './pipeline.ts'
 import { drainDelayMs, tlsFilesOf } from './platform/config/config.ts'
 import { makeDataFolder } from './platform/config/environment.ts'
 import { refuseUnfinishedTarget } from './platform/storage/move/mark.ts'
@@ -61,7 +62,6 @@ import { addEntityTag, rejectNoneMatch } from './protocol/http/conditional.ts'
 import { requireAcceptable } from './protocol/http/content-negotiation.ts'
 import { createCors } from './protocol/http/cors.ts'
 import { createEgress, shed } from './protocol/http/egress.ts'
-import type { Pipeline } from './protocol/http/exchange.ts'
 import { formatOauthError } from './protocol/http/problem.ts'
 import {
   createOriginResolver,
@@ -131,7 +131,9 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   })
   const portal = assemblePortal(foundation, modules, monitoring)
   const modulesInOrder = componentsOf(foundation, modules)
-  const components: Component[] = [system, ...modulesInOrder, secrets, consoleApi, portal]
+  const served = () => ({ endpoints: publicEndpoints, send: server.sendInner })
+  const mcp = assembleMcp(foundation, { ...modules, secretFields, served })
+  const components: Component[] = [system, ...modulesInOrder, secrets, consoleApi, portal, mcp]
   const metrics = assembleMetrics(foundation, components, identify)
   const routes = [...components, metrics].flatMap(({ routes = [] }) => routes)
   const declared = components.flatMap(({ endpoints = [] }) => endpoints)
@@ -295,7 +297,7 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
   return [
     { routes: [openApiRoute(modules.documents, publicUrl), protectedRoute] },
     assemblePages(foundation, catalog.service.name, pages),
-    assembleDocumentation({ ...modules, publicUrl, pages }),
+    assembleDocumentation(foundation, { ...modules, pages }),
     assembleResources(foundation, { ...modules, limitItems: modules.quota.limitItems }),
     assembleEventRoutes(foundation, { ...modules, livingVersion }),
     ...assembleWebhooks(foundation, { ...modules, livingVersion, wake: modules.deliveries.wake }),
@@ -328,10 +330,12 @@ function composeServer(
 ): HttpServer {
   const { config, log, clock, random } = foundation
   const egress = createEgress(clock)
+  const steps = composeSteps(foundation, prepared, modules, { observe, shed: shed(egress) })
   const endpoints = foundation.serves === false ? all.filter(isServedByEveryNode) : all
   return createServer({
     endpoints,
-    pipeline: composePipeline(foundation, prepared, modules, { observe, shed: shed(egress) }),
+    pipeline: createPipeline(steps),
+    innerPipeline: createPipeline(innerSteps(steps)),
     log,
     clock,
     random,
@@ -350,14 +354,14 @@ function composeServer(
   })
 }
 
-function composePipeline(
+function composeSteps(
   { config, poll, publicUrl }: Foundation,
   { service, keys }: PreparedDatabase,
   { verifiers, cheapVerifiers, people, sessions, identify, quota, versioning }: Modules,
   { observe, shed }: { readonly observe: After; readonly shed: Step },
-): Pipeline {
+): StepsByName {
   const cors = createCors(config.corsOrigins === '*' ? '*' : config.corsOrigins.join(','))
-  return createPipeline({
+  return {
     requireHttps,
     requireServedHost: requireServedHost({ publicUrl: publicUrl(), host: config.host }),
     preflight: cors.preflight,
@@ -383,5 +387,5 @@ function composePipeline(
     corsHeaders: cors.addHeaders,
     addStrictTransport,
     observe,
-  })
+  }
 }

@@ -59,6 +59,7 @@ import { jobOperations } from './outbound/jobs/operations.ts'
 import { allEventOperations } from './outbound/webhooks/event-overview.ts'
 import { webhookOperations } from './outbound/webhooks/operations.ts'
 import { overviewOperations } from './outbound/webhooks/overview-operations.ts'
+import { mcpOperations } from './pages/mcp/operations.ts'
 import { portalDataOperations } from './pages/portal/data-operations.ts'
 import { portalKeyOperations, sessionOperations } from './pages/portal/operations.ts'
 import { linkOperations } from './pages/portal/portal.ts'
@@ -123,6 +124,7 @@ export function engineOperations({
     restoreOperations,
     probeOperations,
     documentOperations,
+    mcpOperations,
     consoleOperations,
     { protectedOperation },
     tokenOperations,

@@ -6,7 +6,7 @@ import type { After, Kind, Step } from './protocol/http/call.ts'
 import type { Pipeline, PipelineSteps } from './protocol/http/exchange.ts'
 
 type Cell = 'x' | '.'
-type Columns = `${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell}`
+type Columns = `${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell}`
 
 /** The order of the columns below. */
 const KINDS: readonly Kind[] = [
@@ -16,6 +16,7 @@ const KINDS: readonly Kind[] = [
   'root',
   'admin',
   'portal',
+  'mcp',
   'oauth',
   'page',
   'unknown',
@@ -54,42 +55,67 @@ type Phase = keyof PipelineSteps
 /** Each row is a step: its phase, the kinds of path that run it, its name in `StepsByName`. */
 const table: readonly (readonly [phase: Phase, columns: Columns, step: keyof StepsByName])[] = [
   // before the server reads the body
-  //       p p a r a p o p u
-  //       r u p o d o a a n
-  //       o b i o m r u g k
-  ['head', 'x x x x x x x x x', 'requireHttps'],
-  ['head', '. x x x x x x x x', 'requireServedHost'],
-  ['head', '. x x x x . x . x', 'preflight'],
+  //       p p a r a p m o p u
+  //       r u p o d o c a a n
+  //       o b i o m r p u g k
+  ['head', 'x x x x x x x x x x', 'requireHttps'],
+  ['head', '. x x x x x x x x x', 'requireServedHost'],
+  ['head', '. x x x x . x x . x', 'preflight'],
   // a node that was idle reads what other nodes have changed, once for all requests that wait
-  ['head', '. . x x x x x . x', 'refreshState'],
+  ['head', '. . x x x x x x . x', 'refreshState'],
   // the request limit precedes other work; a request without a credential counts for its address
-  ['head', '. . x x x x . . x', 'recognize'],
-  ['head', '. x x x x x x x x', 'limit'],
-  ['head', '. . x x x x x . .', 'crossSite'],
-  ['head', '. . x . . . . . x', 'requestedVersion'],
-  ['head', '. . x x x x . . .', 'acceptable'],
-  ['head', '. . x x x x . . .', 'authenticate'],
-  ['head', '. . x x x x . . .', 'limitVerified'],
-  ['head', '. x x x x x x x .', 'shed'],
-  ['head', '. . x . . . . . .', 'defaultVersion'],
-  ['head', '. . x x x x . . .', 'authorize'],
-  ['head', '. x x x x x x x .', 'rejectNoneMatch'],
+  ['head', '. . x x x x x . . x', 'recognize'],
+  ['head', '. x x x x x x x x x', 'limit'],
+  ['head', '. . x x x x x x . .', 'crossSite'],
+  ['head', '. . x . . . x . . x', 'requestedVersion'],
+  ['head', '. . x x x x . . . .', 'acceptable'],
+  ['head', '. . x x x x x . . .', 'authenticate'],
+  ['head', '. . x x x x x . . .', 'limitVerified'],
+  ['head', '. x x x x x x x x .', 'shed'],
+  ['head', '. . x . . . . . . .', 'defaultVersion'],
+  ['head', '. . x x x x x . . .', 'authorize'],
+  ['head', '. x x x x x x x x .', 'rejectNoneMatch'],
   // before the server rejects a malformed request
-  ['refused', '. . x x x x . . x', 'recognize'],
-  ['refused', '. x x x x x x x x', 'limit'],
-  ['refused', '. . x . . . . . x', 'requestedVersion'],
+  ['refused', '. . x x x x x . . x', 'recognize'],
+  ['refused', '. x x x x x x x x x', 'limit'],
+  ['refused', '. . x . . . x . . x', 'requestedVersion'],
   // before every response is sent
-  ['out', '. . x . . . . . x', 'versionSignals'],
-  ['out', '. . x . . . . . x', 'versionUsage'],
-  ['out', '. . x x x x . . .', 'challenges'],
-  ['out', '. . x x x x . . .', 'conditional'],
-  ['out', '. . x x x x . . .', 'warnings'],
-  ['out', '. . x x x x x . x', 'addCacheHeaders'],
-  ['out', 'x x x x x x x x x', 'urlCredential'],
-  ['out', '. x x x x . x . x', 'corsHeaders'],
-  ['out', 'x x x x x x x x x', 'addStrictTransport'],
-  ['out', 'x x x x x x x x x', 'observe'],
+  ['out', '. . x . . . . . . x', 'versionSignals'],
+  ['out', '. . x . . . . . . x', 'versionUsage'],
+  ['out', '. . x x x x x . . .', 'challenges'],
+  ['out', '. . x x x x . . . .', 'conditional'],
+  ['out', '. . x x x x . . . .', 'warnings'],
+  ['out', '. . x x x x x x . x', 'addCacheHeaders'],
+  ['out', 'x x x x x x x x x x', 'urlCredential'],
+  ['out', '. x x x x . x x . x', 'corsHeaders'],
+  ['out', 'x x x x x x x x x x', 'addStrictTransport'],
+  ['out', 'x x x x x x x x x x', 'observe'],
 ]
+
+/**
+ * Steps that concern the caller or its connection. A request inside another one has its caller, and
+ * counts once: the outer request has passed them.
+ */
+const OUTER_STEPS = [
+  'requireHttps',
+  'requireServedHost',
+  'preflight',
+  'refreshState',
+  'recognize',
+  'limit',
+  'crossSite',
+  'authenticate',
+  'limitVerified',
+  'shed',
+] as const satisfies readonly (keyof StepsByName)[]
+
+const passed: Step = () => undefined
+
+/** Returns the steps of requests that handlers send (`protocol/http/inner-request.ts`). */
+export const innerSteps = (steps: StepsByName): StepsByName => ({
+  ...steps,
+  ...Object.fromEntries(OUTER_STEPS.map((name) => [name, passed])),
+})
 
 const namesOf = (phase: Phase, kind: Kind): (keyof StepsByName)[] => {
   const at = KINDS.indexOf(kind)

@@ -103,6 +103,7 @@ const rows: readonly RouteRow[] = [
   ['GET', '/.well-known/oauth-authorization-server', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-protected-resource', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-protected-resource/api', 'public', 'anyone'],
+  ['GET', '/.well-known/oauth-protected-resource/mcp', 'public', 'anyone'],
 
   ['POST', '/auth/login', 'root', 'proof'],
   ['POST', '/auth/refresh', 'root', 'proof'],
@@ -128,8 +129,8 @@ const rows: readonly RouteRow[] = [
   ['POST', '/oauth/register', 'oauth', 'proof'],
   ['POST', '/oauth/revoke', 'oauth', 'proof'],
   ['POST', '/oauth/introspect', 'oauth', 'proof'],
-
   ['GET', '/api/protected', 'api', 'credential'],
+  ['POST', '/mcp', 'mcp', 'credential'],
 
   ['GET', '/events', 'root', 'credential', 'events:read'],
   ['POST', '/events', 'root', 'credential', 'events:write'],
@@ -336,7 +337,7 @@ function bindRoute({ path, methods }: Route): Endpoint {
 }
 
 /** Kinds whose callers are programs of the API. Others tolerate parameters, as RFC 6749 does. */
-const STRICT_KINDS: ReadonlySet<Endpoint['kind']> = new Set(['api', 'root', 'admin', 'portal'])
+const STRICT_KINDS = new Set<Endpoint['kind']>(['api', 'root', 'admin', 'portal', 'mcp'])
 
 /** Returns the handler of an operation, which rejects every parameter if it declares none. */
 function withoutUnknownParameters(

@@ -7,13 +7,12 @@ import type { BuiltPages } from '../pages/assets/assets.ts'
 import { ERRORS_PAGE } from '../pages/documentation/errors-page.ts'
 import { documentationRoutes } from '../pages/documentation/routes.ts'
 import type { OpenApiDocument } from '../protocol/openapi/document.ts'
-import type { Component } from './foundation.ts'
+import type { Component, Foundation } from './foundation.ts'
 
 interface DocumentationAssembly {
   readonly catalog: Catalog
   readonly documents: { get(name: string): OpenApiDocument | undefined }
   readonly versioning: Pick<Versions, 'statusOf'>
-  readonly publicUrl: () => string
   readonly pages: BuiltPages | undefined
 }
 
@@ -26,20 +25,25 @@ export const errorsUrl =
   (version: string = newest): string =>
     `${publicUrl()}/docs/${version}/${ERRORS_PAGE}`
 
-export function assembleDocumentation(parts: DocumentationAssembly): Component {
-  const { catalog, documents, versioning, publicUrl, pages } = parts
+export function assembleDocumentation(
+  { config, publicUrl }: Foundation,
+  { catalog, documents, versioning, pages }: DocumentationAssembly,
+): Component {
   const { service, versions } = catalog
+  const hasMcp = config.mcp === 'on'
   const routes = documentationRoutes({
     versions,
     service: service.name,
     publicUrl,
     pages,
+    hasMcp,
     statusOf: (version) => versioning.statusOf(version)!,
     sourceOf: (version, base) => ({
       service,
       version,
       versions,
       base,
+      hasMcp,
       document: documents.get(version)!,
       platform: documents.get('platform')!,
       events: listEventSamples(catalog, version),

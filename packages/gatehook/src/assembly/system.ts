@@ -41,7 +41,12 @@ import type { PreparedDatabase } from './prepare-database.ts'
 import type { SecretsComponent } from './secrets.ts'
 
 /** Pages of every service. */
-const LINKS = { console: '/console', portal: '/portal', docs: '/docs' }
+const LINKS = {
+  console: '/console',
+  portal: '/portal',
+  docs: '/docs',
+  api_catalog: '/.well-known/api-catalog',
+}
 
 const HELD_WARNING =
   'The data was restored: deliveries, jobs and mail are held until an operator releases them.'
@@ -87,7 +92,12 @@ export function assembleSystem(
     routes: [
       ...probeRoutes({ read, write, warnings }, log),
       ...restoreRoutes(perform, { clock, random, trail }),
-      rootRoute({ name: service.name, versions, collections, links: LINKS }),
+      rootRoute({
+        name: service.name,
+        versions,
+        collections,
+        links: { ...LINKS, ...(config.mcp === 'on' && { mcp: '/mcp' }) },
+      }),
       auditRoute(list, trail),
       auditStreamRoute({ db, trail, clock, log }),
       ...(keeper ? clockRoutes(keeper, perform, extendSessions) : []),

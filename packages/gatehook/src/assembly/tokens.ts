@@ -48,7 +48,7 @@ export function assembleTokens(
     },
     restoredMs: () => restore.current()?.recognized_at,
     issuer: publicUrl,
-    audiences: createAudiences(publicUrl, config.audience),
+    audiences: createAudiences(publicUrl, config.audience, config.mcp === 'on'),
   })
 }
 

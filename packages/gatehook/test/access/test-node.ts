@@ -180,6 +180,7 @@ function createTestServer(
       root: steps,
       admin: steps,
       portal: steps,
+      mcp: steps,
       oauth: steps,
       page: steps,
       unknown: steps,

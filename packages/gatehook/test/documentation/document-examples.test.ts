@@ -40,6 +40,7 @@ const NOT_SENT: Readonly<Record<string, string>> = {
 
 /** Operations of the engine that change data and leave no audit row. */
 const NOT_AUDITED: Readonly<Record<string, string>> = {
+  send_mcp_message: 'the operations that its tools run have audit rows of their own',
   post_event: 'an event is data of the customer, and its own record',
   stop_webhook_replay: 'it is audited if a replay runs; in the example none does',
   sign_up: 'the person exists once it has verified its address, which is audited',

@@ -147,6 +147,7 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
     root: steps,
     admin: steps,
     portal: steps,
+    mcp: steps,
     oauth: steps,
     page: steps,
     unknown,

@@ -31,7 +31,8 @@ for (const { name } of databases) {
         .replace(':customer/:mode', 'default/live')
         .replace(/:version/g, 'v2')
         .replace(/:\w+/g, '1')
-      const resource = url.startsWith('/api/') ? `${METADATA}/api` : METADATA
+      const own = url === '/mcp' ? '/mcp' : url.startsWith('/api/') ? '/api' : ''
+      const resource = METADATA + own
       const needs = scope === undefined ? '' : `, scope="${scope}"`
       const send = (headers: Record<string, string>) =>
         anonymous.send(method, url, undefined, headers)

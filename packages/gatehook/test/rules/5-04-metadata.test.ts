@@ -33,7 +33,8 @@ test('the metadata of the server has all endpoints', async (t) => {
   assert.equal(body.request_uri_parameter_supported, false)
   assert(body.scopes_supported.includes('orders:read'))
   assert(!('registration_endpoint' in body))
-  assert.deepEqual(body.protected_resources, [body.issuer, `${body.issuer}/api`])
+  const resources = ['', '/api', '/mcp'].map((path) => body.issuer + path)
+  assert.deepEqual(body.protected_resources, resources)
   const openid = await anonymous.get('/.well-known/openid-configuration')
   assert.equal(openid.status, 404, 'there is no OpenID Connect')
 })
@@ -47,15 +48,18 @@ test('each resource has metadata of its own, which the challenges of its paths n
     ['', '/admin/keys'],
     ['/api', '/api/v2/orders'],
     ['/api', '/api/orders/1'],
+    ['/mcp', '/mcp'],
   ] as const) {
     const { body } = await anonymous.get(`${wellKnown}${resource}`)
     assert.equal(body.resource, `${root}${resource}`)
     assert.deepEqual(body.authorization_servers, [root])
     assert.deepEqual(body.bearer_methods_supported, ['header'])
     assert.equal(body.scopes_supported.includes('orders:read'), true)
-    assert.equal(body.scopes_supported.includes('events:read'), resource === '')
-    const refused = await anonymous.get(path)
-    const challenge = `Bearer resource_metadata="${root}${wellKnown}${resource}", scope="`
+    assert.equal(body.scopes_supported.includes('events:read'), resource !== '/api')
+    assert.equal(body.scopes_supported.includes('admin'), resource === '')
+    const method = path === '/mcp' ? 'POST' : 'GET'
+    const refused = await anonymous.send(method, path)
+    const challenge = `Bearer resource_metadata="${root}${wellKnown}${resource}", `
     assert.ok(refused.headers['www-authenticate']!.startsWith(challenge), path)
   }
 })

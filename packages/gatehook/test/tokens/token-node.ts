@@ -215,6 +215,7 @@ function createTestServer(tokens: Tokens, time: ManualClock, issuer: string) {
       root: guarded,
       admin: guarded,
       portal: guarded,
+      mcp: guarded,
       oauth: open,
       page: open,
       unknown: guarded,

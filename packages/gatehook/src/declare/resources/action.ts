@@ -44,6 +44,7 @@ export interface ActionDefinition extends ActionInputForms {
   readonly run:
     | ((args: { row: AnyRow; input: AnyRow; now: number }) => AnyRow | undefined)
     | undefined
+  readonly mcp?: boolean | undefined
 }
 
 /** Reads the option. Throws `DeclarationError`. */

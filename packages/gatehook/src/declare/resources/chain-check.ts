@@ -69,6 +69,7 @@ interface ActionParts {
   readonly input?: unknown
   readonly run?: unknown
   readonly failures?: unknown
+  readonly mcp?: unknown
 }
 
 export function checkAction(definition: ChainTarget, name: string, options: unknown): void {
@@ -76,7 +77,7 @@ export function checkAction(definition: ChainTarget, name: string, options: unkn
   if (typeof options !== 'object' || options === null) {
     reject(definition, call, ['options are required, for example { scope }'])
   }
-  const { scope, from, to, emits, input = {}, run, failures } = options as ActionParts
+  const { scope, from, to, emits, input = {}, run, failures, mcp } = options as ActionParts
   const states = [...(Array.isArray(from) ? from : []), ...(to === undefined ? [] : [to])]
   reject(definition, call, [
     ...(/^[a-z][a-z0-9_-]*$/.test(name) ? [] : ['names look like ship or mark_as_paid']),
@@ -87,6 +88,7 @@ export function checkAction(definition: ChainTarget, name: string, options: unkn
     ...(isObject(input) ? [] : ['input is an object of fields']),
     ...(run === undefined ? [] : functionMistake('run', run)),
     ...findListedMistakes(failures),
+    ...(mcp === undefined || typeof mcp === 'boolean' ? [] : ['mcp is true or false']),
   ])
 }
 

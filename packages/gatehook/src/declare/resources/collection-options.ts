@@ -5,7 +5,7 @@ import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { readSoftDelete, type SoftDeleteOptions, type SoftDeletion } from './soft-deletion.ts'
 
 /**
- * The options of `resource(name, {…})` that add operations; a collection without them has none.
+ * The options of `resource(name, {…})` that add operations, or close them to agents.
  * `Text`: the names of the fields whose values are texts.
  */
 export interface CollectionOptions<Text extends string> {
@@ -30,6 +30,8 @@ export interface CollectionOptions<Text extends string> {
    * maintains an index of their words.
    */
   readonly search?: readonly Text[]
+  /** `false`: agents do not reach the resource by the Model Context Protocol. Default: true. */
+  readonly mcp?: boolean
 }
 
 /** The added operations of a resource. */
@@ -41,14 +43,23 @@ export interface CollectionFeatures {
   /** The fields in which `q` finds words; empty: no search. */
   readonly search: readonly string[]
   readonly softDeletion: SoftDeletion | undefined
+  /** Whether agents reach it (§16.11). */
+  readonly mcp: boolean
 }
 
 /** Reads the options. Throws `DeclarationError`. */
 export const readCollectionOptions = (
-  { batch = false, export: isExported = false, search = [], softDelete }: CollectionOptions<string>,
+  {
+    batch = false,
+    export: isExported = false,
+    search = [],
+    softDelete,
+    mcp = true,
+  }: CollectionOptions<string>,
   deletionScope: string | false,
 ): CollectionFeatures => ({
   batch,
+  mcp,
   isExported,
   search,
   softDeletion: readSoftDelete(softDelete, deletionScope),
@@ -67,6 +78,7 @@ export function findCollectionMistakes(target: FeatureTarget): string[] {
   const mistakes = searchMistakes(target)
   if (typeof batch !== 'boolean') mistakes.push('batch is true or false')
   if (typeof isExported !== 'boolean') mistakes.push('export is true or false')
+  if (typeof target.mcp !== 'boolean') mistakes.push('mcp is true or false')
   if (batch && !access.create) mistakes.push('batch: access.create is false, so no row is created')
   return mistakes
 }

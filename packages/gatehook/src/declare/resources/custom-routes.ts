@@ -4,6 +4,7 @@ import type { RecordEvent } from '../../history/events/store.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Answer, Call, Endpoint } from '../../protocol/http/call.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
+import { reachesRoute } from './agent-reach.ts'
 import { inCallersTerms } from './caller-terms.ts'
 import type { Catalog } from './catalog.ts'
 import { mediaOf, type RouteDefinition } from './route.ts'
@@ -25,6 +26,7 @@ export function customEndpoints(catalog: Catalog, deps: CustomRouteDeps): Endpoi
     const media = mediaOf(route)
     const operation = {
       scope: route.scope,
+      mcp: reachesRoute(route),
       ...(media !== undefined && { produces: [media] }),
       ...(route.method !== 'GET' && { body: 'optional' as const }),
       handle: createHandler(catalog, deps, route),

@@ -51,6 +51,7 @@ export const declaredMembers = {
     export: true,
     softDelete,
     search: true,
+    mcp: true,
   },
   action: {
     scope: true,
@@ -60,6 +61,7 @@ export const declaredMembers = {
     input: true,
     run: true,
     failures: true,
+    mcp: true,
   },
   rule: { failures: true },
   failure: { status: true, message: true, details: true },
@@ -90,6 +92,7 @@ export const declaredMembers = {
     status: true,
     headers: true,
     failures: true,
+    mcp: true,
     handle: true,
   },
   service: {

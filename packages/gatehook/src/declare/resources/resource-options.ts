@@ -96,6 +96,8 @@ export interface ActionOptions<F extends Fields, I extends ActionInput, E extend
     input: ActionInputOf<I>
     now: number
   }) => Partial<RowOf<F>> | undefined
+  /** `false`: agents do not reach it by the Model Context Protocol. Default: as the resource. */
+  readonly mcp?: boolean
   /** The failures that its rules throw, for OpenAPI, docs and clients: `[exceeded, 'conflict']`. */
   readonly failures?: readonly AnyFailure[]
 }

@@ -131,6 +131,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
           ...readActionInput(options.input),
           run: options.run as ActionDefinition['run'],
           failures: readFailures(options.failures),
+          mcp: options.mcp,
         }
         return { actions: [...definition.actions, action] }
       },

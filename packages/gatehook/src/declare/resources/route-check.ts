@@ -61,11 +61,12 @@ export function findDuplicateRoutes(routes: readonly RouteDefinition[]): string[
     .map(({ method, path }) => `route ${method} ${path}: is declared twice`)
 }
 
-function partMistakes({ method, scope, summary, input, handle }: RouteDefinition): string[] {
+function partMistakes({ method, scope, summary, input, handle, mcp }: RouteDefinition): string[] {
   const mistakes: string[] = []
   if (!METHODS.includes(method)) mistakes.push(`method is one of ${METHODS.join(', ')}`)
   if (typeof scope !== 'string' || scope === '') mistakes.push('scope is required')
   if (typeof summary !== 'string') mistakes.push('summary is required')
+  if (mcp !== undefined && typeof mcp !== 'boolean') mistakes.push('mcp is true or false')
   if (typeof handle !== 'function') mistakes.push('handle is a function')
   if (method === 'GET' && input !== undefined) mistakes.push('a GET has no body: declare query')
   return mistakes

@@ -126,6 +126,8 @@ export interface RouteOptions<
   readonly headers?: Readonly<Record<string, string>>
   /** The failures that the handler throws, for OpenAPI, docs and clients. */
   readonly failures?: readonly AnyFailure[]
+  /** `false`: agents do not reach it by the Model Context Protocol. Default: true. */
+  readonly mcp?: boolean
   /** Returns the response, which the server validates. Throws a `Failure` to reject the request. */
   readonly handle: (context: RouteContext<Q, I, P>) => Promise<HandlerResult<O>> | HandlerResult<O>
 }
@@ -149,6 +151,7 @@ export interface RouteDefinition {
   readonly status?: number | readonly number[]
   readonly headers?: Readonly<Record<string, string>>
   readonly failures?: readonly ListedFailure[]
+  readonly mcp?: boolean
   readonly handle: (context: AnyRow) => Promise<AnyResult> | AnyResult
   /** The changes of query, input and output between versions. */
   readonly changes: readonly BodyChange[]

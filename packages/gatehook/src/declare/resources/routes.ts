@@ -22,6 +22,7 @@ import { EXPORT_TYPES, type Exporter, exportTypeOf } from '../../protocol/lists/
 import type { Lister } from '../../protocol/lists/list.ts'
 import type { LimitItems } from '../../protocol/quota/steps.ts'
 import { patchThroughChain } from '../versions/change.ts'
+import { withReach } from './agent-reach.ts'
 import { batchOperation } from './batch.ts'
 import { declaredInput } from './body-versions.ts'
 import {
@@ -71,7 +72,8 @@ export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoin
     const serializable = runsRules(entry.definition, resources)
     const options = { serializable, narrowReplay: narrowRows(entry) }
     const perform: Perform = (call, change) => deps.perform(call, change, options)
-    return endpointsOf(entry, { ...deps, perform, entries: catalog.entries })
+    const endpoints = endpointsOf(entry, { ...deps, perform, entries: catalog.entries })
+    return withReach(entry.definition, endpoints)
   })
 }
 
@@ -357,6 +359,7 @@ function actionOperation(
   )
   return {
     scope: action.scope,
+    mcp: action.mcp,
     body: 'optional',
     handle(call) {
       const shape = shapeFor(entry, call)

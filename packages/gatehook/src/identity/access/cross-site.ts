@@ -18,7 +18,8 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const FOREIGN: ReadonlySet<string> = new Set(['cross-site', 'same-site'])
 
 /**
- * Returns the step that throws 403 `cross_site_request`. Safe methods pass (RFC 9110 §9.2.1).
+ * Returns the step that throws 403 `cross_site_request`. Safe methods pass (RFC 9110 §9.2.1). A
+ * foreign `Origin` is rejected at `/mcp` with any credential (§16.11).
  */
 export function crossSite({ publicUrl, allows }: CrossSiteOptions): Step {
   const isOwn = (call: Call, origin: string): boolean => {
@@ -27,10 +28,11 @@ export function crossSite({ publicUrl, allows }: CrossSiteOptions): Step {
     return sender === requestOrigin.toLowerCase() || sender === new URL(publicUrl()).origin
   }
   return (call) => {
-    if (SAFE.has(call.method) || !hasAmbientCredential(call)) return
+    const isAgentPath = call.kind === 'mcp' // also with a key: the page may have rebound its name
+    if (SAFE.has(call.method) || !(isAgentPath || hasAmbientCredential(call))) return
     const { origin, 'sec-fetch-site': site } = call.headers
     const isForeign =
-      site === undefined
+      site === undefined || isAgentPath
         ? origin !== undefined && !isOwn(call, origin)
         : FOREIGN.has(String(site).trim().toLowerCase())
     if (!isForeign || (origin !== undefined && allows(origin))) return

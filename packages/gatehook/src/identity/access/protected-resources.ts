@@ -1,26 +1,27 @@
 /**
- * The protected resources of a service (RFC 9728): the whole service, and the API under `/api`.
- * Each has metadata of its own. Pure.
+ * The protected resources of a service (RFC 9728): the whole service, the API under `/api`, and
+ * `/mcp` for agents. Each has metadata of its own. Pure.
  */
-import type { Audiences } from '../tokens/audience.ts'
+import type { Audiences, ResourcePath } from '../tokens/audience.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
 /** Paths of resources within the service; requests elsewhere belong to the whole service. */
-export const RESOURCE_PATHS = ['', '/api'] as const
-
-export type ResourcePath = (typeof RESOURCE_PATHS)[number]
+const RESOURCE_PATHS: readonly ResourcePath[] = ['', '/api', '/mcp']
 
 const resourceOf = (path: string): ResourcePath =>
   RESOURCE_PATHS.findLast((name) => path === name || path.startsWith(`${name}/`)) ?? ''
 
 /** Returns the audiences of a server with this public URL, and the values of GATEHOOK_AUDIENCE. */
-export const createAudiences = (
+export function createAudiences(
   publicUrl: () => string,
   configured: readonly string[],
-): Audiences => {
-  const own = () => RESOURCE_PATHS.map((path) => publicUrl() + path)
+  hasMcp = true,
+): Audiences {
+  const paths = RESOURCE_PATHS.filter((path) => hasMcp || path !== '/mcp')
+  const own = () => paths.map((path) => publicUrl() + path)
   return {
+    paths,
     standard: () => configured[0] ?? publicUrl(),
     all: () => [...new Set([...configured, ...own()])],
     own,

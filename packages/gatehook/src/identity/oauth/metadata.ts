@@ -6,8 +6,8 @@
 
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
-import { RESOURCE_PATHS, type ResourcePath } from '../access/protected-resources.ts'
 import { isAccountScope } from '../access/scopes.ts'
+import type { ResourcePath } from '../tokens/audience.ts'
 import { GRANT_TYPES } from './client.ts'
 import { AUTHENTICATION_METHODS } from './client-authentication.ts'
 import { metadataOperations } from './operations.ts'
@@ -20,12 +20,14 @@ interface MetadataDeps {
   readonly readsDocuments: () => boolean
   /** Whether clients register themselves (§16.5). */
   readonly isRegistrationOpen: boolean
+  /** The paths of the protected resources. */
+  readonly resources: readonly ResourcePath[]
 }
 
 const HEADERS = { 'cache-control': 'public, max-age=300' }
 
 export function metadataRoutes(deps: MetadataDeps): Route[] {
-  const { issuer, service, scopes, readsDocuments, isRegistrationOpen } = deps
+  const { issuer, service, scopes, resources, readsDocuments, isRegistrationOpen } = deps
   const secretMethods = AUTHENTICATION_METHODS.filter((method) => method !== 'none')
   const server = () => ({
     issuer: issuer(),
@@ -49,25 +51,35 @@ export function metadataRoutes(deps: MetadataDeps): Route[] {
     introspection_endpoint_auth_methods_supported: secretMethods,
     prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
     ui_locales_supported: ['en'],
-    protected_resources: RESOURCE_PATHS.map((path) => `${issuer()}${path}`),
+    protected_resources: resources.map((path) => `${issuer()}${path}`),
   })
   const resource = (path: ResourcePath) => ({
     resource: `${issuer()}${path}`,
     resource_name: service,
     authorization_servers: [issuer()],
     jwks_uri: `${issuer()}/.well-known/jwks.json`,
-    scopes_supported: path === '' ? scopes : scopes.filter((scope) => !isAccountScope(scope)),
+    scopes_supported: scopes.filter((scope) => isUsedUnder(path, scope)),
     bearer_methods_supported: ['header'],
   })
   return [
     implement(metadataOperations.server, () =>
       respond(metadataOperations.server, server(), HEADERS),
     ),
-    implement(metadataOperations.resource, () =>
-      respond(metadataOperations.resource, resource(''), HEADERS),
-    ),
-    implement(metadataOperations.apiResource, () =>
-      respond(metadataOperations.apiResource, resource('/api'), HEADERS),
-    ),
+    ...resources.map((path) => {
+      const operation = resourceOperations[path]
+      return implement(operation, () => respond(operation, resource(path), HEADERS))
+    }),
   ]
 }
+
+const resourceOperations = {
+  '': metadataOperations.resource,
+  '/api': metadataOperations.apiResource,
+  '/mcp': metadataOperations.mcpResource,
+} as const satisfies Record<ResourcePath, unknown>
+
+/** Agents reach events and webhooks as well as the API (§16.11). */
+const AGENT_SCOPES = /^(events|webhooks):/
+
+const isUsedUnder = (path: ResourcePath, scope: string): boolean =>
+  path === '' || !isAccountScope(scope) || (path === '/mcp' && AGENT_SCOPES.test(scope))

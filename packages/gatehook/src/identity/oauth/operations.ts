@@ -123,6 +123,12 @@ export const metadataOperations = {
     summary: 'Read the metadata of the API under `/api` as a protected resource (RFC 9728)',
     output: resourceMetadata,
   }),
+  mcpResource: operation('GET /.well-known/oauth-protected-resource/mcp', {
+    id: 'get_protected_resource_mcp',
+    tag: 'oauth',
+    summary: 'Read the metadata of `/mcp` as a protected resource (RFC 9728)',
+    output: resourceMetadata,
+  }),
 }
 
 const introspection = {

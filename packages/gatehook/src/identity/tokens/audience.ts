@@ -4,7 +4,12 @@
  */
 import { Failure } from '../../kernel/failure.ts'
 
+/** The paths of the protected resources (RFC 9728); '' is the whole service. */
+export type ResourcePath = '' | '/api' | '/mcp'
+
 export interface Audiences {
+  /** The paths of the resources of this server. */
+  readonly paths: readonly ResourcePath[]
   /** The audience of a grant that names no resource. */
   readonly standard: () => string
   /** Everything that a request may name, the standard audience included. */

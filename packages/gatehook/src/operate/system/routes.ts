@@ -74,7 +74,8 @@ export function rootRoute({ name, versions, collections, links }: RootOptions): 
       ...links,
     },
   }
-  return implement(operations.links, () => respond(operations.links, body))
+  const headers = { link: '</.well-known/api-catalog>; rel="api-catalog"' } // RFC 9727
+  return implement(operations.links, () => respond(operations.links, body, headers))
 }
 
 /**

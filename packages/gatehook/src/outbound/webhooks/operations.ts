@@ -151,6 +151,7 @@ export function webhookOperations(rules: RegistrationRules) {
     create: operation('POST /webhooks', {
       id: 'create_webhook',
       summary: 'Register a URL, verified by a ping',
+      mcp: false,
       input: creation,
       headers: ['Idempotency-Key'],
       output: newWebhook,
@@ -169,6 +170,7 @@ export function webhookOperations(rules: RegistrationRules) {
     update: operation('PATCH /webhooks/:id', {
       id: 'update_webhook',
       summary: 'Change a registration; a new URL is verified',
+      mcp: false,
       input: patch,
       headers: ['Idempotency-Key', 'If-Match'],
       output: webhook,

@@ -2,6 +2,7 @@
 
 const PLATFORM_PAGES = [
   'start',
+  'agents',
   'authentication',
   'tokens',
   'lists',

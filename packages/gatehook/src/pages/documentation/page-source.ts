@@ -15,6 +15,8 @@ export interface PageSource {
   readonly platform: OpenApiDocument
   /** The base of absolute links. */
   readonly base: string
+  /** Whether agents connect to `/mcp`. */
+  readonly hasMcp: boolean
   /** Event types of the service and the engine, each with a sample of its object. */
   readonly events: readonly EventSample[]
 }

@@ -29,6 +29,8 @@ export interface DocumentationDeps {
   readonly statusOf: (version: string) => VersionNotice
   readonly publicUrl: () => string
   readonly service: string
+  /** Whether agents connect to `/mcp`. */
+  readonly hasMcp: boolean
   /** Has the stylesheet; undefined if the pages were not built. */
   readonly pages: BuiltPages | undefined
 }
@@ -53,7 +55,7 @@ const PAGE_HEADERS = {
 }
 
 export function documentationRoutes(deps: DocumentationDeps): Route[] {
-  const { versions, publicUrl } = deps
+  const { versions, publicUrl, hasMcp } = deps
   const newest = versions.at(-1)!
   const files = readDocsFiles(deps.pages)
   const currentEdition = editionKeeper(deps)
@@ -119,7 +121,7 @@ export function documentationRoutes(deps: DocumentationDeps): Route[] {
               version,
               pages: pagesIn(deps, edition, version),
             }))
-            const body = llmsText(deps.service, publicUrl(), pages)
+            const body = llmsText(deps.service, { base: publicUrl(), hasMcp }, pages)
             return createResponder(body, { 'content-type': MARKDOWN_TYPE, 'cache-control': FRESH })
           }),
       },
@@ -128,7 +130,7 @@ export function documentationRoutes(deps: DocumentationDeps): Route[] {
       GET: {
         handle: (call) =>
           respond(call, '/.well-known/api-catalog', () => {
-            const { text, headers } = apiCatalog(publicUrl(), versions)
+            const { text, headers } = apiCatalog({ base: publicUrl(), hasMcp }, versions)
             return createResponder(text, { ...headers, 'cache-control': FRESH })
           }),
       },

@@ -3,6 +3,7 @@
  * renders a page at its first request.
  */
 import { ownFailuresOf } from '../../declare/resources/listed-failures.ts'
+import { agentsPage } from './agents-page.ts'
 import { changelogPage } from './changelog-page.ts'
 import type { Page } from './content.ts'
 import { errorsPage } from './errors-page.ts'
@@ -29,6 +30,7 @@ export function pagesOf(source: PageSource, statuses: readonly VersionNotice[]):
   const resources = service.resources.map((definition) => resourcePage(context, definition))
   const guides = [
     startPage(context),
+    ...(source.hasMcp ? [agentsPage(context)] : []),
     authenticationPage(context),
     tokensPage(context),
     listsPage(),

@@ -1,6 +1,8 @@
 /** Describes the configuration: every value with its source, and the reference page. Pure. */
+
+import { commandVariables } from './command-variables.ts'
 import { type Config, optionRules, type ValueSource, withoutPassword } from './config.ts'
-import { commandVariables, flagOf, type Option, type OptionName, optionList } from './options.ts'
+import { flagOf, type Option, type OptionName, optionList } from './options.ts'
 import type { BurstRate, RateOption } from './values.ts'
 
 interface DescribedOption {

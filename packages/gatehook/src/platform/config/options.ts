@@ -260,6 +260,12 @@ export const options = {
     fallback: null,
     sentence: 'Private key (PEM) of the certificate.',
   }),
+  mcp: option({
+    env: 'GATEHOOK_MCP',
+    kind: kind.oneOf(['on', 'off']),
+    fallback: 'on',
+    sentence: 'Whether agents use the API by the Model Context Protocol at `/mcp`.',
+  }),
   corsOrigins: option({
     env: 'GATEHOOK_CORS_ORIGINS',
     kind: kind.origins,
@@ -375,15 +381,6 @@ export const options = {
     sentence: 'The lowest level that is logged.',
   }),
 } as const
-
-/** Variables that only commands read; the service accepts and ignores them. */
-export const commandVariables: readonly (readonly [name: string, sentence: string])[] = [
-  [
-    'GATEHOOK_API_KEY',
-    'The key of commands with `--url`. `webhooks`, `events`, `trigger`, `listen` always use it.',
-  ],
-  ['GATEHOOK_MOVE_TO', 'The database to which `gatehook move` moves, without `--to`.'],
-]
 
 export type OptionName = keyof typeof options
 

@@ -22,6 +22,8 @@ export type Kind =
   | 'admin'
   /** The portal of customers, under `/portal`. */
   | 'portal'
+  /** The Model Context Protocol, `/mcp`: its tools send requests to other paths. */
+  | 'mcp'
   /** The token endpoints of the authorization server, whose errors are those of OAuth. */
   | 'oauth'
   /** Pages for browsers, and their files. */
@@ -168,6 +170,8 @@ export interface Handling {
   readonly produces?: readonly string[]
   /** The summary, input and output of the method (`operation.ts`). */
   readonly declaration?: OperationData
+  /** False: the tools of agents do not reach it (§16.11). Default true. */
+  readonly mcp?: boolean | undefined
   readonly handle: (call: Call) => Promise<Answer> | Answer
 }
 

@@ -187,6 +187,8 @@ export class Exchange implements Call {
   detail: unknown = undefined
   /** The span of the request, if traces are exported. */
   span: TraceSpan | undefined = undefined
+  /** The request whose handler sent this one, with its caller (`inner-request.ts`). */
+  readonly outer: Exchange | undefined
 
   constructor(
     context: ServerContext,
@@ -195,11 +197,13 @@ export class Exchange implements Call {
     request: IncomingMessage,
     response: ServerResponse,
     params: Readonly<Record<string, string>>,
+    outer?: Exchange,
   ) {
     const method = request.method as Method
     const { headers, socket } = request
     const isEncrypted = 'encrypted' in socket && socket.encrypted === true
-    const origin = context.resolveOrigin(socket.remoteAddress, isEncrypted, headers, head.host)
+    const origin =
+      outer ?? context.resolveOrigin(socket.remoteAddress, isEncrypted, headers, head.host)
     this.context = context
     this.prepared = prepared
     this.request = request
@@ -224,6 +228,13 @@ export class Exchange implements Call {
     this.versionSegment = head.segment
     this.startedMs = head.startedMs
     this.out = commonHeaders(head.id)
+    this.outer = outer
+    if (outer && this.operation?.authenticated !== false) this.principal = outer.principal
+  }
+
+  /** The request that has the credential of the caller. */
+  get authorized(): Exchange {
+    return this.outer ?? this
   }
 
   async beginLarge(): Promise<LargeResponse> {

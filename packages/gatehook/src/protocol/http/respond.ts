@@ -152,7 +152,7 @@ function sendStream(
   const { signal } = context.drain
   const close = () => closing.abort()
   signal.addEventListener('abort', close)
-  const endWatch = context.authority.watch(exchange, { longestMs, end: close })
+  const endWatch = context.authority.watch(exchange.authorized, { longestMs, end: close })
   response.on('finish', endWatch)
   let hold: Hold | undefined
   const release = () => {
@@ -192,7 +192,9 @@ function sendStream(
 /** Resolves when the socket has taken all written bytes, or the connection has ended. */
 const awaitDrain = (response: ServerResponse, closed: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    if (closed.aborted || !response.writableNeedDrain) return resolve()
+    if (closed.aborted) return resolve()
+    // The reader of a response without a socket takes a turn of the event loop.
+    if (!response.writableNeedDrain) return void setImmediate(resolve)
     const done = () => {
       response.off('drain', done)
       closed.removeEventListener('abort', done)

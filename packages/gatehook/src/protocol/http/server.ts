@@ -7,7 +7,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createHttps, Server as HttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate as immediate } from 'node:timers/promises'
-import createRouter from 'find-my-way'
 import type { Response as Injected, InjectOptions } from 'light-my-request'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
@@ -15,7 +14,7 @@ import type { Log } from '../../kernel/log.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { Endpoint } from './call.ts'
 import { type ConnectionLimit, createConnectionLimit } from './connection-limit.ts'
-import { acceptedTypes, vendorTypePattern } from './content-negotiation.ts'
+import { vendorTypePattern } from './content-negotiation.ts'
 import { createEgress, type Egress } from './egress.ts'
 import {
   type DocumentationUrl,
@@ -25,15 +24,16 @@ import {
   type HttpLimits,
   type ObserveExchange,
   type Pipeline,
-  type PreparedPath,
   type ServerContext,
 } from './exchange.ts'
 import { createIngress, type Ingress } from './ingress.ts'
+import { createInnerSender, type InnerListener, type SendInner } from './inner-request.ts'
 import {
   createConnectListener,
   createParserErrorListener,
   type ParserErrorOptions,
 } from './parser-errors.ts'
+import { createPathFinder } from './path-finder.ts'
 import type { ResolveOrigin } from './proxy-trust.ts'
 import { type HeadRules, parseRequestHead } from './request-head.ts'
 import { createRequestLog } from './request-log.ts'
@@ -44,6 +44,8 @@ import { readTls, type TlsFiles, watchTls } from './tls.ts'
 export interface ServerOptions {
   readonly endpoints: readonly Endpoint[]
   readonly pipeline: Pipeline
+  /** The pipeline of requests that handlers send; default: the same. */
+  readonly innerPipeline?: Pipeline
   readonly log: Log
   readonly clock: Clock
   readonly random: Random
@@ -77,6 +79,8 @@ export interface HttpServer {
   listen(bind: { host: string; port: number }): Promise<{ url: string; port: number }>
   /** Runs a request without a socket, for the CLI and for tests. */
   inject(call: string | InjectOptions): Promise<Injected>
+  /** Runs a request of a handler, with the caller of its request. */
+  readonly sendInner: SendInner
   /**
    * Makes every response close its connection, so that clients send their next request to another
    * node. New connections are still accepted.
@@ -114,8 +118,6 @@ type TrackedSocket = Socket & {
 /** Open requests of one connection; a further one ends it. */
 const MAX_PIPELINED = 64
 
-const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
-const NO_QUERY = Object.freeze({})
 const TLS_HANDSHAKE_MS = 10_000
 const TIMEOUT_CHECKS_MS = 1000
 
@@ -145,13 +147,28 @@ export function createServer(options: ServerOptions): HttpServer {
   const now = () => clock.now()
   const rules: HeadRules = { urlBytes: limits.urlBytes, roots: options.roots, random, now }
   const findPath = createPathFinder(options.endpoints, options.pipeline, limits)
+  const begin = (exchange: Exchange) => {
+    if (!serveTraced) serve(exchange)
+    else serveTraced(exchange, () => serve(exchange))
+  }
   const listener: Listener = (request, response) => {
     let head = parseRequestHead(request, clock.elapsedMs(), rules)
     const { prepared, params, refusal } = findPath(head.routedPath)
     if (refusal && !head.refusal) head = { ...head, refusal }
-    const exchange = new Exchange(context, prepared, head, request, response, params)
-    if (!serveTraced) serve(exchange)
-    else serveTraced(exchange, () => serve(exchange))
+    begin(new Exchange(context, prepared, head, request, response, params))
+  }
+  const { innerPipeline = options.pipeline } = options
+  const listenInner: InnerListener = (outer, route, request, response) => {
+    const head = parseRequestHead(request, clock.elapsedMs(), rules)
+    const { prepared, params } = findPath(head.routedPath)
+    // The value of a parameter must not lead to another route, such as `/events/stream`.
+    const refusal =
+      head.refusal ?? (prepared.route === route ? undefined : new Failure('not_found'))
+    const path = { ...prepared, steps: innerPipeline[prepared.kind] }
+    const checked = { ...head, refusal }
+    const exchange = new Exchange(context, path, checked, request, response, params, outer)
+    begin(exchange)
+    return exchange
   }
   const server = createNodeServer(options.tls, limits)
   const errorOptions: ParserErrorOptions = {
@@ -164,66 +181,7 @@ export function createServer(options: ServerOptions): HttpServer {
   }
   server.on('clientError', createParserErrorListener(errorOptions))
   server.on('connect', createConnectListener(errorOptions))
-  return operate(server, listener, context, options)
-}
-
-interface PathMatch {
-  readonly prepared: PreparedPath
-  readonly params: Readonly<Record<string, string>>
-  readonly refusal?: Failure
-}
-
-/** Registers every path once for all methods: a method that a path lacks is 405, not 404. */
-function createPathFinder(
-  endpoints: readonly Endpoint[],
-  pipeline: Pipeline,
-  limits: HttpLimits,
-): (path: string) => PathMatch {
-  const unknown: PreparedPath = {
-    kind: 'unknown',
-    route: '*',
-    methods: {},
-    allow: '',
-    acceptPatch: undefined,
-    steps: pipeline.unknown,
-  }
-  const noMatch: PathMatch = { prepared: unknown, params: NO_PARAMS }
-  const ignoreMatch = () => {}
-  const router = createRouter({
-    maxParamLength: limits.urlBytes,
-    querystringParser: () => NO_QUERY,
-    onBadUrl: ignoreMatch,
-  })
-  for (const endpoint of endpoints) {
-    router.on('GET', endpoint.path, ignoreMatch, preparePath(endpoint, pipeline))
-  }
-  return (path) => {
-    const match = router.find('GET', path)
-    if (!match) return noMatch
-    const { store, params } = match as { store: PreparedPath | null; params: PathMatch['params'] }
-    if (!store) {
-      const refusal = new Failure('invalid_request', 'A percent escape in the path is malformed.')
-      return { ...noMatch, refusal }
-    }
-    // For the router, `/users/` matches `/users/:id`.
-    for (const name in params) if (params[name] === '') return noMatch
-    return { prepared: store, params }
-  }
-}
-
-function preparePath(endpoint: Endpoint, pipeline: Pipeline): PreparedPath {
-  const { PATCH } = endpoint.methods
-  const methods = Object.keys(endpoint.methods)
-  const get = methods.indexOf('GET')
-  if (get >= 0) methods.splice(get + 1, 0, 'HEAD')
-  return {
-    kind: endpoint.kind,
-    route: endpoint.path,
-    methods: endpoint.methods,
-    allow: [...methods, 'OPTIONS'].join(', '),
-    acceptPatch: PATCH && acceptedTypes(PATCH, 'PATCH').join(', '),
-    steps: pipeline[endpoint.kind],
-  }
+  return operate(server, listener, context, { ...options, listenInner })
 }
 
 function createNodeServer(tls: TlsFiles | undefined, limits: HttpLimits) {
@@ -336,7 +294,7 @@ function operate(
   server: NodeServer,
   listener: Listener,
   context: ServerContext,
-  options: ServerOptions,
+  options: ServerOptions & { readonly listenInner: InnerListener },
 ): HttpServer {
   const connections = createConnectionLimit(context.limits.connections, options.proxies)
   const requests = trackRequests(server, listener, connections)
@@ -362,6 +320,7 @@ function operate(
       const { inject } = await import('light-my-request') // most processes never need it
       return inject(listener, call)
     },
+    sendInner: createInnerSender(options.listenInner),
     async listen({ host, port }) {
       // `localhost` may resolve to several addresses; every system has this one.
       server.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port })

@@ -1,0 +1,67 @@
+/**
+ * A request that a handler sends to another path, with the caller of its own request: a tool of an
+ * agent (§16.11). It passes the pipeline without the steps that the outer request has passed, and
+ * has its own line in the request log. Its response is read up to a bound.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Call } from './call.ts'
+import type { Exchange } from './exchange.ts'
+
+export interface InnerRequest {
+  readonly method: string
+  /** The path with its query, encoded. */
+  readonly url: string
+  /** The template that must match, `/api/orders/:id`; another match is 404. */
+  readonly route: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+  /** Bytes of the response that are read at most. */
+  readonly maxBytes: number
+}
+
+export interface InnerAnswer {
+  readonly status: number
+  readonly bytes: Buffer
+  /** Whether the response is longer than `maxBytes`. */
+  readonly isCut: boolean
+  /** The scope that the caller lacks, if the failure is `insufficient_scope`. */
+  readonly missingScope: string | undefined
+}
+
+export type SendInner = (outer: Call, request: InnerRequest) => Promise<InnerAnswer>
+
+/** Serves a request without a socket inside another one. */
+export type InnerListener = (
+  outer: Exchange,
+  route: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+) => Exchange
+
+export const createInnerSender =
+  (listen: InnerListener): SendInner =>
+  async (outer, { route, body, maxBytes, ...request }) => {
+    const { inject } = await import('light-my-request')
+    let exchange: Exchange | undefined
+    const reply = await inject(
+      (incoming, response) => {
+        exchange = listen(outer as Exchange, route, incoming, response as ServerResponse)
+      },
+      {
+        ...(request as object),
+        ...(body !== undefined && { payload: body }),
+        payloadAsStream: true,
+      },
+    )
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of reply.stream()) {
+      size += chunk.length
+      if (size > maxBytes) break
+      chunks.push(chunk)
+    }
+    const isCut = size > maxBytes
+    if (isCut) reply.raw.res.destroy()
+    const { missingScope } = exchange!
+    return { status: reply.statusCode, bytes: Buffer.concat(chunks), isCut, missingScope }
+  }

@@ -1,0 +1,68 @@
+/** Finds the path of a request among the endpoints, by Fastify's router. */
+import createRouter from 'find-my-way'
+import { Failure } from '../../kernel/failure.ts'
+import type { Endpoint } from './call.ts'
+import { acceptedTypes } from './content-negotiation.ts'
+import type { HttpLimits, Pipeline, PreparedPath } from './exchange.ts'
+
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
+const NO_QUERY = Object.freeze({})
+
+interface PathMatch {
+  readonly prepared: PreparedPath
+  readonly params: Readonly<Record<string, string>>
+  readonly refusal?: Failure
+}
+
+/** Registers every path once for all methods: a method that a path lacks is 405, not 404. */
+export function createPathFinder(
+  endpoints: readonly Endpoint[],
+  pipeline: Pipeline,
+  { urlBytes }: Pick<HttpLimits, 'urlBytes'>,
+): (path: string) => PathMatch {
+  const unknown: PreparedPath = {
+    kind: 'unknown',
+    route: '*',
+    methods: {},
+    allow: '',
+    acceptPatch: undefined,
+    steps: pipeline.unknown,
+  }
+  const noMatch: PathMatch = { prepared: unknown, params: NO_PARAMS }
+  const ignoreMatch = () => {}
+  const router = createRouter({
+    maxParamLength: urlBytes,
+    querystringParser: () => NO_QUERY,
+    onBadUrl: ignoreMatch,
+  })
+  for (const endpoint of endpoints) {
+    router.on('GET', endpoint.path, ignoreMatch, preparePath(endpoint, pipeline))
+  }
+  return (path) => {
+    const match = router.find('GET', path)
+    if (!match) return noMatch
+    const { store, params } = match as { store: PreparedPath | null; params: PathMatch['params'] }
+    if (!store) {
+      const refusal = new Failure('invalid_request', 'A percent escape in the path is malformed.')
+      return { ...noMatch, refusal }
+    }
+    // For the router, `/users/` matches `/users/:id`.
+    for (const name in params) if (params[name] === '') return noMatch
+    return { prepared: store, params }
+  }
+}
+
+function preparePath(endpoint: Endpoint, pipeline: Pipeline): PreparedPath {
+  const { PATCH } = endpoint.methods
+  const methods = Object.keys(endpoint.methods)
+  const get = methods.indexOf('GET')
+  if (get >= 0) methods.splice(get + 1, 0, 'HEAD')
+  return {
+    kind: endpoint.kind,
+    route: endpoint.path,
+    methods: endpoint.methods,
+    allow: [...methods, 'OPTIONS'].join(', '),
+    acceptPatch: PATCH && acceptedTypes(PATCH, 'PATCH').join(', '),
+    steps: pipeline[endpoint.kind],
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * §16.11: a message of another form, size, revision or origin is a clear error, and never a 500.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { eachService, openService, type Reply } from '../../../../test/rig/service.ts'
+import { message, modernMessage, toolsOf } from '../mcp/rig.ts'
+
+const deep = '['.repeat(100_000)
+const many = JSON.stringify(message('tools/list', { values: Array(60_000).fill(0) }))
+
+/** Bodies with the status of their rejection. */
+const BODIES: readonly (readonly [name: string, body: string, status: number])[] = [
+  ['nothing', '', 400],
+  ['no JSON', '{"jsonrpc":', 400],
+  ['null', 'null', 400],
+  ['a text', '"tools/list"', 400],
+  ['an empty batch', '[]', 400],
+  ['a batch', JSON.stringify([message('tools/list'), message('tools/list')]), 400],
+  ['another protocol', '{"jsonrpc":"1.0","id":1,"method":"tools/list"}', 400],
+  ['no method', '{"jsonrpc":"2.0","id":1}', 400],
+  ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"tools/list"}', 400],
+  ['deep nesting', deep, 413],
+  ['too many values', many, 413],
+  ['too large', `"${'x'.repeat(1_100_000)}"`, 413],
+]
+
+const isClear = ({ status, body, text }: Reply, at: string) => {
+  assert.ok(status >= 400 && status < 500, `${at}: ${status} ${text}`)
+  assert.ok(typeof (body?.message ?? body?.error?.message) === 'string', `${at}: ${text}`)
+}
+
+eachService('bodies of another form are rejected', async ({ post }) => {
+  for (const [name, body, status] of BODIES) {
+    const reply = await post('/mcp', body, { 'content-type': 'application/json' })
+    assert.equal(reply.status, status, `${name}: ${reply.text}`)
+    isClear(reply, name)
+  }
+  const type = await post('/mcp', '{}', { 'content-type': 'text/plain' })
+  assert.equal(type.status, 415)
+})
+
+eachService('unknown methods, tools and revisions are named', async ({ post }) => {
+  const unknown = await post('/mcp', message('tools/destroy'))
+  assert.equal(unknown.body.error.code, -32601)
+  const tool = await post('/mcp', message('tools/call', { name: 'nothing', arguments: {} }))
+  assert.equal(tool.body.error.code, -32602)
+  assert.match(tool.body.error.message, /nothing/)
+  for (const revision of ['1999-01-01', '2024-11-05', '2025-03-26']) {
+    const header = { 'mcp-protocol-version': revision }
+    const reply = await post('/mcp', message('tools/list'), header)
+    assert.equal(reply.status, 400, reply.text)
+    assert.match(reply.text, /2025-11-25|2026-07-28/)
+  }
+  const future = { 'mcp-protocol-version': '2099-01-01' }
+  isClear(await post('/mcp', message('tools/list'), future), 'a revision of the future')
+  const listing = modernMessage('tools/list')
+  const { 'mcp-method': _, ...without } = listing.headers
+  isClear(await post('/mcp', listing.body, without), 'no Mcp-Method')
+  const wrong = { ...listing.headers, 'mcp-method': 'tools/call' }
+  isClear(await post('/mcp', listing.body, wrong), 'another Mcp-Method')
+})
+
+eachService('no stream stays open', async ({ send, post }) => {
+  for (const method of ['GET', 'DELETE', 'PUT']) {
+    const reply = await send(method, '/mcp', undefined, { accept: 'text/event-stream' })
+    assert.equal(reply.status, 405, method)
+    assert.equal(reply.headers.allow, 'POST, OPTIONS')
+  }
+  const filter = { notifications: { toolsListChanged: true, resourceSubscriptions: ['x'] } }
+  const listen = modernMessage('subscriptions/listen', filter)
+  const ended = await post('/mcp', listen.body, listen.headers)
+  assert.match(ended.text, /"resultType":"complete"/) // it has ended: nothing changes
+})
+
+const origins = { env: { GATEHOOK_CORS_ORIGINS: 'https://agents.example' } }
+
+eachService(
+  'a foreign origin is 403, with any credential and without one',
+  async ({ post, as }) => {
+    const statusOf = async (origin: string, key?: string) => {
+      const caller = key === 'none' ? as(undefined) : { post }
+      return (await caller.post('/mcp', message('tools/list'), { origin })).status
+    }
+    for (const origin of ['https://evil.example', 'null', 'http://localhost.evil.example']) {
+      assert.deepEqual([await statusOf(origin), await statusOf(origin, 'none')], [403, 403], origin)
+    }
+    assert.equal(await statusOf('http://localhost'), 200)
+    assert.equal(await statusOf('https://agents.example'), 200)
+  },
+  origins,
+)
+
+const NAMES = ['search_operations', 'describe_operation', 'read_operation', 'call_operation']
+const OPERATIONS = ['list_users', 'get_user', 'create_user', 'update_order', 'list_events']
+
+test('any message is answered, and no tool breaks', async (t) => {
+  const { post } = await openService(t, 'sqlite')
+  const tool = toolsOf((body) => post('/mcp', body))
+  const json = fc.jsonValue({ maxDepth: 3 })
+  const messages = fc.record(
+    { jsonrpc: fc.constant('2.0'), id: json, method: fc.string(), params: json },
+    { requiredKeys: ['jsonrpc'] },
+  )
+  const anything = fc.asyncProperty(fc.oneof(json, messages), async (body) => {
+    const { status, text } = await post('/mcp', JSON.stringify(body))
+    assert.ok(status < 500, text)
+  })
+  await fc.assert(anything)
+  const input = fc.record(
+    {
+      operation: fc.oneof(fc.constantFrom(...OPERATIONS), json),
+      parameters: fc.oneof(json, fc.dictionary(fc.constantFrom('id', 'limit', 'sort'), json)),
+      body: json,
+      dry_run: json,
+      idempotency_key: fc.oneof(json, fc.string({ unit: 'binary' })),
+      query: fc.oneof(json, fc.string({ unit: 'binary' })),
+    },
+    { requiredKeys: [] },
+  )
+  const calls = fc.asyncProperty(fc.constantFrom(...NAMES), input, async (name, value) => {
+    const { http, value: result } = await tool(name, value)
+    if (http.body?.error === 'invalid_json') return // a text contains NUL
+    assert.equal(http.status, 200, http.text)
+    assert.ok(result !== undefined && !(result.status >= 500), http.text)
+  })
+  await fc.assert(calls)
+})

@@ -1,0 +1,144 @@
+/**
+ * §16.11: a call of a tool is a request of its caller: scopes, limits, versions, idempotency, the
+ * request log and the use of versions are those of HTTP.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases } from '../../../../test/rig/databases.ts'
+import { type Caller, eachService } from '../../../../test/rig/service.ts'
+import { message, toolsOf } from '../mcp/rig.ts'
+import { basicOf, form, openOauthFixture } from '../oauth/rig.ts'
+
+const toolOf = ({ post }: Caller) => toolsOf((body) => post('/mcp', body))
+
+const person = { name: 'Ada', email: 'ada@example.com' }
+
+eachService('a call is in the request log and in the use of its version', async (service) => {
+  const tool = toolOf(service)
+  const created = await tool('call_operation', { operation: 'create_user', body: person })
+  assert.equal(created.value.status, 201)
+  const rejected = await tool('call_operation', { operation: 'create_user', body: {} })
+  assert.deepEqual([rejected.isError, rejected.value.status], [true, 422])
+  assert.equal(rejected.http.status, 200)
+  const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+  const log = await admin.get('/admin/requests?limit=100')
+  const rows = log.body.data.filter(({ route }: { route: string }) => route === '/api/users')
+  assert.deepEqual(
+    rows.map(({ method, status }: Record<string, unknown>) => [method, status]).toSorted(),
+    [
+      ['POST', 201],
+      ['POST', 422],
+    ],
+  )
+  const inner = log.body.data.find(
+    ({ id }: { id: string }) => id === rejected.value.untrusted.request_id,
+  )
+  const outer = log.body.data.find(({ route }: { route: string }) => route === '/mcp')
+  assert.deepEqual([inner.caller, inner.key_id], [outer.caller, outer.key_id])
+  await service.app.versioning.flush()
+  const { body: usage } = await admin.get('/admin/versions/v2/usage')
+  assert.ok(usage.data.length > 0, JSON.stringify(usage))
+})
+
+eachService('a call has the version of the request, of the key, or the newest', async (service) => {
+  const { post, key, as } = service
+  const tool = toolOf(service)
+  const created = await tool('call_operation', { operation: 'create_user', body: person })
+  const parameters = { id: created.value.untrusted.id }
+  const input = { operation: 'get_user', parameters }
+  const expected = new Map<string, unknown>()
+  for (const version of ['v1', 'v2']) {
+    const { body } = await service.get(`/api/${version}/users/${parameters.id}`)
+    expected.set(version, { ...body, _warnings: undefined })
+  }
+  const bodyOf = async (read: ReturnType<typeof toolsOf>) => {
+    const { value } = await read('read_operation', input)
+    return { ...value.untrusted, _warnings: undefined }
+  }
+  assert.deepEqual(await bodyOf(tool), expected.get('v2'))
+  const header = { 'x-api-version': 'v1' }
+  const named = toolsOf((body, headers) => post('/mcp', body, headers), header)
+  assert.deepEqual(await bodyOf(named), expected.get('v1'))
+  const pinned = as(await key({ api_version: 'v1' }))
+  assert.deepEqual(await bodyOf(toolOf(pinned)), expected.get('v1'))
+  const { value } = await toolOf(pinned)('describe_operation', { operation: 'get_user' })
+  assert.equal(value.path, '/api/v1/users/{id}')
+  const unknown = await post('/mcp', message('tools/list'), { 'x-api-version': 'v9' })
+  assert.deepEqual([unknown.status, unknown.body.error], [400, 'unsupported_version'])
+})
+
+eachService('a key repeats a call without a second effect, a dry run has none', async (service) => {
+  const tool = toolOf(service)
+  const input = { operation: 'create_user', body: person, idempotency_key: 'k1' }
+  const first = await tool('call_operation', input)
+  const second = await tool('call_operation', input)
+  assert.deepEqual(second.value, first.value)
+  const other = { ...input, body: { ...person, name: 'Bo' } }
+  assert.equal((await tool('call_operation', other)).value.status, 422)
+  const dry = { operation: 'delete_user', parameters: { id: first.value.untrusted.id } }
+  assert.equal((await tool('call_operation', { ...dry, dry_run: true })).isError, false)
+  const { body } = await service.get('/api/v2/users')
+  assert.deepEqual(
+    body.data.map(({ id }: { id: number }) => id),
+    [first.value.untrusted.id],
+  )
+})
+
+const limited = { env: { GATEHOOK_RATE_LIMIT: '3/60' } }
+
+eachService(
+  'a call counts once against the limit',
+  async (service) => {
+    const tool = toolOf(service)
+    for (let count = 0; count < 3; count++) {
+      assert.equal((await tool('read_operation', { operation: 'list_users' })).isError, false)
+    }
+    const { http } = await tool('read_operation', { operation: 'list_users' })
+    assert.deepEqual([http.status, http.body.error], [429, 'rate_limited'])
+    assert.ok(http.headers['retry-after'])
+    assert.equal((await service.get('/api/v2/users')).status, 429)
+  },
+  limited,
+)
+
+for (const { name } of databases) {
+  test(`a missing scope is 403 with the challenge of the resource [${name}]`, async (t) => {
+    const root = 'https://api.example.com'
+    const env = { GATEHOOK_PUBLIC_URL: root }
+    const fixture = await openOauthFixture(t, name, { env })
+    const client = await fixture.createClient({
+      redirect_uris: [],
+      grant_types: ['client_credentials'],
+      scopes: ['orders:read', 'users:read'],
+    })
+    const tokenFor = async (resource: string, scope: string) => {
+      const grant = { grant_type: 'client_credentials', scope, resource }
+      const reply = await form(fixture.anonymous, '/oauth/token', grant, basicOf(client))
+      assert.equal(reply.status, 200, reply.text)
+      return { authorization: `Bearer ${reply.body.access_token}` }
+    }
+    const send = (headers: Record<string, string>) =>
+      toolsOf((body) => fixture.anonymous.post('/mcp', body, headers))
+    const own = await tokenFor(`${root}/mcp`, 'orders:read')
+    const listing = await send(own)('read_operation', { operation: 'list_orders' })
+    assert.equal(listing.value?.status, 200, listing.http.text)
+    const { http } = await send(own)('read_operation', { operation: 'list_users' })
+    assert.deepEqual([http.status, http.body.error], [403, 'insufficient_scope'])
+    const metadata = `${root}/.well-known/oauth-protected-resource/mcp`
+    assert.equal(
+      http.headers['www-authenticate'],
+      `Bearer error="insufficient_scope", scope="users:read", resource_metadata="${metadata}"`,
+    )
+    // A token for tools opens no other path, and a token for the API no tools.
+    const direct = await fixture.anonymous.get('/api/v2/orders', own)
+    assert.deepEqual([direct.status, direct.body.error], [401, 'invalid_token'])
+    const ofApi = await tokenFor(`${root}/api`, 'orders:read')
+    assert.equal((await fixture.anonymous.post('/mcp', message('tools/list'), ofApi)).status, 401)
+    const { body } = await fixture.anonymous.get('/.well-known/oauth-protected-resource/mcp')
+    assert.equal(body.resource, `${root}/mcp`)
+    for (const scope of ['orders:read', 'events:read', 'webhooks:write']) {
+      assert.ok(body.scopes_supported.includes(scope), scope)
+    }
+    assert.ok(!body.scopes_supported.includes('admin'))
+  })
+}
