@@ -16,6 +16,7 @@ import { listTables } from '../../src/platform/storage/move/tables.ts'
 import { prepareStatement, sql } from '../../src/platform/storage/sql.ts'
 import type { DeclaredColumn, Table } from '../../src/platform/storage/table.ts'
 import { clinicChart } from '../fixtures/clinic-chart.ts'
+import { errands } from '../fixtures/errands.ts'
 
 const ROWS = 3
 /** Tables that the test fills through the engine: the chain verifies audit rows. */
@@ -237,5 +238,24 @@ for (const { name } of databases) {
     await app.erasure.runDue()
     assert.deepEqual(rowsWith(await readAll(app.db), 'kanary'), [])
     assert.equal((await admin.get(`/admin/customers/${gone.id}`)).status, 404)
+  })
+}
+
+for (const { name } of databases) {
+  test(`jobs of a deleted customer fail at once [${name}]`, async (t) => {
+    const { app, as, key } = await openService(t, name, { service: errands })
+    const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
+    const { body: customer } = await admin.post('/admin/customers', { name: 'C' })
+    const own = as(await key({ customer: customer.id }))
+    const order = await own.post('/api/v1/orders', { total: 7 })
+    assert.equal(order.status, 201, order.text)
+    assert.equal((await admin.delete(`/admin/customers/${customer.id}`)).status, 202)
+    const attempts = await app.jobs.runDue()
+    const ofEvent = attempts.filter(({ outcome }) => outcome !== 'done')
+    assert.deepEqual(
+      ofEvent.map(({ outcome, count }) => [outcome, count]),
+      [['failed', 1]],
+    )
+    assert.deepEqual(await app.db.all(sql`SELECT text FROM notes`), [])
   })
 }

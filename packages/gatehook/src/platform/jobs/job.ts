@@ -121,6 +121,8 @@ export interface ClaimedJob {
   readonly scope: Scope | null
   /** The id of its customer. */
   readonly customer: string | null
+  /** Since when the rows of its customer are being deleted; null otherwise. */
+  readonly deleting_since: number | null
   readonly input: string
   /** From 1. */
   readonly attempt: number

@@ -244,7 +244,9 @@ export class NodeJobRunner implements JobRunner {
     const handler = this.#handlers.get(job.name)!
     // A job whose attempts all ended with their node would end every node.
     const isSpent = job.attempt > handler.attempts
-    const attempt = startAttempt(isSpent ? { ...handler, run: rejectSpent } : handler, job, clock)
+    const isDeleted = job.deleting_since !== null
+    const code = isDeleted ? ofDeletedCustomer : isSpent ? { run: rejectSpent } : {}
+    const attempt = startAttempt({ ...handler, ...code }, job, clock)
     this.#running.set(job.no, attempt)
     void attempt.outcome.then((outcome) => {
       this.#ended.push({ attempt, outcome })
@@ -362,6 +364,12 @@ export class NodeJobRunner implements JobRunner {
     entry.count += 1
     this.#counts.set(key, entry)
   }
+}
+
+/** A job of a customer whose deletion has begun fails at once (§18.11). */
+const ofDeletedCustomer: Pick<JobHandler, 'run' | 'isFinal'> = {
+  run: () => Promise.reject(new Error('the customer does not exist')),
+  isFinal: () => true,
 }
 
 const rejectSpent = () => Promise.reject(new Error('the node ended during the last attempt'))

@@ -60,7 +60,8 @@ const turnOf = (alias: 'j' | 'w') =>
   raw(`CASE ${alias}.state WHEN 'waiting' THEN COALESCE(${alias}.scope, 0) END`)
 
 const selectJobs = sql`SELECT j.no, j.id, j.kind, j.name, j.scope, j.input,
-  j.attempt + 1 AS attempt, j.schedule, c.id AS customer
+  j.attempt + 1 AS attempt, j.schedule, c.id AS customer,
+  c.deleting_since
   FROM gh_jobs j LEFT JOIN gh_customers c ON c.no = j.scope / 2`
 
 const nextDue = (lane: Lane, names: readonly string[], after: Statement) =>
