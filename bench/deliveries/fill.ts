@@ -53,7 +53,7 @@ export async function addCustomer(db: Database, name: string, receiver: string):
 export async function recordMany(db: Database, scopes: readonly Scope[], events: number) {
   const [clock, random] = [wallClock, systemRandom()]
   const wake = () => {}
-  const render = (_: unknown, object: string) => object
+  const render = ({ object }: { readonly object: string }) => object
   const outbox = createOutbox({
     clock,
     render,

@@ -54,7 +54,7 @@ const engine = await startEngineThread({ ...engineSettings(databaseUrl), rate },
   onAttempts: () => {},
   onJobsDue: () => {},
 })
-const render = (_: unknown, object: string) => object
+const render = ({ object }: { readonly object: string }) => object
 const effective = (version: string) => version
 const coveredBy = () => undefined
 const wake = (webhookNos: readonly number[]) => engine.wake({ webhookNos, resends: [] })

@@ -119,7 +119,7 @@ const blocks: readonly Block[] = [
     title: 'The chain of a service',
     lead: 'See [background work](../guides/own-code.md#background-work).',
     file: 'declare/resources/service.ts',
-    opens: 'export class Service {',
+    opens: 'export class Service<',
   },
   {
     title: 'Options of `.job()`, `.every()` and `.on()`',

@@ -8,7 +8,7 @@ import { specsOfEveryVersion } from './declare/resources/body-versions.ts'
 import type { Catalog } from './declare/resources/catalog.ts'
 import { hasMailNames, signInResource } from './declare/resources/directory.ts'
 import { listEventSamples } from './declare/resources/event-samples.ts'
-import { externalEventTypes, listAllEventTypes } from './declare/resources/event-type-list.ts'
+import { listAllEventTypes, postedEventTypes } from './declare/resources/event-type-list.ts'
 import { openApiDocument } from './declare/resources/openapi.ts'
 import { schemaName } from './declare/resources/openapi-words.ts'
 import { resourceOverviewOperations } from './declare/resources/overview.ts'
@@ -93,7 +93,7 @@ export function engineOperations({
   const admin = { scopes, versions }
   const person = signInResource(service.resources)
   return [
-    eventOperations({ types: eventTypes, external: externalEventTypes(service) }),
+    eventOperations({ types: eventTypes, external: postedEventTypes(service) }),
     webhookOperations({ eventTypes, allowPrivate: false, versions: () => versions }),
     customerOperations,
     keyOperations(admin),

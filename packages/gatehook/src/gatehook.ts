@@ -15,6 +15,7 @@ export {
   type ScheduleContext,
 } from './declare/resources/job.ts'
 export type { DeclaredFailure } from './declare/resources/listed-failures.ts'
+export { event, type ObjectEvent, type RowEvent } from './declare/resources/own-event.ts'
 export { type Resource, resource } from './declare/resources/resource.ts'
 export type { RouteContext, RouteResult } from './declare/resources/route.ts'
 export { type Service, type ServiceOptions, service } from './declare/resources/service.ts'
@@ -32,4 +33,11 @@ export { smtp } from './platform/mail/smtp.ts'
 export { sql } from './platform/storage/sql.ts'
 export { DeclarationError } from './protocol/fields/declaration-mistakes.ts'
 export { f } from './protocol/fields/f.ts'
-export type { CreateOf, Field, Fields, PatchOf, RowOf } from './protocol/fields/fields.ts'
+export type {
+  CreateOf,
+  EventRowOf,
+  Field,
+  Fields,
+  PatchOf,
+  RowOf,
+} from './protocol/fields/fields.ts'

@@ -26,7 +26,7 @@ export const printing = service({
   versions: { v1: { released: '2026-01-01' } },
   resources: [pages, customers],
 })
-  .on('page.created', async ({ event, write }) => {
+  .on(pages, 'page.created', async ({ event, write }) => {
     const { id, text } = event.data.object
     await write(async (tx) => {
       await tx.enqueue(printPage, { page_id: id })

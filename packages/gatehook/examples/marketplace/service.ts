@@ -1,5 +1,5 @@
 /** A marketplace: sellers, products with a search, and orders that reserve their stock. */
-import { Failure, f, job, resource, service, sql } from 'gatehook'
+import { event, Failure, f, fields, job, resource, service, sql } from 'gatehook'
 
 const access = (name: string) =>
   ({
@@ -61,7 +61,7 @@ export const orders = resource('orders', {
   },
   list: { filter: ['buyer', 'status', 'metadata', 'created_at'], sort: ['created_at'] },
   access: { read: 'orders:read', create: 'orders:write', update: false, delete: false },
-  events: ['order.created', 'order.updated'],
+  events: ['order.created'],
 })
   .rule('create', async ({ tx, lock, after }) => {
     const priced = []
@@ -78,14 +78,14 @@ export const orders = resource('orders', {
     }
     return { lines: priced, total: (cents / 100).toFixed(2) }
   })
-  .rule('update', async ({ tx, lock, before, after }) => {
-    if (before.status === after.status || after.status !== 'expired') return
+  .action('pay', { scope: 'orders:pay', from: ['new'], to: 'paid', emits: 'order.paid' })
+  .action('expire', { scope: false, from: ['new'], to: 'expired', emits: 'order.expired' })
+  .rule('expire', async ({ tx, lock, after }) => {
     for (const { product_id, quantity } of after.lines) {
       const product = await lock(products, product_id)
       await tx.update(products, product_id, { stock: product.stock + quantity })
     }
   })
-  .action('pay', { scope: 'orders:pay', from: ['new'], to: 'paid', emits: 'order.paid' })
 
 /** The receipts that were sent; a real service would call its mail provider instead. */
 export const receipts = resource('receipts', {
@@ -101,20 +101,23 @@ export const receipts = resource('receipts', {
   events: [],
 })
 
+/** Own code emits it when the last piece of a product is ordered. */
+const stockEmpty = event('stock.empty', fields({ product_id: f.int() }), { scope: 'products:read' })
+
 const sendReceipt = job('send_receipt', { order_id: f.int() })
 
 export const marketplace = service({
   name: 'Marketplace',
   versions: { v1: { released: '2026-01-01' } },
   resources: [sellers, products, orders, receipts],
-  externalEvents: ['stock.empty'],
+  events: [stockEmpty],
 })
-  .on('order.paid', async ({ event, write }) => {
+  .on(orders, 'order.paid', async ({ event, write }) => {
     await write((tx) => tx.enqueue(sendReceipt, { order_id: event.data.object.id }))
   })
-  .on('product.updated', async ({ event, write }) => {
+  .on(products, 'product.updated', async ({ event, write }) => {
     const { id, stock } = event.data.object
-    if (stock === 0) await write((tx) => tx.emit('stock.empty', { product_id: id }))
+    if (stock === 0) await write((tx) => tx.emit(stockEmpty, { product_id: id }))
   })
   .job(sendReceipt, async ({ input, principal, write }) => {
     await write(async (tx) => {
@@ -131,7 +134,7 @@ export const marketplace = service({
       const unpaid = await read.sql.all<{ id: number }>(sql`SELECT id FROM orders
         WHERE scope = ${principal.scope} AND status = 'new' AND created_at < ${dueAt - DAY_MS}
         ORDER BY created_at LIMIT 100`)
-      for (const { id } of unpaid) await write((tx) => tx.update(orders, id, { status: 'expired' }))
+      for (const { id } of unpaid) await write((tx) => tx.act(orders, id, 'expire'))
     }
   })
 

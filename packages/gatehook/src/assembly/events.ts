@@ -1,7 +1,7 @@
 /** Assembles events: the recorder with its sinks, the catalog that records, the endpoints. */
 
 import { type Catalog, createCatalog, newestVersion } from '../declare/resources/catalog.ts'
-import { externalEventTypes, listAllEventTypes } from '../declare/resources/event-type-list.ts'
+import { listAllEventTypes, postedEventTypes } from '../declare/resources/event-type-list.ts'
 import { createEventTypes, type ServiceEventTypes } from '../declare/resources/event-types.ts'
 import { listEventHandlers } from '../declare/resources/job-handlers.ts'
 import { readableTypes } from '../history/events/event-access.ts'
@@ -120,7 +120,7 @@ export function assembleEventRoutes(
   const { render, service } = catalog
   const operations = eventOperations({
     types: listAllEventTypes(service),
-    external: externalEventTypes(service),
+    external: postedEventTypes(service),
   })
   const readable = (principal: Principal) => readableTypes(types, principal)
   const stream = streamRoute({
@@ -139,6 +139,7 @@ export function assembleEventRoutes(
     perform,
     record,
     render,
+    readObject: catalog.readObject,
     readableTypes: readable,
     declaredTypes: types.collections.keys(),
     operations,

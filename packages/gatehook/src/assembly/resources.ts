@@ -5,6 +5,7 @@ import { customEndpoints } from '../declare/resources/custom-routes.ts'
 import { performDryRuns } from '../declare/resources/dry-run.ts'
 import type { ServiceEventTypes } from '../declare/resources/event-types.ts'
 import { createRowPurge } from '../declare/resources/purge.ts'
+import { purgeRepeatKeys } from '../declare/resources/repeat-keys.ts'
 import { resourceEndpoints } from '../declare/resources/routes.ts'
 import type { RecordEvent } from '../history/events/store.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
@@ -35,8 +36,11 @@ export function assembleResources(
       ...resourceEndpoints(catalog, { db, list, exportRows, perform: writes, limitItems }),
       ...customEndpoints(catalog, { db, perform: ownWrites, record }),
     ],
-    ...(catalog.service.resources.some(({ softDeletion }) => softDeletion) && {
-      chores: { deleted_rows: createRowPurge(catalog.service, { db, clock }) },
-    }),
+    chores: {
+      own_keys: () => purgeRepeatKeys(db, clock.now()),
+      ...(catalog.service.resources.some(({ softDeletion }) => softDeletion) && {
+        deleted_rows: createRowPurge(catalog.service, { db, clock }),
+      }),
+    },
   }
 }

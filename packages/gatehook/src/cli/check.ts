@@ -53,10 +53,8 @@ function documentsOf(service: ServiceDefinition): Map<string, VersionPromise> {
   const catalog = catalogOf(service)
   const { vendor } = service
   const personScopes = defaultPersonScopes(service)
-  const scopesByEvent = service.externalEvents.map(({ type, scope = EXTERNAL_EVENT_SCOPE }) => [
-    type,
-    scope,
-  ])
+  const objects = [...service.events.filter(({ resource }) => !resource), ...service.externalEvents]
+  const scopesByEvent = objects.map(({ type, scope = EXTERNAL_EVENT_SCOPE }) => [type, scope])
   const events = scopesByEvent.length > 0 && { externalEvents: Object.fromEntries(scopesByEvent) }
   return new Map(
     catalog.versions.map((version) => {

@@ -3,7 +3,8 @@
  * and passes through its states by actions.
  */
 
-import { externalEventTypes } from '../declare/resources/event-type-list.ts'
+import { endpointActions } from '../declare/resources/action.ts'
+import { postedEventTypes } from '../declare/resources/event-type-list.ts'
 import type { ActionDefinition, AnyRow, ResourceDefinition } from '../declare/resources/resource.ts'
 import { STATE_FIELD } from '../declare/resources/resource.ts'
 import { sampleMember, sampleRow } from '../declare/resources/sample.ts'
@@ -29,12 +30,12 @@ export function triggerable(service: ServiceDefinition): string[] {
     ...events,
     ...actions.flatMap(({ emits }) => emits ?? []),
   ])
-  return [...types, ...externalEventTypes(service)].filter((type) => planFor(service, type))
+  return [...types, ...postedEventTypes(service)].filter((type) => planFor(service, type))
 }
 
 /** Returns the plan for a type; undefined if no request leads to it. */
 export function planFor(service: ServiceDefinition, type: string): EventPlan | undefined {
-  if (externalEventTypes(service).includes(type)) return { kind: 'external' }
+  if (postedEventTypes(service).includes(type)) return { kind: 'external' }
   for (const resource of service.resources) {
     if (resource.access.create === false) continue
     if (resource.events.includes(type)) {
@@ -51,10 +52,11 @@ export function planFor(service: ServiceDefinition, type: string): EventPlan | u
 
 /** Finds the shortest path from a new row to an action, breadth first through the states. */
 function shortestPath(
-  { actions, fields }: ResourceDefinition,
+  definition: ResourceDefinition,
   isTarget: (action: ActionDefinition) => boolean,
 ): ActionDefinition[] | undefined {
-  const start = fields[STATE_FIELD]?.default as string | undefined
+  const actions = endpointActions(definition)
+  const start = definition.fields[STATE_FIELD]?.default as string | undefined
   const visitedStates = new Set([start])
   let paths: { state: string | undefined; path: ActionDefinition[] }[] = [
     { state: start, path: [] },

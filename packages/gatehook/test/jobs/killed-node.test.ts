@@ -29,7 +29,7 @@ export default service({
   versions: { v1: { released: '2026-01-01' } },
   resources: [orders],
 })
-  .on('order.created', ({ event, write }) =>
+  .on(orders, 'order.created', ({ event, write }) =>
     write((tx) => tx.enqueue(pack, { order_id: event.data.object.id })),
   )
   .job(pack, async ({ input, attempt, write }) => {

@@ -71,7 +71,7 @@ const library = service({
     note('job', now)
     await write(async (tx) => note('job tx', tx.now))
   })
-  .on('book.created', ({ now }) => void note('on', now))
+  .on(books, 'book.created', ({ now }) => void note('on', now))
   .every('1h', 'tick', ({ now }) => void note('every', now))
 
 const env = { GATEHOOK_TEST_CLOCK: '1' }

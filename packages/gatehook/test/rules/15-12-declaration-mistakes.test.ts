@@ -10,7 +10,16 @@ import { pathToFileURL } from 'node:url'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { declaredMembers } from '../../src/declare/resources/declared-members.ts'
 import { openApp } from '../../src/embedded.ts'
-import { DeclarationError, f, failure, fields, job, resource, service } from '../../src/gatehook.ts'
+import {
+  DeclarationError,
+  event,
+  f,
+  failure,
+  fields,
+  job,
+  resource,
+  service,
+} from '../../src/gatehook.ts'
 import { gatehook, sentencesOf } from '../cli/command.ts'
 
 /** The values of a caller without types. */
@@ -54,6 +63,7 @@ const words: Readonly<Record<keyof typeof declaredMembers, (options: object) => 
   signsIn: (options) => doors().signsIn(plain({ username: 'email', ...options })),
   rule: (options) => doors().rule('create', () => {}, plain(options)),
   failure: (options) => failure('too_late', plain({ status: 409, message: 'No.', ...options })),
+  event: (options) => event('door.stuck', fields({ id: f.int() }), plain(options)),
   before: (options) => doors().before('v2', plain({ ...change, ...options })),
   route: (options) => api().route(plain({ ...route, ...options })),
   service: api,

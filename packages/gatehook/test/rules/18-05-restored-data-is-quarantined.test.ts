@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { copyOf, databases, type Kind, migratedUrl } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { users } from '../../service/resources/users.ts'
 import { api } from '../../service/service.ts'
 import { recordAudit } from '../../src/history/audit/store.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
@@ -24,7 +25,7 @@ const effects: string[] = []
 
 const service = api
   .mail({ send: async ({ to }) => void effects.push(`mail ${to}`) }, { from: 'a@example.com' })
-  .on('user.created', async ({ event }) => {
+  .on(users, 'user.created', async ({ event }) => {
     effects.push(`job ${event.data.object.email}`)
   })
 

@@ -6,13 +6,14 @@ import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { orders } from '../../service/resources/orders.ts'
 import { users } from '../../service/resources/users.ts'
-import { Failure, f, service } from '../../src/gatehook.ts'
+import { event, Failure, f, fields, service } from '../../src/gatehook.ts'
 
+const bought = event('basket.bought', fields({ user_id: f.int(), orders: f.int() }))
 const shop = service({
   name: 'shop',
   versions: { v1: { released: '2025-06-01' }, v2: { released: '2026-06-01' } },
   resources: [users, orders],
-  externalEvents: ['basket.bought'],
+  events: [bought],
 })
   .route({
     method: 'POST',
@@ -31,7 +32,7 @@ const shop = service({
           if (amount === 14) throw new Error('a bug of the team')
           created.push(await tx.create(orders, { user_id: user.id, amount, note: input.note }))
         }
-        await tx.emit('basket.bought', { user_id: user.id, orders: created.length })
+        await tx.emit(bought, { user_id: user.id, orders: created.length })
         return created
       })
       return { body: { orders: rows.map((row) => row.id) } }

@@ -41,10 +41,11 @@ test('each word names its mistake', () => {
       () => house.job(job('open', { code: f.string().secret() }), handle),
     ],
     [/id is set/, () => house.job(job('open', { id: f.id() }), handle)],
-    [/\.on door\.painted: there is no event/, () => house.on('door.painted', handle)],
+    [/\.on door\.painted: there is no event/, () => house.on(plain('door.painted'), handle)],
+    [/doors has no event door\.painted/, () => house.on(doors, plain('door.painted'), handle)],
     [
       /name this handler: \.on\('door\.created', handle, \{ name \}\)/,
-      () => house.on('door.created', handle).on('door.created', handle),
+      () => house.on(doors, 'door.created', handle).on(doors, 'door.created', handle),
     ],
     [/\.every sweep: "hourly" is no interval/, () => house.every('hourly', 'sweep', handle)],
     [/\.every sweep: "0 0 30 2 \*" is never due/, () => house.every('0 0 30 2 *', 'sweep', handle)],
@@ -56,8 +57,8 @@ test('each word names its mistake', () => {
 test('events of the engine have handlers, and one type has several', () => {
   const { definition } = house
     .on('key.created', handle)
-    .on('door.created', handle)
-    .on('door.created', handle, { name: 'paint', attempts: 1, timeoutMs: 5_000 })
+    .on(doors, 'door.created', handle)
+    .on(doors, 'door.created', handle, { name: 'paint', attempts: 1, timeoutMs: 5_000 })
   assert.deepEqual(
     definition.jobs.map(({ name, trigger, attempts, timeoutMs }) => [
       name,

@@ -82,8 +82,8 @@ const library = service({ name: 'Library', versions, resources: [people, books, 
       return { body: show(book) }
     },
   })
-  .on('copy.created', async ({ event, write }) => {
-    const { book_id } = event.data.object as { book_id: string }
+  .on(copies, 'copy.created', async ({ event, write }) => {
+    const { book_id } = event.data.object
     await write((tx) => tx.update(books, book_id, { readers: 7 }))
   })
 const LIBRARY = { service: library }

@@ -379,7 +379,7 @@ service({ name: 'typed', versions: { v1: { released: '2026-01-01' } }, resources
       await tx.enqueue('send_receipt', { order_id: 7 })
     })
   })
-  .on('order.created', ({ event, attempt }) => {
+  .on(orders, 'order.created', ({ event, attempt }) => {
     exactly<typeof event.type, string>(true)
     exactly<typeof attempt, number>(true)
   })

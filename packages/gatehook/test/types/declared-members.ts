@@ -19,12 +19,12 @@ import type {
 import type { RouteOptions, RouteOutput, RouteQuery } from '../../src/declare/resources/route.ts'
 import type { RuleOptions } from '../../src/declare/resources/rule.ts'
 import type {
-  ExternalEvent,
   MigrationOptions,
   ServiceContact,
   ServiceLicense,
   ServiceOptions,
 } from '../../src/declare/resources/service.ts'
+import type { ExternalEvent } from '../../src/declare/resources/service-events.ts'
 import type { SignInOptions, SignUpOptions } from '../../src/declare/resources/sign-in.ts'
 import type { SoftDeleteOptions } from '../../src/declare/resources/soft-deletion.ts'
 import type { MailOptions } from '../../src/platform/mail/message.ts'

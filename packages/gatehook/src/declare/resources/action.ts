@@ -1,5 +1,5 @@
 /** An action of a resource, and its body: the fields of the newest version and their changes. */
-import type { FieldSpec, Fields, RowOf } from '../../protocol/fields/fields.ts'
+import type { CreateOf, FieldSpec, Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { AnyRow, Change } from '../versions/change.ts'
 import { specsOf } from './chain-check.ts'
 import type { ListedFailure } from './listed-failures.ts'
@@ -27,6 +27,15 @@ export type ActionInputOf<I> = I extends {
     ? RowOf<I>
     : never
 
+/** The values that `tx.act` takes. */
+export type ActionCreateOf<I> = I extends {
+  readonly members: infer M extends Fields
+} & VersionedFields
+  ? CreateOf<M>
+  : I extends Fields
+    ? CreateOf<I>
+    : never
+
 export interface ActionInputForms {
   /** The fields of the body in the newest version. */
   readonly input: Readonly<Record<string, FieldSpec>>
@@ -36,7 +45,8 @@ export interface ActionInputForms {
 
 export interface ActionDefinition extends ActionInputForms {
   readonly name: string
-  readonly scope: string
+  /** `false`: it has no endpoint. */
+  readonly scope: string | false
   readonly from: readonly string[] | undefined
   readonly to: string | undefined
   readonly emits: string | undefined
@@ -46,6 +56,25 @@ export interface ActionDefinition extends ActionInputForms {
     | undefined
   readonly mcp?: boolean | undefined
 }
+
+/** An action that has an endpoint. */
+export interface EndpointAction extends ActionDefinition {
+  readonly scope: string
+}
+
+/** Returns the actions that have an endpoint; own code alone runs the others. */
+export const endpointActions = ({
+  actions,
+}: {
+  readonly actions: readonly ActionDefinition[]
+}): EndpointAction[] => actions.filter((action): action is EndpointAction => action.scope !== false)
+
+/** Returns the field that actions alone change, if one of them leads to a state. */
+export const stateFieldOf = ({
+  actions,
+}: {
+  readonly actions: readonly ActionDefinition[]
+}): string | undefined => (actions.some(({ to }) => to !== undefined) ? 'status' : undefined)
 
 /** Reads the option. Throws `DeclarationError`. */
 export function readActionInput(input: ActionInput = {}): ActionInputForms {

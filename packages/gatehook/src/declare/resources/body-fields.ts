@@ -5,6 +5,7 @@
 
 import { findUnknownMembers, reportMistakes } from '../../protocol/fields/declaration-mistakes.ts'
 import { type AnyField, Field, type Fields, type RowOf } from '../../protocol/fields/fields.ts'
+import type { FieldWrite } from '../../protocol/fields/spec.ts'
 import type { BodyConversion } from './action.ts'
 import { declaredMembers } from './declared-members.ts'
 import { type AnyResource, Resource } from './resource.ts'
@@ -25,11 +26,11 @@ export interface ShownRow {
 export type RowBody<F extends Fields> = RowOf<F> | ShownRow
 
 type MemberBody<M> =
-  M extends Field<infer V, infer _>
+  M extends Field<infer V, FieldWrite, infer _>
     ? V
     : M extends readonly [infer I]
       ? readonly MemberBody<I>[]
-      : M extends Resource<infer F, infer _>
+      : M extends Resource<infer F, infer _, infer _W>
         ? RowBody<F>
         : never
 

@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
+import type { ObjectForms } from './own-event.ts'
 import type { ReachRule } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { ResourceRows } from './rows.ts'
@@ -27,6 +28,10 @@ export interface Catalog {
   readonly entries: ReadonlyMap<string, CatalogEntry>
   rowsOf(resource: string): ResourceRows
   readonly render: RenderObject
+  /** Of the events whose objects are no rows, by type. */
+  readonly objectForms: ReadonlyMap<string, ObjectForms>
+  /** Validates the object of an external event in a version. Returns JSON text of the newest. */
+  readObject(type: string, object: unknown, version: string | undefined): string
   readonly enqueue: EnqueueOwnJob
 }
 

@@ -12,6 +12,7 @@ import type { Database } from '../../platform/storage/database.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { convertObject } from './event-object.ts'
 import { createOwnEnqueue } from './job-input.ts'
+import { createObjectForms } from './own-event.ts'
 import { createReachRule } from './ownership.ts'
 import { createRows, type RowCredentials } from './rows.ts'
 import { createRuleRunner } from './rule-runner.ts'
@@ -68,15 +69,30 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
       ...createReachRule(definition, resources, deps.publicScope),
     })
   }
-  const render: RenderObject = (collection, object, recordedVersion, version = newest) => {
-    const shapes = collection === undefined ? undefined : entries.get(collection)?.shapes
-    const from = shapes?.get(recordedVersion)
+  const objectForms = createObjectForms(service, versions)
+  const render: RenderObject = ({ type, collection, object, shape }, version = newest) => {
+    const forms = objectForms.get(type)
+    if (forms) return forms.convert(object, shape, version)
+    const shapes = entries.get(collection ?? '')?.shapes
+    const from = shapes?.get(shape)
     const to = shapes?.get(version)
     // Without the collection or a version, the object stays as it was recorded.
     return from && to ? convertObject(from, to, object) : object
   }
   const enqueue = createOwnEnqueue(service, deps.enqueue)
   const { clock } = deps
-  const catalog: Catalog = { clock, service, versions, newest, entries, rowsOf, render, enqueue }
+  const catalog: Catalog = {
+    clock,
+    service,
+    versions,
+    newest,
+    entries,
+    rowsOf,
+    render,
+    objectForms,
+    readObject: (type, object, version = newest) =>
+      objectForms.get(type)?.read(object, version) ?? JSON.stringify(object),
+    enqueue,
+  }
   return catalog
 }

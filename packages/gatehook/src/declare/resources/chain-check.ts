@@ -81,7 +81,9 @@ export function checkAction(definition: ChainTarget, name: string, options: unkn
   const states = [...(Array.isArray(from) ? from : []), ...(to === undefined ? [] : [to])]
   reject(definition, call, [
     ...(/^[a-z][a-z0-9_-]*$/.test(name) ? [] : ['names look like ship or mark_as_paid']),
-    ...(typeof scope === 'string' ? [] : ['scope is required']),
+    ...(isActionScope(scope)
+      ? []
+      : ['scope is required; `false` for an action that own code alone runs']),
     ...(from === undefined || Array.isArray(from) ? [] : ['from is an array of states']),
     ...unknownStates(definition, states),
     ...(emits === undefined || typeof emits === 'string' ? [] : ['emits is an event type']),
@@ -92,13 +94,16 @@ export function checkAction(definition: ChainTarget, name: string, options: unkn
   ])
 }
 
+const isActionScope = (scope: unknown): scope is string | false =>
+  typeof scope === 'string' || scope === false
+
 /** Returns the valid parts of an action with mistakes, so that others can refer to it. */
 export function validAction({ fields }: ChainTarget, name: string, options: unknown) {
   const { scope, from, to, emits } = (isObject(options) ? options : {}) as ActionParts
   const states = fields[STATE_FIELD]?.values ?? []
   return {
     name,
-    scope: typeof scope === 'string' ? scope : `${name}:write`,
+    scope: (isActionScope(scope) ? scope : `${name}:write`) as string | false,
     from: Array.isArray(from) ? from.filter((state) => states.includes(state)) : undefined,
     to: states.find((state) => state === to),
     emits: typeof emits === 'string' ? emits : undefined,

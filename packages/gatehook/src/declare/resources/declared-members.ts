@@ -64,6 +64,7 @@ export const declaredMembers = {
     mcp: true,
   },
   rule: { failures: true },
+  event: { scope: true },
   failure: { status: true, message: true, details: true },
   editable: { from: true },
   signsIn: {
@@ -102,7 +103,8 @@ export const declaredMembers = {
     contact: { name: true, url: true, email: true },
     versions: true,
     resources: true,
-    externalEvents: { type: true, scope: true },
+    events: true,
+    externalEvents: { type: true, scope: true, event: true, from: true },
     migrations: migration,
     claims: true,
     oauth: { documents: { scopes: true } },

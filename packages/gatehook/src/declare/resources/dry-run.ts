@@ -74,8 +74,9 @@ async function describeEffects(
   const hasDeliveries = principal.kind !== 'person' && holdsScope(principal, DELIVERY_SCOPE)
   const eventTexts: string[] = []
   const deliveryTexts: string[] = []
-  for (const { scope, id, type, collection, object, shape } of visible) {
-    const text = catalog.render(collection, object, shape, call.version)
+  for (const event of visible) {
+    const { scope, id, type } = event
+    const text = catalog.render(event, call.version)
     const eventText = `{"type":${JSON.stringify(type)},"data":{"object":${text}}}`
     if (eventTexts.length === REPORTED_EVENTS_MAX || !budget.take(eventText)) break
     eventTexts.push(eventText)

@@ -1,7 +1,8 @@
 /** A sample of each event type in the shape of a version, for OpenAPI and the docs. Pure. */
 import { engineEventScope, engineEvents } from '../../history/events/engine-types.ts'
 import type { Catalog } from './catalog.ts'
-import { EXTERNAL_EVENT_SCOPE, externalSample } from './event-types.ts'
+import { EXTERNAL_EVENT_SCOPE, objectSample } from './event-types.ts'
+import type { ResourceDefinition } from './resource.ts'
 import { sampleAfter, sampleRow } from './sample.ts'
 import { readScopeOf } from './scopes.ts'
 
@@ -15,22 +16,27 @@ export interface EventSample {
 }
 
 /** Returns the types of resources, of other backends, then of the engine. */
-export function listEventSamples({ service, entries }: Catalog, version: string): EventSample[] {
-  const rows = [...entries.values()].flatMap(({ definition, shapes }): EventSample[] => {
-    const { name, events, actions } = definition
-    const shape = shapes.get(version)!
-    return [...events, ...actions.flatMap(({ emits }) => emits ?? [])].map((type) => ({
-      type,
-      scope: readScopeOf(definition),
-      collection: name,
-      object: JSON.parse(shape.encode(sampleAfter(definition, type, sampleRow(definition)))),
-    }))
+export function listEventSamples(catalog: Catalog, version: string): EventSample[] {
+  const { service, entries } = catalog
+  const rowSample = (definition: ResourceDefinition, type: string): EventSample => {
+    const shape = entries.get(definition.name)!.shapes.get(version)!
+    const object = JSON.parse(shape.encode(sampleAfter(definition, type, sampleRow(definition))))
+    return { type, scope: readScopeOf(definition), collection: definition.name, object }
+  }
+  const rows = service.resources.flatMap((definition) => {
+    const { events, actions } = definition
+    const types = [...events, ...actions.flatMap(({ emits }) => emits ?? [])]
+    return types.map((type) => rowSample(definition, type))
   })
-  const external = service.externalEvents.map(({ type, scope }) => ({
+  const ownRows = service.events.flatMap(({ type, resource }) =>
+    resource ? [rowSample(resource, type)] : [],
+  )
+  const objects = [...service.events.filter(({ resource }) => !resource), ...service.externalEvents]
+  const external = objects.map(({ type, scope }) => ({
     type,
     scope: scope ?? EXTERNAL_EVENT_SCOPE,
     collection: undefined,
-    object: externalSample(type),
+    object: objectSample(catalog, type, version),
   }))
   const engine = Object.entries(engineEvents).map(([type, object]) => ({
     type,
@@ -38,5 +44,5 @@ export function listEventSamples({ service, entries }: Catalog, version: string)
     collection: undefined,
     object,
   }))
-  return [...rows, ...external, ...engine]
+  return [...rows, ...ownRows, ...external, ...engine]
 }

@@ -6,12 +6,15 @@ import { actionEvents } from './resource-check.ts'
 /** The part of a service that declares event types. */
 interface EventDeclarations {
   readonly resources: readonly ResourceDefinition[]
-  readonly externalEvents: readonly { readonly type: string }[]
+  readonly events: readonly { readonly type: string }[]
+  readonly externalEvents: readonly { readonly type: string; readonly from: readonly string[] }[]
 }
 
-export const externalEventTypes = ({
+/** Returns the types that `POST /events` accepts. */
+export const postedEventTypes = ({
   externalEvents,
-}: Pick<EventDeclarations, 'externalEvents'>): string[] => externalEvents.map(({ type }) => type)
+}: Pick<EventDeclarations, 'externalEvents'>): string[] =>
+  externalEvents.filter(({ from }) => from.includes('api')).map(({ type }) => type)
 
 /** Returns the event types of the service, sorted. */
 export function listEventTypes(definition: EventDeclarations): string[] {
@@ -19,7 +22,8 @@ export function listEventTypes(definition: EventDeclarations): string[] {
     ...resource.events,
     ...actionEvents(resource),
   ])
-  return [...new Set([...resourceTypes, ...externalEventTypes(definition)])].sort()
+  const others = [...definition.events, ...definition.externalEvents].map(({ type }) => type)
+  return [...new Set([...resourceTypes, ...others])].sort()
 }
 
 /**

@@ -27,19 +27,25 @@ export interface ServiceEventTypes extends EventAccess {
 export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTypes {
   const { service, entries, newest } = catalog
   const owners = new Map<string, EventRule>()
-  for (const definition of service.resources) {
-    const { name, events, actions } = definition
-    const rule = {
-      collection: name,
-      scope: readScopeOf(definition),
-      owned: isOwned(entries.get(name)!),
-    }
+  const ruleOfRows = (entry: CatalogEntry): EventRule => ({
+    collection: entry.definition.name,
+    scope: readScopeOf(entry.definition),
+    owned: isOwned(entry),
+  })
+  for (const { name, events, actions } of service.resources) {
+    const rule = ruleOfRows(entries.get(name)!)
     for (const type of [...events, ...actions.flatMap(({ emits }) => emits ?? [])]) {
       owners.set(type, rule)
     }
   }
+  for (const { type, resource } of service.events) {
+    if (resource) owners.set(type, ruleOfRows(entries.get(resource.name)!))
+  }
   const external = new Map(
-    service.externalEvents.map(({ type, scope = EXTERNAL_EVENT_SCOPE }) => [type, scope]),
+    [...service.events, ...service.externalEvents].map(({ type, scope = EXTERNAL_EVENT_SCOPE }) => [
+      type,
+      scope,
+    ]),
   )
   const ruleOf = (type: string): EventRule =>
     owners.get(type) ?? {
@@ -57,21 +63,32 @@ export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTy
         const row = sampleRow(entry.definition, { n: 0, at: clock.now() })
         return entry.shapes.get(newest)!.encode(sampleAfter(entry.definition, type, row))
       }
-      return JSON.stringify(engineEvents[type] ?? externalSample(type))
+      return JSON.stringify(engineEvents[type] ?? objectSample(catalog, type, newest))
     },
   }
 }
 
-/** Returns the object of an external event, which has only a name: `payment.succeeded`. */
-export const externalSample = (type: string) => ({
-  id: 'sample',
-  status: type.slice(type.lastIndexOf('.') + 1),
-})
+/**
+ * Returns a sample object of an event whose object is no row: of its fields, or of one that has
+ * only a name, such as `payment.succeeded`.
+ */
+export function objectSample(
+  { objectForms }: Pick<Catalog, 'objectForms'>,
+  type: string,
+  version: string,
+): Readonly<Record<string, unknown>> {
+  const untyped = { id: 'sample', status: type.slice(type.lastIndexOf('.') + 1) }
+  return objectForms.get(type)?.sample(version) ?? untyped
+}
 
 /** Returns the scopes of a key that reads every event of the service. */
-export function listEventScopes({ resources, externalEvents }: ServiceDefinition): string[] {
+export function listEventScopes({
+  resources,
+  events,
+  externalEvents,
+}: ServiceDefinition): string[] {
   const engineScopes = Object.keys(engineEvents).map(engineEventScope)
-  const externalScopes = externalEvents.flatMap(({ scope }) => scope ?? [])
+  const externalScopes = [...events, ...externalEvents].flatMap(({ scope }) => scope ?? [])
   const readScopes = resources.flatMap((definition) => readScopeOf(definition) ?? [])
   return [...new Set([EXTERNAL_EVENT_SCOPE, ...engineScopes, ...externalScopes, ...readScopes])]
 }

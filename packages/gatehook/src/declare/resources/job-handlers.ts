@@ -68,8 +68,7 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
       const context = contextOf(attempt.scope!, attempt.customer!, attempt.signal)
       const event = await findEvent(deps.db, attempt.scope!, id)
       if (!event) throw new Error(`the event ${id} was purged`)
-      const { collection, object, shape } = event
-      const objectText = catalog.render(collection ?? undefined, object, shape, catalog.newest)
+      const objectText = catalog.render(event, catalog.newest)
       await handle({
         ...context,
         ...factsOf(attempt, deps),

@@ -77,19 +77,19 @@ export interface JobContext<I extends Fields> extends AttemptContext, CustomerCo
 }
 
 /** The arguments of a handler of `.on(type, handle)`. */
-export interface EventContext extends AttemptContext, CustomerContext {
+export interface EventContext<O = AnyRow> extends AttemptContext, CustomerContext {
   /** The event, as webhooks deliver it, in the newest version. */
-  readonly event: JobEvent
+  readonly event: JobEvent<O>
 }
 
 /** An event in the newest version. */
-interface JobEvent {
+interface JobEvent<O> {
   readonly id: string
   readonly type: string
   /** Unix seconds. */
   readonly created: number
   readonly livemode: boolean
-  readonly data: { readonly object: AnyRow }
+  readonly data: { readonly object: O }
 }
 
 /** The arguments of a handler of `.every(schedule, name, handle)`. */
@@ -108,7 +108,7 @@ export interface ScheduleContext extends AttemptContext {
 type Handle<C> = (context: C) => Promise<unknown> | unknown
 
 export type JobHandle<I extends Fields> = Handle<JobContext<I>>
-export type EventHandle = Handle<EventContext>
+export type EventHandle<O = AnyRow> = Handle<EventContext<O>>
 export type ScheduleHandle = Handle<ScheduleContext>
 
 /** A declared job, handler of an event or recurring job, without type parameters. */

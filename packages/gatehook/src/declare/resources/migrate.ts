@@ -15,6 +15,7 @@ import {
 } from './computed-fill.ts'
 import { checkDerivedFields } from './derived-check.ts'
 import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
+import { orderByReference } from './reference-order.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { applyMigration, pendingMigrations, sqlFor } from './reviewed-migrations.ts'
 import {
@@ -23,7 +24,7 @@ import {
   findOutdatedIndexes,
   resetSearchIndexes,
 } from './search-fill.ts'
-import { type MigrationOptions, orderByReference, type ServiceDefinition } from './service.ts'
+import type { MigrationOptions, ServiceDefinition } from './service.ts'
 import { applyMarking, planMarking } from './stale-rows.ts'
 import { planTable, type TablePlan } from './table-plan.ts'
 

@@ -23,6 +23,7 @@ import {
   unchanged,
   writeErrors,
 } from '../../protocol/openapi/parts.ts'
+import { type ActionDefinition, type EndpointAction, endpointActions } from './action.ts'
 import { bodyFormIn, declaredInput, fieldSpecsOf } from './body-versions.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { batchPath, batchSchemas } from './openapi-batch.ts'
@@ -50,7 +51,7 @@ import {
   singularWords,
   withArticle,
 } from './openapi-words.ts'
-import { type ActionDefinition, type ResourceDefinition, STATE_FIELD } from './resource.ts'
+import { type ResourceDefinition, STATE_FIELD } from './resource.ts'
 import { sampleCreate, sampleInput, samplePatch, sampleWire } from './sample.ts'
 import { readScopeOf } from './scopes.ts'
 
@@ -69,7 +70,7 @@ export function resourceSchemas(
   { entries }: Pick<Catalog, 'entries'>,
 ): Record<string, JsonSchema> {
   const { definition, shapes } = entry
-  const { access, actions } = definition
+  const { access } = definition
   const name = schemaName(definition)
   const shape = shapes.get(version)!
   const { specs } = shape
@@ -97,7 +98,7 @@ export function resourceSchemas(
     }
   }
   if (definition.batch) Object.assign(schemas, batchSchemas(definition, name))
-  for (const action of actions) {
+  for (const action of endpointActions(definition)) {
     const input = inputIn(action, entry, version)
     const example = sampleInput({ input })
     if (!example) continue
@@ -115,7 +116,7 @@ export function resourcePaths(
   catalog: Pick<Catalog, 'entries' | 'service'>,
 ): Record<string, JsonSchema> {
   const context = contextOf(entry, version, catalog)
-  const { name, actions, access, batch } = entry.definition
+  const { name, access, batch } = entry.definition
   const base = `/api/${version}/${name}`
   const paths: Record<string, JsonSchema> = {
     [base]: collectionPath(context),
@@ -123,7 +124,7 @@ export function resourcePaths(
     ...restorePath(context, `${base}/{id}/restore`),
     [`${base}/{id}`]: itemPath(context),
   }
-  for (const action of actions) {
+  for (const action of endpointActions(entry.definition)) {
     paths[`${base}/{id}/${action.name}`] = actionPath(context, action)
   }
   return paths
@@ -278,7 +279,7 @@ function patchOperation(context: ResourceContext, scope: string, answers: object
   })
 }
 
-function actionPath(context: ResourceContext, action: ActionDefinition): JsonSchema {
+function actionPath(context: ResourceContext, action: EndpointAction): JsonSchema {
   const { entry, schema, reach, row, version } = context
   const { from, to, emits } = action
   const example = sampleInput({ input: inputIn(action, entry, version) })

@@ -13,12 +13,13 @@ import { implement, operation, respond } from '../../protocol/http/operation.ts'
 import { parameterFailure } from '../../protocol/http/query.ts'
 import { readTotal } from '../../protocol/lists/counters.ts'
 import { columnNamed } from '../../protocol/lists/filter.ts'
+import { type EndpointAction, endpointActions } from './action.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { listEventTypes } from './event-type-list.ts'
 import { describeInput, fieldInput } from './field-input.ts'
 import { EVERY_SCOPE } from './field-rights.ts'
 import { owningField } from './ownership.ts'
-import type { ActionDefinition, ResourceDefinition } from './resource.ts'
+import type { ResourceDefinition } from './resource.ts'
 import type { VersionShape } from './shape.ts'
 import { suggestEventType } from './triggerable-event.ts'
 
@@ -210,7 +211,7 @@ function labelOf(specs: FieldSpecs): string | null {
   return first('string') ?? first('email') ?? null
 }
 
-const describeAction = ({ name, scope, from, to, emits, input }: ActionDefinition) => ({
+const describeAction = ({ name, scope, from, to, emits, input }: EndpointAction) => ({
   name,
   scope,
   from: from ?? null,
@@ -251,7 +252,7 @@ function describeResource({ definition, collection }: CatalogEntry, shape: Versi
       update: access.update || null,
       delete: access.delete || null,
     },
-    actions: actions.map(describeAction),
+    actions: endpointActions(definition).map(describeAction),
     events: [...events, ...actions.flatMap(({ emits }) => emits ?? [])],
     owner: owner === undefined ? null : oldNameOf(owner),
     signs_in: signsIn === undefined ? null : oldNameOf(signsIn.username),

@@ -3,6 +3,7 @@
  * that code: the request is 500, its log line names the declaration, and no row changes. Pure.
  */
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
+import { stateFieldOf } from './action.ts'
 import type { AnyRow } from './resource.ts'
 import type { VersionShape } from './shape.ts'
 import { createValidators, defaultsOf } from './validate.ts'
@@ -49,6 +50,17 @@ export function memberReader(specs: FieldSpecs): (source: string, values: AnyRow
     if (missing !== undefined) throw violation(source, `${missing} is required`)
     return complete
   }
+}
+
+/** Throws for values that would change the state of a row beside its actions (§15.2). */
+export function requireNoState(
+  definition: Parameters<typeof stateFieldOf>[0],
+  source: string,
+  values: AnyRow,
+): void {
+  const field = stateFieldOf(definition)
+  if (field === undefined || !(field in values)) return
+  throw violation(source, `${field} changes by an action: tx.act(…)`)
 }
 
 const violation = (source: string, mistake: string): Error =>

@@ -6,7 +6,8 @@ import type { OwnedTable } from '../../platform/storage/customer-rows.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { listTables } from '../../platform/storage/move/tables.ts'
 import { byScope, text } from '../../platform/storage/table.ts'
-import { orderByReference, type ServiceDefinition } from './service.ts'
+import { orderByReference } from './reference-order.ts'
+import type { ServiceDefinition } from './service.ts'
 import { isWordTable } from './table.ts'
 
 const isOfEngine = (name: string): boolean => name.startsWith('gh_') && !isWordTable(name)

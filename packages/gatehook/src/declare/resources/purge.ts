@@ -5,9 +5,10 @@ import { CHANGE_BOUNDS } from '../../platform/storage/change-budget.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../../platform/storage/sql.ts'
 import { ROW_WORDS_MAX } from '../../protocol/lists/search-words.ts'
+import { orderByReference } from './reference-order.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { createSearchIndex } from './search-index.ts'
-import { orderByReference, type ServiceDefinition } from './service.ts'
+import type { ServiceDefinition } from './service.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
 
 /** Rows that one statement deletes. */

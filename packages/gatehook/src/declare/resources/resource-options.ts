@@ -1,7 +1,7 @@
 /**
  * The options of `resource(…)` and of the words of its chain. Contains types only.
  */
-import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
+import type { Fields, Flat, RowOf } from '../../protocol/fields/fields.ts'
 import type { ActionInput, ActionInputOf } from './action.ts'
 import type { CollectionOptions } from './collection-options.ts'
 import type { ListField } from './list-options.ts'
@@ -23,6 +23,8 @@ export interface Access {
 type TextName<F extends Fields> = {
   [K in keyof F & string]: RowOf<F>[K] extends string | null ? K : never
 }[keyof F & string]
+
+export type EventName = `${string}.${'created' | 'updated' | 'deleted' | 'restored'}`
 
 export interface ResourceOptions<F extends Fields>
   extends CollectionOptions<NoInfer<TextName<F>>>,
@@ -58,7 +60,7 @@ export interface ResourceOptions<F extends Fields>
    */
   readonly access: Access
   /** `<one>.created`, `.updated`, `.deleted`. Actions declare their own events. */
-  readonly events: readonly `${string}.${'created' | 'updated' | 'deleted' | 'restored'}`[]
+  readonly events: readonly EventName[]
   /**
    * Tuples of fields: rows of one customer and mode cannot have the same values in all of them (409
    * `conflict`). A row with `null` in one of them equals no other row.
@@ -76,13 +78,42 @@ export interface EditableOptions<Name> {
   readonly from: readonly Name[]
 }
 
-export interface ActionOptions<F extends Fields, I extends ActionInput, E extends string> {
-  /** The required scope. */
-  readonly scope: string
+/** The names that the chain of a resource declares, for the types of own code and clients. */
+export interface ResourceWords {
+  /** The types of its events. */
+  readonly events: string
+  /** The fields of the body of each action. */
+  readonly actions: object
+  /** `status` if an action leads to a state. */
+  readonly state: string
+}
+
+/** The words of a resource with one more action. */
+export type WithAction<
+  W extends ResourceWords,
+  N extends string,
+  I extends ActionInput,
+  E extends string,
+  T,
+> = {
+  readonly events: W['events'] | E
+  readonly actions: Flat<W['actions'] & Readonly<Record<N, I>>>
+  readonly state: [T] extends [never] ? W['state'] : 'status'
+}
+
+export interface ActionOptions<
+  F extends Fields,
+  I extends ActionInput,
+  E extends string,
+  T extends StateOf<F> = StateOf<F>,
+  State extends string = string,
+> {
+  /** The required scope. `false`: it has no endpoint, own code alone runs it (`tx.act`). */
+  readonly scope: string | false
   /** The states in which it is possible. Default: all. */
   readonly from?: readonly StateOf<F>[]
   /** The resulting state. */
-  readonly to?: StateOf<F>
+  readonly to?: T
   /** The type of the event that its transaction records. */
   readonly emits?: E
   /** The fields of its body; `fields({…}).before(…)` for older versions. Default: no body. */
@@ -95,7 +126,7 @@ export interface ActionOptions<F extends Fields, I extends ActionInput, E extend
     row: RowOf<F>
     input: ActionInputOf<I>
     now: number
-  }) => Partial<RowOf<F>> | undefined
+  }) => Partial<Omit<RowOf<F>, State>> | undefined
   /** `false`: agents do not reach it by the Model Context Protocol. Default: as the resource. */
   readonly mcp?: boolean
   /** The failures that its rules throw, for OpenAPI, docs and clients: `[exceeded, 'conflict']`. */

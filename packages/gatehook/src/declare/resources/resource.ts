@@ -40,9 +40,12 @@ import type {
   ActionOptions,
   ChangeOptions,
   EditableOptions,
+  EventName,
   Older,
   ResourceOptions,
+  ResourceWords,
   StateOf,
+  WithAction,
 } from './resource-options.ts'
 import type { RetiredColumns } from './retired-columns.ts'
 import { createFieldCheck, createNamedCheck } from './row-rules.ts'
@@ -89,10 +92,11 @@ type RowCheck = ((row: AnyRow) => readonly FieldError[]) & { readonly checkName?
  * A resource under declaration. `S` is the shape of the oldest version declared so far: each
  * `.before()` applies to the result of the previous one, newest change first.
  */
-export class Resource<F extends Fields, S = RowOf<F>> {
+export class Resource<F extends Fields, S = RowOf<F>, W extends ResourceWords = ResourceWords> {
   readonly definition: ResourceDefinition
   declare readonly fields: F
   declare readonly shape: S
+  declare readonly words: W
 
   constructor(definition: ResourceDefinition) {
     this.definition = definition
@@ -102,24 +106,29 @@ export class Resource<F extends Fields, S = RowOf<F>> {
    * Adds what a call declares, after its checks. A call with a mistake that is collected adds
    * `rest`, by default nothing.
    */
-  #with<S2 = S>(
+  #with<S2 = S, W2 extends ResourceWords = W>(
     declare: (definition: ResourceDefinition) => Partial<ResourceDefinition>,
     rest: () => Partial<ResourceDefinition> = () => ({}),
-  ): Resource<F, S2> {
+  ): Resource<F, S2, W2> {
     const more = declareOr(rest, () => declare(this.definition))
-    return new Resource<F, S2>({ ...this.definition, ...more })
+    return new Resource<F, S2, W2>({ ...this.definition, ...more })
   }
 
   /**
    * Adds `POST …/{id}/{name}`. `from`: the states in which it is possible, else 409
    * `invalid_state`; `to`: the resulting state; `emits`: the event of the same transaction.
    */
-  action<I extends ActionInput = Record<never, never>, E extends string = never>(
-    name: string,
-    options: ActionOptions<F, I, E>,
-  ): Resource<F, S> {
+  action<
+    const N extends string,
+    I extends ActionInput = Record<never, never>,
+    E extends string = never,
+    T extends StateOf<F> = never,
+  >(
+    name: N,
+    options: ActionOptions<F, I, E, T, [T] extends [never] ? W['state'] : 'status'>,
+  ): Resource<F, S, WithAction<W, N, I, E, T>> {
     reportUnknown(this.definition, `.action(${name})`, options, declaredMembers.action)
-    return this.#with(
+    return this.#with<S, WithAction<W, N, I, E, T>>(
       (definition) => {
         checkAction(definition, name, options)
         const action: ActionDefinition = {
@@ -142,18 +151,18 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   }
 
   /** Adds a rule for the whole row, which returns a sentence per invalid field, or undefined. */
-  check(rule: (row: RowOf<F>) => { [K in keyof F]?: string } | undefined): Resource<F, S>
+  check(rule: (row: RowOf<F>) => { [K in keyof F]?: string } | undefined): Resource<F, S, W>
   /**
    * With a name, the rule returns whether the row is valid: `.check('days_in_order', (row) =>
    * row.last >= row.first, 'last is before first')`. Its 422 has the name as code, and a pointer to
    * each field that the rule reads.
    */
-  check(name: string, rule: (row: RowOf<F>) => boolean, sentence: string): Resource<F, S>
+  check(name: string, rule: (row: RowOf<F>) => boolean, sentence: string): Resource<F, S, W>
   check(
     first: string | ((row: RowOf<F>) => { [K in keyof F]?: string } | undefined),
     rule?: (row: RowOf<F>) => boolean,
     sentence?: string,
-  ): Resource<F, S> {
+  ): Resource<F, S, W> {
     return this.#with((definition) => {
       const check =
         typeof first === 'string'
@@ -170,9 +179,9 @@ export class Resource<F extends Fields, S = RowOf<F>> {
    */
   rule<const O extends RuleOperation>(
     operation: O,
-    rule: Rule<F, O>,
+    rule: Rule<F, O, W['state']>,
     options?: RuleOptions,
-  ): Resource<F, S> {
+  ): Resource<F, S, W> {
     const call = `.rule(${operation})`
     reportUnknown(this.definition, call, options, declaredMembers.rule)
     return this.#with((definition) => {
@@ -193,7 +202,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   compute<K extends ReadOnlyName<F>>(
     name: K,
     compute: (row: Omit<RowOf<F>, 'id' | K>) => RowOf<F>[K],
-  ): Resource<F, S> {
+  ): Resource<F, S, W> {
     return this.#with((definition) => {
       checkFieldName(definition, '.compute()', name)
       checkFunction(definition, `.compute(${name})`, compute)
@@ -202,7 +211,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   }
 
   /** Sets the links of a row by name, relative to the version: `/orders/7`. */
-  links(links: (row: RowOf<F>) => { self: string } & Record<string, string>): Resource<F, S> {
+  links(links: (row: RowOf<F>) => { self: string } & Record<string, string>): Resource<F, S, W> {
     return this.#with((definition) => {
       checkFunction(definition, '.links()', links)
       return { links: links as ResourceDefinition['links'] }
@@ -210,7 +219,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   }
 
   /** Sets the n-th sample row, for seeds and docs. The engine adds references. */
-  sample(createRow: (n: number) => Partial<CreateOf<F>>): Resource<F, S> {
+  sample(createRow: (n: number) => Partial<CreateOf<F>>): Resource<F, S, W> {
     return this.#with((definition) => {
       checkFunction(definition, '.sample()', createRow)
       return { sample: createRow as ResourceDefinition['sample'] }
@@ -223,7 +232,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
    * row, and reads and writes its rows of resources with an owner. `signUp` lets strangers create
    * an account (§4.9).
    */
-  signsIn(signIn: SignInOptions<F>): Resource<F, S> {
+  signsIn(signIn: SignInOptions<F>): Resource<F, S, W> {
     reportUnknown(this.definition, '.signsIn()', signIn, declaredMembers.signsIn)
     return this.#with((definition) => {
       checkSignIn(definition, signIn)
@@ -232,7 +241,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   }
 
   /** The owner of a row is that of the row to which this field refers (§6.7). */
-  ownedBy(field: keyof F & string): Resource<F, S> {
+  ownedBy(field: keyof F & string): Resource<F, S, W> {
     return this.#with((definition) => {
       checkFieldName(definition, '.ownedBy()', field)
       return { ownedBy: field }
@@ -246,7 +255,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   editable(
     fields: readonly (keyof F & string)[],
     options: EditableOptions<StateOf<F>>,
-  ): Resource<F, S> {
+  ): Resource<F, S, W> {
     reportUnknown(this.definition, '.editable()', options, declaredMembers.editable)
     return this.#with((definition) => {
       checkEditable(definition, fields, options)
@@ -259,7 +268,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   before<Had extends Fields, K extends keyof S & string, const Down extends RowOf<Had>>(
     version: string,
     change: ChangeOptions<S, Had, K, Down>,
-  ): Resource<F, Older<S, Had, K>> {
+  ): Resource<F, Older<S, Had, K>, W> {
     reportUnknown(this.definition, `.before('${version}')`, change, declaredMembers.before)
     return this.#with<Older<S, Had, K>>((definition) => {
       checkChange(definition, version, change)
@@ -278,7 +287,15 @@ export class Resource<F extends Fields, S = RowOf<F>> {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the type of any resource
-export type AnyResource = Resource<any, any>
+export type AnyResource = Resource<any, any, any>
+
+/** A resource without a chain. */
+type DeclaredResource<F extends Fields, E extends string> = Resource<
+  F,
+  RowOf<F>,
+  // biome-ignore lint/complexity/noBannedTypes: no action yet
+  { readonly events: E; readonly actions: {}; readonly state: never }
+>
 
 /**
  * Declares a resource. Throws `DeclarationError`.
@@ -295,9 +312,10 @@ export type AnyResource = Resource<any, any>
 export function resource<
   const F extends Fields,
   const D extends CollectionOptions<string>['softDelete'] = undefined,
+  const E extends EventName = never,
 >(
   name: string,
-  options: ResourceOptions<F> & { readonly softDelete?: D },
-): Resource<[D] extends [undefined | false] ? F : Flat<F & DeletedFields>> {
+  options: ResourceOptions<F> & { readonly softDelete?: D; readonly events?: readonly E[] },
+): DeclaredResource<[D] extends [undefined | false] ? F : Flat<F & DeletedFields>, E> {
   return new Resource(readResource(name, options))
 }

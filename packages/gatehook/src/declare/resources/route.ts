@@ -38,7 +38,7 @@ export type RouteInput = RouteQuery | AnyResource
 
 /** The values of a query or an input in handlers. */
 type InputOf<I> =
-  I extends Resource<infer F, infer _>
+  I extends Resource<infer F, infer _, infer _W>
     ? CreateOf<F>
     : I extends BodyFields<infer M, infer _>
       ? MemberValues<M>
@@ -48,7 +48,7 @@ type InputOf<I> =
 
 /** The body that a handler returns, from the declared output. */
 type BodyOf<O> =
-  O extends Resource<infer F, infer _>
+  O extends Resource<infer F, infer _, infer _W>
     ? RowBody<F>
     : O extends MediaOutput
       ? string | Uint8Array | AsyncIterable<string>

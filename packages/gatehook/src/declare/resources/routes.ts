@@ -22,6 +22,7 @@ import { EXPORT_TYPES, type Exporter, exportTypeOf } from '../../protocol/lists/
 import type { Lister } from '../../protocol/lists/list.ts'
 import type { LimitItems } from '../../protocol/quota/steps.ts'
 import { patchThroughChain } from '../versions/change.ts'
+import { type EndpointAction, endpointActions } from './action.ts'
 import { withReach } from './agent-reach.ts'
 import { batchOperation } from './batch.ts'
 import { declaredInput } from './body-versions.ts'
@@ -39,12 +40,7 @@ import { expandRow, readExpansion } from './expansion.ts'
 import { visibleCollection } from './field-rights.ts'
 import { hasRelations } from './relations.ts'
 import { narrowRows } from './replayed-rows.ts'
-import {
-  type ActionDefinition,
-  type AnyRow,
-  type ResourceDefinition,
-  STATE_FIELD,
-} from './resource.ts'
+import { type AnyRow, type ResourceDefinition, STATE_FIELD } from './resource.ts'
 import { createFieldsReader } from './route-input.ts'
 import type { RowTarget, WrittenRow } from './rows.ts'
 import { PUBLIC, readScopeOf } from './scopes.ts'
@@ -95,7 +91,7 @@ function runsRules(
 }
 
 function endpointsOf(entry: CatalogEntry, deps: EndpointDeps): Endpoint[] {
-  const { name, access, actions } = entry.definition
+  const { name, access } = entry.definition
   const base = `/api/${name}`
   return [
     {
@@ -116,7 +112,7 @@ function endpointsOf(entry: CatalogEntry, deps: EndpointDeps): Endpoint[] {
         ...(access.delete && { DELETE: change(deleteOperation(entry, deps, access.delete)) }),
       },
     },
-    ...actions.map(
+    ...endpointActions(entry.definition).map(
       (action): Endpoint => ({
         kind: 'api',
         path: `${base}/:id/${action.name}`,
@@ -350,7 +346,7 @@ function restoreOperation(
 function actionOperation(
   entry: CatalogEntry,
   { perform }: ResourceDeps,
-  action: ActionDefinition,
+  action: EndpointAction,
 ): Operation {
   const versions = [...entry.shapes.keys()]
   const declared = declaredInput(action)

@@ -62,6 +62,8 @@ export interface ResourceRows {
   addCreated(tx: Tx, reach: RowReach, last: AnyRow, count: number): Promise<void>
   update(tx: Tx, target: RowTarget, edit: RowEdit): Promise<WrittenRow>
   act(tx: Tx, target: RowTarget, action: ActionDefinition, input: AnyRow): Promise<WrittenRow>
+  /** Records an event of the row as it is. Throws `not_found`. */
+  emit(tx: Tx, reach: RowReach, type: string, id: RowId): Promise<void>
   /** Deletes the row, or marks it as deleted if the resource has soft deletion. */
   remove(tx: Tx, target: RowTarget): Promise<void>
   /** Restores a deleted row. Throws `not_found`, and `invalid_state` for a row that exists. */

@@ -14,7 +14,7 @@ import { isSameValue } from '../../protocol/fields/forms.ts'
 import { addToTotal } from '../../protocol/lists/counters.ts'
 import { type ComputeRow, rowComputer, storedComputations } from './computed.ts'
 import { derivedRefresher } from './derived.ts'
-import { readChangedValues } from './own-values.ts'
+import { readChangedValues, requireNoState } from './own-values.ts'
 import type { RowReach } from './ownership.ts'
 import {
   type ActionDefinition,
@@ -120,19 +120,44 @@ export function createRows(
       // A patch without a change records no event.
       return recordEvent(tx, target.reach, after && eventType('updated'), after ?? row)
     },
-    async act(tx, target, action, input) {
-      const row = await lockRow(tx, target)
-      requireState(action, row[STATE_FIELD] as string)
-      const source = `action ${action.name} of ${name}`
-      const now = timeOf(tx, clock)
-      const edited = readChangedValues(newest, source, action.run?.({ row, input, now }) ?? {})
-      const sent = { ...edited }
-      if (action.to !== undefined) edited[STATE_FIELD] = action.to
-      const completed = await complete(tx, target, action.name, row, edited)
-      const after = await writeChanges(tx, target, row, { sent, edited: completed })
-      return recordEvent(tx, target.reach, action.emits, after ?? row)
+    act: actionRunner(definition, newest, deps, { lockRow, complete, writeChanges, recordEvent }),
+    async emit(tx, reach, type, id) {
+      const cells = await store.find(tx, reach, id)
+      if (!cells) throw new Failure('not_found')
+      await recordEvent(tx, reach, type, decode(cells))
     },
     ...deletion,
+  }
+}
+
+/** The parts of a change of a locked row. */
+interface RunnerParts {
+  readonly lockRow: (tx: Tx, target: RowTarget) => Promise<AnyRow>
+  readonly complete: ReturnType<typeof changeCompleter>
+  readonly writeChanges: ReturnType<typeof changeWriter>
+  readonly recordEvent: ReturnType<typeof eventRecorder>
+}
+
+/** Returns the function that runs an action on a row. */
+function actionRunner(
+  definition: ResourceDefinition,
+  newest: VersionShape,
+  { clock }: Pick<RowDeps, 'clock'>,
+  { lockRow, complete, writeChanges, recordEvent }: RunnerParts,
+): ResourceRows['act'] {
+  return async (tx, target, action, input) => {
+    const row = await lockRow(tx, target)
+    requireState(action, row[STATE_FIELD] as string)
+    const source = `action ${action.name} of ${definition.name}`
+    const now = timeOf(tx, clock)
+    const run = action.run?.({ row, input, now }) ?? {}
+    requireNoState(definition, source, run)
+    const edited = readChangedValues(newest, source, run)
+    const sent = { ...edited }
+    if (action.to !== undefined) edited[STATE_FIELD] = action.to
+    const completed = await complete(tx, target, action.name, row, edited)
+    const after = await writeChanges(tx, target, row, { sent, edited: completed })
+    return recordEvent(tx, target.reach, action.emits, after ?? row)
   }
 }
 

@@ -5,7 +5,8 @@
 import type { RecordEvent } from '../../history/events/store.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Catalog } from './catalog-entry.ts'
-import { readChangedValues } from './own-values.ts'
+import { enterRow } from './changed-rows.ts'
+import { readChangedValues, requireNoState } from './own-values.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { RunRules } from './rows.ts'
 import { createServiceTx, type ReachOf } from './service-tx.ts'
@@ -28,6 +29,7 @@ export function createRuleRunner(
     const depth = (depthByTx.get(tx) ?? 0) + 1
     if (depth > DEPTH_MAX) throw new Error(`rules of ${name} cause each other without an end`)
     depthByTx.set(tx, depth)
+    const leave = enterRow(tx, definition, (before ?? after)?.id)
     const reach: ReachOf = () => ({ scope, owner: undefined, principal })
     const views = { register: (_entry: unknown, row: AnyRow) => row }
     const access = createServiceTx(catalog(), { principal, actor, reach, record, views }, tx)
@@ -40,9 +42,12 @@ export function createRuleRunner(
         const args = { tx: access, lock, now, principal, before, after: current }
         const values = (await rule(args)) as AnyRow | undefined
         if (values === undefined) continue
-        Object.assign(completion, readChangedValues(newest, `rule ${operation} of ${name}`, values))
+        const source = `rule ${operation} of ${name}`
+        requireNoState(definition, source, values)
+        Object.assign(completion, readChangedValues(newest, source, values))
       }
     } finally {
+      leave()
       depthByTx.set(tx, depth - 1)
     }
     if ('id' in completion && completion.id !== (before ?? after)?.id) {

@@ -31,13 +31,16 @@ interface RuleArguments<F extends Fields, O extends string> {
   readonly after: O extends 'delete' ? undefined : O extends 'create' ? NewRowOf<F> : RowOf<F>
 }
 
+/** The values of a row that a rule completes: actions alone set the state. */
+type Completed<F extends Fields, State> = Partial<Omit<RowOf<F>, State & keyof RowOf<F>>>
+
 // biome-ignore lint/suspicious/noConfusingVoidType: a rule that completes nothing returns nothing
-type Completion<F extends Fields> = Partial<RowOf<F>> | undefined | void
+type Completion<F extends Fields, State> = Completed<F, State> | undefined | void
 
 /** Throws a `Failure` to reject the change, or returns values that complete it. */
-export type Rule<F extends Fields, O extends string> = (
+export type Rule<F extends Fields, O extends string, State> = (
   args: RuleArguments<F, O>,
-) => Promise<Completion<F>> | Completion<F>
+) => Promise<Completion<F, State>> | Completion<F, State>
 
 export interface RuleOptions {
   /** The failures that the rule throws, for OpenAPI, docs and clients: `[exceeded, 'conflict']`. */

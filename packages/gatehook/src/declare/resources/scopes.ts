@@ -1,17 +1,24 @@
 /** The scopes of a declaration (§3.6), and the default scopes of a person (§6.7). */
 import { accountScopes, isAccountScope, isScopeName } from '../../identity/access/scopes.ts'
 import { findClosest } from '../../kernel/closest.ts'
+import { endpointActions } from './action.ts'
 import { limitingScopes } from './field-rights.ts'
 import { allScope, owningField } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import type { RouteDefinition } from './route.ts'
 
+interface ReadableEvent {
+  readonly type: string
+  readonly scope?: string | undefined
+}
+
 /** The parts of a service that name scopes. */
 interface ScopeSource {
   readonly resources: readonly ResourceDefinition[]
   readonly routes: readonly RouteDefinition[]
-  readonly externalEvents: readonly { readonly type: string; readonly scope?: string }[]
   readonly documentScopes?: readonly string[] | undefined
+  readonly events?: readonly ReadableEvent[]
+  readonly externalEvents: readonly ReadableEvent[]
 }
 
 /**
@@ -19,7 +26,7 @@ interface ScopeSource {
  * of persons that nothing requires: they are probably misspelt.
  */
 export function findScopeWarnings(service: ScopeSource): string[] {
-  const { resources, routes, externalEvents } = service
+  const { resources, routes, events = [], externalEvents } = service
   const scopesOfResources = listScopes({ resources, routes: [], externalEvents: [] })
   const allScopes = listScopes(service)
   const suggest = (scope: string, candidates: ReadonlySet<string>): string | undefined => {
@@ -28,7 +35,7 @@ export function findScopeWarnings(service: ScopeSource): string[] {
   }
   const named = [
     ...routes.map(({ method, path, scope }) => [`route ${method} ${path}`, scope] as const),
-    ...externalEvents.map(({ type, scope }) => [`event ${type}`, scope] as const),
+    ...[...events, ...externalEvents].map(({ type, scope }) => [`event ${type}`, scope] as const),
   ]
   const similar = named.flatMap(([where, scope]) => {
     const question = scope && suggest(scope, scopesOfResources)
@@ -59,18 +66,23 @@ const writeScopes = ({ access }: ResourceDefinition): string[] =>
   [access.create, access.update, access.delete].filter((scope) => scope !== false)
 
 /** Returns every scope that a credential can hold (§3.6): resource scopes, then account scopes. */
-export function listScopes({ resources, routes, externalEvents }: ScopeSource): Set<string> {
+export function listScopes({
+  resources,
+  routes,
+  events = [],
+  externalEvents,
+}: ScopeSource): Set<string> {
   return new Set([
     ...resources.flatMap((definition) => [
       ...readScopes(definition),
       ...writeScopes(definition),
-      ...definition.actions.map(({ scope }) => scope),
+      ...endpointActions(definition).map(({ scope }) => scope),
       ...[definition.softDeletion?.scope ?? []].flat(),
       allScope(definition.name),
       ...limitingScopes(definition),
     ]),
     ...routes.map(({ scope }) => scope),
-    ...externalEvents.flatMap(({ scope }) => scope ?? []),
+    ...[...events, ...externalEvents].flatMap(({ scope }) => scope ?? []),
     ...Object.keys(accountScopes),
   ])
 }
@@ -121,7 +133,9 @@ export function findScopeMistakes(service: ScopeSource): string[] {
     checkName(`${where}: softDelete.scope`, softDeletion?.scope)
     for (const action of actions) checkName(`${where}: action ${action.name}`, action.scope)
   }
-  for (const { type, scope } of service.externalEvents) checkName(`event ${type}`, scope)
+  for (const { type, scope } of [...(service.events ?? []), ...service.externalEvents]) {
+    checkName(`event ${type}`, scope)
+  }
   for (const { method, path, scope } of service.routes) checkName(`route ${method} ${path}`, scope)
   return [...mistakes, ...grantedScopeMistakes(service)]
 }

@@ -12,10 +12,11 @@ import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { readTotal } from '../../protocol/lists/counters.ts'
 import { createCatalog, newestVersion } from './catalog.ts'
 import { wholeScope } from './ownership.ts'
+import { orderByReference } from './reference-order.ts'
 import { type AnyRow, type ResourceDefinition, STATE_FIELD } from './resource.ts'
 import type { ResourceRows } from './rows.ts'
 import { sampleValue } from './sample.ts'
-import { orderByReference, type ServiceDefinition } from './service.ts'
+import type { ServiceDefinition } from './service.ts'
 
 /** Rows of a resource with references, and of one without. */
 const ROWS_WITH_REFERENCES = 120

@@ -1,22 +1,39 @@
 /** The access of own code to rows, events and SQL. Contains types only. */
 
 import type { Reader, Tx } from '../../platform/storage/database.ts'
-import type { CreateOf, Field, Fields, PatchOf, RowOf } from '../../protocol/fields/fields.ts'
+import type { CreateOf, Field, Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { FieldWrite } from '../../protocol/fields/spec.ts'
+import type { ActionCreateOf, ActionInput } from './action.ts'
+import type { ResourceWords } from './resource-options.ts'
 
 /** A resource of the service. */
-interface ResourceOf<F extends Fields> {
+interface ResourceOf<F extends Fields, W = unknown> {
   readonly fields: F
+  readonly words: W
   readonly definition: { readonly name: string }
 }
 
 /** The type of the ids of a resource: a number, or a text with `f.id('bk')`. */
-type IdOf<F extends Fields> = F extends { readonly id: Field<infer V, FieldWrite> } ? V : never
+type IdOf<F extends Fields> = F extends { readonly id: Field<infer V, FieldWrite, infer _> }
+  ? V
+  : never
 
 /** A job of the service. */
 interface JobOf<I extends Fields> {
   readonly name: string
   readonly fields: I
+}
+
+/** The last argument of `act`: none for an action without a body. */
+type ActArguments<I> = I extends ActionInput
+  ? Record<never, never> extends ActionCreateOf<I>
+    ? [input?: ActionCreateOf<I>]
+    : [input: ActionCreateOf<I>]
+  : []
+
+interface KeyOption {
+  /** 1 to 255 characters, by which a repeat is recognized. */
+  readonly key?: string
 }
 
 /** Reads rows within the caller's reach. */
@@ -44,24 +61,49 @@ export interface ServiceTx extends ServiceReader {
     resource: ResourceOf<F>,
     values: CreateOf<F> & Partial<RowOf<F>>,
   ): Promise<RowOf<F>>
-  /** Updates a row. Throws `not_found`. */
-  update<F extends Fields>(
-    resource: ResourceOf<F>,
+  /**
+   * Updates a row. Throws `not_found`. A field `status` to which an action leads changes by `act`
+   * alone.
+   */
+  update<F extends Fields, W extends ResourceWords>(
+    resource: ResourceOf<F, W>,
     id: IdOf<F>,
-    patch: PatchOf<F> & Partial<RowOf<F>>,
+    patch: Partial<Omit<RowOf<F>, W['state']>>,
+  ): Promise<RowOf<F>>
+  /**
+   * Runs a declared action with its states, rules, checks and event, and returns the row. It
+   * requires no scope. Throws `not_found` and `invalid_state`.
+   */
+  act<F extends Fields, W extends ResourceWords, N extends keyof W['actions'] & string>(
+    resource: ResourceOf<F, W>,
+    id: IdOf<F>,
+    action: N,
+    ...input: ActArguments<W['actions'][N]>
   ): Promise<RowOf<F>>
   /** Deletes a row. Throws 409 `conflict` while other rows refer to it. */
   remove<F extends Fields>(resource: ResourceOf<F>, id: IdOf<F>): Promise<void>
-  /** Records an event of a declared type (`externalEvents` or an event of a resource). */
-  emit(type: string, object: Readonly<Record<string, unknown>>): Promise<void>
+  /**
+   * Records an event of `service({ events })`: of a row by its id, or with an object. The engine
+   * renders it as its own events. With a `key`, a repeat within 24 h records nothing.
+   */
+  emit<F extends Fields>(
+    event: { readonly row: F },
+    id: IdOf<F>,
+    options?: KeyOption,
+  ): Promise<void>
+  emit<M extends Fields>(
+    event: { readonly members: M },
+    object: CreateOf<M>,
+    options?: KeyOption,
+  ): Promise<void>
   /**
    * Enqueues a job, which runs at least once if this transaction commits: now, or at `runAt`.
-   * Returns its id.
+   * Returns its id. With a `key`, a repeat within 24 h enqueues nothing, and returns the same id.
    */
   enqueue<I extends Fields>(
     job: JobOf<I>,
     input: CreateOf<I>,
-    options?: { readonly runAt?: Date | number },
+    options?: KeyOption & { readonly runAt?: Date | number },
   ): Promise<string>
   /** Runs the team's SQL in this transaction. Statements must filter by `principal.scope`. */
   readonly sql: Tx

@@ -10,9 +10,11 @@ import { isRowId, type RowId } from '../../kernel/row-id.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
-import { listEventTypes } from './event-type-list.ts'
-import { readChangedValues, readNewValues } from './own-values.ts'
+import { requireOtherRow } from './changed-rows.ts'
+import type { OwnEvent } from './own-event.ts'
+import { memberReader, readChangedValues, readNewValues, requireNoState } from './own-values.ts'
 import type { RowOperation, RowReach } from './ownership.ts'
+import { runOnce } from './repeat-keys.ts'
 import type { AnyResource, AnyRow } from './resource.ts'
 import type { RowViews } from './row-views.ts'
 
@@ -77,12 +79,8 @@ interface ServiceTxDeps {
 }
 
 /** Creates the `ServiceTx` of a handler: rows, events and SQL in one transaction. */
-export function createServiceTx(
-  catalog: Catalog,
-  { principal, actor, reach, record, views }: ServiceTxDeps,
-  sql: Tx,
-) {
-  const types = listEventTypes(catalog.service)
+export function createServiceTx(catalog: Catalog, deps: ServiceTxDeps, sql: Tx) {
+  const { actor, reach, views } = deps
   const { register } = views
   return {
     ...createServiceReader(catalog, reach, sql, views),
@@ -102,6 +100,7 @@ export function createServiceTx(
     },
     async update(resource: AnyResource, id: RowId, patch: AnyRow): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
+      requireNoState(entry.definition, `tx.update(${entry.definition.name})`, patch)
       const target = { reach: reach(entry, 'change'), id, actor }
       const source = `tx.update(${entry.definition.name})`
       const update = () => {
@@ -116,17 +115,64 @@ export function createServiceTx(
       const target = { reach: reach(entry, 'change'), id, actor }
       return accessRow(entry, target.reach, id, () => entry.rows.remove(sql, target))
     },
-    async emit(type: string, object: AnyRow): Promise<void> {
-      if (!types.includes(type)) throw new Error(`event type ${type} is not declared`)
-      const event = { type, collection: undefined, objectId: undefined }
-      await record(sql, principal.scope, { ...event, object: JSON.stringify(object) })
+    ...createEffects(catalog, deps, sql),
+  }
+}
+
+/** Creates the functions that run actions, record events and enqueue jobs. */
+function createEffects(
+  catalog: Catalog,
+  { principal, actor, reach, record, views }: ServiceTxDeps,
+  sql: Tx,
+) {
+  const { scope } = principal
+  const now = timeOf(sql, catalog.clock)
+  return {
+    async act(resource: AnyResource, id: RowId, name: string, input: AnyRow = {}): Promise<AnyRow> {
+      const entry = entryOf(catalog, resource)
+      const source = `tx.act(${entry.definition.name}, ${name})`
+      const action = entry.definition.actions.find((other) => other.name === name)
+      if (!action) throw new Error(`${source}: there is no such action`)
+      requireOtherRow(sql, entry.definition, id, source)
+      const target = { reach: reach(entry, 'change'), id, actor }
+      const values = memberReader(action.input)(source, input)
+      const act = () => entry.rows.act(sql, target, action, values)
+      return views.register(entry, (await accessRow(entry, target.reach, id, act)).row)
+    },
+    async emit(
+      { definition }: OwnEvent,
+      object: RowId | AnyRow,
+      { key }: { readonly key?: string } = {},
+    ): Promise<void> {
+      const { type, resource } = definition
+      if (!catalog.service.events.includes(definition)) {
+        throw new Error(`tx.emit(${type}): the service declares no such event: add it to events`)
+      }
+      await runOnce(sql, { scope, word: type, key, now }, async () => {
+        if (resource) {
+          const entry = catalog.entries.get(resource.name)!
+          const rowReach = reach(entry, 'read')
+          const id = object as RowId
+          await accessRow(entry, rowReach, id, () => entry.rows.emit(sql, rowReach, type, id))
+        } else {
+          const text = catalog.objectForms.get(type)!.write(object as AnyRow)
+          await record(sql, scope, {
+            type,
+            collection: undefined,
+            objectId: undefined,
+            object: text,
+          })
+        }
+        return ''
+      })
     },
     async enqueue(
-      job: { readonly name: string },
+      { name }: { readonly name: string },
       input: AnyRow,
-      { runAt }: { readonly runAt?: Date | number } = {},
+      { runAt, key }: { readonly runAt?: Date | number; readonly key?: string } = {},
     ): Promise<string> {
-      return catalog.enqueue(sql, principal.scope, { name: job.name, input, runAt })
+      const enqueue = () => catalog.enqueue(sql, scope, { name, input, runAt })
+      return runOnce(sql, { scope, word: `job ${name}`, key, now }, enqueue)
     },
   }
 }

@@ -2,7 +2,7 @@
  * `service({…})` combines resources, versions and routes into the definition that the engine runs.
  * It validates the whole declaration, and reports all mistakes in one `DeclarationError`.
  */
-import { engineEvents } from '../../history/events/engine-types.ts'
+import type { EngineEventType } from '../../history/events/engine-types.ts'
 import type { ClaimsHook } from '../../identity/people/person.ts'
 import {
   findMailMistakes,
@@ -12,13 +12,12 @@ import {
 } from '../../platform/mail/message.ts'
 import {
   checkWhole,
-  DeclarationError,
   type DeclarationMistake,
   findUnknownMembers,
   reportMistakes,
   type Shape,
 } from '../../protocol/fields/declaration-mistakes.ts'
-import type { Fields } from '../../protocol/fields/fields.ts'
+import type { EventRowOf, Fields } from '../../protocol/fields/fields.ts'
 import type { VersionDefinition } from '../versions/calendar.ts'
 import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
 import { bodyChanges } from './body-versions.ts'
@@ -41,11 +40,28 @@ import {
 } from './job.ts'
 import { findJobMistakes } from './job-check.ts'
 import { findListedMistakes, findRepeatedCodes, readFailures } from './listed-failures.ts'
+import {
+  isOwnEvent,
+  type ObjectEvent,
+  type OwnEvent,
+  type OwnEventDefinition,
+  type RowEvent,
+} from './own-event.ts'
 import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
-import { actionEvents, duplicatesIn, EVENT_TYPE, findResourceMistakes } from './resource-check.ts'
+import { duplicatesIn, findResourceMistakes } from './resource-check.ts'
+import type { ResourceWords } from './resource-options.ts'
 import type { RouteDefinition, RouteInput, RouteOptions, RouteOutput, RouteQuery } from './route.ts'
 import { findDuplicateRoutes, findRouteMistakes } from './route-check.ts'
 import { findScopeMistakes } from './scopes.ts'
+import {
+  type ExternalEvent,
+  type ExternalEventDefinition,
+  type ExternalTypesOf,
+  findEventMistakes,
+  findForeignType,
+  isExternalEvent,
+  toExternal,
+} from './service-events.ts'
 import { isTexts } from './sign-in.ts'
 
 export interface ServiceOptions {
@@ -61,9 +77,11 @@ export interface ServiceOptions {
   readonly versions: Readonly<Record<`v${number}`, VersionOptions>>
   /** The results of `resource(…)` and its chain. */
   readonly resources: readonly AnyResource[]
+  /** The events that own code emits: results of `event(…)`. */
+  readonly events?: readonly OwnEvent[]
   /**
-   * Event types of the team's code, in addition to those of the resources: `payment.succeeded`, or
-   * `{type, scope}` with the scope that reads them (§9.14).
+   * Event types of other backends: `payment.succeeded`, or `{type, scope}` with the scope that
+   * reads them (§9.14), or `{event: event(…), from: ['api']}` with the members of the object.
    */
   readonly externalEvents?: readonly (string | ExternalEvent)[]
   /**
@@ -90,12 +108,6 @@ export interface ServiceContact {
   readonly name: string
   readonly url?: string
   readonly email?: string
-}
-
-/** An event type that no resource emits. Without a scope, `events:read` is sufficient. */
-export interface ExternalEvent {
-  readonly type: string
-  readonly scope?: string
 }
 
 /** A change of a table with rows, which the team writes and reviews. */
@@ -125,7 +137,8 @@ export interface ServiceDefinition {
   readonly info: { readonly license?: ServiceLicense; readonly contact?: ServiceContact }
   readonly versions: readonly VersionDefinition[]
   readonly resources: readonly ResourceDefinition[]
-  readonly externalEvents: readonly ExternalEvent[]
+  readonly events: readonly OwnEventDefinition[]
+  readonly externalEvents: readonly ExternalEventDefinition[]
   readonly migrations: readonly MigrationOptions[]
   readonly routes: readonly RouteDefinition[]
   readonly jobs: readonly JobDefinition[]
@@ -135,7 +148,8 @@ export interface ServiceDefinition {
   readonly mail?: MailDefinition | undefined
 }
 
-export class Service {
+/** @typeParam E the types of `externalEvents` */
+export class Service<E extends string = string> {
   readonly definition: ServiceDefinition
 
   constructor(definition: ServiceDefinition) {
@@ -148,7 +162,7 @@ export class Service {
     I extends RouteInput = Record<never, never>,
     P extends string = string,
     const O extends RouteOutput | undefined = undefined,
-  >(options: RouteOptions<Q, I, P, O>): Service {
+  >(options: RouteOptions<Q, I, P, O>): Service<E> {
     if (typeof options !== 'object' || options === null) {
       reportMistakes(['.route(): options are required, for example { method, path }'])
       return this
@@ -161,11 +175,11 @@ export class Service {
     const listed = failures && { failures: readFailures(failures) }
     const route = { ...options, ...listed, changes } as unknown as RouteDefinition
     const routes = [...this.definition.routes, route]
-    return new Service(checkDefinition({ ...this.definition, routes }))
+    return new Service<E>(checkDefinition({ ...this.definition, routes }))
   }
 
   /** Adds the code of a job, which `tx.enqueue(job, input)` enqueues. It runs at least once. */
-  job<I extends Fields>(job: Job<I>, handle: JobHandle<I>, options?: JobOptions): Service {
+  job<I extends Fields>(job: Job<I>, handle: JobHandle<I>, options?: JobOptions): Service<E> {
     if (!(job instanceof Job)) {
       reportMistakes(['.job(): the first argument is the result of job(name, fields)'])
       return this
@@ -178,30 +192,55 @@ export class Service {
    * Adds a recurring job, which one node runs at each due time: an interval (`15m`, `1h`, `1d`) or
    * a cron expression in UTC (`0 3 * * *`). Times that pass while no node runs cause one run.
    */
-  every(schedule: string, name: string, handle: ScheduleHandle, options?: JobOptions): Service {
+  every(schedule: string, name: string, handle: ScheduleHandle, options?: JobOptions): Service<E> {
     reportUnknown(`.every ${name}`, options, declaredMembers.every)
     return this.#withJob(defineSchedule(schedule, name, handle, options))
   }
 
-  /** Adds a handler of an event type. It runs at least once, in the order of one row. */
-  on(type: string, handle: EventHandle, options?: HandlerOptions): Service {
+  /**
+   * Adds a handler of events: `.on(overdue, handle)` of own code, `.on(invoices, 'invoice.paid',
+   * handle)` of a resource, `.on('key.created', handle)` of other backends and of the engine. It
+   * runs at least once, in the order of one row.
+   */
+  on<F extends Fields>(
+    event: RowEvent<F>,
+    handle: EventHandle<EventRowOf<F>>,
+    options?: HandlerOptions,
+  ): Service<E>
+  on<M extends Fields>(
+    event: ObjectEvent<M>,
+    handle: EventHandle<EventRowOf<M>>,
+    options?: HandlerOptions,
+  ): Service<E>
+  on<F extends Fields, S, W extends ResourceWords>(
+    resource: Resource<F, S, W>,
+    type: W['events'],
+    handle: EventHandle<EventRowOf<F>>,
+    options?: HandlerOptions,
+  ): Service<E>
+  on(type: E | EngineEventType, handle: EventHandle, options?: HandlerOptions): Service<E>
+  on(source: unknown, ...rest: unknown[]): Service<E> {
+    const ofResource = source instanceof Resource ? source.definition : undefined
+    const [handle, options] = (ofResource ? rest.slice(1) : rest) as [EventHandle, HandlerOptions?]
+    const type = ofResource ? rest[0] : isOwnEvent(source) ? source.definition.type : source
     reportUnknown(`.on ${type}`, options, declaredMembers.on)
-    return this.#withJob(defineEventHandler(type, handle, options))
+    if (ofResource) reportMistakes(findForeignType(ofResource, String(type)))
+    return this.#withJob(defineEventHandler(type as string, handle, options))
   }
 
-  #withJob(job: JobDefinition): Service {
+  #withJob(job: JobDefinition): Service<E> {
     const jobs = [...this.definition.jobs, job]
-    return new Service(checkDefinition({ ...this.definition, jobs }))
+    return new Service<E>(checkDefinition({ ...this.definition, jobs }))
   }
 
   /**
    * Sends the mail of the service with a transport: `smtp(url)`, or an object with
    * `send(message)`. Without a transport, mail is stored as files in the data folder.
    */
-  mail(transport: MailTransport | undefined, options: MailOptions): Service {
+  mail(transport: MailTransport | undefined, options: MailOptions): Service<E> {
     reportUnknown('.mail()', options, declaredMembers.mail)
     reportMistakes(findMailMistakes(transport, options))
-    return new Service({ ...this.definition, mail: { ...options, transport } })
+    return new Service<E>({ ...this.definition, mail: { ...options, transport } })
   }
 }
 
@@ -215,7 +254,7 @@ export class Service {
  *   resources: [notes],
  * })
  */
-export function service(options: ServiceOptions): Service {
+export function service<const O extends ServiceOptions>(options: O): Service<ExternalTypesOf<O>> {
   const given = readOptions(options)
   const { versions, mistakes } = parseVersions(given.versions)
   const definition = {
@@ -227,9 +266,8 @@ export function service(options: ServiceOptions): Service {
     },
     versions,
     resources: given.resources.map(({ definition }) => definition),
-    externalEvents: (given.externalEvents ?? []).map((event) =>
-      typeof event === 'string' ? { type: event } : event,
-    ),
+    events: (given.events ?? []).map(({ definition }) => definition),
+    externalEvents: (given.externalEvents ?? []).map(toExternal),
     migrations: given.migrations ?? [],
     routes: [],
     jobs: [],
@@ -252,13 +290,15 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
  */
 function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptions {
   reportUnknown('service', options, declaredMembers.service)
-  const { name, versions, resources, externalEvents = [], migrations = [] } = options ?? {}
+  const { name, versions, resources, migrations = [] } = options ?? {}
+  const { events = [], externalEvents = [] } = options ?? {}
   const { vendor = '', claims, oauth } = options ?? {}
   const documentScopes = oauth?.documents?.scopes ?? []
   const hasVersions = isObject(versions) && Object.values(versions!).every(isObject)
   const hasResources = Array.isArray(resources)
   const isResource = (resource: unknown) => resource instanceof Resource
-  const hasEvents = Array.isArray(externalEvents) && externalEvents.every(isEvent)
+  const hasEvents = Array.isArray(externalEvents) && externalEvents.every(isExternalEvent)
+  const hasOwnEvents = Array.isArray(events) && events.every(isOwnEvent)
   const hasMigrations = Array.isArray(migrations) && migrations.every(isMigration)
   const missing = [
     typeof name !== 'string' && 'name is required, for example "notes"',
@@ -267,7 +307,9 @@ function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptio
     hasResources &&
       !resources.every(isResource) &&
       'resources: each is the result of resource(…); modules that import each other have undefined',
-    !hasEvents && "externalEvents is an array of types: ['payment.succeeded']",
+    !hasOwnEvents && "events is an array of event(…): [event('invoice.overdue', invoices)]",
+    !hasEvents &&
+      "externalEvents is an array of types: ['payment.succeeded'], or { event: event(…) }",
     !hasMigrations &&
       "migrations is an array: [{ number: 1, name: 'note becomes memo', sql: 'ALTER TABLE …' }]",
     typeof vendor !== 'string' && 'vendor is a text',
@@ -280,6 +322,7 @@ function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptio
     name: String(name),
     versions: hasVersions ? versions! : { v1: { released: '2000-01-01' } },
     resources: hasResources ? resources.filter(isResource) : [],
+    events: hasOwnEvents ? events : [],
     externalEvents: hasEvents ? externalEvents : [],
     migrations: hasMigrations ? migrations : [],
   }
@@ -291,9 +334,6 @@ function isMigration(migration: unknown): boolean {
   const texts = typeof sql === 'object' && sql !== null ? [sql.sqlite, sql.postgres] : [sql]
   return [name, table, ...texts].every((text) => typeof text === 'string')
 }
-
-const isEvent = (event: unknown): boolean =>
-  typeof event === 'string' || typeof (event as { type?: unknown } | null)?.type === 'string'
 
 /** Returns the mistakes of each resource, with the call that declared it. */
 const findInResources = (
@@ -328,7 +368,7 @@ function checkDefinition(
     () => findDuplicateRoutes(routes),
     () => findScopeMistakes(definition),
     () => findRepeatedCodes(definition),
-    () => eventMistakes(definition),
+    () => findEventMistakes(definition),
     () => findJobMistakes(jobs, new Set(listAllEventTypes(definition))),
     () =>
       migrations
@@ -353,48 +393,4 @@ function checkDefinition(
     ),
   ])
   return definition
-}
-
-/** An event type has one source: its collection determines who can read it (§9.14). */
-function eventMistakes({ resources, externalEvents }: ServiceDefinition): string[] {
-  const mistakes: string[] = []
-  const sourceByType = new Map(Object.keys(engineEvents).map((type) => [type, 'the engine']))
-  const addSource = (type: string, source: string) => {
-    const other = sourceByType.get(type) ?? source
-    if (other !== source) mistakes.push(`event ${type}: is declared by ${other} and by ${source}`)
-    sourceByType.set(type, source)
-  }
-  for (const resource of resources) {
-    for (const type of [...resource.events, ...actionEvents(resource)]) {
-      addSource(type, resource.name)
-    }
-  }
-  for (const { type } of externalEvents) {
-    addSource(type, 'externalEvents')
-    if (!EVENT_TYPE.test(type)) mistakes.push(`event ${type}: types look like payment.succeeded`)
-  }
-  return mistakes
-}
-
-/**
- * Orders resources so that each follows those it refers to. Throws `DeclarationError` for circular
- * references.
- */
-export function orderByReference(resources: readonly ResourceDefinition[]): ResourceDefinition[] {
-  const ordered: ResourceDefinition[] = []
-  const visiting = new Set<string>()
-  const visit = (resource: ResourceDefinition): void => {
-    if (ordered.includes(resource)) return
-    if (visiting.has(resource.name)) {
-      throw new DeclarationError(`resources refer to each other in a circle at ${resource.name}`)
-    }
-    visiting.add(resource.name)
-    for (const spec of Object.values(resource.fields)) {
-      const target = resources.find(({ name }) => name === spec.target)
-      if (target && target !== resource) visit(target)
-    }
-    ordered.push(resource)
-  }
-  for (const resource of resources) visit(resource)
-  return ordered
 }

@@ -33,7 +33,7 @@ export interface SoftDeletion {
   readonly purgeAfterMs: number
 }
 
-const deletedAt = new Field<number | null, 'never'>({
+const deletedAt = new Field<number | null, 'never', string | null>({
   kind: 'time',
   write: 'never',
   nullable: true,

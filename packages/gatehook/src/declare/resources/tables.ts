@@ -102,6 +102,24 @@ const staleRows: Table = {
   functions: [markStaleRow],
 }
 
+export const ownKeys: Table = {
+  name: 'gh_own_keys',
+  row: 'An event or a job of own code by the key of its call, so that a repeat has no effect.',
+  columns: {
+    scope: int,
+    word: text.plain,
+    repeat_key: text.personal,
+    result: text.plain,
+    expires_at: int,
+  },
+  key: ['scope', 'word', 'repeat_key'],
+  place: 'scope',
+  belongs: byScope,
+  indexes: { expiry: { on: 'expires_at', serves: 'the purge', purges: true } },
+  purgedBy: 'expires_at',
+  stays: '24 hours',
+}
+
 export const resourcesTables: readonly Table[] = [
   serviceMigrations,
   serviceAdditions,
@@ -109,4 +127,5 @@ export const resourcesTables: readonly Table[] = [
   searchIndexes,
   derivations,
   staleRows,
+  ownKeys,
 ]

@@ -51,7 +51,7 @@ const familyScopes: Readonly<Record<string, string>> = {
 export const engineEventScope = (type: string): string =>
   familyScopes[type.slice(0, type.indexOf('.'))] ?? 'keys:read'
 
-export const engineEvents: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+const samples = {
   'api_version.deprecated': { ...versionSample, status: 'deprecated' },
   'api_version.sunset_approaching': { ...versionSample, status: 'deprecated', days_left: 30 },
   'api_version.retired': { ...versionSample, status: 'retired' },
@@ -77,4 +77,8 @@ export const engineEvents: Readonly<Record<string, Readonly<Record<string, unkno
     url: 'https://receiver.example/hooks',
     disabled_reason: 'failing',
   },
-}
+} as const satisfies Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+export type EngineEventType = keyof typeof samples
+
+export const engineEvents: Readonly<Record<string, Readonly<Record<string, unknown>>>> = samples

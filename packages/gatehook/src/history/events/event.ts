@@ -21,13 +21,17 @@ export interface StoredEvent extends NewEvent {
   readonly created: number
 }
 
-/** Renders an object, stored in `shape`, in the shape of `version`; returns JSON text (§9.11). */
-export type RenderObject = (
-  collection: string | undefined,
-  object: string,
-  shape: string,
-  version: string | undefined,
-) => string
+/** A stored object, and the facts on which its conversion depends. */
+interface RecordedObject {
+  readonly type: string
+  readonly collection: string | null | undefined
+  readonly object: string
+  /** The version that recorded it. */
+  readonly shape: string
+}
+
+/** Renders an object in the shape of `version`; returns JSON text (§9.11). */
+export type RenderObject = (recorded: RecordedObject, version: string | undefined) => string
 
 export const EVENT_MAX_BYTES = 262_144
 

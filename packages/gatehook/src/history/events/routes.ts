@@ -28,6 +28,8 @@ interface EventDeps {
   readonly perform: Perform
   readonly record: RecordEvent
   readonly render: RenderObject
+  /** Validates an object in a version, by default the newest. Returns JSON text of the newest. */
+  readonly readObject: (type: string, object: unknown, version: string | undefined) => string
   readonly readableTypes: ReadableTypes
   /** Every type that the service and the engine emit. */
   readonly declaredTypes: Iterable<string>
@@ -46,7 +48,8 @@ export const servedVersion = (
 }
 
 export function eventRoutes(deps: EventDeps): Route[] {
-  const { db, list, perform, record, render, readableTypes, effective, operations } = deps
+  const { db, list, perform, record, render, readObject, readableTypes, effective } = deps
+  const { operations } = deps
   const allTypes = withTypeNames(eventList, 'type', deps.declaredTypes)
   const view = (call: Call) => eventView(servedVersion(call, effective), render)
   return [
@@ -55,12 +58,14 @@ export function eventRoutes(deps: EventDeps): Route[] {
     ),
     // Records an event of an existing backend. Throws 413 for an object beyond 256 KiB.
     implement(operations.post, (call, input) => {
-      const object = JSON.stringify(input.object)
+      const version = servedVersion(call, effective)
+      const object = readObject(input.type, input.object, version)
       return perform(call, async (tx) => {
         const event = { type: input.type, collection: undefined, objectId: undefined, object }
         const storedEvent = await record(tx, call.principal!.scope, event)
         const location = `/events/${storedEvent.id}`
-        return { status: 201, json: envelope(storedEvent, object), headers: { location } }
+        const text = render(storedEvent, version)
+        return { status: 201, json: envelope(storedEvent, text), headers: { location } }
       })
     }),
     implement(operations.read, async (call) => {

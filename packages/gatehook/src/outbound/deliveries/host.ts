@@ -145,7 +145,7 @@ export async function openEngineHost(
   const coveredBy = coverageOf(settings)
   const outbox = createOutbox({
     clock,
-    render: (_, object) => object, // the engine's own events have one shape
+    render: ({ object }) => object, // the engine's own events have one shape
     effective: (version) => version,
     coveredBy,
     wake: (webhookNos) => void wake({ webhookNos, resends: [] }),

@@ -157,9 +157,9 @@ export function renderBody(
   version: string,
 ): string | undefined {
   const servedVersion = effective(version)
-  const { collection, object, shape } = event
-  if (servedVersion === shape || collection === undefined || collection === null) return undefined
-  return envelope(event, render(collection, object, shape, servedVersion))
+  if (servedVersion === event.shape) return undefined
+  const text = render(event, servedVersion)
+  return text === event.object ? undefined : envelope(event, text)
 }
 
 const insertBody = prepareStatement(

@@ -159,9 +159,9 @@ export function allEventRoutes(deps: AllEventsDeps): Route[] {
         throw parameterFailure('invalid_parameter', 'version', `is none of ${versions.join(', ')}`)
       }
       const event = await requireEvent(db, params.id!)
-      const { object, collection, shape } = event
+      const { object } = event
       if (object === undefined) throw new Failure('not_found', 'The event was purged.')
-      const text = render(collection ?? undefined, object, shape, version)
+      const text = render({ ...event, object }, version)
       return { status: 200, json: envelope(event, text) }
     }),
   ]

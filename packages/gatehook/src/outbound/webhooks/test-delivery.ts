@@ -47,7 +47,8 @@ export function sendTestDelivery(
     const secrets = await readLiveSecrets(context, db, registration)
     await limits.countTest(call.principal!, registration.id)
     const collection = types.collections.get(type)
-    const object = render(collection, types.sample(type), newest, effective(version))
+    const sample = { type, collection, object: types.sample(type), shape: newest }
+    const object = render(sample, effective(version))
     attempt = await postEvent(context, { scope, url, tag, secrets }, { type, object })
   }
   return perform(

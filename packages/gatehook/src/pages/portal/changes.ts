@@ -28,7 +28,8 @@ export function upcomingChanges(
 
   function exampleOf(resource: string, event_type: string) {
     const object = sample(event_type)
-    const from = JSON.parse(render(resource, object, newest, version))
+    const recorded = { type: event_type, collection: resource, object, shape: newest }
+    const from = JSON.parse(render(recorded, version))
     return { event_type, from, to: JSON.parse(object) }
   }
 }

@@ -15,14 +15,17 @@ export const f = {
    * A value that `.compute(name, …)` of the resource derives from the other fields:
    * `f.computed(f.int())`. It is no column unless it is `.stored()`, and clients only read it.
    */
-  computed: <V>(type: Field<V, FieldWrite>): Field<V, 'never'> =>
+  computed: <V, X = V>(type: Field<V, FieldWrite, X>): Field<V, 'never', X> =>
     new Field({ ...specOf('f.computed()', type), write: 'never', computed: 'read' }),
   /**
    * A value that the database derives from the other columns of the row: `f.derived(f.int(),
    * 'price * count')`, or `{ sqlite, postgres }` with a text for each database. It is no column;
    * clients only read it. Declared in `list`, it filters and sorts. At most 1,000 characters.
    */
-  derived: <V>(type: Field<V, FieldWrite>, sql: string | DerivedSql): Field<V, 'never'> => {
+  derived: <V, X = V>(
+    type: Field<V, FieldWrite, X>,
+    sql: string | DerivedSql,
+  ): Field<V, 'never', X> => {
     reportUnknown('f.derived(type, sql)', sql, derivedSql)
     const derived = typeof sql === 'string' ? { sqlite: sql, postgres: sql } : sql
     const site = new Error()
@@ -36,10 +39,10 @@ export const f = {
     })
   },
   /** The instant at which the engine created the row. */
-  createdAt: (): Field<number, 'never'> =>
+  createdAt: (): Field<number, 'never', string> =>
     new Field({ kind: 'time', write: 'never', nullable: false, stamp: 'created' }),
   /** The instant of the last change of the row, which the engine sets. */
-  updatedAt: (): Field<number, 'never'> =>
+  updatedAt: (): Field<number, 'never', string> =>
     new Field({ kind: 'time', write: 'never', nullable: false, stamp: 'updated' }),
 } as const
 

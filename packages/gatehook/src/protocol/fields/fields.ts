@@ -38,28 +38,38 @@ export interface DerivedSql {
 
 declare const valueType: unique symbol
 declare const writeType: unique symbol
+declare const jsonType: unique symbol
 
-/** A field under declaration. It is immutable: every method returns a new field. */
-export class Field<V, W extends FieldWrite> {
+/** The JSON type of a field that only callers with a scope read. */
+interface Limited<X> {
+  readonly limited: X
+}
+
+/**
+ * A field under declaration. It is immutable: every method returns a new field. `V`: the type of
+ * its values in handlers; `X`: in JSON.
+ */
+export class Field<V, W extends FieldWrite, X = V> {
   readonly spec: FieldSpec
   declare readonly [valueType]: V
   declare readonly [writeType]: W
+  declare readonly [jsonType]: X
 
   constructor(spec: FieldSpec) {
     this.spec = spec
   }
 
-  #with<V2, W2 extends FieldWrite>(more: Partial<FieldSpec>): Field<V2, W2> {
-    return new Field<V2, W2>({ ...this.spec, ...more })
+  #with<V2, W2 extends FieldWrite, X2>(more: Partial<FieldSpec>): Field<V2, W2, X2> {
+    return new Field<V2, W2, X2>({ ...this.spec, ...more })
   }
 
   /** Also allows `null`. Add `.default(null)` to make the field optional. */
-  nullable(): Field<V | null, W> {
+  nullable(): Field<V | null, W, X | null> {
     return this.#with({ nullable: true })
   }
 
   /** The value if a client omits the field, and of existing rows when the column is new. */
-  default(value: V): Field<V, W extends 'never' ? W : 'optional'> {
+  default(value: V): Field<V, W extends 'never' ? W : 'optional', X> {
     return this.#with({
       default: value,
       write: this.spec.write === 'never' ? 'never' : 'optional',
@@ -67,7 +77,7 @@ export class Field<V, W extends FieldWrite> {
   }
 
   /** Clients can only read it; actions and the team's code write it. */
-  readonly(): Field<V, 'never'> {
+  readonly(): Field<V, 'never', X> {
     return this.#with({ write: 'never' })
   }
 
@@ -75,7 +85,7 @@ export class Field<V, W extends FieldWrite> {
    * The minimum: of a number or a decimal, as a number (`.min(0.001)`), of a text's characters, an
    * array's items, a duration's milliseconds.
    */
-  min(bound: number): Field<V, W> {
+  min(bound: number): Field<V, W, X> {
     return this.#with({ min: bound })
   }
 
@@ -84,27 +94,27 @@ export class Field<V, W extends FieldWrite> {
    * an array's items, of a duration's milliseconds. A text and JSON have at most 65,536 characters;
    * a text that `list` or `unique` indexes has at most 600.
    */
-  max(bound: number): Field<V, W> {
+  max(bound: number): Field<V, W, X> {
     return this.#with({ max: bound })
   }
 
   /** Rows of one customer and mode cannot have the same value (409 `conflict`). */
-  unique(): Field<V, W> {
+  unique(): Field<V, W, X> {
     return this.#with({ unique: true })
   }
 
   /** The field refers to the person that owns the row: persons reach their own rows only (§6.7). */
-  owner(): Field<V, W> {
+  owner(): Field<V, W, X> {
     return this.#with({ owner: true })
   }
 
   /** Clients set it when they create the row, and cannot change it (422 `read_only`). */
-  writeOnce(): Field<V, W> {
+  writeOnce(): Field<V, W, X> {
     return this.#with({ isWriteOnce: true })
   }
 
   /** A column has the computed value, so that lists filter and sort by it. */
-  stored(): Field<V, W> {
+  stored(): Field<V, W, X> {
     return this.#with({ computed: 'stored' })
   }
 
@@ -112,7 +122,7 @@ export class Field<V, W extends FieldWrite> {
    * Clients write it, and no response and no event returns it. Handlers and rules read it. The
    * request log never stores the value, and lists cannot filter or sort by it.
    */
-  writeOnly(): Field<V, W> {
+  writeOnly(): Field<V, W, never> {
     return this.#with({ isWriteOnly: true, isSecret: true })
   }
 
@@ -120,12 +130,12 @@ export class Field<V, W extends FieldWrite> {
    * Responses have the field for callers with this scope only. For others it is no filter, no sort
    * and no value of `fields=`. Events never have it.
    */
-  visible(scope: string): Field<V, W> {
+  visible(scope: string): Field<V, W, Limited<X>> {
     return this.#with({ visibleTo: scope })
   }
 
   /** Clients need this scope to write it (422 `read_only`). Others have the default. */
-  writable(scope: string): Field<V, W> {
+  writable(scope: string): Field<V, W, X> {
     return this.#with({ writableBy: scope })
   }
 
@@ -134,31 +144,31 @@ export class Field<V, W extends FieldWrite> {
    * the deletion (409), `cascade` deletes this row too, `setNull` clears the field. Each change has
    * its event; a deletion beyond the bounds of a change is 413 `change_too_large`.
    */
-  onDelete(effect: 'restrict' | 'cascade' | 'setNull'): Field<V, W> {
+  onDelete(effect: 'restrict' | 'cascade' | 'setNull'): Field<V, W, X> {
     return this.#with({ onDelete: effect })
   }
 
   /** The request log never stores the value. Lists cannot filter or sort by it: logs have URLs. */
-  secret(): Field<V, W> {
+  secret(): Field<V, W, X> {
     return this.#with({ isSecret: true })
   }
 
   /** The unit of a number or a decimal, for OpenAPI, the docs and the console: `cent`, `kg`. */
-  unit(unit: string): Field<V, W> {
+  unit(unit: string): Field<V, W, X> {
     return this.#with({ unit })
   }
 
   /** Adds a sentence for OpenAPI and the docs. */
-  describe(sentence: string): Field<V, W> {
+  describe(sentence: string): Field<V, W, X> {
     return this.#with({ description: sentence })
   }
 }
 
 /** Returns a required field of a kind. */
-export const declareField = <V>(
+export const declareField = <V, X = V>(
   kind: string,
   more: Partial<FieldSpec> = {},
-): Field<V, 'required'> => new Field({ kind, write: 'required', nullable: false, ...more })
+): Field<V, 'required', X> => new Field({ kind, write: 'required', nullable: false, ...more })
 
 /** Returns the data of a field, and that of a text for what plain JavaScript passes instead. */
 export function specOf(call: string, type: unknown): FieldSpec {
@@ -168,12 +178,16 @@ export function specOf(call: string, type: unknown): FieldSpec {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the type of any field
-export type AnyField = Field<any, FieldWrite>
+export type AnyField = Field<any, FieldWrite, any>
 export type Fields = Readonly<Record<string, AnyField>>
 
-type FieldValue<F> = F extends Field<infer V, FieldWrite> ? V : never
+type FieldValue<F> = F extends Field<infer V, FieldWrite, infer _> ? V : never
 type NamesWith<F extends Fields, W extends FieldWrite> = {
-  [K in keyof F]: F[K] extends Field<infer _, infer W2> ? (W2 extends W ? K : never) : never
+  [K in keyof F]: F[K] extends Field<infer _, infer W2, infer _X>
+    ? W2 extends W
+      ? K
+      : never
+    : never
 }[keyof F]
 /** The names of the fields that clients never write. */
 export type ReadOnlyName<F extends Fields> = NamesWith<F, 'never'> & string
@@ -192,4 +206,15 @@ export type CreateOf<F extends Fields> = Flat<
 /** The body that changes a row. */
 export type PatchOf<F extends Fields> = Flat<{
   [K in NamesWith<F, 'required' | 'optional'>]?: FieldValue<F[K]>
+}>
+
+type JsonValue<F> = F extends Field<infer _, FieldWrite, infer X> ? X : never
+/** The names of the fields that callers without a scope read. */
+type PublicName<F extends Fields> = {
+  [K in keyof F]: [Exclude<JsonValue<F[K]>, null>] extends [never | Limited<unknown>] ? never : K
+}[keyof F]
+
+/** A row as events have it: JSON values, without fields that need a scope or are write-only. */
+export type EventRowOf<F extends Fields> = Flat<{
+  readonly [K in PublicName<F>]: JsonValue<F[K]>
 }>

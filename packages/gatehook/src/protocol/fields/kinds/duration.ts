@@ -22,7 +22,7 @@ export const durationCall = {
    * A duration in weeks, days, hours, minutes and seconds: ISO 8601 on the wire, `PT1H30M`,
    * milliseconds in rows and handlers.
    */
-  duration: (): Field<number, 'required'> => declareField('duration', initial),
+  duration: (): Field<number, 'required', string> => declareField('duration', initial),
 }
 
 export const duration: FieldKind = {

@@ -19,7 +19,10 @@ const arraySize = { max: true, min: true } as const satisfies ShapeOf<ArraySize>
 
 export const listCall = {
   /** A list of at most `max` values: `f.array(f.string(), { max: 10 })`. A patch replaces it. */
-  array: <V>(item: Field<V, FieldWrite>, size: ArraySize): Field<readonly V[], 'required'> => {
+  array: <V, X>(
+    item: Field<V, FieldWrite, X>,
+    size: ArraySize,
+  ): Field<readonly V[], 'required', readonly X[]> => {
     reportUnknown('f.array(item, size)', size, arraySize)
     const { max, min } = size ?? {}
     const bounds = { max, ...(min !== undefined && { min }) }

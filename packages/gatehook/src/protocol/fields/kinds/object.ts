@@ -1,5 +1,12 @@
 /** `f.object({…})`: an object with declared members. */
-import { declareField, type Field, type Fields, type RowOf, specOf } from '../fields.ts'
+import {
+  declareField,
+  type EventRowOf,
+  type Field,
+  type Fields,
+  type RowOf,
+  specOf,
+} from '../fields.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import type { FieldKind, InnerSchemas, ValueForm } from '../kind.ts'
 import { objectReader } from '../object-reader.ts'
@@ -12,7 +19,7 @@ export const objectCall = {
    * An object with declared members: `f.object({ city: f.string(), zip: f.string().nullable() })`.
    * A patch changes the members that it has (RFC 7396).
    */
-  object: <const M extends Fields>(members: M): Field<RowOf<M>, 'required'> =>
+  object: <const M extends Fields>(members: M): Field<RowOf<M>, 'required', EventRowOf<M>> =>
     declareField('object', {
       members: mapMembers(members ?? {}, (_name, member) => specOf('f.object()', member)),
     }),

@@ -22,7 +22,7 @@ export const timeCell: ListCell = {
 
 export const timeCall = {
   /** An instant: ISO 8601 on the wire, epoch milliseconds in rows and handlers (§6.5). */
-  time: (): Field<number, 'required'> => declareField('time'),
+  time: (): Field<number, 'required', string> => declareField('time'),
 }
 
 /** The parts that the instant of a request has, too. */
