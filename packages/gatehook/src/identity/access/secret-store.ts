@@ -35,7 +35,7 @@ interface SecretOwner {
   readonly scope: number
 }
 
-interface SecretStore {
+export interface SecretStore {
   add(tx: Tx, owner: SecretOwner, secret: string, nowMs: number): Promise<number>
   /**
    * Adds a secret; older ones expire after the overlap, at once for 0. Throws 409 `limit_reached`

@@ -17,7 +17,12 @@ import { createAdminTable } from '../access/admin-table.ts'
 import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
 import { mode } from '../access/collections.ts'
 import { findMisplacedScope, holdCustomerScope, scopeSet } from '../access/grant-validation.ts'
-import { createSecretStore, overlapMs, type RotationOverlap } from '../access/secret-store.ts'
+import {
+  createSecretStore,
+  overlapMs,
+  type RotationOverlap,
+  type SecretStore,
+} from '../access/secret-store.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { CLIENT_SOURCES, GRANT_TYPES, type GrantType, PUBLIC_GRANT_TYPES } from './client.ts'
 import { isHost, parseDocumentId } from './client-document.ts'
@@ -91,7 +96,7 @@ export const clientTable = createAdminTable({
   where: 'deleted_at IS NULL',
 })
 
-export const secrets = createSecretStore({
+export const secrets: SecretStore = createSecretStore({
   table: 'gh_client_secrets',
   ownerColumn: 'client_id',
   maxSecrets: MAX_SECRETS,
