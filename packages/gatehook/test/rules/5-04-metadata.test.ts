@@ -55,7 +55,7 @@ test('each resource has metadata of its own, which the challenges of its paths n
     assert.deepEqual(body.authorization_servers, [root])
     assert.deepEqual(body.bearer_methods_supported, ['header'])
     assert.equal(body.scopes_supported.includes('orders:read'), true)
-    assert.equal(body.scopes_supported.includes('events:read'), resource !== '/api')
+    assert.equal(body.scopes_supported.includes('events:read'), resource === '')
     assert.equal(body.scopes_supported.includes('admin'), resource === '')
     const method = path === '/mcp' ? 'POST' : 'GET'
     const refused = await anonymous.send(method, path)

@@ -113,6 +113,7 @@ export function createOauth(deps: OauthDeps): Oauth {
         issuer,
         service,
         scopes,
+        agentScopes: deps.registration.scopes,
         resources: audiences.paths,
         readsDocuments: deps.readsDocuments,
         isRegistrationOpen: deps.registration.mode !== 'off',

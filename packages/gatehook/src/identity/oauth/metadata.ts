@@ -20,6 +20,8 @@ interface MetadataDeps {
   readonly readsDocuments: () => boolean
   /** Whether clients register themselves (§16.5). */
   readonly isRegistrationOpen: boolean
+  /** The scopes of clients that describe or register themselves (§16.4, §16.5). */
+  readonly agentScopes: readonly string[]
   /** The paths of the protected resources. */
   readonly resources: readonly ResourcePath[]
 }
@@ -27,7 +29,8 @@ interface MetadataDeps {
 const HEADERS = { 'cache-control': 'public, max-age=300' }
 
 export function metadataRoutes(deps: MetadataDeps): Route[] {
-  const { issuer, service, scopes, resources, readsDocuments, isRegistrationOpen } = deps
+  const { issuer, service, scopes, agentScopes, resources } = deps
+  const { readsDocuments, isRegistrationOpen } = deps
   const secretMethods = AUTHENTICATION_METHODS.filter((method) => method !== 'none')
   const server = () => ({
     issuer: issuer(),
@@ -53,12 +56,19 @@ export function metadataRoutes(deps: MetadataDeps): Route[] {
     ui_locales_supported: ['en'],
     protected_resources: resources.map((path) => `${issuer()}${path}`),
   })
+  const resourceScopes = scopes.filter((scope) => !isAccountScope(scope))
+  const scopesOf: Readonly<Record<ResourcePath, readonly string[]>> = {
+    '': scopes,
+    '/api': resourceScopes,
+    // Clients of agents request all of these: one that they may not have would reject the request.
+    '/mcp': agentScopes.length > 0 ? agentScopes.toSorted() : resourceScopes,
+  }
   const resource = (path: ResourcePath) => ({
     resource: `${issuer()}${path}`,
     resource_name: service,
     authorization_servers: [issuer()],
     jwks_uri: `${issuer()}/.well-known/jwks.json`,
-    scopes_supported: scopes.filter((scope) => isUsedUnder(path, scope)),
+    scopes_supported: scopesOf[path],
     bearer_methods_supported: ['header'],
   })
   return [
@@ -77,9 +87,3 @@ const resourceOperations = {
   '/api': metadataOperations.apiResource,
   '/mcp': metadataOperations.mcpResource,
 } as const satisfies Record<ResourcePath, unknown>
-
-/** Agents reach events and webhooks as well as the API (§16.11). */
-const AGENT_SCOPES = /^(events|webhooks):/
-
-const isUsedUnder = (path: ResourcePath, scope: string): boolean =>
-  path === '' || !isAccountScope(scope) || (path === '/mcp' && AGENT_SCOPES.test(scope))
