@@ -160,6 +160,14 @@ test('it is off by default, and the metadata names it only where it is on', asyn
   }
 })
 
+test('an invalid key is refused where a request without one would register', async (t) => {
+  const { anonymous } = await openOauthFixture(t, 'sqlite', open)
+  for (const headers of [{ 'x-api-key': 'gk_test_x' }, { authorization: 'Bearer x' }]) {
+    const { status, body } = await anonymous.post(PATH, METADATA, headers)
+    assert.deepEqual([status, body.error], [401, 'invalid_token'])
+  }
+})
+
 test('of 10,000 open clients the oldest that was never used makes space', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite', open)
   const { anonymous, admin, app } = fixture
