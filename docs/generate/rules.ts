@@ -279,6 +279,11 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'Own code runs actions with their rules, and changes the state of a row in no other way.',
       ],
       ['15.3', 'Events of own code are values, rendered as those of the engine.', part('SQL')],
+      [
+        '15.4',
+        'Own code finds a row by unique values within the reach of its context.',
+        part('`list`, `table`, `unscopedSql`'),
+      ],
       ['15.5', 'A failure of the team has its code, status and details.'],
       ['15.7', 'A conflict of own code runs it again; both databases give the same answers.'],
       [

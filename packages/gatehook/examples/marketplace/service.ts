@@ -119,12 +119,10 @@ export const marketplace = service({
     const { id, stock } = event.data.object
     if (stock === 0) await write((tx) => tx.emit(stockEmpty, { product_id: id }))
   })
-  .job(sendReceipt, async ({ input, principal, write }) => {
+  .job(sendReceipt, async ({ input, write }) => {
     await write(async (tx) => {
       // A job runs at least once; a second attempt creates no other receipt.
-      const earlier = await tx.sql.get(sql`SELECT id FROM receipts
-        WHERE scope = ${principal.scope} AND order_id = ${input.order_id}`)
-      if (earlier) return
+      if (await tx.find(receipts, { order_id: input.order_id })) return
       const { id, buyer, total } = await tx.get(orders, input.order_id)
       await tx.create(receipts, { order_id: id, text: `Order ${id} of ${buyer}: ${total} paid.` })
     })

@@ -52,6 +52,13 @@ export interface ResourceRows {
   readonly store: RowStore
   /** Returns the row. Throws `not_found`, also for a row out of reach. */
   get(reader: Reader, reach: RowReach, id: RowId): Promise<AnyRow>
+  /** Returns the row with the values of a unique tuple; undefined for none in reach. */
+  findUnique(
+    reader: Reader,
+    reach: RowReach,
+    fields: readonly string[],
+    values: AnyRow,
+  ): Promise<AnyRow | undefined>
   /** Returns the row, and locks it until the transaction ends. Throws `not_found`. */
   lock(tx: Tx, target: RowTarget): Promise<AnyRow>
   /** Omitted fields have their defaults. */

@@ -104,6 +104,10 @@ export function createRows(
       if (!cells) throw new Failure('not_found')
       return decode(cells)
     },
+    async findUnique(reader, reach, fields, values) {
+      const cells = await store.findUnique(reader, reach, fields, values)
+      return cells && decode(cells)
+    },
     lock: lockRow,
     async create(tx, reach, values) {
       const written = await createUncounted(tx, reach, values)

@@ -40,6 +40,14 @@ interface KeyOption {
 export interface ServiceReader {
   /** Returns the row. Throws `not_found`. */
   get<F extends Fields>(resource: ResourceOf<F>, id: IdOf<F>): Promise<RowOf<F>>
+  /**
+   * Returns the row with the values of a unique field or tuple: `find(people, { email })`;
+   * undefined for none in reach.
+   */
+  find<F extends Fields>(
+    resource: ResourceOf<F>,
+    values: Partial<RowOf<F>>,
+  ): Promise<RowOf<F> | undefined>
   /** Runs the team's SQL. Statements must filter by `principal.scope`. */
   readonly sql: Reader
 }

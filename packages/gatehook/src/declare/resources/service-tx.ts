@@ -15,8 +15,9 @@ import type { OwnEvent } from './own-event.ts'
 import { memberReader, readChangedValues, readNewValues, requireNoState } from './own-values.ts'
 import type { RowOperation, RowReach } from './ownership.ts'
 import { runOnce } from './repeat-keys.ts'
-import type { AnyResource, AnyRow } from './resource.ts'
+import type { AnyResource, AnyRow, ResourceDefinition } from './resource.ts'
 import type { RowViews } from './row-views.ts'
+import { uniqueTuples } from './table.ts'
 
 const entryOf = (catalog: Catalog, { definition }: AnyResource): CatalogEntry => {
   const entry = catalog.entries.get(definition.name)
@@ -53,6 +54,19 @@ export const callersReach =
   (entry, operation) =>
     entry.reach(principal, operation)
 
+/** Returns the fields of the unique tuple that has these names. Throws for others. */
+function uniqueFieldsOf(definition: ResourceDefinition, values: AnyRow): readonly string[] {
+  const names = Object.keys(values)
+  const tuples = uniqueTuples(definition)
+  const tuple = tuples.find(
+    (members) => members.length === names.length && members.every((name) => names.includes(name)),
+  )
+  if (tuple) return tuple
+  const others = tuples.map((members) => members.join(' and ')).join('; ') || 'none'
+  const source = `find(${definition.name})`
+  throw new Error(`${source}: ${names.join(' and ')} is not unique; unique are: ${others}`)
+}
+
 export function createServiceReader(
   catalog: Catalog,
   reach: ReachOf,
@@ -66,6 +80,17 @@ export function createServiceReader(
       const rowReach = reach(entry, 'read')
       const read = () => entry.rows.get(sql, rowReach, id)
       return register(entry, await accessRow(entry, rowReach, id, read))
+    },
+    async find(resource: AnyResource, values: AnyRow): Promise<AnyRow | undefined> {
+      const entry = entryOf(catalog, resource)
+      const { definition, rows } = entry
+      const fields = uniqueFieldsOf(definition, values)
+      const source = `find(${definition.name})`
+      const valid = readChangedValues(rows.newest, source, values)
+      // A row with null in one of them equals no other row.
+      if (fields.some((name) => (valid[name] ?? null) === null)) return undefined
+      const row = await rows.findUnique(sql, reach(entry, 'read'), fields, valid)
+      return row && register(entry, row)
     },
   }
 }

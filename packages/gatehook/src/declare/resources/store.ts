@@ -8,7 +8,7 @@ import { ownerCondition } from '../../protocol/lists/collection.ts'
 import type { RowScope } from '../../protocol/lists/page.ts'
 import { columnFields, tableFields } from './computed.ts'
 import { type DatabaseName, selectTerms } from './derived.ts'
-import { foldCell, foldedColumns } from './folded-columns.ts'
+import { comparedName, foldCell, foldedColumns } from './folded-columns.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { createRowReferences, type RowReferences } from './row-references.ts'
@@ -18,6 +18,13 @@ import { cellWriter } from './table.ts'
 export interface RowStore extends RowReferences {
   /** Returns the cells of a row in declared order. */
   find(reader: Reader, reach: RowScope, id: RowId): Promise<Value[] | undefined>
+  /** Returns the cells of the row with the values of a unique tuple. */
+  findUnique(
+    reader: Reader,
+    reach: RowScope,
+    fields: readonly string[],
+    values: Readonly<Record<string, unknown>>,
+  ): Promise<Value[] | undefined>
   /** Returns the cells of at most 100 rows of the ids in reach, in no order, in one statement. */
   findAll(reader: Reader, reach: RowScope, ids: readonly RowId[]): Promise<Value[][]>
   /** Returns the cells, and locks the row until the transaction ends. */
@@ -94,6 +101,7 @@ export function createRowStore(
   }
   return {
     find: async (reader, reach, id) => (await reader.arrays(select(reach, id)))[0],
+    findUnique: uniqueFinder(definition, (where) => prepareSelection(`${where}${isLive}`)),
     async findAll(reader, reach, ids) {
       const size = ID_LIST_SIZES.find((candidate) => candidate >= ids.length)!
       const paddedIds = [...ids, ...Array<RowId>(size - ids.length).fill(ids.at(-1)!)]
@@ -150,6 +158,32 @@ function cellsOfWrites(fields: ResourceDefinition['fields']) {
       ...written.map((name) => writers[name]!(row[name])),
       ...foldedOf(written).map(({ field }) => foldCell(writers[field]!(row[field]))),
     ],
+  }
+}
+
+/**
+ * Returns the function that finds a row by a unique tuple.
+ *
+ * @param prepare prepares the selection by a scope and values
+ */
+function uniqueFinder(
+  { fields }: Pick<ResourceDefinition, 'fields'>,
+  prepare: (where: string) => ReturnType<typeof statementByIds>,
+): RowStore['findUnique'] {
+  /** By the fields of a tuple, of which a declaration has few. */
+  const selects = new Map<string, ReturnType<typeof statementByIds>>()
+  return async (reader, reach, unique, values) => {
+    const key = unique.join()
+    let select = selects.get(key)
+    if (!select) {
+      const conditions = unique.map((name) => `${comparedName(fields, name)} = ?`)
+      selects.set(key, (select = prepare(`WHERE scope = ? AND ${conditions.join(' AND ')}`)))
+    }
+    const cells = unique.map((name) => {
+      const cell = cellWriter(fields[name]!)(values[name])
+      return comparedName(fields, name) === name ? cell : foldCell(cell)
+    })
+    return (await reader.arrays(select(reach, cells as RowId[])))[0]
   }
 }
 
