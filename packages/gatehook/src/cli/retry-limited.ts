@@ -1,4 +1,4 @@
-/** Repeats a request that the request limit rejected: a 429 changed nothing and counts nothing. */
+/** Repeats a request that the request limit rejected: a 429 changed nothing. */
 import { ApiError } from './api.ts'
 
 /** Waits for one request; then it fails, as one that is larger than the limit does. */

@@ -33,7 +33,7 @@ type Draw = Parameters<DrawRequests>[3]
 const actor = { kind: 'test', id: 't' } as never
 
 eachService(
-  'a batch that does not fit is 429, creates nothing and counts nothing',
+  'a batch that does not fit is 429, creates nothing and counts as one request',
   async (app) => {
     await app.app.clock!.set({ advance_s: 0, freeze: true }, actor)
     const first = await sendBatch(app, 6)
@@ -41,29 +41,49 @@ eachService(
     const rejected = await sendBatch(app, 15)
     assert.deepEqual([rejected.status, rejected.body.error], [429, 'rate_limited'])
     const second = await sendBatch(app, 10)
-    assert.deepEqual([second.status, left(second)], [200, 4])
+    assert.deepEqual([second.status, left(second)], [200, 3])
     const single = await app.post('/api/v1/notes', { name: 'b' })
-    assert.deepEqual([single.status, left(single)], [201, 3])
+    assert.deepEqual([single.status, left(single)], [201, 2])
     const list = await app.get('/api/v1/notes?pagination=page')
-    assert.deepEqual([list.body.total, left(list)], [17, 2])
+    assert.deepEqual([list.body.total, left(list)], [17, 1])
   },
   limited('20/60'),
 )
 
 eachService(
-  'after Retry-After the batch fits',
+  'after Retry-After the batch fits, beside the rejected request',
+  async (app) => {
+    for (const [count, expectedS] of [
+      [18, 50],
+      [19, 60],
+    ] as const) {
+      const caller = app.as(await app.key()) as TestApp
+      await app.app.clock!.set({ advance_s: 0, freeze: true }, actor)
+      await sendBatch(caller, 15)
+      await app.app.clock!.set({ advance_s: 10, freeze: true }, actor)
+      await caller.get('/api/v1/notes')
+      const rejected = await sendBatch(caller, count)
+      const wait = Number(rejected.headers['retry-after'])
+      assert.deepEqual([rejected.status, wait], [429, expectedS], `${count} items`)
+      await app.app.clock!.set({ advance_s: wait, freeze: true }, actor)
+      assert.equal((await sendBatch(caller, count)).status, 200, `${count} items`)
+    }
+  },
+  limited('20/60'),
+)
+
+eachService(
+  'rejected batches use up the limit: then their bodies are not read',
   async (app) => {
     await app.app.clock!.set({ advance_s: 0, freeze: true }, actor)
-    await sendBatch(app, 15)
-    await app.app.clock!.set({ advance_s: 10, freeze: true }, actor)
-    await app.get('/api/v1/notes')
-    const rejected = await sendBatch(app, 19)
-    const wait = Number(rejected.headers['retry-after'])
-    assert.deepEqual([rejected.status, wait], [429, 50])
-    await app.app.clock!.set({ advance_s: wait - 1, freeze: true }, actor)
-    assert.equal((await sendBatch(app, 19)).status, 429)
-    await app.app.clock!.set({ advance_s: 1, freeze: true }, actor)
-    assert.equal((await sendBatch(app, 19)).status, 200)
+    await sendBatch(app, 5)
+    for (const count of [16, 21, 16, 21]) assert.equal((await sendBatch(app, count)).status, 429)
+    assert.equal(left(await app.get('/api/v1/notes')), 10)
+    const statuses = []
+    for (let n = 0; n < 12; n++) {
+      statuses.push((await app.post('/api/v1/notes/batch', { items: 'x' })).status)
+    }
+    assert.deepEqual(statuses, [...Array(10).fill(422), 429, 429])
   },
   limited('20/60'),
 )
@@ -75,7 +95,7 @@ eachService(
     assert.equal(rejected.status, 429)
     assert.match(rejected.body.message, /at most 20 items/)
     assert.ok(Number(rejected.headers['retry-after']) >= 1)
-    assert.equal(left(await app.get('/api/v1/notes')), 19, 'nothing was counted')
+    assert.equal(left(await app.get('/api/v1/notes')), 18, 'the request itself was counted')
   },
   limited('20/60'),
 )

@@ -126,6 +126,23 @@ eachService(
 )
 
 eachService(
+  'a password that is hashed before the limit of its person rejects it counts for the address',
+  async (service) => {
+    await advance(service, 0)
+    const { createPerson, anonymous } = await openPeople(service)
+    await createPerson('ada')
+    const ada = basicOf(emailOf('ada'))
+    for (let n = 0; n < LIMIT; n++) assert.equal((await anonymous.get(PATH, ada)).status, 200)
+    // Another spelling of the name is another pair, so the server hashes its password.
+    const other = basicOf(emailOf('Ada'))
+    assert.equal(outcome(await anonymous.get(PATH, other)), '429 rate_limited')
+    const { headers } = await anonymous.get('/')
+    assert.equal(headers.ratelimit!.split(';')[1], `r=${LIMIT - 2}`)
+  },
+  { env },
+)
+
+eachService(
   'a rejected request counts as use of neither key nor version, and names the version',
   async (service) => {
     await advance(service, 0)

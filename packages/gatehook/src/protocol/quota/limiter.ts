@@ -36,8 +36,13 @@ export interface Limiter {
   /**
    * Counts `count` requests, at most each limit, against all of one or more limits, or against none
    * if one is exceeded. Returns a promise only if it queries the database. Default: one request.
+   * `pastCount`: so many that `take` counted before are repeated with these after a rejection.
    */
-  take<L extends RateLimit>(limits: readonly L[], count?: number): PendingVerdict<L>
+  take<L extends RateLimit>(
+    limits: readonly L[],
+    count?: number,
+    pastCount?: number,
+  ): PendingVerdict<L>
   /** Reverts one request that `take` counted. */
   refund(limit: RateLimit): void
 }
@@ -77,7 +82,7 @@ const createVerdict = <L extends RateLimit>(
   limit: L,
   slices: readonly Slice[],
   nowMs: number,
-  { left, count }: { readonly left: number; readonly count: number },
+  { left, count, pastCount }: Readonly<Record<'left' | 'count' | 'pastCount', number>>,
 ): RateLimitVerdict<L> => ({
   limit,
   allowed: left >= count,
@@ -85,7 +90,7 @@ const createVerdict = <L extends RateLimit>(
   resetMs:
     left >= count
       ? (slices[0]?.untilMs ?? nowMs + limit.rate.windowMs) - nowMs
-      : waitMs(limit.rate, slices, nowMs, count),
+      : waitMs(limit.rate, slices, nowMs, count + pastCount),
 })
 
 /** Creates a limiter that counts in the memory of this node. */
@@ -93,13 +98,13 @@ export function createLocalLimiter(clock: Clock): Limiter {
   const windows = new BoundedMap<string, readonly Slice[]>(MAX_KEYS)
   const slicesOf = (key: string, now: number) => currentSlices(windows.get(key) ?? NO_SLICES, now)
   return {
-    take<L extends RateLimit>(limits: readonly L[], count = 1) {
+    take<L extends RateLimit>(limits: readonly L[], count = 1, pastCount = 0) {
       const now = clock.now()
       let verdict: RateLimitVerdict<L> | undefined
       for (const limit of limits) {
         const slices = slicesOf(limit.key, now)
         const left = limit.rate.limit - sumUsed(slices)
-        verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count }))
+        verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count, pastCount }))
       }
       for (const { key, rate } of limits) {
         const slices = slicesOf(key, now)
@@ -185,14 +190,14 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   const spend = <L extends RateLimit>(
     limits: readonly L[],
     now: number,
-    count: number,
+    { count, pastCount }: Readonly<Record<'count' | 'pastCount', number>>,
   ): RateLimitVerdict<L> => {
     let verdict: RateLimitVerdict<L> | undefined
     for (const limit of limits) {
       const block = blocks.get(limit.key)!
       const slices = currentSlices(block.slices, now)
       const left = block.left > 0 ? limit.rate.limit - sumUsed(slices) + block.left : 0
-      verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count }))
+      verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count, pastCount }))
     }
     for (const { key } of limits) {
       const block = blocks.get(key)!
@@ -201,12 +206,16 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
     }
     return verdict!
   }
-  const take = <L extends RateLimit>(limits: readonly L[], count = 1): PendingVerdict<L> => {
+  const take = <L extends RateLimit>(
+    limits: readonly L[],
+    count = 1,
+    pastCount = 0,
+  ): PendingVerdict<L> => {
     const now = clock.now()
     const undecidedLimit = limits.find((limit) => !isDecisive(limit, now, count))
     return undecidedLimit
-      ? drawShared(undecidedLimit, count).then(() => take(limits, count))
-      : spend(limits, now, count)
+      ? drawShared(undecidedLimit, count).then(() => take(limits, count, pastCount))
+      : spend(limits, now, { count, pastCount })
   }
   return {
     take,

@@ -36,7 +36,7 @@ export interface Quota {
   readonly limitVerified: Step
   /**
    * Counts a request of a verified principal that does the work of `count` requests, before this
-   * work. Throws 429 `rate_limited`, and then none of them counts.
+   * work. Throws 429 `rate_limited`; the request itself then counts, because its body was parsed.
    */
   readonly limitItems: LimitItems
 }
@@ -99,17 +99,9 @@ export function createQuota(options: QuotaOptions): Quota {
     const limits = limitsOf(call.principal!)
     const furtherCount = count - 1 // the request itself is counted
     if (furtherCount === 0 || limits.length === 0) return
-    const reject = (failure: unknown): never => {
-      for (const limit of limits) principals.refund(limit)
-      throw failure
-    }
     const exceededLimit = limits.find(({ rate }) => count > rate.limit)
-    if (exceededLimit) return reject(createOversized(call, exceededLimit, count))
-    try {
-      return applyWhenReady(call, principals.take(limits, furtherCount))?.catch(reject)
-    } catch (error) {
-      return reject(error)
-    }
+    if (exceededLimit) throw createOversized(call, exceededLimit, count)
+    return applyWhenReady(call, principals.take(limits, furtherCount, 1))
   }
 
   return {
@@ -120,8 +112,14 @@ export function createQuota(options: QuotaOptions): Quota {
     },
     limitVerified(call) {
       if (!call.principal || call.principal === call.recognized) return undefined
-      if (rate) addresses.refund(addressLimit(call, rate))
-      return countPrincipal(call, call.principal)
+      // After a rejection, the verification of the password still counts for the address.
+      const refund = () => {
+        if (rate) addresses.refund(addressLimit(call, rate))
+      }
+      const counting = countPrincipal(call, call.principal)
+      if (counting) return counting.then(refund)
+      refund()
+      return undefined
     },
   }
 }
