@@ -2,7 +2,7 @@
 import type { Remedy, VersionCompatibility } from '../declare/gate/compatibility.ts'
 import type { OperationFinding } from '../declare/gate/finding.ts'
 import { type Concern, concernOf, GUIDES } from '../declare/gate/guide.ts'
-import type { OnlineRename } from '../declare/gate/online-rename.ts'
+import type { RenameMigrations } from '../declare/gate/online-rename.ts'
 import type { VersionCaller } from '../declare/versions/store.ts'
 import { alarm, bold, cyan, dim, green, yellow } from './output.ts'
 
@@ -222,14 +222,12 @@ function remedyLines(
     const place = `Add to the declaration of ${stub.resource}, ${placeOf(version, fresh)}:`
     steps.push([place, '', ...code(stub.code)])
   }
-  const sql = stubs.flatMap((stub) => stub.sql)
-  if (sql.length > 0) {
-    const number = `migration ${mend.migration}`
-    const instruction = `Existing rows need ${number} in service({ migrations: […] }), with`
+  for (const { number, rename } of mend.migrations) {
+    const instruction = `Existing rows need migration ${number} in service({ migrations: […] }):`
     const stop = 'Stop the nodes of the old release before it runs: they read the old column.'
-    steps.push([instruction, '', ...code(sql.join('\n')), '', stop])
+    steps.push([instruction, '', ...code(rename), '', stop])
   }
-  for (const rename of mend.online) steps.push(onlineSteps(rename))
+  for (const migrations of mend.migrations) steps.push(onlineSteps(migrations))
   const hasOlderVersions = verdicts.length > 1 && fresh
   const oldest = verdicts[0]!.version
   const retire = `gatehook versions deprecate ${oldest} --sunset DATE`
@@ -292,7 +290,7 @@ function routeLines(
 }
 
 /** The steps of a rename while nodes of both releases run. */
-const onlineSteps = ({ table, retired, expand, contract }: OnlineRename): string[] => [
+const onlineSteps = ({ table, retired, expand, contract }: RenameMigrations): string[] => [
   `Or, while nodes of the old release run on PostgreSQL, add to ${table}:`,
   '',
   ...code(retired),

@@ -82,7 +82,9 @@ export function check(service: ServiceDefinition, lock: Lock): Checked {
   )
   const isBroken = verdicts.some(({ breaks }) => breaks.length > 0)
   const nextMigration = 1 + Math.max(0, ...service.migrations.map(({ number }) => number))
-  const mend = isBroken ? remedyFor(lock, declaredPromises, nextMigration) : undefined
+  const mend = isBroken
+    ? remedyFor(lock, declaredPromises, service.resources, nextMigration)
+    : undefined
   const after = mend ? compareWithLock(lock, promisesWith(service, mend, declaredPromises)) : []
   const remaining = after.filter(({ breaks }) => breaks.length > 0)
   const routes = service.routes.map(

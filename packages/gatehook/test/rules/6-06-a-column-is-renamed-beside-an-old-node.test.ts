@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openForTest } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
-import { onlineRenames, type RenamedColumn } from '../../src/declare/gate/online-rename.ts'
+import { type RenamedColumn, renameMigrations } from '../../src/declare/gate/online-rename.ts'
 import type { MigrationOptions } from '../../src/declare/resources/service.ts'
 import { f, resource, type Service, service } from '../../src/gatehook.ts'
 
@@ -49,10 +49,10 @@ const after = (migrations: readonly MigrationOptions[], retired: readonly string
     ],
   })
 
-const onlineRename = (column: RenamedColumn) => onlineRenames([column], 1)[0]!
+const onlineRename = (column: RenamedColumn) =>
+  renameMigrations([{ table: 'people', columns: [column], indexes: [] }], 1)[0]!
 
 const recipe = onlineRename({
-  table: 'people',
   old: 'name',
   now: 'full_name',
   field: { kind: 'string', write: 'required', nullable: false },
@@ -121,21 +121,25 @@ test('SQLite, which has one node, renames the column', async (t) => {
   assert.equal((await now.get('/api/v2/people/1')).body.full_name, 'Ada')
 })
 
-test('the recipes of several columns have all numbers from the next one', () => {
+test('the recipes of several tables have all numbers from the next one', () => {
   const field = { kind: 'string', write: 'required', nullable: false } as const
-  const recipes = onlineRenames(
+  const columns = [
+    { old: 'a', now: 'b', field },
+    { old: 'c', now: 'd', field: { ...field, nullable: true } },
+  ]
+  const recipes = renameMigrations(
     [
-      { table: 'people', old: 'a', now: 'b', field },
-      { table: 'people', old: 'c', now: 'd', field: { ...field, nullable: true } },
+      { table: 'people', columns, indexes: [] },
+      { table: 'pets', columns: columns.slice(1), indexes: [] },
     ],
     4,
   )
   const numbers = (code: string) => read(code).map(({ number }) => number)
   assert.deepEqual(
-    recipes.map(({ expand: first, contract: last }) => [numbers(first), numbers(last)]),
+    recipes.map(({ rename, expand: first, contract: last }) => [rename, first, last].map(numbers)),
     [
-      [[4, 5, 6], [9]],
-      [[7, 8], [10]],
+      [[4], [4, 5, 6], [9]],
+      [[5], [7, 8], [10]],
     ],
   )
 })
@@ -162,7 +166,6 @@ test('an e-mail address and its folded text are renamed together', async (t) => 
       ],
     })
   const renamed = onlineRename({
-    table: 'people',
     old: 'mail',
     now: 'email',
     field: { kind: 'email', write: 'required', nullable: false },

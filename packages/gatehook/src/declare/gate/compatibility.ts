@@ -2,12 +2,14 @@
  * Compares a declaration with the lock: breaks and additions of each version, and the `.before()`
  * of renamed fields. Pure; the command `gatehook check` prints the result.
  */
+import type { ResourceDefinition } from '../resources/resource.ts'
+import { indexesOf, storedColumns } from '../resources/table.ts'
 import { diffDocuments } from './document-diff.ts'
 import { compareEvents } from './event-diff.ts'
 import { breakFinding, type OperationFinding, type PartChange } from './finding.ts'
 import { concernOf, GUIDES } from './guide.ts'
 import { type Lock, lockOf, type VersionPromise } from './lock.ts'
-import { type OnlineRename, onlineRenames } from './online-rename.ts'
+import { type RenameMigrations, renameMigrations } from './online-rename.ts'
 import { type RenameStub, renameStub } from './rename-stub.ts'
 import { diffRules } from './rule-diff.ts'
 
@@ -98,17 +100,16 @@ export interface Remedy {
   readonly base: string
   /** Empty if no field is certainly renamed. */
   readonly stubs: readonly RenameStub[]
-  /** The number of the next migration of the service. */
-  readonly migration: number
-  /** The migrations of renamed columns while nodes of the previous release run. */
-  readonly online: readonly OnlineRename[]
+  /** The migrations of the tables with renamed columns. */
+  readonly migrations: readonly RenameMigrations[]
 }
 
-/** `migration`: the number of the next migration of the service. */
+/** `next`: the number of the next migration of the service. */
 export function remedyFor(
   lock: Lock,
   declared: ReadonlyMap<string, VersionPromise>,
-  migration: number,
+  resources: readonly ResourceDefinition[],
+  next: number,
 ): Remedy | undefined {
   const base = Object.keys(lock.versions).findLast((version) => declared.has(version))
   const newest = [...declared.keys()].at(-1)
@@ -120,7 +121,12 @@ export function remedyFor(
     ([resource, fields]) =>
       renameStub(resource, version, fields, current[resource] ?? fields) ?? [],
   )
-  const renamedColumns = stubs.flatMap(({ columns }) => columns)
-  const online = onlineRenames(renamedColumns, migration)
-  return { version, fresh, base, stubs, migration, online }
+  const renames = stubs.flatMap(({ resource, columns }) => {
+    const definition = resources.find(({ name }) => name === resource)!
+    const stored = new Set(storedColumns(definition.fields).map(([name]) => name))
+    const renamed = columns.filter(({ now }) => stored.has(now))
+    const rename = { table: resource, columns: renamed, indexes: indexesOf(definition) }
+    return renamed.length > 0 ? [rename] : []
+  })
+  return { version, fresh, base, stubs, migrations: renameMigrations(renames, next) }
 }

@@ -21,8 +21,6 @@ export interface RenameStub {
   readonly renamed: Readonly<Record<string, string>>
   /** `.before('v3', {…})`. */
   readonly code: string
-  /** The SQL migration that a renamed column needs. */
-  readonly sql: readonly string[]
   readonly columns: readonly RenamedColumn[]
 }
 
@@ -43,8 +41,7 @@ export function renameStub(
     hadNot: pairs.map(({ now }) => now),
     renamed: Object.fromEntries(pairs.map(({ old, now }) => [old, now])),
     code: stubCode(pairs, had, version),
-    sql: pairs.map(({ old, now }) => `ALTER TABLE ${resource} RENAME COLUMN ${old} TO ${now}`),
-    columns: pairs.map(({ old, now }) => ({ table: resource, old, now, field: current[now]! })),
+    columns: pairs.map(({ old, now }) => ({ old, now, field: current[now]! })),
   }
 }
 

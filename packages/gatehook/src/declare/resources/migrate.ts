@@ -4,7 +4,7 @@
  */
 
 import { wallClock } from '../../kernel/clock.ts'
-import type { Database, Reader } from '../../platform/storage/database.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { listAdditions, recordAdditions, tableExists } from './additions.ts'
 import {
@@ -17,7 +17,12 @@ import { checkDerivedFields } from './derived-check.ts'
 import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
 import { orderByReference } from './reference-order.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { applyMigration, pendingMigrations, sqlFor } from './reviewed-migrations.ts'
+import {
+  applyMigration,
+  pendingMigrations,
+  rehearseMigrations,
+  sqlFor,
+} from './reviewed-migrations.ts'
 import {
   createWordTables,
   fillSearchIndexes,
@@ -82,13 +87,37 @@ const describeIndexes = ({ indexes, unusedIndexes }: TablePlan): string[] => [
   ...unusedIndexes.map((name) => `index ${name} dropped`),
 ]
 
+/** The plans of the tables behind the pending migrations, by table. */
+export type RehearsedPlans = ReadonlyMap<string, TablePlan>
+
+/** Plans all tables behind the pending migrations, which are rolled back. */
+export const rehearsePlans = async (
+  db: Database,
+  { resources }: ServiceDefinition,
+  migrations: readonly MigrationOptions[],
+  onWait?: Progress,
+): Promise<RehearsedPlans | undefined> =>
+  rehearseMigrations(
+    db,
+    migrations,
+    async (tx) => {
+      const plans = new Map<string, TablePlan>()
+      for (const definition of resources) {
+        plans.set(definition.name, await planStoredTable(db, definition, tx))
+      }
+      return plans
+    },
+    onWait,
+  )
+
 /**
- * Returns the changes that the declaration requires, without applying them. A table with pending
- * migrations lists only those: its other changes depend on them.
+ * Returns the changes that the declaration requires, without applying them. Without `rehearsed`, a
+ * table with pending migrations lists only those: its other changes depend on them.
  */
 export async function planMigration(
   db: Database,
   service: ServiceDefinition,
+  rehearsed?: RehearsedPlans,
 ): Promise<PendingTable[]> {
   const pending: PendingTable[] = []
   for (const { table, sql, number, name } of await pendingMigrations(db, service)) {
@@ -99,8 +128,9 @@ export async function planMigration(
   }
   for (const definition of orderByReference(service.resources)) {
     const { name } = definition
-    if (pending.some(({ table }) => table === name)) continue
-    const plan = await planStoredTable(db, db, definition)
+    const planned = rehearsed?.get(name)
+    if (!planned && pending.some(({ table }) => table === name)) continue
+    const plan = planned ?? (await planStoredTable(db, definition))
     const { ddl, indexes, unusedIndexes, rejected } = plan
     if ([ddl, indexes, unusedIndexes, rejected].some((changes) => changes.length > 0))
       pending.push({ table: name, plan })
@@ -120,14 +150,14 @@ export async function planMigration(
 
 async function planStoredTable(
   db: Database,
-  reader: Reader,
   definition: ResourceDefinition,
+  tx?: Tx,
 ): Promise<TablePlan> {
   const { name } = definition
   const stored = {
-    columns: await db.columns(name),
-    indexes: await db.indexes(name),
-    additions: await listAdditions(db, reader, name),
+    columns: await db.columns(name, tx),
+    indexes: await db.indexes(name, tx),
+    additions: await listAdditions(db, tx ?? db, name),
   }
   return planTable(definition, stored, db.dialect)
 }
@@ -148,8 +178,8 @@ export interface MigrationMode {
 
 /**
  * Applies the pending migrations and additions. Returns the changes of indexes that remain. Throws
- * `DeclarationError` if a change needs a reviewed migration; then it adds nothing. Throws also the
- * errors of `applyMigration`.
+ * `DeclarationError` if a change needs a reviewed migration that is missing; then it changes
+ * nothing. Throws also the errors of `applyMigration`.
  */
 export async function migrateService(
   db: Database,
@@ -161,6 +191,8 @@ export async function migrateService(
   const reviewed = { ignoresNodes, now, progress }
   await checkDerivedFields(db, service.resources)
   const migrations = await pendingMigrations(db, service)
+  const rehearsed = await rehearsePlans(db, service, migrations, progress)
+  if (rehearsed) requireAccepted([...rehearsed.values()])
   if (migrations.length > 0) await resetSearchIndexes(db, changedTables(service, migrations))
   for (const migration of migrations) {
     if (migration.table !== undefined) await applyMigration(db, service, migration, reviewed)
@@ -169,13 +201,7 @@ export async function migrateService(
     ({ migrations, isSearchIndex, isComputedFill, isMarking }) =>
       !migrations && !isSearchIndex && !isComputedFill && !isMarking,
   )
-  const rejected = pending.flatMap(({ plan }) => plan.rejected)
-  if (rejected.length > 0) {
-    throw new DeclarationError(
-      `The declaration changed in ways that need a reviewed migration:\n${rejected.join('\n')}\n` +
-        'Add it to service({ migrations: [{ number, name, table, sql }] }) and start again.',
-    )
-  }
+  requireAccepted(pending.map(({ plan }) => plan))
   const isDeferred = (mode.defersIndexes ?? false) && db.dialect.onlineIndexes
   for (const { table, plan } of pending) {
     const definition = service.resources.find(({ name }) => name === table)!
@@ -198,6 +224,16 @@ export async function migrateService(
   }
 }
 
+/** Throws `DeclarationError` with a sentence per change that needs a further migration. */
+function requireAccepted(plans: readonly TablePlan[]): void {
+  const rejected = plans.flatMap((plan) => plan.rejected)
+  if (rejected.length === 0) return
+  throw new DeclarationError(
+    `The declaration changed in ways that need a reviewed migration:\n${rejected.join('\n')}\n` +
+      'Add it to service({ migrations: [{ number, name, table, sql }] }) and start again.',
+  )
+}
+
 interface AdditionMode extends Required<Pick<MigrationMode, 'isMoveTarget'>> {
   readonly isDeferred: boolean
   readonly progress: Progress
@@ -214,7 +250,7 @@ async function applyAdditions(
   if (plan.ddl.length > 0) {
     await db.migrate(async (tx, ddl) => {
       // Another node can have been faster.
-      const current = await planStoredTable(db, tx, definition)
+      const current = await planStoredTable(db, definition, tx)
       for (const statement of current.ddl) await ddl(statement)
       const names = addedColumns(current)
       const columns = names.map((column) => [table, column] as const)

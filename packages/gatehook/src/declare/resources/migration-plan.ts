@@ -1,6 +1,6 @@
 /**
  * Lists the statements that the next start runs, with their locks and estimates, for `gatehook
- * migrate --plan`. Changes nothing.
+ * migrate --plan`. Changes nothing: the pending migrations of the service are rolled back.
  */
 import { engineSchema, pendingMigrations } from '../../engine-tables.ts'
 import type { Database } from '../../platform/storage/database.ts'
@@ -12,7 +12,8 @@ import {
 } from '../../platform/storage/sql-statements.ts'
 import { columnsToCompute } from './computed-fill.ts'
 import { foldedColumns } from './folded-columns.ts'
-import { addedColumns, isNewTable, planMigration } from './migrate.ts'
+import { addedColumns, isNewTable, planMigration, rehearsePlans } from './migrate.ts'
+import { pendingMigrations as pendingReviewed } from './reviewed-migrations.ts'
 import type { ServiceDefinition } from './service.ts'
 
 interface PlannedStatement extends StatementLock {
@@ -34,7 +35,7 @@ export interface MigrationPlan {
   readonly statements: readonly PlannedStatement[]
   /** Sentences about changes that need a reviewed migration: the start fails. */
   readonly rejected: readonly string[]
-  /** Tables whose further changes depend on their reviewed migrations. */
+  /** Tables with further changes that are unknown, because a migration failed in the rehearsal. */
   readonly dependent: readonly string[]
 }
 
@@ -69,7 +70,8 @@ export async function planStatements(
         }),
       ),
   )
-  const pending = await planMigration(db, service)
+  const rehearsed = await rehearsePlans(db, service, await pendingReviewed(db, service))
+  const pending = await planMigration(db, service, rehearsed)
   const fills = new Set(
     pending.flatMap(({ table, isComputedFill }) => (isComputedFill ? table : [])),
   )
@@ -93,7 +95,7 @@ export async function planStatements(
   const statements: PlannedStatement[] = []
   for (const item of work) statements.push(await estimate(db, item))
   const isReviewed = ({ migrations, table }: (typeof pending)[number]) =>
-    migrations !== undefined && table !== ''
+    !rehearsed && migrations !== undefined && table !== ''
   return {
     statements,
     rejected: pending.flatMap(({ plan }) => plan.rejected),

@@ -76,6 +76,50 @@ export async function applyMigration(
   }, progress)
 }
 
+class RehearsalEnd extends Error {}
+
+/**
+ * Runs the migrations of tables in one transaction, which is rolled back, and returns what `read`
+ * returns at its end. Undefined if no table exists, or a migration fails: its application decides.
+ * PostgreSQL rehearses with empty tables, so that it locks them for milliseconds, not for the time
+ * that their rows take.
+ */
+export async function rehearseMigrations<T>(
+  db: Database,
+  migrations: readonly MigrationOptions[],
+  read: (tx: Tx) => Promise<T>,
+  onWait?: (line: string) => void,
+): Promise<T | undefined> {
+  const tables = new Set<string>()
+  for (const { table } of migrations) {
+    if (table !== undefined && (await tableExists(db, table))) tables.add(`"${table}"`)
+  }
+  if (tables.size === 0) return undefined
+  let result: T | undefined
+  try {
+    await db.migrate(async (tx, ddl) => {
+      const run = (migration: MigrationOptions, text: string) =>
+        ddl(text).catch((error: unknown) => {
+          throw describeError(migration, error)
+        })
+      if (db.name === 'postgres') {
+        await run(migrations[0]!, `TRUNCATE ${[...tables].join(', ')} CASCADE`)
+      }
+      for (const migration of migrations) {
+        const { table, sql: text } = migration
+        if (table === undefined || (await db.columns(table, tx)).length === 0) continue
+        await run(migration, sqlFor(db, text))
+      }
+      result = await read(tx)
+      throw new RehearsalEnd()
+    }, onWait)
+  } catch (error) {
+    if (error instanceof DeclarationError) return undefined
+    if (!(error instanceof RehearsalEnd)) throw error
+  }
+  return result
+}
+
 /** Returns the columns of all tables that are not the engine's, also those of this transaction. */
 const readColumns = async (tx: Tx): Promise<StoredColumn[]> =>
   (await tx.arrays({

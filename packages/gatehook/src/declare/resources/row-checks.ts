@@ -38,6 +38,7 @@ export function createRowChecks(
 ): RowChecks {
   const { name, checks, computations } = definition
   const uniques = uniqueTuples(definition)
+  const retiredName = retiredNames(definition)
   const references = Object.entries(definition.fields).filter(([, spec]) => spec.kind === 'ref')
   const owning = owningField(definition)
   return {
@@ -82,12 +83,25 @@ export function createRowChecks(
         return await change()
       } catch (error) {
         if (!(error instanceof ConstraintError) || error.kind !== 'unique') throw error
-        const tuple = uniques.find((fields) => error.isOf(uniqueName(name, ...fields)))
+        const tuple = uniques.find(
+          (fields) =>
+            error.isOf(uniqueName(name, ...fields)) ||
+            error.isOf(uniqueName(name, ...fields.map(retiredName))),
+        )
         if (!tuple) throw error
         throw fieldFailure('conflict', tuple.map(takenError(tuple)))
       }
     },
   }
+}
+
+/** A retired column that is renamed has its unique index, whose violation is of the new field. */
+function retiredNames({ changes, retired }: ResourceDefinition): (field: string) => string {
+  const pairs = changes.flatMap(({ renamed = {} }) => Object.entries(renamed))
+  const olds = new Map(
+    pairs.filter(([old]) => retired.includes(old)).map(([old, now]) => [now, old]),
+  )
+  return (field) => olds.get(field) ?? field
 }
 
 /** Returns the failure of a check. It names the inputs of a computed field: no client writes it. */

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import type { Dialect, Value } from '../../platform/storage/database.ts'
 import { distributeByScope } from '../../platform/storage/distribution/citus.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
-import { foldedColumn } from '../../protocol/fields/folding.ts'
+import { foldedColumn, unfoldedColumn } from '../../protocol/fields/folding.ts'
 import { formOf } from '../../protocol/fields/forms.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
@@ -50,6 +50,18 @@ const WORD_TABLES = 'gh_words_'
 
 /** Returns whether the rows of a table follow from those of another one. */
 export const isWordTable = (table: string): boolean => table.startsWith(WORD_TABLES)
+
+/** Returns the name that an index has if its columns have the names of `nameOf`. */
+export function nameOfIndex(
+  table: string,
+  { columns, unique }: TableIndex,
+  nameOf: (column: string) => string,
+): string {
+  const names = columns.filter((name) => name !== 'scope' && name !== 'id')
+  return unique
+    ? uniqueName(table, ...names.map((name) => nameOf(unfoldedColumn(name))))
+    : indexName(table, ...names.map(nameOf))
+}
 
 /** Returns the fields whose values together occur once in a customer and mode. */
 export const uniqueTuples = ({ fields, unique }: ResourceDefinition): (readonly string[])[] => [

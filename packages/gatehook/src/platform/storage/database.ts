@@ -214,15 +214,15 @@ export interface Database extends Reader {
   /** Returns the number of transactions that wait for a connection; 0 on SQLite. */
   connectionWaits(): number
   /**
-   * Returns the committed columns of a table, for additive migrations; empty for an unknown table.
-   * Inside `migrate` the result does not yet contain the changes of that migration.
+   * Returns the columns of a table, for additive migrations; empty for an unknown table. With the
+   * transaction of `migrate`, the result has its changes, otherwise the committed ones only.
    */
-  columns(table: string): Promise<Column[]>
+  columns(table: string, tx?: Tx): Promise<Column[]>
   /**
    * Returns the names of usable indexes in alphabetical order, without those of keys and
-   * constraints. An index that is being created is not usable yet.
+   * constraints. An index that is being created is not usable yet. `tx`: see `columns`.
    */
-  indexes(table: string): Promise<string[]>
+  indexes(table: string, tx?: Tx): Promise<string[]>
   /** Returns the names of the triggers of a table. */
   triggers(table: string): Promise<string[]>
   /**

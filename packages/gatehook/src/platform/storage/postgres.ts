@@ -155,8 +155,8 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     stamp: () => undefined,
     generation: undefined,
     isOwner: () => true,
-    columns: (table) => columnsOf(sessions, table),
-    indexes: (table) => indexesOf(sessions, table),
+    columns: (table, tx) => columnsOf(readerOf(sessions, tx), table),
+    indexes: (table, tx) => indexesOf(readerOf(sessions, tx), table),
     triggers: (table) => triggersOf(sessions, table),
     migrate: (...change) =>
       migrateWithShortWaits(migrationDeps(sessions, write, isDistributed), ...change),
@@ -293,15 +293,20 @@ const COLUMN_TYPES: Readonly<Record<string, Column['type']>> = {
   bytea: 'bytes',
 }
 
+type CatalogRead = (statement: Statement) => Promise<unknown>
+
+const readerOf = ({ read }: Sessions, tx: Tx | undefined): CatalogRead =>
+  tx ? (statement) => tx.all(statement) : read
+
 /** Reads the catalog itself: planning a query of `information_schema` takes ten times as long. */
-async function columnsOf(sessions: Sessions, table: string): Promise<Column[]> {
+async function columnsOf(read: CatalogRead, table: string): Promise<Column[]> {
   const text = `SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type,
       NOT a.attnotnull AS nullable
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relname = $1
       AND c.relkind IN ('r', 'p', 'v', 'f') AND a.attnum > 0 AND NOT a.attisdropped
     ORDER BY a.attnum`
-  const rows = (await sessions.read({ sql: '', text, values: [table] })) as Row[]
+  const rows = (await read({ sql: '', text, values: [table] })) as Row[]
   return rows.map(({ name, type, nullable }) => ({
     name,
     type: COLUMN_TYPES[type] ?? 'text',
@@ -310,11 +315,11 @@ async function columnsOf(sessions: Sessions, table: string): Promise<Column[]> {
 }
 
 /** Returns the names of valid indexes, without the indexes of keys and constraints. */
-async function indexesOf(sessions: Sessions, table: string): Promise<string[]> {
+async function indexesOf(read: CatalogRead, table: string): Promise<string[]> {
   const text = `SELECT c.relname AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
     WHERE i.indrelid = to_regclass(quote_ident($1)) AND i.indisvalid
     AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid)`
-  const rows = (await sessions.read({ sql: '', text, values: [table] })) as Row[]
+  const rows = (await read({ sql: '', text, values: [table] })) as Row[]
   return rows.map((row) => String(row.name)).sort()
 }
 

@@ -136,7 +136,7 @@ export function withReplicas(options: ReplicaOptions): {
       get: (statement) => read((db) => db.get(statement)),
       arrays: (statement) => read((db) => db.arrays(statement)),
       snapshot: (body, of) => read((db) => db.snapshot(body, of)),
-      columns: (table) => read((db) => db.columns(table)),
+      columns: (table, tx) => read((db) => db.columns(table, tx)),
       longRead: (customer, body) => read((db) => db.longRead(customer, body)),
       async write(change, of) {
         const request = inside.getStore()

@@ -366,11 +366,11 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     isOwner,
     queued: () => queue.length,
     connectionWaits: () => 0,
-    async columns(table) {
-      return columnsOf(reader, table)
+    async columns(table, tx) {
+      return columnsOf(tx ? writer : reader, table)
     },
-    async indexes(table) {
-      return indexesOf(reader, table)
+    async indexes(table, tx) {
+      return indexesOf(tx ? writer : reader, table)
     },
     triggers: async (table) => triggersOf(reader, table),
     migrate,

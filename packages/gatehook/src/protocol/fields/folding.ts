@@ -29,3 +29,7 @@ export const FOLDED_FIELD_MAX = 63 - FOLDED.length
 
 /** Returns the column with the folded texts of an e-mail field. */
 export const foldedColumn = (field: string): string => `${FOLDED}${field}`
+
+/** Returns the field of a column, with folded texts or not. */
+export const unfoldedColumn = (column: string): string =>
+  column.startsWith(FOLDED) ? column.slice(FOLDED.length) : column
