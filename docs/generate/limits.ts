@@ -57,7 +57,7 @@ export function limitsTable(): string {
       'the server cuts the connection',
     ],
     [
-      'unread responses of one mode of a customer (without a credential: of one address)',
+      'unread responses of programs, or of persons, of one mode of a customer (or of one address)',
       `${shares.group / MIB} MiB`,
       'the server cuts larger ones that are unread for a second, else 503 `overloaded`',
     ],

@@ -16,7 +16,7 @@ export interface Shares extends Readonly<Record<Level, number>> {
 }
 
 export interface BudgetOwner {
-  /** The customer and mode; all operators; the address of a caller without a credential. */
+  /** A customer and mode, or its persons; all operators; an address without a credential. */
   readonly group: string
   /** The credential, the person, or the address; unique in the process. */
   readonly caller: string

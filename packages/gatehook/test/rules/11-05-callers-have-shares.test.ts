@@ -39,11 +39,12 @@ const takers = [
 ].map(ownerOfPrincipal)
 const quiet: Readonly<Record<string, BudgetOwner>> = {
   'of the same customer': ownerOfPrincipal(principalOf(1, 'live', 'quiet')),
+  'a key of the same customer': ownerOfPrincipal(principalOf(1, 'live', 'quiet', { kind: 'key' })),
   'of the other mode': ownerOfPrincipal(principalOf(1, 'test', 'quiet')),
   'of another customer': ownerOfPrincipal(principalOf(3, 'live', 'quiet')),
   'an operator': ownerOfPrincipal(principalOf(1, 'live', 'ope', { kind: 'operator' })),
 }
-const GROUPS = 5
+const GROUPS = 6
 
 const index = fc.nat(takers.length - 1)
 const actions = fc.array(
@@ -111,6 +112,21 @@ for (const [name, shares] of Object.entries(budgets)) {
       }),
       { numRuns: 300 },
     )
+  })
+}
+
+for (const [name, shares] of Object.entries(budgets)) {
+  test(`${name}: persons, however many, use nothing that programs of their customer have`, () => {
+    const budget = new Budget(shares, { elapsedMs: () => 0 })
+    const amount = Math.max(1, Math.floor(shares.caller / 4))
+    const take = (kind: Principal['kind'], subject: string) => {
+      const owner = ownerOfPrincipal(principalOf(1, 'live', subject, { kind }))
+      return budget.hold(owner, assert.fail).grow(amount)
+    }
+    let count = 0
+    while (take('person', `${count}`) === undefined) count += 1
+    assert.ok(count >= 4 && take('person', 'another') === 'group')
+    for (const kind of ['key', 'client'] as const) assert.equal(take(kind, kind), undefined, kind)
   })
 }
 

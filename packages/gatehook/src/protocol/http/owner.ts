@@ -1,6 +1,7 @@
 /**
  * The owner of the unread bytes, arriving bodies, streams and turns of a request (§11.5, decision
- * 0084). Each mode of a customer is a group, and operators are a group of their own.
+ * 0084). The keys and clients of a mode of a customer are a group, its persons are another one,
+ * because they may be strangers, and operators are a group of their own.
  */
 import { addressBlock } from '../../kernel/address.ts'
 import type { BudgetOwner } from '../../kernel/budget.ts'
@@ -20,8 +21,12 @@ export function ownerOfPrincipal(principal: Principal): BudgetOwner {
   const existing = owners.get(principal)
   if (existing) return existing
   const actor = principal.caller ?? principal
-  const group = actor.kind === 'operator' ? 'operators' : `scope:${principal.scope}`
-  const owner = { group, caller: credentialName(actor) }
+  const owner = { group: groupOf(actor, principal), caller: credentialName(actor) }
   owners.set(principal, owner)
   return owner
+}
+
+function groupOf(actor: Principal, { scope }: Principal): string {
+  if (actor.kind === 'operator') return 'operators'
+  return actor.kind === 'person' ? `people:${scope}` : `scope:${scope}`
 }

@@ -1,4 +1,4 @@
-/** Limits the open streams of one credential, of one customer and of this node (§11.5). */
+/** Limits the open streams of one credential, of its group and of this node (§11.5). */
 import { Budget, type Level, type Shares } from '../../kernel/budget.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
