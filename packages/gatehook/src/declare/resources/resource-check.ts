@@ -2,7 +2,7 @@
  * Finds mistakes in the declaration of a resource that its types do not prevent. `service.ts` finds
  * those between resources. Pure.
  */
-import { missingField } from '../../kernel/closest.ts'
+import { closestSentence, missingField } from '../../kernel/closest.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { findInputMistakes } from './body-check.ts'
 import { declaredInput } from './body-versions.ts'
@@ -76,7 +76,12 @@ export function findResourceMistakes(
   for (const action of duplicatesIn(resource.actions.map((action) => action.name))) {
     mistakes.push(`action ${action} is declared twice`)
   }
-  for (const type of [...resource.events, ...actionEvents(resource)]) {
+  const verbs = ['created', 'updated', 'deleted', ...(resource.softDeletion ? ['restored'] : [])]
+  const types = verbs.map((verb) => `${resource.singular}.${verb}`)
+  for (const type of resource.events.filter((event) => !types.includes(event))) {
+    mistakes.push(`events: nothing emits ${type}. ${closestSentence(String(type), types)}`)
+  }
+  for (const type of actionEvents(resource)) {
     if (!EVENT_TYPE.test(type)) mistakes.push(`event ${type}: types look like order.paid`)
   }
   return [
