@@ -150,7 +150,7 @@ export interface WriteOptions {
    * transactions of customers take turns; on PostgreSQL a customer uses a part of the connections.
    */
   readonly customer?: TurnKey
-  /** The caller of the customer: the long transactions of one delay no short one of another. */
+  /** The caller of the customer: callers with long transactions take turns on SQLite. */
   readonly caller?: TurnKey
 }
 

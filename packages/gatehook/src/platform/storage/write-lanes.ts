@@ -1,8 +1,9 @@
 /**
- * The waiting transactions of SQLite's writer: short ones commit together; callers whose
- * transactions take long have one at a time, in turns, between two commits of the others, and their
- * customer rests after it while others write. So a write waits for one long transaction of others
- * at most, also for one of its own customer, and few writes wait for one (§11.5). Contains no SQL.
+ * The waiting transactions of SQLite's writer. Short ones commit together. A customer that has slow
+ * callers waits for its turn between two commits of the others, and in its turn the callers take
+ * turns. After a long transaction the customer's slow callers rest while others write. So a write
+ * waits for one long transaction of other customers at most, whatever their number of callers, also
+ * for one of its own customer, and few writes wait for one (§11.5). Contains no SQL.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
@@ -10,15 +11,18 @@ import { BESIDE_OTHERS } from '../../kernel/pace.ts'
 import { createShare, type Share } from '../../kernel/share.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 
-/** A transaction of at least this time makes the next ones of its caller wait for their turn. */
+/** A transaction of at least this time makes its caller slow. */
 export const LONG_MS = 20
 /**
  * The part of the time for what long transactions take beyond `LONG_MS`, while others write: few
  * enough writes then wait for one that their p95 is that of a quiet database.
  */
 const LONG_PART = 0.05
-/** Callers that are remembered for their long transactions. */
-const SLOW_CALLERS_MAX = 1_000
+/**
+ * A caller is slow for this time after a long transaction, which also bounds their number. The only
+ * slow caller of a customer is slow until its next short transaction.
+ */
+export const SLOW_MS = 30_000
 /** A transaction of a slow caller that waited longer is rejected at its turn. */
 const WAIT_MAX_MS = 10_000
 
@@ -32,20 +36,26 @@ interface LaneJob {
   readonly reject: (reason: unknown) => void
 }
 
-const callerOf = ({ caller, customer }: LaneJob): TurnKey | undefined => caller ?? customer
+/** A customer that has slow callers. */
+interface SlowCustomer<J> {
+  /** When the last long transaction of each slow caller ended, in this order. */
+  readonly slow: Map<TurnKey, number>
+  /** The waiting transactions of each caller, in the order of the turns. */
+  readonly waiting: Map<TurnKey, J[]>
+}
 
 const overloadFailure = () =>
-  new Failure('overloaded', 'Too many large changes of this caller wait.', {
+  new Failure('overloaded', 'Too many large changes wait.', {
     headers: { 'retry-after': String(WAIT_MAX_MS / 1000) },
   })
 
 export class WriteLanes<J extends LaneJob> {
+  /** The transactions of the engine, and of customers without slow callers. */
   #short: J[] = []
-  /** The transactions of slow callers, in the order of the turns. */
-  readonly #long = new Map<TurnKey, J[]>()
-  #longCount = 0
-  #isTurnOfLong = false
-  readonly #slow = new Set<TurnKey>()
+  /** In the order of the turns. */
+  readonly #lanes = new Map<TurnKey, SlowCustomer<J>>()
+  #laneCount = 0
+  #isTurnOfLanes = false
   readonly #clock: Pick<Clock, 'elapsedMs'>
   readonly #share: Share
   /** False when the database closes. */
@@ -57,14 +67,17 @@ export class WriteLanes<J extends LaneJob> {
   }
 
   get length(): number {
-    return this.#short.length + this.#longCount
+    return this.#short.length + this.#laneCount
   }
 
   /** Returns the milliseconds until a job may begin; 0 if one may begin now. */
   get restMs(): number {
     if (this.#short.length > 0) return 0
     let least = Number.POSITIVE_INFINITY
-    for (const jobs of this.#long.values()) least = Math.min(least, this.#restOf(jobs))
+    for (const [customer, { slow, waiting }] of this.#lanes) {
+      const restMs = this.#restOf(customer)
+      for (const caller of waiting.keys()) least = Math.min(least, slow.has(caller) ? restMs : 0)
+    }
     return least
   }
 
@@ -74,14 +87,12 @@ export class WriteLanes<J extends LaneJob> {
   }
 
   add(job: J): void {
-    const caller = callerOf(job)
-    if (caller !== undefined && this.#slow.has(caller)) {
-      this.#addLong(caller, job)
-      return
-    }
+    const { customer, caller = customer } = job
+    const lane = customer === undefined ? undefined : this.#findLane(customer)
     // Slow callers do not rest for each other.
-    if (job.customer !== undefined) this.#share.note(job.customer)
-    this.#short.push(job)
+    if (customer !== undefined && !lane?.slow.has(caller!)) this.#share.note(customer)
+    if (lane) this.#addToLane(lane, job)
+    else this.#short.push(job)
   }
 
   /** Returns jobs to the front; they were taken before. */
@@ -91,84 +102,117 @@ export class WriteLanes<J extends LaneJob> {
 
   /** Begins a batch. Returns a function that returns the next job of the batch. */
   begin(): () => J | undefined {
-    const isTurn = this.#isTurnOfLong || this.#short.length === 0
-    let job = isTurn ? this.#nextLong() : undefined
-    this.#isTurnOfLong = job === undefined
-    if (!job) return () => this.#short.shift()
+    const isTurn = this.#isTurnOfLanes || this.#short.length === 0
+    this.#isTurnOfLanes = true
+    if (!isTurn) return () => this.#short.shift()
+    const first = this.#takeTurn(true)
+    if (first?.isSlow) this.#isTurnOfLanes = false
+    let job = first?.job
     return () => {
-      const next = job
+      const next = job ?? (first?.isSlow ? undefined : this.#takeShort())
       job = undefined
       return next
     }
   }
 
   /** Notes how long a transaction took. */
-  note(done: J, ms: number): void {
-    const caller = callerOf(done)
-    if (caller === undefined) return
-    if (ms < LONG_MS) {
-      this.#endSlow(caller)
+  note({ customer, caller = customer }: J, ms: number): void {
+    const isLong = ms >= LONG_MS
+    // Other writes that waited for it wait for no second one.
+    if (isLong) this.#isTurnOfLanes = false
+    if (customer === undefined || caller === undefined) return
+    if (!isLong) {
+      this.#findLane(customer, caller)
       return
     }
-    this.#share.addWork(done.customer ?? caller, ms - LONG_MS)
-    this.#beginSlow(caller)
-  }
-
-  #beginSlow(caller: TurnKey): void {
-    if (this.#slow.size >= SLOW_CALLERS_MAX) this.#slow.clear()
-    this.#slow.add(caller)
-    const others = this.#short
-    this.#short = []
-    for (const job of others) {
-      if (callerOf(job) === caller) this.#addLong(caller, job)
-      else this.#short.push(job)
-    }
+    this.#share.addWork(customer, ms - LONG_MS)
+    const { slow } = this.#findLane(customer) ?? this.#createLane(customer)
+    slow.delete(caller)
+    slow.set(caller, this.#clock.elapsedMs())
   }
 
   /** Removes and returns all jobs. */
   clear(): J[] {
-    const jobs = [...this.#short, ...[...this.#long.values()].flat()]
+    const jobs = this.#short
+    for (const { waiting } of this.#lanes.values()) jobs.push(...[...waiting.values()].flat())
     this.#short = []
-    this.#long.clear()
-    this.#longCount = 0
+    this.#lanes.clear()
+    this.#laneCount = 0
     return jobs
   }
 
-  #endSlow(caller: TurnKey): void {
-    if (!this.#slow.delete(caller)) return
-    const jobs = this.#long.get(caller) ?? []
-    this.#long.delete(caller)
-    this.#longCount -= jobs.length
+  /** Returns the lane of a customer that has slow callers other than `quick`, or several. */
+  #findLane(customer: TurnKey, quick?: TurnKey): SlowCustomer<J> | undefined {
+    const lane = this.#lanes.get(customer)
+    if (!lane) return undefined
+    const { slow, waiting } = lane
+    const fromMs = this.#clock.elapsedMs() - SLOW_MS
+    for (const [caller, longMs] of slow) {
+      if (longMs > fromMs) break
+      slow.delete(caller)
+    }
+    if (quick !== undefined && slow.size === 1) slow.delete(quick)
+    if (slow.size > 0) return lane
+    this.#lanes.delete(customer)
+    const jobs = [...waiting.values()].flat()
+    this.#laneCount -= jobs.length
     this.#short.push(...jobs)
+    return undefined
   }
 
-  #addLong(caller: TurnKey, job: J): void {
-    const jobs = this.#long.get(caller)
+  #createLane(customer: TurnKey): SlowCustomer<J> {
+    for (const other of this.#lanes.keys()) this.#findLane(other)
+    const lane: SlowCustomer<J> = { slow: new Map(), waiting: new Map() }
+    this.#lanes.set(customer, lane)
+    const jobs = this.#short
+    this.#short = []
+    for (const job of jobs) {
+      if (job.customer === customer) this.#addToLane(lane, job)
+      else this.#short.push(job)
+    }
+    return lane
+  }
+
+  #addToLane({ waiting }: SlowCustomer<J>, job: J): void {
+    const caller = (job.caller ?? job.customer)!
+    const jobs = waiting.get(caller)
     if (jobs) jobs.push(job)
-    else this.#long.set(caller, [job])
-    this.#longCount += 1
+    else waiting.set(caller, [job])
+    this.#laneCount += 1
   }
 
-  /** The rest of the customer of jobs, which are those of one caller. */
-  #restOf([job]: readonly J[]): number {
-    const customer = job && (job.customer ?? callerOf(job))
-    return this.#rests && customer !== undefined ? this.#share.restMs(customer) : 0
+  #restOf(customer: TurnKey): number {
+    return this.#rests ? this.#share.restMs(customer) : 0
+  }
+
+  /** Returns the next job of a batch of short ones. */
+  #takeShort(): J | undefined {
+    return this.#short.shift() ?? this.#takeTurn(false)?.job
   }
 
   /**
-   * Returns the next job of a caller whose customer has rested. The caller's other jobs wait behind
-   * those of the other slow callers.
+   * Returns the next job of a customer that has slow callers. Undefined if none may begin, or if it
+   * is the turn of a slow caller and `mayBeSlow` is false: such a job has a batch of its own.
    */
-  #nextLong(): J | undefined {
+  #takeTurn(mayBeSlow: boolean): { job: J; isSlow: boolean } | undefined {
     const latestMs = this.#clock.elapsedMs() - WAIT_MAX_MS
-    for (const [caller, jobs] of this.#long) {
-      if (this.#restOf(jobs) > 0) continue
-      const job = jobs.shift()!
-      this.#longCount -= 1
-      this.#long.delete(caller)
-      if (jobs.length > 0) this.#long.set(caller, jobs)
-      if (job.sinceMs >= latestMs) return job
-      job.reject(overloadFailure())
+    for (const [customer, lane] of this.#lanes) {
+      const isResting = this.#restOf(customer) > 0
+      for (const [caller, jobs] of lane.waiting) {
+        const isSlow = lane.slow.has(caller)
+        if (isSlow && isResting) continue
+        if (isSlow && !mayBeSlow) return undefined
+        const job = jobs.shift()!
+        this.#laneCount -= 1
+        lane.waiting.delete(caller)
+        if (jobs.length > 0) lane.waiting.set(caller, jobs)
+        if (!isSlow || job.sinceMs >= latestMs) {
+          this.#lanes.delete(customer)
+          this.#lanes.set(customer, lane)
+          return { job, isSlow }
+        }
+        job.reject(overloadFailure())
+      }
     }
     return undefined
   }
