@@ -1,5 +1,7 @@
 /** Assembles one lane of the queue: its runner on this node, and what a component has of it. */
 
+import { findCustomerOf } from '../identity/access/customer-reader.ts'
+import type { Scope } from '../kernel/principal.ts'
 import { runDueJobs } from '../platform/jobs/due-jobs.ts'
 import type { JobHandler, Lane } from '../platform/jobs/job.ts'
 import type { JobQueue } from '../platform/jobs/queue.ts'
@@ -32,7 +34,8 @@ export function createJobLane(
   { db, clock, random, log, delivers = true }: Foundation,
   { lane, handlers, queue, isOutward = false }: LaneAssembly,
 ): JobLane {
-  const deps = { db, clock, random, log, lane, handlers, enqueue: queue.enqueue }
+  const findCustomer = (scope: Scope) => findCustomerOf(db, scope)
+  const deps = { db, clock, random, log, lane, handlers, findCustomer, enqueue: queue.enqueue }
   const createRunner = (nudge: () => void) => new NodeJobRunner({ ...deps, nudge })
   const isEmpty = handlers.length === 0
   const manual = {

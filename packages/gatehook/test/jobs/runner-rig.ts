@@ -39,7 +39,8 @@ export function rigOf(db: Database) {
     options: { readonly lane?: Lane; readonly isSole?: boolean } = {},
   ) => {
     let nudge = () => {}
-    const deps = { db, clock, random, log: quietLog, enqueue, nudge: () => nudge() }
+    const findCustomer = async () => ({ id: 'default', deleting_since: null })
+    const deps = { db, clock, random, log: quietLog, findCustomer, enqueue, nudge: () => nudge() }
     const runner = new NodeJobRunner({ ...deps, lane: 'service', ...options, handlers })
     return {
       runner,

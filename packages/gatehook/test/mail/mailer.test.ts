@@ -48,7 +48,9 @@ function openMail(db: Database) {
       from: 'no-reply@example.com',
       templates,
     })
-    const deps = { db, clock, random, log: quietLog, enqueue: enqueueJob, lane: 'mail' } as const
+    const findCustomer = async () => ({ id: 'default', deleting_since: null })
+    const common = { db, clock, random, log: quietLog, findCustomer, enqueue: enqueueJob }
+    const deps = { ...common, lane: 'mail' } as const
     const { handlers } = mailer
     return {
       async sendDue() {

@@ -1,13 +1,13 @@
 /** Joins the declared background work with the engine: the handlers that the runner calls. */
 import { envelope } from '../../history/events/event.ts'
 import { findEvent, type RecordEvent } from '../../history/events/store.ts'
+import { listCustomers } from '../../identity/access/customer-reader.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { modeOf, type Principal, type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { EventHandlers } from '../../outbound/jobs/event-jobs.ts'
 import type { JobAttempt, JobHandler } from '../../platform/jobs/job.ts'
 import type { RunInput } from '../../platform/jobs/runner.ts'
 import { parseSchedule } from '../../platform/jobs/schedule.ts'
-import { readCustomers } from '../../platform/jobs/store.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { Catalog } from './catalog.ts'
 import type { JobDefinition } from './job.ts'
@@ -127,7 +127,7 @@ const CUSTOMERS_PER_PAGE = 100
 
 async function* iterateCustomers(db: Database, contextOf: ContextOf, signal: AbortSignal) {
   for (let after = 0; ; ) {
-    const page = await readCustomers(db, after, CUSTOMERS_PER_PAGE)
+    const page = await listCustomers(db, after, CUSTOMERS_PER_PAGE)
     for (const { no, id } of page) {
       for (const mode of ['live', 'test'] as const) {
         signal.throwIfAborted()

@@ -29,6 +29,19 @@ const noOf = (scope: Scope): number => Math.floor(scope / 2)
 export const findCustomerIdOf = async (from: Reader, scope: Scope): Promise<string | undefined> =>
   (await from.get<{ id: string }>(byNo([noOf(scope)])))?.id
 
+/** Returns the id of the customer of a scope, and since when its rows are being deleted. */
+export const findCustomerOf = (from: Reader, scope: Scope) =>
+  from.get<{ id: string; deleting_since: number | null }>(
+    sql`SELECT id, deleting_since FROM gh_customers WHERE no = ${noOf(scope)}`,
+  )
+
+/** Reads a page of customers after a number, without those that are being deleted. */
+export const listCustomers = (from: Reader, after: number, limit: number) =>
+  from.all<{ no: number; id: string }>(
+    sql`SELECT no, id FROM gh_customers WHERE deleting_since IS NULL AND no > ${after}
+      ORDER BY no LIMIT ${limit}`,
+  )
+
 /** Locks the customer of a scope until the transaction ends, such as while its rows are counted. */
 export const lockCustomerOf = (tx: Tx, scope: Scope) => tx.lock(byNo([noOf(scope)]))
 

@@ -3,26 +3,7 @@ import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
 
 /** Rows of each kind of item. */
-const ITEMS_MAX = 20
-
-export interface FailedJobsRow {
-  readonly name: string
-  readonly failed: number
-  readonly first_at: number
-  readonly last_at: number
-}
-
-/** Failed jobs that one reading of the list counts. */
-const FAILED_JOBS_MAX = 1_000
-
-/** The names of jobs that failed since an instant, and how many of the newest failures each has. */
-export const countFailedJobs = (db: Reader, sinceMs: number) =>
-  db.all<FailedJobsRow & Record<string, unknown>>(sql`SELECT name, COUNT(*) AS failed,
-      MIN(ended_at) AS first_at, MAX(ended_at) AS last_at
-    FROM (SELECT name, ended_at FROM gh_jobs WHERE lane = 'service' AND state = 'failed'
-      AND ended_at IS NOT NULL AND ended_at >= ${sinceMs}
-      ORDER BY ended_at DESC LIMIT ${FAILED_JOBS_MAX}) AS newest
-    GROUP BY name ORDER BY failed DESC, name LIMIT ${ITEMS_MAX}`)
+export const ITEMS_MAX = 20
 
 export interface RefusedCaller {
   readonly caller: string

@@ -17,6 +17,7 @@ import {
   listFailingEndpoints,
   listSlowEndpoints,
 } from '../../outbound/deliveries/endpoint-reader.ts'
+import { countFailedJobs } from '../../platform/jobs/store.ts'
 import type { Reader } from '../../platform/storage/database.ts'
 import { isHeld, readRestoreState } from '../restore/state.ts'
 import { CERTIFICATE_LEFT_MIN_MS } from '../system/machine-facts.ts'
@@ -192,8 +193,13 @@ const reusedTokens: AttentionKind = async ({ db }, now) => {
   )
 }
 
+/** Failed jobs that one reading of the list counts. */
+const FAILED_JOBS_MAX = 1_000
+
 const failedJobs: AttentionKind = async ({ db }, now) => {
-  const rows = await store.countFailedJobs(db, now - JOBS_FAILED_WITHIN_MS)
+  const sinceMs = now - JOBS_FAILED_WITHIN_MS
+  const bounds = { jobs: FAILED_JOBS_MAX, names: store.ITEMS_MAX }
+  const rows = await countFailedJobs(db, { lane: 'service', sinceMs, ...bounds })
   return rows.map(({ name, failed, first_at, last_at }) =>
     itemOf('jobs_failed', 'bad', Number(first_at), {
       subject: { type: 'job', id: name, label: name },

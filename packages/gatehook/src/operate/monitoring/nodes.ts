@@ -1,5 +1,5 @@
 /**
- * The nodes of an installation (`GET /admin/system`), from `gh_nodes`. On SQLite one process
+ * The nodes of an installation (`GET /admin/system`). On SQLite one process
  * serves: other rows are of runs that ended without notice.
  */
 import type { Clock } from '../../kernel/clock.ts'

@@ -1,7 +1,8 @@
 /** The operations of `/admin/jobs`, and the rows that they return (§13). */
 import { createAdminTable } from '../../identity/access/admin-table.ts'
+import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import { JOB_KINDS, JOB_STATES } from '../../platform/jobs/job.ts'
-import { LISTED_JOBS } from '../../platform/jobs/store.ts'
+import { listedJobs } from '../../platform/jobs/store.ts'
 import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
 
@@ -47,7 +48,7 @@ export const jobTable = createAdminTable({
   row: job,
   path: '/admin/jobs',
   name: 'jobs',
-  table: LISTED_JOBS,
+  table: listedJobs(customerOfScope),
   filter: ['id', 'kind', 'name', 'customer', 'mode', 'state', 'run_at', 'created_at', 'ended_at'],
   sort: ['id', 'run_at'],
   indexes: [['id'], ['state', 'id'], ['name', 'id']],

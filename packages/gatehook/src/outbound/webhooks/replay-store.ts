@@ -1,4 +1,5 @@
 /** SQL of replays and their progress. */
+import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement, prepareUpsert } from '../../platform/storage/sql.ts'
@@ -51,7 +52,7 @@ const upsert = prepareUpsert(
 )
 const nextOfCustomer = prepareStatement(
   `SELECT ${COLUMNS}, c.limits
-   FROM gh_webhook_replays r JOIN gh_customers c ON c.no = r.scope / 2
+   FROM gh_webhook_replays r JOIN ${customerOfScope('r.scope')}
    WHERE r.ended_at IS NULL AND r.scope IN (?, ?) ORDER BY r.batch_at, r.webhook_no LIMIT 1`,
 )
 const advance = prepareStatement(

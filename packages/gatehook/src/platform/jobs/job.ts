@@ -112,21 +112,25 @@ export interface NewJob {
   readonly schedule?: string | undefined
 }
 
-/** A job that this node runs. */
-export interface ClaimedJob {
+/** A job whose time has come. */
+export interface DueJob {
   readonly no: number
   readonly id: string
   readonly kind: JobKind
   readonly name: string
   readonly scope: Scope | null
-  /** The id of its customer. */
-  readonly customer: string | null
-  /** Since when the rows of its customer are being deleted; null otherwise. */
-  readonly deleting_since: number | null
   readonly input: string
   /** From 1. */
   readonly attempt: number
   readonly schedule: string | null
+}
+
+/** A job that this node runs. */
+export interface ClaimedJob extends DueJob {
+  /** The id of its customer; undefined: it belongs to none. */
+  readonly customer: string | undefined
+  /** Whether the rows of its customer are being deleted, or are gone. */
+  readonly isDeleted: boolean
 }
 
 /** An attempt at a job, as its handler receives it. */

@@ -5,6 +5,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { createFailureDetector } from '../../kernel/failure-detector.ts'
 import type { Log } from '../../kernel/log.ts'
+import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Database, Tx } from '../storage/database.ts'
@@ -12,6 +13,7 @@ import type { PolledValue } from '../storage/shared-poll.ts'
 import { type AttemptOutcome, type RunningAttempt, startAttempt } from './attempt.ts'
 import {
   type ClaimedJob,
+  type DueJob,
   type JobHandler,
   type JobKind,
   LANES,
@@ -30,6 +32,13 @@ export const FAILED_AFTER_MS = 12_000
 /** Without a heartbeat for this long, a node interrupts its jobs: others may have taken over. */
 const UNSURE_AFTER_MS = 8_000
 
+/** A customer, as far as its jobs need it. */
+interface JobCustomer {
+  readonly id: string
+  /** Since when its rows are being deleted; null otherwise. */
+  readonly deleting_since: number | null
+}
+
 interface RunnerDeps {
   readonly db: Database
   readonly clock: Clock
@@ -37,6 +46,8 @@ interface RunnerDeps {
   readonly log: Log
   readonly enqueue: EnqueueJob
   readonly lane: Lane
+  /** Returns the customer of a scope; undefined if it was deleted. */
+  readonly findCustomer: (scope: Scope) => Promise<JobCustomer | undefined>
   /** Of kinds of the lane. */
   readonly handlers: readonly JobHandler[]
   /**
@@ -213,8 +224,8 @@ export class NodeJobRunner implements JobRunner {
     }
   }
 
-  async #claim(due: readonly ClaimedJob[], now: number): Promise<void> {
-    const current = await Promise.all(due.map((job) => this.#withPassedTimes(job, now)))
+  async #claim(due: readonly DueJob[], now: number): Promise<void> {
+    const current = await Promise.all(due.map((job) => this.#complete(job, now)))
     const claimed = await this.#deps.db.write(async (tx) => {
       const jobs: ClaimedJob[] = []
       // In one order on all nodes: they wait for each other's rows.
@@ -226,12 +237,20 @@ export class NodeJobRunner implements JobRunner {
     for (const job of claimed) this.#start(job)
   }
 
+  /** Adds what an attempt needs beside the row: its customer, and the due times it serves. */
+  async #complete(job: DueJob, now: number): Promise<ClaimedJob> {
+    const { scope } = job
+    const customer = scope === null ? undefined : await this.#deps.findCustomer(scope)
+    const isDeleted = scope !== null && customer?.deleting_since !== null
+    return { ...(await this.#withPassedTimes(job, now)), customer: customer?.id, isDeleted }
+  }
+
   /**
    * Returns a recurring job with the due times that its attempt serves: those that have passed,
    * also during an outage, or during the earlier attempts. A repeated run that has failed before
    * keeps its own: other runs have served the later ones.
    */
-  async #withPassedTimes(job: ClaimedJob, now: number): Promise<ClaimedJob> {
+  async #withPassedTimes(job: DueJob, now: number): Promise<DueJob> {
     const { schedule } = this.#handlers.get(job.name)!
     if (!schedule || job.schedule === null) return job
     const { due_at: firstMs, missed: before } = JSON.parse(job.input) as RunInput
@@ -244,8 +263,7 @@ export class NodeJobRunner implements JobRunner {
     const handler = this.#handlers.get(job.name)!
     // A job whose attempts all ended with their node would end every node.
     const isSpent = job.attempt > handler.attempts
-    const isDeleted = job.deleting_since !== null
-    const code = isDeleted ? ofDeletedCustomer : isSpent ? { run: rejectSpent } : {}
+    const code = job.isDeleted ? ofDeletedCustomer : isSpent ? { run: rejectSpent } : {}
     const attempt = startAttempt({ ...handler, ...code }, job, clock)
     this.#running.set(job.no, attempt)
     void attempt.outcome.then((outcome) => {
@@ -287,7 +305,7 @@ export class NodeJobRunner implements JobRunner {
       attempt: job.attempt,
       outcome: label,
       took_ms: attempt.durationMs(),
-      ...(job.customer !== null && { customer: job.customer }),
+      ...(job.customer !== undefined && { customer: job.customer }),
       ...(end.state === 'waiting' && { retry_at: isoTime(end.runAt) }),
     }
     if (!isStored) log.warn(line, 'another node has taken this job over; its end is not stored')

@@ -1,9 +1,10 @@
 /** SQL of jobs. */
-import type { Reader, Statement, Tx } from '../storage/database.ts'
+import type { Reader, Row, Statement, Tx } from '../storage/database.ts'
 import { PURGE_SLICE_ROWS } from '../storage/purge.ts'
 import { join, prepareStatement, raw, sql } from '../storage/sql.ts'
 import {
   type ClaimedJob,
+  type DueJob,
   type JobKind,
   type JobPolicy,
   type Lane,
@@ -60,9 +61,7 @@ const turnOf = (alias: 'j' | 'w') =>
   raw(`CASE ${alias}.state WHEN 'waiting' THEN COALESCE(${alias}.scope, 0) END`)
 
 const selectJobs = sql`SELECT j.no, j.id, j.kind, j.name, j.scope, j.input,
-  j.attempt + 1 AS attempt, j.schedule, c.id AS customer,
-  c.deleting_since
-  FROM gh_jobs j LEFT JOIN gh_customers c ON c.no = j.scope / 2`
+  j.attempt + 1 AS attempt, j.schedule FROM gh_jobs j`
 
 const nextDue = (lane: Lane, names: readonly string[], after: Statement) =>
   sql`(SELECT j.run_at FROM gh_jobs j WHERE j.state = 'waiting' AND j.lane = ${lane} ${after}
@@ -87,13 +86,13 @@ export const selectIsRunning = (lane: Lane) =>
 
 /** Reads due jobs, the longest due first. */
 export const readDueJobs = (from: Reader, query: DueJobQuery) =>
-  from.all<ClaimedJob>(sql`${selectJobs} JOIN (SELECT j.no FROM gh_jobs j
+  from.all<DueJob>(sql`${selectJobs} JOIN (SELECT j.no FROM gh_jobs j
       WHERE j.state = 'waiting' AND ${isDue(query)}
       ORDER BY j.run_at, j.no LIMIT ${query.limit}) AS due ON due.no = j.no
     ORDER BY j.run_at, j.no`)
 
 export const readJobsOf = (from: Reader, nos: readonly number[]) =>
-  from.all<ClaimedJob>(sql`${selectJobs} WHERE j.no IN (${join(nos)})`)
+  from.all<DueJob>(sql`${selectJobs} WHERE j.no IN (${join(nos)})`)
 
 interface TurnRow {
   /** A customer and mode with waiting jobs; 0: recurring jobs. */
@@ -127,7 +126,7 @@ const claim = prepareStatement(`UPDATE gh_jobs SET state = 'running', attempt = 
 /** Returns whether this node runs the job now; false if another one does. */
 export const claimJob = async (
   tx: Tx,
-  { no, attempt, input }: ClaimedJob,
+  { no, attempt, input }: DueJob,
   { node, now }: { node: string; now: number },
 ): Promise<boolean> => (await tx.run(claim([node, now, input, no, attempt - 1]))) === 1
 
@@ -279,19 +278,32 @@ export const findLastFailedJob = (from: Reader, lane: Lane) =>
     WHERE lane = ${lane} AND state = 'failed' AND ended_at IS NOT NULL
     ORDER BY ended_at DESC LIMIT 1`)
 
-interface CustomerScope {
-  readonly no: number
-  readonly id: string
+export interface FailedJobsRow extends Row {
+  readonly name: string
+  readonly failed: number
+  readonly first_at: number
+  readonly last_at: number
 }
 
-/** Reads a page of customers after a number. */
-export const readCustomers = (from: Reader, after: number, limit: number) =>
-  from.all<CustomerScope>(sql`SELECT no, id FROM gh_customers
-    WHERE deleting_since IS NULL AND no > ${after}
-    ORDER BY no LIMIT ${limit}`)
+/** The names of a lane's jobs that failed since an instant, and how many of the newest it has. */
+export const countFailedJobs = (
+  from: Reader,
+  { lane, sinceMs, jobs, names }: Record<'sinceMs' | 'jobs' | 'names', number> & { lane: Lane },
+) =>
+  from.all<FailedJobsRow>(sql`SELECT name, COUNT(*) AS failed, MIN(ended_at) AS first_at,
+      MAX(ended_at) AS last_at
+    FROM (SELECT name, ended_at FROM gh_jobs WHERE lane = ${lane} AND state = 'failed'
+      AND ended_at IS NOT NULL AND ended_at >= ${sinceMs}
+      ORDER BY ended_at DESC LIMIT ${jobs}) AS newest
+    GROUP BY name ORDER BY failed DESC, name LIMIT ${names}`)
 
-/** The jobs of all customers, as operators list them. */
-export const LISTED_JOBS = `(SELECT gh_jobs.id, kind, gh_jobs.name, gh_customers.id AS customer,
-  CASE scope % 2 WHEN 1 THEN 'live' WHEN 0 THEN 'test' END AS mode, state, attempt, run_at,
-  gh_jobs.created_at, started_at, ended_at, error
-  FROM gh_jobs LEFT JOIN gh_customers ON gh_customers.no = gh_jobs.scope / 2) AS listed_jobs`
+/**
+ * The jobs of all customers, as operators list them.
+ *
+ * @param customerOf returns SQL after JOIN: the customer `c` of a scope
+ */
+export const listedJobs = (customerOf: (scope: string) => string): string =>
+  `(SELECT j.id, j.kind, j.name, c.id AS customer,
+    CASE j.scope % 2 WHEN 1 THEN 'live' WHEN 0 THEN 'test' END AS mode, j.state, j.attempt,
+    j.run_at, j.created_at, j.started_at, j.ended_at, j.error
+    FROM gh_jobs j LEFT JOIN ${customerOf('j.scope')}) AS listed_jobs`

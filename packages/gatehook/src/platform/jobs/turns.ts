@@ -3,7 +3,7 @@
  * the node can start: the backlog of one customer delays its own jobs, not those of others.
  */
 import type { Reader } from '../storage/database.ts'
-import type { ClaimedJob } from './job.ts'
+import type { DueJob } from './job.ts'
 import { type DueJobQuery, readDueJobs, readJobsOf, readTurns } from './store.ts'
 
 /** Customers with waiting jobs that one pass looks at; the next pass continues after them. */
@@ -22,7 +22,7 @@ export class JobTurns {
   }
 
   /** Returns at most `limit` due jobs: one of each customer in turn, then the longest due. */
-  async select(from: Reader, query: DueJobQuery): Promise<ClaimedJob[]> {
+  async select(from: Reader, query: DueJobQuery): Promise<DueJob[]> {
     const { nos, sawAll } = await this.#takeTurns(from, query)
     if (nos.size === 0 && sawAll) {
       this.#position = FIRST_TURN

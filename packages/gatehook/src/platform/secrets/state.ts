@@ -1,5 +1,5 @@
 /**
- * The state of the master secret in `gh_settings`: the id of the secret that encrypts, and the
+ * The state of the master secret in the settings: the id of the secret that encrypts, and the
  * rotation in progress. Checks the secrets of this node against it. See also `rotation.ts`.
  */
 
