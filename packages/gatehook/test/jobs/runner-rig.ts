@@ -10,7 +10,7 @@ import { sql } from '../../src/platform/storage/sql.ts'
 
 export const START_MS = Date.UTC(2027, 2, 1, 10, 20)
 export const HOUR_MS = 3_600_000
-const SCOPE = 2 as Scope
+export const SCOPE = 2 as Scope
 
 export type Run = JobHandler['run']
 
@@ -62,13 +62,17 @@ export function rigOf(db: Database) {
   return {
     time,
     clock,
+    enqueue,
     handlerOf,
     nodeOf,
     advance(ms: number) {
       time.now += ms
       time.elapsedMs += ms
     },
-    add: (name: string, more: { rowKey?: string; runAt?: number; kind?: JobKind } = {}) =>
+    add: (
+      name: string,
+      more: { rowKey?: string; runAt?: number; kind?: JobKind; isMerged?: true } = {},
+    ) =>
       db.write((tx) =>
         enqueue(tx, { kind: 'job', name, scope: SCOPE, input: JSON.stringify(name), ...more }),
       ),

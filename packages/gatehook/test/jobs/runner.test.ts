@@ -344,20 +344,3 @@ eachMigrated('jobs are purged a day after they are done, 30 days after they fail
   assert.equal(await purgeJobs(db, rig.clock), 2)
   assert.deepEqual(await names(), [])
 })
-
-eachMigrated('a job that waits for one of its row causes no passes', async (db) => {
-  const rig = rigOf(db)
-  const first = gate()
-  const node = rig.nodeOf([rig.handlerOf('pack', () => first.promise)])
-  for (let n = 0; n < 2; n++) await rig.add('pack', { rowKey: 'row' })
-  for (let passes = 0; node.runner.isDue(); passes++) {
-    assert.ok(passes < 4, 'the runner repeats its passes')
-    await node.runner.pass()
-  }
-  first.open()
-  await node.settle()
-  assert.deepEqual(
-    (await rig.rows()).map(({ state }) => state),
-    ['done', 'done'],
-  )
-})

@@ -120,6 +120,27 @@ eachService(
 )
 
 eachService(
+  'a replay of nothing stores no job, and replays behind another one store one',
+  async (service, t) => {
+    const hook = await openHook(t)
+    const responses = await Promise.all([1, 2, 3, 4].map(() => register(service, hook)))
+    const all = responses.map(({ body }) => body.id as string)
+    const countJobs = async () => {
+      const text = "SELECT COUNT(*) AS n FROM gh_jobs WHERE kind = 'replay'"
+      return Number((await service.app.db.all({ sql: text, text, values: [] }))[0]!.n)
+    }
+    for (const id of all) await service.patch(`/webhooks/${id}`, { active: false })
+    await service.post(`/webhooks/${all[0]}/replay`, { since: start })
+    assert.equal(await countJobs(), 0)
+    await payMany(service, 5)
+    for (const id of all) await service.post(`/webhooks/${id}/replay`, { since: start })
+    assert.ok((await countJobs()) <= 2, 'one that runs, and one that waits')
+    for (const id of all) await service.delete(`/webhooks/${id}/replay`)
+  },
+  SLOW,
+)
+
+eachService(
   'another process continues the replays of a process that ended',
   async (service, t) => {
     const hook = await openHook(t)

@@ -109,7 +109,8 @@ function start(context: ReplayContext, call: Call, request: ReplayRequest): Prom
     await recordOperation(context, tx, call, { action: kind, id, detail })
     // Jobs of one customer run one after the other: its rate covers all of its replays.
     const rowKey = `${REPLAY_JOB} ${scope >> 1}`
-    await enqueue(tx, { kind: 'replay', name: REPLAY_JOB, scope, input: '{}', rowKey })
+    const job = { kind: 'replay', name: REPLAY_JOB, scope, input: '{}', rowKey } as const
+    if (count > 0) await enqueue(tx, { ...job, isMerged: true })
     return json(202, { count })
   }
   return perform(call, record, { prepare: plan })

@@ -73,6 +73,8 @@ const KINDS = {
     lane: 'replay',
     /** 1 s, 2 s, 4 s, … up to a minute. */
     retryDelayMs: growing(1_000, 2, 60_000),
+    /** The registration returns the state of its replay. */
+    doneForMs: 0,
     notCanceled: 'DELETE /webhooks/{id}/replay stops a replay.',
   },
   deletion: {
@@ -88,6 +90,9 @@ export type JobKind = keyof typeof KINDS
 export type ServiceJobKind = 'job' | 'event' | 'schedule'
 export const JOB_KINDS = Object.keys(KINDS) as [JobKind, ...JobKind[]]
 export const policyOf = (kind: JobKind): JobPolicy => KINDS[kind]
+/** Whether the inputs of a lane's jobs concern persons. */
+export const isPersonalLane = (lane: Lane): boolean =>
+  JOB_KINDS.map(policyOf).some((policy) => policy.lane === lane && policy.isPersonal)
 
 export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'canceled'] as const
 
@@ -108,6 +113,8 @@ export interface NewJob {
   readonly runAt?: number | undefined
   /** Jobs with the same key run one after the other. */
   readonly rowKey?: string | undefined
+  /** A waiting job with the same key does the work of this one, too: no further one is stored. */
+  readonly isMerged?: true
   /** The name of a recurring job, of which one run waits. */
   readonly schedule?: string | undefined
 }
@@ -119,6 +126,7 @@ export interface DueJob {
   readonly kind: JobKind
   readonly name: string
   readonly scope: Scope | null
+  readonly row_key: string | null
   readonly input: string
   /** From 1. */
   readonly attempt: number

@@ -5,7 +5,7 @@ import { createIdSequence } from '../../kernel/id.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
 import { INPUT_MAX_BYTES, type Lane, type NewJob, policyOf } from './job.ts'
-import { insertJob } from './store.ts'
+import { insertJob, lockLastOf } from './store.ts'
 
 /**
  * Stores a job, which runs if and only if the transaction commits. Returns its id. Throws
@@ -27,8 +27,11 @@ export function createEnqueue({ clock, random, wake }: QueueDeps): EnqueueJob {
       throw new Failure('payload_too_large', 'The input of a job would exceed 64 KiB.')
     }
     const now = clock.now()
+    const before = job.rowKey === undefined ? undefined : await lockLastOf(tx, job.rowKey)
+    if (job.isMerged && before?.state === 'waiting') return before.id
     const id = nextId(now)
-    await insertJob(tx, { ...job, id, runAt: job.runAt ?? now, createdAt: now })
+    const times = { runAt: job.runAt ?? now, createdAt: now }
+    await insertJob(tx, { ...job, ...times, id, isBlocked: before !== undefined })
     tx.afterCommit(() => wake(policyOf(job.kind).lane))
     return id
   }

@@ -21,7 +21,7 @@ import {
   policyOf,
 } from './job.ts'
 import type { EnqueueJob } from './queue.ts'
-import { findPassedTimes } from './schedule.ts'
+import { findPassedTimes, inputOfRun, type RunInput } from './schedule.ts'
 import * as store from './store.ts'
 import { JobTurns } from './turns.ts'
 
@@ -391,16 +391,3 @@ const ofDeletedCustomer: Pick<JobHandler, 'run' | 'isFinal'> = {
 }
 
 const rejectSpent = () => Promise.reject(new Error('the node ended during the last attempt'))
-
-/** The input of a recurring job: the due times that its run serves. */
-export interface RunInput {
-  /** The expression of its schedule. */
-  readonly every: string
-  /** The latest due time; before the first attempt, the earliest. */
-  readonly due_at: number
-  /** The number of earlier ones. */
-  readonly missed: number
-}
-
-const inputOfRun = (every: string, due_at: number, missed: number): string =>
-  JSON.stringify({ every, due_at, missed } satisfies RunInput)

@@ -83,3 +83,17 @@ function latestDueTime(next: NextDueTime, firstMs: number, nowMs: number): numbe
   }
   return next(low)
 }
+
+/** The input of a recurring job: the due times that its run serves. */
+export interface RunInput {
+  /** The expression of its schedule. */
+  readonly every: string
+  /** The latest due time; before the first attempt, the earliest. */
+  readonly due_at: number
+  /** The number of earlier ones. */
+  readonly missed: number
+}
+
+/** Returns the input of a recurring job. */
+export const inputOfRun = (every: string, due_at: number, missed: number): string =>
+  JSON.stringify({ every, due_at, missed } satisfies RunInput)

@@ -5,6 +5,7 @@ import { join, prepareStatement, raw, sql } from '../storage/sql.ts'
 import {
   type ClaimedJob,
   type DueJob,
+  isPersonalLane,
   type JobKind,
   type JobPolicy,
   type Lane,
@@ -12,15 +13,17 @@ import {
   policyOf,
 } from './job.ts'
 
-type JobInsert = Omit<NewJob, 'runAt'> & {
+type JobInsert = Omit<NewJob, 'runAt' | 'isMerged'> & {
   readonly id: string
+  /** Whether a job with its row key has not ended. */
+  readonly isBlocked?: boolean
   readonly runAt: number
   readonly createdAt: number
 }
 
 const insert = prepareStatement(`INSERT INTO gh_jobs
-  (id, kind, lane, name, scope, input, run_at, row_key, schedule, created_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  (id, kind, lane, name, scope, input, run_at, row_key, blocked, schedule, created_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (schedule) WHERE schedule IS NOT NULL DO NOTHING`)
 
 /** Inserts a job; a recurring one only if none of its runs waits. */
@@ -35,10 +38,26 @@ export const insertJob = (tx: Tx, job: JobInsert) =>
       job.input,
       job.runAt,
       job.rowKey ?? null,
+      job.isBlocked ? 1 : 0,
       job.schedule ?? null,
       job.createdAt,
     ]),
   )
+
+const lastOf = prepareStatement(`SELECT id, state FROM gh_jobs
+  WHERE row_key = ? AND ended_at IS NULL ORDER BY no DESC LIMIT 1`)
+
+/** Locks the last job of a row key that has not ended: its end then sees the new job. */
+export const lockLastOf = (tx: Tx, rowKey: string) =>
+  tx.lock<{ id: string; state: string }>(lastOf([rowKey]))
+
+const unblock = prepareStatement(`UPDATE gh_jobs SET blocked = 0 WHERE blocked = 1
+  AND no = (SELECT MIN(no) FROM gh_jobs WHERE row_key = ? AND ended_at IS NULL)`)
+
+/** Makes the next job of a row key due, after one has ended. */
+async function unblockNext(tx: Tx, rowKey: string | null): Promise<void> {
+  if (rowKey !== null) await tx.run(unblock([rowKey]))
+}
 
 export interface DueJobQuery {
   readonly lane: Lane
@@ -48,23 +67,27 @@ export interface DueJobQuery {
 }
 
 /**
- * A job with a row key is due once those before it have ended. The expression around the name has
- * both databases read in the order of `run_at`, and end at the limit.
+ * A job with a row key is due once those before it have ended: it is blocked until then, but for
+ * two that were inserted at the same time, and one that is retried. The expression around the name
+ * has both databases read in the order of `run_at`, and end at the limit.
  */
-const isDue = ({ lane, names, now }: DueJobQuery) => sql`j.lane = ${lane} AND j.run_at <= ${now}
+const isDue = ({ lane, names, now }: DueJobQuery) => sql`j.lane = ${lane} AND j.blocked = 0
+  AND j.run_at <= ${now}
   AND COALESCE(j.name, '') IN (${join(names.map((name) => sql`${name}`))})
   AND (j.row_key IS NULL OR NOT EXISTS (SELECT 1 FROM gh_jobs e
     WHERE e.row_key = j.row_key AND e.no < j.no AND e.ended_at IS NULL))`
 
 /** Is null unless the job waits: the expression of an index. */
 const turnOf = (alias: 'j' | 'w') =>
-  raw(`CASE ${alias}.state WHEN 'waiting' THEN COALESCE(${alias}.scope, 0) END`)
+  raw(`CASE WHEN ${alias}.state = 'waiting' AND ${alias}.blocked = 0
+    THEN COALESCE(${alias}.scope, 0) END`)
 
-const selectJobs = sql`SELECT j.no, j.id, j.kind, j.name, j.scope, j.input,
+const selectJobs = sql`SELECT j.no, j.id, j.kind, j.name, j.scope, j.row_key, j.input,
   j.attempt + 1 AS attempt, j.schedule FROM gh_jobs j`
 
 const nextDue = (lane: Lane, names: readonly string[], after: Statement) =>
-  sql`(SELECT j.run_at FROM gh_jobs j WHERE j.state = 'waiting' AND j.lane = ${lane} ${after}
+  sql`(SELECT j.run_at FROM gh_jobs j WHERE j.state = 'waiting' AND j.blocked = 0
+    AND j.lane = ${lane} ${after}
     AND COALESCE(j.name, '') IN (${join(names.map((name) => sql`${name}`))})
     ORDER BY j.run_at, j.no LIMIT 1)`
 
@@ -142,13 +165,15 @@ export type JobEnd =
 /** Stores the end of an attempt. Returns false if another node has taken the job over. */
 export async function endAttempt(
   tx: Tx,
-  { no, kind, attempt }: ClaimedJob,
+  { no, kind, attempt, row_key }: ClaimedJob,
   end: JobEnd,
   { node, now }: { node: string; now: number },
 ): Promise<boolean> {
   const isMine = sql`no = ${no} AND node = ${node} AND attempt = ${attempt}
     AND state = 'running'`
-  return (await tx.run(endOf(isMine, policyOf(kind), end, now))) === 1
+  if ((await tx.run(endOf(isMine, policyOf(kind), end, now))) === 0) return false
+  if (end.state === 'done' || end.state === 'failed') await unblockNext(tx, row_key)
+  return true
 }
 
 function endOf(isMine: Statement, policy: JobPolicy, end: JobEnd, now: number) {
@@ -167,7 +192,7 @@ function endOf(isMine: Statement, policy: JobPolicy, end: JobEnd, now: number) {
   const staysMs = end.state === 'done' ? policy.doneForMs : policy.failedForMs
   if (staysMs === 0) return sql`DELETE FROM gh_jobs WHERE ${isMine}`
   return sql`UPDATE gh_jobs SET state = ${end.state}, node = NULL, schedule = NULL,
-    error = ${end.error}, input = ${inputAfter(policy)}, ended_at = ${now},
+    error = ${end.error}, input = ${inputAfter(policy.isPersonal)}, ended_at = ${now},
     purge_at = ${now + staysMs}
     WHERE ${isMine}`
 }
@@ -210,11 +235,14 @@ interface JobDetails {
   readonly kind: JobKind
   readonly name: string
   readonly state: string
+  readonly row_key: string | null
   readonly input: string
 }
 
 export const lockJob = (tx: Tx, id: string) =>
-  tx.lock<JobDetails>(sql`SELECT no, id, kind, name, state, input FROM gh_jobs WHERE id = ${id}`)
+  tx.lock<JobDetails>(
+    sql`SELECT no, id, kind, name, state, row_key, input FROM gh_jobs WHERE id = ${id}`,
+  )
 
 /** Returns the JSON text of the input; that of a personal job is hidden. */
 export async function findJobInput(from: Reader, id: string): Promise<string> {
@@ -230,13 +258,19 @@ export const requeueJob = (tx: Tx, no: number, now: number) =>
     purge_at = NULL WHERE no = ${no}`)
 
 /** Ends a job that waits. */
-export const cancelJob = (tx: Tx, { no, kind }: JobDetails, now: number) =>
-  tx.run(sql`UPDATE gh_jobs SET state = 'canceled', ended_at = ${now},
-    input = ${inputAfter(policyOf(kind))}, purge_at = ${now + policyOf(kind).failedForMs}
+export async function cancelJob(
+  tx: Tx,
+  { no, kind, row_key }: JobDetails,
+  now: number,
+): Promise<void> {
+  await tx.run(sql`UPDATE gh_jobs SET state = 'canceled', ended_at = ${now},
+    input = ${inputAfter(policyOf(kind).isPersonal)}, purge_at = ${now + policyOf(kind).failedForMs}
     WHERE no = ${no} AND state = 'waiting'`)
+  await unblockNext(tx, row_key)
+}
 
 /** The input of an ended job. */
-const inputAfter = ({ isPersonal }: JobPolicy) => (isPersonal ? raw("'{}'") : raw('input'))
+const inputAfter = (isPersonal: boolean | undefined) => (isPersonal ? raw("'{}'") : raw('input'))
 
 /** A job fails that no node has run within this time: the service declares it no more. */
 export const OVERDUE_FOR_MS = 30 * 86_400_000
@@ -248,25 +282,36 @@ interface OverdueJobs {
   readonly error: string
 }
 
-/** Fails jobs that have been due since an instant, at most `PURGE_SLICE_ROWS`. */
-export const failOverdue = (tx: Tx, { lane, before, now, error }: OverdueJobs) =>
-  tx.run(sql`UPDATE gh_jobs SET state = 'failed', schedule = NULL, error = ${error},
-    ended_at = ${now}, purge_at = ${now + OVERDUE_FOR_MS} WHERE no IN (SELECT no FROM gh_jobs
-    WHERE state = 'waiting' AND lane = ${lane} AND run_at <= ${before} LIMIT ${PURGE_SLICE_ROWS})`)
+/** Fails jobs that have been due since an instant, at most `PURGE_SLICE_ROWS`; returns how many. */
+export async function failOverdue(
+  tx: Tx,
+  { lane, before, now, error }: OverdueJobs,
+): Promise<number> {
+  const overdue = sql`SELECT no FROM gh_jobs WHERE state = 'waiting' AND blocked = 0
+    AND lane = ${lane} AND run_at <= ${before} LIMIT ${PURGE_SLICE_ROWS}`
+  const failed = await tx.all<{ row_key: string | null }>(sql`UPDATE gh_jobs
+    SET state = 'failed', schedule = NULL, error = ${error},
+      input = ${inputAfter(isPersonalLane(lane))}, ended_at = ${now},
+      purge_at = ${now + OVERDUE_FOR_MS}
+    WHERE no IN (${overdue}) RETURNING row_key`)
+  for (const key of new Set(failed.map(({ row_key }) => row_key))) await unblockNext(tx, key)
+  return failed.length
+}
 
 /** SQL that deletes waiting runs of recurring jobs that have been due since an instant. */
 export const overdueRuns = (before: number) => sql`DELETE FROM gh_jobs WHERE no IN
   (SELECT no FROM gh_jobs WHERE schedule IS NOT NULL AND state = 'waiting' AND run_at <= ${before}
     LIMIT ${PURGE_SLICE_ROWS})`
 
-/** Counts the jobs of a lane in a state, at most `limit`. */
+/** Counts the jobs of a lane in a state, at most `limit`, without blocked ones. */
 export async function countJobs(
   from: Reader,
   { lane, state }: { readonly lane: Lane; readonly state: 'waiting' | 'failed' },
   limit: number,
 ): Promise<number> {
   // Each partial index has the rows of one of the states.
-  const isInState = state === 'failed' ? sql`ended_at IS NOT NULL` : sql`run_at >= 0`
+  const isInState =
+    state === 'failed' ? sql`ended_at IS NOT NULL` : sql`run_at >= 0 AND blocked = 0`
   const row = await from.get(sql`SELECT COUNT(*) AS total FROM (SELECT 1 FROM gh_jobs
     WHERE lane = ${lane} AND state = ${raw(`'${state}'`)} AND ${isInState} LIMIT ${limit}) AS jobs`)
   return Number(row?.total)

@@ -1,16 +1,17 @@
 /** Background work: the jobs of the service's code and of the engine. */
 import { byScope, int, serial, type Table, text } from '../storage/table.ts'
 
-/** The scope of a waiting job; 0 for one of the installation. */
-const TURN = "(CASE state WHEN 'waiting' THEN COALESCE(scope, 0) END)"
+/** The scope of a waiting job that is not blocked; 0 for one of the installation. */
+const TURN = "(CASE WHEN state = 'waiting' AND blocked = 0 THEN COALESCE(scope, 0) END)"
 
 export const jobs: Table = {
   name: 'gh_jobs',
   row:
     'A job. `kind` and `lane`: `job.ts`. `state`: `waiting`, `running`, `done`, `failed`, ' +
     '`canceled`. `node` identifies the run of the process that runs it and increments ' +
-    '`heartbeat`. Jobs with the same `row_key` run one after the other. `schedule`: the name of ' +
-    'a recurring job in the row of its next run, so that there is one.',
+    '`heartbeat`. Jobs with the same `row_key` run one after the other: all but the first are ' +
+    '`blocked` (1), and no search for due jobs reads them. `schedule`: the name of a recurring ' +
+    'job in the row of its next run, so that there is one.',
   columns: {
     no: serial,
     id: text.plain,
@@ -25,6 +26,7 @@ export const jobs: Table = {
     node: text.plain.orNull,
     heartbeat: int.or(0),
     row_key: text.plain.orNull,
+    blocked: int.or(0),
     schedule: text.plain.orNull,
     error: text.personal.orNull,
     created_at: int,
@@ -43,7 +45,11 @@ export const jobs: Table = {
       where: 'schedule IS NOT NULL',
       serves: 'one next run of a schedule',
     },
-    due: { on: 'lane, run_at, no', where: "state = 'waiting'", serves: 'due jobs' },
+    due: {
+      on: 'lane, run_at, no',
+      where: "state = 'waiting' AND blocked = 0",
+      serves: 'due jobs',
+    },
     running: { on: 'no', where: "state = 'running'", serves: 'running jobs' },
     order: {
       on: 'row_key, no',
