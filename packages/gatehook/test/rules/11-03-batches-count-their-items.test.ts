@@ -105,7 +105,7 @@ eachService(
   async (app) => {
     await app.app.clock!.set({ advance_s: 0, freeze: true }, actor)
     const admin = app.as(await app.key({ scopes: ['admin'], mode: 'live' }))
-    const limits = { total_rate_limit: { limit: 30, window_s: 60 } }
+    const limits = { total_rate_limit: { limit: 29, window_s: 60 } }
     const changed = await admin.patch('/admin/customers/cus_default', { limits })
     assert.equal(changed.status, 200, changed.text)
     const others = [app.as(await app.key()), app.as(await app.key())]

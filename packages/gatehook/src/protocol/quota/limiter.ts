@@ -18,6 +18,8 @@ import {
 export interface RateLimit {
   readonly key: string
   readonly rate: QuotaRate
+  /** So many requests of the first limit in a list do not count here. Default: none. */
+  readonly exemptCount?: number
 }
 
 /** The result for a request: of an exceeded limit, else of the one with fewest requests left. */
@@ -28,6 +30,11 @@ export interface RateLimitVerdict<L extends RateLimit = RateLimit> {
   readonly remaining: number
   /** Milliseconds until `remaining` increases: until the oldest use expires. */
   readonly resetMs: number
+}
+
+interface Charge<L extends RateLimit> {
+  readonly limit: L
+  readonly count: number
 }
 
 type PendingVerdict<L extends RateLimit> = RateLimitVerdict<L> | Promise<RateLimitVerdict<L>>
@@ -67,6 +74,21 @@ const MAX_KEYS = 100_000
 const BLOCKS_PER_LIMIT = 50
 const NO_SLICES: readonly Slice[] = []
 
+/** Returns the limits against which requests count, and how many of them. */
+function chargesOf<L extends RateLimit>(
+  limits: readonly L[],
+  count: number,
+  usedOf: (limit: L) => number,
+): readonly Charge<L>[] {
+  const used = usedOf(limits[0]!)
+  const charges = limits.map((limit) => {
+    const { exemptCount } = limit
+    const excess = exemptCount === undefined ? count : used + count - exemptCount
+    return { limit, count: Math.min(count, excess) }
+  })
+  return charges.filter((charge) => charge.count > 0)
+}
+
 /** Returns the stricter verdict: a rejection first, then the one with fewer requests left. */
 function stricter<L extends RateLimit>(
   first: RateLimitVerdict<L> | undefined,
@@ -100,15 +122,17 @@ export function createLocalLimiter(clock: Clock): Limiter {
   return {
     take<L extends RateLimit>(limits: readonly L[], count = 1, pastCount = 0) {
       const now = clock.now()
+      const charges = chargesOf(limits, count, ({ key }) => sumUsed(slicesOf(key, now)))
       let verdict: RateLimitVerdict<L> | undefined
-      for (const limit of limits) {
+      for (const { limit, count } of charges) {
         const slices = slicesOf(limit.key, now)
         const left = limit.rate.limit - sumUsed(slices)
         verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count, pastCount }))
       }
-      for (const { key, rate } of limits) {
-        const slices = slicesOf(key, now)
-        windows.set(key, verdict!.allowed ? addUse(rate, slices, now, count) : slices)
+      for (const { limit, count } of charges) {
+        const slices = slicesOf(limit.key, now)
+        const used = verdict!.allowed ? addUse(limit.rate, slices, now, count) : slices
+        windows.set(limit.key, used)
       }
       return verdict!
     },
@@ -187,22 +211,26 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
     pendingDraws.set(limit.key, drawing)
     return drawing
   }
+  const usedIn = (key: string, now: number): number => {
+    const block = blocks.get(key)
+    return block ? sumUsed(currentSlices(block.slices, now)) - block.left : 0
+  }
   const spend = <L extends RateLimit>(
-    limits: readonly L[],
+    charges: readonly Charge<L>[],
     now: number,
-    { count, pastCount }: Readonly<Record<'count' | 'pastCount', number>>,
+    pastCount: number,
   ): RateLimitVerdict<L> => {
     let verdict: RateLimitVerdict<L> | undefined
-    for (const limit of limits) {
+    for (const { limit, count } of charges) {
       const block = blocks.get(limit.key)!
       const slices = currentSlices(block.slices, now)
       const left = block.left > 0 ? limit.rate.limit - sumUsed(slices) + block.left : 0
       verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count, pastCount }))
     }
-    for (const { key } of limits) {
-      const block = blocks.get(key)!
+    for (const { limit, count } of charges) {
+      const block = blocks.get(limit.key)!
       if (verdict!.allowed) block.left -= count
-      blocks.set(key, block)
+      blocks.set(limit.key, block)
     }
     return verdict!
   }
@@ -212,10 +240,13 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
     pastCount = 0,
   ): PendingVerdict<L> => {
     const now = clock.now()
-    const undecidedLimit = limits.find((limit) => !isDecisive(limit, now, count))
-    return undecidedLimit
-      ? drawShared(undecidedLimit, count).then(() => take(limits, count, pastCount))
-      : spend(limits, now, { count, pastCount })
+    const charges = chargesOf(limits, count, ({ key }) => usedIn(key, now))
+    const undecidedCharge = charges.find((charge) => !isDecisive(charge.limit, now, charge.count))
+    return undecidedCharge
+      ? drawShared(undecidedCharge.limit, undecidedCharge.count).then(() =>
+          take(limits, count, pastCount),
+        )
+      : spend(charges, now, pastCount)
   }
   return {
     take,

@@ -11,6 +11,7 @@ import { type AnyCode, Failure } from '../../kernel/failure.ts'
 import { credentialName, type Principal } from '../../kernel/principal.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { Call, Step } from '../http/call.ts'
+import { ownerOfPrincipal } from '../http/owner.ts'
 import {
   createLocalDraw,
   type DrawRequests,
@@ -22,6 +23,8 @@ import type { QuotaRate } from './window.ts'
 
 /** The default of a customer's total limit, as a multiple of a credential's limit. */
 const TOTAL_FACTOR = 10
+/** This part of a person's own limit does not count for the total of the persons. */
+const QUIET_DIVISOR = 10
 
 export interface Quota {
   /**
@@ -133,9 +136,13 @@ function principalLimits(principal: Principal, rate: QuotaRate | null): readonly
   const total = principal.totalRate ?? (own && { ...own, limit: own.limit * TOTAL_FACTOR })
   // Operators must be able to work while their customer exceeds its total.
   if (total && principal.kind !== 'operator') {
-    // Persons may be strangers (§4.9): they do not use the total of the customer's own programs.
-    const group = principal.kind === 'person' ? 'people' : 'customer'
-    limits.push({ name: 'customer', key: `${group}:${principal.customer}`, rate: total })
+    const isPerson = principal.kind === 'person'
+    limits.push({
+      name: 'customer',
+      key: `total:${ownerOfPrincipal(principal).group}`,
+      rate: total,
+      ...(isPerson && own && { exemptCount: Math.ceil(own.limit / QUIET_DIVISOR) }),
+    })
   }
   return limits
 }
