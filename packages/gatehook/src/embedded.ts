@@ -32,7 +32,8 @@ export interface OpenOptions {
   readonly database?: string | undefined
   /**
    * Options by the names of the configuration reference (`GATEHOOK_TEST_CLOCK`, …). The process
-   * environment is not read. Defaults: any free port; no request limit; no log.
+   * environment is not read. Defaults: any free port; no request limit; warnings and errors, with
+   * the causes of failed jobs and responses of 500, on standard error (`GATEHOOK_LOG_LEVEL`).
    */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Whether to add the sample rows of the resources, in test mode. Default: false. */
@@ -112,11 +113,11 @@ export async function openApp({
     const config = loadConfig({
       GATEHOOK_PORT: '0',
       GATEHOOK_RATE_LIMIT: '0',
-      GATEHOOK_LOG_LEVEL: 'silent',
+      GATEHOOK_LOG_LEVEL: 'warn',
       ...storage.env,
       ...env,
     })
-    const log = createLog({ level: config.logLevel })
+    const log = createLog({ level: config.logLevel, destination: process.stderr })
     const engine = await openEngine({ config, service: declared, log, seed })
     // As at a start: recurring jobs become due when the test sets the clock.
     await engine.jobs.openSchedules()

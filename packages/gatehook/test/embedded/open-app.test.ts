@@ -57,6 +57,49 @@ test('openApp reads only the given environment, and reports every mistake in it'
   assert.deepEqual(readdirSync(temporary), [])
 })
 
+test('the reason of an error of a route is on standard error by default', async (t) => {
+  const failing = service({
+    name: 'failing',
+    versions: { v1: { released: '2026-01-01' } },
+    resources: [],
+  })
+    .route({
+      method: 'GET',
+      path: '/violations',
+      scope: 'r',
+      output: { n: f.int() },
+      summary: 'Returns a text.',
+      handle: async () => ({ body: { n: 'x' as unknown as number } }),
+    })
+    .route({
+      method: 'GET',
+      path: '/failures',
+      scope: 'r',
+      summary: 'Fails.',
+      handle: async () => {
+        throw new Error('no ink')
+      },
+    })
+  const linesOf = async (env: Record<string, string>) => {
+    const written = t.mock.method(process.stderr, 'write', () => true)
+    const app = await openApp({ service: failing, env })
+    const headers = { 'x-api-key': await app.createKey() }
+    for (const path of ['violations', 'failures', 'unknown']) {
+      await app.request(`/api/v1/${path}`, { headers })
+    }
+    await app.close()
+    const lines = written.mock.calls.map(({ arguments: [text] }) => String(text))
+    written.mock.restore()
+    return lines
+  }
+  // Each has a line of its request, too.
+  const [violation, , failure, , ...others] = await linesOf({})
+  assert.match(violation!, /route GET \/violations violates its declaration: \/n/)
+  assert.match(failure!, /no ink/)
+  assert.deepEqual(others, [])
+  assert.deepEqual(await linesOf({ GATEHOOK_LOG_LEVEL: 'silent' }), [])
+})
+
 test('a key that the service rejects is an error with the pointer of each mistake', async () => {
   const app = await openApp({ service: api })
   try {

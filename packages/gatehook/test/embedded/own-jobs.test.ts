@@ -39,12 +39,18 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     assert.deepEqual(await app.runJobs(), [])
     const { id } = await send('/api/v1/orders', { total: 7 })
     assert.deepEqual(await notes(), [])
+    const written = t.mock.method(process.stderr, 'write', () => true)
     faults.set('send_receipt', [new Error('no paper')])
     await send(`/api/v1/orders/${id}/receipt`, {})
     assert.deepEqual(bySubject(await app.runJobs()), [
       'order.created done 1',
       'send_receipt retried 1',
     ])
+    const [line, ...others] = written.mock.calls.map(({ arguments: [text] }) => String(text))
+    written.mock.restore()
+    assert.match(line!, /"a job failed"/)
+    assert.match(line!, /no paper/)
+    assert.deepEqual(others, [])
     assert.deepEqual(await notes(), [`created ${id}: 7 new`])
     assert.deepEqual(await app.runJobs(), [])
 
