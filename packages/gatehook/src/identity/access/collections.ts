@@ -50,7 +50,10 @@ export const customer = b
 export const customerDeletion = b
   .object({
     id: customerId,
-    deleting_since: b.time(),
+    deleting_since: b
+      .time()
+      .describe('When its deletion began.')
+      .example('2027-03-01T10:20:00.000Z'),
     deleted_rows: b.int(0).describe('The rows that the job has deleted so far.').example(0),
   })
   .named('CustomerDeletion')

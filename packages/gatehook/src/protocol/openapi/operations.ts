@@ -200,7 +200,7 @@ const inputSpec = ({
 })
 
 function successOf(operation: OperationData, context: SchemaContext): JsonSchema {
-  const { output, produces, returns, location, otherStatus } = operation
+  const { output, produces, returns, location, otherStatus, text } = operation
   const status = statusOf(operation)
   const headers = {
     ...(location !== undefined && { Location: ref('headers', 'Location') }),
@@ -209,7 +209,9 @@ function successOf(operation: OperationData, context: SchemaContext): JsonSchema
   const schema = output && valueSchema(output.spec, context)
   const media = schema
     ? content(schema)
-    : produces && { [produces]: { schema: { type: 'string' } } }
+    : produces && {
+        [produces]: { schema: { type: 'string' }, ...(text !== undefined && { example: text }) },
+      }
   return {
     [status]: {
       description: returns ?? (isPage(operation) ? 'A page.' : 'Done.'),
