@@ -11,7 +11,7 @@ export const erasureOperations = {
       'no credential, hash or secret. Needs an administrator.',
     produces: 'application/x-ndjson',
     returns: 'A row of the customer in each line.',
-    text: '{"table":"gh_events","row":{"type":"order.created"}}\n',
+    text: '{"table":"items","row":{"id":"itm_1"}}\n',
   }),
   deleteCustomer: operation('DELETE /admin/customers/:id', {
     id: 'delete_customer',

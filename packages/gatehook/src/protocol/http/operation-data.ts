@@ -49,7 +49,7 @@ export interface OperationOptions<I extends Members, Q extends Members, O extend
   readonly output?: O
   /** Media type of a response that is not JSON. */
   readonly produces?: string
-  /** An example of what it produces. */
+  /** An example of this response. */
   readonly text?: string
   /** Default: 200, and 204 without a body. */
   readonly status?: number
