@@ -111,13 +111,13 @@ export const customers: CommandFamily = {
         'gatehook customers list has the progress.',
       options: [['--force', 'required: what is deleted cannot return']],
       examples: [['gatehook customers delete cus_… --force', 'after gatehook customers export']],
-      parse({ options }) {
+      act: async (api, { args: [customer = ''], options }) => {
+        const path = await pathOf(api, customer)
         if (options.force !== true) {
           throw new UsageError('This deletes all data of the customer, for good: add --force.')
         }
+        return api.request<{ id: string }>('DELETE', path)
       },
-      act: async (api, { args: [customer = ''] }) =>
-        api.request<{ id: string }>('DELETE', await pathOf(api, customer)),
       describe: ({ id }) => `${bold(id)} is being deleted: gatehook customers list`,
     }),
   ],

@@ -189,7 +189,6 @@ async function sendRequests(service: TestApp, hook: Hook): Promise<void> {
   const { body: order } = await post('/api/v1/orders', { buyer: 'b@example.com', lines })
   await post(`/api/v1/orders/${order.id}/pay`, undefined, {}, 200)
   await send(200, () => service.patch(`/api/v1/products/${chair.id}`, { stock: 5 }))
-  await post('/events', { type: 'stock.empty', object: { id: 1 } })
   for (const path of [
     `/api/v1/products/${chair.id}?expand=seller`,
     '/api/v1/products?limit=1&expand=seller',

@@ -51,6 +51,13 @@ export const login: Grant = {
   claims: { name: 'Ada', role: 'admin' },
 }
 
+/** An application with all scopes of `login`. */
+const application: TokenClient = {
+  requireAuthOnRefresh: false,
+  hasSecret: () => false,
+  scopes: login.scopes,
+}
+
 /** The people, clients and customers of a node, by id. */
 export interface TestData {
   readonly people: Map<string, Omit<TokenPerson, 'suspended'>>
@@ -60,7 +67,7 @@ export interface TestData {
 
 export const createTestData = (): TestData => ({
   people: new Map([['7', { claims: { name: 'Ada', role: 'admin' }, scopes: login.scopes }]]),
-  clients: new Map(),
+  clients: new Map([['cli_1', application]]),
   customers: new Map([[CUSTOMER, { no: 1, suspended: false }]]),
 })
 

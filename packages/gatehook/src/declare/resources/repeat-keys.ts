@@ -1,5 +1,6 @@
 /** The keys of `tx.emit` and `tx.enqueue`: a repeat within 24 h has no effect (§15.3). */
 import type { Scope } from '../../kernel/principal.ts'
+import { sha256 } from '../../kernel/secret.ts'
 import { budgetOf } from '../../platform/storage/change-budget.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { purgeExpired } from '../../platform/storage/purge.ts'
@@ -10,10 +11,10 @@ const RETENTION_MS = 24 * 3_600_000
 const KEY_MAX = 255
 
 const find = prepareStatement(`SELECT result FROM gh_own_keys
-  WHERE scope = ? AND word = ? AND repeat_key = ? AND expires_at > ?`)
+  WHERE scope = ? AND word = ? AND key_hash = ? AND expires_at > ?`)
 const store = prepareStatement(`INSERT INTO gh_own_keys
-  (scope, word, repeat_key, result, expires_at) VALUES (?, ?, ?, ?, ?)
-  ON CONFLICT (scope, word, repeat_key)
+  (scope, word, key_hash, result, expires_at) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (scope, word, key_hash)
   DO UPDATE SET result = excluded.result, expires_at = excluded.expires_at`)
 
 /** A repeatable effect of own code. */
@@ -40,11 +41,13 @@ export async function runOnce(
   if (typeof key !== 'string' || key === '' || key.length > KEY_MAX) {
     throw new Error(`the key of ${word} is a text of 1 to ${KEY_MAX} characters`)
   }
-  const earlier = await tx.get<{ result: string }>(find([scope, word, key, now]))
+  // The text may name a person.
+  const digest = sha256(key)
+  const earlier = await tx.get<{ result: string }>(find([scope, word, digest, now]))
   if (earlier) return earlier.result
   const result = await run()
-  budgetOf(tx).charge({ rows: 1, bytes: key.length })
-  await tx.run(store([scope, word, key, result, now + RETENTION_MS]))
+  budgetOf(tx).charge({ rows: 1, bytes: digest.length })
+  await tx.run(store([scope, word, digest, result, now + RETENTION_MS]))
   return result
 }
 

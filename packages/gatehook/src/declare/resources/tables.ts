@@ -1,5 +1,5 @@
 /** State of the declaration's tables. */
-import { byScope, int, type Table, text } from '../../platform/storage/table.ts'
+import { byScope, bytes, int, type Table, text } from '../../platform/storage/table.ts'
 
 const INSERT = 'INSERT INTO gh_stale_rows (scope, derivation, id) VALUES'
 const markStaleRow = `CREATE FUNCTION gh_mark_stale_row() RETURNS trigger
@@ -108,11 +108,11 @@ export const ownKeys: Table = {
   columns: {
     scope: int,
     word: text.plain,
-    repeat_key: text.personal,
+    key_hash: bytes.secret,
     result: text.plain,
     expires_at: int,
   },
-  key: ['scope', 'word', 'repeat_key'],
+  key: ['scope', 'word', 'key_hash'],
   place: 'scope',
   belongs: byScope,
   indexes: { expiry: { on: 'expires_at', serves: 'the purge', purges: true } },

@@ -9,6 +9,7 @@ export const erasureOperations = {
     description:
       'Each line is a JSON object with `table` and `row`, the values as they are stored. It has ' +
       'no credential, hash or secret. Needs an administrator.',
+    query: {},
     produces: 'application/x-ndjson',
     returns: 'A row of the customer in each line.',
     text: '{"table":"items","row":{"id":"itm_1"}}\n',
