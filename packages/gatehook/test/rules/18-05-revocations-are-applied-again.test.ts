@@ -103,7 +103,7 @@ const HARMLESS: Readonly<Record<string, string>> = {
     'restore.revocations version.notice version.update webhook.lost_events webhook.recover ' +
     'webhook.replay webhook.resend webhook.stop_replay',
   'It gives a permission, or an object that the backup lacks.':
-    'client.create consent.grant customer.create key.create operator.create ' +
+    'client.create client.register consent.grant customer.create key.create operator.create ' +
     'person.create person.sign_up session.create webhook.create',
   'It is a step: what follows from it has an action of its own.':
     'customer.deleted operator.invite operator.second_factor_enrol person.request_rename',
