@@ -108,7 +108,10 @@ export async function setUpMachine(t: TestContext, lib = emptyFolder(t)): Promis
     const own = { SRV: service, NODE: process.execPath, MAIN }
     const env = { ...cleanEnv(), ...environment, ...own }
     const running = promisify(execFile)('bash', ['-c', script], { env })
-    running.child.stdin!.end(input)
+    const stdin = running.child.stdin!
+    // A command that reads no input may have ended.
+    stdin.on('error', () => undefined)
+    stdin.end(input)
     const { exit, output } = await running.then(
       ({ stdout, stderr }) => ({ exit: 0, output: stdout + stderr }),
       ({ code, stdout, stderr }) => ({ exit: Number(code), output: `${stdout}${stderr}` }),
