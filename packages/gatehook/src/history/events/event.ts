@@ -1,13 +1,12 @@
 /** An event, and its body for clients and receivers (reference, "Webhook event"). Pure. */
 import { modeOf, type Scope } from '../../kernel/principal.ts'
-import type { RowId } from '../../kernel/row-id.ts'
 
 /** An event before it is stored. */
 export interface NewEvent {
   readonly type: string
   /** The collection of the object; undefined for engine and external events. */
   readonly collection: string | undefined
-  readonly objectId: RowId | undefined
+  readonly objectId: number | string | undefined
   /** JSON text of the object in the newest shape. */
   readonly object: string
 }

@@ -5,6 +5,14 @@ import { operation } from '../../protocol/http/operation.ts'
 const version = b.oneOf(['2.0']).describe('The version of JSON-RPC.').example('2.0')
 const id = b.json().optional().describe('The id of the request.').example(1)
 
+/** A failure of the API, or the response of JSON-RPC to a message that is none of the protocol. */
+const failure = b
+  .openObject({
+    error: b.json().describe('The code, or the error of JSON-RPC.').example('unauthorized'),
+  })
+  .named('McpFailure')
+  .example({ error: 'unauthorized' })
+
 export const mcpOperations = {
   send: operation('POST /mcp', {
     id: 'send_mcp_message',
@@ -34,5 +42,6 @@ export const mcpOperations = {
       example: { jsonrpc: '2.0' },
     },
     errors: ['insufficient_scope', 'cross_site_request'],
+    failure,
   }),
 }
