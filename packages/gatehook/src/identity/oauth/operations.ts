@@ -228,6 +228,7 @@ export const oauthOperations = {
     validates: false,
     output: registeredClient,
     status: 201,
+    errors: ['not_found'],
     failure: oauthError,
   }),
   revoke: operation('POST /oauth/revoke', {

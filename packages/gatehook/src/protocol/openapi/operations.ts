@@ -109,6 +109,7 @@ function failuresOf(
   return {
     400: response('The request is invalid.'),
     401: response('The client is not authenticated.'),
+    ...(statuses.includes(404) && { 404: response('The service has no such endpoint.') }),
     429: response('Too many requests; see `Retry-After`.'),
     default: response('Any other failure.'),
   }
