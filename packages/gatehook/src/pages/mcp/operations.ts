@@ -41,7 +41,13 @@ export const mcpOperations = {
       returns: 'The message is a notification: the response has no body.',
       example: { jsonrpc: '2.0' },
     },
-    errors: ['insufficient_scope', 'cross_site_request'],
+    errors: [
+      'insufficient_scope',
+      'cross_site_request',
+      'not_acceptable',
+      'payload_too_large',
+      'unsupported_media_type',
+    ],
     failure,
   }),
 }

@@ -93,7 +93,7 @@ function failuresOf(
   context: SchemaContext,
   statuses: readonly number[],
 ): JsonSchema {
-  const { failure, failurePage, input, produces } = operation
+  const { errors = [], failure, failurePage, input, produces } = operation
   if (!failure) {
     const page = produces !== undefined && { [produces]: { schema: { type: 'string' } } }
     return {
@@ -106,10 +106,11 @@ function failuresOf(
     description,
     content: content(schema, failure.spec.example),
   })
+  const declared = errors.map((code) => failures[code])
   return {
+    ...Object.fromEntries(declared.map(([status, sentence]) => [status, response(sentence)])),
     400: response('The request is invalid.'),
     401: response('The client is not authenticated.'),
-    ...(statuses.includes(404) && { 404: response('The service has no such endpoint.') }),
     429: response('Too many requests; see `Retry-After`.'),
     default: response('Any other failure.'),
   }
