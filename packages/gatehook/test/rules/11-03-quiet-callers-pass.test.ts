@@ -1,5 +1,5 @@
 /**
- * §11.3: programs and persons of each mode have a total each, and a person who has used less than a
+ * §11.3: each mode has one total for programs and another for persons, and a person below a
  * tenth of its own limit passes whatever other persons use (decision 0084).
  */
 import assert from 'node:assert/strict'

@@ -22,18 +22,16 @@ export const customerOfScope = (scope: string): string =>
 export const selectCustomerNo = (id: string): Sql =>
   sql`(SELECT no FROM gh_customers WHERE id = ${id})`
 
-const byNo = prepareStatement('SELECT no, id FROM gh_customers WHERE no = ?')
+const byNo = prepareStatement('SELECT id, deleting_since FROM gh_customers WHERE no = ?')
 const noOf = (scope: Scope): number => Math.floor(scope / 2)
-
-/** Returns the id of the customer of a scope. */
-export const findCustomerIdOf = async (from: Reader, scope: Scope): Promise<string | undefined> =>
-  (await from.get<{ id: string }>(byNo([noOf(scope)])))?.id
 
 /** Returns the id of the customer of a scope, and since when its rows are being deleted. */
 export const findCustomerOf = (from: Reader, scope: Scope) =>
-  from.get<{ id: string; deleting_since: number | null }>(
-    sql`SELECT id, deleting_since FROM gh_customers WHERE no = ${noOf(scope)}`,
-  )
+  from.get<{ id: string; deleting_since: number | null }>(byNo([noOf(scope)]))
+
+/** Returns the id of the customer of a scope. */
+export const findCustomerIdOf = async (from: Reader, scope: Scope): Promise<string | undefined> =>
+  (await findCustomerOf(from, scope))?.id
 
 /** Reads a page of customers after a number, without those that are being deleted. */
 export const listCustomers = (from: Reader, after: number, limit: number) =>
