@@ -53,6 +53,18 @@ test('every kind of credential is removed between any separators', () => {
   }
 })
 
+test('a random word with the prefix of another credential inside leaks neither part', () => {
+  for (const prefix of ['gk_live_', 'gk_test_', 'gs_', 'grt_', 'whsec_', 'eyJ']) {
+    for (let at = 0; at <= 43 - prefix.length; at++) {
+      const word = randomBytes(32).toString('base64url')
+      const secret = `${word.slice(0, at)}${prefix}${word.slice(at + prefix.length)}`
+      const text = withoutCredentials(`/auth/reset?token=${secret}`)
+      assert.ok(!leaks(text.replaceAll(prefix, ''), word.slice(0, at)), `${prefix} at ${at}`)
+      assert.ok(!leaks(text.replaceAll(prefix, ''), word.slice(at + prefix.length)), text)
+    }
+  }
+})
+
 test('ids, hashes, slugs and prose stay', () => {
   for (const text of [
     '/api/v2/orders/17?status=paid&sort=-created_at',

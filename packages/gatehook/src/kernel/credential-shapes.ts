@@ -34,8 +34,18 @@ const isRandom = (word: string): boolean => /[a-z]/.test(word) && /[A-Z]/.test(w
 /** A pair of name and password behind the scheme `Basic`. */
 const BASIC_PAIR = /(\b(?:Basic|basic|BASIC)(?:[ +]|%20)+)(?=[a-z]*[A-Z0-9])[\w+/=%~-]{8,}/g
 
+/** What `withoutIssued` finds in a random word, at its start or by chance inside it. */
+const PREFIX = /gk_live_|gk_test_|gs_|grt_|whsec_|eyJ/
+const withoutRandom = (word: string): string => {
+  if (!isRandom(word)) return word
+  const at = word.search(PREFIX)
+  if (at === -1) return REDACTED_TEXT
+  return at === 0 ? word : REDACTED_TEXT + word.slice(at)
+}
+
 /** Removes credentials of any shape that this server issues or accepts, from what a caller sent. */
 export const withoutCredentials = (text: string): string =>
-  replaceIssued(text, PREFIXED)
-    .replace(BASIC_PAIR, `$1${REDACTED_TEXT}`)
-    .replace(LONG_WORD, (word) => (isRandom(word) ? REDACTED_TEXT : word))
+  replaceIssued(
+    text.replace(BASIC_PAIR, `$1${REDACTED_TEXT}`).replace(LONG_WORD, withoutRandom),
+    PREFIXED,
+  )
