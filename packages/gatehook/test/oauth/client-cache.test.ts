@@ -8,7 +8,7 @@ import { ManualClock } from '../access/test-node.ts'
 import { openOauthFixture } from './rig.ts'
 
 const withoutDocuments = {
-  documents: { accepts: () => false, read: async () => undefined },
+  documents: { accepts: () => false, read: async () => undefined, hasFailed: () => false },
   documentScopes: [],
 } as const
 

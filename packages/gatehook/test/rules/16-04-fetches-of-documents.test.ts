@@ -224,6 +224,49 @@ test('the token endpoint reads the document of a stored grant only', async (t) =
   assert.equal(host.requests.length, 2)
 })
 
+test('fetches for strangers and for a broken client refuse no client in use', async (t) => {
+  const host = await openDocumentHost(t)
+  const env = { ...documentEnv, GATEHOOK_TEST_CLOCK: '1' }
+  const fixture = await openOauthFixture(t, 'sqlite', { env })
+  const { admin, anonymous } = fixture
+  const use = async (path: string) => {
+    const id = host.document({}, path)
+    const { body } = await exchangeAs(fixture, id, await codeOf(fixture, id))
+    let token = body.refresh_token
+    return async () => {
+      const fields = { grant_type: 'refresh_token', refresh_token: token, client_id: id }
+      const answer = await form(anonymous, '/oauth/token', fields)
+      token = answer.body.refresh_token ?? token
+      return answer.status
+    }
+  }
+  const refresh = await use('/used.json')
+  const refreshBroken = await use('/broken.json')
+  await admin.post('/admin/clock', { advance_s: 86_401, freeze: true })
+  /** Three persons use up the fetches of the host. */
+  const lookUp = async (path: (n: number) => string) => {
+    for (let n = 0; n < 3; n++) {
+      const visitor = openBrowser(fixture.app)
+      const person = await fixture.createPerson()
+      await signIn(visitor, authorizePath(fixture.client), { ...fixture, person })
+      for (let m = 0; m < 10; m++) {
+        const page = await visitor.get(authorizePath({ client_id: host.id(path(n * 10 + m)) }))
+        assert.equal(page.status, 400)
+      }
+    }
+    host.requests.length = 0
+  }
+  await lookUp((n) => `/${n}`)
+  assert.equal(await refresh(), 200, 'strangers used up the fetches of the host')
+  assert.deepEqual(host.requests, ['/used.json'])
+  await admin.post('/admin/clock', { advance_s: 86_401 })
+  host.serve('/broken.json', (_, response) => response.writeHead(404).end())
+  await lookUp(() => '/broken.json')
+  assert.equal(await refreshBroken(), 429, 'a document that failed serves nobody')
+  assert.equal(await refresh(), 200, 'the last valid document serves')
+  assert.deepEqual(host.requests, [])
+})
+
 test('the cache obeys HTTP between 5 minutes and 24 hours', async (t) => {
   const host = await openDocumentHost(t)
   const env = { ...documentEnv, GATEHOOK_TEST_CLOCK: '1' }

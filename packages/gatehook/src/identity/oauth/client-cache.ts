@@ -3,6 +3,7 @@
  * describes (§16.4).
  */
 import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
 import { createLookupCache } from '../../kernel/lookup-cache.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Reader } from '../../platform/storage/database.ts'
@@ -24,7 +25,8 @@ export interface ClientCache {
   read(reader: Reader, id: string): Promise<OauthClient | undefined>
   /**
    * Returns the client that a document describes, as it is now; undefined if it cannot be read or
-   * is blocked. Throws 429 `rate_limited`.
+   * is blocked. While too many documents are fetched, a client that a person uses is the one of its
+   * last valid document; of another one it throws 429 `rate_limited`.
    *
    * @param person identifies the person who signed in
    */
@@ -110,8 +112,15 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
     async findByDocument(id, person) {
       if (!documents.accepts(id)) return undefined
       if (await store.isBlocked(db, [id, new URL(id).hostname])) return undefined
-      const metadata = await documents.read(id, person)
-      return metadata && ofDocument(id, metadata)
+      const stored = await read(db, id)
+      try {
+        const metadata = await documents.read(id, person, stored !== undefined)
+        return metadata && ofDocument(id, metadata)
+      } catch (error) {
+        const isBusy = error instanceof Failure && error.code === 'rate_limited'
+        if (isBusy && stored && !documents.hasFailed(id)) return stored
+        throw error
+      }
     },
     unread: (id, redirectUri) =>
       ofDocument(id, {

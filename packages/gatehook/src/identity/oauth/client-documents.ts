@@ -1,6 +1,7 @@
 /**
  * Fetches and caches the documents of clients (§16.4). Requests of one URL share a fetch, failures
- * are not cached, and fetches are limited for a person, a host and in all.
+ * are not cached, and fetches are limited for a person, a host and in all. Documents of clients
+ * that persons use have limits apart from those that strangers name.
  */
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -31,8 +32,11 @@ export interface ClientDocuments {
    * is not valid: the log says why. Throws 429 `rate_limited`.
    *
    * @param person identifies the person who signed in
+   * @param used whether a person has consented to the client
    */
-  read(id: string, person?: string): Promise<ClientMetadata | undefined>
+  read(id: string, person: string | undefined, used: boolean): Promise<ClientMetadata | undefined>
+  /** Whether the last fetch of the document of a used client failed. */
+  hasFailed(id: string): boolean
 }
 
 interface DocumentDeps {
@@ -47,6 +51,7 @@ interface DocumentDeps {
 export function createClientDocuments(deps: DocumentDeps): ClientDocuments {
   const { hosts, fetchDocument, limiter, clock, log } = deps
   const cache = new BoundedMap<string, { metadata: ClientMetadata; untilMs: number }>(MAX_CACHED)
+  const failed = new BoundedMap<string, true>(MAX_CACHED)
   const pending = new Map<string, Promise<ClientMetadata | undefined>>()
 
   const accepts = (id: string): boolean => {
@@ -57,12 +62,13 @@ export function createClientDocuments(deps: DocumentDeps): ClientDocuments {
     const entry = cache.get(id)
     return entry && entry.untilMs > clock.now() ? entry.metadata : undefined
   }
-  const count = async (id: string, person: string | undefined): Promise<void> => {
+  const count = async (id: string, person: string | undefined, used: boolean): Promise<void> => {
     const { hostname } = new URL(id)
     const keys = [`host:${hostname}`, 'all', ...(person === undefined ? [] : [`person:${person}`])]
     const limits = keys.map((key) => {
       const limit = FETCHES[key.split(':', 1)[0] as keyof typeof FETCHES]
-      return { key: `client document ${key}`, rate: { limit, windowMs: WINDOW_MS } }
+      const subject = `${used ? 'used' : 'new'} client document ${key}`
+      return { key: subject, rate: { limit, windowMs: WINDOW_MS } }
     })
     const { allowed, resetMs } = await limiter.take(limits)
     if (allowed) return
@@ -70,26 +76,29 @@ export function createClientDocuments(deps: DocumentDeps): ClientDocuments {
       headers: { 'retry-after': String(Math.max(1, Math.ceil(resetMs / 1000))) },
     })
   }
-  const load = async (id: string): Promise<ClientMetadata | undefined> => {
+  const load = async (id: string, used: boolean): Promise<ClientMetadata | undefined> => {
     try {
       const { value, lifetimeMs } = await fetchDocument(id, MAX_DOCUMENT_BYTES)
       const metadata = readClientDocument(id, value)
       const clampedMs = Math.min(Math.max(lifetimeMs, MIN_LIFETIME_MS), MAX_LIFETIME_MS)
       cache.set(id, { metadata, untilMs: clock.now() + clampedMs })
+      failed.delete(id)
       return metadata
     } catch (error) {
       const cause = error instanceof Error ? error.message : String(error)
+      if (used) failed.set(id, true)
       log.warn({ client_id: id, cause }, 'the document of a client could not be read')
       return undefined
     }
   }
   return {
     accepts,
-    async read(id, person) {
+    hasFailed: (id) => failed.get(id) === true,
+    async read(id, person, used) {
       const cached = peek(id) ?? pending.get(id)
       if (cached) return cached
-      const loading = count(id, person)
-        .then(() => load(id))
+      const loading = count(id, person, used)
+        .then(() => load(id, used))
         .finally(() => pending.delete(id))
       pending.set(id, loading)
       return loading
