@@ -51,8 +51,9 @@ async function runRecord(config: Config, { args: [file], out }: Input): Promise<
   if (!stat || (stat.isFile() && stat.size === 0)) {
     throw new CommandError(`There is no backup at ${resolve(file!)}.`)
   }
-  await asCommandError(() => noteBackup(config, stat.mtimeMs))
-  const at = isoTime(stat.mtimeMs)
+  const atMs = Math.floor(stat.mtimeMs)
+  await asCommandError(() => noteBackup(config, atMs))
+  const at = isoTime(atMs)
   out.result({ file: resolve(file!), recorded_at: at }, () => `Recorded the backup of ${at}.`)
   return
 }

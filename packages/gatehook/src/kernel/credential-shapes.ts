@@ -34,7 +34,7 @@ const isRandom = (word: string): boolean => /[a-z]/.test(word) && /[A-Z]/.test(w
 /** A pair of name and password behind the scheme `Basic`. */
 const BASIC_PAIR = /(\b(?:Basic|basic|BASIC)(?:[ +]|%20)+)(?=[a-z]*[A-Z0-9])[\w+/=%~-]{8,}/g
 
-/** What `withoutIssued` finds in a random word, at its start or by chance inside it. */
+/** The prefixes of `PREFIXED` and `JSON_WEB_TOKEN`, which may be in a random word by chance. */
 const PREFIX = /gk_live_|gk_test_|gs_|grt_|whsec_|eyJ/
 const withoutRandom = (word: string): string => {
   if (!isRandom(word)) return word

@@ -144,6 +144,7 @@ test('only the normal spelling of an https URL with a path is the id of a docume
     `https://user@127.0.0.1:${host.port}/client.json`,
     `https://@127.0.0.1:${host.port}/client.json`,
     `https://0x7f.1:${host.port}/client.json`,
+    `https://localhost.:${host.port}/client.json`,
     `HTTPS://127.0.0.1:${host.port}/client.json`,
     `${origin}\\client.json`,
     `${origin}/client .json`,

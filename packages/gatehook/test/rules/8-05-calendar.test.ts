@@ -197,7 +197,7 @@ test('a contradictory declared calendar is rejected with a sentence', () => {
     [{ deprecated_at: 'soon' }, /version v1: deprecated_at must be an ISO 8601 instant/],
     [{ successor: 'v3' }, /version v1: successor must be \w+ of v1, v2/],
     [{ retired: '2027-10-01' }, /version v1: retired is not a field here/],
-    [{ released: '2026-06-01' }, /version v2: 2026-06-01 names v1 already/],
+    [{ released: '2026-06-01' }, /version v2: released is the day of v1; a day names one version/],
   ]
   for (const [calendar, sentence] of cases) assert.throws(() => declare(calendar), sentence)
 })

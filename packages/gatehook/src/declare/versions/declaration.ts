@@ -70,7 +70,9 @@ export function parseVersions(options: Readonly<Record<string, VersionOptions>>)
       mistakes.push(`version ${name}: released is a day, for example 2026-06-01`)
     }
     const twin = versions.find((other) => other.released === released)
-    if (twin) mistakes.push(`version ${name}: ${released} names ${twin.name} already`)
+    if (twin) {
+      mistakes.push(`version ${name}: released is the day of ${twin.name}; a day names one version`)
+    }
     const parsed = parseCalendar(name, names, calendar)
     mistakes.push(...parsed.mistakes.map((mistake) => `version ${name}: ${mistake}`))
     versions.push({ name, released, ...parsed.overrides })

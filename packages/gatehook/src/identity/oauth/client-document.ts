@@ -25,12 +25,17 @@ export function parseDocumentId(id: string): URL | undefined {
   if (id.length > MAX_ID_CHARACTERS || !id.startsWith('https://')) return undefined
   const url = URL.parse(id)
   if (url?.href !== id || url.pathname === '/' || id.includes('#')) return undefined
+  // With a final dot a host would have a second name, which no block of the first one covers.
+  if (url.hostname.endsWith('.')) return undefined
   return url.username === '' && url.password === '' ? url : undefined
 }
 
 /** Whether a text is the name of a host with a dot, or an address, without a port. */
 export const isHost = (text: string): boolean =>
-  /[.:]/.test(text) && URL.parse(`https://${text}`)?.href === `https://${text}/` && !hasPort(text)
+  /[.:]/.test(text) &&
+  !text.endsWith('.') &&
+  URL.parse(`https://${text}`)?.href === `https://${text}/` &&
+  !hasPort(text)
 
 const hasPort = (text: string): boolean => new URL(`https://${text}`).port !== ''
 

@@ -14,8 +14,10 @@ export function parseScopes(text: string | undefined, clientScopes: readonly str
     throw new OauthError('invalid_scope', 'Scopes are names with one space between them.')
   }
   const scopes = [...new Set(text.split(' '))]
-  if (!scopes.every((scope) => clientScopes.includes(scope))) {
-    throw new OauthError('invalid_scope', 'A scope is unknown, or the client may not have it.')
+  const refused = scopes.find((scope) => !clientScopes.includes(scope))
+  if (refused !== undefined) {
+    const name = refused.slice(0, 100)
+    throw new OauthError('invalid_scope', `${name} is unknown, or the client may not have it.`)
   }
   return scopes
 }

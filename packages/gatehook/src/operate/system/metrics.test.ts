@@ -59,8 +59,9 @@ test('an accepted credential reads metrics for 15 minutes while no database answ
   let principal: Principal | undefined = {
     scopes: new Set(['metrics:read']),
   } as unknown as Principal
+  let failure = new Failure('storage_unavailable')
   const identify = () => {
-    if (!principal) throw new Failure('storage_unavailable')
+    if (!principal) throw failure
     return principal
   }
   const { methods } = metricsRoute(identify, [], { elapsedMs: () => now })
@@ -77,6 +78,11 @@ test('an accepted credential reads metrics for 15 minutes while no database answ
   await assert.rejects(scrape('unknown'), unavailable)
   now += 1
   await assert.rejects(scrape('known'), unavailable)
+  now -= 1
+  failure = new Failure('unauthorized')
+  await assert.rejects(scrape('known'), { code: 'unauthorized' })
+  failure = new Failure('storage_unavailable')
+  await assert.rejects(scrape('known'), unavailable, 'a revoked credential')
 })
 
 test('a label is escaped', async () => {

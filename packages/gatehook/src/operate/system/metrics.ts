@@ -233,8 +233,11 @@ export function metricsRoute(
       if (!holdsScope(principal, METRICS_SCOPE)) throw missingScope(METRICS_SCOPE)
       accepted.set(digestOfCredential(call), clock.elapsedMs())
     } catch (error) {
+      const digest = digestOfCredential(call)
       const isOutage = error instanceof Failure && error.code === 'storage_unavailable'
-      if (!isOutage || !isAccepted(digestOfCredential(call))) throw error
+      if (isOutage && isAccepted(digest)) return
+      if (!isOutage) accepted.delete(digest)
+      throw error
     }
   }
   return implement(probeOperations.metrics, async (call) => {
