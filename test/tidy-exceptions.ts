@@ -22,18 +22,6 @@ export const REPEATED_TYPES: readonly string[] = []
 
 /** Tables of other modules that a module names, none in a statement (`tidy-tables.test.ts`). */
 export const FOREIGN_TABLES: Readonly<Record<string, readonly string[]>> = {
-  assembly: [
-    'gh_audit_keys',
-    'gh_idempotency',
-    'gh_operators',
-    'gh_retired_keys',
-    'gh_signing_keys',
-    'gh_webhook_secrets',
-  ],
-  cli: ['gh_audit', 'gh_jobs', 'gh_migrations', 'gh_nodes', 'gh_settings', 'gh_version_usage'],
-  'declare/resources': ['gh_migrations'],
-  'outbound/webhooks': ['gh_deliveries', 'gh_events', 'gh_webhooks'],
-  'platform/secrets': ['gh_settings'],
   'platform/storage': ['gh_audit', 'gh_counters'],
 }
 

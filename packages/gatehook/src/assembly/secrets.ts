@@ -2,9 +2,11 @@
 
 import { engineTables } from '../engine-tables.ts'
 import { removeChain } from '../history/audit/chain-writer.ts'
+import { auditKeys } from '../history/audit/tables.ts'
 import { DEVICE_PURPOSE } from '../identity/people/devices.ts'
 import { removeLostTotp } from '../identity/people/operator-store.ts'
 import { CLIENT_LIFE_MS, CLIENTS_PURPOSE } from '../identity/people/recognized-clients.ts'
+import { operators } from '../identity/people/tables.ts'
 import { THROTTLE_PURPOSE, WINDOW_MS } from '../identity/people/throttle.ts'
 import { TAG_PURPOSE } from '../identity/tokens/refresh-token.ts'
 import { deleteLostKey } from '../identity/tokens/signing-key-store.ts'
@@ -15,6 +17,7 @@ import { Vault } from '../kernel/secret.ts'
 import type { HealthCheck } from '../operate/system/health.ts'
 import { replaceLostSecret } from '../outbound/deliveries/registration-store.ts'
 import { encryptSigningSecret, newSigningSecret } from '../outbound/deliveries/signing-secret.ts'
+import { webhookSecrets } from '../outbound/deliveries/tables.ts'
 import { type Config, ConfigError } from '../platform/config/config.ts'
 import {
   ensureMasterSecrets,
@@ -43,6 +46,7 @@ import { type EncryptedColumn, encryptedColumns } from '../platform/storage/encr
 import { purgeExpired } from '../platform/storage/purge.ts'
 import { FINGERPRINT_PURPOSE, RETENTION_MS } from '../protocol/idempotency/perform.ts'
 import { deleteLostResponse } from '../protocol/idempotency/store.ts'
+import { idempotencyRecords } from '../protocol/idempotency/tables.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** The columns whose values the vault encrypts; a rotation rewrites them. */
@@ -50,18 +54,18 @@ export const allEncrypted: readonly EncryptedColumn[] = engineTables.flatMap(enc
 
 /** The change of a row whose value is lost, by column. */
 const replaceLost: Readonly<Record<string, LostValues['replace']>> = {
-  'gh_signing_keys.encrypted_private_jwk': (tx, _, [kid]) => deleteLostKey(tx, String(kid)),
-  'gh_webhook_secrets.encrypted': (tx, vault, [no]) => {
+  [`${signingKeys.name}.encrypted_private_jwk`]: (tx, _, [kid]) => deleteLostKey(tx, String(kid)),
+  [`${webhookSecrets.name}.encrypted`]: (tx, vault, [no]) => {
     const secret = newSigningSecret(systemRandom())
     return replaceLostSecret(tx, Number(no), encryptSigningSecret(vault, Number(no), secret))
   },
-  'gh_idempotency.answer': (tx, _, [scope, id]) =>
+  [`${idempotencyRecords.name}.answer`]: (tx, _, [scope, id]) =>
     deleteLostResponse(tx, Number(scope), id as Uint8Array),
-  'gh_retired_keys.encrypted': (tx, _, [keyId, purpose]) =>
+  [`${retiredKeys.name}.encrypted`]: (tx, _, [keyId, purpose]) =>
     deleteRetiredKey(tx, String(keyId), String(purpose)),
-  'gh_audit_keys.encrypted': removeChain,
-  'gh_operators.totp': (tx, _, [id]) => removeLostTotp(tx, String(id)),
-  'gh_operators.totp_pending': (tx, _, [id]) => removeLostTotp(tx, String(id)),
+  [`${auditKeys.name}.encrypted`]: removeChain,
+  [`${operators.name}.totp`]: (tx, _, [id]) => removeLostTotp(tx, String(id)),
+  [`${operators.name}.totp_pending`]: (tx, _, [id]) => removeLostTotp(tx, String(id)),
 }
 
 const lostValues: readonly LostValues[] = allEncrypted.map((column) => ({

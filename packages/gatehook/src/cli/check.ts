@@ -2,6 +2,7 @@
  * `gatehook check`: compares the declaration with `api.lock.json` (§8.11). `declare/gate/`
  * classifies the differences; `check-report.ts` words them.
  */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { compareWithLock, type Remedy, remedyFor } from '../declare/gate/compatibility.ts'
@@ -28,6 +29,7 @@ import { createLog } from '../kernel/log.ts'
 import { databaseTarget } from '../platform/config/config.ts'
 import { databaseExists } from '../platform/config/environment.ts'
 import { openDatabase } from '../platform/storage/open.ts'
+import { isInstalled } from '../platform/storage/settings.ts'
 import { type Checked, type Rewrite, reportOf, type VersionCallers } from './check-report.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
@@ -150,7 +152,7 @@ async function readCallers(
   try {
     const db = await openDatabase(databaseTarget(config), { log })
     try {
-      if ((await db.columns('gh_version_usage')).length === 0) return undefined
+      if (!(await isInstalled(db))) return undefined
       const since = clock.now() - USAGE_DAYS * DAY_MS
       const callers: VersionCallers[] = []
       for (const version of versions) {

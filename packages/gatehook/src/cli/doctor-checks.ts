@@ -24,7 +24,7 @@ import {
 import { countJobs, findLastFailedJob } from '../platform/jobs/store.ts'
 import { CLOCK_SETTING, type StoredClock } from '../platform/storage/clock-setting.ts'
 import type { Database } from '../platform/storage/database.ts'
-import { readSetting } from '../platform/storage/settings.ts'
+import { isInstalled, readSetting } from '../platform/storage/settings.ts'
 import { isNodeSupported, oldestNode } from './own-package.ts'
 
 export interface CheckResult {
@@ -171,8 +171,8 @@ export async function checkClock(
   const now = machineClock.now()
   const hint = 'Set the clock of this machine (NTP): keys, tokens and versions expire by it.'
   if (now < EARLIEST_MS) return fail(`it is ${isoTime(now)}`, hint)
-  const hasSettings = db && (await db.columns('gh_settings')).length > 0
-  const setting = hasSettings && (await readSetting<StoredClock>(db, CLOCK_SETTING))
+  const installed = db && (await isInstalled(db)) ? db : undefined
+  const setting = installed && (await readSetting<StoredClock>(installed, CLOCK_SETTING))
   if (setting) {
     const serviceNow = setting.frozenAtMs ?? now + setting.offsetMs
     const detail = `it is ${isoTime(now)}, and ${isoTime(serviceNow)} on the test clock`
@@ -183,8 +183,7 @@ export async function checkClock(
     return warn(detail, remedy)
   }
   if (config.testClock) return ok(`${isoTime(now)}; GATEHOOK_TEST_CLOCK is on`)
-  const hasAuditTable = db && (await db.columns('gh_audit')).length > 0
-  const lastAt = hasAuditTable ? await findNewestTime(db) : 0
+  const lastAt = installed ? await findNewestTime(installed) : 0
   if (lastAt > now + TOLERANCE_MS) {
     return warn(`it is ${isoTime(now)}, the last audit row is of ${isoTime(lastAt)}`, hint)
   }
@@ -199,8 +198,7 @@ export async function checkMail(
 ): Promise<CheckResult> {
   const transport = service?.definition.mail?.transport
   const place = transport ? 'the transport of the service' : `files in ${mailFolder(config)}`
-  const hasTable = db && (await db.columns('gh_jobs')).length > 0
-  if (!hasTable) return ok(place)
+  if (!db || !(await isInstalled(db))) return ok(place)
   const waiting = await countJobs(db, { lane: 'mail', state: 'waiting' }, COUNT_MAX)
   const failed = await countJobs(db, { lane: 'mail', state: 'failed' }, COUNT_MAX)
   if (failed === 0) return ok(waiting === 0 ? place : `${place}; ${waiting} waiting`)
@@ -213,7 +211,7 @@ export async function checkMail(
 
 /** Reports jobs that had all of their attempts, and the error of the last one. */
 export async function checkJobs(db: Database): Promise<CheckResult | undefined> {
-  if ((await db.columns('gh_jobs')).length === 0) return undefined
+  if (!(await isInstalled(db))) return undefined
   const job = await findLastFailedJob(db, 'service')
   if (!job) return ok('none failed')
   const count = await countJobs(db, { lane: 'service', state: 'failed' }, COUNT_MAX)

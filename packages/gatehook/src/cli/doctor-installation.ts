@@ -1,4 +1,5 @@
 /** Checks of `gatehook doctor` on the state of an installation: copy, restore, move, durability. */
+
 import { existsSync } from 'node:fs'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -9,10 +10,9 @@ import { createCopyMark, markFile } from '../platform/storage/copy-mark.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { isUnfinishedTarget, readMark } from '../platform/storage/move/mark.ts'
 import { DURABILITY_LOST, SYNCHRONOUS_STANDBYS } from '../platform/storage/server-check.ts'
+import { isInstalled } from '../platform/storage/settings.ts'
 import { sql } from '../platform/storage/sql.ts'
 import { type CheckResult, fail, ok, warn } from './doctor-checks.ts'
-
-const isInstalled = async (db: Database) => (await db.columns('gh_settings')).length > 0
 
 /** Checks whether the database is the one that its service used last. */
 export async function checkCopy(config: Config, db: Database): Promise<CheckResult> {

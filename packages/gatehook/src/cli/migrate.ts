@@ -1,4 +1,5 @@
 /** `gatehook migrate` and `gatehook seed`: the first steps of a start, without serving. */
+
 import type { App } from '../app.ts'
 import { type MigrationPlan, planStatements } from '../declare/resources/migration-plan.ts'
 import type { Service } from '../declare/resources/service.ts'
@@ -8,6 +9,7 @@ import { type Config, databaseTarget } from '../platform/config/config.ts'
 import { databaseExists } from '../platform/config/environment.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { listRunningNodes } from '../platform/storage/running-nodes.ts'
+import { isInstalled } from '../platform/storage/settings.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { EXIT } from './errors.ts'
 import { installation, installationOptions, withApp } from './installation.ts'
@@ -54,8 +56,7 @@ async function readPlan(config: Config, service: Service): Promise<PlanReport> {
   const db = await openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
   try {
     const plan = await planStatements(db, service.definition)
-    const isMigrated = (await db.columns('gh_nodes')).length > 0
-    const nodes = isMigrated ? await listRunningNodes(db, wallClock.now()) : []
+    const nodes = (await isInstalled(db)) ? await listRunningNodes(db, wallClock.now()) : []
     return { ...plan, nodes: nodes.map(({ name }) => name) }
   } finally {
     await db.close()

@@ -1,4 +1,5 @@
 /** `gatehook move`: moves an installation to another database, while its service runs (§2.8). */
+
 import { existsSync } from 'node:fs'
 import { openExistingVault } from '../assembly/secrets.ts'
 import { listDerivations } from '../declare/resources/derivation.ts'
@@ -28,6 +29,7 @@ import { readMark } from '../platform/storage/move/mark.ts'
 import { type MoveResult, moveInstallation } from '../platform/storage/move/move.ts'
 import { type UndoResult, undoMove } from '../platform/storage/move/undo.ts'
 import { openDatabase } from '../platform/storage/open.ts'
+import { isInstalled } from '../platform/storage/settings.ts'
 import { asCommandError } from './backup.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
@@ -152,7 +154,7 @@ async function openTarget(name: string, { options, folder }: Input): Promise<Dat
     if (address.kind === 'sqlite' && !existsSync(address.file)) throw new Error('there is no file')
     if (url.includes('…')) throw new Error('its address has a password, which was not stored')
     const db = await openDatabase(url, { log: createLog({ level: 'silent' }) })
-    if ((await db.columns('gh_migrations')).length > 0) return db
+    if (await isInstalled(db)) return db
     await db.close()
     throw new Error('it holds no installation')
   } catch (error) {

@@ -2,7 +2,7 @@
 import { ConfigError } from '../../platform/config/config.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { listTables } from '../../platform/storage/move/tables.ts'
-import { tableExists } from './additions.ts'
+import { isInstalled } from '../../platform/storage/settings.ts'
 import type { ServiceDefinition } from './service.ts'
 
 /** Returns the tables of resources that the service does not declare. */
@@ -25,7 +25,7 @@ async function listOtherResources(
  * declaration serves the reference service, and may be the wrong folder.
  */
 export async function refuseOtherService(db: Database, service: ServiceDefinition): Promise<void> {
-  if (!(await tableExists(db, 'gh_migrations'))) return
+  if (!(await isInstalled(db))) return
   const others = await listOtherResources(db, service)
   if (others.length === 0) return
   throw new ConfigError([

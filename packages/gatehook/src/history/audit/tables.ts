@@ -63,7 +63,7 @@ const auditChain: Table = {
 
 export const AUDIT_PURPOSE = 'audit'
 
-const auditKeys: Table = {
+export const auditKeys: Table = {
   name: 'gh_audit_keys',
   row: 'The key of the chain.',
   columns: {

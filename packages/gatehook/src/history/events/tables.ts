@@ -3,7 +3,7 @@ import { timeTable } from '../../platform/storage/partitions/catalog.ts'
 import { byTextId, DAY_MS } from '../../platform/storage/partitions/periods.ts'
 import { byScope, int, serial, type Table, text, txid } from '../../platform/storage/table.ts'
 
-const events: Table = {
+export const events: Table = {
   name: 'gh_events',
   row:
     'An event: the row after a change, in the shape of the version that wrote it. `object_id` ' +

@@ -79,7 +79,7 @@ export const recognizedClients: Table = {
 
 export const TOTP_PURPOSE = 'operator-totp'
 
-const operators: Table = {
+export const operators: Table = {
   name: 'gh_operators',
   row: 'An operator. `totp` is its second factor, `totp_pending` one that is not confirmed yet.',
   columns: {

@@ -33,7 +33,7 @@ const shardLeaves = `EXECUTE 'DELETE FROM ' || ${shardOf('gh_delivery_queue', 'O
   ' WHERE ${COLUMNS} = ($1, $2, $3, $4)'
   USING OLD.scope, OLD.webhook_no, OLD.next_attempt_at, OLD.id`
 
-const webhooks: Table = {
+export const webhooks: Table = {
   name: 'gh_webhooks',
   row:
     'A registration. `scopes`: the read scopes of its creator; `subject`: the person, ' +
@@ -134,7 +134,7 @@ const webhookTopics: Table = {
 
 export const WEBHOOK_SECRET_PURPOSE = 'webhook secret'
 
-const webhookSecrets: Table = {
+export const webhookSecrets: Table = {
   name: 'gh_webhook_secrets',
   row: 'A signing secret of a registration.',
   columns: {
@@ -183,7 +183,7 @@ const webhookOutcomes: Table = {
   ofNodes: true,
 }
 
-const deliveries: Table = {
+export const deliveries: Table = {
   name: 'gh_deliveries',
   row:
     'A delivery. `attempts` has JSON arrays with commas between them and no outer brackets, so ' +

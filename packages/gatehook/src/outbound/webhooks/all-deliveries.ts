@@ -20,6 +20,7 @@ import { createList, inOrderOf, type List } from '../../protocol/lists/definitio
 import type { Lister } from '../../protocol/lists/list.ts'
 import { IN_STATE } from '../deliveries/event-log-store.ts'
 import { findRegistrationNo, readRegistrationStatuses } from '../deliveries/registration-store.ts'
+import { deliveries } from '../deliveries/tables.ts'
 import { addedStates, deliveryLog, HAS_FAILED } from './delivery-log.ts'
 import { listedDelivery, overviewOperations } from './overview-operations.ts'
 import { findNumberAt, idFilters } from './time-range.ts'
@@ -69,7 +70,7 @@ export const allDeliveriesRoute = ({ db, list, types }: AllDeliveriesDeps): Rout
     const order = registrationNo === undefined ? ofSelected : ofRegistration
     const period =
       order === ofAll
-        ? await findNumberAt(db, query, { table: 'gh_deliveries', number: 'no', at: 'created_at' })
+        ? await findNumberAt(db, query, { table: deliveries.name, number: 'no', at: 'created_at' })
         : idFilters('dlv_', query)
     const { collection, view } = order
     const names = types.collections.keys()

@@ -6,6 +6,7 @@
 import { envelope, type RenderObject } from '../../history/events/event.ts'
 import type { EventAccess } from '../../history/events/event-access.ts'
 import { matchesAny } from '../../history/events/event-pattern.ts'
+import { events } from '../../history/events/tables.ts'
 import { createTypeNames, readNames } from '../../history/events/type-names.ts'
 import { eventList, eventView } from '../../history/events/view.ts'
 import {
@@ -29,6 +30,7 @@ import { type AddedMembers, inOrderOf, type List } from '../../protocol/lists/de
 import type { Filter } from '../../protocol/lists/filter.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import { hasDeliveryIn } from '../deliveries/event-log-store.ts'
+import { deliveries } from '../deliveries/tables.ts'
 import {
   countDeliveries,
   readDeliveriesOfEvent,
@@ -55,7 +57,7 @@ function eventsOfCustomer(render: RenderObject): List {
     collection: {
       ...eventList,
       name: 'events of a customer',
-      table: withMode('gh_events'),
+      table: withMode(events.name),
       columns: [...eventList.columns, ...FACTS],
       filter: [],
       parameters: Object.keys(operations.list.query!),
@@ -179,7 +181,7 @@ const eventById = (id: string) =>
   inEveryScope(
     'e.scope, e.id, e.type, e.created, e.collection, e.object_id, e.object_key, e.request_id, ' +
       'e.shape, e.object',
-    'gh_events',
+    events.name,
     sql`e.id = ${id}`,
     { limit: 1 },
   )
@@ -189,7 +191,7 @@ const deliveryOfEvent = (id: string) => {
   const start = `dlv_${id.slice('evt_'.length)}`
   const columns = 'e.scope, e.event_type, e.created_at'
   const condition = sql`e.id > ${start} AND e.id < ${`${start}~`}`
-  return inEveryScope(columns, 'gh_deliveries', condition, { limit: 1 })
+  return inEveryScope(columns, deliveries.name, condition, { limit: 1 })
 }
 
 /** Finds an event of any customer. Throws 404. */
@@ -280,7 +282,7 @@ async function readPeriod(
 ): Promise<readonly Filter[]> {
   if (scope !== undefined) return idFilters('evt_', query)
   // `created` is in seconds: the positions include the whole first second, and ids are exact.
-  const table = { table: 'gh_events', number: 'position', at: 'created * 1000 + 999' }
+  const table = { table: events.name, number: 'position', at: 'created * 1000 + 999' }
   const from = await findNumberAt(db, { from: query.from }, table)
   return [
     ...from,

@@ -21,6 +21,7 @@ import {
 import { type DeliveryRow, findDelivery } from '../deliveries/log-store.ts'
 import type { Registration } from '../deliveries/registration-store.ts'
 import { registrationOf } from '../deliveries/registration-store.ts'
+import { deliveries } from '../deliveries/tables.ts'
 import type { WebhookContext } from './registrations.ts'
 
 const deliveryMembers = {
@@ -74,7 +75,7 @@ export const deliveryLog: EngineList = {
   path: '/deliveries',
   links: ([id, event]) => ({ self: `/deliveries/${id}`, event: `/events/${event}` }),
   name: 'deliveries',
-  table: 'gh_deliveries',
+  table: deliveries.name,
   cells: { attempts: attemptsCell },
   added: OF_REGISTRATION,
   hidden: [

@@ -10,6 +10,7 @@ import type { Value } from '../../platform/storage/database.ts'
 import { b, type Member, type Members } from '../../protocol/fields/members.ts'
 import { createList, type EngineList } from '../../protocol/lists/definition.ts'
 import type { Registration } from '../deliveries/registration-store.ts'
+import { webhooks } from '../deliveries/tables.ts'
 import { findTargetProblem, type TargetProblem } from '../transport/target.ts'
 
 /** The event types of the service. */
@@ -145,7 +146,7 @@ export const registrations: EngineList = {
   row: webhookItem,
   path: '/webhooks',
   name: 'webhooks',
-  table: 'gh_webhooks',
+  table: webhooks.name,
   scoped: true,
   filter: ['id', 'url', 'active', 'api_version', 'created_at'],
   sort: ['id', 'url', 'created_at', 'updated_at'],

@@ -11,6 +11,7 @@ import type { Database, Reader, Tx } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import {
   claimSetting,
+  isInstalled,
   lockSetting,
   readSetting,
   selectSetting,
@@ -74,7 +75,7 @@ export async function checkSecrets(
   sample: EncryptedColumn,
   source: SecretSource,
 ): Promise<string | undefined> {
-  if ((await db.columns('gh_settings')).length === 0) return undefined
+  if (!(await isInstalled(db))) return undefined
   const state = await readState(db)
   if (!state) return identifyBySample(db, vault, sample, source)
   if (!vault.keyIds.includes(state.key_id) || !decryptsCheck(vault, state)) {

@@ -1,6 +1,10 @@
 /** Internal settings of an installation: names and JSON values in `gh_settings`. */
-import type { Reader, Tx } from './database.ts'
+import type { Database, Reader, Tx } from './database.ts'
 import { type Sql, sql } from './sql.ts'
+
+/** Whether a database has the engine's tables. */
+export const isInstalled = async (db: Pick<Database, 'columns'>): Promise<boolean> =>
+  (await db.columns('gh_settings')).length > 0
 
 /** Reads a setting; undefined when absent. The caller states the type of the value. */
 export async function readSetting<T>(reader: Reader, name: string): Promise<T | undefined> {

@@ -9,7 +9,7 @@ export const RESPONSE_PURPOSE = 'idempotency'
 export const responseRow = (scope: number, id: Uint8Array): string =>
   `${scope} ${Buffer.from(id).toString('base64url')}`
 
-const idempotencyRecords: Table = {
+export const idempotencyRecords: Table = {
   name: 'gh_idempotency',
   row:
     'A request by the hash of its key, and its response. `secret` is 1 if the response has a ' +
