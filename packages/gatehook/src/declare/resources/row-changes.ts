@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Principal, Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { RowId } from '../../kernel/row-id.ts'
-import type { Reader, Tx } from '../../platform/storage/database.ts'
+import type { Reader, Tx, Value } from '../../platform/storage/database.ts'
 import type { RowReach } from './ownership.ts'
 import type { ActionDefinition, AnyRow, ResourceDefinition } from './resource.ts'
 import type { VersionShape } from './shape.ts'
@@ -50,6 +50,8 @@ export interface ResourceRows {
   readonly definition: ResourceDefinition
   readonly newest: VersionShape
   readonly store: RowStore
+  /** Returns the row of cells in declared order. */
+  readonly decode: (cells: readonly Value[]) => AnyRow
   /** Returns the row. Throws `not_found`, also for a row out of reach. */
   get(reader: Reader, reach: RowReach, id: RowId): Promise<AnyRow>
   /** Returns the row with the values of a unique tuple; undefined for none in reach. */

@@ -99,6 +99,7 @@ export function createRows(
     definition,
     newest,
     store,
+    decode,
     async get(reader, reach, id) {
       const cells = await store.find(reader, reach, id)
       if (!cells) throw new Failure('not_found')

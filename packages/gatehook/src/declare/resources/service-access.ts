@@ -36,6 +36,30 @@ interface KeyOption {
   readonly key?: string
 }
 
+/** A condition of a filter: a value, `null`, or operators, `{ gte: 3, lt: 9 }`. */
+type Condition<V> =
+  | V
+  | ({ readonly [O in 'ne' | 'gt' | 'gte' | 'lt' | 'lte']?: NonNullable<V> } & {
+      readonly in?: readonly NonNullable<V>[]
+      readonly null?: boolean
+      readonly prefix?: string
+      readonly contains?: string
+    })
+
+type SortTerm<Name extends string> = Name | `-${Name}`
+
+/** The options of `list`. */
+interface OwnListOptions<R> {
+  /** By fields of `list.filter`: `{ status: 'open', due_on: { lt: day }, id: { in: ids } }`. */
+  readonly filter?: { readonly [K in keyof R]?: Condition<R[K]> | undefined } | undefined
+  /** By fields of `list.sort`: `'-created_at'`, `['status', 'due_on']`. Default: the id. */
+  readonly sort?: SortTerm<keyof R & string> | readonly SortTerm<keyof R & string>[] | undefined
+  /** 1 to 100. Default: 20. */
+  readonly limit?: number | undefined
+  /** The last row of the page before. */
+  readonly after?: R | undefined
+}
+
 /** Reads rows within the caller's reach. */
 export interface ServiceReader {
   /** Returns the row. Throws `not_found`. */
@@ -48,6 +72,15 @@ export interface ServiceReader {
     resource: ResourceOf<F>,
     values: Partial<RowOf<F>>,
   ): Promise<RowOf<F> | undefined>
+  /**
+   * Returns at most `limit` rows by the declared filters and sorts. A page with very large rows has
+   * fewer; one without rows is the end. Throws `query_too_expensive` as lists do, and
+   * `invalid_parameter` for a value that its field cannot have.
+   */
+  list<F extends Fields>(
+    resource: ResourceOf<F>,
+    options?: OwnListOptions<RowOf<F>>,
+  ): Promise<RowOf<F>[]>
   /** Runs the team's SQL. Statements must filter by `principal.scope`. */
   readonly sql: Reader
 }

@@ -12,6 +12,7 @@ import { timeOf } from '../../platform/storage/transaction-time.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { requireOtherRow } from './changed-rows.ts'
 import type { OwnEvent } from './own-event.ts'
+import { type AnyListOptions, listRows } from './own-list.ts'
 import { memberReader, readChangedValues, readNewValues, requireNoState } from './own-values.ts'
 import type { RowOperation, RowReach } from './ownership.ts'
 import { runOnce } from './repeat-keys.ts'
@@ -91,6 +92,11 @@ export function createServiceReader(
       if (fields.some((name) => (valid[name] ?? null) === null)) return undefined
       const row = await rows.findUnique(sql, reach(entry, 'read'), fields, valid)
       return row && register(entry, row)
+    },
+    async list(resource: AnyResource, options?: AnyListOptions): Promise<AnyRow[]> {
+      const entry = entryOf(catalog, resource)
+      const rows = await listRows(catalog, entry, sql, reach(entry, 'read'), options)
+      return rows.map((row) => register(entry, row))
     },
   }
 }

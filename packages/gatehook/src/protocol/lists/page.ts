@@ -39,9 +39,12 @@ export interface RowScope {
   readonly owner: number | undefined
 }
 
+/** The reads of a list: of the database, or of a transaction. */
+export type ListSource = Reader & Pick<Database, 'snapshot' | 'longRead'>
+
 /** One list request. */
 export interface ListTask {
-  readonly db: Database
+  readonly db: ListSource
   /** The customer, or the anonymous address, whose walks take turns with those of others. */
   readonly customer: TurnKey
   readonly collection: Collection
@@ -273,6 +276,16 @@ export async function readKeysetPage(task: ListTask): Promise<PageContent & { mo
   const walk: Walk = { ...createWalk(task), anchor, limit: limit + 1 }
   const page = await readFrom(task, walk, (source) => fillPage(task, source(walk), limit, 1))
   return expandPage(task, page)
+}
+
+/** Reads the rows after an anchor. An empty result is the end; large rows make a page shorter. */
+export async function readRowsAfter(
+  task: ListTask,
+  anchor: readonly Key[] | undefined,
+): Promise<Rows> {
+  const walk: Walk = { ...createWalk(task), anchor }
+  const { limit } = task.request
+  return (await readFrom(task, walk, (source) => fillPage(task, source(walk), limit, 0))).rows
 }
 
 /** Reads a page by number from the nearer end, with the total of the same snapshot. */
