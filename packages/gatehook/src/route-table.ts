@@ -10,7 +10,7 @@ import type { CallerKind, Role } from './kernel/principal.ts'
 import type { Endpoint, Handling, Kind, Method, Route } from './protocol/http/call.ts'
 import { type Mount, mountEndpoints } from './protocol/http/mount.ts'
 import { rejectUnknownParameters } from './protocol/http/query-members.ts'
-import { rejectDryRun } from './protocol/idempotency/dry-run.ts'
+import { withoutDryRun } from './protocol/idempotency/dry-run.ts'
 
 /** The callers that each value of the column names. */
 export const CALLERS = {
@@ -125,6 +125,9 @@ const rows: readonly RouteRow[] = [
   ['GET', '/oauth/authorize', 'page', 'anyone'],
   ['POST', '/oauth/sign-in', 'page', 'proof'],
   ['POST', '/oauth/consent', 'page', 'proof'],
+  ['GET', '/oauth/device', 'page', 'anyone'],
+  ['POST', '/oauth/device', 'page', 'proof'],
+  ['POST', '/oauth/device_authorization', 'oauth', 'proof'],
   ['POST', '/oauth/token', 'oauth', 'proof'],
   ['POST', '/oauth/register', 'oauth', 'proof'],
   ['POST', '/oauth/revoke', 'oauth', 'proof'],
@@ -352,14 +355,6 @@ function withoutUnknownParameters(
     return handle(call)
   }
 }
-
-/** Returns the handler of an operation that has no dry run: a request for one is rejected. */
-const withoutDryRun =
-  (handle: Handling['handle']): Handling['handle'] =>
-  (call) => {
-    rejectDryRun(call)
-    return handle(call)
-  }
 
 /** Returns the endpoints of customers under `ACTING_PATH`. */
 export const bindActing = (

@@ -25,6 +25,7 @@ import {
 } from './client-registration.ts'
 import { clientRoutes } from './client-routes.ts'
 import { consentRoutes } from './consent-routes.ts'
+import { deviceRoutes } from './device-routes.ts'
 import { createFormTickets } from './form-ticket.ts'
 import { metadataRoutes } from './metadata.ts'
 import { creationsRoute } from './operator-creations.ts'
@@ -83,22 +84,13 @@ export function createOauth(deps: OauthDeps): Oauth {
   const tickets = createFormTickets({ clock, vault })
   const administration = { ...deps.administration, tokens, evict: clients.evict }
   const scopes = [...administration.scopes].sort()
+  const shared = { ...audit, db, clients, people, devices, issuer, audiences }
+  const pages = { ...shared, signIns, tickets, service, lifetimes }
   return {
     administration,
     routes: [
-      ...authorizeRoutes({
-        ...audit,
-        db,
-        clients,
-        signIns,
-        tickets,
-        people,
-        devices,
-        service,
-        lifetimes,
-        issuer,
-        audiences,
-      }),
+      ...authorizeRoutes(pages),
+      ...deviceRoutes({ ...pages, authenticateClient, limiter: deps.registration.limiter }),
       ...tokenRoutes({
         ...audit,
         db,
@@ -124,7 +116,11 @@ export function createOauth(deps: OauthDeps): Oauth {
     ],
     chores: {
       oauth_codes: () =>
-        purgeExpired(db, [tables.authorizationCodes], clock.now() - CODE_RETENTION_MS),
+        purgeExpired(
+          db,
+          [tables.authorizationCodes, tables.deviceGrants],
+          clock.now() - CODE_RETENTION_MS,
+        ),
       registered_clients: () => purgeUnusedClients(db, clock.now()),
       sign_ins: () => purgeExpired(db, [tables.signIns], clock.now()),
     },

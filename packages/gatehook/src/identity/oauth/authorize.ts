@@ -44,11 +44,11 @@ import {
   renderErrorPage,
   renderSignInPage,
   SIGN_IN_PATH,
-  type SignInView,
 } from './pages.ts'
 import { FORM_TYPES, type OauthParameters, parseForm, parseParameters } from './parameters.ts'
 import { isAuthenticated } from './redirect-uri.ts'
 import { intersect } from './scopes.ts'
+import { type FailedAttempt, signInByForm } from './sign-in-form.ts'
 import type { BrowserCookie, SignInSessions } from './sign-in-session.ts'
 
 const AUTHORIZE_PATH = '/oauth/authorize'
@@ -169,52 +169,18 @@ async function authorizePerson(deps: AuthorizeDeps, visit: Visit, person: Person
   })
 }
 
-/** Errors of a sign-in that the sign-in page displays; the pipeline handles all others. */
-const SIGN_IN_NOTICES: Readonly<
-  Record<string, { readonly status: number; readonly notice: string; readonly retry?: true }>
-> = {
-  // Not 401: that status requires a challenge, and browsers would open a password dialog.
-  invalid_credentials: { status: 403, notice: 'E-mail or password is wrong.' },
-  rate_limited: { status: 429, notice: 'Too many failed attempts.', retry: true },
-  customer_suspended: { status: 403, notice: 'This account is suspended.' },
-  customer_required: { status: 400, notice: 'Enter the id of your organization.' },
-  overloaded: { status: 503, notice: 'Too many people sign in right now.', retry: true },
-}
-
 async function submitSignIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
   const submission = await readSubmission(deps, call, 'sign-in')
   if ('status' in submission) return submission
   const { fields, visit } = submission
-  const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
-  if (username === '' || password === '') {
-    const notice = 'Enter your e-mail and your password.'
-    return renderSignIn(deps, visit, { notice, username, status: 400 })
-  }
-  const device = deps.devices.pageClientOf(call)
-  let person: Person
-  try {
-    const place = placeOf(visit.request, fields)
-    person = await deps.people.signIn({ username, ...place }, password, device)
-  } catch (error) {
-    const entry = error instanceof Failure ? SIGN_IN_NOTICES[error.code] : undefined
-    if (!entry) throw error
-    const { status, notice, retry } = entry
-    const retryAfter = (error as Failure).headers?.['retry-after']
-    return renderSignIn(deps, visit, {
-      status,
-      username,
-      notice: retry ? `${notice} Sign in again ${describeWait(retryAfter)}.` : notice,
-      headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
-    })
-  }
-  if (!admits(visit.request.client, person)) {
-    const notice = describeMismatch(visit.request, person)
-    return renderSignIn(deps, visit, { notice, username, status: 403 })
-  }
-  const { customer, mode, subject } = person
-  call.identified = { kind: 'person', subject, customer, mode }
-  const cookie = await deps.signIns.signIn(call, visit.cookie, person)
-  return redirect(resumePath(visit.search), [cookie.line, device.cookie])
+  const result = await signInByForm(deps, visit, fields, {
+    place: placeOf(visit.request, fields),
+    page: AUTHORIZE_PATH,
+    findMismatch: (person) =>
+      admits(visit.request.client, person) ? undefined : describeMismatch(visit.request, person),
+  })
+  if (!('cookies' in result)) return renderSignIn(deps, visit, result)
+  return redirect(resumePath(visit.search), result.cookies)
 }
 
 async function submitConsent(deps: AuthorizeDeps, call: Call): Promise<Answer> {
@@ -334,7 +300,7 @@ const redirectError = (
 const renderSignIn = (
   deps: AuthorizeDeps,
   { cookie, request, search }: Visit,
-  failedAttempt?: Pick<SignInView, 'notice' | 'username' | 'status' | 'headers'>,
+  failedAttempt?: FailedAttempt,
 ): Answer =>
   renderSignInPage({
     ...describeRequest(deps, request),
@@ -370,11 +336,4 @@ function resumePath(search: string): string {
   if (prompts.join('') === '') parameters.delete('prompt')
   else parameters.set('prompt', prompts.join(' '))
   return `${AUTHORIZE_PATH}?${parameters}`
-}
-
-/** Returns a `Retry-After` in seconds as words. */
-function describeWait(seconds = '0'): string {
-  const minutes = Math.ceil(Number(seconds) / 60)
-  if (Number(seconds) <= 10) return 'in a moment'
-  return minutes <= 1 ? 'in a minute' : `in ${minutes} minutes`
 }

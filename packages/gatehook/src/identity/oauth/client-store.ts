@@ -44,10 +44,17 @@ export const lockClient = (tx: Tx, id: string) => tx.lock<ClientRow>(byId([id]))
 /**
  * Returns whether a client exists, is not blocked and has the redirect URI now, and prevents its
  * change until the transaction ends.
+ *
+ * @param redirectUri undefined for a grant without one
  */
-export async function holdClientAt(tx: Tx, id: string, redirectUri: string): Promise<boolean> {
+export async function holdClientAt(
+  tx: Tx,
+  id: string,
+  redirectUri: string | undefined,
+): Promise<boolean> {
   const row = await tx.hold<Pick<ClientRow, 'redirect_uris'>>(redirectUrisById([id]))
-  return row !== undefined && matchesRedirectUri(redirectUri, JSON.parse(row.redirect_uris))
+  if (!row || redirectUri === undefined) return row !== undefined
+  return matchesRedirectUri(redirectUri, JSON.parse(row.redirect_uris))
 }
 
 interface ClientWithCustomerRow extends ClientRow {

@@ -3,7 +3,13 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Mode, Principal, Scope } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 
-export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token'] as const
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+export const GRANT_TYPES = [
+  'authorization_code',
+  'client_credentials',
+  'refresh_token',
+  DEVICE_GRANT,
+] as const
 export type GrantType = (typeof GRANT_TYPES)[number]
 
 /** A public client cannot authenticate, so it has no client credentials (RFC 6749 §4.4). */

@@ -36,6 +36,7 @@ export function metadataRoutes(deps: MetadataDeps): Route[] {
     issuer: issuer(),
     authorization_endpoint: `${issuer()}/oauth/authorize`,
     token_endpoint: `${issuer()}/oauth/token`,
+    device_authorization_endpoint: `${issuer()}/oauth/device_authorization`,
     jwks_uri: `${issuer()}/.well-known/jwks.json`,
     scopes_supported: scopes,
     ...(isRegistrationOpen && { registration_endpoint: `${issuer()}/oauth/register` }),

@@ -14,6 +14,10 @@ const TOKEN_ERRORS = [
   'unauthorized_client',
   'unsupported_grant_type',
   'invalid_scope',
+  'authorization_pending',
+  'slow_down',
+  'access_denied',
+  'expired_token',
 ] as const
 
 const oauthError = b
@@ -56,6 +60,10 @@ const serverMetadata = b
     issuer: uri('/', ISSUER),
     authorization_endpoint: uri('/oauth/authorize', 'The page on which a person consents.'),
     token_endpoint: uri('/oauth/token', 'Issues tokens.'),
+    device_authorization_endpoint: uri(
+      '/oauth/device_authorization',
+      'Issues codes to devices (RFC 8628).',
+    ),
     registration_endpoint: uri('/oauth/register', 'Registers clients, where it is on.').optional(),
     jwks_uri: jwksUri,
     scopes_supported: scopesSupported,
@@ -146,6 +154,20 @@ const introspection = {
   mode: b.oneOf(['live', 'test']).optional(),
 }
 
+const deviceCodes = b
+  .object({
+    device_code: b
+      .text()
+      .describe('For polls of the token endpoint; only this response contains it.')
+      .example('Zk3WdV7bN1pQ8mX2cR5tY9aG2xYz01ABfQx0N2mVYq3'),
+    user_code: b.text().describe('For the person.').example('WDJB-MJHT'),
+    verification_uri: uri('/oauth/device', 'The page on which the person enters the code.'),
+    verification_uri_complete: uri('/oauth/device?user_code=WDJB-MJHT', 'The same with the code.'),
+    expires_in: b.int(0).describe('Lifetime of the codes in seconds.').example(600),
+    interval: b.int(0).describe('Seconds between two polls.').example(5),
+  })
+  .named('DeviceCodes')
+
 const registeredClient = b
   .object({
     client_id: b.text().example('client_01jdq8w9vgk7'),
@@ -199,6 +221,10 @@ export const oauthOperations = {
         .describe('Of the authorization code (RFC 7636).')
         .example('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'),
       refresh_token: text,
+      device_code: text
+        .secret()
+        .describe('The code with which a device polls (RFC 8628).')
+        .example('Zk3WdV7bN1pQ8mX2cR5tY9aG2xYz01ABfQx0N2mVYq3'),
       scope: scopes,
       ...clientMembers,
     },
@@ -211,6 +237,26 @@ export const oauthOperations = {
     body: 'optional',
     accepts,
     output: tokenResponse,
+    failure: oauthError,
+  }),
+  authorizeDevice: operation('POST /oauth/device_authorization', {
+    id: 'authorize_device',
+    summary: 'Request codes for a device without a browser (RFC 8628)',
+    description:
+      'The person enters `user_code` at `verification_uri`; the device polls `/oauth/token`. ' +
+      'An address has at most ten open codes.',
+    input: {
+      scope: scopes,
+      resource: text
+        .describe('A resource of the tokens (RFC 8707).')
+        .example('https://api.example.com/api'),
+      ...clientMembers,
+    },
+    inputExample: { client_id: 'cli_6Vb1Np', client_secret: 'gcs_Zk3WdV7bN1pQ8mX2cR5t' },
+    body: 'optional',
+    accepts,
+    output: deviceCodes,
+    errors: ['rate_limited'],
     failure: oauthError,
   }),
   register: operation('POST /oauth/register', {

@@ -56,7 +56,12 @@ export function createSignInSessions(deps: SignInSessionDeps) {
     },
 
     /** Opens a session under a new cookie, which prevents session fixation, and returns it. */
-    async signIn(call: Call, before: BrowserCookie, person: Person): Promise<BrowserCookie> {
+    async signIn(
+      call: Call,
+      before: BrowserCookie,
+      person: Person,
+      page: string,
+    ): Promise<BrowserCookie> {
       const { scope, subject, name, revision, customer, mode } = person
       const cookie = createCookie(call)
       const now = clock.now()
@@ -68,7 +73,7 @@ export function createSignInSessions(deps: SignInSessionDeps) {
                   ${now + SESSION_LIFETIME_MS})`)
         await people.recordSignIn(tx, person)
         const actor = actorOf(call, { kind: 'person', id: subject, name, scope })
-        const detail = { page: '/oauth/authorize', customer, mode }
+        const detail = { page, customer, mode }
         await recordAudit(tx, { actor, action: 'person.login', target: subject, detail }, deps)
       })
       return cookie

@@ -19,7 +19,7 @@ const CLOCK_TOLERANCE_MS = 5_000
 
 /** Claims that a service's hook cannot set: the server's own, and those that affect validation. */
 const RESERVED_CLAIMS: ReadonlySet<string> = new Set(
-  'iss sub aud exp nbf iat jti cnf act client_id scope sid customer mode'.split(' '),
+  'iss sub aud exp nbf iat jti cnf act client_id scope sid customer mode third_party'.split(' '),
 )
 
 export interface TokenLifetimes {
@@ -86,6 +86,7 @@ export function draftAccessToken(
     ...(session && { sid: session.id }),
     customer: grant.customer,
     mode: grant.mode,
+    ...(grant.thirdParty && { third_party: true }),
   }
   for (const name in grant.claims) {
     if (!RESERVED_CLAIMS.has(name)) claims[name] = grant.claims[name]

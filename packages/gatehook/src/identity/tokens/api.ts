@@ -40,6 +40,8 @@ export interface Grant {
   readonly audience?: readonly string[] | undefined
   /** The narrower audience of this token alone; undefined: that of the grant. */
   readonly tokenAudience?: readonly string[] | undefined
+  /** Whether its tokens never reach account endpoints, whatever the client (§16.6). */
+  readonly thirdParty?: boolean | undefined
   /** `name`, `role`, and the claims of the service's hook. Reserved names are ignored. */
   readonly claims?: Readonly<Record<string, unknown>>
 }

@@ -203,7 +203,9 @@ function limitGrant(
   const scopes = requestedScopes
     ? allowedScopes.filter((name) => requestedScopes.includes(name))
     : allowedScopes
-  return { scope, customer, mode: modeOf(scope), clientId, subject, scopes, claims: person.claims }
+  const thirdParty = session.third_party !== 0
+  const identity = { scope, customer, mode: modeOf(scope), clientId, subject, thirdParty }
+  return { ...identity, scopes, claims: person.claims }
 }
 
 /** Reuse detection: revokes the session with all its tokens, and emits the event. */

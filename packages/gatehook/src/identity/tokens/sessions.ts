@@ -66,6 +66,7 @@ export function createSessions(deps: SessionDeps): SessionOperations {
           person: parsePersonId(grant.subject),
           client_id: grant.clientId,
           scopes: grant.scopes.join(' '),
+          third_party: Number(grant.thirdParty ?? false),
           audience: grant.audience ? JSON.stringify(grant.audience) : null,
           token_hash: hashToken(refreshToken),
           created_at: now,
@@ -108,9 +109,8 @@ export function createSessions(deps: SessionDeps): SessionOperations {
       }
     },
 
-    async revokeSession(tx, id) {
-      return (await publishRevoked(tx, await store.deleteSession(tx, id))) > 0
-    },
+    revokeSession: async (tx, id) =>
+      (await publishRevoked(tx, await store.deleteSession(tx, id))) > 0,
 
     async revokeSessionsOfPerson(tx, scope, subject, exceptId) {
       const person = parsePersonId(subject)

@@ -34,7 +34,8 @@ export const sessions: Table = {
   name: 'gh_sessions',
   row:
     'A session: a family of refresh tokens. `successor` is the encrypted token that a repeated ' +
-    'refresh returns. `audience`: a JSON array, the resources of its first request.',
+    'refresh returns. `audience`: a JSON array, the resources of its first request. ' +
+    '`third_party`: its tokens never reach account endpoints (§16.6).',
   columns: {
     id: text.plain,
     scope: int,
@@ -43,6 +44,7 @@ export const sessions: Table = {
     client_id: text.plain,
     scopes: text.plain,
     audience: text.plain.orNull,
+    third_party: int.or(0),
     token_hash: bytes.secret,
     previous_hash: bytes.secret.orNull,
     successor: bytes.secret.orNull,

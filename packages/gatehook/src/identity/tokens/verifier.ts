@@ -186,8 +186,9 @@ function createPrincipal(
   { no, rate, totalRate }: TokenCustomer,
   client: ClientPermissions | undefined,
 ): Principal {
-  const { customer, mode, sub, client_id, sid, name } = claims
+  const { customer, mode, sub, client_id, sid, name, third_party } = claims
   const kind = client_id === sub ? 'client' : 'person'
+  const isThirdParty = client && (!client.firstParty || third_party === true)
   return {
     customer,
     mode,
@@ -196,7 +197,7 @@ function createPrincipal(
     subject: sub,
     ...(typeof name === 'string' && { name }),
     scopes: new Set(intersectScopes(claims, client)),
-    ...(kind === 'person' && client && !client.firstParty && { thirdParty: true as const }),
+    ...(kind === 'person' && isThirdParty && { thirdParty: true as const }),
     clientId: client_id,
     ...(sid !== undefined && { sessionId: sid }),
     ...(rate && { rate }),

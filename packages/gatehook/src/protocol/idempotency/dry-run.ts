@@ -5,7 +5,7 @@
 
 import { Failure } from '../../kernel/failure.ts'
 import type { Tx } from '../../platform/storage/database.ts'
-import type { Call } from '../http/call.ts'
+import type { Call, Handling } from '../http/call.ts'
 import { COMMA, splitUnquoted } from '../http/media-type.ts'
 import { parameterFailure } from '../http/query.ts'
 
@@ -38,7 +38,7 @@ export function prefersDryRun(call: Pick<Call, 'headers'>): boolean {
 }
 
 /** Throws for a dry run of an operation that has none: it would have an effect. */
-export function rejectDryRun(call: Pick<Call, 'headers' | 'query'>): void {
+function rejectDryRun(call: Pick<Call, 'headers' | 'query'>): void {
   if (call.query.has(DRY_RUN_PARAMETER)) {
     throw parameterFailure('unknown_parameter', DRY_RUN_PARAMETER, 'is not a parameter here')
   }
@@ -78,3 +78,11 @@ export async function rehearse<T>(tx: Tx, change: () => Promise<T>): Promise<Reh
   }
   return result!
 }
+
+/** Returns the handler of an operation that has no dry run: a request for one is rejected. */
+export const withoutDryRun =
+  (handle: Handling['handle']): Handling['handle'] =>
+  (call) => {
+    rejectDryRun(call)
+    return handle(call)
+  }
