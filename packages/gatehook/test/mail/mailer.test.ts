@@ -68,8 +68,8 @@ function openMail(db: Database) {
     sent,
     outbox,
     clock,
-    enqueue: (mail: object = MAIL, kind = 'plain') =>
-      db.write((tx) => outbox.enqueue(tx, kind, mail)),
+    enqueue: (payload: object = MAIL, kind = 'plain') =>
+      db.write((tx) => outbox.enqueue(tx, kind, { scope: undefined, payload })),
     pass: (ms: number) => {
       nowMs += ms
     },
@@ -104,7 +104,7 @@ eachDatabase('a mail is sent once by several nodes, and its row is deleted', asy
 eachDatabase('a transaction that rolls back sends nothing', async (db) => {
   const { node, outbox, sent } = openMail(db)
   const failed = db.write(async (tx) => {
-    await outbox.enqueue(tx, 'plain', MAIL)
+    await outbox.enqueue(tx, 'plain', { scope: undefined, payload: MAIL })
     throw new Error('undone')
   })
   await assert.rejects(failed, /undone/)
@@ -188,12 +188,12 @@ eachDatabase('strangers cannot fill the queue', async (db) => {
   )
   const code = (expected: string) => (error: { code?: string }) => error.code === expected
   await assert.rejects(
-    db.write((tx) => outbox.enqueueBounded(tx, 'plain', MAIL)),
+    db.write((tx) => outbox.enqueueBounded(tx, 'plain', { scope: undefined, payload: MAIL })),
     code('overloaded'),
   )
   const large = { ...MAIL, text: 'x'.repeat(20_000) }
   await assert.rejects(
-    db.write((tx) => outbox.enqueue(tx, 'plain', large)),
+    db.write((tx) => outbox.enqueue(tx, 'plain', { scope: undefined, payload: large })),
     code('payload_too_large'),
   )
 })

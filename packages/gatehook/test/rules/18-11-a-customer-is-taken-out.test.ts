@@ -3,8 +3,6 @@
  * test fills every declared table, so that a new one is part of it.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
@@ -12,11 +10,11 @@ import { engineTables } from '../../src/engine-tables.ts'
 import { recordAudit } from '../../src/history/audit/store.ts'
 import type { CustomerPlace } from '../../src/platform/storage/customer-rows.ts'
 import type { Database, Value } from '../../src/platform/storage/database.ts'
-import { listTables } from '../../src/platform/storage/move/tables.ts'
 import { prepareStatement, sql } from '../../src/platform/storage/sql.ts'
 import type { DeclaredColumn, Table } from '../../src/platform/storage/table.ts'
 import { clinicChart } from '../fixtures/clinic-chart.ts'
 import { errands } from '../fixtures/errands.ts'
+import { assertNotInFiles, readAll, rowsWith } from '../storage/canaries.ts'
 
 const ROWS = 3
 /** Tables that the test fills through the engine: the chain verifies audit rows. */
@@ -101,33 +99,6 @@ async function fillCustomer(service: TestApp, word: string): Promise<Filled> {
   return { ...customer, key: await service.key({ customer: id }) }
 }
 
-/** Returns every row of the database as text, by table. */
-async function readAll(db: Database): Promise<Map<string, string[]>> {
-  const tables = new Map<string, string[]>()
-  for (const name of await listTables(db)) {
-    const rows = await db.arrays(prepareStatement(`SELECT * FROM ${name}`)([]))
-    const text = (value: Value) =>
-      value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)
-    tables.set(name, rows.map((row) => row.map(text).join('\t')).sort())
-  }
-  return tables
-}
-
-const rowsWith = (tables: ReadonlyMap<string, readonly string[]>, word: string) =>
-  [...tables].flatMap(([name, rows]) =>
-    rows.filter((row) => row.toLowerCase().includes(word)).map((row) => `${name}: ${row}`),
-  )
-
-/** Asserts that no file of SQLite has the word, once the pages of deleted rows are gone. */
-function assertNotInFiles(url: string, word: string): void {
-  for (const file of [url, `${url}.monitoring.db`]) {
-    const db = new DatabaseSync(file)
-    db.exec('PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
-    db.close()
-    assert.ok(!readFileSync(file, 'latin1').toLowerCase().includes(word), file)
-  }
-}
-
 async function deleteOne(t: TestContext, kind: 'sqlite' | 'postgres') {
   const env = { GATEHOOK_REQUEST_LOG_BODIES: 'errors' }
   const service = await openService(t, kind, { service: clinicChart, env })
@@ -180,7 +151,7 @@ for (const { name } of databases) {
     assert.ok((await app.db.get(sql`SELECT 1 AS one FROM gh_audit WHERE target = 'key_1'`))!)
     await admin.get('/admin/requests')
     await app.close()
-    if (name === 'sqlite') assertNotInFiles(url.replace('sqlite:', ''), 'kanary')
+    if (name === 'sqlite') assertNotInFiles(url, 'kanary')
   })
 }
 

@@ -44,6 +44,7 @@ export const listCustomers = (from: Reader, after: number, limit: number) =>
 export const lockCustomerOf = (tx: Tx, scope: Scope) => tx.lock(byNo([noOf(scope)]))
 
 export interface CustomerContact extends Row {
+  readonly no: number
   readonly id: string
   readonly name: string
   readonly contact_email: string | null
@@ -57,7 +58,7 @@ export async function readCustomers(
   const list = [...new Set(ids)]
   if (list.length === 0) return new Map()
   const rows = await from.all<CustomerContact>(
-    sql`SELECT id, name, contact_email FROM gh_customers WHERE id IN (${join(list)})`,
+    sql`SELECT no, id, name, contact_email FROM gh_customers WHERE id IN (${join(list)})`,
   )
   return new Map(rows.map((row) => [row.id, row]))
 }
@@ -67,7 +68,7 @@ export const listCustomersAmong = (
   from: Reader,
   { ids, scopes, limit }: { readonly ids: Sql; readonly scopes: Sql; readonly limit: number },
 ) =>
-  from.all<CustomerContact>(sql`SELECT id, name, contact_email FROM gh_customers
+  from.all<CustomerContact>(sql`SELECT no, id, name, contact_email FROM gh_customers
     WHERE deleting_since IS NULL
       AND (id IN (${ids}) OR no IN (SELECT scope / 2 FROM (${scopes}) AS of_scopes))
     ORDER BY id LIMIT ${limit}`)

@@ -5,6 +5,7 @@
  */
 
 import { Failure } from '../../kernel/failure.ts'
+import type { Scope } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import { isMailAddress } from '../../platform/mail/message.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
@@ -23,10 +24,12 @@ import {
   placeErrors,
   placeMembersFor,
   type SignInPlace,
+  scopeOfNamespace,
 } from './namespace.ts'
 import { MIN_LENGTH, newPassword } from './password-policy.ts'
 import type { PersonContext } from './person-administration.ts'
 import { rowMembers } from './row-members.ts'
+import * as store from './store.ts'
 
 export interface AccountMailDeps {
   readonly admin: Administration
@@ -180,14 +183,17 @@ export async function acceptMailRequest(
   payload: object,
   record?: (tx: Tx) => Promise<void>,
 ): Promise<Answer> {
-  const { directory } = context
-  const namespace = await findNamespace(admin.db, directory.names, place)
+  const { resource, names } = context.directory
+  const namespace = await findNamespace(admin.db, names, place)
   const name = JSON.stringify([namespace.key, foldName(email)])
   const request = { name, address: call.address, kind }
   const verdict = await admin.db.write(async (tx) => {
     const verdict = await countMailRequest(tx, vault, request, admin.clock.now())
     if (verdict.kind === 'send') {
-      await outbox.enqueueBounded(tx, kind, { ...payload, namespace: namespace.no })
+      const account = await store.findByName(tx, resource, namespace.no, foldName(email))
+      const scope = scopeOfNamespace(namespace.no) ?? (account?.scope as Scope | undefined)
+      const mail = { scope, payload: { ...payload, namespace: namespace.no } }
+      await outbox.enqueueBounded(tx, kind, mail)
     }
     if (verdict.kind !== 'rejected') await record?.(tx)
     return verdict

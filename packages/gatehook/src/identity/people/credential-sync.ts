@@ -106,7 +106,10 @@ export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
         await rejectTakenName(username, () => store.rename(tx, row))
         // Resets of the former address end; their revision of the credential is over, too.
         await deleteMailTokens(tx, credential)
-        await outbox?.enqueue(tx, 'username_changed', { email: credential.username })
+        await outbox?.enqueue(tx, 'username_changed', {
+          scope: credential.scope as Scope,
+          payload: { email: credential.username },
+        })
       }
       const { scope } = credential
       const entry = {

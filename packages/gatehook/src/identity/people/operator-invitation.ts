@@ -40,7 +40,10 @@ export const inviteOperator = (
     if (!isMailAddress(row.email)) {
       throw new Failure('invalid_state', 'The operator has no address that receives mail.')
     }
-    await outbox.enqueue(tx, 'operator_link', { email: row.email })
+    await outbox.enqueue(tx, 'operator_link', {
+      scope: undefined,
+      payload: { email: row.email },
+    })
     await recordAudit(tx, { actor, action: 'operator.invite', target: row.id }, admin)
     return undefined
   })

@@ -8,6 +8,7 @@
 
 import { actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
+import type { Scope } from '../../kernel/principal.ts'
 import type { MailTemplates } from '../../platform/mail/mailer.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import type { Answer, Call } from '../../protocol/http/call.ts'
@@ -78,7 +79,10 @@ export function resetPassword(
       }
       const { username, scope } = credential
       await signOutEverywhere(tx, context, { ...credential, password: hash })
-      await outbox.enqueue(tx, 'password_changed', { email: username })
+      await outbox.enqueue(tx, 'password_changed', {
+        scope: scope as Scope,
+        payload: { email: username },
+      })
       const target = String(person)
       const actor = actorOf(call, { kind: 'person', id: target, name: username, scope })
       await recordAudit(tx, { actor, action: 'person.password_reset', target }, admin)

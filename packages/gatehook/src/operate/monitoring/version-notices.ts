@@ -13,6 +13,7 @@ import {
 } from '../../identity/access/administration.ts'
 import { type CustomerContact, listCustomersAmong } from '../../identity/access/customer-reader.ts'
 import { Failure, type FieldError } from '../../kernel/failure.ts'
+import { scopeOf } from '../../kernel/principal.ts'
 import { selectScopesPinnedTo } from '../../outbound/deliveries/endpoint-reader.ts'
 import { isMailAddress } from '../../platform/mail/message.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
@@ -147,8 +148,10 @@ const sendNotice = (
       contact !== null && isMailAddress(contact)
     const recipients = callers.filter(hasContact)
     if (!preview) {
-      for (const address of new Set(recipients.map((row) => row.contact_email!))) {
-        await outbox.enqueue(tx, 'plain', { to: address, subject, text })
+      const byAddress = new Map(recipients.map((row) => [row.contact_email!, row]))
+      for (const [to, { no }] of byAddress) {
+        const payload = { to, subject, text }
+        await outbox.enqueue(tx, 'plain', { scope: scopeOf(no, 'live'), payload })
       }
       const detail = { subject, customers: recipients.map(({ id }) => id) }
       await recordAudit(tx, { actor, action: 'version.notice', target: version, detail }, admin)

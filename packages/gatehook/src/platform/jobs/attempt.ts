@@ -4,7 +4,7 @@ import { type ClaimedJob, Continuation, describeError, type JobHandler } from '.
 
 export type AttemptOutcome =
   | { readonly kind: 'done' }
-  | { readonly kind: 'continued'; readonly continueAt: number }
+  | { readonly kind: 'continued'; readonly rest: Continuation }
   | { readonly kind: 'failed'; readonly error: string; readonly cause: unknown }
   /** The node stops. */
   | { readonly kind: 'interrupted' }
@@ -45,7 +45,7 @@ export function startAttempt(handler: JobHandler, job: ClaimedJob, clock: Clock)
     try {
       const code = handler.run({ id, scope, customer, input, attempt, signal })
       const rest = await Promise.race([code, aborted])
-      if (rest instanceof Continuation) return { kind: 'continued', continueAt: rest.continueAt }
+      if (rest instanceof Continuation) return { kind: 'continued', rest }
       return { kind: 'done' }
     } catch (cause) {
       if (signal.reason instanceof Interruption) return { kind: 'interrupted' }

@@ -48,10 +48,17 @@ const ofService: JobPolicy = {
   retryDelayMs,
 }
 
+const ofDeletion: JobPolicy = {
+  ...ofService,
+  lane: 'deletion',
+  retryDelayMs: growing(1_000, 2, 60_000),
+  notCanceled: 'A deletion cannot be undone.',
+}
+
 /**
  * The kinds of jobs. Of the service's code: `job` (enqueued by code), `event` (handles an event),
- * `schedule` (recurs). Of the engine: `mail`, `replay` (replays and recoveries of a customer), and
- * `deletion` (a piece of the deletion of a customer).
+ * `schedule` (recurs). Of the engine: `mail`, `replay` (replays and recoveries of a customer),
+ * `deletion` (of a customer), and `erasure` (of a person).
  */
 const KINDS = {
   job: ofService,
@@ -77,12 +84,9 @@ const KINDS = {
     doneForMs: 0,
     notCanceled: 'DELETE /webhooks/{id}/replay stops a replay.',
   },
-  deletion: {
-    ...ofService,
-    lane: 'deletion',
-    retryDelayMs: growing(1_000, 2, 60_000),
-    notCanceled: 'The deletion of a customer cannot be undone.',
-  },
+  deletion: ofDeletion,
+  /** Its input has values of the person, in which it finds their other occurrences. */
+  erasure: { ...ofDeletion, isPersonal: true },
 } as const satisfies Readonly<Record<string, JobPolicy>>
 
 export type JobKind = keyof typeof KINDS
@@ -107,6 +111,8 @@ export interface NewJob {
   readonly name: string
   /** Undefined for a recurring job, which belongs to no customer. */
   readonly scope: Scope | undefined
+  /** The id of the person whose request enqueued it. */
+  readonly subject?: string | undefined
   /** JSON text. */
   readonly input: string
   /** Epoch milliseconds; default: now. */
@@ -167,10 +173,15 @@ export interface JobHandler {
 /** The result of a run that has done a part of its work. */
 export class Continuation {
   readonly continueAt: number
+  readonly input: string | undefined
 
-  /** @param continueAt epoch milliseconds, rounded up to the whole number that a column stores */
-  constructor(continueAt: number) {
+  /**
+   * @param continueAt epoch milliseconds, rounded up to the whole number that a column stores
+   * @param input JSON text, the input of the next run; default: that of this one
+   */
+  constructor(continueAt: number, input?: string) {
     this.continueAt = Math.ceil(continueAt)
+    this.input = input
   }
 }
 

@@ -318,7 +318,10 @@ export class NodeJobRunner implements JobRunner {
   #endOf({ job, handler }: RunningAttempt, outcome: AttemptOutcome, now: number): store.JobEnd {
     if (outcome.kind === 'done') return { state: 'done', error: null }
     if (outcome.kind === 'interrupted') return { state: 'interrupted' }
-    if (outcome.kind === 'continued') return { state: 'continued', runAt: outcome.continueAt }
+    if (outcome.kind === 'continued') {
+      const { continueAt: runAt, input = job.input } = outcome.rest
+      return { state: 'continued', runAt, input }
+    }
     const { error, cause } = outcome
     if (job.attempt >= handler.attempts || handler.isFinal?.(cause))
       return { state: 'failed', error }

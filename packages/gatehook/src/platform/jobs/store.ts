@@ -22,8 +22,8 @@ type JobInsert = Omit<NewJob, 'runAt' | 'isMerged'> & {
 }
 
 const insert = prepareStatement(`INSERT INTO gh_jobs
-  (id, kind, lane, name, scope, input, run_at, row_key, blocked, schedule, created_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  (id, kind, lane, name, scope, subject, input, run_at, row_key, blocked, schedule, created_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (schedule) WHERE schedule IS NOT NULL DO NOTHING`)
 
 /** Inserts a job; a recurring one only if none of its runs waits. */
@@ -35,6 +35,7 @@ export const insertJob = (tx: Tx, job: JobInsert) =>
       policyOf(job.kind).lane,
       job.name,
       job.scope ?? null,
+      job.subject ?? null,
       job.input,
       job.runAt,
       job.rowKey ?? null,
@@ -158,7 +159,7 @@ export type JobEnd =
   | { readonly state: 'done' | 'failed'; readonly error: string | null }
   | { readonly state: 'waiting'; readonly error: string | null; readonly runAt: number }
   /** A part of its work is done: the next attempt is the first again. */
-  | { readonly state: 'continued'; readonly runAt: number }
+  | { readonly state: 'continued'; readonly runAt: number; readonly input: string }
   /** The node stops: the attempt does not count. */
   | { readonly state: 'interrupted' }
 
@@ -187,7 +188,7 @@ function endOf(isMine: Statement, policy: JobPolicy, end: JobEnd, now: number) {
   }
   if (end.state === 'continued') {
     return sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, error = NULL, attempt = 0,
-      run_at = ${end.runAt} WHERE ${isMine}`
+      run_at = ${end.runAt}, input = ${end.input} WHERE ${isMine}`
   }
   const staysMs = end.state === 'done' ? policy.doneForMs : policy.failedForMs
   if (staysMs === 0) return sql`DELETE FROM gh_jobs WHERE ${isMine}`
@@ -228,6 +229,17 @@ export const findScheduledRun = (from: Reader, schedule: string) =>
 export const rescheduleRun = (tx: Tx, no: number, input: string, runAt: number) =>
   tx.run(sql`UPDATE gh_jobs SET input = ${input}, run_at = ${runAt}
     WHERE no = ${no} AND state = 'waiting' AND attempt = 0`)
+
+const replaceInput = prepareStatement('UPDATE gh_jobs SET input = ?, error = ? WHERE no = ?')
+
+/** Replaces input and error of a job whose person is erased (§18.11). */
+export const replaceJobInput = (tx: Tx, no: number, input: string, error: string | null) =>
+  tx.run(replaceInput([input, error, no]))
+
+const removal = prepareStatement('DELETE FROM gh_jobs WHERE no = ?')
+
+/** Deletes a job whose person is erased, such as the mail to it. */
+export const removeJob = (tx: Tx, no: number) => tx.run(removal([no]))
 
 interface JobDetails {
   readonly no: number

@@ -9,9 +9,10 @@ export const jobs: Table = {
   row:
     'A job. `kind` and `lane`: `job.ts`. `state`: `waiting`, `running`, `done`, `failed`, ' +
     '`canceled`. `node` identifies the run of the process that runs it and increments ' +
-    '`heartbeat`. Jobs with the same `row_key` run one after the other: all but the first are ' +
-    '`blocked` (1), and no search for due jobs reads them. `schedule`: the name of a recurring ' +
-    'job in the row of its next run, so that there is one.',
+    '`heartbeat`. `subject`: the person whose request enqueued it. Jobs with the same `row_key` ' +
+    'run one after the other: all but the first are `blocked` (1), and no search for due jobs ' +
+    'reads them. `schedule`: the name of a recurring job in the row of its next run, so that ' +
+    'there is one.',
   columns: {
     no: serial,
     id: text.plain,
@@ -19,6 +20,7 @@ export const jobs: Table = {
     lane: text.plain,
     name: text.plain,
     scope: int.orNull,
+    subject: text.plain.orNull,
     input: text.personal,
     state: text.plain.or('waiting'),
     run_at: int,

@@ -1,0 +1,143 @@
+/**
+ * The work of a deletion in slices (§18.11): a run of its job deletes slices until its time is
+ * over, rests as long after each as the slice took, and continues at its position. So it delays no
+ * request, and a killed node repeats one run.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../../kernel/clock.ts'
+import type {
+  CustomerRows,
+  OwnedPlace,
+  RowPage,
+  RowPosition,
+} from '../../platform/storage/customer-rows.ts'
+import type { Database, Reader, Statement, Tx } from '../../platform/storage/database.ts'
+
+/** A run lasts about this long; its position is stored at its end. */
+const RUN_MS = 5_000
+/** Rows that one transaction deletes. */
+export const SLICE_ROWS = 500
+const REST_MIN_MS = 2
+/**
+ * The pause before the last pass: nodes have ended the credentials (§3.2), and requests that they
+ * accepted before have ended.
+ */
+const SETTLE_MS = 2_500
+export const TIMEOUT_MS = 120_000
+/** An error does not end a deletion. */
+export const ATTEMPTS = Number.POSITIVE_INFINITY
+
+/** Where rows are: in the engine's database, or in the file of monitoring. */
+export interface RowPlace extends Reader {
+  write(statements: readonly Statement[]): Promise<readonly number[]>
+}
+
+interface SliceResult {
+  /** The rows that it changed. */
+  readonly changed: number
+  /** Undefined after the last slice. */
+  readonly next: RowPosition | undefined
+}
+
+/** Rows that are walked slice by slice. */
+export interface WalkStep {
+  readonly name: string
+  readonly slice: (position: RowPosition) => Promise<SliceResult>
+}
+
+/** The place in a walk, which the input of the job stores. */
+export interface WalkState {
+  /** From 0. The pass after one that changed nothing is the last. */
+  readonly pass: number
+  /** Rows that this pass has changed. */
+  readonly changed: number
+  /** The name of a step; undefined: the first. */
+  readonly step?: string | undefined
+  readonly position?: RowPosition | undefined
+}
+
+interface WalkRun {
+  readonly clock: Pick<Clock, 'elapsedMs'>
+  readonly signal: AbortSignal
+}
+
+/**
+ * Walks the steps of a pass until the time of a run is over. Returns the next state; undefined
+ * after a pass without a change, which is not the first.
+ */
+export async function walkSteps(
+  steps: readonly WalkStep[],
+  state: WalkState,
+  { clock, signal }: WalkRun,
+): Promise<WalkState | undefined> {
+  const begunMs = clock.elapsedMs()
+  let { pass, changed } = state
+  const at = steps.findIndex(({ name }) => name === state.step)
+  for (const { name, slice } of steps.slice(Math.max(0, at))) {
+    let position = name === state.step ? state.position : undefined
+    for (position ??= { owner: 0 }; position; ) {
+      signal.throwIfAborted()
+      const sliceMs = clock.elapsedMs()
+      if (sliceMs - begunMs >= RUN_MS) return { pass, changed, step: name, position }
+      const result: SliceResult = await slice(position)
+      changed += result.changed
+      position = result.next
+      await delay(Math.max(REST_MIN_MS, clock.elapsedMs() - sliceMs), undefined, { signal })
+    }
+  }
+  if (pass > 0 && changed === 0) return undefined
+  if (pass === 0) await delay(SETTLE_MS, undefined, { signal })
+  return { pass: pass + 1, changed: 0 }
+}
+
+/** Bytes of a key in the input of a job. */
+const HEX = /^hex:/
+
+export const encodeState = (state: object): string =>
+  JSON.stringify(state, (_, value) =>
+    value instanceof Uint8Array ? `hex:${Buffer.from(value).toString('hex')}` : value,
+  )
+
+export const decodeState = <T>(text: string): T =>
+  JSON.parse(text, (_, value) =>
+    typeof value === 'string' && HEX.test(value) ? Buffer.from(value.slice(4), 'hex') : value,
+  )
+
+interface SliceDeps {
+  readonly db: Database
+  readonly monitoring: RowPlace
+}
+
+interface TableWalk {
+  readonly rows: CustomerRows
+  /** Returns the statement that changes rows of one owner. */
+  readonly statement: (page: RowPage['rows']) => Statement
+  /** Selects rows of a page. Default: all. */
+  readonly has?: (cells: RowPage['rows'][number]) => boolean
+  /** Called in the transaction with the number of changed rows. */
+  readonly onChange?: (tx: Tx, count: number) => Promise<unknown>
+}
+
+/** Returns the slices of a table. */
+export const tableSlices =
+  ({ db, monitoring }: SliceDeps, place: OwnedPlace, walk: TableWalk): WalkStep['slice'] =>
+  async (position) => {
+    const { rows, statement, has, onChange } = walk
+    const isApart = rows.table.apart === true
+    const reader = isApart ? monitoring : db
+    const { rows: page, next } = await rows.page(reader, place, position, SLICE_ROWS)
+    const selected = has ? page.filter(has) : page
+    let changed = 0
+    for (const owned of selected.length > 0 ? rows.byOwner(selected) : []) {
+      const sql = statement(owned)
+      if (isApart) changed += (await monitoring.write([sql]))[0]!
+      else {
+        changed += await db.write(async (tx) => {
+          const count = await tx.run(sql)
+          if (count > 0) await onChange?.(tx, count)
+          return count
+        })
+      }
+    }
+    return { changed, next }
+  }
