@@ -346,8 +346,8 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['18.10', 'Logs, metrics, system, attention and audit carry the name of a node.'],
       [
         '18.11',
-        'A customer is exported without secrets, and deleted with every row; the chain of the ' +
-          'audit trail stays valid.',
+        'A customer is exported without secrets, and deleted with every row; a person, with its ' +
+          'personal fields in every copy. The chain of the audit trail stays valid.',
       ],
     ],
   ],

@@ -236,7 +236,7 @@ async function composeModules(
   })
   const deliveries = assembleDeliveries(foundation, { ...events, ...monitoring })
   const jobs = assembleJobs(foundation, { catalog, record, queue, list, perform })
-  const erasure = assembleErasure(foundation, { ...events, list, perform, monitoring })
+  const erasure = assembleErasure(foundation, { ...events, list, perform, monitoring, late })
   const versioning = await openVersions({
     db,
     clock,

@@ -42,7 +42,7 @@ import { operatorSessionOperations } from './identity/people/operator-sessions.t
 import { personSessionOperations } from './identity/people/person-sessions.ts'
 import { signInOperations } from './identity/people/sign-in-operations.ts'
 import { tokenOperations } from './identity/tokens/operations.ts'
-import { erasureOperations } from './operate/erasure/operations.ts'
+import { erasureOperations, personErasureOperations } from './operate/erasure/operations.ts'
 import { keyUsageOperations } from './operate/monitoring/key-usage.ts'
 import { monitoringOperations } from './operate/monitoring/operations.ts'
 import { versionNoticeOperations } from './operate/monitoring/version-notices.ts'
@@ -148,6 +148,7 @@ function personGroups(
     signUp ? signUpOperations(fields, new Set([username, ...signUp.fields]), names) : {},
     personOperations(admin, fields),
     personSessionOperations,
+    personErasureOperations,
   ]
 }
 

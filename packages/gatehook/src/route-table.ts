@@ -80,7 +80,6 @@ type RouteRow = readonly [
   scope?: string,
   role?: Role,
 ]
-
 const rows: readonly RouteRow[] = [
   ['GET', '/', 'public', 'anyone'],
   ['GET', '/healthz', 'probe', 'anyone'],
@@ -186,7 +185,8 @@ const rows: readonly RouteRow[] = [
   ['GET PATCH DELETE', '/admin/clients/:client_id', 'admin', 'administration', 'admin'],
   ['POST', '/admin/clients/:client_id/rotate-secret', 'admin', 'administration', 'admin'],
   ['GET POST', '/admin/users', 'admin', 'administration', 'admin'],
-  ['GET PATCH', '/admin/users/:id', 'admin', 'administration', 'admin'],
+  ['GET PATCH DELETE', '/admin/users/:id', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/users/:id/export', 'admin', 'administration', 'admin', 'administrator'],
   ['PUT', '/admin/users/:id/password', 'admin', 'administration', 'admin'],
   ['GET DELETE', '/admin/users/:id/sessions', 'admin', 'administration', 'admin'],
   ['DELETE', '/admin/users/:id/sessions/:session_id', 'admin', 'administration', 'admin'],

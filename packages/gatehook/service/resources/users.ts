@@ -4,8 +4,8 @@ import { f, resource } from 'gatehook'
 export const users = resource('users', {
   fields: {
     id: f.id(),
-    name: f.string().min(1).max(200),
-    email: f.email().unique(),
+    name: f.string().min(1).max(200).personal(),
+    email: f.email().unique().personal(),
     created_at: f.createdAt(),
   },
   list: {

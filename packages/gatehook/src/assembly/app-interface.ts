@@ -33,7 +33,7 @@ export interface AppParts {
   /** Sends mail that is due; background work does so too. */
   readonly mail: Pick<SignInModules['mail'], 'sendDue'>
   /** Exports a customer; runs deletions that are due, without background work. */
-  readonly erasure: Pick<Erasure, 'runDue' | 'exportCustomer'>
+  readonly erasure: Pick<Erasure, 'runDue' | 'exportCustomer' | 'exportPerson'>
   /** Runs due jobs without background work. */
   readonly jobs: Pick<JobsModule, 'runDue' | 'openSchedules'>
   /** The first argument of operations on clients: `createClient(app.oauth.administration, …)`. */

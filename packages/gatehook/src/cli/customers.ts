@@ -1,11 +1,11 @@
 /** `gatehook customers …`: customers of the installation (§13). */
 import type { CustomerJson } from '../identity/access/collections.ts'
-import { type Api, administration, nodeOf, urlOption, withLocalApi, withRemoteApi } from './api.ts'
-import type { CommandDescription, CommandFamily, CommandSpec, Input } from './command.ts'
-import { CommandError, UsageError } from './errors.ts'
-import { openStream } from './http-client.ts'
+import { type Api, administration, urlOption } from './api.ts'
+import type { CommandDescription, CommandFamily, CommandSpec } from './command.ts'
+import { UsageError } from './errors.ts'
+import { printExport } from './export-lines.ts'
 import { cliActor, installationOptions } from './installation.ts'
-import { bold, dim, writeOut, yellow } from './output.ts'
+import { bold, dim, yellow } from './output.ts'
 import { customerIdOf } from './owner.ts'
 
 /** A command that sets or clears `suspended`. */
@@ -30,24 +30,6 @@ const stateOf = ({ suspended, deleting_since, deleted_rows }: CustomerJson): str
 const pathOf = async (api: Api, customer: string) =>
   `/admin/customers/${encodeURIComponent(await customerIdOf(api, customer))}`
 
-/** Yields the export of a customer, of the local installation or of a node. */
-async function withExport(input: Input, use: (lines: AsyncIterable<string>) => Promise<void>) {
-  const [name = ''] = input.args
-  if (input.options.url === undefined) {
-    return withLocalApi(input, undefined, async (api, app) =>
-      use(await app.erasure.exportCustomer(await customerIdOf(api, name), cliActor())),
-    )
-  }
-  return withRemoteApi(input, async (api) => {
-    const { url, key } = nodeOf(input)
-    const path = `${await pathOf(api, name)}/export`
-    const headers = { 'x-api-key': String(key) }
-    const { text, message } = await openStream(url, path, headers, new AbortController().signal)
-    if (!text) throw new CommandError(message)
-    await use(text)
-  })
-}
-
 const exportCommand: CommandSpec = {
   name: 'export <CUSTOMER>',
   summary: 'prints all data of a customer, one JSON object in a line',
@@ -59,8 +41,11 @@ const exportCommand: CommandSpec = {
   config: ['databaseUrl'],
   examples: [['gatehook customers export cus_… > acme.ndjson', 'before a deletion']],
   async run(input) {
-    await withExport(input, async (lines) => {
-      for await (const text of lines) await writeOut(text)
+    const [name = ''] = input.args
+    await printExport(input, {
+      pathOf: (api) => pathOf(api, name),
+      readLocal: async (app, api) =>
+        app.erasure.exportCustomer(await customerIdOf(api, name), cliActor()),
     })
     return undefined
   },

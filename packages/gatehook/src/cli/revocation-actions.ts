@@ -107,6 +107,7 @@ export const applications: Readonly<Record<string, Apply>> = {
   'person.password': resetPassword,
   'person.password_reset': resetPassword,
   'person.remove': disablePerson,
+  'person.erase': send('DELETE', personPath),
   'session.end': endSession,
   'session.end_all': send('DELETE', (id) => `${personPath(id)}/sessions`),
   'token.reuse_detected': endSession,

@@ -131,7 +131,7 @@ export async function applyRows(
   }
   for await (const line of lines) {
     if (!('seq' in line) || line.seq! <= sharedThrough) continue
-    // The details were removed with the customer, whose deletion follows in the trail.
+    // The details were removed with the customer or person, whose deletion follows in the trail.
     if (line.salt === null) continue
     const { at, action, target } = line
     const entry = { at, target, detail: JSON.parse(line.detail) }

@@ -5,10 +5,12 @@ import { customerId } from '../identity/access/administration.ts'
 import type { AccountJson } from '../identity/people/collection.ts'
 import type { SessionJson } from '../identity/tokens/operations.ts'
 import { fieldKindOf } from '../protocol/fields/kinds/table.ts'
-import { type Api, administration, invalidMode } from './api.ts'
+import { type Api, administration, invalidMode, urlOption } from './api.ts'
 import { words } from './arguments.ts'
-import type { CommandDescription, CommandFamily, Input } from './command.ts'
+import type { CommandDescription, CommandFamily, CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
+import { printExport } from './export-lines.ts'
+import { cliActor, installationOptions } from './installation.ts'
 import { bold, dim, yellow } from './output.ts'
 import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
 
@@ -118,9 +120,32 @@ const change = (
     describe: ({ id }) => `${verb} ${bold(String(id))}.`,
   })
 
+const exportCommand: CommandSpec = {
+  name: 'export <PERSON>',
+  summary: 'prints all data of a person, one JSON object in a line',
+  description:
+    'Prints the row of the person, rows that belong to it, their events, inputs of jobs, ' +
+    'sessions and requests as {"table", "row"}, without credentials, hashes and secrets. The ' +
+    'audit trail records it.',
+  options: [...installationOptions, urlOption, ...placeOptions],
+  config: ['databaseUrl'],
+  examples: [['gatehook users export ada@example.com > ada.ndjson', 'before an erasure']],
+  async run(input) {
+    const [person = ''] = input.args
+    const place = placeOf(input)
+    await printExport(input, {
+      pathOf: async (api) => pathOf(await personId(api, person, place)),
+      readLocal: async (app, api) =>
+        app.erasure.exportPerson!(await personId(api, person, place), cliActor()),
+    })
+    return undefined
+  },
+}
+
 export const people: CommandFamily = {
   name: 'users',
-  summary: 'people who sign in: list, create, password, update, disable, enable, sessions',
+  summary:
+    'people who sign in: list, create, password, update, disable, enable, sessions, export, erase',
   commands: [
     administration.list({
       name: 'list',
@@ -239,6 +264,27 @@ export const people: CommandFamily = {
       },
       describe: ({ session }, { args: [person = ''] }) =>
         session === null ? `Ended. ${bold(person)} has no session now.` : `Ended ${bold(session)}.`,
+    }),
+    exportCommand,
+    administration.action({
+      name: 'erase <PERSON>',
+      summary: 'erases the personal data of a person, for good',
+      description:
+        'The credential and the sessions end within 2 s. A running node erases the sign-in name ' +
+        'and the fields with .personal() in the background; the rows stay. Name a row without a ' +
+        'password by its id.',
+      options: [...placeOptions, ['--force', 'required: what is erased cannot return']],
+      examples: [['gatehook users erase ada@example.com --force', 'after gatehook users export']],
+      parse: placeOf,
+      async act(api, { args: [person = ''], options }, place) {
+        const id = await personId(api, person, place)
+        if (options.force !== true) {
+          throw new UsageError('This erases the data of the person, for good: add --force.')
+        }
+        return api.request<{ id: number; job_id: string }>('DELETE', pathOf(id))
+      },
+      describe: ({ id, job_id }) =>
+        `${bold(String(id))} is being erased: gatehook jobs show ${job_id}`,
     }),
   ],
 }

@@ -46,6 +46,10 @@ export interface Principal {
   readonly totalRate?: { readonly limit: number; readonly windowMs: number }
 }
 
+/** Returns the row id of the person that a principal acts for, as a string. */
+export const personIdOf = ({ kind, subject }: Principal): string | undefined =>
+  kind === 'person' ? subject : undefined
+
 /** The kinds of caller that `route-table.ts` distinguishes. */
 export type CallerKind = Principal['kind'] | 'application'
 

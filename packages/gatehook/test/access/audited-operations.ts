@@ -49,6 +49,11 @@ export async function performAdministration({
   await admin.patch(`/admin/users/${id}`, { role: 'clerk' })
   assert.equal((await admin.put(`/admin/users/${id}/password`, { password: PASSWORD })).status, 204)
   await changeRow({ app, anonymous, id })
+  const leaver = { name: 'Leo', email: 'leaver@example.com', password: PASSWORD }
+  const { body: gone } = await admin.post('/admin/users', leaver)
+  assert.equal((await admin.get(`/admin/users/${gone.id}/export`)).status, 200)
+  assert.equal((await admin.delete(`/admin/users/${gone.id}`)).status, 202)
+  await app.erasure.runDue()
   const calendar = { deprecated_at: new Date().toISOString() }
   const version = await admin.put('/admin/versions/v1', calendar)
   assert.equal(version.status, 200, version.text)

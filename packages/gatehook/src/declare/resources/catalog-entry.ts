@@ -38,6 +38,8 @@ export interface Catalog {
 /** A job that own code enqueues. */
 interface OwnJob {
   readonly name: string
+  /** The id of the person whose request enqueues it. */
+  readonly subject: string | undefined
   readonly input: AnyRow
   readonly runAt?: Date | number | undefined
 }

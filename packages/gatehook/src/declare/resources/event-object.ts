@@ -7,8 +7,12 @@ import { parseWire } from './validate.ts'
 /** Converts an event's object from the version that recorded it to another (§9.11). */
 export function convertObject(from: VersionShape, to: VersionShape, objectText: string): string {
   if (from.version === to.version || (from.chain.isEmpty && to.chain.isEmpty)) return objectText
-  const row = parseWire(from.specs, JSON.parse(objectText) as AnyRow)
-  // Events lack hidden fields. Conversions receive a value that the field accepts.
-  for (const name of from.hidden) row[name] ??= sampleValue(name, from.specs[name]!)
+  const row = withHidden(from, parseWire(from.specs, JSON.parse(objectText) as AnyRow))
   return to.encode(from.chain.up(row))
+}
+
+/** Events lack hidden fields: conversions receive a value that the field accepts. */
+export function withHidden(from: VersionShape, row: AnyRow): AnyRow {
+  for (const name of from.hidden) row[name] ??= sampleValue(name, from.specs[name]!)
+  return row
 }

@@ -82,6 +82,13 @@ const fieldRules: readonly FieldRule[] = [
   ({ spec, mistake }) => {
     if (spec.owner && spec.kind !== 'ref') throw mistake('.owner() goes with f.ref(…)')
   },
+  ({ spec, depth, mistake }) => {
+    if (!spec.isPersonal) return
+    if (depth > 1) throw mistake('.personal() goes with the whole field')
+    if (spec.kind === 'id' || spec.kind === 'ref') {
+      throw mistake('.personal() goes with the fields of the row that it refers to')
+    }
+  },
   ({ spec, mistake }) => spec.onDelete !== undefined && checkDeletion(spec, mistake),
 ]
 

@@ -41,7 +41,7 @@ export function createOwnEnqueue(
       .filter(({ kind }) => kind === 'job')
       .map(({ name, input }) => [name, createJobInput(name, input)]),
   )
-  return async (tx, scope, { name, input, runAt }) => {
+  return async (tx, scope, { name, subject, input, runAt }) => {
     const codec = codecs.get(name)
     if (!codec) throw new Error(`the service has no job ${name}: add .job(${name}, handle)`)
     if (!enqueue) throw new Error('bug: this catalog stores no jobs')
@@ -49,7 +49,7 @@ export function createOwnEnqueue(
     if (atMs !== undefined && !(isInstantMs(atMs) && atMs >= 0)) {
       throw new Error(`tx.enqueue(${name}): runAt is an instant up to the year 9999`)
     }
-    const job = { kind: 'job', name, scope, input: codec.encode(input), runAt: atMs } as const
-    return enqueue(tx, job)
+    const job = { kind: 'job', name, scope, subject } as const
+    return enqueue(tx, { ...job, input: codec.encode(input), runAt: atMs })
   }
 }

@@ -5,6 +5,7 @@
 import { Failure } from '../../kernel/failure.ts'
 import { findUnknownMembers, reportMistakes } from '../../protocol/fields/declaration-mistakes.ts'
 import { Field, type Fields } from '../../protocol/fields/fields.ts'
+import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import { BodyFields } from './body-fields.ts'
 import { bodyFormIn, fieldSpecsOf } from './body-versions.ts'
 import { declaredMembers } from './declared-members.ts'
@@ -118,6 +119,8 @@ export interface ObjectForms {
   sample(version: string): AnyRow
   /** Converts JSON text between versions. */
   convert(text: string, from: string, to: string): string
+  /** The members in the newest version. */
+  readonly specs: FieldSpecs
 }
 
 /** Returns the forms of the events whose objects have fields, by type. */
@@ -147,6 +150,7 @@ function formsOf(
   const readMembers = memberReader(newest.specs)
   const textOf = (values: AnyRow) => JSON.stringify(toWire(newest.specs, values))
   return {
+    specs: newest.specs,
     write: (values) => textOf(readMembers(`tx.emit(${type})`, values ?? {})),
     read(object, version) {
       const { chain, validate } = forms.get(version) ?? newest

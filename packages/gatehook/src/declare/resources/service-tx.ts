@@ -5,7 +5,7 @@
 import type { Actor } from '../../history/audit/actor.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
 import { Failure, failures } from '../../kernel/failure.ts'
-import type { Principal } from '../../kernel/principal.ts'
+import { type Principal, personIdOf } from '../../kernel/principal.ts'
 import { isRowId, type RowId } from '../../kernel/row-id.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
@@ -191,6 +191,7 @@ function createEffects(
             type,
             collection: undefined,
             objectId: undefined,
+            subject: personIdOf(principal),
             object: text,
           })
         }
@@ -202,7 +203,8 @@ function createEffects(
       input: AnyRow,
       { runAt, key }: { readonly runAt?: Date | number; readonly key?: string } = {},
     ): Promise<string> {
-      const enqueue = () => catalog.enqueue(sql, scope, { name, input, runAt })
+      const enqueue = () =>
+        catalog.enqueue(sql, scope, { name, subject: personIdOf(principal), input, runAt })
       return runOnce(sql, { scope, word: `job ${name}`, key, now }, enqueue)
     },
   }

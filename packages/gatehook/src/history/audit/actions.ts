@@ -91,6 +91,12 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'operator.sign_out': of('operator', 'An operator signed out of the console.'),
   'operator.sign_in': of('operator or link', 'An operator signed in to the console.'),
   'person.create': of('person', 'A person who can sign in was created.'),
+  'person.erase': of(
+    'person',
+    'The credential and the sessions of a person ended, and the erasure of its data began.',
+  ),
+  'person.erased': of('person', 'All personal data of a person was erased.'),
+  'person.export': of('person', 'The data of a person was exported.'),
   'person.login': of('person', 'A person signed in: `POST /auth/login`, or the sign-in page.'),
   'person.logout': of('person', 'A person signed out at the sign-in page to use another account.'),
   'person.password': of('person', 'A person got a new password; other sessions ended.'),

@@ -1,6 +1,11 @@
 /** The audit trail: rows, and the chain of hashes that links them. */
 import { byScope, bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
 
+/** They contain no name, and a restore reads them. */
+const OF_ERASURE = /^person\.(erased?|export)$/
+/** Actions whose target can be a person. */
+const ON_PERSON = /^(person\.|login\.|session\.end_all$|portal\.)/
+
 const auditTrail: Table = {
   name: 'gh_audit',
   row:
@@ -32,6 +37,16 @@ const auditTrail: Table = {
   key: ['position'],
   place: 'local',
   belongs: { ...byScope, outlives: true },
+  ofPerson: {
+    columns: ['actor_kind', 'actor_id', 'action', 'target', 'actor_name', 'detail'],
+    isOf: ({ actor_kind, actor_id, action, target, actor_name, detail }, person) =>
+      !OF_ERASURE.test(String(action)) &&
+      ((actor_kind === 'person' && actor_id === person.id) ||
+        (ON_PERSON.test(String(action)) && target === person.id) ||
+        person.names(actor_name, detail)),
+    effect: 'clear',
+    isOfOperators: true,
+  },
   indexes: {
     id: { on: 'id', unique: true, serves: 'a row by its id' },
     at: { on: 'at, id', serves: 'lists by time' },

@@ -39,11 +39,22 @@ export const webhookDisabled = (
   object: JSON.stringify({ id, status: 'disabled', url, disabled_reason: reason }),
 })
 
+/**
+ * Returns the event of a person whose data was erased (§18.11), after which receivers erase theirs.
+ */
+export const personErased = (id: number, collection: string, erasedAt: string): NewEvent => ({
+  type: 'person.erased',
+  collection: undefined,
+  objectId: undefined,
+  object: JSON.stringify({ id, collection, erased_at: erasedAt }),
+})
+
 /** The member of `login.throttled` that names the exceeded limit. */
 const LIMIT_MEMBER = 'by'
 
 /** The read scope of a family (§9.1); families of credentials and logins need `keys:read`. */
 const familyScopes: Readonly<Record<string, string>> = {
+  person: 'events:read',
   webhook: 'webhooks:read',
   api_version: 'webhooks:read',
 }
@@ -65,6 +76,7 @@ const samples = {
     address: '203.0.113.7',
     retry_after_s: 300,
   },
+  'person.erased': { id: 1, collection: 'people', erased_at: '2026-11-30T09:30:00.000Z' },
   'token.reuse_detected': {
     session_id: 'ses_sample',
     client_id: 'gatehook',

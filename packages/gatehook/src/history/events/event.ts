@@ -9,6 +9,8 @@ export interface NewEvent {
   readonly objectId: number | string | undefined
   /** JSON text of the object in the newest shape. */
   readonly object: string
+  /** The id of the person whose request caused an event without a row. */
+  readonly subject?: string | undefined
 }
 
 export interface StoredEvent extends NewEvent {

@@ -1,6 +1,7 @@
 /** `GET /events`, `GET /events/{id}` and `POST /events` (§9.11). The stream is in `stream.ts`. */
 
 import { Failure } from '../../kernel/failure.ts'
+import { personIdOf } from '../../kernel/principal.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { Call, Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
@@ -61,8 +62,10 @@ export function eventRoutes(deps: EventDeps): Route[] {
       const version = servedVersion(call, effective)
       const object = readObject(input.type, input.object, version)
       return perform(call, async (tx) => {
-        const event = { type: input.type, collection: undefined, objectId: undefined, object }
-        const storedEvent = await record(tx, call.principal!.scope, event)
+        const { scope } = call.principal!
+        const none = { collection: undefined, objectId: undefined }
+        const event = { type: input.type, ...none, subject: personIdOf(call.principal!), object }
+        const storedEvent = await record(tx, scope, event)
         const location = `/events/${storedEvent.id}`
         const text = render(storedEvent, version)
         return { status: 201, json: envelope(storedEvent, text), headers: { location } }

@@ -44,8 +44,8 @@ export interface RecordEvent {
 const insertionWith = (id: 'object_id' | 'object_key') =>
   prepareStatement(
     `INSERT INTO gh_events
-     (scope, id, type, collection, ${id}, shape, object, created, request_id, trace)
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     (scope, id, type, collection, ${id}, subject, shape, object, created, request_id, trace)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
 const insert = insertionWith('object_id')
 /** For objects whose ids are texts. */
@@ -108,6 +108,7 @@ export function createRecorder({
         event.type,
         event.collection ?? null,
         event.objectId ?? null,
+        event.subject ?? null,
         shape,
         event.object,
         stored.created,
@@ -145,6 +146,12 @@ export const readEventPage = (
   scope: Scope,
   range: { readonly after: string; readonly until: string; readonly limit: number },
 ) => from.all<EventHead>(page([scope, range.after, range.until, range.limit]))
+
+const replace = prepareStatement('UPDATE gh_events SET object = ? WHERE scope = ? AND id = ?')
+
+/** Replaces the object of an event whose person is erased (§18.11). */
+export const replaceObject = (tx: Tx, scope: Scope, id: string, object: string) =>
+  tx.run(replace([object, scope, id]))
 
 type EventRow = Omit<StoredEvent, 'collection' | 'objectId'> & {
   readonly collection: string | null

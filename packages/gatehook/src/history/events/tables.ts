@@ -7,7 +7,8 @@ export const events: Table = {
   name: 'gh_events',
   row:
     'An event: the row after a change, in the shape of the version that wrote it. `object_id` ' +
-    'or `object_key` is the id of the row; `trace` is the W3C `traceparent` that deliveries ' +
+    'or `object_key` is the id of the row; `subject` is the person whose request caused an event ' +
+    'without a row; `trace` is the W3C `traceparent` that deliveries ' +
     'continue.',
   columns: {
     position: serial,
@@ -17,6 +18,7 @@ export const events: Table = {
     type: text.plain,
     collection: text.plain.orNull,
     object_id: int.orNull,
+    subject: text.plain.orNull,
     shape: text.plain,
     object: text.personal,
     created: int,

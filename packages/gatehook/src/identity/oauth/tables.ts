@@ -1,5 +1,5 @@
 /** Clients and their secrets, authorization codes, consents, browser sessions (§5). */
-import { byScope, bytes, int, type Table, text } from '../../platform/storage/table.ts'
+import { byPersonId, byScope, bytes, int, type Table, text } from '../../platform/storage/table.ts'
 
 const clients: Table = {
   name: 'gh_clients',
@@ -93,6 +93,7 @@ export const authorizationCodes: Table = {
   key: ['hash'],
   place: 'scope',
   belongs: byScope,
+  ofPerson: byPersonId('subject'),
   indexes: {
     expiry: { on: 'expires_at', serves: 'the purge' },
     subject: { on: 'scope, subject, client_id', serves: 'the end of a consent' },
@@ -156,6 +157,7 @@ const consents: Table = {
   key: ['scope', 'owner', 'client_id'],
   place: 'scope',
   belongs: byScope,
+  ofPerson: byPersonId('owner'),
   indexes: {
     created: { on: 'scope, owner, created_at, client_id', serves: 'lists of a person' },
     client: { on: 'client_id', serves: 'the end of a client' },
@@ -178,6 +180,7 @@ export const signIns: Table = {
   key: ['hash'],
   place: 'local',
   belongs: byScope,
+  ofPerson: byPersonId('subject'),
   indexes: {
     expiry: { on: 'expires_at', serves: 'the purge' },
   },

@@ -67,6 +67,14 @@ export const deleteMailTokens = (tx: Tx, { resource, namespace, folded }: MailTo
   tx.run(sql`DELETE FROM gh_mail_tokens WHERE resource = ${resource} AND folded = ${folded}
     AND namespace = ${namespace}`)
 
+/** Deletes all tokens of a person, and those of its sign-in name. */
+export const deleteMailTokensOf = (
+  tx: Tx,
+  { resource, namespace, folded, person }: MailTokenName & { readonly person: number },
+) =>
+  tx.run(sql`DELETE FROM gh_mail_tokens WHERE resource = ${resource}
+    AND (person = ${person} OR (folded = ${folded} AND namespace = ${namespace}))`)
+
 /** Returns the newest sign-up of an e-mail address that waits for its confirmation. */
 export const findNewestSignUp = (
   from: Reader,

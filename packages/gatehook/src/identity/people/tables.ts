@@ -30,6 +30,11 @@ const people: Table = {
   key: ['resource', 'id'],
   place: 'reference',
   belongs: byScope,
+  ofPerson: {
+    columns: ['resource', 'id'],
+    isOf: ({ resource, id }, person) => resource === person.resource && String(id) === person.id,
+    effect: 'delete',
+  },
   indexes: {
     customer: { on: 'resource, customer, id', serves: 'lists of a customer' },
     names: { on: 'namespace, folded', unique: true, serves: 'sign-in by a name' },

@@ -1,5 +1,6 @@
 /** Signing keys, sessions, and revocations, which every node applies within 2 s (§4). */
 import {
+  byPersonId,
   byScope,
   bytes,
   int,
@@ -58,6 +59,7 @@ export const sessions: Table = {
   key: ['id'],
   place: 'scope',
   belongs: byScope,
+  ofPerson: byPersonId('person'),
   indexes: {
     person: { on: 'scope, person, id', serves: 'the sessions of a person' },
     created: { on: 'scope, person, created_at, id', serves: 'the sessions of a person by time' },

@@ -1,6 +1,49 @@
-/** The operations that take a customer out of an installation, and give it its data (§18.11). */
+/** The operations that take customers and persons out, and give them their data (§18.11). */
 import { customerDeletion } from '../../identity/access/collections.ts'
+import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
+
+export const personErasure = b
+  .object({
+    id: b.int(1),
+    erasing_since: b.time().describe('When its erasure began.').example('2027-03-01T10:20:00.000Z'),
+    job_id: b
+      .text()
+      .describe('The job that erases the person: `GET /admin/jobs/{id}` has its state.')
+      .example('job_01jdq8w9vgk7'),
+  })
+  .named('PersonErasure')
+
+/** Of a service in which the rows of a resource sign in. */
+export const personErasureOperations = {
+  exportPerson: operation('GET /admin/users/:id/export', {
+    id: 'export_person',
+    tag: 'people',
+    summary: 'Export all data of a person',
+    description:
+      'Each line is a JSON object with `table` and `row`: the row of the person, rows that ' +
+      'belong to it, their events, inputs of jobs, sessions and requests. It has no credential, ' +
+      'hash or secret. Needs an administrator.',
+    params: { id: b.int(1) },
+    query: {},
+    produces: 'application/x-ndjson',
+    returns: 'A row of the person in each line.',
+    text: '{"table":"people","row":{"id":1}}\n',
+  }),
+  erasePerson: operation('DELETE /admin/users/:id', {
+    id: 'erase_person',
+    tag: 'people',
+    summary: 'Erase the personal data of a person',
+    description:
+      'The row need not have a credential. Its credential and sessions end at once, on each node ' +
+      'within 2 s. A job then erases the sign-in name and the fields with `.personal()` in rows, ' +
+      'events, deliveries, jobs, mail and logs; the rows stay. `person.erased` is emitted at the ' +
+      'end.',
+    params: { id: b.int(1) },
+    output: personErasure,
+    status: 202,
+  }),
+}
 
 export const erasureOperations = {
   exportCustomer: operation('GET /admin/customers/:id/export', {

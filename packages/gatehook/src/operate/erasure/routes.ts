@@ -1,21 +1,25 @@
-/** `GET /admin/customers/{id}/export` and `DELETE /admin/customers/{id}` (§18.11). */
+/** Exports and deletions of customers and persons (§18.11). */
 import { actorOf } from '../../history/audit/store.ts'
 import { type AdminDeps, adminHandlers } from '../../identity/access/admin-handlers.ts'
 import { type Administration, customerId } from '../../identity/access/administration.ts'
 import { deleteCustomer } from '../../identity/access/customers.ts'
 import type { Shares } from '../../kernel/budget.ts'
-import type { Answer, Route } from '../../protocol/http/call.ts'
+import type { Answer, Call, Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
 import { sendParts } from '../../protocol/http/send-parts.ts'
 import { createStreamLimits } from '../../protocol/http/stream-limits.ts'
 import type { CustomerDeletionJob } from './customer-deletion.ts'
 import type { ExportCustomer } from './customer-export.ts'
-import { erasureOperations as operations } from './operations.ts'
+import { erasureOperations, personErasureOperations } from './operations.ts'
+import type { PersonErasure } from './person-erasure.ts'
+import type { ExportPerson } from './person-export.ts'
 
 interface ErasureRouteDeps extends AdminDeps {
   readonly admin: Administration
   readonly exportCustomer: ExportCustomer
   readonly deletion: CustomerDeletionJob
+  /** Undefined if no resource signs in. */
+  readonly persons: { readonly export: ExportPerson; readonly erasure: PersonErasure } | undefined
 }
 
 const EXPORT_SHARES: Shares = {
@@ -24,32 +28,50 @@ const EXPORT_SHARES: Shares = {
 }
 const LONGEST_MS = 3_600_000
 
-export function erasureRoutes({ admin, exportCustomer, deletion, ...deps }: ErasureRouteDeps) {
+export function erasureRoutes({
+  admin,
+  exportCustomer,
+  deletion,
+  persons,
+  ...deps
+}: ErasureRouteDeps) {
   const { change } = adminHandlers(admin, deps)
-  const limits = createStreamLimits(EXPORT_SHARES, 'exports of customers')
+  const limits = createStreamLimits(EXPORT_SHARES, 'exports')
+  const send = async (call: Call, find: () => Promise<AsyncIterable<string>>): Promise<Answer> => {
+    const principal = call.principal!
+    limits.admit(principal)
+    const lines = await find()
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
+      longestMs: LONGEST_MS,
+      async stream(out) {
+        const leave = limits.enter(principal, out.cut)
+        if (!leave) return out.cut() // several requests arrived at once
+        try {
+          await sendParts(lines, out)
+        } finally {
+          leave()
+        }
+      },
+    }
+  }
   const routes: Route[] = [
-    implement(operations.exportCustomer, async (call): Promise<Answer> => {
-      const principal = call.principal!
-      limits.admit(principal)
-      const lines = await exportCustomer(customerId(call.params.id!), actorOf(call))
-      return {
-        status: 200,
-        headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
-        longestMs: LONGEST_MS,
-        async stream(out) {
-          const leave = limits.enter(principal, out.cut)
-          if (!leave) return out.cut() // several requests arrived at once
-          try {
-            await sendParts(lines, out)
-          } finally {
-            leave()
-          }
-        },
-      }
-    }),
-    change(operations.deleteCustomer, ({ admin, params, caller }) =>
+    implement(erasureOperations.exportCustomer, (call) =>
+      send(call, () => exportCustomer(customerId(call.params.id!), actorOf(call))),
+    ),
+    change(erasureOperations.deleteCustomer, ({ admin, params, caller }) =>
       deleteCustomer(admin, customerId(params.id!), caller.actor, deletion.begin),
     ),
   ]
-  return routes
+  if (!persons) return routes
+  return [
+    ...routes,
+    implement(personErasureOperations.exportPerson, (call) =>
+      send(call, () => persons.export(Number(call.params.id), actorOf(call))),
+    ),
+    change(personErasureOperations.erasePerson, ({ admin, params, caller }) =>
+      persons.erasure.begin(admin, Number(params.id), caller.actor),
+    ),
+  ]
 }

@@ -41,6 +41,16 @@ const loggedRequests: Table = {
   key: ['position'],
   place: 'local',
   belongs: byCustomer,
+  ofPerson: {
+    columns: ['caller_kind', 'caller_id', 'object', 'caller_name', 'path', 'exchange'],
+    isOf: ({ caller_kind, caller_id, object, ...texts }, person) =>
+      (caller_kind === 'person' && caller_id === person.id) ||
+      object === `${person.resource}/${person.id}` ||
+      person.mentions(texts.caller_name, texts.path, texts.exchange) ||
+      person.isSearchedBy(texts.path),
+    effect: 'delete',
+    isOfOperators: true,
+  },
   indexes: {
     id: { on: 'id', serves: 'a request by its id' },
     customer: {

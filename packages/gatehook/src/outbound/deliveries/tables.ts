@@ -206,6 +206,11 @@ export const deliveries: Table = {
   key: ['scope', 'id'],
   place: 'scope',
   belongs: byScope,
+  ofPerson: {
+    columns: ['attempts'],
+    isOf: ({ attempts }, person) => person.mentions(attempts),
+    effect: 'clear',
+  },
   indexes: {
     webhook: { on: 'webhook_no, id', serves: 'the log of a registration' },
     failures: {

@@ -20,6 +20,11 @@ export const portalLinks: Table = {
   key: ['hash'],
   place: 'local',
   belongs: byScope,
+  ofPerson: {
+    columns: ['email'],
+    isOf: ({ email }, person) => person.names(email),
+    effect: 'delete',
+  },
   indexes: {
     id: { on: 'id', unique: true, serves: 'a link by its id' },
     scope: { on: 'scope, expires_at', serves: 'the links of a customer' },
@@ -54,6 +59,12 @@ export const portalSessions: Table = {
   key: ['hash'],
   place: 'local',
   belongs: byScope,
+  ofPerson: {
+    columns: ['kind', 'subject', 'email'],
+    isOf: ({ kind, subject, email }, person) =>
+      (kind === 'person' && subject === person.id) || person.names(email),
+    effect: 'delete',
+  },
   indexes: {
     id: { on: 'id', unique: true, serves: 'a session by its id' },
     subject: { on: 'kind, subject, scope, created_at', serves: 'the newest sessions of a subject' },

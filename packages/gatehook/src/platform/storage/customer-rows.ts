@@ -12,9 +12,15 @@ export interface CustomerPlace {
   readonly no: number
 }
 
+/** The rows of a customer, or of one of its modes. */
+export interface OwnedPlace extends CustomerPlace {
+  /** Default: the scopes of both modes. */
+  readonly scope?: number
+}
+
 /** A table with rows of customers. */
 export interface OwnedTable
-  extends Pick<Table, 'name' | 'columns' | 'key' | 'belongs' | 'indexes' | 'apart'> {
+  extends Pick<Table, 'name' | 'columns' | 'key' | 'belongs' | 'indexes' | 'apart' | 'ofPerson'> {
   /** Columns that refer to rows of the same table; they become null before rows are deleted. */
   readonly selfReferences?: readonly string[]
 }
@@ -37,7 +43,7 @@ const WALKED_ROWS = 2_000
 
 interface OwnerColumn {
   readonly column: string
-  readonly values: (customer: CustomerPlace) => readonly (string | number)[]
+  readonly values: (customer: OwnedPlace) => readonly (string | number)[]
   readonly outlives: boolean
 }
 
@@ -46,7 +52,8 @@ function ownerOf({ belongs }: OwnedTable): OwnerColumn | undefined {
   if (belongs === 'installation') return undefined
   const { scope, customer, customerNo, outlives = false } = belongs
   if (scope !== undefined) {
-    return { column: scope, values: ({ no }) => [no * 2, no * 2 + 1], outlives }
+    const values = ({ no, scope: own }: OwnedPlace) => (own ? [own] : [no * 2, no * 2 + 1])
+    return { column: scope, values, outlives }
   }
   const values = ({ id, no }: CustomerPlace) => [customer === undefined ? no : id]
   return { column: (customer ?? customerNo)!, values, outlives }
@@ -95,7 +102,7 @@ export class CustomerRows {
 
   async page(
     reader: Reader,
-    customer: CustomerPlace,
+    customer: OwnedPlace,
     { owner, after }: RowPosition,
     limit: number,
   ): Promise<RowPage> {
@@ -122,11 +129,17 @@ export class CustomerRows {
     return prepareStatement(text)([...(this.#isWalk ? [] : [value]), ...(after ?? []), limit])
   }
 
-  /** Returns the statement that deletes rows of a page, or clears their personal columns. */
+  /** Returns the statement that deletes rows of a page, or clears those that outlive it. */
   removal(rows: RowPage['rows'], database: Database['name']): Statement {
+    if (this.#owner.outlives) return this.clearing(rows, database)
+    const { where, values } = this.#oneOf(rows, database)
+    return prepareStatement(`DELETE FROM ${this.table.name} WHERE ${where}`)(values)
+  }
+
+  /** Returns the statement that clears the personal columns of rows of a page. */
+  clearing(rows: RowPage['rows'], database: Database['name']): Statement {
     const { name, columns } = this.table
     const { where, values } = this.#oneOf(rows, database)
-    if (!this.#owner.outlives) return prepareStatement(`DELETE FROM ${name} WHERE ${where}`)(values)
     const cleared = Object.entries(columns).filter(([, { content }]) => content === 'personal')
     const literals = cleared.map(([personal, { fallback }]) =>
       fallback === undefined ? [personal, 'NULL'] : [personal, `'${fallback}'`],

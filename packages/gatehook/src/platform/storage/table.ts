@@ -108,6 +108,37 @@ export type RowOwner =
 export const byScope = { scope: 'scope' } as const
 export const byCustomer = { customer: 'customer' } as const
 
+/** The rows that a column with the id of a person assigns to it. */
+export const byPersonId = (column: string): PersonRows => ({
+  columns: [column],
+  isOf: (row, { id }) => String(row[column]) === id,
+  effect: 'delete',
+})
+
+/** A person whom an erasure finds in texts: the id, the sign-in names, other personal values. */
+export interface PersonTrace {
+  readonly id: string
+  /** The name of the resource of the person's row. */
+  readonly resource: string
+  /** Whether one of the texts contains a sign-in name. */
+  names(...texts: readonly (Value | undefined)[]): boolean
+  /** Whether one of the texts contains a sign-in name or another value. */
+  mentions(...texts: readonly (Value | undefined)[]): boolean
+  /** Whether the query of a URL has a part of a value: a search. */
+  isSearchedBy(url: Value | undefined): boolean
+}
+
+/** How an erasure finds the rows of a person in a table (§18.11), and what it does with them. */
+export interface PersonRows {
+  /** The columns that `isOf` reads. */
+  readonly columns: readonly string[]
+  readonly isOf: (row: Readonly<Record<string, Value>>, person: PersonTrace) => boolean
+  /** Whether it deletes the rows, or clears their personal columns. */
+  readonly effect: 'delete' | 'clear'
+  /** Whether rows of operators, in the default customer, can mention a person of any customer. */
+  readonly isOfOperators?: true
+}
+
 /** The differences of a distributed table. */
 interface Distribution {
   /** SQL of defaults by column, instead of those of PostgreSQL. */
@@ -164,6 +195,8 @@ export interface Table {
   readonly key: readonly string[]
   readonly place: TablePlace
   readonly belongs: RowOwner
+  /** Undefined: no row concerns one person, or code of the module erases them. */
+  readonly ofPerson?: PersonRows
   /** By the part of the name that follows the table's. */
   readonly indexes?: Readonly<Record<string, DeclaredIndex>>
   readonly triggers?: readonly TableTrigger[]

@@ -23,6 +23,8 @@ export interface FieldSpec extends MemberSpec {
   readonly computed?: 'read' | 'stored' | 'derived'
   /** The SQL expression of a derived field. */
   readonly derived?: DerivedSql
+  /** Whether it says who a person is, so that the erasure of the person replaces it (§18.11). */
+  readonly isPersonal?: boolean
   /** Whether no response and no event has it. */
   readonly isWriteOnly?: boolean
   /** The scope that a caller needs to read the field, and to write it. */
@@ -151,6 +153,14 @@ export class Field<V, W extends FieldWrite, X = V> {
   /** The request log never stores the value. Lists cannot filter or sort by it: logs have URLs. */
   secret(): Field<V, W, X> {
     return this.#with({ isSecret: true })
+  }
+
+  /**
+   * It says who a person is: the erasure of the person to whom the row belongs replaces it by null,
+   * the default, or a value that says nothing, in rows, events, inputs of jobs and logs (§18.11).
+   */
+  personal(): Field<V, W, X> {
+    return this.#with({ isPersonal: true })
   }
 
   /** The unit of a number or a decimal, for OpenAPI, the docs and the console: `cent`, `kg`. */

@@ -1,0 +1,239 @@
+/**
+ * The data of a person in rows, events and inputs of jobs (§18.11): which of them belong to the
+ * person, by `.owner()`, and what they are once `.personal()` fields and the sign-in name are
+ * erased.
+ */
+import type { Scope } from '../../kernel/principal.ts'
+import type { RowId } from '../../kernel/row-id.ts'
+import { sha256 } from '../../kernel/secret.ts'
+import type { Reader, Tx, Value } from '../../platform/storage/database.ts'
+import { prepareStatement } from '../../platform/storage/sql.ts'
+import { timeOf } from '../../platform/storage/transaction-time.ts'
+import { isSameValue } from '../../protocol/fields/forms.ts'
+import type { FieldSpecs } from '../../protocol/fields/schema.ts'
+import { ownerCondition } from '../../protocol/lists/collection.ts'
+import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import { columnFields } from './computed.ts'
+import { type DatabaseName, selectTerms } from './derived.ts'
+import { signInResource } from './directory.ts'
+import { withHidden } from './event-object.ts'
+import { ownerPathOf, owningField, wholeScope } from './ownership.ts'
+import { erasedFields, erasedMembers, personalNames } from './personal-fields.ts'
+import type { AnyRow, ResourceDefinition } from './resource.ts'
+import { rowDecoder } from './shape.ts'
+import { stampFields } from './stamps.ts'
+import { parseWire, toWire } from './validate.ts'
+
+/** A row of a resource that signs in. */
+export interface PersonPlace {
+  readonly scope: Scope
+  readonly id: number
+}
+
+/** Receives the personal values of the person. */
+type OnPersonalValue = (kind: 'name' | 'other', value: unknown) => void
+
+/** A recorded object: that of an event, or the input of a job. */
+interface PersonalObject {
+  /** JSON text. */
+  readonly text: string
+  /** The person whose request caused it. */
+  readonly subject: string | null
+}
+
+interface PersonalEvent extends PersonalObject {
+  readonly type: string
+  readonly collection: string | null
+  readonly shape: string
+}
+
+/** The rows of persons in one resource. */
+interface PersonalRows {
+  readonly table: string
+  /** Returns the ids of the person's rows after one, deleted rows included. */
+  list(
+    reader: Reader,
+    person: PersonPlace,
+    after: Value | undefined,
+    limit: number,
+  ): Promise<RowId[]>
+  /** Returns the row, without secret fields. */
+  read(reader: Reader, person: PersonPlace, id: RowId): Promise<AnyRow | undefined>
+  /** Erases the row; returns whether it changed. */
+  erase(tx: Tx, person: PersonPlace, id: RowId): Promise<boolean>
+}
+
+export interface PersonalData {
+  /** Of each resource whose rows belong to persons, that of persons first. */
+  readonly rows: readonly PersonalRows[]
+  /** Reports the personal values of a row. */
+  report(table: string, row: AnyRow, onValue: OnPersonalValue): void
+  /**
+   * Returns the object of an event once its person is erased; undefined: it belongs to others, or
+   * its type declares no fields.
+   */
+  eraseEvent(
+    reader: Reader,
+    person: PersonPlace,
+    event: PersonalEvent,
+    onValue: OnPersonalValue,
+  ): Promise<string | undefined>
+  /** Returns the input of a job once its person is erased; undefined: it belongs to others. */
+  eraseInput(
+    person: PersonPlace,
+    job: PersonalObject & { readonly name: string },
+    onValue: OnPersonalValue,
+  ): string | undefined
+}
+
+/** Returns a number for placeholders, another one for each row. */
+const numberOf = (id: RowId): number =>
+  typeof id === 'number' ? id : Buffer.from(sha256(id)).readUIntBE(0, 6)
+
+/** Returns undefined if no resource signs in. */
+export function createPersonalData(catalog: Catalog): PersonalData | undefined {
+  const { resources, jobs } = catalog.service
+  const people = signInResource(resources)
+  if (!people) return undefined
+  const owned = resources.filter((definition) => ownerPathOf(definition, resources))
+  const ordered = [people, ...owned.filter((definition) => definition !== people)]
+  const lookUps = new Map(
+    ordered.map((definition) => [definition.name, ownerLookUp(definition, resources)]),
+  )
+  const reportValues = (
+    { fields, signsIn }: Pick<ResourceDefinition, 'fields'> & Partial<ResourceDefinition>,
+    row: AnyRow,
+    onValue: OnPersonalValue,
+  ) => {
+    const username = signsIn?.username
+    for (const name of personalNames(fields, username)) {
+      onValue(name === username ? 'name' : 'other', row[name])
+    }
+  }
+  const isOwned = async (reader: Reader, person: PersonPlace, name: string, row: AnyRow) => {
+    const definition = catalog.entries.get(name)!.definition
+    const lookUp = lookUps.get(name)
+    if (!lookUp) return false
+    if (definition === people) return row.id === person.id
+    const field = owningField(definition)!
+    const target = definition.fields[field]!.target!
+    const value = row[field] as RowId | null | undefined
+    if (value === undefined) return lookUp(reader, person, row.id as RowId)
+    if (!definition.ownedBy || target === people.name) return value === person.id
+    return value !== null && (await lookUps.get(target)!(reader, person, value))
+  }
+  /** Erases an object with declared members; undefined: it belongs to others. */
+  const eraseMembers = (
+    specs: FieldSpecs,
+    { id }: PersonPlace,
+    { text, subject }: PersonalObject,
+    onValue: OnPersonalValue,
+  ): string | undefined => {
+    const object = JSON.parse(text) as AnyRow
+    const isOfPerson =
+      subject === String(id) ||
+      Object.keys(specs).some((name) => specs[name]!.owner && object[name] === id)
+    if (!isOfPerson) return undefined
+    reportValues({ fields: specs }, object, onValue)
+    return withMembers(text, object, toWire(specs, erasedMembers(specs, object, id)))
+  }
+  return {
+    rows: ordered.map((definition) => rowsOf(catalog, catalog.entries.get(definition.name)!)),
+    report: (table, row, onValue) =>
+      reportValues(catalog.entries.get(table)!.definition, row, onValue),
+    async eraseEvent(reader, person, event, onValue) {
+      const { type, collection, shape, text } = event
+      const entry = catalog.entries.get(collection ?? '')
+      const from = entry?.shapes.get(shape)
+      if (!entry || !from) {
+        const forms = catalog.objectForms.get(type)
+        if (!forms) return undefined
+        const newest = forms.convert(text, shape, catalog.newest)
+        const erased = eraseMembers(forms.specs, person, { ...event, text: newest }, onValue)
+        return erased && forms.convert(erased, catalog.newest, shape)
+      }
+      const { definition } = entry
+      const recorded = JSON.parse(text) as AnyRow
+      const row = from.chain.up(withHidden(from, parseWire(from.specs, recorded)))
+      if (!(await isOwned(reader, person, definition.name, row))) return undefined
+      reportValues(definition, row, onValue)
+      const fields = erasedFields(definition, row, numberOf(row.id as RowId))
+      if (Object.keys(fields).length === 0) return text
+      if (!from.chain.isEmpty) return from.encode({ ...row, ...fields })
+      // An object of the newest version keeps its members, also those that are declared no more.
+      return withMembers(text, recorded, toWire(definition.fields, fields))
+    },
+    eraseInput(person, job, onValue) {
+      const declared = jobs.find(({ kind, name }) => kind === 'job' && name === job.name)
+      return declared && eraseMembers(declared.input, person, job, onValue)
+    },
+  }
+}
+
+/** Replaces members that an object has. Returns its text if they are the same. */
+function withMembers(text: string, object: AnyRow, members: AnyRow): string {
+  const changed = Object.entries(members).filter(
+    ([name, value]) => Object.hasOwn(object, name) && !isSameValue(object[name], value),
+  )
+  return changed.length === 0 ? text : JSON.stringify({ ...object, ...Object.fromEntries(changed) })
+}
+
+type OwnerLookUp = (reader: Reader, person: PersonPlace, id: RowId) => Promise<boolean>
+
+/** Returns the function that says whether a row belongs to a person, deleted rows included. */
+function ownerLookUp(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): OwnerLookUp {
+  const path = ownerPathOf(definition, resources)!
+  const slots = { scope: Symbol('scope'), person: Symbol('person') }
+  const owned = ownerCondition(path, slots.scope, slots.person)
+  const select = prepareStatement(
+    `SELECT 1 AS one FROM ${definition.name} WHERE scope = ? AND id = ? AND ${owned.sql}`,
+  )
+  return async (reader, { scope, id: person }, id) => {
+    const values = owned.values.map((slot) => (slot === slots.scope ? scope : person))
+    return (await reader.arrays(select([scope, id, ...values]))).length > 0
+  }
+}
+
+/** Returns the rows of persons in a resource. */
+function rowsOf({ clock, service }: Catalog, { definition, rows }: CatalogEntry): PersonalRows {
+  const { name, fields } = definition
+  const path = ownerPathOf(definition, service.resources)!
+  const slots = { scope: Symbol('scope'), person: Symbol('person') }
+  const owned = ownerCondition(path, slots.scope, slots.person)
+  const selection = `SELECT id FROM ${name} WHERE scope = ? AND ${owned.sql}`
+  const first = prepareStatement(`${selection} ORDER BY id LIMIT ?`)
+  const next = prepareStatement(`${selection} AND id > ? ORDER BY id LIMIT ?`)
+  const decode = rowDecoder(definition)
+  const selectionFor = (database: DatabaseName) =>
+    `SELECT ${selectTerms(columnFields(fields), database)} FROM ${name} WHERE scope = ? AND id = ?`
+  const select = prepareStatement(selectionFor('postgres'), selectionFor('sqlite'))
+  return {
+    table: name,
+    async list(reader, { scope, id: person }, after, limit) {
+      const values = [scope, ...owned.values.map((slot) => (slot === slots.scope ? scope : person))]
+      const page = after === undefined ? first([...values, limit]) : next([...values, after, limit])
+      return (await reader.arrays(page)).map(([id]) => id as RowId)
+    },
+    async read(reader, { scope }, id) {
+      const [cells] = await reader.arrays(select([scope, id]))
+      if (!cells) return undefined
+      const row = decode(cells)
+      return Object.fromEntries(Object.entries(row).filter(([field]) => !fields[field]!.isSecret))
+    },
+    async erase(tx, { scope }, id) {
+      const reach = wholeScope(scope)
+      const { store } = rows
+      const cells = (await store.lock(tx, reach, id)) ?? (await store.lockDeleted(tx, reach, id))
+      if (!cells) return false
+      const changed = erasedFields(definition, decode(cells), numberOf(id))
+      if (Object.keys(changed).length === 0) return false
+      const now = timeOf(tx, clock)
+      const stamps = stampFields(definition, ['updated']).map((field) => [field, now])
+      await store.update(tx, scope, id, { ...changed, ...Object.fromEntries(stamps) })
+      return true
+    },
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Erases a person (§18.11): its credential ends at once, and a job removes the personal fields and
+ * the sign-in name from everything that the installation has of the person. The row stays, so that
+ * other rows still refer to it.
+ */
+import type { PersonalData, PersonPlace } from '../../declare/resources/personal-data.ts'
+import { runOnce } from '../../declare/resources/repeat-keys.ts'
+import type { RowCredentials } from '../../declare/resources/rows.ts'
+import type { Actor } from '../../history/audit/actor.ts'
+import { recordAudit } from '../../history/audit/store.ts'
+import { personErased } from '../../history/events/engine-types.ts'
+import type { RecordEvent } from '../../history/events/store.ts'
+import { type Administration, DEFAULT_CUSTOMER } from '../../identity/access/administration.ts'
+import { findCustomer } from '../../identity/access/store.ts'
+import { deleteMailTokensOf } from '../../identity/people/mail-tokens.ts'
+import { namespaceOf } from '../../identity/people/namespace.ts'
+import type { Directory } from '../../identity/people/person.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { isoTime } from '../../kernel/time.ts'
+import { Continuation, type JobAttempt, type JobHandler } from '../../platform/jobs/job.ts'
+import type { EnqueueJob } from '../../platform/jobs/queue.ts'
+import type { Reader } from '../../platform/storage/database.ts'
+import { foldName } from '../../protocol/fields/folding.ts'
+import type { JsonOf } from '../../protocol/fields/members.ts'
+import type { personErasure } from './operations.ts'
+import { collectingSteps, erasingSteps, type PersonStepDeps, placeOf } from './person-steps.ts'
+import { PersonValues, type StoredPersonValues } from './person-values.ts'
+import {
+  ATTEMPTS,
+  decodeState,
+  encodeState,
+  TIMEOUT_MS,
+  type WalkState,
+  walkSteps,
+} from './slices.ts'
+
+const JOB = 'erase_person'
+
+export interface PersonErasureDeps extends PersonStepDeps {
+  readonly admin: Administration
+  readonly directory: Directory
+  readonly credentials: RowCredentials
+  readonly record: RecordEvent
+  readonly enqueue: EnqueueJob
+}
+
+/** The input of a job. */
+interface ErasureInput extends PersonPlace, WalkState {
+  readonly values: StoredPersonValues
+}
+
+export interface PersonErasure {
+  readonly handler: JobHandler
+  /** Ends the credential and enqueues the job. Throws 404. */
+  begin(admin: Administration, id: number, actor: Actor): Promise<JsonOf<typeof personErasure>>
+}
+
+/** Finds the row of a person, also one without a credential. Throws 404. */
+export async function findPersonRow(
+  reader: Reader,
+  { directory, personal }: { readonly directory: Directory; readonly personal: PersonalData },
+  id: number,
+) {
+  const scope = await directory.scopeOf(reader, id)
+  const row = scope && (await personal.rows[0]!.read(reader, { scope, id }, id))
+  if (!row) throw new Failure('not_found')
+  return { scope, row }
+}
+
+export function createPersonErasure(deps: PersonErasureDeps): PersonErasure {
+  const { directory, personal, credentials, enqueue } = deps
+  const { resource } = directory
+  return {
+    handler: {
+      kind: 'erasure',
+      name: JOB,
+      attempts: ATTEMPTS,
+      timeoutMs: TIMEOUT_MS,
+      run: (attempt) => runErasure(deps, attempt),
+    },
+    begin: (admin, id, actor) =>
+      admin.write(async (tx) => {
+        const { scope, row } = await findPersonRow(tx, deps, id)
+        const values = new PersonValues({ id: String(id), resource })
+        personal.report(resource, row, values.add.bind(values))
+        await credentials.remove(tx, { scope, id, principal: undefined, actor })
+        const { no: namespace } = namespaceOf(directory.names, scope)
+        const folded = foldName(String(row[directory.username] ?? ''))
+        await deleteMailTokensOf(tx, { resource, namespace, folded, person: id })
+        const entry = { actor, action: 'person.erase', target: String(id), scope }
+        await recordAudit(tx, entry, admin)
+        const input: ErasureInput = { scope, id, pass: 0, changed: 0, values: values.stored() }
+        const job = await enqueue(tx, {
+          kind: 'erasure',
+          name: JOB,
+          scope,
+          input: encodeState(input),
+          rowKey: `${JOB} ${id}`,
+          isMerged: true,
+        })
+        return { id, erasing_since: isoTime(admin.clock.now()), job_id: job }
+      }),
+  }
+}
+
+async function runErasure(
+  deps: PersonErasureDeps,
+  { id: job, input, customer, signal }: JobAttempt,
+): Promise<Continuation | undefined> {
+  const { directory, admin } = deps
+  const { clock } = admin
+  const { scope, id, values: stored, ...state } = decodeState<ErasureInput>(input)
+  const values = new PersonValues({ id: String(id), resource: directory.resource }, stored)
+  const person = { scope, id }
+  const stepsOf = state.pass === 0 ? collectingSteps : erasingSteps
+  const place = placeOf(person, customer!)
+  const operators = (await findCustomer(deps.db, DEFAULT_CUSTOMER))!
+  const steps = stepsOf(deps, person, { place, operators, values })
+  const next = await walkSteps(steps, state, { clock, signal })
+  if (next) {
+    return new Continuation(
+      clock.now(),
+      encodeState({ ...person, ...next, values: values.stored() }),
+    )
+  }
+  await end(deps, person, job)
+  return undefined
+}
+
+/** Records the end. A run that was killed after it repeats nothing. */
+async function end(
+  { db, admin, record, directory: { resource } }: PersonErasureDeps,
+  { scope, id }: PersonPlace,
+  job: string,
+): Promise<void> {
+  await db.write(async (tx) => {
+    const now = admin.clock.now()
+    const action = 'person.erased'
+    await runOnce(tx, { scope, word: action, key: job, now }, async () => {
+      const event = await record(tx, scope, personErased(id, resource, isoTime(now)))
+      const actor = { kind: 'system', id: 'erasure' } as const
+      await recordAudit(tx, { actor, action, target: String(id), scope }, admin)
+      return event.id
+    })
+  })
+}

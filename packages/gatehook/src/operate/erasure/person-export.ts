@@ -1,0 +1,102 @@
+/**
+ * The data of a person as NDJSON (§18.11): its rows, their events, inputs of jobs, and the rows of
+ * the engine that name it. It reads page by page. It leaves out data of others that mention the
+ * person.
+ */
+import { setImmediate as nextTick } from 'node:timers/promises'
+import type { Actor } from '../../history/audit/actor.ts'
+import { recordAudit } from '../../history/audit/store.ts'
+import { events } from '../../history/events/tables.ts'
+import type { Administration } from '../../identity/access/administration.ts'
+import { findCustomerIdOf } from '../../identity/access/customer-reader.ts'
+import type { Directory } from '../../identity/people/person.ts'
+import { jobs } from '../../platform/jobs/tables.ts'
+import {
+  isExported,
+  type OwnedTable,
+  type RowPosition,
+} from '../../platform/storage/customer-rows.ts'
+import type { Value } from '../../platform/storage/database.ts'
+import { findPersonRow } from './person-erasure.ts'
+import {
+  type NamedCells,
+  type PersonStepDeps,
+  placeOf,
+  recordedEvent,
+  rowPages,
+} from './person-steps.ts'
+import { PersonValues } from './person-values.ts'
+import { SLICE_ROWS } from './slices.ts'
+
+interface PersonExportDeps
+  extends Pick<PersonStepDeps, 'db' | 'personal' | 'tables' | 'monitoring'> {
+  readonly admin: Administration
+  readonly directory: Directory
+}
+
+/** Audits the export, and returns its lines, several in a text. Throws 404. */
+export type ExportPerson = (id: number, actor: Actor) => Promise<AsyncIterable<string>>
+
+export function createPersonExport(deps: PersonExportDeps): ExportPerson {
+  return async (id, actor) => {
+    const { admin } = deps
+    const scope = await admin.db.write(async (tx) => {
+      const { scope } = await findPersonRow(tx, deps, id)
+      await recordAudit(tx, { actor, action: 'person.export', target: String(id), scope }, admin)
+      return scope
+    })
+    const customer = (await findCustomerIdOf(admin.db, scope))!
+    return readLines(deps, { scope, id }, customer)
+  }
+}
+
+const line = (table: string, row: object): string => `${JSON.stringify({ table, row })}\n`
+
+async function* readLines(
+  { db, personal, tables, monitoring, directory }: PersonExportDeps,
+  person: Parameters<typeof placeOf>[0],
+  customer: string,
+): AsyncGenerator<string> {
+  for (const { table, list, read } of personal.rows) {
+    for (let after: Value | undefined; ; ) {
+      const ids = await list(db, person, after, SLICE_ROWS)
+      for (const id of ids) {
+        const row = await read(db, person, id)
+        if (row) yield line(table, row)
+      }
+      if (ids.length < SLICE_ROWS) break
+      after = ids.at(-1)!
+    }
+  }
+  // Without values: rows of others can mention the person.
+  const trace = new PersonValues({ id: String(person.id), resource: directory.resource })
+  const ignore = () => {}
+  const isOf = async (table: OwnedTable, row: NamedCells): Promise<boolean> => {
+    if (table === events) {
+      return (await personal.eraseEvent(db, person, recordedEvent(row), ignore)) !== undefined
+    }
+    const { name, input, subject } = row
+    if (table === jobs) {
+      const job = { name: String(name), text: String(input), subject: subject as string | null }
+      return personal.eraseInput(person, job, ignore) !== undefined
+    }
+    return table.ofPerson!.isOf(row, trace)
+  }
+  const exported = tables.filter((table) => table.ofPerson && isExported(table))
+  for (const table of [events, jobs, ...exported]) {
+    const pages = rowPages(table.apart ? monitoring : db, placeOf(person, customer), table)
+    for (let position: RowPosition | undefined = { owner: 0 }; position; ) {
+      const page = await pages(position)
+      let text = ''
+      for (const row of page.rows) {
+        if (await isOf(table, row)) text += line(table.name, withoutSecrets(table, row))
+      }
+      if (text !== '') yield text
+      position = page.next
+      await nextTick() // other requests run between two pages
+    }
+  }
+}
+
+const withoutSecrets = ({ columns }: OwnedTable, row: NamedCells): NamedCells =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => columns[name]!.content !== 'secret'))

@@ -1,0 +1,256 @@
+/**
+ * The steps of the erasure of a person (§18.11). The first pass collects the personal values of
+ * rows and events of the person. The later ones erase: rows, events and inputs by their owner;
+ * logs, mail and stored responses also by the values that they mention.
+ */
+import type { PersonalData, PersonPlace } from '../../declare/resources/personal-data.ts'
+import { replaceObject } from '../../history/events/store.ts'
+import { events } from '../../history/events/tables.ts'
+import { customerNoOf } from '../../kernel/principal.ts'
+import type { Vault } from '../../kernel/secret.ts'
+import { eraseDeliveredEvent } from '../../outbound/deliveries/erased-event.ts'
+import type { BodyRenderer } from '../../outbound/deliveries/outbox.ts'
+import { removeJob, replaceJobInput } from '../../platform/jobs/store.ts'
+import { jobs } from '../../platform/jobs/tables.ts'
+import {
+  CustomerRows,
+  type OwnedPlace,
+  type OwnedTable,
+  type RowPosition,
+} from '../../platform/storage/customer-rows.ts'
+import type { Database, Reader, Tx, Value } from '../../platform/storage/database.ts'
+import { deleteLostResponse } from '../../protocol/idempotency/store.ts'
+import {
+  idempotencyRecords,
+  RESPONSE_PURPOSE,
+  responseRow,
+} from '../../protocol/idempotency/tables.ts'
+import type { PersonValues } from './person-values.ts'
+import { type RowPlace, SLICE_ROWS, tableSlices, type WalkStep } from './slices.ts'
+
+export interface PersonStepDeps extends BodyRenderer {
+  readonly db: Database
+  readonly vault: Vault
+  readonly personal: PersonalData
+  /** The tables of the engine with rows of customers. */
+  readonly tables: readonly OwnedTable[]
+  readonly monitoring: RowPlace
+}
+
+interface ErasurePlaces {
+  /** The rows of the customer and mode of the person. */
+  readonly place: OwnedPlace
+  /** The rows of operators. */
+  readonly operators: OwnedPlace
+  readonly values: PersonValues
+}
+
+/** A row of a table by its columns. */
+export type NamedCells = Readonly<Record<string, Value>>
+
+export const placeOf = ({ scope }: PersonPlace, customer: string): OwnedPlace => ({
+  id: customer,
+  no: customerNoOf(scope),
+  scope,
+})
+
+/** Reads the rows of a scope page by page, with the names of their columns. */
+export function rowPages(reader: Reader, place: OwnedPlace, table: OwnedTable) {
+  const rows = new CustomerRows(table, Object.keys(table.columns))
+  return async (position: RowPosition) => {
+    const page = await rows.page(reader, place, position, SLICE_ROWS)
+    const named = page.rows.map(
+      (cells): NamedCells => Object.fromEntries(rows.columns.map((name, at) => [name, cells[at]!])),
+    )
+    return { rows: named, next: page.next }
+  }
+}
+
+const isRowOf = (table: OwnedTable, columns: readonly string[], values: PersonValues) => {
+  const { columns: read, isOf } = table.ofPerson!
+  const places = read.map((name) => [name, columns.indexOf(name)] as const)
+  return (cells: readonly Value[]) =>
+    isOf(Object.fromEntries(places.map(([name, at]) => [name, cells[at]!])), values)
+}
+
+/** Returns the steps that collect the values of the person. */
+export function collectingSteps(
+  { db, personal }: PersonStepDeps,
+  person: PersonPlace,
+  { place, values }: ErasurePlaces,
+): WalkStep[] {
+  const onValue = values.add.bind(values)
+  const pages = rowPages(db, place, events)
+  return [
+    ...personal.rows.map(
+      ({ table, list, read }): WalkStep => ({
+        name: table,
+        async slice({ after: [last] = [] }) {
+          const ids = await list(db, person, last, SLICE_ROWS)
+          for (const id of ids) {
+            const row = await read(db, person, id)
+            if (row) personal.report(table, row, onValue)
+          }
+          return { changed: 0, next: nextOf(ids) }
+        },
+      }),
+    ),
+    {
+      name: events.name,
+      async slice(position) {
+        const page = await pages(position)
+        for (const row of page.rows) {
+          await personal.eraseEvent(db, person, recordedEvent(row), onValue)
+        }
+        return { changed: 0, next: page.next }
+      },
+    },
+  ]
+}
+
+const nextOf = (ids: readonly Value[]): RowPosition | undefined =>
+  ids.length < SLICE_ROWS ? undefined : { owner: 0, after: [ids.at(-1)!] }
+
+export const recordedEvent = ({ type, collection, shape, object, subject }: NamedCells) => ({
+  type: String(type),
+  collection: collection as string | null,
+  shape: String(shape),
+  text: String(object),
+  subject: subject as string | null,
+})
+
+/** Returns the steps that erase the person, in the order in which later ones need the values. */
+export function erasingSteps(
+  deps: PersonStepDeps,
+  person: PersonPlace,
+  { place, operators, values }: ErasurePlaces,
+): WalkStep[] {
+  const { db, personal, tables } = deps
+  return [
+    ...personal.rows.map(
+      ({ table, list, erase }): WalkStep => ({
+        name: table,
+        async slice({ after: [last] = [] }) {
+          const ids = await list(db, person, last, SLICE_ROWS)
+          let changed = 0
+          for (const id of ids) {
+            if (await db.write((tx) => erase(tx, person, id))) changed += 1
+          }
+          return { changed, next: nextOf(ids) }
+        },
+      }),
+    ),
+    rowStep(db, place, events, (row) => erasedEvent(deps, person, values, row)),
+    rowStep(db, place, jobs, async (row) => erasedJob(deps, person, values, row)),
+    rowStep(db, place, idempotencyRecords, async (row) => erasedResponse(deps, values, row)),
+    ...tables.flatMap((table) => tableSteps(deps, table, { place, operators, values })),
+  ]
+}
+
+function tableSteps(
+  deps: PersonStepDeps,
+  table: OwnedTable,
+  { place, operators, values }: ErasurePlaces,
+): WalkStep[] {
+  if (!table.ofPerson) return []
+  const { columns, effect, isOfOperators } = table.ofPerson
+  const rows = new CustomerRows(table, columns)
+  const walk = {
+    rows,
+    has: isRowOf(table, rows.columns, values),
+    statement: (page: Parameters<typeof rows.removal>[0]) =>
+      rows[effect === 'clear' ? 'clearing' : 'removal'](page, deps.db.name),
+  }
+  const { name } = table
+  const step = { name, slice: tableSlices(deps, place, walk) }
+  if (!isOfOperators) return [step]
+  return [step, { name: `${name} of operators`, slice: tableSlices(deps, operators, walk) }]
+}
+
+type RowErasure = (tx: Tx) => Promise<unknown>
+
+/** Walks a table, and runs the change of each row that has one. */
+function rowStep(
+  db: Database,
+  place: OwnedPlace,
+  table: OwnedTable,
+  changeOf: (row: NamedCells) => Promise<RowErasure | undefined>,
+): WalkStep {
+  const pages = rowPages(db, place, table)
+  return {
+    name: table.name,
+    async slice(position) {
+      const { rows, next } = await pages(position)
+      let changed = 0
+      for (const row of rows) {
+        const change = await changeOf(row)
+        if (!change) continue
+        await db.write(change)
+        changed += 1
+      }
+      return { changed, next }
+    },
+  }
+}
+
+async function erasedEvent(
+  deps: PersonStepDeps,
+  person: PersonPlace,
+  values: PersonValues,
+  row: NamedCells,
+): Promise<RowErasure | undefined> {
+  const event = recordedEvent(row)
+  const onValue = values.add.bind(values)
+  const declared = await deps.personal.eraseEvent(deps.db, person, event, onValue)
+  const isUndeclared = declared === undefined && event.collection === null
+  const object = isUndeclared ? withoutValues(event.text, values) : (declared ?? event.text)
+  if (object === event.text) return undefined
+  const { scope } = person
+  const { type, collection, shape } = event
+  const stored = { scope, id: String(row.id), type, collection, shape, object }
+  return async (tx) => {
+    await replaceObject(tx, scope, stored.id, object)
+    await eraseDeliveredEvent(tx, deps, { ...stored, created: Number(row.created) })
+  }
+}
+
+const ERASED = 'erased'
+
+/** Replaces the texts of an object that declares no members. */
+const withoutValues = (text: string, values: PersonValues): string =>
+  values.mentions(text)
+    ? JSON.stringify(JSON.parse(text), (_, value) =>
+        typeof value === 'string' && values.is(value) ? ERASED : value,
+      )
+    : text
+
+function erasedJob(
+  { personal }: PersonStepDeps,
+  person: PersonPlace,
+  values: PersonValues,
+  { no, kind, name, input, subject, error }: NamedCells,
+): RowErasure | undefined {
+  if (kind === 'erasure') return undefined
+  if (kind === 'mail') {
+    return values.names(input, error) ? (tx) => removeJob(tx, Number(no)) : undefined
+  }
+  const job = { name: String(name), text: String(input), subject: subject as string | null }
+  const erased = personal.eraseInput(person, job, values.add.bind(values)) ?? job.text
+  const message = values.mentions(error) ? null : (error as string | null)
+  if (erased === job.text && message === error) return undefined
+  return (tx) => replaceJobInput(tx, Number(no), erased, message)
+}
+
+/** A response that mentions the person is deleted; its key stays used, and a repeat is rejected. */
+function erasedResponse(
+  { vault }: PersonStepDeps,
+  values: PersonValues,
+  { scope, id, answer }: NamedCells,
+): RowErasure | undefined {
+  if (answer === null) return undefined
+  const record = { scope: Number(scope), id: id as Uint8Array }
+  const row = responseRow(record.scope, record.id)
+  const text = vault.decrypt(RESPONSE_PURPOSE, row, answer as Uint8Array).toString()
+  if (!values.mentions(text)) return undefined
+  return (tx) => deleteLostResponse(tx, record.scope, record.id)
+}
