@@ -28,6 +28,7 @@ import {
   consentOperations,
   metadataOperations,
   oauthOperations,
+  userinfoOperations,
 } from './identity/oauth/operations.ts'
 import { creationsOperation } from './identity/oauth/operator-creations.ts'
 import {
@@ -129,6 +130,7 @@ export function engineOperations({
     { protectedOperation },
     tokenOperations,
     oauthOperations,
+    userinfoOperations,
     metadataOperations,
     consentOperations,
   ].flatMap((operations) => Object.values<OperationData>(operations))
@@ -183,6 +185,7 @@ const VERSION_PATHS = /^\/(api|events|webhooks|deliveries)(\/|$)/
 const securityOf: Readonly<Record<Permission['callers'], OperationPolicy['security']>> = {
   anyone: [],
   proof: [],
+  signedIn: [{ Bearer: [] }],
   visitor: [],
   loopback: [{}, { ApiKey: [] }, { Bearer: [] }],
   credential: undefined,

@@ -90,7 +90,8 @@ async function authenticateRegistrar(
 
 async function register(deps: RegistrationDeps, call: Call, owner: Principal | undefined) {
   const { db, clock, random, scopes } = deps
-  const { name, redirectUris, grantTypes, authenticationMethod } = readMetadata(call.body)
+  const metadata = readMetadata(call.body)
+  const { name, redirectUris, grantTypes, authenticationMethod, idTokenAlgorithm } = metadata
   const isPublic = authenticationMethod === 'none'
   const now = clock.now()
   const id = createTimeOrderedId('client_', now, random)
@@ -107,6 +108,7 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
     public: Number(isPublic),
     require_client_auth_on_refresh: Number(!isPublic),
     first_party: 0,
+    id_token_signed_response_alg: idTokenAlgorithm,
     source: 'registration',
     blocked: 0,
     used_at: null,
@@ -130,6 +132,7 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
     grant_types: grantTypes,
     response_types: ['code'],
     token_endpoint_auth_method: authenticationMethod,
+    id_token_signed_response_alg: idTokenAlgorithm,
     scope: scopes.join(' '),
   }
 }

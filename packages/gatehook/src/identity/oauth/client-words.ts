@@ -15,7 +15,7 @@ export const describeClient = ({
 
 /** Explains why a person of another customer or mode cannot use the client (§4.8). */
 export function describeMismatch(
-  { client }: Pick<RedirectTarget, 'client'>,
+  { client }: RedirectTarget,
   { username, customer, mode }: Person,
 ): string {
   const remedy = 'Sign in with another account.'

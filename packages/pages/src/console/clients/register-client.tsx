@@ -69,12 +69,8 @@ const NewClient = ({ created, onClose }: NewClientProps) => (
   </>
 )
 
-const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
-const USUAL_GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'] as const
-const GRANTS = [...USUAL_GRANTS, DEVICE_GRANT] as const
-const PUBLIC_GRANTS = GRANTS.filter((grant) => grant !== 'client_credentials')
-const grantLabel = (grant: string): string =>
-  grant === DEVICE_GRANT ? 'device code: a device without a browser' : grant.replaceAll('_', ' ')
+const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'] as const
+const PUBLIC_GRANTS: readonly string[] = ['authorization_code', 'refresh_token']
 
 function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret) => void }) {
   const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
@@ -82,7 +78,7 @@ function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret
   const [owner, setOwner] = useState(scopeCustomer.value ?? DEFAULT_CUSTOMER)
   const [uris, setUris] = useState('')
   const [isPublic, setPublic] = useState(false)
-  const [grants, setGrants] = useState<ReadonlySet<string>>(new Set(USUAL_GRANTS))
+  const [grants, setGrants] = useState<ReadonlySet<string>>(new Set(GRANTS))
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const { isBusy, failure, messageOf, run } = useSend()
   const available = isPublic ? PUBLIC_GRANTS : GRANTS
@@ -141,7 +137,7 @@ function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret
             key={grant}
             checked={grants.has(grant)}
             onChange={(isOn) => toggle(grant, isOn)}
-            label={grantLabel(grant)}
+            label={grant.replaceAll('_', ' ')}
           />
         ))}
       </fieldset>

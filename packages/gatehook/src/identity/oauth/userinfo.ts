@@ -1,0 +1,63 @@
+/**
+ * `/oauth/userinfo` (§16.10, OpenID Connect Core §5.3): the current claims about the person of an
+ * access token, as far as its scopes open them.
+ */
+import { Failure } from '../../kernel/failure.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import { bearerChallenge, parseAuthorization } from '../../protocol/http/authorization.ts'
+import type { Call, Route } from '../../protocol/http/call.ts'
+import { implement, respond } from '../../protocol/http/operation.ts'
+import type { Identify } from '../access/authenticate.ts'
+import { resourceMetadataUrl } from '../access/protected-resources.ts'
+import type { SignInApi } from '../people/login.ts'
+import { identityClaims } from '../tokens/id-token.ts'
+import { NO_STORE, OauthError, respondWithErrors } from './oauth-error.ts'
+import { userinfoOperations } from './operations.ts'
+
+interface UserinfoDeps {
+  readonly db: Database
+  readonly identify: Identify
+  readonly people: Pick<SignInApi, 'findPerson'>
+  readonly issuer: () => string
+  readonly hasOpenid: boolean
+}
+
+export const userinfoRoutes = (deps: UserinfoDeps): Route[] =>
+  [userinfoOperations.read, userinfoOperations.post].map((operation) =>
+    implement(operation, (call) =>
+      respondWithErrors(async () =>
+        respond(operation, await readUserinfo(deps, call), { ...NO_STORE }),
+      ),
+    ),
+  )
+
+async function readUserinfo(deps: UserinfoDeps, call: Call) {
+  if (!deps.hasOpenid) throw new Failure('not_found')
+  const { scheme } = parseAuthorization(call.headers.authorization ?? '')
+  const principal = scheme === 'bearer' ? await deps.identify(call) : undefined
+  if (!principal) throw refuse(deps, call, scheme === 'bearer' ? 'invalid_token' : undefined)
+  call.identified = principal
+  const { kind, scopes, scope, subject } = principal
+  if (kind !== 'person' || !scopes.has('openid')) throw refuse(deps, call, 'insufficient_scope')
+  const person = await deps.people.findPerson(deps.db, scope, subject)
+  if (!person) throw refuse(deps, call, 'invalid_token')
+  return { sub: subject, ...identityClaims(person, scopes) }
+}
+
+/** Returns the error with its challenge (RFC 6750 §3). */
+function refuse(
+  { issuer }: UserinfoDeps,
+  { path }: Call,
+  error?: 'invalid_token' | 'insufficient_scope',
+) {
+  const metadata = resourceMetadataUrl(issuer(), path)
+  const challenge = bearerChallenge({ error, scopes: ['openid'], metadata })
+  const isForbidden = error === 'insufficient_scope'
+  return new OauthError(
+    isForbidden ? error : 'invalid_token',
+    isForbidden
+      ? 'This needs the token of a person with the scope openid.'
+      : 'Send a valid access token in the header Authorization.',
+    { 'www-authenticate': challenge },
+  )
+}
