@@ -301,11 +301,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     '16. Agents, partners and companies',
     [
       ['16.1', 'Challenges name the metadata of their resource and the scopes of the request.'],
-      [
-        '16.2',
-        '`resource` selects the audience of a grant, which later requests keep or narrow.',
-        part('device authorization'),
-      ],
+      ['16.2', '`resource` selects the audience of a grant, which later requests keep or narrow.'],
       [
         '16.3',
         'Loopback redirects match with any port; redirects on a device need consent each time.',
@@ -320,7 +316,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'Clients register themselves with a key or openly, where the operator allows it.',
         part('`private_key_jwt`'),
       ],
-      ['16.10', 'Clients sign persons in with OpenID Connect; the operator can switch it off.'],
+      [
+        '16.6',
+        'A device without a browser gets tokens after a person has consented, warned, elsewhere.',
+      ],
       ['16.11', 'Agents use four tools at `/mcp`, which send requests of their caller.'],
     ],
   ],

@@ -28,7 +28,6 @@ import {
   consentOperations,
   metadataOperations,
   oauthOperations,
-  userinfoOperations,
 } from './identity/oauth/operations.ts'
 import { creationsOperation } from './identity/oauth/operator-creations.ts'
 import {
@@ -130,7 +129,6 @@ export function engineOperations({
     { protectedOperation },
     tokenOperations,
     oauthOperations,
-    userinfoOperations,
     metadataOperations,
     consentOperations,
   ].flatMap((operations) => Object.values<OperationData>(operations))
@@ -185,7 +183,6 @@ const VERSION_PATHS = /^\/(api|events|webhooks|deliveries)(\/|$)/
 const securityOf: Readonly<Record<Permission['callers'], OperationPolicy['security']>> = {
   anyone: [],
   proof: [],
-  signedIn: [{ Bearer: [] }],
   visitor: [],
   loopback: [{}, { ApiKey: [] }, { Bearer: [] }],
   credential: undefined,

@@ -15,7 +15,6 @@ import type { Component, Foundation } from './foundation.ts'
 interface ClientModule extends Component {
   readonly clients: ClientCache
   readonly readsDocuments: () => boolean
-  readonly hasOpenid: boolean
   readonly registration: Pick<RegistrationDeps, 'mode' | 'limiter' | 'scopes'>
 }
 
@@ -40,11 +39,9 @@ export function assembleClients(
     clock,
     log,
   })
-  const hasOpenid = config.openid === 'on'
   const documentScopes = service.documentScopes ?? defaultPersonScopes(service)
   return {
-    clients: createClientCache({ db, clock, documents, documentScopes, hasOpenid }),
-    hasOpenid,
+    clients: createClientCache({ db, clock, documents, documentScopes }),
     readsDocuments: () => hosts() !== 'off',
     registration: { mode: config.clientRegistration, limiter, scopes: documentScopes },
     stop: async () => transport.close(),

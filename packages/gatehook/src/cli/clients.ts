@@ -1,4 +1,5 @@
 /** `gatehook clients …`: OAuth clients (§5.5, §13). */
+import { DEVICE_GRANT } from '../identity/oauth/client.ts'
 import type { ClientWithSecret } from '../identity/oauth/client-administration.ts'
 import { administration, declaredScopes } from './api.ts'
 import {
@@ -24,7 +25,8 @@ const secretText = (verb: string, { client_id, client_secret, name, mode }: Clie
 function permissionsText({ grant_types: grants, scopes, customer }: ClientWithSecret): string {
   const within = `within ${scopes.join(' ')}`
   const refresh = grants.includes('refresh_token') ? ', and refreshes its tokens' : ''
-  const withPerson = grants.includes('authorization_code')
+  const hasPerson = grants.includes('authorization_code') || grants.includes(DEVICE_GRANT)
+  const withPerson = hasPerson
     ? `acts for each person who consents, ${within}${refresh}.`
     : 'nothing.'
   const withoutPerson = grants.includes('client_credentials')
@@ -78,8 +80,8 @@ export const clients: CommandFamily = {
         ['--public', 'an app in a browser or on a device: it has no secret'],
         [
           '--grant-type <TYPES...>',
-          'authorization_code, client_credentials, refresh_token (default: client_credentials ' +
-            'without --redirect-uri, the others with it)',
+          `authorization_code, client_credentials, refresh_token, ${DEVICE_GRANT} (default: ` +
+            'client_credentials without --redirect-uri, code and refresh with it)',
         ],
         [
           '--require-client-auth-on-refresh',
@@ -95,6 +97,10 @@ export const clients: CommandFamily = {
         [
           `${createExample} --name Desk --public --redirect-uri http://127.0.0.1/callback`,
           'an app on a person’s machine; any port is accepted',
+        ],
+        [
+          `${createExample} --name TV --public --grant-type ${DEVICE_GRANT} refresh_token`,
+          'a device without a browser (RFC 8628)',
         ],
       ],
       parse({ options: { name } }) {

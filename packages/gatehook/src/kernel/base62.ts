@@ -2,8 +2,6 @@
 import type { Random } from './random.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** The largest multiple of 62 in a byte. */
-const UNBIASED_BELOW = 248
 
 /** Encodes the low digits of a number, padded on the left with `0`. */
 export function encodeBase62(number: number, length: number): string {
@@ -27,14 +25,18 @@ export function decodeBase62(text: string): number | undefined {
   return number
 }
 
-/** Returns `length` random characters, each equally likely. */
-export function randomBase62(random: Random, length: number): string {
+export const randomBase62 = (random: Random, length: number): string =>
+  randomText(random, DIGITS, length)
+
+/** Returns `length` random characters of an alphabet, each equally likely. */
+export function randomText(random: Random, alphabet: string, length: number): string {
+  const unbiasedBelow = 256 - (256 % alphabet.length)
   let text = ''
   while (text.length < length) {
     const bytes = random.bytes(length - text.length + 8)
     for (let at = 0; at < bytes.length && text.length < length; at++) {
       // Larger bytes are skipped: they would favor the first digits.
-      if (bytes[at]! < UNBIASED_BELOW) text += DIGITS[bytes[at]! % 62]
+      if (bytes[at]! < unbiasedBelow) text += alphabet[bytes[at]! % alphabet.length]
     }
   }
   return text

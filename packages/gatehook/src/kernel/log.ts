@@ -140,7 +140,7 @@ function batchLines(output: ReturnType<typeof pino.destination>) {
 
 /** Names of headers, members and parameters that contain credentials, in any module. */
 const CREDENTIAL_NAME =
-  /passw|secret|token|api[-_]?key|authorization|cookie|credential|private[-_]?key/i
+  /passw|secret|token|api[-_]?key|authorization|assertion|cookie|credential|private[-_]?key/i
 
 export const isCredentialName = (name: string): boolean => CREDENTIAL_NAME.test(name)
 
@@ -148,8 +148,9 @@ export const isCredentialName = (name: string): boolean => CREDENTIAL_NAME.test(
 const SECRET_PARAMETERS: ReadonlySet<string> = new Set([
   'cursor',
   'code',
-  'client_assertion',
   'code_verifier',
+  'device_code',
+  'user_code',
   'ticket',
 ])
 

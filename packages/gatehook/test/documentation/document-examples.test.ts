@@ -36,8 +36,6 @@ const NOT_SENT: Readonly<Record<string, string>> = {
   enrol_second_factor: 'an operator has to sign in first',
   confirm_second_factor: 'an operator has to sign in first',
   authorize: 'it is a page for a browser',
-  get_userinfo: 'it needs the scope openid; §16.10 has a test',
-  post_userinfo: 'it needs the scope openid; §16.10 has a test',
 }
 
 /** Operations of the engine that change data and leave no audit row. */
@@ -51,6 +49,7 @@ const NOT_AUDITED: Readonly<Record<string, string>> = {
   close_portal_session: 'a caller ends its own session, which its link opened with a row',
   issue_tokens: 'the session of a token, or the creation of its client, has the row',
   refresh_tokens: 'the session of the tokens has the row',
+  authorize_device: 'the consent of the person has the row',
   introspect_token: 'it changes nothing',
   release_restore: 'it changes nothing where no data is restored',
   confirm_restore: 'it changes nothing where no data is restored',

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { type Caller, openService, type TestApp } from '../../../../test/rig/service.ts'
+import { GRANT_TYPES } from '../../src/identity/oauth/client.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { insertJob } from '../../src/platform/jobs/store.ts'
 import { authorizePath, grantConsent, openBrowser } from '../oauth/rig.ts'
@@ -59,7 +60,7 @@ export async function openTargets(t: TestContext): Promise<Targets> {
     name: 'Example',
     scopes: [...scopes, CONSENT_SCOPE],
     redirect_uris: [REDIRECT],
-    grant_types: ['authorization_code', 'client_credentials', 'refresh_token'],
+    grant_types: GRANT_TYPES,
   })
   let created: Promise<string> | undefined
   const person = () => (created ??= createdBy(admin, '/admin/users', { name: 'Ada', ...PERSON }))

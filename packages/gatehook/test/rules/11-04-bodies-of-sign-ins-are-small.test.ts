@@ -20,6 +20,8 @@ eachService('an endpoint without a credential reads 128 KiB', async (service) =>
     ['/oauth/revoke', 'token=a', FORM],
     ['/oauth/sign-in', 'ticket=a', FORM],
     ['/oauth/consent', 'ticket=a', FORM],
+    ['/oauth/device', 'ticket=a', FORM],
+    ['/oauth/device_authorization', 'client_id=a', FORM],
   ] as const) {
     const fits = await anyone.post(path, text.padEnd(MAX_BYTES), headers)
     assert.ok(fits.status < 500 && fits.status !== 413, `${path} ${fits.status}`)

@@ -30,7 +30,6 @@ for (const { name } of databases) {
       public: false,
       require_client_auth_on_refresh: true,
       first_party: false,
-      id_token_signed_response_alg: 'RS256',
       source: 'administration',
       blocked: false,
       customer: 'cus_default',

@@ -5,11 +5,15 @@ export type Client = {
   readonly name: string
   readonly redirect_uris: readonly string[]
   readonly scopes: readonly string[]
-  readonly grant_types: readonly ('authorization_code' | 'client_credentials' | 'refresh_token')[]
+  readonly grant_types: readonly (
+    | 'authorization_code'
+    | 'client_credentials'
+    | 'refresh_token'
+    | 'urn:ietf:params:oauth:grant-type:device_code'
+  )[]
   readonly public: boolean
   readonly require_client_auth_on_refresh: boolean
   readonly first_party: boolean
-  readonly id_token_signed_response_alg: 'RS256' | 'ES256'
   readonly source: 'administration' | 'registration' | 'document' | 'host'
   readonly blocked: boolean
   readonly customer: string | null

@@ -4,7 +4,6 @@
  */
 import { Failure } from '../../kernel/failure.ts'
 import { hasRole, type Principal, type Role } from '../../kernel/principal.ts'
-import { isIdentityScope } from '../tokens/identity-scopes.ts'
 import { ADMIN_SCOPE, AUDIT_SCOPE, isInstallationScope, METRICS_SCOPE } from './administration.ts'
 
 /**
@@ -34,8 +33,7 @@ export const isAccountScope = (scope: string): boolean => Object.hasOwn(accountS
 const SCOPE_NAME = /^[a-z][a-z0-9_-]*(:[a-z][a-z0-9_-]*)?$/
 
 /** Returns whether a service may declare a scope of this name. */
-export const isScopeName = (text: string): boolean =>
-  SCOPE_NAME.test(text) && !isIdentityScope(text)
+export const isScopeName = (text: string): boolean => SCOPE_NAME.test(text)
 
 /** Returns whether a principal holds `scope`; `admin` implies every scope (§13). */
 export const holdsScope = ({ scopes }: Pick<Principal, 'scopes'>, scope: string): boolean =>

@@ -25,6 +25,7 @@ import {
 } from './client-registration.ts'
 import { clientRoutes } from './client-routes.ts'
 import { consentRoutes } from './consent-routes.ts'
+import { deviceRoutes } from './device-routes.ts'
 import { createFormTickets } from './form-ticket.ts'
 import { metadataRoutes } from './metadata.ts'
 import { creationsRoute } from './operator-creations.ts'
@@ -34,7 +35,6 @@ import { createSecretThrottle } from './secret-throttle.ts'
 import { createSignInSessions } from './sign-in-session.ts'
 import * as tables from './tables.ts'
 import { tokenRoutes } from './token-routes.ts'
-import { userinfoRoutes } from './userinfo.ts'
 
 interface OauthDeps {
   readonly administration: Administration
@@ -54,8 +54,6 @@ interface OauthDeps {
   readonly registration: Pick<RegistrationDeps, 'mode' | 'limiter' | 'scopes'>
   /** Whether a `client_id` may be the URL of a document (§16.4). */
   readonly readsDocuments: () => boolean
-  /** Whether clients sign persons in with OpenID Connect (§16.10). */
-  readonly hasOpenid: boolean
   /** Returns the configured public URL. */
   readonly issuer: () => string
 }
@@ -86,23 +84,13 @@ export function createOauth(deps: OauthDeps): Oauth {
   const tickets = createFormTickets({ clock, vault })
   const administration = { ...deps.administration, tokens, evict: clients.evict }
   const scopes = [...administration.scopes].sort()
+  const shared = { ...audit, db, clients, people, devices, issuer, audiences }
+  const pages = { ...shared, signIns, tickets, service, lifetimes }
   return {
     administration,
     routes: [
-      ...authorizeRoutes({
-        ...audit,
-        db,
-        clients,
-        signIns,
-        tickets,
-        people,
-        devices,
-        service,
-        lifetimes,
-        issuer,
-        audiences,
-        readIdTokenSubject: tokens.readIdTokenSubject,
-      }),
+      ...authorizeRoutes(pages),
+      ...deviceRoutes({ ...pages, authenticateClient, limiter: deps.registration.limiter }),
       ...tokenRoutes({
         ...audit,
         db,
@@ -120,17 +108,19 @@ export function createOauth(deps: OauthDeps): Oauth {
         agentScopes: deps.registration.scopes,
         resources: audiences.paths,
         readsDocuments: deps.readsDocuments,
-        hasOpenid: deps.hasOpenid,
         isRegistrationOpen: deps.registration.mode !== 'off',
       }),
-      ...userinfoRoutes({ db, identify, people, issuer, hasOpenid: deps.hasOpenid }),
       ...consentRoutes({ ...audit, db, list, tokens }),
       ...clientRoutes(administration, { list, perform }),
       creationsRoute(db, clock),
     ],
     chores: {
       oauth_codes: () =>
-        purgeExpired(db, [tables.authorizationCodes], clock.now() - CODE_RETENTION_MS),
+        purgeExpired(
+          db,
+          [tables.authorizationCodes, tables.deviceGrants],
+          clock.now() - CODE_RETENTION_MS,
+        ),
       registered_clients: () => purgeUnusedClients(db, clock.now()),
       sign_ins: () => purgeExpired(db, [tables.signIns], clock.now()),
     },
@@ -161,7 +151,6 @@ export async function findTokenClient(
   return {
     scopes: client.scopes,
     requireAuthOnRefresh: client.requireAuthOnRefresh,
-    idTokenAlgorithm: client.idTokenAlgorithm,
     hasSecret: (secret) => verifyClientSecret(client, secret, clock.now()),
   }
 }

@@ -1,8 +1,8 @@
 /**
  * `/oauth/authorize` and its forms (§5.1, §5.2), in the order in which a browser sends them:
  *
- * 1. `GET /oauth/authorize` validates the request and renders the sign-in page; to a person with a
- *    sign-in as recent as requested, the consent page. After a consent it redirects with a code.
+ * 1. `GET /oauth/authorize` validates the request and renders the sign-in page. To a person who is
+ *    signed in, it renders the consent page. After an earlier consent, it redirects with a code.
  * 2. `POST /oauth/sign-in` signs the person in and redirects to step 1.
  * 3. `POST /oauth/consent` stores the consent and a code, and redirects to the client.
  */
@@ -17,18 +17,14 @@ import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { SignInPlace } from '../people/namespace.ts'
 import type { Person } from '../people/person.ts'
-import type { Tokens } from '../tokens/api.ts'
 import type { Audiences } from '../tokens/audience.ts'
-import { intersectScopes } from '../tokens/identity-scopes.ts'
 import { issueCode } from './authorization-codes.ts'
 import {
-  AUTHORIZE_PATH,
   type AuthorizationRequest,
   findRedirectTarget,
   parseAuthorizationRequest,
   type RedirectTarget,
   responseUri,
-  resumePath,
   untrustedRequest,
 } from './authorization-request.ts'
 import { admits } from './client.ts'
@@ -48,16 +44,18 @@ import {
   renderErrorPage,
   renderSignInPage,
   SIGN_IN_PATH,
-  type SignInView,
 } from './pages.ts'
 import { FORM_TYPES, type OauthParameters, parseForm, parseParameters } from './parameters.ts'
 import { isAuthenticated } from './redirect-uri.ts'
-import type { BrowserCookie, SignedInPerson, SignInSessions } from './sign-in-session.ts'
+import { intersect } from './scopes.ts'
+import { type FailedAttempt, signInByForm } from './sign-in-form.ts'
+import type { BrowserCookie, SignInSessions } from './sign-in-session.ts'
+
+const AUTHORIZE_PATH = '/oauth/authorize'
 
 interface AuthorizeDeps extends AuditContext {
   readonly issuer: () => string
   readonly audiences: Audiences
-  readonly readIdTokenSubject: Tokens['readIdTokenSubject']
   readonly db: Database
   readonly clients: ClientCache
   readonly signIns: SignInSessions
@@ -81,10 +79,7 @@ interface Visit {
 export function authorizeRoutes(deps: AuthorizeDeps): Route[] {
   const form = { body: 'optional', accepts: FORM_TYPES } as const
   return [
-    implement(oauthOperations.authorize, (call) => withErrorPage(authorizeQuery(deps, call))),
-    route(AUTHORIZE_PATH, {
-      POST: { ...form, handle: (call) => withErrorPage(authorizeForm(deps, call)) },
-    }),
+    implement(oauthOperations.authorize, (call) => withErrorPage(authorize(deps, call))),
     route(SIGN_IN_PATH, {
       POST: { ...form, handle: (call) => withErrorPage(submitSignIn(deps, call)) },
     }),
@@ -104,23 +99,8 @@ async function withErrorPage(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-const authorizeQuery = async (deps: AuthorizeDeps, call: Call): Promise<Answer> =>
-  authorize(deps, call, parseParameters(call.query))
-
-/** The form of another site comes without the cookie: the browser repeats it as a GET. */
-async function authorizeForm(deps: AuthorizeDeps, call: Call): Promise<Answer> {
-  const parameters = parseForm(call)
-  if ((call.headers['sec-fetch-site'] ?? 'same-origin') === 'same-origin') {
-    return authorize(deps, call, parameters)
-  }
-  return redirect(`${AUTHORIZE_PATH}?${new URLSearchParams([...parameters])}`)
-}
-
-async function authorize(
-  deps: AuthorizeDeps,
-  call: Call,
-  parameters: OauthParameters,
-): Promise<Answer> {
+async function authorize(deps: AuthorizeDeps, call: Call): Promise<Answer> {
+  const parameters = parseParameters(call.query)
   const cookie = deps.signIns.readOrCreateCookie(call)
   const person = await deps.signIns.findPerson(cookie)
   const request = await validateRequest(deps, parameters, person)
@@ -128,20 +108,13 @@ async function authorize(
   const { prompt } = request
   const search = new URLSearchParams([...parameters]).toString()
   const visit = { call, cookie, request, search }
-  const hint = parameters.get('id_token_hint')
-  const isExpected =
-    !person || hint === undefined || (await deps.readIdTokenSubject(hint)) === person.subject
-  const ageMs = person && deps.clock.now() - person.authenticatedAt
-  const isRecent = ageMs !== undefined && ageMs <= (request.maxAgeMs ?? ageMs)
-  const asksSignIn = prompt.has('login') || prompt.has('select_account')
-  if (person && isRecent && isExpected && !asksSignIn) return authorizePerson(deps, visit, person)
+  if (person && !prompt.has('login') && !prompt.has('select_account')) {
+    return authorizePerson(deps, visit, person)
+  }
   if (prompt.has('none')) {
     return redirectError(deps, request, 'login_required', 'No person is signed in.')
   }
-  return renderSignIn(deps, visit, {
-    username: (parameters.get('login_hint') ?? '').slice(0, 320),
-    notice: isExpected ? undefined : 'The application expects another account.',
-  })
+  return renderSignIn(deps, visit)
 }
 
 /** Returns the valid request; else the redirect that returns its error to the client. */
@@ -161,11 +134,7 @@ async function validateRequest(
 }
 
 /** Redirects with a code if the person has consented; else renders the consent page. */
-async function authorizePerson(
-  deps: AuthorizeDeps,
-  visit: Visit,
-  person: SignedInPerson,
-): Promise<Answer> {
+async function authorizePerson(deps: AuthorizeDeps, visit: Visit, person: Person): Promise<Answer> {
   const { cookie, request, search } = visit
   const { client, prompt, redirectUri } = request
   const isSilent = prompt.has('none')
@@ -174,7 +143,7 @@ async function authorizePerson(
       ? redirectError(deps, request, 'login_required', 'Another account is signed in.')
       : renderSignIn(deps, visit, { notice: describeMismatch(request, person), username: '' })
   }
-  const scopes = intersectScopes(request.scopes, person.scopes)
+  const scopes = intersect(request.scopes, person.scopes)
   if (scopes.length === 0 && request.scopes.length > 0) {
     return redirectError(deps, request, 'access_denied', 'The person has none of these scopes.')
   }
@@ -200,52 +169,18 @@ async function authorizePerson(
   })
 }
 
-/** Errors of a sign-in that the sign-in page displays; the pipeline handles all others. */
-const SIGN_IN_NOTICES: Readonly<
-  Record<string, { readonly status: number; readonly notice: string; readonly retry?: true }>
-> = {
-  // Not 401: that status requires a challenge, and browsers would open a password dialog.
-  invalid_credentials: { status: 403, notice: 'E-mail or password is wrong.' },
-  rate_limited: { status: 429, notice: 'Too many failed attempts.', retry: true },
-  customer_suspended: { status: 403, notice: 'This account is suspended.' },
-  customer_required: { status: 400, notice: 'Enter the id of your organization.' },
-  overloaded: { status: 503, notice: 'Too many people sign in right now.', retry: true },
-}
-
 async function submitSignIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
   const submission = await readSubmission(deps, call, 'sign-in')
   if ('status' in submission) return submission
   const { fields, visit } = submission
-  const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
-  if (username === '' || password === '') {
-    const notice = 'Enter your e-mail and your password.'
-    return renderSignIn(deps, visit, { notice, username, status: 400 })
-  }
-  const device = deps.devices.pageClientOf(call)
-  let person: Person
-  try {
-    const place = placeOf(visit.request, fields)
-    person = await deps.people.signIn({ username, ...place }, password, device)
-  } catch (error) {
-    const entry = error instanceof Failure ? SIGN_IN_NOTICES[error.code] : undefined
-    if (!entry) throw error
-    const { status, notice, retry } = entry
-    const retryAfter = (error as Failure).headers?.['retry-after']
-    return renderSignIn(deps, visit, {
-      status,
-      username,
-      notice: retry ? `${notice} Sign in again ${describeWait(retryAfter)}.` : notice,
-      headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
-    })
-  }
-  if (!admits(visit.request.client, person)) {
-    const notice = describeMismatch(visit.request, person)
-    return renderSignIn(deps, visit, { notice, username, status: 403 })
-  }
-  const { customer, mode, subject } = person
-  call.identified = { kind: 'person', subject, customer, mode }
-  const cookie = await deps.signIns.signIn(call, visit.cookie, person)
-  return redirect(resumePath(visit.search), [cookie.line, device.cookie])
+  const result = await signInByForm(deps, visit, fields, {
+    place: placeOf(visit.request, fields),
+    page: AUTHORIZE_PATH,
+    findMismatch: (person) =>
+      admits(visit.request.client, person) ? undefined : describeMismatch(visit.request, person),
+  })
+  if (!('cookies' in result)) return renderSignIn(deps, visit, result)
+  return redirect(resumePath(visit.search), result.cookies)
 }
 
 async function submitConsent(deps: AuthorizeDeps, call: Call): Promise<Answer> {
@@ -270,7 +205,7 @@ async function submitConsent(deps: AuthorizeDeps, call: Call): Promise<Answer> {
     return redirect(`${AUTHORIZE_PATH}?${visit.search}`)
   }
   if (!admits(visit.request.client, person)) return expiredPage()
-  const scopes = intersectScopes(consent.scopes, visit.request.scopes, person.scopes)
+  const scopes = intersect(consent.scopes, visit.request.scopes, person.scopes)
   return grantCode(deps, visit.request, person, scopes, { call, scopes: consent.scopes })
 }
 
@@ -319,12 +254,12 @@ interface ConsentSubmission {
 async function grantCode(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
-  person: SignedInPerson,
+  person: Person,
   scopes: readonly string[],
   submission?: ConsentSubmission,
 ): Promise<Answer> {
-  const { client, redirectUri, challenge, audience, nonce } = request
-  const { scope, subject, revision, authenticatedAt } = person
+  const { client, redirectUri, challenge, audience } = request
+  const { scope, subject, revision } = person
   const code = await deps.db.write(async (tx) => {
     if (client.source === 'document') await storeDocumentClient(tx, client, deps.clock.now())
     if (!(await holdClientAt(tx, client.id, redirectUri))) {
@@ -341,7 +276,7 @@ async function grantCode(
       await recordAudit(tx, { actor, action: 'consent.grant', target: client.id, detail }, deps)
     }
     const grant = { clientId: client.id, scope, subject, redirectUri, challenge, scopes, audience }
-    return issueCode(tx, { ...grant, revision, authenticatedAt, nonce }, deps)
+    return issueCode(tx, { ...grant, revision }, deps)
   })
   return redirect(responseUri(request, deps.issuer(), { code }))
 }
@@ -365,7 +300,7 @@ const redirectError = (
 const renderSignIn = (
   deps: AuthorizeDeps,
   { cookie, request, search }: Visit,
-  failedAttempt?: Pick<SignInView, 'notice' | 'username' | 'status' | 'headers'>,
+  failedAttempt?: FailedAttempt,
 ): Answer =>
   renderSignInPage({
     ...describeRequest(deps, request),
@@ -392,9 +327,13 @@ const placeOf = ({ client }: RedirectTarget, fields: OauthParameters): SignInPla
     ? { customer: fields.get('customer'), mode: fields.get('mode') === 'test' ? 'test' : 'live' }
     : { scope: client.scope }
 
-/** Returns a `Retry-After` in seconds as words. */
-function describeWait(seconds = '0'): string {
-  const minutes = Math.ceil(Number(seconds) / 60)
-  if (Number(seconds) <= 10) return 'in a moment'
-  return minutes <= 1 ? 'in a minute' : `in ${minutes} minutes`
+/** Returns the authorization request without the prompts that the sign-in has satisfied. */
+function resumePath(search: string): string {
+  const parameters = new URLSearchParams(search)
+  const prompts = (parameters.get('prompt') ?? '')
+    .split(' ')
+    .filter((prompt) => prompt !== 'login' && prompt !== 'select_account')
+  if (prompts.join('') === '') parameters.delete('prompt')
+  else parameters.set('prompt', prompts.join(' '))
+  return `${AUTHORIZE_PATH}?${parameters}`
 }

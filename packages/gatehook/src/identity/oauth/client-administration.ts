@@ -24,7 +24,6 @@ import {
   type SecretStore,
 } from '../access/secret-store.ts'
 import type { Tokens } from '../tokens/api.ts'
-import { ID_TOKEN_ALGORITHMS } from '../tokens/id-token.ts'
 import { CLIENT_SOURCES, GRANT_TYPES, type GrantType, PUBLIC_GRANT_TYPES } from './client.ts'
 import { isHost, parseDocumentId } from './client-document.ts'
 import { MAX_REDIRECT_URIS } from './client-metadata.ts'
@@ -38,11 +37,6 @@ const MAX_SECRETS = 2
 /** 256 bits in base62. */
 const SECRET_CHARACTERS = 43
 
-const idTokenAlgorithm = b
-  .oneOf(ID_TOKEN_ALGORITHMS)
-  .describe('The algorithm of its ID tokens (§16.10).')
-  .example('RS256')
-
 const clientMembers = {
   client_id: b.text().example('client_01jdq8w9vgk7'),
   name: b.text().example('Shop'),
@@ -52,7 +46,6 @@ const clientMembers = {
   public: b.bool().describe('The client has no secret (RFC 6749 §2.1).').example(false),
   require_client_auth_on_refresh: b.bool(),
   first_party: b.bool().describe('Persons need not consent.').example(false),
-  id_token_signed_response_alg: idTokenAlgorithm,
   source: b
     .oneOf([...CLIENT_SOURCES, 'host'])
     .describe('`registration`, `document`: it describes itself; `host`: documents are blocked.'),
@@ -143,7 +136,6 @@ export const clientPatch = (admin: Pick<Administration, 'scopes'>) => ({
     ),
   require_client_auth_on_refresh: b.bool().optional(),
   first_party: b.bool().optional().describe('Persons need not consent.'),
-  id_token_signed_response_alg: idTokenAlgorithm.optional(),
   blocked: b
     .bool()
     .optional()
@@ -192,7 +184,6 @@ export async function createClient(
     public: Number(isPublic),
     require_client_auth_on_refresh: Number(values.require_client_auth_on_refresh ?? !isPublic),
     first_party: Number(values.first_party ?? false),
-    id_token_signed_response_alg: values.id_token_signed_response_alg ?? ID_TOKEN_ALGORITHMS[0],
     source: 'administration' as const,
     blocked: 0,
     used_at: null,
@@ -264,8 +255,6 @@ const mergeClient = (
         patch.require_client_auth_on_refresh ?? row.require_client_auth_on_refresh,
       ),
       first_party: Number(patch.first_party ?? row.first_party),
-      id_token_signed_response_alg:
-        patch.id_token_signed_response_alg ?? row.id_token_signed_response_alg,
       blocked: Number(patch.blocked ?? row.blocked),
     }
     verify(updatedRow)
@@ -321,7 +310,6 @@ async function lockOrCreate(
     public: 1,
     require_client_auth_on_refresh: 0,
     first_party: 0,
-    id_token_signed_response_alg: ID_TOKEN_ALGORITHMS[0],
     source: url ? 'document' : 'host',
     blocked: 0,
     used_at: null,

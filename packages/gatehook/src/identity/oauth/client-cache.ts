@@ -7,8 +7,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { createLookupCache } from '../../kernel/lookup-cache.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Reader } from '../../platform/storage/database.ts'
-import type { IdTokenAlgorithm } from '../tokens/id-token.ts'
-import type { GrantType, OauthClient } from './client.ts'
+import type { OauthClient } from './client.ts'
 import { parseDocumentId } from './client-document.ts'
 import type { ClientDocuments } from './client-documents.ts'
 import type { ClientMetadata } from './client-metadata.ts'
@@ -46,14 +45,10 @@ interface ClientCacheDeps {
   readonly documents: ClientDocuments
   /** The most scopes of clients that describe themselves. */
   readonly documentScopes: readonly string[]
-  /** Whether clients get ID tokens (§16.10). */
-  readonly hasOpenid: boolean
 }
 
 export function createClientCache(deps: ClientCacheDeps): ClientCache {
-  const { db, clock, documents, documentScopes, hasOpenid } = deps
-  const algorithmOf = (grantTypes: readonly GrantType[], algorithm: IdTokenAlgorithm) =>
-    hasOpenid && grantTypes.includes('authorization_code') ? algorithm : undefined
+  const { db, clock, documents, documentScopes } = deps
   const ofDocument = (
     id: string,
     metadata: Omit<ClientMetadata, 'authenticationMethod'>,
@@ -69,7 +64,6 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
     grantTypes: metadata.grantTypes,
     isPublic: true,
     requireAuthOnRefresh: false,
-    idTokenAlgorithm: algorithmOf(metadata.grantTypes, metadata.idTokenAlgorithm),
     isFirstParty: false,
     secrets: [],
     suspended: false,
@@ -84,8 +78,7 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
     if (url && (await store.isBlocked(from, [url.hostname]))) return undefined
     const redirectUris = JSON.parse(row.redirect_uris)
     const grantTypes = JSON.parse(row.grant_types)
-    const { name, id_token_signed_response_alg: idTokenAlgorithm } = row
-    if (url) return ofDocument(id, { name, redirectUris, grantTypes, idTokenAlgorithm })
+    if (url) return ofDocument(id, { name: row.name, redirectUris, grantTypes })
     const describesItself = row.source === 'registration'
     const secrets = row.public ? [] : await store.listClientSecrets(from, id)
     return {
@@ -94,13 +87,12 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
       scope: row.scope === 0 ? undefined : (row.scope as Scope),
       customer: row.customer ?? undefined,
       mode: row.mode ?? undefined,
-      name,
+      name: row.name,
       redirectUris,
       scopes: describesItself ? documentScopes : JSON.parse(row.scopes),
       grantTypes,
       isPublic: row.public !== 0,
       requireAuthOnRefresh: row.require_client_auth_on_refresh !== 0,
-      idTokenAlgorithm: algorithmOf(grantTypes, idTokenAlgorithm),
       isFirstParty: row.first_party !== 0,
       secrets: secrets.map(({ hash, expires_at }) => ({
         hash,
@@ -135,7 +127,6 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
         name: new URL(id).host,
         redirectUris: [redirectUri],
         grantTypes: ['authorization_code'],
-        idTokenAlgorithm: 'RS256',
       }),
     evict: cache.evict,
   }

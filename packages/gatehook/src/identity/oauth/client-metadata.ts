@@ -2,7 +2,6 @@
  * What a client says about itself (RFC 7591 §2), in a document or a registration. All of it is a
  * claim; the consent page says so. Pure.
  */
-import { ID_TOKEN_ALGORITHMS, type IdTokenAlgorithm } from '../tokens/id-token.ts'
 import type { GrantType } from './client.ts'
 import { PUBLIC_GRANT_TYPES } from './client.ts'
 import { findRegistrationFault } from './redirect-uri.ts'
@@ -19,7 +18,6 @@ export interface ClientMetadata {
   readonly redirectUris: readonly string[]
   readonly grantTypes: readonly GrantType[]
   readonly authenticationMethod: string
-  readonly idTokenAlgorithm: IdTokenAlgorithm
 }
 
 /** A mistake in metadata; `code` is that of a registration (RFC 7591 §3.2.2). */
@@ -75,20 +73,7 @@ export function readClientMetadata(
     throw new MetadataFault('grant_types lacks authorization_code')
   }
   const redirectUris = readRedirectUris(metadata, isStrict)
-  return {
-    name,
-    redirectUris,
-    grantTypes,
-    authenticationMethod: method,
-    idTokenAlgorithm: readAlgorithm(metadata),
-  }
-}
-
-function readAlgorithm({ id_token_signed_response_alg: sent }: Metadata): IdTokenAlgorithm {
-  const algorithm = ID_TOKEN_ALGORITHMS.find((name) => name === (sent ?? ID_TOKEN_ALGORITHMS[0]))
-  if (algorithm) return algorithm
-  const names = ID_TOKEN_ALGORITHMS.join(', ')
-  throw new MetadataFault(`id_token_signed_response_alg must be one of ${names}`)
+  return { name, redirectUris, grantTypes, authenticationMethod: method }
 }
 
 function readRedirectUris(metadata: Metadata, isStrict: boolean): readonly string[] {

@@ -90,8 +90,7 @@ async function authenticateRegistrar(
 
 async function register(deps: RegistrationDeps, call: Call, owner: Principal | undefined) {
   const { db, clock, random, scopes } = deps
-  const metadata = readMetadata(call.body)
-  const { name, redirectUris, grantTypes, authenticationMethod, idTokenAlgorithm } = metadata
+  const { name, redirectUris, grantTypes, authenticationMethod } = readMetadata(call.body)
   const isPublic = authenticationMethod === 'none'
   const now = clock.now()
   const id = createTimeOrderedId('client_', now, random)
@@ -108,7 +107,6 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
     public: Number(isPublic),
     require_client_auth_on_refresh: Number(!isPublic),
     first_party: 0,
-    id_token_signed_response_alg: idTokenAlgorithm,
     source: 'registration',
     blocked: 0,
     used_at: null,
@@ -132,7 +130,6 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
     grant_types: grantTypes,
     response_types: ['code'],
     token_endpoint_auth_method: authenticationMethod,
-    id_token_signed_response_alg: idTokenAlgorithm,
     scope: scopes.join(' '),
   }
 }

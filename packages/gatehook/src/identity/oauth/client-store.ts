@@ -6,7 +6,6 @@ import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { customerOf } from '../access/customer-reader.ts'
 import type { CreatedCredential } from '../access/key-reader.ts'
-import type { IdTokenAlgorithm } from '../tokens/id-token.ts'
 import type { ClientSource, OauthClient } from './client.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
 
@@ -24,7 +23,6 @@ export interface ClientRow extends Row {
   readonly require_client_auth_on_refresh: number
   /** Whether its tokens reach account endpoints (§4.5). */
   readonly first_party: number
-  readonly id_token_signed_response_alg: IdTokenAlgorithm
   /** `host`: a host whose documents are blocked. */
   readonly source: ClientSource | 'host'
   readonly blocked: number
@@ -34,8 +32,7 @@ export interface ClientRow extends Row {
 
 const byId = prepareStatement(
   `SELECT client_id, scope, customer, mode, name, redirect_uris, scopes, grant_types, public,
-   require_client_auth_on_refresh, first_party, id_token_signed_response_alg, source, blocked,
-   used_at, created_at
+   require_client_auth_on_refresh, first_party, source, blocked, used_at, created_at
    FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL`,
 )
 const redirectUrisById = prepareStatement(
@@ -47,10 +44,17 @@ export const lockClient = (tx: Tx, id: string) => tx.lock<ClientRow>(byId([id]))
 /**
  * Returns whether a client exists, is not blocked and has the redirect URI now, and prevents its
  * change until the transaction ends.
+ *
+ * @param redirectUri undefined for a grant without one
  */
-export async function holdClientAt(tx: Tx, id: string, redirectUri: string): Promise<boolean> {
+export async function holdClientAt(
+  tx: Tx,
+  id: string,
+  redirectUri: string | undefined,
+): Promise<boolean> {
   const row = await tx.hold<Pick<ClientRow, 'redirect_uris'>>(redirectUrisById([id]))
-  return row !== undefined && matchesRedirectUri(redirectUri, JSON.parse(row.redirect_uris))
+  if (!row || redirectUri === undefined) return row !== undefined
+  return matchesRedirectUri(redirectUri, JSON.parse(row.redirect_uris))
 }
 
 interface ClientWithCustomerRow extends ClientRow {
@@ -61,8 +65,7 @@ interface ClientWithCustomerRow extends ClientRow {
 export const findClientWithCustomer = (from: Reader, id: string) =>
   from.get<ClientWithCustomerRow>(sql`SELECT a.client_id, a.scope, a.customer, a.mode,
     a.name, a.redirect_uris, a.scopes, a.grant_types, a.public, a.require_client_auth_on_refresh,
-    a.first_party, a.id_token_signed_response_alg, a.source, a.blocked, a.used_at, a.created_at,
-    c.suspended
+    a.first_party, a.source, a.blocked, a.used_at, a.created_at, c.suspended
     FROM gh_clients a LEFT JOIN ${raw(customerOf('a.customer'))}
     WHERE a.client_id = ${id} AND a.deleted_at IS NULL`)
 
@@ -106,13 +109,11 @@ export async function countClients(from: Reader, scope: number): Promise<number>
 
 export const insertClient = (tx: Tx, row: ClientRow) =>
   tx.run(sql`INSERT INTO gh_clients (client_id, scope, customer, mode, name, redirect_uris, scopes,
-    grant_types, public, require_client_auth_on_refresh, first_party, id_token_signed_response_alg,
-    source, blocked, created_at)
+    grant_types, public, require_client_auth_on_refresh, first_party, source, blocked, created_at)
     VALUES (${row.client_id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.name},
             ${row.redirect_uris}, ${row.scopes}, ${row.grant_types}, ${row.public},
-            ${row.require_client_auth_on_refresh}, ${row.first_party},
-            ${row.id_token_signed_response_alg}, ${row.source}, ${row.blocked},
-            ${row.created_at})`)
+            ${row.require_client_auth_on_refresh}, ${row.first_party}, ${row.source},
+            ${row.blocked}, ${row.created_at})`)
 
 /** How long a client that registered itself exists without use (§16.5). */
 const UNUSED_MS = 90 * 86_400_000
@@ -148,20 +149,17 @@ export async function deleteClientRow(tx: Tx, id: string): Promise<void> {
 /** Stores what the document of a client says now; a blocked client remains blocked. */
 export const storeDocumentClient = (tx: Tx, client: OauthClient, now: number) =>
   tx.run(sql`INSERT INTO gh_clients (client_id, name, redirect_uris, scopes, grant_types, public,
-    id_token_signed_response_alg, source, created_at)
+    source, created_at)
     VALUES (${client.id}, ${client.name}, ${JSON.stringify(client.redirectUris)}, '[]',
-            ${JSON.stringify(client.grantTypes)}, 1, ${client.idTokenAlgorithm ?? 'RS256'},
-            'document', ${now})
+            ${JSON.stringify(client.grantTypes)}, 1, 'document', ${now})
     ON CONFLICT (client_id) DO UPDATE SET name = excluded.name,
-      redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types,
-      id_token_signed_response_alg = excluded.id_token_signed_response_alg`)
+      redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types`)
 
 export const updateClient = (tx: Tx, row: ClientRow) =>
   tx.run(sql`UPDATE gh_clients SET name = ${row.name}, redirect_uris = ${row.redirect_uris},
     scopes = ${row.scopes}, grant_types = ${row.grant_types},
     require_client_auth_on_refresh = ${row.require_client_auth_on_refresh},
-    first_party = ${row.first_party},
-    id_token_signed_response_alg = ${row.id_token_signed_response_alg}, blocked = ${row.blocked}
+    first_party = ${row.first_party}, blocked = ${row.blocked}
     WHERE client_id = ${row.client_id}`)
 
 /** Marks a client as deleted. Its row stays, so that its id is never reused. */

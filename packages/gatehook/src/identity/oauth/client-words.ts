@@ -15,7 +15,7 @@ export const describeClient = ({
 
 /** Explains why a person of another customer or mode cannot use the client (§4.8). */
 export function describeMismatch(
-  { client }: RedirectTarget,
+  { client }: Pick<RedirectTarget, 'client'>,
   { username, customer, mode }: Person,
 ): string {
   const remedy = 'Sign in with another account.'

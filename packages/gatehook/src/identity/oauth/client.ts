@@ -2,9 +2,14 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Mode, Principal, Scope } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
-import type { IdTokenAlgorithm } from '../tokens/id-token.ts'
 
-export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token'] as const
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+export const GRANT_TYPES = [
+  'authorization_code',
+  'client_credentials',
+  'refresh_token',
+  DEVICE_GRANT,
+] as const
 export type GrantType = (typeof GRANT_TYPES)[number]
 
 /** A public client cannot authenticate, so it has no client credentials (RFC 6749 §4.4). */
@@ -29,8 +34,6 @@ export interface OauthClient {
   /** It has no secret: an app in a browser or on a person's device (RFC 6749 §2.1). */
   readonly isPublic: boolean
   readonly requireAuthOnRefresh: boolean
-  /** Undefined if no person takes part in its grants, or without OpenID Connect (§16.10). */
-  readonly idTokenAlgorithm: IdTokenAlgorithm | undefined
   /** Whether its tokens reach account endpoints (§4.5). */
   readonly isFirstParty: boolean
   readonly secrets: readonly ClientSecret[]

@@ -7,6 +7,7 @@ import type { Database } from '../../platform/storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { deleteCodes } from './authorization-codes.ts'
 import { deleteConsent } from './consent-store.ts'
+import { deleteDeviceGrants } from './device-grants.ts'
 
 export interface ConsentRevocation extends AuditContext {
   readonly db: Database
@@ -22,6 +23,7 @@ export async function revokeConsent(
   await deps.db.write(async (tx) => {
     // Codes first: a concurrent exchange has then either failed or stored its session.
     await deleteCodes(tx, scope, subject, clientId)
+    await deleteDeviceGrants(tx, scope, subject, clientId)
     const consents = await deleteConsent(tx, { scope, owner: Number(subject), clientId })
     const sessions = await deps.tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
     if (consents === 0 && sessions === 0) throw new Failure('not_found')

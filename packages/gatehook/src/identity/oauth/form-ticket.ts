@@ -13,8 +13,8 @@ const PURPOSE = 'oauth-page'
 const TICKET_LIFETIME_MS = 10 * 60_000
 
 export interface FormTicket {
-  readonly page: 'sign-in' | 'consent'
-  /** The query of the authorization request. */
+  readonly page: 'sign-in' | 'consent' | 'device' | 'device-consent'
+  /** The query of the authorization request; of a device, its code or grant (§16.6). */
   readonly search: string
   /** Consent: the person and the scopes that the page displayed. */
   readonly consent?: {

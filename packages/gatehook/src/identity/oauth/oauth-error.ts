@@ -1,6 +1,6 @@
 /**
  * The errors of OAuth endpoints, with the codes of RFC 6749 §4.1.2.1 and §5.2, RFC 6750 §3.1, and
- * OpenID Connect Core §3.1.2.6. Pure.
+ * OpenID Connect Core §3.1.2.6, RFC 8628 §3.5. Pure.
  */
 
 import { Failure } from '../../kernel/failure.ts'
@@ -21,6 +21,9 @@ const STATUS_BY_CODE = {
   request_not_supported: 400,
   request_uri_not_supported: 400,
   access_denied: 400,
+  authorization_pending: 400,
+  slow_down: 400,
+  expired_token: 400,
   login_required: 400,
   consent_required: 400,
   invalid_token: 401,

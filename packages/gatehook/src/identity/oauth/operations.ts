@@ -2,7 +2,6 @@
 import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import { tokenResponse } from '../tokens/api.ts'
-import { ID_TOKEN_ALGORITHMS } from '../tokens/id-token.ts'
 import { GRANT_TYPES } from './client.ts'
 import { AUTHENTICATION_METHODS } from './client-authentication.ts'
 import { FORM_TYPES } from './parameters.ts'
@@ -15,6 +14,10 @@ const TOKEN_ERRORS = [
   'unauthorized_client',
   'unsupported_grant_type',
   'invalid_scope',
+  'authorization_pending',
+  'slow_down',
+  'access_denied',
+  'expired_token',
 ] as const
 
 const oauthError = b
@@ -57,6 +60,10 @@ const serverMetadata = b
     issuer: uri('/', ISSUER),
     authorization_endpoint: uri('/oauth/authorize', 'The page on which a person consents.'),
     token_endpoint: uri('/oauth/token', 'Issues tokens.'),
+    device_authorization_endpoint: uri(
+      '/oauth/device_authorization',
+      'Issues codes to devices (RFC 8628).',
+    ),
     registration_endpoint: uri('/oauth/register', 'Registers clients, where it is on.').optional(),
     jwks_uri: jwksUri,
     scopes_supported: scopesSupported,
@@ -84,15 +91,6 @@ const serverMetadata = b
     introspection_endpoint_auth_methods_supported: methods,
     prompt_values_supported: texts('The values of `prompt`.', ['none', 'login', 'consent']),
     ui_locales_supported: texts('The languages of the pages.', ['en']),
-    userinfo_endpoint: uri('/oauth/userinfo', 'Returns the person of a token.').optional(),
-    subject_types_supported: texts('`sub` is the same for all clients.', ['public']).optional(),
-    id_token_signing_alg_values_supported: b
-      .list(b.oneOf(ID_TOKEN_ALGORITHMS))
-      .optional()
-      .describe('The algorithms of ID tokens.')
-      .example(ID_TOKEN_ALGORITHMS),
-    claims_supported: texts('The claims of ID tokens.', ['sub', 'name', 'email']).optional(),
-    claims_parameter_supported: b.bool().optional().describe('The parameter: no.').example(false),
     protected_resources: b
       .list(b.text({ format: 'uri' }))
       .describe('The APIs that tokens open.')
@@ -120,13 +118,6 @@ export const metadataOperations = {
     tag: 'oauth',
     summary: 'Read the metadata of the authorization server (RFC 8414)',
     output: serverMetadata,
-  }),
-  openid: operation('GET /.well-known/openid-configuration', {
-    id: 'get_openid_configuration',
-    tag: 'oauth',
-    summary: 'Read the metadata of the authorization server (OpenID Connect Discovery)',
-    output: serverMetadata,
-    errors: ['not_found'],
   }),
   resource: operation('GET /.well-known/oauth-protected-resource', {
     id: 'get_protected_resource',
@@ -163,6 +154,20 @@ const introspection = {
   mode: b.oneOf(['live', 'test']).optional(),
 }
 
+const deviceCodes = b
+  .object({
+    device_code: b
+      .text()
+      .describe('For polls of the token endpoint; only this response contains it.')
+      .example('Zk3WdV7bN1pQ8mX2cR5tY9aG2xYz01ABfQx0N2mVYq3'),
+    user_code: b.text().describe('For the person.').example('WDJB-MJHT'),
+    verification_uri: uri('/oauth/device', 'The page on which the person enters the code.'),
+    verification_uri_complete: uri('/oauth/device?user_code=WDJB-MJHT', 'The same with the code.'),
+    expires_in: b.int(0).describe('Lifetime of the codes in seconds.').example(600),
+    interval: b.int(0).describe('Seconds between two polls.').example(5),
+  })
+  .named('DeviceCodes')
+
 const registeredClient = b
   .object({
     client_id: b.text().example('client_01jdq8w9vgk7'),
@@ -178,10 +183,6 @@ const registeredClient = b
     grant_types: texts('The grants.', ['authorization_code', 'refresh_token']),
     response_types: texts('The types of responses.', ['code']),
     token_endpoint_auth_method: b.text().describe('How it authenticates.').example('none'),
-    id_token_signed_response_alg: b
-      .oneOf(ID_TOKEN_ALGORITHMS)
-      .describe('The algorithm of its ID tokens.')
-      .example('RS256'),
     scope: scopes,
   })
   .named('RegisteredClient')
@@ -200,10 +201,6 @@ export const oauthOperations = {
       code_challenge: b.text().describe('BASE64URL(SHA256(code_verifier)) (RFC 7636).'),
       code_challenge_method: b.oneOf(['S256']),
       prompt: b.oneOf(['none', 'login', 'consent', 'select_account']).optional(),
-      nonce: text.describe('The ID token repeats it (OpenID Connect Core §3.1.2.1).'),
-      max_age: b.int(0).optional().describe('The longest time since the sign-in, in seconds.'),
-      login_hint: text.describe('The sign-in name that the page proposes.'),
-      id_token_hint: text.describe('An ID token of the person who must be signed in.'),
     },
     // Mistakes are redirects to the client (RFC 6749 §4.1.2.1), or a page, in the order of the RFC.
     validates: false,
@@ -224,6 +221,10 @@ export const oauthOperations = {
         .describe('Of the authorization code (RFC 7636).')
         .example('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'),
       refresh_token: text,
+      device_code: text
+        .secret()
+        .describe('The code with which a device polls (RFC 8628).')
+        .example('Zk3WdV7bN1pQ8mX2cR5tY9aG2xYz01ABfQx0N2mVYq3'),
       scope: scopes,
       ...clientMembers,
     },
@@ -238,6 +239,26 @@ export const oauthOperations = {
     output: tokenResponse,
     failure: oauthError,
   }),
+  authorizeDevice: operation('POST /oauth/device_authorization', {
+    id: 'authorize_device',
+    summary: 'Request codes for a device without a browser (RFC 8628)',
+    description:
+      'The person enters `user_code` at `verification_uri`; the device polls `/oauth/token`. ' +
+      'An address has at most ten open codes.',
+    input: {
+      scope: scopes,
+      resource: text
+        .describe('A resource of the tokens (RFC 8707).')
+        .example('https://api.example.com/api'),
+      ...clientMembers,
+    },
+    inputExample: { client_id: 'cli_6Vb1Np', client_secret: 'gcs_Zk3WdV7bN1pQ8mX2cR5t' },
+    body: 'optional',
+    accepts,
+    output: deviceCodes,
+    errors: ['rate_limited'],
+    failure: oauthError,
+  }),
   register: operation('POST /oauth/register', {
     id: 'register_client',
     summary: 'Register a client (RFC 7591)',
@@ -249,7 +270,6 @@ export const oauthOperations = {
       redirect_uris: texts('At least one.', ['https://app.example.com/callback']),
       grant_types: texts('Default: both.', ['authorization_code', 'refresh_token']).optional(),
       token_endpoint_auth_method: text.describe('Default: `client_secret_basic`.').example('none'),
-      id_token_signed_response_alg: text.describe('Default: `RS256`.').example('ES256'),
     },
     validates: false,
     output: registeredClient,
@@ -275,37 +295,6 @@ export const oauthOperations = {
     accepts,
     output: b.openObject({ active: b.bool(), ...introspection }),
     failure: oauthError,
-  }),
-}
-
-const userinfo = b
-  .object({
-    sub: b.text().describe('The person: the `sub` of its ID tokens.').example('42'),
-    name: b.text().optional().describe('With the scope `profile`.').example('Ada'),
-    email: b.text().optional().describe('With the scope `email`.').example('ada@example.com'),
-    email_verified: b
-      .bool()
-      .optional()
-      .describe('The person or an administrator has confirmed the address.')
-      .example(true),
-  })
-  .named('Userinfo')
-
-const userinfoOptions = {
-  summary: 'Read the person of an access token (OpenID Connect Core §5.3)',
-  output: userinfo,
-  errors: ['not_found'],
-  failure: oauthError,
-} as const
-
-export const userinfoOperations = {
-  read: operation('GET /oauth/userinfo', { id: 'get_userinfo', ...userinfoOptions }),
-  post: operation('POST /oauth/userinfo', {
-    id: 'post_userinfo',
-    ...userinfoOptions,
-    input: {},
-    body: 'optional',
-    accepts,
   }),
 }
 

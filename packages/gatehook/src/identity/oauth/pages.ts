@@ -12,29 +12,38 @@ import { createPageRenderer, type HtmlPage } from './html.ts'
 import { displayHost, formActionSource, isAuthenticated } from './redirect-uri.ts'
 import { style } from './style.ts'
 
-const renderPage = createPageRenderer(style)
+export const renderPage = createPageRenderer(style)
 
 export const SIGN_IN_PATH = '/oauth/sign-in'
 export const CONSENT_PATH = '/oauth/consent'
 
-/** The content that both forms share. */
-interface FormView {
+/** The content that all forms share. */
+export interface PageView {
   /** The display name of the API. */
   readonly service: string
+  /** Undefined: the person who signs in decides. */
+  readonly mode?: 'live' | 'test' | undefined
+  /** A `Set-Cookie` line. */
+  readonly cookie: string | undefined
+}
+
+interface FormView extends PageView {
   /** The name of the client; of one that describes itself, its host. */
   readonly client: string
   /** The name that the client claims (§16.4). */
   readonly claimedName?: string | undefined
   readonly redirectUri: string
-  /** Undefined: the person who signs in decides. */
-  readonly mode: 'live' | 'test' | undefined
   /** The encrypted form ticket. */
   readonly ticket: string
-  /** A `Set-Cookie` line. */
-  readonly cookie: string | undefined
 }
 
-export interface SignInView extends FormView {
+export interface SignInView extends PageView, Pick<FormView, 'ticket'> {
+  /** The name of the client, or `a device`. */
+  readonly client: string
+  /** The path of the form. */
+  readonly action?: string
+  /** Undefined if nothing redirects. */
+  readonly redirectUri?: string
   /** The name of the failed attempt. */
   readonly username?: string
   /** Whether the person enters customer and mode, too. */
@@ -45,13 +54,13 @@ export interface SignInView extends FormView {
   readonly headers?: HtmlPage['headers']
 }
 
-const hiddenTicket = (ticket: string): Html =>
+export const hiddenTicket = (ticket: string): Html =>
   html`<input type="hidden" name="ticket" value="${ticket}">`
 
 /** Text of another direction does not reorder the sentence around the name. */
-const isolate = (name: string): Html => html`<bdi>${name}</bdi>`
+export const isolate = (name: string): Html => html`<bdi>${name}</bdi>`
 
-const header = ({ service, mode }: Pick<FormView, 'service' | 'mode'>): Html =>
+export const header = ({ service, mode }: Omit<PageView, 'cookie'>): Html =>
   html`<header>
 <p>${service}${mode === 'test' && html` <span class="badge">Test mode</span>`}</p>
 </header>`
@@ -66,13 +75,13 @@ export function renderSignInPage(view: SignInView): Answer {
     status: view.status ?? 200,
     headers: view.headers ?? {},
     cookie: view.cookie,
-    formAction: formActionSource(view.redirectUri),
+    formAction: view.redirectUri === undefined ? undefined : formActionSource(view.redirectUri),
     body: html`${header(view)}
 <main>
 <h1>Sign in</h1>
 <p>to continue to <strong>${isolate(client)}</strong></p>
 ${notice !== undefined && html`<p class="notice" role="alert" id="notice">${notice}</p>`}
-<form method="post" action="${SIGN_IN_PATH}">
+<form method="post" action="${view.action ?? SIGN_IN_PATH}">
 ${hiddenTicket(ticket)}
 ${
   view.asksCustomer &&
@@ -126,18 +135,27 @@ export function formatDuration(seconds: number): string {
   return `${count} ${name}${count === 1 ? '' : 's'}`
 }
 
-function describeLifetimes({ idleS, absoluteS }: AuthorizationLifetimes): string {
+export function describeLifetimes({ idleS, absoluteS }: AuthorizationLifetimes): string {
   const end = `The access lasts ${formatDuration(absoluteS)} at most`
   return idleS < absoluteS
     ? `${end} and ends after ${formatDuration(idleS)} without use.`
     : `${end}.`
 }
 
+/** Renders the permissions of the client. */
+export function scopeList(client: string, scopes: readonly string[], customer: string): Html {
+  if (scopes.length === 0) {
+    return html`<p>${isolate(client)} will learn who you are, and nothing else.</p>`
+  }
+  const list = scopes.map((scope) => html`<li>${describeScope(scope, customer)}</li>\n`)
+  return html`<h2 id="what">${isolate(client)} will be able to:</h2>
+<ul role="list" aria-labelledby="what">
+${list}</ul>`
+}
+
 /** No button has the focus: a second Enter from the sign-in page must not grant consent. */
 export function renderConsentPage(view: ConsentView): Answer {
   const { service, client, claimedName, username, customer, scopes, ticket, redirectUri } = view
-  const lifetimes = describeLifetimes(view.lifetimes)
-  const list = scopes.map((scope) => html`<li>${describeScope(scope, customer)}</li>\n`)
   return renderPage({
     title: `Allow ${client}? · ${service}`,
     cookie: view.cookie,
@@ -151,13 +169,7 @@ ${
 is its own claim, which nobody has verified. Check that you know <strong>${client}</strong>.</p>`
 }
 <p>You are signed in as <strong>${isolate(username)}</strong>.</p>
-${
-  scopes.length === 0
-    ? html`<p>${isolate(client)} will learn who you are, and nothing else.</p>`
-    : html`<h2 id="what">${isolate(client)} will be able to:</h2>
-<ul role="list" aria-labelledby="what">
-${list}</ul>`
-}
+${scopeList(client, scopes, customer)}
 <p class="soft">You will return to <strong>${displayHost(redirectUri)}</strong>. Allow only what you
 trust; you can take it back at any time.</p>
 ${
@@ -165,7 +177,7 @@ ${
   html`<p class="notice">Any program on this device could ask in the name of ${isolate(client)}.
 Allow this only if you have just started it yourself.</p>`
 }
-<p class="soft">${lifetimes}</p>
+<p class="soft">${describeLifetimes(view.lifetimes)}</p>
 <form method="post" action="${CONSENT_PATH}">
 ${hiddenTicket(ticket)}
 <button type="submit" name="action" value="allow">Allow</button>

@@ -22,7 +22,6 @@ const clients: Table = {
     created_at: int,
     deleted_at: int.orNull,
     first_party: int.or(0),
-    id_token_signed_response_alg: text.plain.or('RS256'),
     source: text.plain,
     blocked: int.or(0),
     used_at: int.orNull,
@@ -86,8 +85,6 @@ export const authorizationCodes: Table = {
     challenge: text.secret,
     scopes: text.plain,
     audience: text.plain.orNull,
-    authenticated_at: int,
-    nonce: text.secret.orNull,
     revision: int,
     expires_at: int,
     used_at: int.orNull,
@@ -100,6 +97,42 @@ export const authorizationCodes: Table = {
   indexes: {
     expiry: { on: 'expires_at', serves: 'the purge' },
     subject: { on: 'scope, subject, client_id', serves: 'the end of a consent' },
+  },
+  stays: 'until `expires_at`',
+  purgedBy: 'expires_at',
+  endsInRestoredData: true,
+}
+
+export const deviceGrants: Table = {
+  name: 'gh_device_grants',
+  row:
+    'A device that waits for the consent of a person (§16.6). `state`: `pending`, `approved`, ' +
+    '`denied` or `used`. `scopes`: the requested ones, and after the consent the granted ones.',
+  columns: {
+    hash: bytes.secret,
+    user_code_hash: bytes.secret,
+    client_id: text.plain,
+    scope: int,
+    scopes: text.plain,
+    audience: text.plain.orNull,
+    address: text.personal,
+    address_block: text.personal,
+    state: text.plain,
+    subject: text.plain.orNull,
+    revision: int.orNull,
+    interval_s: int,
+    polled_at: int.orNull,
+    created_at: int,
+    expires_at: int,
+  },
+  key: ['hash'],
+  place: 'local',
+  belongs: byScope,
+  indexes: {
+    user_code: { on: 'user_code_hash', unique: true, serves: 'the page' },
+    address: { on: 'address_block, expires_at', serves: 'the limit of an address' },
+    subject: { on: 'scope, subject, client_id', serves: 'the end of a consent' },
+    expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
@@ -160,6 +193,7 @@ export const oauthTables: readonly Table[] = [
   clients,
   clientSecrets,
   authorizationCodes,
+  deviceGrants,
   consents,
   signIns,
 ]

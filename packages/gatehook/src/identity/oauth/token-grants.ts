@@ -11,14 +11,14 @@ import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { Grant, TokenResponse, Tokens } from '../tokens/api.ts'
 import { selectAudience } from '../tokens/audience.ts'
-import { intersectScopes } from '../tokens/identity-scopes.ts'
 import { type CodeExchange, detachSession, findCode, redeemCode } from './authorization-codes.ts'
-import type { GrantType, OauthClient } from './client.ts'
+import { DEVICE_GRANT, type GrantType, type OauthClient } from './client.ts'
 import { holdClientAt } from './client-store.ts'
+import { findDeviceGrant, lockDeviceGrant, recordPoll, redeemDeviceGrant } from './device-grants.ts'
 import { OauthError } from './oauth-error.ts'
 import { type OauthParameters, requireParameter, resourcesOf } from './parameters.ts'
 import { computeChallenge } from './pkce.ts'
-import { identityScopesOf, parseScopes } from './scopes.ts'
+import { intersect, parseScopes } from './scopes.ts'
 
 export interface TokenGrantDeps extends AuditContext {
   readonly db: Database
@@ -39,6 +39,8 @@ type IssueTokens = (deps: TokenGrantDeps, request: TokenRequest) => Promise<Toke
 
 const invalidCode = () => new OauthError('invalid_grant', 'The code is wrong, expired or used.')
 
+/** How much longer the interval is after each poll that came too early (RFC 8628 §3.5). */
+const SLOWER_S = 5
 /** Scopes are positive. */
 const NO_SCOPE = -1 as Scope
 
@@ -59,12 +61,10 @@ const exchangeCode: IssueTokens = async (deps, request) => {
     challenge: computeChallenge(parameters.get('code_verifier') ?? '') ?? '',
   }
   try {
-    const response = await deps.tokens.openSession((tx, sessionId) =>
-      redeem(tx, deps, request, exchange, sessionId),
-    )
-    if (client.grantTypes.includes('refresh_token')) return response
-    const { refresh_token: _, ...withoutRefreshToken } = response
-    return withoutRefreshToken
+    return await openSession(deps, request, async (tx, sessionId) => {
+      const code = await redeemCode(tx, exchange, sessionId, deps.clock.now())
+      return code && { ...code, redirectUri: exchange.redirectUri }
+    })
   } catch (error) {
     if (error === NOT_REDEEMED) throw await diagnoseExchange(deps, request, exchange)
     if (error instanceof Failure && error.code === 'invalid_credentials') throw invalidCode()
@@ -72,23 +72,46 @@ const exchangeCode: IssueTokens = async (deps, request) => {
   }
 }
 
-/** Redeems the code, checks that client and person are unchanged, and returns its grant. */
-async function redeem(
+/** The decision of a person, as a code or a device grant stores it. */
+interface Approval {
+  readonly subject: string
+  readonly revision: number
+  readonly scopes: readonly string[]
+  readonly audience: readonly string[] | undefined
+  readonly redirectUri?: string
+  readonly thirdParty?: boolean
+}
+
+/** Opens a session in the transaction that redeems its approval. */
+async function openSession(
+  deps: TokenGrantDeps,
+  request: TokenRequest,
+  redeem: (tx: Tx, sessionId: string) => Promise<Approval | undefined>,
+): Promise<TokenResponse> {
+  const response = await deps.tokens.openSession(async (tx, sessionId) => {
+    const approval = await redeem(tx, sessionId)
+    if (!approval) throw NOT_REDEEMED
+    return grantOf(tx, deps, request, approval, sessionId)
+  })
+  if (request.client.grantTypes.includes('refresh_token')) return response
+  const { refresh_token: _, ...withoutRefreshToken } = response
+  return withoutRefreshToken
+}
+
+/** Checks that client and person are unchanged, and returns the grant of the session. */
+async function grantOf(
   tx: Tx,
   deps: TokenGrantDeps,
   { client, actor, resources }: TokenRequest,
-  exchange: CodeExchange,
+  approval: Approval,
   sessionId: string,
 ): Promise<Grant> {
-  const code = await redeemCode(tx, exchange, sessionId, deps.clock.now())
-  if (!code) throw NOT_REDEEMED
-  if (!(await holdClientAt(tx, client.id, exchange.redirectUri))) throw invalidCode()
-  const { subject, revision, audience, authenticatedAt: at, nonce } = code
+  const { subject, revision, audience, redirectUri, thirdParty } = approval
+  if (!(await holdClientAt(tx, client.id, redirectUri))) throw invalidCode()
   // An exception rolls back: the code is not used up.
   const tokenAudience = selectAudience(resources, audience ?? [deps.tokens.audiences.standard()])
   const person = await deps.people.confirm(tx, { id: Number(subject), revision })
-  const scopes = intersectScopes(code.scopes, client.scopes, person.scopes)
-  const algorithm = client.idTokenAlgorithm
+  const scopes = intersect(approval.scopes, client.scopes, person.scopes)
   const detail = { subject, scopes }
   const { scope, customer, mode } = person
   const entry = { actor, action: 'session.create', target: sessionId, scope, detail }
@@ -102,8 +125,7 @@ async function redeem(
     scopes,
     claims: person.claims,
   }
-  const authentication = algorithm && { identity: person, algorithm, at, nonce }
-  return { ...grant, audience, tokenAudience, authentication }
+  return { ...grant, audience, tokenAudience, thirdParty }
 }
 
 /**
@@ -133,6 +155,48 @@ const diagnoseExchange = (
     return new OauthError('invalid_grant', `The ${parameter} does not match the code.`)
   })
 
+/** @see RFC 8628 §3.4 */
+const pollDevice: IssueTokens = async (deps, request) => {
+  const { client, parameters } = request
+  const hash = sha256(requireParameter(parameters, 'device_code'))
+  try {
+    const grant = await findDeviceGrant(deps.db, hash)
+    if (grant?.state === 'approved') {
+      return await openSession(deps, request, async (tx) => {
+        const approval = await redeemDeviceGrant(tx, hash, client.id, deps.clock.now())
+        return approval && { ...approval, thirdParty: true }
+      })
+    }
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'invalid_credentials') throw invalidCode()
+    if (error !== NOT_REDEEMED) throw error
+  }
+  throw await diagnosePoll(deps, client, hash)
+}
+
+/** Returns the error of a poll without tokens (RFC 8628 §3.5), and counts the poll. */
+const diagnosePoll = (
+  { db, clock }: TokenGrantDeps,
+  client: OauthClient,
+  hash: Uint8Array,
+): Promise<OauthError> =>
+  db.write(async (tx) => {
+    const grant = await lockDeviceGrant(tx, hash)
+    if (grant?.client_id !== client.id || grant.state === 'used') return invalidCode()
+    const now = clock.now()
+    if (grant.expires_at <= now) return new OauthError('expired_token', 'The code has expired.')
+    if (grant.state === 'denied') {
+      return new OauthError('access_denied', 'The person denied the request.')
+    }
+    const { interval_s: intervalS, polled_at: polledAt } = grant
+    const isEarly = polledAt !== null && now < polledAt + intervalS * 1000
+    const nextS = isEarly ? intervalS + SLOWER_S : intervalS
+    await recordPoll(tx, hash, now, nextS)
+    return isEarly
+      ? new OauthError('slow_down', `Poll every ${nextS} seconds.`)
+      : new OauthError('authorization_pending', 'The person has not decided yet.')
+  })
+
 /** @see RFC 6749 §4.4 */
 const issueClientToken: IssueTokens = ({ tokens }, { client, parameters, resources }) => {
   const { scope, customer, mode } = client
@@ -157,10 +221,7 @@ const refreshTokens: IssueTokens = ({ tokens }, { client, parameters, actor, res
     requireParameter(parameters, 'refresh_token'),
     { clientId: client.id, authenticated: !client.isPublic },
     {
-      parseScopes: () =>
-        scope === undefined
-          ? undefined
-          : parseScopes(scope, client.scopes, identityScopesOf(client)),
+      parseScopes: () => (scope === undefined ? undefined : parseScopes(scope, client.scopes)),
       resources,
       actor,
     },
@@ -171,6 +232,7 @@ const GRANTS: Readonly<Record<GrantType, IssueTokens>> = {
   authorization_code: exchangeCode,
   client_credentials: issueClientToken,
   refresh_token: refreshTokens,
+  [DEVICE_GRANT]: pollDevice,
 }
 
 /**

@@ -2,8 +2,13 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { encodeSigningInput, parseToken, verifySignature } from './access-token.ts'
-import { encodeHeader, signToken } from './jws.ts'
+import {
+  encodeHeader,
+  encodeSigningInput,
+  parseToken,
+  signToken,
+  verifySignature,
+} from './access-token.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 

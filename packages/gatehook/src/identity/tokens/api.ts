@@ -10,7 +10,6 @@ import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { b, type JsonOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import type { Audiences } from './audience.ts'
-import type { Authentication, Identity, IdTokenAlgorithm } from './id-token.ts'
 
 /** The `client_id` of tokens that `POST /auth/login` issues (§4.1). */
 export const LOGIN_CLIENT_ID = 'gatehook'
@@ -41,10 +40,10 @@ export interface Grant {
   readonly audience?: readonly string[] | undefined
   /** The narrower audience of this token alone; undefined: that of the grant. */
   readonly tokenAudience?: readonly string[] | undefined
+  /** Whether its tokens never reach account endpoints, whatever the client (§16.6). */
+  readonly thirdParty?: boolean | undefined
   /** `name`, `role`, and the claims of the service's hook. Reserved names are ignored. */
   readonly claims?: Readonly<Record<string, unknown>>
-  /** The sign-in that an ID token states, if the scopes have `openid` (§16.10). */
-  readonly authentication?: Authentication | undefined
 }
 
 /** The body of an access token response (RFC 6749 §5.1, §4.3, §4.4, §5.3). */
@@ -53,11 +52,6 @@ const tokenMembers = {
   token_type: b.oneOf(['Bearer']),
   expires_in: b.int(0).describe('Lifetime in seconds.').example(900),
   scope: b.text().describe('Scopes, separated by a space.').example('webhooks:read'),
-  id_token: b
-    .text()
-    .optional()
-    .describe('For the scope `openid`: the sign-in of the person (OpenID Connect Core §2).')
-    .example('eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmF0dXJl'),
 }
 const refreshToken = b
   .text()
@@ -132,7 +126,7 @@ interface RefreshOptions {
 }
 
 /** The data of a person that tokens contain or depend on. */
-export interface TokenPerson extends Identity {
+export interface TokenPerson {
   /** `name`, `role`, and the claims of the service's hook. */
   readonly claims: Readonly<Record<string, unknown>>
   readonly scopes: readonly string[]
@@ -145,8 +139,6 @@ export interface TokenClient {
   readonly scopes: readonly string[]
   /** `require_client_auth_on_refresh` (§4.4). */
   readonly requireAuthOnRefresh: boolean
-  /** Undefined without ID tokens. */
-  readonly idTokenAlgorithm?: IdTokenAlgorithm | undefined
   /** Returns whether `secret` is one of the client's valid secrets; false for a public client. */
   hasSecret(secret: string): boolean
 }
@@ -197,8 +189,6 @@ export interface Tokens {
   verifyAccessToken(jwt: string, path: string): Principal | Promise<Principal>
   /** Returns the claims of a token that this server signed, even if expired or revoked. */
   readAccessToken(jwt: string): Promise<AccessTokenClaims | undefined>
-  /** Returns the subject of an ID token that this server signed, even if expired. */
-  readIdTokenSubject(jwt: string): Promise<string | undefined>
   /** Returns whether claims are valid now: time, issuer, audience, revocation (RFC 7662 §2.2). */
   isActive(claims: AccessTokenClaims): Promise<boolean>
   /** Returns whether a token, its session or its client was revoked. */

@@ -40,7 +40,6 @@ import {
   type Tokens,
 } from './api.ts'
 import { selectAudience } from './audience.ts'
-import { intersectScopes } from './identity-scopes.ts'
 import {
   classifyRefreshToken,
   createRefreshToken,
@@ -194,11 +193,9 @@ function limitGrant(
   if (person.suspended) throw new Failure('customer_suspended')
 
   const sessionScopes = store.splitScopes(session.scopes)
-  const { authenticated_at: at } = session
-  const algorithm = client?.idTokenAlgorithm
   // A login session has all scopes of its person now. A client has at most those it was granted.
   const allowedScopes = client
-    ? intersectScopes(sessionScopes, person.scopes, client.scopes)
+    ? sessionScopes.filter((name) => person.scopes.includes(name) && client.scopes.includes(name))
     : person.scopes
   if (requestedScopes && !requestedScopes.every((name) => sessionScopes.includes(name))) {
     throw new Failure('invalid_scope')
@@ -206,9 +203,9 @@ function limitGrant(
   const scopes = requestedScopes
     ? allowedScopes.filter((name) => requestedScopes.includes(name))
     : allowedScopes
-  const { claims } = person
-  const authentication = algorithm && at !== null ? { identity: person, algorithm, at } : undefined
-  return { scope, customer, mode: modeOf(scope), clientId, subject, scopes, claims, authentication }
+  const thirdParty = session.third_party !== 0
+  const identity = { scope, customer, mode: modeOf(scope), clientId, subject, thirdParty }
+  return { ...identity, scopes, claims: person.claims }
 }
 
 /** Reuse detection: revokes the session with all its tokens, and emits the event. */

@@ -66,8 +66,8 @@ export function createSessions(deps: SessionDeps): SessionOperations {
           person: parsePersonId(grant.subject),
           client_id: grant.clientId,
           scopes: grant.scopes.join(' '),
+          third_party: Number(grant.thirdParty ?? false),
           audience: grant.audience ? JSON.stringify(grant.audience) : null,
-          authenticated_at: grant.authentication?.at ?? null,
           token_hash: hashToken(refreshToken),
           created_at: now,
           expires_at: Math.min(now + lifetimes.idleMs, endsAt),
@@ -79,8 +79,10 @@ export function createSessions(deps: SessionDeps): SessionOperations {
       return { ...signDraft(draft), refresh_token: refreshToken }
     },
 
-    issueClientToken: async (grant) =>
-      signDraft(draftAccessToken(deps, await keys.findCurrentKey(), grant, clock.now())),
+    async issueClientToken(grant) {
+      const key = await keys.findCurrentKey()
+      return signDraft(draftAccessToken(deps, key, grant, clock.now()))
+    },
 
     refreshSession: createRefresh({ ...deps, tagKeys }),
 
@@ -107,9 +109,8 @@ export function createSessions(deps: SessionDeps): SessionOperations {
       }
     },
 
-    async revokeSession(tx, id) {
-      return (await publishRevoked(tx, await store.deleteSession(tx, id))) > 0
-    },
+    revokeSession: async (tx, id) =>
+      (await publishRevoked(tx, await store.deleteSession(tx, id))) > 0,
 
     async revokeSessionsOfPerson(tx, scope, subject, exceptId) {
       const person = parsePersonId(subject)

@@ -1,7 +1,6 @@
 /**
  * The keys that sign access tokens (§4.6): ES256, encrypted at rest. The server publishes a new key
- * before it signs. It retains the old one until the tokens signed with it have expired. Each has a
- * key of RSA beside it, which signs ID tokens meanwhile and has the same states (§16.10).
+ * before it signs. It retains the old one until the tokens signed with it have expired.
  */
 import {
   createHash,
@@ -20,12 +19,11 @@ import type { Random } from '../../kernel/random.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
-import type { SigningKey } from './access-token.ts'
+import { encodeHeader, type SigningKey } from './access-token.ts'
 import { type KeyReplacement, TOKENS_ACTOR } from './api.ts'
-import { encodeHeader } from './jws.ts'
 import type { SigningKeyState } from './operations.ts'
 import * as store from './signing-key-store.ts'
-import { RSA_PURPOSE, SIGNING_PURPOSE } from './tables.ts'
+import { SIGNING_PURPOSE } from './tables.ts'
 
 /** How long clients may cache the key set (`Cache-Control: max-age`). */
 export const KEY_SET_MAX_AGE_S = 300
@@ -38,23 +36,11 @@ const RETENTION_MS = DAY_MS + 3_600_000
 /** Bounds the reads that unknown `kid`s cause. */
 const MIN_RELOAD_INTERVAL_MS = 1_000
 
-/** NIST SP 800-131A and the BSI accept it beyond 2030 for signatures that live for minutes. */
-const RSA_BITS = 2048
+const generate = promisify(generateKeyPair)
 
-/** Computes the JWK thumbprint of a public key (RFC 7638 §3.2): its members by name. */
-const computeThumbprint = ({ crv, e, kty, n, x, y }: webcrypto.JsonWebKey): string =>
-  createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url')
-
-/** Returns the JWK of a key pair: its public members, and its private ones as well. */
-function toJwks({ publicKey, privateKey }: KeyPair, alg: string) {
-  const members = publicKey.export({ format: 'jwk' })
-  const publicJwk = { ...members, kid: computeThumbprint(members), use: 'sig', alg }
-  return { publicJwk, privateJwk: { ...privateKey.export({ format: 'jwk' }), ...publicJwk } }
-}
-
-interface KeyPair {
-  readonly publicKey: KeyObject
-  readonly privateKey: KeyObject
+/** Computes the JWK thumbprint of an EC key (RFC 7638 §3.2). */
+function computeThumbprint({ crv, kty, x, y }: webcrypto.JsonWebKey): string {
+  return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
 }
 
 interface KeyDeps {
@@ -63,17 +49,16 @@ interface KeyDeps {
 }
 
 async function generateKey({ vault, clock }: KeyDeps, aheadMs: number) {
-  const generate = promisify(generateKeyPair)
-  const ec = toJwks(await generate('ec', { namedCurve: 'P-256' }), 'ES256')
-  const rsa = toJwks(await generate('rsa', { modulusLength: RSA_BITS }), 'RS256')
-  const { kid } = ec.publicJwk
+  const { privateKey } = await generate('ec', { namedCurve: 'P-256' })
+  const { d, ...publicMembers } = privateKey.export({ format: 'jwk' })
+  const kid = computeThumbprint(publicMembers)
+  const publicJwk = { ...publicMembers, kid, use: 'sig', alg: 'ES256' }
+  const privateJwk = JSON.stringify({ ...publicJwk, d })
   const now = clock.now()
   return {
     kid,
-    public_jwk: JSON.stringify(ec.publicJwk),
-    encrypted_private_jwk: vault.encrypt(SIGNING_PURPOSE, kid, JSON.stringify(ec.privateJwk)),
-    rsa_public_jwk: JSON.stringify(rsa.publicJwk),
-    encrypted_rsa_jwk: vault.encrypt(RSA_PURPOSE, kid, JSON.stringify(rsa.privateJwk)),
+    public_jwk: JSON.stringify(publicJwk),
+    encrypted_private_jwk: vault.encrypt(SIGNING_PURPOSE, kid, privateJwk),
     created_at: now,
     signs_from: now + aheadMs,
   }
@@ -142,14 +127,9 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
   const decrypt = (row: store.SigningKeyRow): SigningKey => {
     let key = privateKeys.get(row.kid)
     if (!key) {
-      const { kid } = row
-      const read = (purpose: string, encrypted: Uint8Array) => {
-        const key = JSON.parse(vault.decrypt(purpose, kid, Buffer.from(encrypted)).toString())
-        return { kid: String(key.kid), privateKey: createPrivateKey({ format: 'jwk', key }) }
-      }
-      const ES256 = read(SIGNING_PURPOSE, row.encrypted_private_jwk)
-      const RS256 = read(RSA_PURPOSE, row.encrypted_rsa_jwk)
-      key = { ...ES256, header: encodeHeader(kid), identity: { ES256, RS256 } }
+      const jwk = vault.decrypt(SIGNING_PURPOSE, row.kid, row.encrypted_private_jwk).toString()
+      const privateKey = createPrivateKey({ format: 'jwk', key: JSON.parse(jwk) })
+      key = { kid: row.kid, header: encodeHeader(row.kid), privateKey }
       privateKeys.set(row.kid, key)
     }
     return key
@@ -249,14 +229,13 @@ function createKeyCache({ db, clock, vault }: KeyRingDeps) {
     const begunMs = clock.elapsedMs()
     const { generation } = vault
     const rows = await store.listSigningKeys(db)
-    const jwks = rows.flatMap(({ public_jwk, rsa_public_jwk }) => [public_jwk, rsa_public_jwk])
     const publicKeys = new Map(
-      jwks.map((jwk) => {
-        const key = JSON.parse(jwk)
-        return [key.kid, createPublicKey({ format: 'jwk', key })]
-      }),
+      rows.map(({ kid, public_jwk }) => [
+        kid,
+        createPublicKey({ format: 'jwk', key: JSON.parse(public_jwk) }),
+      ]),
     )
-    const keySet = `{"keys":[${jwks.join(',')}]}`
+    const keySet = `{"keys":[${rows.map((row) => row.public_jwk).join(',')}]}`
     cachedKeys = { rows, publicKeys, keySet, generation }
     readAtMs = begunMs
   }

@@ -74,8 +74,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
   const publishKey = (tx: Tx, kid: string) => publishNotice(tx, 'signing_key', kid)
   const keys = createKeyRing({ db, clock, random, trail, vault, publishKey })
   const verifier = createVerifier({ clock, keys, revocations, lookup, issuer, audiences })
-  const { verifyAccessToken, readAccessToken, readIdTokenSubject, isActive, resolveScopes } =
-    verifier
+  const { verifyAccessToken, readAccessToken, isActive, resolveScopes } = verifier
   const sessions = createSessions({ ...deps, keys, revocations })
   const revokeAccessToken: Tokens['revokeAccessToken'] = (tx, { jti, exp }) =>
     revocations.publish(tx, 'token', jti, exp * 1000)
@@ -89,7 +88,6 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     ...operations,
     audiences,
     verifyAccessToken,
-    readIdTokenSubject,
     isActive,
     resolveScopes,
     publishClientChange: (tx, _scope, id) => publishNotice(tx, 'client_changed', id),

@@ -23,18 +23,13 @@ import {
   type Tokens,
 } from './api.ts'
 import { type Audiences, isFor, isForPath } from './audience.ts'
-import { readIdTokenSubject } from './id-token.ts'
-import { intersectScopes } from './identity-scopes.ts'
 import type { RevocationFeed } from './revocation-feed.ts'
 import type { KeyRing } from './signing-keys.ts'
 
 const MAX_CACHED = 10_000
 
 interface TokenVerifier
-  extends Pick<
-    Tokens,
-    'verifyAccessToken' | 'readAccessToken' | 'readIdTokenSubject' | 'isActive' | 'resolveScopes'
-  > {
+  extends Pick<Tokens, 'verifyAccessToken' | 'readAccessToken' | 'isActive' | 'resolveScopes'> {
   /** Evicts a customer or client that has changed; without an id, all of them. */
   evict(id?: string): void
   /** Verifies all tokens again: the signing keys have changed. */
@@ -131,7 +126,6 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
       return isCurrent || isStillValid(token) ? token.principal : verifyUncached(jwt, path)
     },
     readAccessToken,
-    readIdTokenSubject: (jwt) => readIdTokenSubject(jwt, keys.findPublicKey, issuer()),
     async isActive(claims) {
       // The caller may be a resource server with an audience of its own.
       const all = audiences.all()
@@ -143,7 +137,7 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
       return !(await revocations.isRevoked(claims))
     },
     resolveScopes: async (claims) =>
-      remainingScopes(claims, (await findPermissions(claims)) ?? undefined),
+      intersectScopes(claims, (await findPermissions(claims)) ?? undefined),
     evict(id) {
       customers.evict(id)
       clients.evict(id)
@@ -181,21 +175,20 @@ function createFeedCache<V>(
 }
 
 /** Returns the scopes of a token that its client still has. */
-const remainingScopes = (
+const intersectScopes = (
   { scope }: AccessTokenClaims,
   client: ClientPermissions | undefined,
-): string[] => {
-  const scopes = scope.split(' ').filter((name) => name !== '')
-  return client ? intersectScopes(scopes, client.scopes) : scopes
-}
+): string[] =>
+  scope.split(' ').filter((name) => name !== '' && (client?.scopes.includes(name) ?? true))
 
 function createPrincipal(
   claims: AccessTokenClaims,
   { no, rate, totalRate }: TokenCustomer,
   client: ClientPermissions | undefined,
 ): Principal {
-  const { customer, mode, sub, client_id, sid, name } = claims
+  const { customer, mode, sub, client_id, sid, name, third_party } = claims
   const kind = client_id === sub ? 'client' : 'person'
+  const isThirdParty = client && (!client.firstParty || third_party === true)
   return {
     customer,
     mode,
@@ -203,8 +196,8 @@ function createPrincipal(
     kind,
     subject: sub,
     ...(typeof name === 'string' && { name }),
-    scopes: new Set(remainingScopes(claims, client)),
-    ...(kind === 'person' && client && !client.firstParty && { thirdParty: true as const }),
+    scopes: new Set(intersectScopes(claims, client)),
+    ...(kind === 'person' && isThirdParty && { thirdParty: true as const }),
     clientId: client_id,
     ...(sid !== undefined && { sessionId: sid }),
     ...(rate && { rate }),

@@ -22,7 +22,14 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set([
   'x-gatehook-csrf',
 ])
 /** Members with a credential under a name that has other meanings elsewhere. */
-const SECRET_MEMBERS: ReadonlySet<string> = new Set(['key', 'code', 'code_verifier', 'ticket'])
+const SECRET_MEMBERS: ReadonlySet<string> = new Set([
+  'key',
+  'code',
+  'code_verifier',
+  'device_code',
+  'user_code',
+  'ticket',
+])
 
 const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name) || isCredentialName(name)
 

@@ -47,14 +47,6 @@ function rejectDryRun(call: Pick<Call, 'headers' | 'query'>): void {
   }
 }
 
-/** Returns the handler of an operation that has no dry run: a request for one is rejected. */
-export const withoutDryRun =
-  (handle: Handling['handle']): Handling['handle'] =>
-  (call) => {
-    rejectDryRun(call)
-    return handle(call)
-  }
-
 /** Returns whether the request has `?dry_run=true`. Throws `invalid_parameter` for other values. */
 export function hasDryRunParameter({ query }: Pick<Call, 'query'>): boolean {
   const text = query.get(DRY_RUN_PARAMETER)
@@ -86,3 +78,11 @@ export async function rehearse<T>(tx: Tx, change: () => Promise<T>): Promise<Reh
   }
   return result!
 }
+
+/** Returns the handler of an operation that has no dry run: a request for one is rejected. */
+export const withoutDryRun =
+  (handle: Handling['handle']): Handling['handle'] =>
+  (call) => {
+    rejectDryRun(call)
+    return handle(call)
+  }

@@ -69,8 +69,12 @@ const NewClient = ({ created, onClose }: NewClientProps) => (
   </>
 )
 
-const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'] as const
-const PUBLIC_GRANTS: readonly string[] = ['authorization_code', 'refresh_token']
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+const USUAL_GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'] as const
+const GRANTS = [...USUAL_GRANTS, DEVICE_GRANT] as const
+const PUBLIC_GRANTS = GRANTS.filter((grant) => grant !== 'client_credentials')
+const grantLabel = (grant: string): string =>
+  grant === DEVICE_GRANT ? 'device code: a device without a browser' : grant.replaceAll('_', ' ')
 
 function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret) => void }) {
   const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
@@ -78,7 +82,7 @@ function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret
   const [owner, setOwner] = useState(scopeCustomer.value ?? DEFAULT_CUSTOMER)
   const [uris, setUris] = useState('')
   const [isPublic, setPublic] = useState(false)
-  const [grants, setGrants] = useState<ReadonlySet<string>>(new Set(GRANTS))
+  const [grants, setGrants] = useState<ReadonlySet<string>>(new Set(USUAL_GRANTS))
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const { isBusy, failure, messageOf, run } = useSend()
   const available = isPublic ? PUBLIC_GRANTS : GRANTS
@@ -137,7 +141,7 @@ function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret
             key={grant}
             checked={grants.has(grant)}
             onChange={(isOn) => toggle(grant, isOn)}
-            label={grant.replaceAll('_', ' ')}
+            label={grantLabel(grant)}
           />
         ))}
       </fieldset>
