@@ -59,6 +59,7 @@ export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, 
     'declare/resources/field-check.ts': 1,
     'declare/resources/reviewed-migrations.ts': 4,
     'declare/resources/table-plan.ts': 1,
+    'declare/resources/table-rows.ts': 1,
   },
   'DDL of declared resources: indexes that end with the id, words, builds beside writes.': {
     'declare/resources/index-builds.ts': 2,

@@ -281,8 +281,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['15.3', 'Events of own code are values, rendered as those of the engine.', part('SQL')],
       [
         '15.4',
-        'Own code finds and lists rows within the reach of its context.',
-        part('`table`, `unscopedSql`'),
+        'Own code finds, lists and reads by SQL the rows in reach of its context, and no others.',
       ],
       ['15.5', 'A failure of the team has its code, status and details.'],
       ['15.7', 'A conflict of own code runs it again; both databases give the same answers.'],

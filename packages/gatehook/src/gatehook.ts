@@ -16,12 +16,13 @@ export {
 } from './declare/resources/job.ts'
 export type { DeclaredFailure } from './declare/resources/listed-failures.ts'
 export { event, type ObjectEvent, type RowEvent } from './declare/resources/own-event.ts'
+export type { OwnPrincipal as Principal } from './declare/resources/own-principal.ts'
+export { sql, table, unscopedSql } from './declare/resources/own-sql.ts'
 export { type Resource, resource } from './declare/resources/resource.ts'
 export type { RouteContext, RouteResult } from './declare/resources/route.ts'
 export { type Service, type ServiceOptions, service } from './declare/resources/service.ts'
 export type { ServiceReader, ServiceTx } from './declare/resources/service-access.ts'
 export { Failure, type FailureCode } from './kernel/failure.ts'
-export type { Principal } from './kernel/principal.ts'
 export type {
   MailContent,
   MailFacts,
@@ -30,7 +31,6 @@ export type {
   MailTransport,
 } from './platform/mail/message.ts'
 export { smtp } from './platform/mail/smtp.ts'
-export { sql } from './platform/storage/sql.ts'
 export { DeclarationError } from './protocol/fields/declaration-mistakes.ts'
 export { f } from './protocol/fields/f.ts'
 export type {

@@ -1,5 +1,5 @@
 /** A hotel: rates, guests, and bookings that never overlap, in two versions. */
-import { Failure, f, resource, type ServiceTx, service, sql } from 'gatehook'
+import { Failure, f, resource, type ServiceTx, service, sql, table } from 'gatehook'
 
 const access = (name: string) =>
   ({
@@ -92,15 +92,15 @@ export const bookings = resource('bookings', {
     guest: `/guests/${guest_id}`,
   }))
   .check('departs_after_arrives', (row) => row.departs > row.arrives, 'departs must be later')
-  .rule('create', async ({ tx, lock, after, principal }) => {
+  .rule('create', async ({ tx, lock, after }) => {
     await lock(rooms, after.room_id)
-    await refuseOverlap(tx, principal.scope, { ...after, id: '' })
-    return { total: await totalOf(tx, principal.scope, after) }
+    await refuseOverlap(tx, after)
+    return { total: await totalOf(tx, after) }
   })
-  .rule('update', async ({ tx, lock, after, principal }) => {
+  .rule('update', async ({ tx, lock, after }) => {
     await lock(rooms, after.room_id)
-    await refuseOverlap(tx, principal.scope, after)
-    return { total: await totalOf(tx, principal.scope, after) }
+    await refuseOverlap(tx, after)
+    return { total: await totalOf(tx, after) }
   })
   .editable(['room_id', 'arrives', 'departs'], { from: ['booked'] })
   .action('arrive', {
@@ -130,10 +130,10 @@ interface Stay {
 
 type Tx = Pick<ServiceTx, 'sql'>
 
-async function refuseOverlap(tx: Tx, scope: number, stay: Stay & { id: string }): Promise<void> {
+async function refuseOverlap(tx: Tx, stay: Stay & { id: string }): Promise<void> {
   const { id, room_id, arrives, departs } = stay
-  const other = await tx.sql.get(sql`SELECT id FROM bookings
-    WHERE scope = ${scope} AND room_id = ${room_id} AND id <> ${id} AND status <> 'cancelled'
+  const other = await tx.sql.get(sql`SELECT id FROM ${table(bookings)}
+    WHERE room_id = ${room_id} AND id <> ${id} AND status <> 'cancelled'
     AND arrives < ${departs} AND departs > ${arrives}`)
   if (other) throw new Failure('conflict', 'The room is booked on one of these nights.')
 }
@@ -141,14 +141,14 @@ async function refuseOverlap(tx: Tx, scope: number, stay: Stay & { id: string })
 const NIGHTS_MAX = 90
 
 /** Returns the sum of the rates. Tables store decimals in units of their last digit: cents. */
-async function totalOf(tx: Tx, scope: number, stay: Stay): Promise<string> {
+async function totalOf(tx: Tx, stay: Stay): Promise<string> {
   const { room_id, arrives, departs } = stay
   const [first, end] = [Date.parse(arrives), Date.parse(departs)]
   if ((end - first) / DAY_MS > NIGHTS_MAX) {
     throw new Failure('conflict', `A booking has at most ${NIGHTS_MAX} nights.`)
   }
   const newestFirst = await tx.sql.all<{ from_night: string; price: number }>(
-    sql`SELECT from_night, price FROM rates WHERE scope = ${scope} AND room_id = ${room_id}
+    sql`SELECT from_night, price FROM ${table(rates)} WHERE room_id = ${room_id}
       AND from_night < ${departs} ORDER BY from_night DESC`,
   )
   let cents = 0

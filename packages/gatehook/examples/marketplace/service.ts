@@ -1,5 +1,5 @@
 /** A marketplace: sellers, products with a search, and orders that reserve their stock. */
-import { event, Failure, f, fields, job, resource, service, sql } from 'gatehook'
+import { event, Failure, f, fields, job, resource, service, sql, table } from 'gatehook'
 
 const access = (name: string) =>
   ({
@@ -128,10 +128,9 @@ export const marketplace = service({
     })
   })
   .every('15m', 'expire_orders', async ({ customers, dueAt }) => {
-    for await (const { principal, read, write } of customers()) {
-      const unpaid = await read.sql.all<{ id: number }>(sql`SELECT id FROM orders
-        WHERE scope = ${principal.scope} AND status = 'new' AND created_at < ${dueAt - DAY_MS}
-        ORDER BY created_at LIMIT 100`)
+    for await (const { read, write } of customers()) {
+      const unpaid = await read.sql.all<{ id: number }>(sql`SELECT id FROM ${table(orders)}
+        WHERE status = 'new' AND created_at < ${dueAt - DAY_MS} ORDER BY created_at LIMIT 100`)
       for (const { id } of unpaid) await write((tx) => tx.act(orders, id, 'expire'))
     }
   })

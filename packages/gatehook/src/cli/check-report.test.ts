@@ -18,6 +18,7 @@ const textOf = (report: Partial<Report>): string =>
     file: 'api.lock.json',
     today: '2026-11-23',
     rewrite: 'not requested',
+    sql: { mistakes: [], unscoped: [] },
     ...report,
   })
 

@@ -5,6 +5,7 @@ import { type Concern, concernOf, GUIDES } from '../declare/gate/guide.ts'
 import type { RenameMigrations } from '../declare/gate/online-rename.ts'
 import type { VersionCaller } from '../declare/versions/store.ts'
 import { alarm, bold, cyan, dim, green, yellow } from './output.ts'
+import type { SqlReport } from './service-sources.ts'
 
 export interface Checked {
   readonly verdicts: readonly VersionCompatibility[]
@@ -35,6 +36,7 @@ interface CheckReport extends Checked {
   /** `YYYY-MM-DD`. */
   readonly today: string
   readonly rewrite: Rewrite
+  readonly sql: SqlReport
 }
 
 /** The result of `--update` and `--accept`; `refused`: a change breaks callers. */
@@ -44,8 +46,20 @@ export function reportOf(report: CheckReport): string {
   const brokenVersions = report.verdicts.filter(({ breaks }) => breaks.length > 0)
   const lines = brokenVersions.length > 0 ? breakLines(report, brokenVersions) : passLines(report)
   const warnings = report.warnings.flatMap((warning) => ['', yellow(warning)])
-  return [...lines, ...uncomparedLines(report), ...warnings].join('\n')
+  return [...lines, ...uncomparedLines(report), ...sqlLines(report), ...warnings].join('\n')
 }
+
+/** Names the SQL of own code that the engine refuses, and the SQL that reads every customer. */
+const sqlLines = ({ sql: { mistakes, unscoped } }: CheckReport): string[] => [
+  ...(mistakes.length === 0 ? [] : ['', ...mistakes.map((line) => `${alarm('✗')} ${line}`)]),
+  ...(unscoped.length === 0
+    ? []
+    : [
+        '',
+        dim('These statements are unscopedSql, which no reach limits:'),
+        ...unscoped.map((line) => dim(`  ${line}`)),
+      ]),
+]
 
 /** Names code that can reject requests, and that no lock describes. */
 const uncomparedLines = ({ uncompared }: CheckReport): string[] =>

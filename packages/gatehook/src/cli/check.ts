@@ -35,6 +35,7 @@ import { type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { catalogOf, writeFile } from './openapi.ts'
 import { findService, loadService } from './service-file.ts'
+import { readSqlReport } from './service-sources.ts'
 
 const LOCK_FILE = 'api.lock.json'
 
@@ -213,10 +214,12 @@ async function run(input: Input): Promise<number> {
     if (reason !== undefined) accepted.push(acceptedBreak(brokenVersions, reason, today))
     writeFile(path, serializeLock(lockOf(promisesOf(definition), accepted)))
   }
-  const ok = !isBroken || rewrite === 'accepted'
+  const statements = readSqlReport(serviceFile.path)
+  const ok = (!isBroken || rewrite === 'accepted') && statements.mistakes.length === 0
   const updated = rewrite === 'updated' || rewrite === 'accepted'
-  out.result({ lock: file, ok, updated, accepted: reason ?? null, ...checked, callers }, () =>
-    reportOf({ ...checked, callers, file, today, rewrite }),
+  const result = { lock: file, ok, updated, accepted: reason ?? null, ...checked, callers }
+  out.result({ ...result, sql: statements }, () =>
+    reportOf({ ...checked, callers, file, today, rewrite, sql: statements }),
   )
   return ok ? EXIT.ok : EXIT.failed
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
-import { f, resource, service, sql } from '../../src/gatehook.ts'
+import { f, resource, type ServiceTx, service, sql, table } from '../../src/gatehook.ts'
 
 const access = { read: 'i:read', create: 'i:write', update: 'i:write', delete: 'i:write' } as const
 
@@ -44,13 +44,17 @@ const invoices = resource('invoices', {
   events: ['invoice.created', 'invoice.updated', 'invoice.deleted'],
 })
   .action('finalize', { scope: 'i:write', from: ['draft'], to: 'open', emits: 'invoice.finalized' })
-  .rule('finalize', async ({ tx, lock, after, principal }) => {
+  .rule('finalize', async ({ tx, lock, after }) => {
     await lock(clients, after.client_id)
-    const last = await tx.sql.get<{ n: string | null }>(sql`SELECT max(number) AS n FROM invoices
-      WHERE scope = ${principal.scope} AND client_id = ${after.client_id}
-      AND number >= ${'INV-'} AND number < ${'INV-9'}`)
-    return { number: `INV-${String(Number(last?.n?.slice(4) ?? 0) + 1).padStart(4, '0')}` }
+    return { number: await nextNumber(tx, after.client_id) }
   })
+
+async function nextNumber(tx: ServiceTx, clientId: string): Promise<string> {
+  const last = await tx.sql.get<{ n: string | null }>(sql`
+    SELECT max(number) AS n FROM ${table(invoices)}
+    WHERE client_id = ${clientId} AND number >= ${'INV-'} AND number < ${'INV-9'}`)
+  return `INV-${String(Number(last?.n?.slice(4) ?? 0) + 1).padStart(4, '0')}`
+}
 
 const invoicing = service({
   name: 'invoicing',

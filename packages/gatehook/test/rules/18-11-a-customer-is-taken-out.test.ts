@@ -92,6 +92,8 @@ async function fillCustomer(service: TestApp, word: string): Promise<Filled> {
   await admin.get('/admin/requests') // writes the log of requests
   const customer = { id, no: Number(no) }
   for (const table of filled) await fillTable(app.db, table, customer, word)
+  const mark = sql`INSERT INTO marks (customer, id, words) VALUES (${id}, 'm1', ${`${word} mark`})`
+  await app.db.write((tx) => tx.run(mark))
   const actor = { kind: 'key', id: 'key_1', name: `${word} name`, address: `${word} ip` } as const
   const entry = { actor, action: 'key.create', target: 'key_1', scope: customer.no * 2 }
   const detail = { name: `${word} detail` }

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
-import { DeclarationError, f, service, sql } from '../../src/gatehook.ts'
+import { DeclarationError, f, service, sql, table } from '../../src/gatehook.ts'
 import { club, people } from '../fixtures/club.ts'
 
 const scopes = { read: 'people:read', write: 'people:write' }
@@ -51,7 +51,7 @@ const guild = club
         const row = await read.get(people, 1)
         yield `${Object.keys(show(row)).join()}\n`
         if (query.fails) throw new Error('the disk is full')
-        const count = await read.sql.all(sql`SELECT count(*) AS n FROM people`)
+        const count = await read.sql.all(sql`SELECT count(*) AS n FROM ${table(people)}`)
         yield `${Object.values(show(row)).join()}\n${count.length}`
       }
       return { body: lines(), headers: { 'content-disposition': 'attachment' } }

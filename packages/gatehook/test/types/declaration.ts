@@ -101,7 +101,9 @@ orders.rule('create', async ({ after, before, tx, lock, principal }) => {
   exactly<typeof before, undefined>(true)
   const row = await lock(orders, after.user_id)
   exactly<typeof row.gift, boolean>(true)
-  await tx.update(orders, 1, { amount: after.amount + principal.scope })
+  await tx.update(orders, 1, { amount: after.amount + principal.scopes.size })
+  // @ts-expect-error: own code names a customer by its id
+  principal.scope
   return { note: 'completed' }
 })
 orders.rule('pay', ({ before, after }) => {

@@ -2,7 +2,7 @@
 import type { RenderObject } from '../../history/events/event.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Scope } from '../../kernel/principal.ts'
-import type { Tx } from '../../platform/storage/database.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
 import type { ObjectForms } from './own-event.ts'
 import type { ReachRule } from './ownership.ts'
@@ -21,6 +21,8 @@ export interface CatalogEntry extends ReachRule {
 
 export interface Catalog {
   readonly clock: Clock
+  /** The database whose SQL the catalog has. */
+  readonly database: Database['name']
   readonly service: ServiceDefinition
   /** Majors, oldest first. */
   readonly versions: readonly string[]

@@ -80,9 +80,10 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     return from && to ? convertObject(from, to, object) : object
   }
   const enqueue = createOwnEnqueue(service, deps.enqueue)
-  const { clock } = deps
+  const { clock, database = 'sqlite' } = deps
   const catalog: Catalog = {
     clock,
+    database,
     service,
     versions,
     newest,

@@ -7,6 +7,7 @@ import type { Perform } from '../../protocol/idempotency/perform.ts'
 import { reachesRoute } from './agent-reach.ts'
 import { inCallersTerms } from './caller-terms.ts'
 import type { Catalog } from './catalog.ts'
+import { ownPrincipalOf } from './own-principal.ts'
 import { mediaOf, type RouteDefinition } from './route.ts'
 import { createRouteReader } from './route-input.ts'
 import { createOutputEncoder } from './route-output.ts'
@@ -46,7 +47,7 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
     const reach = callersReach(principal)
     const { query, input, chain } = readRequest(call)
     const context = {
-      principal,
+      principal: ownPrincipalOf(principal),
       version: call.version!,
       params: call.params,
       query,

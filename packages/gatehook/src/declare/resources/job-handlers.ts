@@ -11,6 +11,7 @@ import type { Database } from '../../platform/storage/database.ts'
 import type { Catalog } from './catalog.ts'
 import type { JobDefinition } from './job.ts'
 import { createJobInput } from './job-input.ts'
+import { ownPrincipalOf } from './own-principal.ts'
 import type { AnyRow } from './resource.ts'
 import { listScopes } from './scopes.ts'
 import type { ServiceDefinition } from './service.ts'
@@ -104,7 +105,7 @@ function createContexts(catalog: Catalog, name: string, { db, record }: JobHandl
     const principal: Principal = { customer, mode, scope, kind: 'job', subject: name, scopes }
     const reach: ReachOf = () => ({ scope, owner: undefined, principal })
     return {
-      principal,
+      principal: ownPrincipalOf(principal),
       read: createServiceReader(catalog, reach, db, views),
       async write(change: (tx: unknown) => Promise<unknown>) {
         signal.throwIfAborted()

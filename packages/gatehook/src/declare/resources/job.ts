@@ -3,10 +3,10 @@
  * `.on(…)` of a service. Contains no database access.
  */
 
-import type { Principal } from '../../kernel/principal.ts'
 import type { ServiceJobKind } from '../../platform/jobs/job.ts'
 import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
+import type { OwnPrincipal } from './own-principal.ts'
 import type { AnyRow } from './resource.ts'
 import type { ServiceReader, ServiceTx } from './service-access.ts'
 
@@ -60,7 +60,7 @@ interface AttemptContext {
 
 interface CustomerContext {
   /** The customer and mode of the job, as the caller of own code: its kind is `job`. */
-  readonly principal: Principal
+  readonly principal: OwnPrincipal
   /** Reads every row of the customer and mode, and SQL. */
   readonly read: ServiceReader
   /**

@@ -12,6 +12,9 @@ import { isWordTable } from './table.ts'
 
 const isOfEngine = (name: string): boolean => name.startsWith('gh_') && !isWordTable(name)
 
+/** The column with the customer: of resources, and of tables that migrations of the team create. */
+const OWNER_COLUMNS = ['scope', 'customer'] as const
+
 /** Lists the tables of resources in the order of a deletion. */
 export async function listOwnedTables(
   db: Database,
@@ -26,17 +29,19 @@ export async function listOwnedTables(
   const tables: OwnedTable[] = []
   for (const name of [...others, ...declared]) {
     const columns = await db.columns(name)
-    if (!columns.some((column) => column.name === 'scope')) continue
+    const owner = OWNER_COLUMNS.find((name) => columns.some((column) => column.name === name))
+    if (owner === undefined) continue
     const fields = resources.find((resource) => resource.name === name)?.fields ?? {}
     const contents = columns.map((column) => [
       column.name,
       { ...text[fields[column.name]?.isSecret ? 'secret' : 'personal'], kind: column.type },
     ])
-    const key = isWordTable(name) ? ['scope', 'id', 'word'] : ['scope', 'id']
+    const key = isWordTable(name) ? ['scope', 'id', 'word'] : [owner, 'id']
+    const belongs = owner === 'scope' ? byScope : { customer: owner }
     const selfReferences = Object.keys(fields).filter(
       (field) => fields[field]!.target === name && fields[field]!.nullable,
     )
-    const table = { name, columns: Object.fromEntries(contents), key, belongs: byScope }
+    const table = { name, columns: Object.fromEntries(contents), key, belongs }
     tables.push({ ...table, selfReferences })
   }
   return tables

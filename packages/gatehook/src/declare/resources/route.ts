@@ -3,7 +3,6 @@
  * reads and writes rows, events and SQL. The engine's pipeline does the rest.
  */
 
-import type { Principal } from '../../kernel/principal.ts'
 import type { CreateOf, Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type {
   AnyBodyFields,
@@ -15,6 +14,7 @@ import type {
   ShownRow,
 } from './body-fields.ts'
 import type { AnyFailure, ListedFailure } from './listed-failures.ts'
+import type { OwnPrincipal } from './own-principal.ts'
 import type { AnyResource, AnyRow, Resource } from './resource.ts'
 import type { ServiceReader, ServiceTx } from './service-access.ts'
 
@@ -58,7 +58,7 @@ type BodyOf<O> =
 
 export interface RouteContext<Q extends RouteQuery, I extends RouteInput, P extends string> {
   /** The authenticated caller. */
-  readonly principal: Principal
+  readonly principal: OwnPrincipal
   /** Epoch milliseconds by the clock of the engine; of a write the instant of its transaction. */
   readonly now: number
   /** The version that serves the request. */

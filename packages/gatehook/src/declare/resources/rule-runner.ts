@@ -6,6 +6,7 @@ import type { RecordEvent } from '../../history/events/store.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Catalog } from './catalog-entry.ts'
 import { enterRow } from './changed-rows.ts'
+import { ownPrincipalOf } from './own-principal.ts'
 import { readChangedValues, requireNoState } from './own-values.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { RunRules } from './rows.ts'
@@ -39,7 +40,14 @@ export function createRuleRunner(
       for (const { rule } of rules) {
         const current = after && { ...after, ...completion }
         const { lock, now } = access
-        const args = { tx: access, lock, now, principal, before, after: current }
+        const args = {
+          tx: access,
+          lock,
+          now,
+          principal: ownPrincipalOf(principal),
+          before,
+          after: current,
+        }
         const values = (await rule(args)) as AnyRow | undefined
         if (values === undefined) continue
         const source = `rule ${operation} of ${name}`

@@ -1,9 +1,9 @@
 /** The types of `.rule(…)`: own code in the transaction of a change. */
 
-import type { Principal } from '../../kernel/principal.ts'
 import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { AnyRow } from '../versions/change.ts'
 import type { AnyFailure, ListedFailure } from './listed-failures.ts'
+import type { OwnPrincipal } from './own-principal.ts'
 import type { ServiceTx } from './service-access.ts'
 
 /** The operation of a rule: a change of rows, or the name of an action. */
@@ -21,7 +21,7 @@ interface RuleArguments<F extends Fields, O extends string> {
   /** The instant of the transaction in epoch milliseconds. */
   readonly now: number
   /** The caller. */
-  readonly principal: Principal
+  readonly principal: OwnPrincipal
   /** The locked row before the change; undefined for `create`. */
   readonly before: O extends 'create' ? undefined : RowOf<F>
   /**

@@ -1,9 +1,9 @@
 /** The access of own code to rows, events and SQL. Contains types only. */
 
-import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { CreateOf, Field, Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { FieldWrite } from '../../protocol/fields/spec.ts'
 import type { ActionCreateOf, ActionInput } from './action.ts'
+import type { OwnReader, OwnSqlTx } from './own-sql.ts'
 import type { ResourceWords } from './resource-options.ts'
 
 /** A resource of the service. */
@@ -81,8 +81,8 @@ export interface ServiceReader {
     resource: ResourceOf<F>,
     options?: OwnListOptions<RowOf<F>>,
   ): Promise<RowOf<F>[]>
-  /** Runs the team's SQL. Statements must filter by `principal.scope`. */
-  readonly sql: Reader
+  /** Runs statements of `sql` and `unscopedSql`. */
+  readonly sql: OwnReader
 }
 
 /** Changes rows, their events and the team's tables in one transaction. */
@@ -146,6 +146,6 @@ export interface ServiceTx extends ServiceReader {
     input: CreateOf<I>,
     options?: KeyOption & { readonly runAt?: Date | number },
   ): Promise<string>
-  /** Runs the team's SQL in this transaction. Statements must filter by `principal.scope`. */
-  readonly sql: Tx
+  /** Runs statements of `sql` and `unscopedSql` in this transaction. */
+  readonly sql: OwnSqlTx
 }

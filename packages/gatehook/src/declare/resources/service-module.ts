@@ -4,8 +4,8 @@
  */
 import { spawnSync } from 'node:child_process'
 import { basename, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { collectMistakes, DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
+import { locationOf } from './call-site.ts'
 import { Service } from './service.ts'
 
 /** A service, or the exports of the module that declares it. */
@@ -71,23 +71,4 @@ function syntaxErrorLocation(file: string): string | undefined {
   const stack = new Error()
   stack.stack = stderr ?? ''
   return locationOf(stack)
-}
-
-const ENGINE = new URL('../../', import.meta.url).href
-const FRAME = /(?:\(|at (?:async )?)(file:\/\/[^\s)]+?):(\d+)(?::\d+)?\)?$/
-const HEAD = /^(?:file:\/\/)?(\/\S.*|[A-Za-z]:[\\/].*):(\d+)$/
-
-/** Returns `file:line` of the innermost stack frame outside the engine and Node. */
-export function locationOf(error: Error): string | undefined {
-  const lines = (error.stack ?? '').split('\n')
-  // Syntax errors name the location on their first line, before the message.
-  const head = HEAD.exec(lines[0] ?? '')
-  if (head) return `${decodeURI(head[1]!)}:${head[2]}`
-  for (const line of lines) {
-    const frame = FRAME.exec(line)
-    if (frame && !frame[1]!.startsWith(ENGINE) && !frame[1]!.includes('/node_modules/')) {
-      return `${fileURLToPath(frame[1]!)}:${frame[2]}`
-    }
-  }
-  return undefined
 }

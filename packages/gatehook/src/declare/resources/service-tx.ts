@@ -13,12 +13,14 @@ import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { requireOtherRow } from './changed-rows.ts'
 import type { OwnEvent } from './own-event.ts'
 import { type AnyListOptions, listRows } from './own-list.ts'
+import { createOwnReader, createOwnSqlTx, type ExpandTable } from './own-sql.ts'
 import { memberReader, readChangedValues, readNewValues, requireNoState } from './own-values.ts'
 import type { RowOperation, RowReach } from './ownership.ts'
 import { runOnce } from './repeat-keys.ts'
 import type { AnyResource, AnyRow, ResourceDefinition } from './resource.ts'
 import type { RowViews } from './row-views.ts'
 import { uniqueTuples } from './table.ts'
+import { tableSql } from './table-rows.ts'
 
 const entryOf = (catalog: Catalog, { definition }: AnyResource): CatalogEntry => {
   const entry = catalog.entries.get(definition.name)
@@ -68,6 +70,15 @@ function uniqueFieldsOf(definition: ResourceDefinition, values: AnyRow): readonl
   throw new Error(`${source}: ${names.join(' and ')} is not unique; unique are: ${others}`)
 }
 
+/** Returns the rows that `get` of the same context reaches, as a table of a statement. */
+const tablesInReach =
+  ({ entries, service, database }: Catalog, reach: ReachOf): ExpandTable =>
+  (table) => {
+    const entry = entries.get(table.resource)
+    if (!entry) throw new Error(`the service has no resource ${table.resource}`)
+    return tableSql(entry.definition, service.resources, reach(entry, 'read'), table, database)
+  }
+
 export function createServiceReader(
   catalog: Catalog,
   reach: ReachOf,
@@ -75,7 +86,7 @@ export function createServiceReader(
   { register }: Pick<RowViews, 'register'>,
 ) {
   return {
-    sql,
+    sql: createOwnReader(sql, tablesInReach(catalog, reach)),
     async get(resource: AnyResource, id: RowId): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
       const rowReach = reach(entry, 'read')
@@ -115,7 +126,7 @@ export function createServiceTx(catalog: Catalog, deps: ServiceTxDeps, sql: Tx) 
   const { register } = views
   return {
     ...createServiceReader(catalog, reach, sql, views),
-    sql,
+    sql: createOwnSqlTx(sql, tablesInReach(catalog, reach)),
     now: timeOf(sql, catalog.clock),
     async lock(resource: AnyResource, id: RowId): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { locationOf } from './service-module.ts'
+import { locationOf } from './call-site.ts'
 
 test('the location is the innermost line outside the engine', () => {
   const engine = new URL('./field-check.ts', import.meta.url).href

@@ -1,0 +1,132 @@
+/** §15.4: which statements of own code read only `table(…)` and names of their own WITH. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { checkSql } from './sql-check.ts'
+import { SqlMistake } from './sql-tokens.ts'
+
+/** Checks a text in which `@` is a table and `?` a value. */
+function mistakeIn(text: string, isWhole = true): string | undefined {
+  const slots = [...text.matchAll(/[@?]/g)].map(([mark]) => (mark === '@' ? 'table' : 'value'))
+  try {
+    checkSql(text.split(/[@?]/), slots as ('table' | 'value')[], isWhole)
+    return undefined
+  } catch (error) {
+    assert.ok(error instanceof SqlMistake)
+    return error.message
+  }
+}
+
+const allowed = [
+  'SELECT 1',
+  'VALUES (1), (2)',
+  'select a, b from @ where a = ? order by b limit 5',
+  'SELECT i.a FROM @ JOIN @ ON c.id = i.c LEFT JOIN @ USING (id), @ WHERE i.x IN (?, ?)',
+  'SELECT * FROM (@ CROSS JOIN @), (SELECT 1 AS n) AS one, LATERAL (SELECT * FROM @) AS x',
+  'SELECT * FROM ((SELECT 1) UNION (SELECT a FROM @)) AS u(a)',
+  'WITH x AS (SELECT * FROM @), y (a, b) AS MATERIALIZED (SELECT * FROM x) SELECT * FROM y',
+  'WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 9) SELECT * FROM N',
+  '(SELECT a FROM @) UNION ALL (WITH x AS (SELECT 1) SELECT * FROM x)',
+  'SELECT EXTRACT(day FROM t), trim(both ? from b), substring(a FROM 1 FOR 2) FROM @',
+  'SELECT position(a IN b) FROM @',
+  'SELECT a IS DISTINCT FROM b, a IS NOT DISTINCT FROM (SELECT max(x) FROM @) FROM @',
+  'SELECT count(*) FILTER (WHERE a > ?) OVER (PARTITION BY b) AS from_users FROM @ GROUP BY a, b',
+  'SELECT CAST(a AS numeric(9, 2)), a::numeric(9, 2), i.from, i."join" AS users FROM @',
+  "SELECT 'FROM users', E'it\\'s FROM users', \"FROM users\" FROM @",
+  'SELECT a FROM @ -- FROM users\n, @ /* JOIN users */',
+  'SELECT sum(a) OVER w FROM @ WINDOW w AS (ORDER BY a), v AS (ORDER BY b)',
+  'SELECT a FROM @ FOR UPDATE OF i, c',
+  'SELECT a FROM @ WHERE EXISTS (SELECT 1 FROM @ WHERE true) AND NOT (a = ANY (SELECT b FROM @));',
+  'SELECT CASE WHEN a THEN (b) ELSE (c) END, left(a, 2) FROM @ ORDER BY a, b OFFSET 3',
+]
+
+const refused = [
+  'SELECT * FROM users',
+  'SELECT * FROM "users"',
+  'SELECT * FROM `users`',
+  'SELECT * FROM [users]',
+  "SELECT * FROM 'users'",
+  'SELECT * FROM main.users',
+  'SELECT 1FROM users',
+  'SELECT 1.FROM users',
+  'SELECT * FROM/**/users',
+  'SELECT * FROM ?',
+  'SELECT * FROM @, users',
+  'SELECT * FROM @ JOIN users ON true',
+  'SELECT * FROM @ JOIN @ ON offset = 1, users',
+  'SELECT * FROM @ JOIN @ ON window = 1, users',
+  'SELECT * FROM @ JOIN @ ON values = 1, users',
+  'SELECT * FROM (users)',
+  'SELECT * FROM (@ JOIN users ON true)',
+  'SELECT * FROM ((SELECT 1) UNION SELECT a FROM users) AS x',
+  'SELECT (SELECT a FROM users)',
+  'SELECT ((SELECT 1) UNION SELECT a FROM users)',
+  'SELECT a FROM @ WHERE b IN (SELECT c FROM users)',
+  'SELECT a FROM @ WHERE b IN users',
+  'SELECT trim(a) FROM users',
+  'SELECT EXTRACT(day FROM (SELECT a FROM users))',
+  'SELECT a FROM @ UNION SELECT a FROM users',
+  'SELECT a FROM @ UNION TABLE users',
+  'TABLE users',
+  'WITH users AS (SELECT * FROM users) SELECT * FROM users',
+  'WITH "Users" AS (SELECT 1) SELECT * FROM users',
+  'WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a',
+  'SELECT * FROM (WITH x AS (SELECT 1) SELECT * FROM x) AS y, x',
+  'WITH x AS (SELECT 1) SELECT * FROM main.x',
+  'WITH x AS (SELECT 1) SELECT * FROM x(1)',
+  'WITH x AS (DELETE FROM @ RETURNING a) SELECT * FROM x',
+  'WITH x AS (SELECT 1) UPDATE users SET a = 1',
+  'UPDATE users SET a = 1',
+  'DELETE FROM users',
+  'INSERT INTO users VALUES (1)',
+  'DROP TABLE users',
+  'PRAGMA table_info(users)',
+  'SELECT a INTO b FROM @',
+  'SELECT 1; SELECT a FROM users',
+  'SELECT * FROM generate_series(1, 9)',
+  'SELECT * FROM LATERAL json_each(?)',
+  'SELECT * FROM ROWS FROM (json_each(?))',
+  'SELECT generate_series(1, 9)',
+  "SELECT query_to_xml('SELECT * FROM users', true, true, '')",
+  "SELECT pg_catalog.query_to_xml('SELECT 1', true, true, '')",
+  'SELECT pg_catalog.count(1)',
+  'SELECT "query_to_xml"(?)',
+  'SELECT total_of_all_customers()',
+  "SELECT ts_stat('SELECT a FROM users')",
+  'SELECT DISTINCT ON (a) own_function(b) FROM @',
+  'SELECT * FROM @ AS x',
+  'SELECT * FROM @ x',
+  'SELECT @',
+  'SELECT * FROM @ WHERE a IN @',
+  "SELECT '?'",
+  'SELECT /* a /* b */ FROM users',
+  'SELECT $1',
+  'SELECT $$a$$ FROM @',
+  "SELECT 'a FROM @",
+  'SELECT 1) FROM @',
+]
+
+test('sql reads its tables and the names of its own WITH', () => {
+  for (const text of allowed) assert.equal(mistakeIn(text), undefined, text)
+})
+
+test('sql refuses every other table, function and statement', () => {
+  for (const text of refused) assert.notEqual(mistakeIn(text), undefined, text)
+})
+
+test('a part of a statement can begin anywhere, and names no other table', () => {
+  for (const text of ['AND a = ?', ', @', 'JOIN @ ON a = b', 'ORDER BY a, b', 'a IN (?)'])
+    assert.equal(mistakeIn(text, false), undefined, text)
+  for (const text of ['JOIN users ON true', 'FROM users', 'UPDATE users SET a = 1', 'own(1)'])
+    assert.notEqual(mistakeIn(text, false), undefined, text)
+})
+
+test('any text has a mistake or none, and a long one takes linear time', () => {
+  const part = fc.constantFrom(
+    ...['SELECT', 'FROM', '@', 'users', ',', '(', ')', 'WITH', 'x', 'AS', 'JOIN', "'", '"', '--'],
+    ...['/*', '*/', '\n', '.', '?', 'VALUES', 'IN', ';', 'UNION'],
+  )
+  fc.assert(fc.property(fc.array(part), (parts) => void mistakeIn(parts.join(' '))))
+  mistakeIn(`SELECT ${"'a''".repeat(200_000)}`)
+  assert.notEqual(mistakeIn(`SELECT ${'('.repeat(400_000)} FROM users`), undefined)
+})

@@ -1,0 +1,249 @@
+/**
+ * Verifies that a statement of `sql` reads `table(…)` and names of its own WITH, and nothing else
+ * (§15.4). It follows parentheses and the words that begin or end a list of tables; names of
+ * columns and aliases are not restricted. A statement that the databases would read in different
+ * ways is rejected. Pure, in linear time.
+ */
+import { isReadingFunction, isSqlKeyword } from './sql-functions.ts'
+import { SqlMistake, type SqlSlot, type SqlToken, tokensOf } from './sql-tokens.ts'
+
+/** A list of WITH: its part that comes next. */
+interface WithList {
+  next: 'name' | 'as' | 'body' | 'in body' | 'query'
+  name: string
+  isRecursive: boolean
+}
+
+/** The statement, or a part in parentheses. */
+interface SqlFrame {
+  /** The word before the parenthesis. */
+  readonly opener: string
+  /** Whether the frame begins as a query must, at its first token. */
+  isQuery: boolean
+  isFresh: boolean
+  /** Whether a comma separates tables. */
+  inTables: boolean
+  /** Whether a table comes next. */
+  wantsTable: boolean
+  readonly names: Set<string>
+  list: WithList | undefined
+}
+
+const newFrame = (opener: string, isQuery: boolean, wantsTable: boolean): SqlFrame => ({
+  opener,
+  isQuery,
+  isFresh: true,
+  inTables: wantsTable,
+  wantsTable,
+  names: new Set(),
+  list: undefined,
+})
+
+const QUERY_WORDS = new Set(['select', 'values', 'with'])
+const CHANGE_WORDS = new Set([
+  ...['alter', 'call', 'copy', 'create', 'delete', 'do', 'drop', 'explain', 'insert', 'merge'],
+  ...['pragma', 'replace', 'set', 'truncate', 'update'],
+])
+const TABLE_ENDS = new Set([
+  ...['except', 'group', 'having', 'intersect', 'limit', 'order', 'union', 'where'],
+])
+/** The words that can follow a table. */
+const AFTER_TABLE = new Set([
+  ...TABLE_ENDS,
+  ...['cross', 'fetch', 'for', 'full', 'inner', 'join', 'left', 'natural', 'offset', 'on'],
+  ...['right', 'using', 'window'],
+])
+/** Functions with FROM between their arguments. */
+const FROM_FUNCTIONS = new Set(['extract', 'overlay', 'substring', 'trim'])
+/** The words before `DISTINCT FROM`. */
+const DISTINCT_FROM = new Set(['is', 'not'])
+const LOCK_WORDS = new Set(['key', 'no', 'share', 'update'])
+
+const ESCAPE = 'or take unscopedSql, which reads every customer'
+
+/**
+ * Throws `SqlMistake` for the first mistake.
+ *
+ * @param isWhole false for a template of the source, which can be a part of a statement
+ */
+export function checkSql(
+  texts: readonly string[],
+  slots: readonly SqlSlot[],
+  isWhole: boolean,
+): void {
+  const tokens = tokensOf(texts, slots)
+  const [first] = tokens
+  if (first && isWord(first, CHANGE_WORDS)) throw notReading(first)
+  const isFragment = !isWhole && !isWord(first, QUERY_WORDS)
+  const state = { tokens, frames: [newFrame('', !isFragment, false)], isFragment }
+  for (let index = 0; index < tokens.length; index++) checkToken(state, index)
+}
+
+interface CheckState {
+  readonly tokens: readonly SqlToken[]
+  readonly frames: SqlFrame[]
+  /** A part of a statement: it can continue a list of tables. */
+  readonly isFragment: boolean
+}
+
+const isWord = (token: SqlToken | undefined, words: ReadonlySet<string>): boolean =>
+  token?.kind === 'word' && words.has(token.text)
+
+const isMark = (token: SqlToken | undefined, mark: string): boolean =>
+  token?.kind === 'mark' && token.text === mark
+
+const isThe = (token: SqlToken | undefined, word: string): boolean =>
+  token?.kind === 'word' && token.text === word
+
+const isName = ({ kind }: SqlToken): boolean => kind === 'word' || kind === 'quoted'
+
+const notReading = ({ at }: SqlToken): SqlMistake =>
+  new SqlMistake(
+    'sql reads: a statement begins with SELECT, VALUES or WITH. Write rows with tx, ' +
+      'and tables of your own with unscopedSql',
+    at,
+  )
+
+function checkToken(state: CheckState, index: number): void {
+  const { tokens, frames, isFragment } = state
+  const token = tokens[index]!
+  const frame = frames.at(-1)!
+  const { isFresh } = frame
+  frame.isFresh = false
+  const isQueryWord = isWord(token, QUERY_WORDS)
+  if (isFresh && frame.isQuery && !isQueryWord && !isMark(token, '(') && token.kind !== 'unknown') {
+    throw notReading(token)
+  }
+  if (isMark(token, ';') && index < tokens.length - 1) {
+    throw new SqlMistake('sql has one statement', token.at)
+  }
+  if (frame.list && readWithList(state, frame, frame.list, index)) return
+  if (isFresh && isQueryWord) frame.inTables = frame.wantsTable = false
+  if (isFresh && isThe(token, 'with')) {
+    frame.list = { next: 'name', name: '', isRecursive: false }
+  } else if (isMark(token, '(')) openFrame(state, frame, index)
+  else if (isMark(token, ')')) closeFrame(state, token)
+  else if (frame.wantsTable) checkTable(state, frame, index)
+  else if (token.kind === 'table') {
+    if (isFragment) return
+    throw new SqlMistake('table(…) follows FROM, JOIN or a comma between tables', token.at)
+  } else if (isMark(token, ',')) frame.wantsTable = frame.inTables
+  else if (isName(token)) checkName(state, frame, index)
+}
+
+/** Reads the part of WITH before its query. Returns false for a token that needs more. */
+function readWithList(
+  { tokens, frames }: CheckState,
+  frame: SqlFrame,
+  list: WithList,
+  index: number,
+): boolean {
+  const token = tokens[index]!
+  const next = tokens[index + 1]
+  if (list.next === 'name') {
+    const isRecursive = isThe(token, 'recursive') && next !== undefined && isName(next)
+    if (isRecursive && !isThe(next, 'as')) list.isRecursive = true
+    else if (!isName(token)) throw new SqlMistake('WITH has no name here', token.at)
+    else {
+      list.name = token.text
+      list.next = 'as'
+      // A name without RECURSIVE denotes a table of the database in its own query.
+      if (list.isRecursive) frame.names.add(list.name)
+    }
+    return true
+  }
+  if (list.next === 'as' || list.next === 'body') {
+    if (isThe(token, 'as')) list.next = 'body'
+    if (!isMark(token, '(')) return true
+    frames.push(newFrame('', list.next === 'body', false))
+    if (list.next === 'body') list.next = 'in body'
+    return true
+  }
+  if (isMark(token, ',')) {
+    list.next = 'name'
+    return true
+  }
+  if (!isMark(token, '(') && !isWord(token, QUERY_WORDS)) throw notReading(token)
+  frame.list = undefined
+  return false
+}
+
+function openFrame({ tokens, frames }: CheckState, frame: SqlFrame, index: number): void {
+  const before = tokens[index - 1]
+  const opener = before?.kind === 'word' ? before.text : ''
+  frames.push(newFrame(opener, false, frame.wantsTable))
+  frame.wantsTable = false
+}
+
+function closeFrame({ frames }: CheckState, { at }: SqlToken): void {
+  if (frames.length === 1) throw new SqlMistake('a parenthesis has no beginning', at)
+  frames.pop()
+  const frame = frames.at(-1)!
+  if (frame.list?.next !== 'in body') return
+  frame.names.add(frame.list.name)
+  frame.list.next = 'query'
+}
+
+/** Checks a token in the place of a table. */
+function checkTable({ tokens, frames }: CheckState, frame: SqlFrame, index: number): void {
+  const token = tokens[index]!
+  const next = tokens[index + 1]
+  if (isThe(token, 'lateral')) return
+  frame.wantsTable = false
+  if (token.kind === 'unknown') return
+  if (token.kind === 'table') {
+    const follows = next && (isName(next) || isMark(next, '(') || isMark(next, '.'))
+    if (!follows || isWord(next, AFTER_TABLE)) return
+    throw new SqlMistake("the name of a table is its option: table(…, { as: 'name' })", next.at)
+  }
+  const isOwn = isName(token) && frames.some(({ names }) => names.has(token.text))
+  if (isOwn && !isMark(next, '(') && !isMark(next, '.')) return
+  const isCall = isName(token) && isMark(next, '(')
+  const name = isName(token) ? token.text : 'this'
+  throw new SqlMistake(
+    isCall
+      ? `${name}(…) is no table of sql: take table(…), ${ESCAPE}`
+      : `${name} is no table of sql: write \${table(${name === 'this' ? '…' : name})}, ${ESCAPE}`,
+    token.at,
+  )
+}
+
+/** Checks a keyword, a name or a call of a function. */
+function checkName({ tokens }: CheckState, frame: SqlFrame, index: number): void {
+  const token = tokens[index]!
+  const before = tokens[index - 1]
+  const isCall = isMark(tokens[index + 1], '(')
+  const isMember = isMark(before, '.')
+  // Any word is a name after a dot, and a type, a label or an alias with columns after AS.
+  if (isThe(before, 'as') || (isMember && !isCall)) return
+  if (token.kind === 'word' && !isMember) checkWord(tokens, frame, index)
+  const isKeyword = token.kind === 'word' && !isMember && isSqlKeyword(token.text)
+  // `(VALUES (1)) v(n)` and `x::numeric(9, 2)`.
+  const isAlias = (frame.inTables && isMark(before, ')')) || isMark(before, ':')
+  if (!isCall || isKeyword || isAlias || (isReadingFunction(token.text) && !isMember)) return
+  throw new SqlMistake(`${token.text}(…) is no function of sql, ${ESCAPE}`, token.at)
+}
+
+function checkWord(tokens: readonly SqlToken[], frame: SqlFrame, index: number): void {
+  const token = tokens[index]!
+  const { text, at } = token
+  if (text === 'select') {
+    frame.isQuery = true
+    frame.inTables = frame.wantsTable = false
+  } else if (text === 'from') {
+    const isComparison =
+      isThe(tokens[index - 1], 'distinct') && isWord(tokens[index - 2], DISTINCT_FROM)
+    const isArgument = !frame.isQuery && FROM_FUNCTIONS.has(frame.opener)
+    if (!isComparison && !isArgument) frame.inTables = frame.wantsTable = true
+  } else if (text === 'join') frame.inTables = frame.wantsTable = true
+  else if (endsTables(tokens, index)) frame.inTables = false
+  else if (text === 'into' || text === 'table') throw notReading(token)
+  else if (text === 'in' && !isMark(tokens[index + 1], '(') && frame.opener !== 'position') {
+    throw new SqlMistake('IN has a list or a query in parentheses', at)
+  }
+}
+
+const endsTables = (tokens: readonly SqlToken[], index: number): boolean =>
+  isWord(tokens[index], TABLE_ENDS) ||
+  (isThe(tokens[index], 'window') && isThe(tokens[index + 2], 'as')) ||
+  (isThe(tokens[index], 'for') && isWord(tokens[index + 1], LOCK_WORDS))
