@@ -7,6 +7,8 @@ const B = 'job="gatehook",instance="b"'
 const node = { job: 'gatehook', instance: 'a' }
 const requests = (status: number) => `gatehook_http_requests_total{${A},status="${status}"}`
 const receivers = (health: string) => `gatehook_webhook_receivers{${A},health="${health}"}`
+const attempts = (outcome: string) =>
+  `gatehook_job_attempts_total{${A},kind="job",outcome="${outcome}"}`
 const bucket = (le: string) => `gatehook_http_request_duration_seconds_bucket{${A},le="${le}"}`
 
 export const alerts: readonly Alert[] = [
@@ -86,7 +88,7 @@ export const alerts: readonly Alert[] = [
     expr: 'gatehook_database_available == 0',
     for: '1m',
     severity: 'page',
-    summary: 'The primary of the database does not answer; writes are 503.',
+    summary: 'The primary is away; the label fault of gatehook_database_fault says how.',
     runbook: 'The database is down',
     fires: {
       title: 'a frozen primary',
@@ -300,6 +302,27 @@ export const alerts: readonly Alert[] = [
         },
         minute: 5,
       },
+    ],
+  },
+  {
+    name: 'GatehookJobsFail',
+    when: 'more than 20 attempts of jobs failed in 10 min, mail aside',
+    expr:
+      'sum by (job) (increase(gatehook_job_attempts_total' +
+      '{kind!="mail",outcome=~"retried|failed"}[10m])) > 20',
+    for: '0m',
+    severity: 'ticket',
+    summary: 'Jobs fail; the console names them with their errors.',
+    runbook: 'Jobs fail',
+    fires: {
+      title: 'jobs that are retried',
+      series: { [attempts('retried')]: '0+6x20' },
+      minute: 10,
+      labels: { job: 'gatehook' },
+    },
+    silent: [
+      { title: 'a few retries', series: { [attempts('retried')]: '0+1x20' }, minute: 15 },
+      { title: 'jobs that succeed', series: { [attempts('done')]: '0+600x20' }, minute: 15 },
     ],
   },
   ...machineAlerts,

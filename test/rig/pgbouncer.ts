@@ -17,6 +17,10 @@ export interface Pgbouncer {
   /** Returns the address of a database of the server, through the pooler. */
   through(url: string): string
   restart(): Promise<void>
+  /** Ends the pooler, until `restart`. */
+  end(): Promise<void>
+  /** Stops the process without ending it; returns the function that lets it continue. */
+  freeze(): () => void
   /** Sends further transactions to another server, as an operator does after a failover. */
   pointTo(serverUrl: string): Promise<void>
   stop(): Promise<void>
@@ -40,6 +44,7 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = ${poolSize}
 max_client_conn = 500
+server_login_retry = 1
 `,
     )
   await writeConfiguration(new URL(serverUrl))
@@ -54,6 +59,7 @@ max_client_conn = 500
     }
   }
   const end = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
     const exit = once(child, 'exit')
     child.kill('SIGKILL')
     await exit
@@ -68,6 +74,11 @@ max_client_conn = 500
     async restart() {
       await end()
       await start()
+    },
+    end,
+    freeze() {
+      child.kill('SIGSTOP')
+      return () => child.kill('SIGCONT')
     },
     async pointTo(serverUrl) {
       await writeConfiguration(new URL(serverUrl))

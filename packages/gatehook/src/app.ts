@@ -22,6 +22,7 @@ import { assemblePeople } from './assembly/people.ts'
 import { assemblePortal } from './assembly/portal.ts'
 import { type PreparedDatabase, prepareDatabase } from './assembly/prepare-database.ts'
 import { assembleQuota } from './assembly/quota.ts'
+import { assembleReadiness } from './assembly/readiness.ts'
 import { openWithReplicas, requiredDurability } from './assembly/replicas.ts'
 import { assembleResources } from './assembly/resources.ts'
 import { assembleSecrets, openVault } from './assembly/secrets.ts'
@@ -121,12 +122,13 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   const modules = await composeModules(foundation, prepared, monitoring)
   const isDraining = () => lifecycle.isDraining
   const { versioning, identify } = modules
-  const consoleApi = assembleConsoleApi(foundation, { ...modules, monitoring, isDraining })
+  const ready = assembleReadiness(foundation, prepared, { isDraining, secrets })
+  const { readiness } = ready
+  const consoleApi = assembleConsoleApi(foundation, { ...modules, monitoring, readiness })
   const system = assembleSystem(foundation, prepared, {
     ...modules,
     collections: [...modules.catalog.entries.keys()],
-    isDraining,
-    secrets,
+    ready,
     figures: consoleApi.figures,
   })
   const portal = assemblePortal(foundation, modules, monitoring)
@@ -134,7 +136,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   const served = () => ({ endpoints: publicEndpoints, send: server.sendInner })
   const mcp = assembleMcp(foundation, { ...modules, secretFields, served })
   const components: Component[] = [system, ...modulesInOrder, secrets, consoleApi, portal, mcp]
-  const metrics = assembleMetrics(foundation, components, identify)
+  const metrics = assembleMetrics(foundation, components, identify, prepared.keys)
   const routes = [...components, metrics].flatMap(({ routes = [] }) => routes)
   const declared = components.flatMap(({ endpoints = [] }) => endpoints)
   const publicEndpoints = [...bindRoutes(routes), ...declared].map(prepared.withReads)

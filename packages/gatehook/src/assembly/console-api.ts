@@ -7,18 +7,21 @@ import { resourceOverviewRoute } from '../declare/resources/overview.ts'
 import { columnUse } from '../declare/resources/schema-check.ts'
 import type { Versions } from '../declare/versions/versions.ts'
 import type { Administration } from '../identity/access/administration.ts'
+import { wallClock } from '../kernel/clock.ts'
 import { type ConsoleApi, createConsoleApi } from '../operate/monitoring/console-api.ts'
 import {
   type InstallationFigures,
   installationFigures,
 } from '../operate/monitoring/installation-figures.ts'
 import type { Monitoring } from '../operate/monitoring/monitoring.ts'
-import type { NodeFacts } from '../operate/monitoring/nodes.ts'
+import type { DescribeNode } from '../operate/monitoring/nodes.ts'
 import { versionNoticeRoutes } from '../operate/monitoring/version-notices.ts'
 import { searchRoute } from '../operate/search/routes.ts'
-import { drainCheck, listUnreadyReasons } from '../operate/system/health.ts'
+import { createLoopMeter } from '../operate/system/event-loop.ts'
+import { reasonForOperators } from '../operate/system/health.ts'
 import { JobLog } from '../operate/system/job-log.ts'
 import { readCertificateEnd } from '../operate/system/machine-facts.ts'
+import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
 import { databaseFile, nodeNameOf } from '../platform/config/environment.ts'
 import type { MailOutbox } from '../platform/mail/outbox.ts'
@@ -34,7 +37,7 @@ export interface ConsoleApiAssembly {
   readonly versioning: Pick<Versions, 'statusOf' | 'flush'>
   readonly catalog: Catalog
   readonly deliveries: Pick<Deliveries, 'figures'>
-  readonly isDraining: () => boolean
+  readonly readiness: Readiness
   readonly administration: Administration
   readonly list: Lister
   readonly mailOutbox: MailOutbox
@@ -66,6 +69,7 @@ export function assembleConsoleApi(
     certificateEnd: () => readCertificateEnd(config.tlsCert ?? undefined),
     flushUsage: versioning.flush,
     describeNode: nodeDescriber(foundation, assembly),
+    onReadinessChange: assembly.readiness.onChange,
     describeUse: () => ({ name: nodeNameOf(config), columns, keyIds: vault.keyIds }),
   })
   const figures = installationFigures({
@@ -115,17 +119,18 @@ export function assembleConsoleApi(
   }
 }
 
-/** Returns the function that describes this node. */
+/** Returns the function that describes this node; `isFresh`: by the present state of its checks. */
 function nodeDescriber(
-  { poll, clock, log, serves = true, delivers = true, release = 'unknown' }: Foundation,
-  { deliveries, isDraining }: ConsoleApiAssembly,
-): () => Promise<NodeFacts> {
+  { clock, serves = true, delivers = true, release = 'unknown' }: Foundation,
+  { deliveries, readiness }: Pick<ConsoleApiAssembly, 'deliveries' | 'readiness'>,
+): DescribeNode {
   const since = clock.now()
   const role = serves && delivers ? 'all' : serves ? 'serve' : 'deliver'
-  const checks = { database: poll.check, draining: drainCheck(isDraining) }
-  return async () => {
-    const reasons = await listUnreadyReasons(checks, log)
+  const measureLoop = createLoopMeter(wallClock)
+  return async (isFresh) => {
+    const reasons = await (isFresh ? readiness.assess('write') : readiness.recall())
     const { lateMs: queueAgeMs, inFlight } = deliveries.figures()
-    return { role, since, release, ready: reasons.length === 0, queueAgeMs, inFlight }
+    const facts = { role, since, release, queueAgeMs, inFlight, loop: measureLoop() } as const
+    return { ...facts, reasons: reasons.map(reasonForOperators) }
   }
 }

@@ -79,8 +79,8 @@ export interface Foundation extends AppOptions {
   readonly poll: SharedPoll
   /** Whether the data was restored, and its deliveries, jobs and mail are held. */
   readonly restore: RestoreFollower
-  /** Whether no primary answers, as far as the node knows: replicas serve reads (§18.1). */
-  readonly isPrimaryAway: () => boolean
+  /** Why no primary answers, as far as the node knows: replicas serve reads (§18.1). */
+  readonly primaryFault: Database['fault']
   /** The events that this node has committed (`history/events/lost-events.ts`). */
   readonly recent: RecentItems<RecentEvent>
   /** The base of absolute links. With port 0 it is final once the server listens. */

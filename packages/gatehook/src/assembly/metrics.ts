@@ -1,5 +1,6 @@
 /** Assembles `/metrics` from the figures of all components (§12.1). */
 import type { Identify } from '../identity/access/authenticate.ts'
+import type { KeyVerifier } from '../identity/access/key-verifier.ts'
 import { metricsRoute, processMetrics, requestCounter } from '../operate/system/metrics.ts'
 import { probeOperations } from '../operate/system/operations.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
@@ -15,6 +16,7 @@ export function assembleMetrics(
   { config, clock, db, release = 'unknown' }: Foundation,
   components: readonly Component[],
   identify: Identify,
+  keys: Pick<KeyVerifier, 'recordUse'>,
 ): Component & { readonly observe: After } {
   const requests = requestCounter(clock)
   const nodeName = nodeNameOf(config)
@@ -28,7 +30,10 @@ export function assembleMetrics(
     ),
     ...mergeByName(components.flatMap(({ metrics = [] }) => metrics)),
   ]
-  return { routes: [metricsRoute(identify, metrics, clock)], observe: requests.observe }
+  return {
+    routes: [metricsRoute(identify, metrics, clock, keys.recordUse)],
+    observe: requests.observe,
+  }
 }
 
 /** Joins metrics of several components, for example of lanes, that have one name. */

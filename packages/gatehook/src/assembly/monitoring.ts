@@ -34,7 +34,7 @@ export function assembleMonitoring(
   const store =
     file !== undefined
       ? createMonitoringFile({ file, log })
-      : createSharedStore(() => openDatabase(databaseTarget(config), { log, connections }))
+      : createSharedStore(() => openDatabase(databaseTarget(config), { log, connections }), db)
   return createMonitoring({
     store,
     clock,

@@ -2,8 +2,8 @@
 import { createQuota, type Quota } from '../protocol/quota/steps.ts'
 import type { Foundation } from './foundation.ts'
 
-export function assembleQuota({ config, db, clock, isPrimaryAway }: Foundation): Quota {
+export function assembleQuota({ config, db, clock, primaryFault }: Foundation): Quota {
   const { rateLimit } = config
   const rate = rateLimit && { limit: rateLimit.limit, windowMs: rateLimit.windowS * 1000 }
-  return createQuota({ db, clock, rate, isPrimaryAway })
+  return createQuota({ db, clock, rate, isPrimaryAway: () => primaryFault() !== undefined })
 }

@@ -15,8 +15,8 @@ interface ReplicatedDatabase {
   readonly database: Database
   /** Lets endpoints of resources read from the replicas. */
   readonly readAfter: (endpoint: Endpoint) => Endpoint
-  /** Whether no primary answers, as far as the node knows. */
-  readonly isPrimaryAway: () => boolean
+  /** Why no primary answers, as far as the node knows. */
+  readonly primaryFault: Database['fault']
 }
 
 /** Returns the durability that opening requires: commands read without a standby (§18.3). */
@@ -40,8 +40,8 @@ export async function openWithReplicas(
   const primary = await openDatabase(target, { ...deps, ownership, onTakenOver, referenceTables })
   const urls = isCommand ? [] : config.databaseReadUrls
   if (urls.length === 0) {
-    const isPrimaryAway = primary.isAway
-    return { database: primary, readAfter: (endpoint) => endpoint, isPrimaryAway }
+    const primaryFault = primary.fault
+    return { database: primary, readAfter: (endpoint) => endpoint, primaryFault }
   }
   if (primary.dialect.distributed) {
     await primary.close()
@@ -53,6 +53,6 @@ export async function openWithReplicas(
   const open = urls.map((url) => () => openDatabase({ ...target, url, otherUrls: [] }, deps))
   const outageMs = config.databaseReadOutageS * 1000
   const { db, replicas } = withReplicas({ primary, open, outageMs, ...deps })
-  const { isPrimaryAway } = replicas
-  return { database: db, readAfter: createReadAfter(replicas), isPrimaryAway }
+  const { primaryFault } = replicas
+  return { database: db, readAfter: createReadAfter(replicas), primaryFault }
 }

@@ -8,24 +8,12 @@ import {
 import { countKeys } from '../identity/access/store.ts'
 import { extendSessions } from '../identity/people/operator-store.ts'
 import { listSigningKeyStates } from '../identity/tokens/signing-keys.ts'
-import { wallClock } from '../kernel/clock.ts'
 import type { InstallationFigures } from '../operate/monitoring/installation-figures.ts'
 import { restoreJson } from '../operate/restore/operations.ts'
 import { restoreRoutes } from '../operate/restore/routes.ts'
-import { isHeld, readRestoreState } from '../operate/restore/state.ts'
+import { readRestoreState } from '../operate/restore/state.ts'
 import { auditRoute, auditStreamRoute } from '../operate/system/audit-routes.ts'
-import { createClockDifference } from '../operate/system/clock-difference.ts'
-import { createDurability } from '../operate/system/durability.ts'
-import {
-  databaseCheck,
-  drainCheck,
-  migrationCheck,
-  primaryCheck,
-  writeCheck,
-} from '../operate/system/health.ts'
 import { machineMetrics } from '../operate/system/machine-facts.ts'
-import { primaryMetric } from '../operate/system/metrics.ts'
-import { readinessMetrics } from '../operate/system/readiness-metrics.ts'
 import { replicationMetric } from '../operate/system/replication.ts'
 import { clockRoutes, probeRoutes, rootRoute, systemRoute } from '../operate/system/routes.ts'
 import { describeConfig } from '../platform/config/describe.ts'
@@ -38,7 +26,7 @@ import type { Lister } from '../protocol/lists/list.ts'
 import { quotaCounts } from '../protocol/quota/tables.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
-import type { SecretsComponent } from './secrets.ts'
+import type { ReadinessComponent } from './readiness.ts'
 
 /** Pages of every service. */
 const LINKS = {
@@ -48,49 +36,25 @@ const LINKS = {
   api_catalog: '/.well-known/api-catalog',
 }
 
-const HELD_WARNING =
-  'The data was restored: deliveries, jobs and mail are held until an operator releases them.'
-
 export interface SystemAssembly {
   readonly list: Lister
   readonly perform: Perform
   readonly collections: readonly string[]
-  readonly isDraining: () => boolean
-  readonly secrets: Pick<SecretsComponent, 'check'>
+  readonly ready: ReadinessComponent
   /** The figures of `GET /admin/system` that monitoring reads. */
   readonly figures: InstallationFigures
 }
 
 export function assembleSystem(
-  { db, log, clock, random, config, recent, release = 'unknown', isPrimaryAway }: Foundation,
-  { service, versions, keeper, keys, trail, indexes, repairs, schema, restore }: PreparedDatabase,
-  { list, perform, collections, isDraining, secrets, figures }: SystemAssembly,
+  { db, log, clock, random, config, recent, release = 'unknown' }: Foundation,
+  { service, versions, keeper, keys, trail, indexes, repairs, restore }: PreparedDatabase,
+  { list, perform, collections, ready, figures }: SystemAssembly,
 ): Component {
-  const clockDifference = createClockDifference({ db, clock: wallClock, log })
-  const read = {
-    database: databaseCheck(db),
-    migrations: migrationCheck(db),
-    schema: schema.check,
-    draining: drainCheck(isDraining),
-    clock: clockDifference.check,
-  }
-  const durability = createDurability({ db, durability: config.durability, log })
-  const write = {
-    ...read,
-    primary: primaryCheck(isPrimaryAway),
-    durability: durability.check,
-    writes: writeCheck(db, clock),
-    master_secret: secrets.check,
-  }
-  const warnings = {
-    clock: clockDifference.warning,
-    restore: () => (isHeld(restore.current()) ? HELD_WARNING : undefined),
-  }
   let stopClock = async () => {}
   let stopPromotions = async () => {}
   return {
     routes: [
-      ...probeRoutes({ read, write, warnings }, log),
+      ...probeRoutes(ready.readiness, ready.warnings, log),
       ...restoreRoutes(perform, { clock, random, trail }),
       rootRoute({
         name: service.name,
@@ -104,8 +68,7 @@ export function assembleSystem(
       systemRoute({
         db,
         clock,
-        log,
-        checks: write,
+        readiness: ready.readiness,
         release,
         node: process.version,
         startedMs: clock.elapsedMs(),
@@ -123,14 +86,8 @@ export function assembleSystem(
         },
       }),
     ],
-    metrics: [
-      clockDifference.metric,
-      primaryMetric(isPrimaryAway),
-      durability.metric,
-      ...readinessMetrics({ read, write, clock, log }),
-      ...stateMetrics({ db, clock, config }),
-    ],
-    polled: [...clockDifference.polled, ...durability.polled, restore.polled],
+    metrics: [...ready.metrics, ...stateMetrics({ db, clock, config })],
+    polled: [...ready.polled, restore.polled],
     chores: {
       ...trail.chores,
       answers: () => purgeRecords(db, clock.now()),

@@ -116,7 +116,10 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   ),
   headers_too_large: caller('its headers are larger than the limit.'),
   internal_error: help('A bug: the log of the process has it under the request id.', 'open_system'),
-  storage_unavailable: help('The database did not respond in time.', 'open_system'),
+  storage_unavailable: help(
+    'The database could not serve the request. System and the log of the node say why.',
+    'open_system',
+  ),
   durability_lost: help(
     'The server has no synchronous standby, which GATEHOOK_DURABILITY=replica needs.',
     'open_system',

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
-import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { migratedUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
 import { createMonitoringFile } from '../../src/operate/monitoring/file.ts'
 import { positionAt } from '../../src/operate/monitoring/position.ts'
@@ -36,7 +36,7 @@ function recordOf(n: number, exchange: string | null): RequestRecord {
     ...caller,
     ...{ caller_id: null, key_id: `key_${n % 40}`, client_id: null, version: 'v2' },
     ...{ ip: '203.0.113.7', user_agent: 'curl/8', object: `orders/${n}`, event_ids: null },
-    ...{ warnings: null, trace_id: null, exchange },
+    ...{ warnings: null, trace_id: null, cause: null, exchange },
   }
 }
 
@@ -82,7 +82,8 @@ for (const [name, exchange, bytes] of [
 
 test('on PostgreSQL a purge by bytes deletes the oldest requests and their counts', async (t) => {
   const url = await migratedUrl(t, 'postgres')
-  const store = createSharedStore(() => openDatabase(url, { log: quietLog }))
+  const main = await openForTest(t, url)
+  const store = createSharedStore(() => openDatabase(url, { log: quietLog }), main)
   t.after(() => store.close())
   let stored = 0
   const options = { retentionDays: 7, maxRows: 5_000_000, maxBytes: 4 * MIB }

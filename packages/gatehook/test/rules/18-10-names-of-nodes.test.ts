@@ -69,7 +69,8 @@ test('a node that ended is gone within a minute [postgres]', async (t) => {
       role: 'all' as const,
       since: now,
       release: '0',
-      ready: true,
+      reasons: [],
+      loop: undefined,
       queueAgeMs: 0,
       inFlight: 0,
     })

@@ -8,9 +8,11 @@ import { restoreJson } from '../../src/operate/restore/operations.ts'
 import {
   databaseCheck,
   drainCheck,
+  type HealthChecks,
   migrationCheck,
   writeCheck,
 } from '../../src/operate/system/health.ts'
+import { createReadiness } from '../../src/operate/system/readiness.ts'
 import { probeRoutes, rootRoute, systemRoute } from '../../src/operate/system/routes.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import type { Call, Route } from '../../src/protocol/http/call.ts'
@@ -22,6 +24,14 @@ async function get(endpoints: readonly Route[], path: string) {
   return { status: answer.status, body: JSON.parse(answer.json!) }
 }
 
+const readinessOf = (write: HealthChecks) =>
+  createReadiness({
+    ...{ read: {}, write, free: new Set<string>() },
+    clock: { elapsedMs: () => 0 },
+    log: quietLog,
+  })
+const probesOf = (write: HealthChecks) => probeRoutes(readinessOf(write), {}, quietLog)
+
 eachDatabase('/readyz lists the reasons', async (db) => {
   let draining = false
   const checks = {
@@ -29,7 +39,7 @@ eachDatabase('/readyz lists the reasons', async (db) => {
     migrations: migrationCheck(db),
     draining: drainCheck(() => draining),
   }
-  const endpoints = probeRoutes({ read: {}, write: checks }, quietLog)
+  const endpoints = probesOf(checks)
   const ready = async () => {
     const { status, body } = await get(endpoints, '/readyz')
     return [status, body.status, body.reasons.map((each: { check: string }) => each.check)]
@@ -72,7 +82,7 @@ test('a check that fails or hangs is a reason without internal details', async (
     away: () => Promise.reject(new Failure('storage_unavailable', 'The database is away.')),
     hanging: () => new Promise<undefined>(() => undefined),
   }
-  const pending = get(probeRoutes({ read: {}, write: checks }, quietLog), '/readyz')
+  const pending = get(probesOf(checks), '/readyz')
   await new Promise(setImmediate) // failing checks have failed; the test does not wait
   t.mock.timers.tick(2000)
   const { status, body } = await pending
@@ -101,8 +111,7 @@ test('/admin/system returns health, counts and configuration', async () => {
   const endpoint = systemRoute({
     db: { name: 'sqlite' },
     clock: { now: () => 0, elapsedMs: () => 5500 },
-    log: quietLog,
-    checks: { draining: () => 'This node is shutting down.' },
+    readiness: readinessOf({ draining: () => 'This node is shutting down.' }),
     release: '0.1.0',
     node: 'v26',
     startedMs: 500,

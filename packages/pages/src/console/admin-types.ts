@@ -340,6 +340,10 @@ export type System = {
     readonly name: string
     readonly role: 'all' | 'serve' | 'deliver'
     readonly state: 'ready' | 'not_ready' | 'gone'
+    readonly reasons: readonly {
+      readonly check: string
+      readonly message: string
+    }[]
     readonly since: string
     readonly seen_at: string
     readonly release: string

@@ -62,7 +62,7 @@ export function tallyOf(label: string, rows: readonly AttentionRow[]): string | 
     return ending && `${ending.subject.label} ends`
   }
   if (label === 'System') {
-    const unready = count('node_not_ready') + count('queue_old')
+    const unready = count('node_not_ready') + count('node_busy') + count('queue_old')
     return unready === 0 ? undefined : String(unready)
   }
   return undefined

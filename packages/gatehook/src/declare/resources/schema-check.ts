@@ -14,8 +14,8 @@ import { storedColumns, wordTable } from './table.ts'
 type TableColumn = readonly [table: string, column: string]
 
 export interface SchemaCheck {
-  /** Says that parts are missing; the log names them. */
-  check(): Promise<string | undefined>
+  /** Says that parts are missing; `detail` and the log name them. */
+  check(): Promise<{ readonly message: string; readonly detail: string } | undefined>
   /**
    * Returns `storage_unavailable` for the error of a statement that met a missing part. Any other
    * error is returned as it is: own code can name a column that never existed. Never rejects.
@@ -63,10 +63,11 @@ export async function openSchemaCheck({
     return missing !== ''
   }
   return {
-    check: async () =>
-      (await isIncomplete())
-        ? 'The database lacks tables or columns that this node uses; the log names them.'
-        : undefined,
+    async check() {
+      if (!(await isIncomplete())) return undefined
+      const detail = `The database lacks ${namesOf(lastMissing)}, which this node uses. ${CURE}`
+      return { message: MISSING, detail }
+    },
     async explain(error) {
       if (!(error instanceof SchemaError)) return error
       try {
@@ -79,14 +80,23 @@ export async function openSchemaCheck({
   }
 }
 
+const MISSING =
+  'The database lacks tables or columns that this node uses. The log and the page System name them.'
+const CURE = 'Another program has changed its tables: restore them, or end this node.'
+
+/** A table that is missing as a whole has many columns. */
+const NAMES_MAX = 5
+
+function namesOf(missing: string): string {
+  const names = missing.split(', ')
+  const others = names.length - NAMES_MAX
+  const listed = names.slice(0, NAMES_MAX).join(', ')
+  return others > 0 ? `${listed} and ${others} others` : listed
+}
+
 function report(log: Log, missing: string): void {
   if (missing === '') log.info('the database has all columns of this node again')
-  else
-    log.error(
-      { missing },
-      'the database lacks columns that this node uses: another program has changed its tables. ' +
-        'End this node, or restore the columns',
-    )
+  else log.error({ missing }, `the database lacks columns that this node uses. ${CURE}`)
 }
 
 /** Returns the columns of the tables that exist. */

@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Database } from '../../platform/storage/database.ts'
+import { whileAvailable } from '../../platform/storage/storage-failure.ts'
 import type { Call, Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
@@ -33,7 +34,10 @@ export function attentionRoutes(options: AttentionRouteOptions): Route[] {
   return [
     implement(operations.attention, async (call) => {
       await flush()
-      const delays = await store.listDelays(db, readerOf(call), clock.now())
+      const delays = await whileAvailable(
+        store.listDelays(db, readerOf(call), clock.now()),
+        new Map<string, number>(),
+      )
       const items = await readAttention()
       const data = items.filter(({ id }) => !delays.has(id))
       const delayed = items.length - data.length

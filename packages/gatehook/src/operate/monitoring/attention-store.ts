@@ -1,28 +1,41 @@
 /** SQL of `attention.ts`: the present state, from the engine's database and from the series. */
 import type { Reader, Tx } from '../../platform/storage/database.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { raw, sql } from '../../platform/storage/sql.ts'
 
 /** Rows of each kind of item. */
 export const ITEMS_MAX = 20
 
-export interface RefusedCaller {
+interface CountedCaller {
   readonly caller: string
   readonly customer: string
   readonly mode: string
-  readonly refused: number
+  readonly count: number
+  /** The start of the first step with a counted response, in epoch seconds. */
+  readonly firstS: number
 }
 
-/** The keys and clients with more than `atLeast` responses 401 and 403 in a range of steps. */
-export async function listRefusedCallers(
+/**
+ * Returns the keys and clients with more than `above` responses of a kind in a range of steps:
+ * `refused` are 401 and 403, `limited` are 429.
+ */
+export async function listCallersBy(
+  kind: 'refused' | 'limited',
   monitoring: Reader,
-  { stepS, fromS, atLeast }: Record<'stepS' | 'fromS' | 'atLeast', number>,
-): Promise<RefusedCaller[]> {
+  { stepS, fromS, above }: Record<'stepS' | 'fromS' | 'above', number>,
+): Promise<CountedCaller[]> {
+  const column = raw(kind)
   const rows = await monitoring.all(sql`SELECT caller, customer, mode,
-      CAST(sum(refused) AS BIGINT) AS refused FROM gh_monitoring_series
-    WHERE step = ${stepS} AND at >= ${fromS} AND caller <> ''
-    GROUP BY caller, customer, mode HAVING sum(refused) > ${atLeast}
-    ORDER BY sum(refused) DESC LIMIT ${ITEMS_MAX}`)
-  return rows.map((row) => ({ ...(row as unknown as RefusedCaller), refused: Number(row.refused) }))
+      CAST(sum(${column}) AS BIGINT) AS count, min(at) AS first_s FROM gh_monitoring_series
+    WHERE step = ${stepS} AND at >= ${fromS} AND caller <> '' AND ${column} > 0
+    GROUP BY caller, customer, mode HAVING sum(${column}) > ${above}
+    ORDER BY sum(${column}) DESC LIMIT ${ITEMS_MAX}`)
+  return rows.map(({ caller, customer, mode, count, first_s }) => ({
+    caller,
+    customer,
+    mode,
+    count: Number(count),
+    firstS: Number(first_s),
+  }))
 }
 
 export async function countServerErrors(
@@ -33,6 +46,16 @@ export async function countServerErrors(
       CAST(sum(s2 + s3 + s4 + s5) AS BIGINT) AS total
     FROM gh_monitoring_series WHERE step = ${stepS} AND at >= ${fromS}`)
   return { failed: Number(row?.failed ?? 0), total: Number(row?.total ?? 0) }
+}
+
+/** Returns the starts of the steps with a server error since an instant, the newest first. */
+export async function listFailedSteps(
+  monitoring: Reader,
+  { stepS, fromS }: Record<'stepS' | 'fromS', number>,
+): Promise<number[]> {
+  const rows = await monitoring.arrays(sql`SELECT DISTINCT at FROM gh_monitoring_series
+    WHERE step = ${stepS} AND at >= ${fromS} AND s5 > 0 ORDER BY at DESC`)
+  return rows.map(([at]) => Number(at))
 }
 
 /** Returns the items that an operator has put off, with the instants at which they return. */

@@ -17,8 +17,9 @@ import {
   listFailingEndpoints,
   listSlowEndpoints,
 } from '../../outbound/deliveries/endpoint-reader.ts'
-import { countFailedJobs } from '../../platform/jobs/store.ts'
+import { countFailedJobs, listFailingJobs } from '../../platform/jobs/store.ts'
 import type { Reader } from '../../platform/storage/database.ts'
+import { whileAvailable } from '../../platform/storage/storage-failure.ts'
 import { isHeld, readRestoreState } from '../restore/state.ts'
 import { CERTIFICATE_LEFT_MIN_MS } from '../system/machine-facts.ts'
 import * as store from './attention-store.ts'
@@ -44,6 +45,9 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** Responses 401 and 403 of one key within an hour. */
 const REFUSED_PER_HOUR = 20
+/** Responses 429 of one key within five minutes. */
+const LIMITED_PERIOD_MS = 5 * 60_000
+const LIMITED_PER_PERIOD = 20
 const KEY_EXPIRES_WITHIN_MS = 14 * DAY_MS
 const KEY_USED_WITHIN_MS = 7 * DAY_MS
 /** Test keys that were created for no longer expire as planned: `gatehook listen` creates such. */
@@ -60,6 +64,12 @@ const QUEUE_AGE_MS = 5 * 60_000
 const ERRORS_SHARE = 0.01
 const ERRORS_PERIOD_MS = 15 * 60_000
 const ERRORS_REQUESTS_MIN = 20
+/** Earlier errors of the same outage are sought for this time. */
+const ERRORS_SEARCH_MS = HOUR_MS
+/** An outage without errors for this time is over. */
+const ERRORS_PRESENT_MS = 60_000
+/** The part of the time in which a blocked or overloaded event loop is busy. */
+const BUSY_SHARE = 0.9
 
 type AttentionKind = (sources: AttentionSources, now: number) => Promise<AttentionItem[]>
 
@@ -125,21 +135,42 @@ const slowEndpoints: AttentionKind = async ({ db }, now) => {
 
 const refusedKeys: AttentionKind = async ({ db, monitoring }, now) => {
   const fromS = Math.floor((now - HOUR_MS) / 1000)
-  const range = { stepS: SHORTEST_STEP_S, fromS, atLeast: REFUSED_PER_HOUR }
-  const callers = await store.listRefusedCallers(monitoring, range)
-  const names = await readKeyNames(
-    db,
-    callers.map(({ caller }) => caller),
-  )
-  return callers.map(({ caller, customer, mode, refused }) => {
-    const name = names.get(caller)
-    return itemOf('key_refused', 'warn', now - HOUR_MS, {
-      subject: { type: name === undefined ? 'client' : 'key', id: caller, label: name ?? caller },
+  const range = { stepS: SHORTEST_STEP_S, fromS, above: REFUSED_PER_HOUR }
+  const callers = await store.listCallersBy('refused', monitoring, range)
+  const subjects = await subjectsOf(db, callers)
+  return callers.map(({ caller, customer, mode, count: refused }) =>
+    itemOf('key_refused', 'warn', now - HOUR_MS, {
+      subject: subjects(caller),
       facts: { refused, period_s: HOUR_MS / 1000 },
       customer,
       mode,
-    })
-  })
+    }),
+  )
+}
+
+const limitedKeys: AttentionKind = async ({ db, monitoring }, now) => {
+  const fromS = Math.floor((now - LIMITED_PERIOD_MS) / 1000)
+  const range = { stepS: SHORTEST_STEP_S, fromS, above: LIMITED_PER_PERIOD }
+  const callers = await store.listCallersBy('limited', monitoring, range)
+  const subjects = await subjectsOf(db, callers)
+  return callers.map(({ caller, customer, mode, count: limited, firstS }) =>
+    itemOf('key_limited', 'warn', firstS * 1000, {
+      subject: subjects(caller),
+      facts: { limited, period_s: LIMITED_PERIOD_MS / 1000 },
+      customer,
+      mode,
+    }),
+  )
+}
+
+/** Returns the subject of an item by the id of a key or a client. */
+async function subjectsOf(db: Reader, callers: readonly { readonly caller: string }[]) {
+  const ids = callers.map(({ caller }) => caller)
+  const names = await readKeyNames(db, ids)
+  return (id: string): AttentionItem['subject'] => {
+    const name = names.get(id)
+    return { type: name === undefined ? 'client' : 'key', id, label: name ?? id }
+  }
 }
 
 const expiringKeys: AttentionKind = async ({ db }, now) => {
@@ -195,6 +226,9 @@ const reusedTokens: AttentionKind = async ({ db }, now) => {
 
 /** Failed jobs that one reading of the list counts. */
 const FAILED_JOBS_MAX = 1_000
+/** Waiting jobs that one reading of the list examines. */
+const WAITING_JOBS_MAX = 5_000
+const ERROR_CHARACTERS = 200
 
 const failedJobs: AttentionKind = async ({ db }, now) => {
   const sinceMs = now - JOBS_FAILED_WITHIN_MS
@@ -208,23 +242,61 @@ const failedJobs: AttentionKind = async ({ db }, now) => {
   )
 }
 
+/** Jobs whose last attempt failed, and which run again. */
+const failingJobs: AttentionKind = async ({ db }, now) => {
+  const rows = await listFailingJobs(db, { lane: 'service', jobs: WAITING_JOBS_MAX })
+  return rows.slice(0, store.ITEMS_MAX).map(({ name, waiting, created_at, error }) =>
+    itemOf('jobs_failing', 'warn', Math.min(Number(created_at), now), {
+      subject: { type: 'job', id: name, label: name },
+      facts: { waiting: Number(waiting), error: error.slice(0, ERROR_CHARACTERS) },
+    }),
+  )
+}
+
 const serverErrors: AttentionKind = async ({ monitoring }, now) => {
-  const since = now - ERRORS_PERIOD_MS
-  const range = { stepS: SHORTEST_STEP_S, fromS: Math.floor(since / 1000) }
-  const { failed, total } = await store.countServerErrors(monitoring, range)
+  const stepS = SHORTEST_STEP_S
+  const fromS = Math.floor((now - ERRORS_PERIOD_MS) / 1000)
+  const { failed, total } = await store.countServerErrors(monitoring, { stepS, fromS })
   if (total < ERRORS_REQUESTS_MIN || failed / total <= ERRORS_SHARE) return []
-  const facts = { failed, total, period_s: ERRORS_PERIOD_MS / 1000 }
+  const searchS = Math.floor((now - ERRORS_SEARCH_MS) / 1000)
+  const steps = await store.listFailedSteps(monitoring, { stepS, fromS: searchS })
+  const lastMs = (steps[0]! + stepS) * 1000
+  const facts = {
+    failed,
+    total,
+    period_s: ERRORS_PERIOD_MS / 1000,
+    last_at: isoTime(Math.min(lastMs, now)),
+  }
   const subject = { type: 'service', id: 'service', label: 'service' }
-  return [itemOf('server_errors', 'bad', since, { subject, facts })]
+  const severity = now - lastMs <= ERRORS_PRESENT_MS ? 'bad' : 'info'
+  return [itemOf('server_errors', severity, startOf(steps) * 1000, { subject, facts })]
+}
+
+/** Returns the first of the steps, newest first, that are less than a period apart. */
+function startOf(steps: readonly number[]): number {
+  const gap = steps.findIndex((at, n) => {
+    const before = steps[n + 1]
+    return before === undefined || (at - before) * 1000 > ERRORS_PERIOD_MS
+  })
+  return steps[gap]!
 }
 
 const nodeStates: AttentionKind = async ({ nodes }, now) => {
   const items: AttentionItem[] = []
-  for (const { id, name, role, state, seenAt, queueAgeMs } of await nodes()) {
+  for (const { id, name, role, state, seenAt, queueAgeMs, reasons, loop } of await nodes()) {
     const subject = { type: 'node', id, label: name }
     if (state !== 'ready') {
-      const facts = { role, state, seen_at: isoTime(seenAt) }
+      const facts = {
+        role,
+        state,
+        seen_at: isoTime(seenAt),
+        reasons: state === 'gone' ? [] : reasons,
+      }
       items.push(itemOf('node_not_ready', 'bad', seenAt, { subject, facts }))
+    }
+    if (state !== 'gone' && loop && loop.busy >= BUSY_SHARE) {
+      const facts = { busy: loop.busy, cpu: loop.cpu, period_s: loop.periodMs / 1000 }
+      items.push(itemOf('node_busy', 'warn', seenAt - loop.periodMs, { subject, facts }))
     }
     if (state !== 'gone' && queueAgeMs > QUEUE_AGE_MS) {
       const since = now - queueAgeMs
@@ -265,6 +337,7 @@ const KINDS: readonly AttentionKind[] = [
   expiringCertificate,
   serverErrors,
   failedJobs,
+  failingJobs,
   reusedTokens,
   disabledEndpoints,
   failingEndpoints,
@@ -272,6 +345,7 @@ const KINDS: readonly AttentionKind[] = [
   endingVersions,
   expiringKeys,
   refusedKeys,
+  limitedKeys,
 ]
 
 const ORDER: Readonly<Record<Severity, number>> = { bad: 0, warn: 1, info: 2 }
@@ -286,7 +360,8 @@ export function createAttentionReader(sources: AttentionSources): () => Promise<
   const readAll = async () => {
     const now = clock.now()
     const items: AttentionItem[] = []
-    for (const read of KINDS) items.push(...(await read(sources, now)))
+    // While the database is away, the item of the node says how.
+    for (const read of KINDS) items.push(...(await whileAvailable(read(sources, now), [])))
     return items.sort((a, b) => ORDER[a.severity] - ORDER[b.severity])
   }
   return () => {

@@ -18,7 +18,7 @@ import { keyUsageRoute } from './key-usage.ts'
 import type { Topic } from './live-hub.ts'
 import { LivePoller, POLL_MS } from './live-poller.ts'
 import type { Monitoring } from './monitoring.ts'
-import { createNodeRegistry, type NodeFacts, type NodeRegistry } from './nodes.ts'
+import { createNodeRegistry, type DescribeNode, type NodeRegistry } from './nodes.ts'
 import { monitoringOperations as operations } from './operations.ts'
 import { FLUSH_MS } from './recorder.ts'
 import type { ListedRequest } from './request-list.ts'
@@ -42,7 +42,9 @@ export interface ConsoleApiOptions {
   /** Stores the counts of versions. */
   readonly flushUsage: () => Promise<void>
   /** Returns the role and the state of this node. */
-  readonly describeNode: () => Promise<NodeFacts>
+  readonly describeNode: DescribeNode
+  /** Calls the listener when the node becomes ready or not. */
+  readonly onReadinessChange: (listener: () => void) => void
   readonly describeUse: Parameters<typeof createNodeRegistry>[0]['describeUse']
 }
 
@@ -58,11 +60,10 @@ export interface ConsoleApi {
 }
 
 export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOptions): ConsoleApi {
-  const { recorder, hub } = monitoring
+  const { recorder, hub, flush } = monitoring
   const { store, clock, log, node, db } = monitoring.options
   const { retentionDays, maxRows, maxBytes, versions, flushUsage } = options
   const { describeNode: describe, describeUse } = options
-  const flush = () => recorder.flush()
   const figures = () => recorder.figures()
   const elapsedMs = () => clock.elapsedMs()
   const storedBytes = () => recorder.storedBytes()
@@ -120,9 +121,12 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
         await nodes.heartbeat()
         monitoring.slot.value = nodes.slot()
       }
-      await heartbeat().catch((error: unknown) =>
-        log.warn({ err: error }, 'this node could not be registered'),
-      )
+      const report = () =>
+        heartbeat().catch((error: unknown) =>
+          log.warn({ err: error }, 'this node could not be registered'),
+        )
+      await report()
+      options.onReadinessChange(() => void report())
       const every = (intervalMs: number, failure: string, run: () => unknown) =>
         startInterval({ intervalMs, run, log, failure })
       stops = [
@@ -138,7 +142,7 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
       await Promise.all(stops.map((stop) => stop()))
       const warn = (error: unknown) => log.warn({ err: error }, 'the request log is incomplete')
       // Commands of the CLI do not start it, and store nothing.
-      if (stops.length > 0) await flush().then(nodes.leave).catch(warn)
+      if (stops.length > 0) await recorder.flush().then(nodes.leave).catch(warn)
       await store.close()
     },
   }

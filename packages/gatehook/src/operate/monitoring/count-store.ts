@@ -36,7 +36,7 @@ const sumsOf = (table: string, columns: readonly string[]): string =>
 export const BUCKET_COLUMNS = Array.from({ length: LATENCY_BUCKETS }, (_, at) => `b${at}`)
 const OMITTED_COLUMNS = ['sampled', 'dropped']
 export const COUNT_COLUMNS = [
-  ...['s2', 's3', 's4', 's5', 'refused'],
+  ...['s2', 's3', 's4', 's5', 'refused', 'limited'],
   ...BUCKET_COLUMNS,
   ...OMITTED_COLUMNS,
 ]
@@ -46,9 +46,10 @@ const seriesTable: CountTable<SeriesCounts> = {
   steps: SERIES_STEPS,
   key: ['customer', 'mode', 'caller', 'version'],
   columns: COUNT_COLUMNS,
-  cells: ({ classes, refused, buckets, sampled, dropped }) => [
+  cells: ({ classes, refused, limited, buckets, sampled, dropped }) => [
     ...classes,
     refused,
+    limited,
     ...buckets,
     sampled,
     dropped,

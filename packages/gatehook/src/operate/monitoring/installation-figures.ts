@@ -37,11 +37,12 @@ export function installationFigures(sources: InstallationSources): InstallationF
   const { nodes, jobs, requestLog, store, databaseBytes } = sources
   return {
     nodes: async () =>
-      (await nodes()).map(({ id, name, role, since, seenAt, release, state }) => ({
+      (await nodes()).map(({ id, name, role, since, seenAt, release, state, reasons }) => ({
         id,
         name,
         role,
         state,
+        reasons: state === 'gone' ? [] : [...reasons],
         since: isoTime(since),
         seen_at: isoTime(seenAt),
         release,

@@ -9,6 +9,7 @@ import type { MacKeys } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { AttemptReport } from '../../outbound/deliveries/attempt-feed.ts'
 import type { Database } from '../../platform/storage/database.ts'
+import { whileAvailable } from '../../platform/storage/storage-failure.ts'
 import type { ObserveExchange } from '../../protocol/http/exchange.ts'
 import { readKeyRefusals } from './key-usage.ts'
 import { LiveHub } from './live-hub.ts'
@@ -43,6 +44,8 @@ export interface Monitoring {
   /** The slot of this node in positions, once `nodes.ts` has assigned it. */
   readonly slot: { value: number }
   readonly observe: ObserveExchange
+  /** Stores the records and counts that this node has in memory, unless the store is away. */
+  readonly flush: () => Promise<void>
   /** Receives the attempts of deliveries of this node. */
   onAttempts(report: AttemptReport): void
   readonly requests: RequestReader
@@ -64,7 +67,7 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
   }
   const nextPosition = createPositions(() => slot.value)
   const recorder = new RequestRecorder({ ...options, nextPosition, onRecord })
-  const flush = () => recorder.flush()
+  const flush = () => whileAvailable(recorder.flush(), undefined)
   const figures = () => recorder.figures()
   return {
     options,
@@ -72,6 +75,7 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
     hub,
     slot,
     observe: recorder.observe,
+    flush,
     requests: createRequestReader({ ...options, flush, figures }),
     async readPeak(owner) {
       await flush()

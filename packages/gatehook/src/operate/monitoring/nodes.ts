@@ -12,6 +12,7 @@ import {
   type RunningNode,
   storeNode,
 } from '../../platform/storage/running-nodes.ts'
+import type { LoopUse } from '../system/event-loop.ts'
 import { NODE_SLOTS } from './position.ts'
 
 /** A node that ended without notice is listed for this time (§18.10). */
@@ -25,11 +26,17 @@ export interface NodeFacts {
   /** Epoch milliseconds. */
   readonly since: number
   readonly release: string
-  readonly ready: boolean
+  /** Why it is not ready; empty if it is. */
+  readonly reasons: readonly { readonly check: string; readonly message: string }[]
+  /** Of its main thread; undefined until it has run for some seconds. */
+  readonly loop: LoopUse | undefined
   /** How long its oldest due delivery waits for the node, and for no receiver or customer. */
   readonly queueAgeMs: number
   readonly inFlight: number
 }
+
+/** `isFresh`: runs the checks of readiness; else repeats the last result of those that query. */
+export type DescribeNode = (isFresh: boolean) => Promise<NodeFacts>
 
 export interface NodeState extends NodeFacts {
   readonly id: string
@@ -46,7 +53,7 @@ interface NodeRegistryOptions {
   readonly node: string
   /** Returns the name of this node, and what it uses. */
   readonly describeUse: () => Pick<RunningNode, 'name' | 'columns' | 'keyIds'>
-  readonly describe: () => Promise<NodeFacts>
+  readonly describe: DescribeNode
 }
 
 export interface NodeRegistry {
@@ -58,19 +65,25 @@ export interface NodeRegistry {
   leave(): Promise<void>
 }
 
-const stateOf = (facts: NodeFacts, seenAt: number, now: number): NodeState['state'] => {
-  if (now - seenAt > GONE_AFTER_MS) return 'gone'
-  return facts.ready ? 'ready' : 'not_ready'
-}
+const stateOf = ({ reasons }: NodeFacts): NodeState['state'] =>
+  reasons.length === 0 ? 'ready' : 'not_ready'
 
 export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   const { db, clock, node, describe, describeUse } = options
   let slot: number | undefined
-  const own = async (): Promise<NodeState> => {
-    const facts = await describe()
-    const now = clock.now()
+  /** The last time in which this node could store no heartbeat: nor could the others. */
+  let outage: { readonly fromMs: number; toMs: number | undefined } | undefined
+  let storedMs = clock.now()
+  const own = async (isFresh: boolean): Promise<NodeState> => {
+    const facts = await describe(isFresh)
     const { name } = describeUse()
-    return { ...facts, id: node, name, state: stateOf(facts, now, now), seenAt: now }
+    return { ...facts, id: node, name, state: stateOf(facts), seenAt: clock.now() }
+  }
+  /** Returns the time since a heartbeat, in which another one could be stored. */
+  const silenceMs = (seenAt: number, now: number) => {
+    if (!outage) return now - seenAt
+    const { fromMs, toMs = now } = outage
+    return now - seenAt - Math.max(0, toMs - Math.max(fromMs, seenAt))
   }
   /** Takes the lowest slot that no node uses; two that start at once may take the same. */
   const takeSlot = async () => {
@@ -83,17 +96,28 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     slot: () => slot ?? 0,
     async heartbeat() {
       slot ??= await takeSlot()
-      const { id, name, seenAt, state, ...facts } = await own()
-      await storeNode(db, { ...describeUse(), id, slot, facts: JSON.stringify(facts), seenAt })
+      const { id, name, seenAt, state, ...facts } = await own(false)
+      try {
+        await storeNode(db, { ...describeUse(), id, slot, facts: JSON.stringify(facts), seenAt })
+      } catch (error) {
+        if (!outage || outage.toMs !== undefined) outage = { fromMs: storedMs, toMs: undefined }
+        throw error
+      }
+      storedMs = clock.now()
+      if (outage) outage.toMs ??= storedMs
     },
     async list() {
-      const current = await own()
+      const current = await own(true)
       if (!db.dialect.shared) return [current]
       const now = clock.now()
-      const others = (await listNodes(db, now - LISTED_MS)).filter(({ id }) => id !== node)
-      const states = others.map(({ id, name, facts: text, seenAt }): NodeState => {
+      const since = Math.min(now, outage?.fromMs ?? now) - LISTED_MS
+      const others = (await listNodes(db, since)).filter(({ id }) => id !== node)
+      const states = others.flatMap(({ id, name, facts: text, seenAt }): NodeState[] => {
+        const ageMs = silenceMs(seenAt, now)
+        if (ageMs >= LISTED_MS) return []
         const facts = JSON.parse(text) as NodeFacts
-        return { ...facts, id, name, seenAt, state: stateOf(facts, seenAt, now) }
+        const state = ageMs > GONE_AFTER_MS ? 'gone' : stateOf(facts)
+        return [{ ...facts, id, name, seenAt, state }]
       })
       return [current, ...states]
     },

@@ -7,6 +7,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { AttemptCounts } from '../../outbound/deliveries/attempt-feed.ts'
+import { isStorageUnavailable } from '../../platform/storage/storage-failure.ts'
 import type { Answer } from '../../protocol/http/call.ts'
 import type { Exchange, ObserveExchange } from '../../protocol/http/exchange.ts'
 import { isProbe } from '../../protocol/http/probe.ts'
@@ -38,7 +39,7 @@ export const FLUSH_MS = 500
 const COUNTS_MS = 5000
 /** Records that wake a store that sleeps. */
 const WAKING_RECORDS = 64
-/** Writes of a batch that may fail before its records are dropped. */
+/** Writes of a batch that may fail while the store answers, before its records are dropped. */
 const FAILED_WRITES_MAX = 20
 
 export interface RequestRecorderOptions extends RecordOptions {
@@ -79,10 +80,14 @@ function isOwnTraffic(exchange: Exchange, answer: Answer | undefined) {
 
 /**
  * Whether the log has a request that counts for no customer: changes and mistakes of people in the
- * portal, and mistakes of operators. A failure of the server counts.
+ * portal, and mistakes of operators. A failure of the server counts, unless an operator or a
+ * program of theirs reads the state of an installation that fails.
  */
-function isOutsideOfCounts({ kind, principal, route }: Exchange, answer: Answer | undefined) {
-  if (answer !== undefined && answer.status >= 500) return false
+function isOutsideOfCounts(exchange: Exchange, answer: Answer | undefined) {
+  const { kind, principal, route, method } = exchange
+  if (answer !== undefined && answer.status >= 500) {
+    return method === 'GET' && /^\/(?:admin|console)\//.test(route)
+  }
   // A page whose session has ended has no principal.
   if (kind === 'portal') return !principal || principal.inPortal !== undefined
   return principal?.kind === 'operator' && route.startsWith('/admin/') && isError(answer)
@@ -216,7 +221,8 @@ export class RequestRecorder {
       this.#storedBytes += batch.reduce((sum, record) => sum + bytesOfRecord(record), 0)
       this.#failedWrites = 0
     } catch (error) {
-      if (++this.#failedWrites < FAILED_WRITES_MAX) throw error
+      // While the store is away, records wait in memory, and further ones are dropped.
+      if (isStorageUnavailable(error) || ++this.#failedWrites < FAILED_WRITES_MAX) throw error
       log.warn({ err: error, count: batch.length }, 'records of requests were dropped')
       this.#omit(clock.now(), 'dropped', batch.length)
     }

@@ -13,13 +13,13 @@ import type { RequestRecord } from './request-record.ts'
 /** Rows that one page examines. */
 const EXAMINED_ROWS_MAX = 20_000
 
-/** The columns of a list; `exchange` is large and only part of a single request. */
+/** The columns of a list; `cause` and `exchange` are only part of a single request. */
 const LIST_COLUMNS =
   'position, id, method, path, route, kind, stage, status, error, took_ms, customer, mode, ' +
   'caller_kind, caller_id, caller_name, key_id, client_id, version, ip, user_agent, object, ' +
   'event_ids, warnings, trace_id'
 
-export type ListedRequest = Omit<RequestRecord, 'exchange'>
+export type ListedRequest = Omit<RequestRecord, 'cause' | 'exchange'>
 
 export interface RequestPage {
   readonly rows: readonly ListedRequest[]
@@ -143,7 +143,7 @@ export const findRequest = (
   id: string,
   conditions: readonly Sql[] = [],
 ): Promise<RequestRecord | undefined> =>
-  from.get<RequestRecord & Row>(sql`SELECT ${raw(LIST_COLUMNS)}, exchange
+  from.get<RequestRecord & Row>(sql`SELECT ${raw(LIST_COLUMNS)}, cause, exchange
     FROM gh_monitoring_requests WHERE ${join([sql`id = ${id}`, ...conditions], ' AND ')}
     ORDER BY position DESC LIMIT 1`)
 

@@ -6,6 +6,8 @@
 import { redactUrl } from '../../kernel/log.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import { parseTraceparent } from '../../kernel/tracing.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import { describeStorageFailure } from '../../platform/storage/storage-failure.ts'
 import { ERRORS_MAX } from '../../protocol/fields/object-reader.ts'
 import type { Answer, Call, Kind } from '../../protocol/http/call.ts'
 import type { Exchange } from '../../protocol/http/exchange.ts'
@@ -43,6 +45,8 @@ export interface RequestRecord {
   /** JSON of the warnings. */
   readonly warnings: string | null
   readonly trace_id: string | null
+  /** Why the database failed the request, for operators; null for any other failure. */
+  readonly cause: string | null
   /** JSON of headers and bodies; errors only. */
   readonly exchange: string | null
 }
@@ -52,6 +56,8 @@ export interface RecordOptions {
   readonly recordsBodies: boolean
   /** Names of fields and members that are declared secret. */
   readonly secretFields: ReadonlySet<string>
+  /** The engine's database, which knows whether and how its primary is away. */
+  readonly db: Pick<Database, 'fault'>
 }
 
 const PATH_CHARACTERS = 1024
@@ -108,9 +114,13 @@ export function describeRequest(
     event_ids: exchange.eventIds.length === 0 ? null : eventIdsOf(exchange),
     warnings: warnings.length === 0 ? null : textOf(JSON.stringify(warnings), WARNINGS_CHARACTERS),
     trace_id: exchange.span?.traceId ?? parseTraceparent(headers.traceparent)?.traceId ?? null,
+    cause: causeOf(exchange, options),
     exchange: describeExchange(exchange, answer, options),
   }
 }
+
+const causeOf = ({ failure, detail }: Exchange, { db }: RecordOptions): string | null =>
+  failure === 'storage_unavailable' ? (describeStorageFailure(detail, db.fault()) ?? null) : null
 
 /** A request can cause any number of events; the record names the first. */
 const EVENT_IDS_MAX = 20

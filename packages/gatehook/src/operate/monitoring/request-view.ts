@@ -89,7 +89,7 @@ export function requestDetail(
     event_ids: eventIdsOf(record),
     warnings: record.warnings === null ? [] : parseWarnings(record.warnings),
     gates: gatesOf(record, headStepNames, requiredScope),
-    help: record.error === null ? null : helpOf(record.error),
+    help: record.error === null ? null : helpOf(record.error, record.cause),
     key_revocation: revocation,
     /** Null unless the request failed and `GATEHOOK_REQUEST_LOG_BODIES` is `errors`. */
     headers: headers ?? null,
@@ -101,8 +101,10 @@ export function requestDetail(
 }
 
 /** A code of a later release has no help. */
-const helpOf = (code: string): LoggedRequestDetailJson['help'] =>
-  operatorAdvice[code as FailureCode] ?? null
+function helpOf(code: string, cause: string | null): LoggedRequestDetailJson['help'] {
+  const advice = operatorAdvice[code as FailureCode]
+  return advice ? { ...advice, text: cause ?? advice.text } : null
+}
 
 const NO_EXCHANGE: Readonly<Record<string, undefined>> = {}
 

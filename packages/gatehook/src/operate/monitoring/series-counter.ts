@@ -22,6 +22,8 @@ export interface SeriesCounts extends SeriesKey {
   readonly classes: [number, number, number, number]
   /** Responses 401 and 403. */
   refused: number
+  /** Responses 429. */
+  limited: number
   readonly buckets: number[]
   /** Requests that the log left out because there were too many. */
   sampled: number
@@ -52,6 +54,7 @@ export class SeriesCounter {
     const group = status === null ? 2 : Math.min(3, Math.max(0, Math.floor(status / 100) - 2))
     counts.classes[group]!++
     if (status === 401 || status === 403) counts.refused++
+    if (status === 429) counts.limited++
     counts.buckets[bucketOf(ms)]!++
   }
 
@@ -98,6 +101,7 @@ export class SeriesCounter {
       version,
       classes: [0, 0, 0, 0],
       refused: 0,
+      limited: 0,
       buckets: new Array<number>(LATENCY_BUCKETS).fill(0),
       sampled: 0,
       dropped: 0,

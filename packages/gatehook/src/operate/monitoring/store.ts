@@ -46,6 +46,7 @@ const REQUEST_COLUMNS = [
   'event_ids',
   'warnings',
   'trace_id',
+  'cause',
   'exchange',
 ] as const satisfies readonly (keyof RequestRecord)[]
 

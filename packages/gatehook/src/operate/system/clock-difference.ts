@@ -60,7 +60,7 @@ export function createClockDifference({ db, clock, log }: ClockDifferenceOptions
     warning,
     metric: gauge(
       'gatehook_clock_difference_seconds',
-      'How far the clock of the database is ahead of the clock of the node; 0 on SQLite.',
+      'How far the clock of the database is ahead of that of the node; negative: it is behind it.',
       () => differenceMs / 1000,
     ),
   }

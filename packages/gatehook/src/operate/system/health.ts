@@ -5,17 +5,38 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Database } from '../../platform/storage/database.ts'
+import { primaryFaults } from '../../platform/storage/primary-fault.ts'
 import { writeSetting } from '../../platform/storage/settings.ts'
 import { sql } from '../../platform/storage/sql.ts'
+import { describeStorageFailure } from '../../platform/storage/storage-failure.ts'
 
-/** Returns undefined, or a sentence for callers that says why the node is not ready. */
-export type HealthCheck = () => Promise<string | undefined> | string | undefined
+/** A sentence for any caller, and one with names for operators if that says more. */
+interface DetailedReason {
+  readonly message: string
+  readonly detail: string
+}
+type HealthResult = string | DetailedReason | undefined
+
+/** Returns undefined, or why the node is not ready. */
+export type HealthCheck = () => Promise<HealthResult> | HealthResult
 export type HealthChecks = Readonly<Record<string, HealthCheck>>
 
-interface UnreadyReason {
+export interface UnreadyReason extends Partial<DetailedReason> {
   readonly check: string
   readonly message: string
 }
+
+const detailed = (message: string, detail: string | undefined): string | DetailedReason =>
+  detail === undefined ? message : { message, detail }
+
+/** Returns a reason as operators read it. */
+export const reasonForOperators = ({ check, message, detail }: UnreadyReason) => ({
+  check,
+  message: detail ?? message,
+})
+
+/** Returns a reason as any caller reads it. */
+export const reasonForCallers = ({ check, message }: UnreadyReason) => ({ check, message })
 
 const CHECK_TIMEOUT_MS = 2000
 
@@ -23,18 +44,20 @@ const CHECK_TIMEOUT_MS = 2000
 export async function listUnreadyReasons(checks: HealthChecks, log: Log): Promise<UnreadyReason[]> {
   const all = Object.entries(checks).map(
     async ([check, run]): Promise<UnreadyReason | undefined> => {
-      const message = await runInTime(run).catch((error: unknown) => {
+      const result = await runInTime(run).catch((error: unknown) => {
         log.warn({ err: error, check }, 'a readiness check failed')
+        if (!(error instanceof Failure)) return 'This check failed; the log says more.'
         // The sentences of failures are written for callers.
-        return error instanceof Failure ? error.message : 'This check failed; the log says more.'
+        return detailed(error.message, describeStorageFailure(error))
       })
-      return message === undefined ? undefined : { check, message }
+      if (result === undefined) return undefined
+      return typeof result === 'string' ? { check, message: result } : { check, ...result }
     },
   )
   return (await Promise.all(all)).filter((reason) => reason !== undefined)
 }
 
-async function runInTime(run: HealthCheck): Promise<string | undefined> {
+async function runInTime(run: HealthCheck): Promise<HealthResult> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<string>((resolve) => {
     timer = setTimeout(resolve, CHECK_TIMEOUT_MS, `No answer within ${CHECK_TIMEOUT_MS} ms.`)
@@ -54,11 +77,15 @@ export const databaseCheck =
     return db.hasDamage() ? DAMAGED : undefined
   }
 
-/** Says at once that no primary answers, also while the result of an earlier write is valid. */
+/** Says at once why no primary answers, also while the result of an earlier write is valid. */
 export const primaryCheck =
-  (isPrimaryAway: () => boolean): HealthCheck =>
-  () =>
-    isPrimaryAway() ? 'No primary of the database answers.' : undefined
+  (primaryFault: Database['fault']): HealthCheck =>
+  () => {
+    const fault = primaryFault()
+    return fault && primaryFaults[fault]
+  }
+
+const NO_WRITES = 'The database does not accept writes at the moment.'
 
 /** How long the result of a write is valid: probes must not cause a load of writes. */
 const WRITE_INTERVAL_MS = 5000
@@ -72,10 +99,10 @@ const LEAST_SPACE_BYTES = 1_048_576
  * lets a table grow.
  */
 export function writeCheck(db: Database, clock: Clock): HealthCheck {
-  let lastResult: Promise<string | undefined> | undefined
+  let lastResult: Promise<HealthResult> | undefined
   let lastWriteMs = Number.NEGATIVE_INFINITY
   let lackedSpace = false
-  const write = async () => {
+  const write = async (): Promise<HealthResult> => {
     try {
       if (lackedSpace) await db.takeSpace(LEAST_SPACE_BYTES)
       await db.write((tx) => writeSetting(tx, 'last_trial', clock.now()), { single: true })
@@ -83,9 +110,8 @@ export function writeCheck(db: Database, clock: Clock): HealthCheck {
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       if (db.lacksSpace()) return 'The disk of the database is full. Free space, or enlarge it.'
-      return error.code === 'durability_lost'
-        ? error.message
-        : 'The database does not accept writes at the moment.'
+      if (error.code === 'durability_lost') return error.message
+      return detailed(NO_WRITES, describeStorageFailure(error))
     }
   }
   return () => {

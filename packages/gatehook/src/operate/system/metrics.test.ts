@@ -7,7 +7,12 @@ import type { Answer, Call } from '../../protocol/http/call.ts'
 import { metricsRoute, requestCounter } from './metrics.ts'
 
 const text = async (metrics: readonly Metric[]): Promise<string> => {
-  const { methods } = metricsRoute(() => undefined, metrics, { elapsedMs: () => 0 })
+  const { methods } = metricsRoute(
+    () => undefined,
+    metrics,
+    { elapsedMs: () => 0 },
+    () => {},
+  )
   const call = { local: true, headers: {} } as Call
   return String(((await methods.GET!.handle(call)) as Answer).raw)
 }
@@ -64,7 +69,7 @@ test('an accepted credential reads metrics for 15 minutes while no database answ
     if (!principal) throw failure
     return principal
   }
-  const { methods } = metricsRoute(identify, [], { elapsedMs: () => now })
+  const { methods } = metricsRoute(identify, [], { elapsedMs: () => now }, () => {})
   const scrape = async (key: string) => {
     const query = { entries: [] }
     const call = { local: false, headers: {}, rawHeaders: ['x-api-key', key], query } as unknown

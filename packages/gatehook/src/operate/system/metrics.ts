@@ -11,6 +11,7 @@ import { holdsScope, missingScope } from '../../identity/access/scopes.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
+import type { Principal } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import {
   gauge,
@@ -22,13 +23,6 @@ import type { After, Call, Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
 import { isProbe } from '../../protocol/http/probe.ts'
 import { probeOperations } from './operations.ts'
-
-export const primaryMetric = (isPrimaryAway: () => boolean): Metric =>
-  gauge(
-    'gatehook_database_available',
-    '1 while the primary of the database answers; 0 while writes are 503 (§18.1).',
-    () => (isPrimaryAway() ? 0 : 1),
-  )
 
 const LATENCY_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
 
@@ -219,6 +213,7 @@ export function metricsRoute(
   identify: Identify,
   metrics: readonly Metric[],
   clock: Pick<Clock, 'elapsedMs'>,
+  onUse: (principal: Principal) => void,
 ): Route {
   let registry: Promise<Registry> | undefined
   /** When a credential was accepted last, by its digest. */
@@ -231,6 +226,7 @@ export function metricsRoute(
       const principal = await identify(call)
       if (!principal) throw new Failure('unauthorized', undefined, { scope: METRICS_SCOPE })
       if (!holdsScope(principal, METRICS_SCOPE)) throw missingScope(METRICS_SCOPE)
+      onUse(principal)
       accepted.set(digestOfCredential(call), clock.elapsedMs())
     } catch (error) {
       const digest = digestOfCredential(call)

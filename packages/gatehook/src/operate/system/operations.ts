@@ -39,18 +39,18 @@ const UNREADY_REASON = {
   message: 'The database does not accept writes at the moment.',
 }
 
-const SKEWED = 'The clock of this node differs from the database’s by 3.2 s. Synchronise both.'
+const SKEWED = "The clock of this node is 3.2 s ahead of the database's. Synchronise both."
+
+const unreadyReason = b.object({
+  check: b.text().describe('The name of the check.').example(UNREADY_REASON.check),
+  message: b.text().example(UNREADY_REASON.message),
+})
 
 const readiness = b
   .object({
     status: b.oneOf(['ready', 'not_ready']),
     reasons: b
-      .list(
-        b.object({
-          check: b.text().describe('The name of the check.').example(UNREADY_REASON.check),
-          message: b.text().example(UNREADY_REASON.message),
-        }),
-      )
+      .list(unreadyReason)
       .describe('Why the node is not ready; empty if it is.')
       .example([]),
     warnings: b
@@ -79,6 +79,10 @@ const figures = {
         state: b
           .oneOf(['ready', 'not_ready', 'gone'])
           .describe('`gone`: it has not reported for 45 s.'),
+        reasons: b
+          .list(unreadyReason)
+          .describe('Why it is not ready, as it has reported; empty if it is.')
+          .example([]),
         since: b.time().describe('The start of the process.'),
         seen_at: b.time().describe('Its last report.'),
         release: b.text().describe('The release of Gatehook.').example('0.1.0'),

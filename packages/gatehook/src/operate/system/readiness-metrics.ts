@@ -1,25 +1,18 @@
 /** Metrics of the readiness of a node: the answers of `/readyz`, and the checks that fail. */
 import type { Clock } from '../../kernel/clock.ts'
-import type { Log } from '../../kernel/log.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
-import { type HealthChecks, listUnreadyReasons } from './health.ts'
+import type { HealthChecks } from './health.ts'
+import type { Readiness } from './readiness.ts'
 
 /** The metrics of one scrape share the results of the checks. */
 const VALID_MS = 1000
 
-interface ReadinessSources {
-  readonly read: HealthChecks
-  /** Includes the checks of reads. */
-  readonly write: HealthChecks
-  readonly clock: Pick<Clock, 'elapsedMs'>
-  readonly log: Log
-}
-
-export function readinessMetrics(sources: ReadinessSources): readonly Metric[] {
-  const { read, write, clock, log } = sources
+export function readinessMetrics(
+  { checks: { read, write }, assess }: Pick<Readiness, 'checks' | 'assess'>,
+  clock: Pick<Clock, 'elapsedMs'>,
+): readonly Metric[] {
   let last: { readonly atMs: number; readonly failed: Promise<ReadonlySet<string>> } | undefined
-  const run = async () =>
-    new Set((await listUnreadyReasons(write, log)).map(({ check }) => check) as readonly string[])
+  const run = async () => new Set((await assess('write')).map(({ check }) => check))
   const failedChecks = () => {
     const atMs = clock.elapsedMs()
     if (!last || atMs - last.atMs > VALID_MS) last = { atMs, failed: run() }

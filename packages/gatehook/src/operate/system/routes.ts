@@ -10,7 +10,12 @@ import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
 import type { ClockKeeper } from './clock.ts'
-import { type HealthChecks, listUnreadyReasons } from './health.ts'
+import {
+  type HealthChecks,
+  listUnreadyReasons,
+  reasonForCallers,
+  reasonForOperators,
+} from './health.ts'
 import {
   type ConfigurationReport,
   clockOperations,
@@ -18,28 +23,25 @@ import {
   type SystemFigures,
   systemOperations,
 } from './operations.ts'
+import type { Readiness } from './readiness.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
-
-interface ReadinessChecks {
-  /** For a node that serves reads. */
-  readonly read: HealthChecks
-  /** For a node that also stores writes; includes the checks of reads. */
-  readonly write: HealthChecks
-  /** Faults that the node tolerates. */
-  readonly warnings?: HealthChecks
-}
 
 /**
  * `/healthz` reports that the process runs, `/readyz` whether a load balancer should send requests.
  * `/readyz?for=read` reports whether it should send reads (§2.7).
  */
-export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
+export const probeRoutes = (
+  { assess }: Pick<Readiness, 'assess'>,
+  /** Faults that the node tolerates. */
+  tolerated: HealthChecks,
+  log: Log,
+): Route[] => [
   implement(operations.liveness, () => respond(operations.liveness, { status: 'ok' }, NO_STORE)),
   implement(operations.readiness, async (_call, _, { for: purpose = 'write' }) => {
-    const reasons = await listUnreadyReasons(checks[purpose], log)
+    const reasons = (await assess(purpose)).map(reasonForCallers)
     const status = reasons.length === 0 ? 'ready' : 'not_ready'
-    const warnings = await listUnreadyReasons(checks.warnings ?? {}, log)
+    const warnings = (await listUnreadyReasons(tolerated, log)).map(reasonForCallers)
     const body = { status, reasons, ...(warnings.length > 0 && { warnings }) } as const
     const answer = respond(operations.readiness, body, NO_STORE)
     return status === 'ready' ? answer : { ...answer, status: 503 }
@@ -105,8 +107,7 @@ export const clockRoutes = (
 interface SystemOptions {
   readonly db: Pick<Database, 'name'>
   readonly clock: Clock
-  readonly log: Log
-  readonly checks: HealthChecks
+  readonly readiness: Pick<Readiness, 'assess'>
   /** The release of Gatehook: `0.1.0`. */
   readonly release: string
   /** The version of Node: `process.version`. */
@@ -121,7 +122,7 @@ interface SystemOptions {
 export const systemRoute = (options: SystemOptions): Route =>
   implement(systemOperations.read, async () => {
     const { clock, db, release, node, configuration, figures } = options
-    const reasons = await listUnreadyReasons(options.checks, options.log)
+    const reasons = (await options.readiness.assess('write')).map(reasonForOperators)
     const report = {
       health: { status: reasons.length === 0 ? 'ready' : 'not_ready', reasons },
       release,

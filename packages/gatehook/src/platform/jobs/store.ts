@@ -354,6 +354,27 @@ export const countFailedJobs = (
       ORDER BY ended_at DESC LIMIT ${jobs}) AS newest
     GROUP BY name ORDER BY failed DESC, name LIMIT ${names}`)
 
+interface FailingJobsRow {
+  readonly name: string
+  readonly waiting: number
+  readonly created_at: number
+  readonly error: string
+}
+
+/**
+ * Returns the names of a lane's jobs that wait for a further attempt after a failed one, with their
+ * number, the oldest instant and the highest error, of the next ones.
+ */
+export const listFailingJobs = (
+  from: Reader,
+  { lane, jobs }: { readonly lane: Lane; readonly jobs: number },
+) =>
+  from.all<FailingJobsRow>(sql`SELECT name, COUNT(*) AS waiting, MIN(created_at) AS created_at,
+      MAX(error) AS error
+    FROM (SELECT name, attempt, error, created_at FROM gh_jobs WHERE lane = ${lane}
+      AND state = 'waiting' AND blocked = 0 ORDER BY run_at, no LIMIT ${jobs}) AS next
+    WHERE attempt > 0 AND error IS NOT NULL GROUP BY name ORDER BY waiting DESC, name`)
+
 /**
  * The jobs of all customers, as operators list them.
  *

@@ -1,14 +1,22 @@
 /**
  * Opens connections to the hosts of an address: the first one that is usable, none to a silent one
- * (`server-watch.ts`). Knows whether the database is away.
+ * (`server-watch.ts`). Knows whether and how the database is away.
  */
 import type { Client, ClientConfig } from 'pg'
 import { wallClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import { hasState, isConnectionLost, isPoolFull, isServerFull } from './postgres-errors.ts'
+import {
+  hasState,
+  isConnectionLost,
+  isPoolerReport,
+  isPoolFull,
+  isServerFull,
+  primaryFaultOf,
+} from './postgres-errors.ts'
 import type { PostgresHosts } from './postgres-hosts.ts'
 import type { TimelineGuard } from './postgres-timeline.ts'
-import { createServerWatch, type WatchedConnection } from './server-watch.ts'
+import type { PrimaryFault } from './primary-fault.ts'
+import { createServerWatch, SilentServerError, type WatchedConnection } from './server-watch.ts'
 
 /** A request tries no further host after this time. */
 const TRY_MS = 1_500
@@ -25,8 +33,11 @@ export interface ConnectionSource {
   tryHosts<T>(open: () => Promise<T>): Promise<T>
   /** Opens a connection outside the pool. */
   open(): Promise<Client>
-  /** Whether no host answers as a server that the address requires, as the process knows it. */
-  isAway(): boolean
+  /**
+   * Why no host answers as a server that the address requires, as the process knows it; undefined
+   * while one does. A pooler has the faults of a server here.
+   */
+  fault(): PrimaryFault | undefined
   stop(): void
 }
 
@@ -39,27 +50,34 @@ interface SourceOptions {
 
 export function createConnectionSource(options: SourceOptions): ConnectionSource {
   const { hosts, guard, log, newClient } = options
-  let isAway = false
+  let fault: PrimaryFault | undefined
   let wasUsed = false
   const lose = (error: unknown) => {
-    if (wasUsed && !isAway)
-      log.warn({ err: error, database: hosts.label }, 'the database does not answer')
-    isAway = true
+    const isFirst = fault === undefined
+    fault = primaryFaultOf(error)
+    if (wasUsed && isFirst)
+      log.warn({ err: error, fault, database: hosts.label }, 'the database does not answer')
   }
   const find = () => {
-    if (isAway && wasUsed) log.info({ database: hosts.label }, 'the database answers again')
+    if (fault && wasUsed) log.info({ database: hosts.label }, 'the database answers again')
     wasUsed = true
-    isAway = false
+    fault = undefined
   }
   const watches = hosts.all.map((config, host) =>
     createServerWatch({
       probe: () => answers(newClient({ ...config, query_timeout: ANSWER_MS })),
       onSilent() {
         hosts.moveOn(host)
-        if (watches.every(({ isSilent }) => isSilent())) lose(undefined)
+        if (watches.every(({ isSilent }) => isSilent())) lose(new SilentServerError())
         else log.warn({ host }, 'a host of the database has not answered for 2 s; others are used')
       },
-      onAnswer: find,
+      onReturn: find,
+      onAnswer() {
+        if (fault === 'pooler_unserved') find()
+      },
+      onError(error) {
+        if (hosts.isPooled && isPoolerReport(error)) lose(error)
+      },
     }),
   )
   const createClient = (config: ClientConfig = {}) => {
@@ -73,10 +91,12 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
       const host = hosts.current()
       try {
         const opened = await open()
-        find()
+        // A pooler opens connections while it has none to the server.
+        if (fault !== 'pooler_unserved') find()
         return opened
       } catch (error) {
-        // A full server or pool is not the fault of its host.
+        // A full server or pool is not the fault of its host, and serves connections that are open.
+        if (isServerFull(error) && !watches.some(({ hasOpen }) => hasOpen())) lose(error)
         if (isPoolFull(error) || isServerFull(error)) throw error
         hosts.moveOn(host)
         const isLast = attempt >= hosts.count || wallClock.elapsedMs() - startMs >= TRY_MS
@@ -105,7 +125,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
         }
         return client
       }),
-    isAway: () => isAway,
+    fault: () => fault,
     stop() {
       for (const watch of watches) watch.stop()
     },

@@ -5,6 +5,7 @@
  * one test suite (`test/storage/`) defines its behaviour.
  */
 import type { TurnKey } from '../../kernel/turns.ts'
+import type { PrimaryFault } from './primary-fault.ts'
 
 export type Value = string | number | null | Uint8Array
 
@@ -274,8 +275,11 @@ export interface Database extends Reader {
    * skipped ahead by then. Never on SQLite.
    */
   onPromotion(listener: (promotion: Promotion) => void): void
-  /** Whether no server answers as the primary, as the process knows it; never on SQLite. */
-  isAway(): boolean
+  /**
+   * Why no server answers as the primary, as the process knows it; undefined while one does, and on
+   * SQLite.
+   */
+  fault(): PrimaryFault | undefined
   close(): Promise<void>
 }
 

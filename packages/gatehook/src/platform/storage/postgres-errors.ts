@@ -1,6 +1,7 @@
 /** Translates SQLSTATEs and network error codes to the errors that `Database` documents. Pure. */
 import { Failure } from '../../kernel/failure.ts'
 import { ConstraintError, SchemaError } from './database.ts'
+import type { PrimaryFault } from './primary-fault.ts'
 import {
   installationMoved,
   MOVED_MESSAGE,
@@ -20,11 +21,14 @@ const CONNECTION_LOST = new Set([
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
+  'ECONNABORTED',
+])
+/** No packet reaches the host. */
+const UNREACHABLE = new Set([
   'EHOSTUNREACH',
   'EHOSTDOWN',
   'ENETUNREACH',
   'ENETDOWN',
-  'ECONNABORTED',
   'ENOTFOUND',
   'EAI_AGAIN',
 ])
@@ -108,6 +112,15 @@ export const isServerFull = (error: unknown): boolean =>
 export const cannotGrow = (error: unknown): boolean =>
   isServerFull(error) || OPENING_TIMEOUT_TEXT.test(messageOf(error))
 
+/** Of sockets, of the watch of a server, and of pg; the last one is that of `query_timeout`. */
+const SILENT_TEXT = /^(timeout ex|Connection terminated due to|Query read timeout)/
+
+/** Whether no packet reaches the host. */
+const isUnreachable = (error: unknown): boolean => UNREACHABLE.has(codeOf(error))
+
+/** Whether a pooler reports that it has no connection to the server. */
+export const isPoolerReport = (error: unknown): boolean => codeOf(error).startsWith('08')
+
 /** Whether no connection of the pool became free in time. */
 export const isPoolFull = (error: unknown): boolean =>
   error instanceof Error && error.message === POOL_FULL_TEXT
@@ -122,8 +135,28 @@ export const hasState = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(codeOf
 
 export const isConnectionLost = (error: unknown): boolean =>
   CONNECTION_LOST.has(codeOf(error)) ||
+  isUnreachable(error) ||
   CONNECTION_LOST_STATE.test(codeOf(error)) ||
   (error instanceof Error && CONNECTION_LOST_TEXT.test(error.message))
+
+const isSilence = (error: unknown): boolean =>
+  codeOf(error) === 'ETIMEDOUT' || SILENT_TEXT.test(messageOf(error))
+/** The server starts, stops or recovers. */
+const isAtStart = (error: unknown): boolean => /^57P0[1-3]$/.test(codeOf(error))
+
+const FAULTS: readonly (readonly [(error: unknown) => boolean, PrimaryFault])[] = [
+  [isServerFull, 'full'],
+  [isStandby, 'standby'],
+  [isAtStart, 'starting'],
+  [isSilence, 'silent'],
+  [isUnreachable, 'unreachable'],
+  [isPoolerReport, 'pooler_unserved'],
+  [isConnectionLost, 'refused'],
+]
+
+/** Returns the fault behind an error of a connection that did not open, or that broke. */
+export const primaryFaultOf = (error: unknown): PrimaryFault =>
+  FAULTS.find(([isFault]) => isFault(error))?.[1] ?? 'rejected'
 
 /**
  * Whether a prepared `SELECT *` is invalid because another node has added a column. A new

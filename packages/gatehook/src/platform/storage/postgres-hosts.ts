@@ -41,6 +41,8 @@ export interface PostgresHosts {
   readonly count: number
   /** Whether a connection to a standby is of no use. */
   readonly requiresPrimary: boolean
+  /** Whether the address is that of a pooler. */
+  readonly isPooled: boolean
   /** The address without secrets. */
   readonly label: string
   /** Whether the address leaves TLS to its default: verified, because a host is not local. */
@@ -87,6 +89,7 @@ export function createHosts(address: string, options: HostsOptions): PostgresHos
   return {
     count: configs.length,
     requiresPrimary: parsed.requiresPrimary,
+    isPooled,
     label: parsed.label,
     verifiesByDefault: configs.some(({ ssl }) => ssl !== undefined),
     localSettings: isPooled ? setLocally(settings) : '',

@@ -35,6 +35,7 @@ import {
   type ServerComparison,
   type TimelineGuard,
 } from './postgres-timeline.ts'
+import { faultThroughPooler, type PrimaryFault } from './primary-fault.ts'
 import { checkValues } from './transaction.ts'
 
 const CONNECTIONS = { transactions: 10, reads: 4 }
@@ -64,8 +65,8 @@ export interface Sessions {
   readonly size: number
   /** Takes a connection of the pool; with several hosts, of the first one that is usable. */
   connect(): Promise<pg.PoolClient>
-  /** Whether no host answers as a server that the address requires, as the process knows it. */
-  isAway(): boolean
+  /** See `Database.fault`. */
+  fault(): PrimaryFault | undefined
   /** Returns the number of transactions that wait for a connection. */
   waitingCount(): number
   /**
@@ -132,14 +133,14 @@ export async function openSessions(
   const guard = createTimelineGuard(log)
   const source = createConnectionSource({ hosts, guard, log, newClient })
   // A pooler forwards no notifications and shares locks of sessions; the direct address does not.
-  const directHosts = target.directUrl && createHosts(target.directUrl, {})
+  const directHosts = target.directUrl ? createHosts(target.directUrl, {}) : undefined
   const directSource = directHosts ? { hosts: directHosts, guard, log, newClient } : undefined
   const direct = pooler ? directSource && createConnectionSource(directSource) : source
   const { transactions: size, reads } = { ...CONNECTIONS, ...options.connections }
   const pool = openPool(source, size, (config) => new pg.Pool(config))
   const nameOf = createNames(pooler === undefined)
   const send = createSender(nameOf)
-  const comparison = createComparison(hosts, target, guard)
+  const comparison = createComparison(hosts, directHosts, target, guard)
   await comparison?.compare()
   await requireUtf8(pool.connect, hosts).catch(async (error) => {
     comparison?.close()
@@ -163,7 +164,11 @@ export async function openSessions(
     size,
     connect: pool.connect,
     waitingCount: pool.waitingCount,
-    isAway: source.isAway,
+    fault() {
+      const fault = source.fault()
+      if (!pooler || fault === undefined) return fault
+      return faultThroughPooler(fault, directHosts && comparison?.faultOf(directHosts.all))
+    },
     begin: pooler
       ? (session, begin) => beginPooled(source, session, begin)
       : async (_, begin) => begin,
@@ -215,11 +220,14 @@ const COMPARE_MS = 1_000
 /** Compares the timelines of all servers; undefined if there is one. */
 function createComparison(
   hosts: PostgresHosts,
-  { otherUrls = [] }: DatabaseTarget,
+  directHosts: PostgresHosts | undefined,
+  { directUrl, otherUrls = [] }: DatabaseTarget,
   guard: TimelineGuard,
 ): ServerComparison | undefined {
-  const others = otherUrls.flatMap((url) => createHosts(url, {}).all)
-  const configs = [...hosts.all, ...others]
+  const others = otherUrls.map((url) =>
+    url === directUrl && directHosts ? directHosts : createHosts(url, {}),
+  )
+  const configs = [hosts, ...others].flatMap(({ all }) => all)
   return configs.length > 1 ? createServerComparison(configs, guard, newClient) : undefined
 }
 

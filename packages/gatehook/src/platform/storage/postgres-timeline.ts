@@ -8,7 +8,8 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Promotion, Statement, Tx } from './database.ts'
 import { ID_SKIP, skipSequences } from './id-skip.ts'
-import { StandbyError } from './postgres-errors.ts'
+import { primaryFaultOf, StandbyError } from './postgres-errors.ts'
+import type { PrimaryFault } from './primary-fault.ts'
 import { replaceEpoch } from './transaction-epoch.ts'
 
 /** Lock id of one promotion at a time on all nodes: 'prom' in ASCII. */
@@ -53,8 +54,11 @@ export interface TimelineGuard {
    * that the address excludes, and for a former primary.
    */
   verify(client: Session, requiresPrimary: boolean): Promise<void>
-  /** Excludes former primaries: those whose timeline is older than that of this server. */
-  noteOther(client: Session): Promise<void>
+  /**
+   * Excludes former primaries: those whose timeline is older than that of this server. Returns
+   * whether the server is a standby.
+   */
+  noteOther(client: Session): Promise<boolean>
   /** Whether open connections may belong to a former primary, so that `verify` has to decide. */
   isSuspect(): boolean
   /** A statement that returns the timeline; empty if the server does not report it. */
@@ -115,9 +119,10 @@ export function createTimelineGuard(log: Log): TimelineGuard {
     },
     async noteOther(client) {
       const { standby, timeline } = await readServer(client)
-      if (standby || timeline === undefined) return
+      if (standby || timeline === undefined) return standby === 1
       const other = await readSystem(client)
       others.set(other, Math.max(timeline, others.get(other) ?? 0))
+      return false
     },
     query: () => (isAvailable ? `SELECT ${TIMELINE} AS timeline` : ''),
     isCurrent: (timeline) => timeline === null || (timeline === current && !isSuspect()),
@@ -134,6 +139,11 @@ const ANSWER_MS = 1_000
 export interface ServerComparison {
   /** Reads the timelines of all servers. A server that is down is left out. */
   compare(): Promise<void>
+  /**
+   * Returns the fault of the primary of some servers as the last comparison met it; null if one of
+   * them answers as the primary.
+   */
+  faultOf(configs: readonly ClientConfig[]): PrimaryFault | null | undefined
   close(): void
 }
 
@@ -148,6 +158,7 @@ export function createServerComparison(
   newClient: (config: ClientConfig) => Client,
 ): ServerComparison {
   const clients = new Map<ClientConfig, Client>()
+  const faults = new Map<ClientConfig, PrimaryFault | null>()
   const drop = (config: ClientConfig) => {
     clients.get(config)?.connection.stream.destroy()
     clients.delete(config)
@@ -162,14 +173,21 @@ export function createServerComparison(
   }
   const note = async (config: ClientConfig) => {
     try {
-      await guard.noteOther(clients.get(config) ?? (await open(config)))
-    } catch {
+      const isStandby = await guard.noteOther(clients.get(config) ?? (await open(config)))
+      faults.set(config, isStandby ? 'standby' : null)
+    } catch (error) {
       // The connection in use reports why its server cannot be used.
+      faults.set(config, primaryFaultOf(error))
       drop(config)
     }
   }
   return {
     compare: async () => void (await Promise.all(configs.map(note))),
+    faultOf(servers) {
+      const current = servers.map((config) => faults.get(config))
+      if (current.includes(null)) return null
+      return current.find((fault) => fault !== 'standby') ?? current[0]
+    },
     close() {
       for (const config of configs) drop(config)
     },

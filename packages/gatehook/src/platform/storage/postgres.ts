@@ -171,7 +171,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     },
     listen: (channel, onMessage) => sessions.listen(channel, onMessage),
     onPromotion: sessions.onPromotion,
-    isAway: sessions.isAway,
+    fault: sessions.fault,
     queued: () => transactions.size,
     connectionWaits: () => sessions.waitingCount(),
     close() {

@@ -10,12 +10,14 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Database, Reader, Statement } from './database.ts'
 import { parseLogPosition } from './log-position.ts'
-import { isConnectionLost, isStandby } from './postgres-errors.ts'
+import { isConnectionLost, isServerFull, isStandby } from './postgres-errors.ts'
 import {
   createPrimaryContact,
   type PrimaryContact,
   type PrimaryPosition,
 } from './primary-contact.ts'
+import type { PrimaryFault } from './primary-fault.ts'
+import { isStorageUnavailable } from './storage-failure.ts'
 import { storageUnavailable } from './transaction.ts'
 
 /** A standby serves reads while it contains all commits that are older than this. */
@@ -35,8 +37,8 @@ export interface ReplicaReads {
   run<T>(after: bigint, body: () => Promise<T>): Promise<{ result: T; position: bigint }>
   /** Returns the current position of the primary. */
   position(): Promise<bigint>
-  /** Whether the primary is away, so that nothing can be stored now. */
-  isPrimaryAway(): boolean
+  /** Why the primary is away, so that nothing can be stored now; undefined: it is not. */
+  primaryFault(): PrimaryFault | undefined
 }
 
 interface ReplicaOptions {
@@ -58,9 +60,10 @@ interface RequestReads {
 
 const ofPostgres = (text: string): Statement => ({ sql: '', text, values: [] })
 
-/** Whether no server of the address of the primary accepts writes. */
-const isPrimaryLost = (error: unknown): boolean => {
+/** Whether no server of the address of the primary accepts writes, or a connection. */
+const isPrimaryLost = (error: unknown, primary: Database): boolean => {
   const cause = error instanceof Failure ? error.detail : error
+  if (isServerFull(cause)) return primary.fault() === 'full'
   return isConnectionLost(cause) || isStandby(cause)
 }
 
@@ -102,7 +105,7 @@ export function withReplicas(options: ReplicaOptions): {
     try {
       return await read(undefined)
     } catch (error) {
-      if (!isPrimaryLost(error)) throw error
+      if (!isPrimaryLost(error, primary)) throw error
       contact.lose()
       const replica = chooseInOutage(after)
       if (!replica) throw error
@@ -113,7 +116,7 @@ export function withReplicas(options: ReplicaOptions): {
     try {
       return await read(replica)
     } catch (error) {
-      if (isUnavailable(error)) replica.fail(error)
+      if (isStorageUnavailable(error)) replica.fail(error)
       throw error
     }
   }
@@ -144,7 +147,7 @@ export function withReplicas(options: ReplicaOptions): {
         try {
           return await primary.write(change, of)
         } catch (error) {
-          if (isPrimaryLost(error)) contact.lose()
+          if (isPrimaryLost(error, primary)) contact.lose()
           throw error
         } finally {
           refresh()
@@ -157,7 +160,7 @@ export function withReplicas(options: ReplicaOptions): {
     },
     replicas: {
       position,
-      isPrimaryAway: () => contact.isLost() || primary.isAway(),
+      primaryFault: () => primary.fault() ?? (contact.isLost() ? 'lost' : undefined),
       async run(after, body) {
         const replica = choose(after)
         if (!replica) return runOnPrimary(after, body)
@@ -167,7 +170,7 @@ export function withReplicas(options: ReplicaOptions): {
           const read = request.hasWritten ? position() : replica.position()
           return { result, position: await read }
         } catch (error) {
-          if (!isUnavailable(error) || request.hasWritten) throw error
+          if (!isStorageUnavailable(error) || request.hasWritten) throw error
           replica.fail(error)
           return runOnPrimary(after, body)
         }
@@ -175,9 +178,6 @@ export function withReplicas(options: ReplicaOptions): {
     },
   }
 }
-
-const isUnavailable = (error: unknown): boolean =>
-  error instanceof Failure && error.code === 'storage_unavailable'
 
 const PRIMARY_POSITION = ofPostgres('SELECT pg_current_wal_insert_lsn()::text AS position')
 /** `flushed` contains every acknowledged commit, and a crash of the primary loses nothing of it. */
@@ -281,7 +281,7 @@ function createComparison(
       contact.store(current, atMs)
       await Promise.all(replicas.map((replica) => replica.compare(current.position, atMs)))
     } catch (error) {
-      if (isPrimaryLost(error)) contact.lose()
+      if (isPrimaryLost(error, primary)) contact.lose()
       await Promise.all(replicas.map((replica) => replica.poll()))
       throw error
     }

@@ -73,6 +73,12 @@ export function clockDifferenceOf(
   return Math.min(0, databaseMs - sentMs)
 }
 
-export const describeClockDifference = (differenceMs: number): string =>
-  `The clock of this node differs from the database's by ${Math.abs(differenceMs) / 1000} s. ` +
-  'Synchronise both, for example with chrony.'
+/** `differenceMs`: how far the database is ahead. */
+export function describeClockDifference(differenceMs: number): string {
+  const seconds = Math.round(Math.abs(differenceMs) / 100) / 10
+  const direction = differenceMs < 0 ? 'ahead of' : 'behind'
+  return (
+    `The clock of this node is ${seconds} s ${direction} the database's. Synchronise both, for ` +
+    'example with chrony.'
+  )
+}

@@ -28,7 +28,9 @@ function openWatch(t: TestContext) {
   const watch = createServerWatch({
     probe: () => new Promise((resolve) => probes.push(resolve)),
     onSilent: () => seen.push('silent'),
-    onAnswer: () => seen.push('answers'),
+    onReturn: () => seen.push('answers'),
+    onAnswer() {},
+    onError() {},
   })
   t.after(() => watch.stop())
   const pass = async (ticks: number) => {

@@ -30,6 +30,8 @@ export interface ServerWatch {
   /** Follows the requests and answers of a new connection. */
   follow(connection: WatchedConnection): void
   isSilent(): boolean
+  /** Whether a connection is open, as far as the process knows. */
+  hasOpen(): boolean
   /** Ends the watch; open connections stay open. */
   stop(): void
 }
@@ -38,11 +40,16 @@ interface WatchOptions {
   /** Opens a connection and queries it. Resolves with whether the server answered in time. */
   readonly probe: () => Promise<boolean>
   readonly onSilent: () => void
+  /** Called when a silent server answers a probe. */
+  readonly onReturn: () => void
+  /** Called for each answer on an open connection. */
   readonly onAnswer: () => void
+  /** Called for each error that ends an open connection. */
+  readonly onError: (error: unknown) => void
 }
 
 /** The server has not answered for 2 s. */
-class SilentServerError extends Error {
+export class SilentServerError extends Error {
   override readonly name = 'SilentServerError'
   readonly code = 'ETIMEDOUT'
 
@@ -51,8 +58,10 @@ class SilentServerError extends Error {
   }
 }
 
-export function createServerWatch({ probe, onSilent, onAnswer }: WatchOptions): ServerWatch {
+export function createServerWatch(options: WatchOptions): ServerWatch {
+  const { probe, onSilent, onReturn, onAnswer, onError } = options
   const connections = new Set<WatchedConnection>()
+  let openCount = 0
   /** Requests without an answer. */
   let pendingCount = 0
   let hasAnswered = false
@@ -82,7 +91,7 @@ export function createServerWatch({ probe, onSilent, onAnswer }: WatchOptions): 
     silentTicks = hasAnswered ? 0 : silentTicks + 1
     if (hasAnswered && isSilent) {
       isSilent = false
-      onAnswer()
+      onReturn()
     }
     hasAnswered = false
     if (pendingCount === 0 && !isSilent) return stop()
@@ -99,6 +108,7 @@ export function createServerWatch({ probe, onSilent, onAnswer }: WatchOptions): 
   }
   return {
     isSilent: () => isSilent,
+    hasOpen: () => openCount > 0,
     stop,
     follow(connection) {
       let pending = 0
@@ -110,6 +120,7 @@ export function createServerWatch({ probe, onSilent, onAnswer }: WatchOptions): 
       }
       const hear = () => {
         hasAnswered = true
+        onAnswer()
       }
       countRequests(connection, {
         refuses: () => isSilent,
@@ -117,15 +128,20 @@ export function createServerWatch({ probe, onSilent, onAnswer }: WatchOptions): 
         onRequest: () => add(1),
       })
       connection.on('errorMessage', (error) => {
-        if (isOpen && !isConnectionLost(error)) hear()
+        if (!isOpen) return
+        if (isConnectionLost(error)) onError(error)
+        else hear()
       })
       connection.on('readyForQuery', () => {
         if (isOpen) hear()
+        else openCount++
         isOpen = true
         add(-1)
       })
       connection.on('end', () => {
         connections.delete(connection)
+        if (isOpen) openCount--
+        isOpen = false
         add(-pending)
       })
     },

@@ -380,7 +380,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     indexBuilds: async () => [],
     async notify() {},
     onPromotion() {},
-    isAway: () => false,
+    fault: () => undefined,
     listen: async () => async () => {},
     close() {
       closing ??= Promise.all([queue.drain(), snapshots.finished(), longReads.close()]).then(

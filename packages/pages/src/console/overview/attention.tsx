@@ -43,6 +43,10 @@ const Label = ({ row }: { readonly row: AttentionRow }) => (
   </>
 )
 
+/** Returns the sentences of the checks that fail on a node. */
+const reasonsOf = ({ facts }: AttentionRow): string =>
+  Array.isArray(facts.reasons) ? facts.reasons.map(({ message }) => message).join(' ') : ''
+
 const sinceOf = ({ since }: AttentionRow): string => period(slowNow().value - Date.parse(since))
 
 const untilOf = (row: AttentionRow, name: string): string =>
@@ -140,7 +144,8 @@ const KINDS: Readonly<Record<string, Words>> = {
     sentence: (row) => (
       <>
         <b>{percent(fact(row, 'failed') / Math.max(1, fact(row, 'total')))}</b> of the responses in
-        the last 15 minutes are 5xx ({number(fact(row, 'failed'))}).
+        the last 15 minutes are 5xx ({number(fact(row, 'failed'))}), the last{' '}
+        {ago(textFact(row, 'last_at') ?? row.since, slowNow().value)}.
       </>
     ),
     link: () => ['Why', href('/console/requests', { status: '5xx', range: '15m' })],
@@ -181,10 +186,53 @@ const KINDS: Readonly<Record<string, Words>> = {
     word: 'Not ready',
     sentence: (row) => (
       <>
-        Node <b>{row.subject.label}</b> is {textFact(row, 'state')} for {sinceOf(row)}.
+        Node <b>{row.subject.label}</b> is {textFact(row, 'state')?.replace('_', ' ')} for{' '}
+        {sinceOf(row)}. {reasonsOf(row)}
       </>
     ),
     link: () => ['Open', href('/console/system')],
+  },
+  node_busy: {
+    word: 'Busy',
+    sentence: (row) => (
+      <>
+        The event loop of node <b>{row.subject.label}</b> was busy {percent(fact(row, 'busy'))} of
+        the last {number(Math.round(fact(row, 'period_s')))} s, and the process used{' '}
+        {percent(fact(row, 'cpu'))} of a core.{' '}
+        {fact(row, 'cpu') < fact(row, 'busy') / 2
+          ? 'Code blocks it, or the machine gives it no processor time.'
+          : 'Code computes in it, or the node has too many requests.'}
+      </>
+    ),
+    link: () => ['Open', href('/console/system')],
+  },
+  key_limited: {
+    word: 'Limited',
+    sentence: (row) => (
+      <>
+        {row.subject.type === 'client' ? 'Client' : 'Key'} <Label row={row} /> exceeds its request
+        limit: <b>{count(fact(row, 'limited'), 'response')}</b> 429 in the last five minutes.
+      </>
+    ),
+    link: (row) => [
+      'Which',
+      href('/console/requests', {
+        ...scopeOf(row),
+        ...callerOf(row.subject),
+        status: '429',
+        range: '1h',
+      }),
+    ],
+  },
+  jobs_failing: {
+    word: 'Failing',
+    sentence: (row) => (
+      <>
+        <b>{count(fact(row, 'waiting'), 'job')}</b> {row.subject.label} failed and run again:{' '}
+        {textFact(row, 'error')}
+      </>
+    ),
+    link: (row) => ['Open', href('/console/jobs', { state: 'waiting', name: row.subject.label })],
   },
   queue_old: {
     word: 'Late',

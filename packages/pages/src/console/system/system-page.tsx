@@ -119,12 +119,15 @@ const Nodes = ({ rows }: { readonly rows: System['nodes'] }) =>
             name: 'id',
             label: 'Node',
             isMain: true,
-            cell: ({ id, name, role, seen_at: at }) => (
+            cell: ({ id, name, role, seen_at: at, reasons }) => (
               <>
                 {name}
                 <Sub>
                   <code>{id}</code> · {role} · seen {ago(at, slowNow().value)}
                 </Sub>
+                {reasons.map(({ check, message }) => (
+                  <Sub key={check}>{message}</Sub>
+                ))}
               </>
             ),
           },

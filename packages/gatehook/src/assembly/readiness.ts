@@ -1,0 +1,72 @@
+/** Assembles the readiness of a node: its checks, and the values and metrics that they read. */
+import { wallClock } from '../kernel/clock.ts'
+import { isHeld } from '../operate/restore/state.ts'
+import { createClockDifference } from '../operate/system/clock-difference.ts'
+import { createDurability } from '../operate/system/durability.ts'
+import {
+  databaseCheck,
+  drainCheck,
+  type HealthChecks,
+  migrationCheck,
+  primaryCheck,
+  writeCheck,
+} from '../operate/system/health.ts'
+import { primaryMetrics } from '../operate/system/primary-metrics.ts'
+import { createReadiness, type Readiness } from '../operate/system/readiness.ts'
+import { readinessMetrics } from '../operate/system/readiness-metrics.ts'
+import type { Component, Foundation } from './foundation.ts'
+import type { PreparedDatabase } from './prepare-database.ts'
+import type { SecretsComponent } from './secrets.ts'
+
+export interface ReadinessComponent extends Required<Pick<Component, 'metrics' | 'polled'>> {
+  readonly readiness: Readiness
+  /** Faults that the node tolerates. */
+  readonly warnings: HealthChecks
+}
+
+const HELD_WARNING =
+  'The data was restored: deliveries, jobs and mail are held until an operator releases them.'
+
+/** The checks that query nothing: a poll, a watch or this process knows the result. */
+const FREE = new Set(['draining', 'clock', 'primary', 'durability'])
+
+export function assembleReadiness(
+  { db, log, clock, config, restore, primaryFault }: Foundation,
+  { schema }: Pick<PreparedDatabase, 'schema'>,
+  {
+    isDraining,
+    secrets,
+  }: { readonly isDraining: () => boolean; readonly secrets: Pick<SecretsComponent, 'check'> },
+): ReadinessComponent {
+  const clockDifference = createClockDifference({ db, clock: wallClock, log })
+  const durability = createDurability({ db, durability: config.durability, log })
+  const read = {
+    database: databaseCheck(db),
+    migrations: migrationCheck(db),
+    schema: schema.check,
+    draining: drainCheck(isDraining),
+    clock: clockDifference.check,
+  }
+  const write = {
+    ...read,
+    primary: primaryCheck(primaryFault),
+    durability: durability.check,
+    writes: writeCheck(db, clock),
+    master_secret: secrets.check,
+  }
+  const readiness = createReadiness({ read, write, free: FREE, clock, log })
+  return {
+    readiness,
+    warnings: {
+      clock: clockDifference.warning,
+      restore: () => (isHeld(restore.current()) ? HELD_WARNING : undefined),
+    },
+    polled: [...clockDifference.polled, ...durability.polled],
+    metrics: [
+      clockDifference.metric,
+      ...primaryMetrics(primaryFault),
+      durability.metric,
+      ...readinessMetrics(readiness, clock),
+    ],
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * The ways in which the primary of a database is away, each with a sentence for operators. The
+ * sentences name no address: `/readyz` returns them to any caller. Pure.
+ */
+export const primaryFaults = {
+  refused:
+    'The primary of the database refuses or closes connections: its server does not run. Start ' +
+    'it, or promote a standby.',
+  silent:
+    'The primary of the database has not answered for 2 s: its machine is frozen or overloaded, ' +
+    'or the network loses its packets.',
+  full:
+    'The database has no connection left for this node. Raise max_connections or the limit of ' +
+    'the role, or end other connections.',
+  starting: 'The server of the database starts, stops or recovers. Wait until it has finished.',
+  standby:
+    'No server of the address accepts writes: each is a standby or a former primary. Promote a ' +
+    'standby.',
+  unreachable:
+    'The host of the database is not reachable: its name has no address, or the network no route.',
+  rejected: 'The database rejects this node: the log has its reason. Correct role or address.',
+  pooler_refused:
+    'The pooler at GATEHOOK_DATABASE_URL refuses or closes connections: it does not run. Start it.',
+  pooler_stuck:
+    'The database answers, and its pooler does not serve this node: it hangs, or has no ' +
+    'connection to the database. Its log has the reason.',
+  pooler_full:
+    'The pooler has no connection left for this node. Raise its max_client_conn, or end clients.',
+  pooler_unserved:
+    'The pooler has no connection to the database, and this node cannot see why: the log of the ' +
+    'pooler has the reason.',
+  lost: 'The connections to the primary of the database break.',
+} as const satisfies Readonly<Record<string, string>>
+
+export type PrimaryFault = keyof typeof primaryFaults
+
+const OF_POOLER: Partial<Record<PrimaryFault, PrimaryFault>> = {
+  refused: 'pooler_refused',
+  full: 'pooler_full',
+}
+
+/**
+ * Returns the fault that a node sees through a pooler, which reports no reason of the server.
+ * `direct`: the fault of the primary without the pooler; null: it answers; undefined: not known.
+ */
+export function faultThroughPooler(
+  fault: PrimaryFault,
+  direct: PrimaryFault | null | undefined,
+): PrimaryFault {
+  if (fault !== 'silent' && fault !== 'pooler_unserved') return OF_POOLER[fault] ?? fault
+  return direct === null ? 'pooler_stuck' : (direct ?? fault)
+}

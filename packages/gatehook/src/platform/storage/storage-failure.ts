@@ -1,0 +1,58 @@
+/** Says for operators why the database failed a request. Pure. */
+import { Failure } from '../../kernel/failure.ts'
+import { SchemaError, StorageError } from './database.ts'
+import {
+  isConnectionLost,
+  isDamage,
+  isDiskFull,
+  isLockTimeout,
+  isPoolFull,
+  isServerFull,
+  isStandby,
+  isTimeout,
+} from './postgres-errors.ts'
+import { type PrimaryFault, primaryFaults } from './primary-fault.ts'
+
+/** Whether the database could not serve a statement, or be opened; a later try may succeed. */
+export const isStorageUnavailable = (error: unknown): boolean =>
+  error instanceof StorageError ||
+  (error instanceof Failure && error.code === 'storage_unavailable')
+
+/** Returns `instead` of the result while the database is away. */
+export const whileAvailable = <T>(result: Promise<T>, instead: T): Promise<T> =>
+  result.catch((error: unknown) => {
+    if (isStorageUnavailable(error)) return instead
+    throw error
+  })
+
+type IsCause = (error: unknown) => boolean
+
+const CAUSES: readonly (readonly [IsCause, string])[] = [
+  [
+    isLockTimeout,
+    'A statement waited 5 s for a lock of another transaction: of a node that hangs, or of ' +
+      'another program.',
+  ],
+  [isTimeout, 'A statement took longer than its limit, or a replica did not confirm a commit.'],
+  [isPoolFull, 'Other transactions of the node held all of its connections for 2 s.'],
+  [isDiskFull, 'The disk of the database is full.'],
+  [isDamage, 'A page of the database is damaged.'],
+]
+
+/**
+ * Returns the cause of `storage_unavailable`; undefined if the error does not have it. `fault`:
+ * that of the primary, as the node knows it then.
+ */
+export function describeStorageFailure(
+  error: unknown,
+  fault?: PrimaryFault | undefined,
+): string | undefined {
+  const cause = error instanceof Failure ? error.detail : error
+  if (cause instanceof SchemaError) {
+    return `The database lacks a table or a column that the node uses: ${cause.message}.`
+  }
+  if (isConnectionLost(cause) || isServerFull(cause) || isStandby(cause)) {
+    return primaryFaults[fault ?? 'lost']
+  }
+  return CAUSES.find(([isCause]) => isCause(cause))?.[1]
+}

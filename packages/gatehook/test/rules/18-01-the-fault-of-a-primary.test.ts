@@ -1,0 +1,129 @@
+/** §18.1: readiness and metrics say in which way the primary of the database is away. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { quietLog } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
+import { freePort, queryAsAdmin, startPostgres } from '../../../../test/rig/postgres.ts'
+import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { type PrimaryFault, primaryFaults } from '../../src/platform/storage/primary-fault.ts'
+
+const WITHIN_MS = 60_000
+const ROLE = 'node'
+
+type Server = Awaited<ReturnType<typeof startPostgres>>
+interface Place {
+  readonly server: Server
+  readonly pooler: Pgbouncer | undefined
+}
+/** Injects a fault; returns the function that ends it. */
+type Inject = (place: Place) => Promise<() => unknown> | (() => unknown)
+
+const freezeServer: Inject = ({ server }) => server.freeze()
+const endServer: Inject = async ({ server }) => {
+  await server.halt('immediate')
+  return server.start
+}
+const takeConnections: Inject = async ({ server }) => {
+  await queryAsAdmin(server.url, `ALTER ROLE ${ROLE} CONNECTION LIMIT 0`)
+  const sessions = `FROM pg_stat_activity WHERE usename = '${ROLE}'`
+  await queryAsAdmin(server.url, `SELECT pg_terminate_backend(pid) ${sessions}`)
+  return () => queryAsAdmin(server.url, `ALTER ROLE ${ROLE} CONNECTION LIMIT -1`)
+}
+const freezePooler: Inject = ({ pooler }) => pooler!.freeze()
+const endPooler: Inject = async ({ pooler }) => {
+  await pooler!.end()
+  return pooler!.restart
+}
+/** The pooler has an address at which no server listens. */
+const misdirectPooler: Inject = async ({ server, pooler }) => {
+  const wrong = new URL(server.url)
+  wrong.port = String(await freePort())
+  await pooler!.pointTo(wrong.href)
+  const right = new URL(server.url)
+  right.username = right.password = ROLE
+  return () => pooler!.pointTo(right.href)
+}
+
+type Route = 'without a pooler' | 'through a pooler' | 'through a pooler, with a direct address'
+const cases: readonly (readonly [Route, string, Inject, PrimaryFault])[] = [
+  ['without a pooler', 'a frozen server', freezeServer, 'silent'],
+  ['without a pooler', 'a server that ended', endServer, 'refused'],
+  ['without a pooler', 'a server without a free connection', takeConnections, 'full'],
+  ['through a pooler', 'a server that ended', endServer, 'pooler_unserved'],
+  ['through a pooler', 'a pooler that ended', endPooler, 'pooler_refused'],
+  ['through a pooler, with a direct address', 'a frozen server', freezeServer, 'silent'],
+  ['through a pooler, with a direct address', 'a server that ended', endServer, 'refused'],
+  [
+    'through a pooler, with a direct address',
+    'a server without a free connection',
+    takeConnections,
+    'full',
+  ],
+  ['through a pooler, with a direct address', 'a frozen pooler', freezePooler, 'pooler_stuck'],
+  ['through a pooler, with a direct address', 'a pooler that ended', endPooler, 'pooler_refused'],
+  [
+    'through a pooler, with a direct address',
+    'a pooler with a wrong address',
+    misdirectPooler,
+    'pooler_stuck',
+  ],
+]
+
+let server: Server
+test.before(async () => {
+  server = await startPostgres(['fsync=off'])
+  await queryAsAdmin(server.url, `CREATE ROLE ${ROLE} LOGIN PASSWORD '${ROLE}'`)
+})
+test.after(() => server.stop())
+
+let databases = 0
+async function openPlace(t: TestContext, route: Route) {
+  const database = `d${++databases}`
+  await queryAsAdmin(server.url, `CREATE DATABASE ${database} OWNER ${ROLE}`)
+  const direct = new URL(server.url)
+  direct.username = direct.password = ROLE
+  direct.pathname = database
+  const isPooled = route !== 'without a pooler'
+  const pooler = isPooled ? await startPgbouncer(direct.href) : undefined
+  t.after(() => pooler?.stop())
+  const env = {
+    ...(isPooled && { GATEHOOK_DATABASE_POOLER: 'transaction' }),
+    ...(route.endsWith('address') && { GATEHOOK_DATABASE_DIRECT_URL: direct.href }),
+  }
+  const url = pooler?.through(direct.href) ?? direct.href
+  const node = await openService(t, 'postgres', { url, env, log: quietLog })
+  return { node, place: { server, pooler } }
+}
+
+const faultOf = async (node: TestApp): Promise<string | undefined> =>
+  /^gatehook_database_fault\{fault="(\w+)"\} 1/m.exec((await node.get('/metrics')).text)?.[1]
+
+const sentenceOf = async (node: TestApp): Promise<string | undefined> => {
+  const { reasons } = (await node.as(undefined).get('/readyz')).body
+  return reasons.find(({ check }: { check: string }) => check === 'primary')?.message
+}
+
+for (const [route, name, inject, fault] of cases) {
+  const skip = route !== 'without a pooler' && !hasPgbouncer && 'needs PgBouncer'
+  test(`${route}, ${name} is named`, { skip }, async (t) => {
+    const { node, place } = await openPlace(t, route)
+    assert.equal((await node.get('/readyz')).status, 200)
+    assert.equal(await faultOf(node), undefined)
+    let end: (() => unknown) | undefined = await inject(place)
+    const heal = async () => {
+      const current = end
+      end = undefined
+      await current?.()
+    }
+    t.after(heal)
+    const isNamed = (sentence: string | undefined) => sentence === primaryFaults[fault]
+    const sentence = await eventually(() => sentenceOf(node), isNamed, WITHIN_MS)
+    assert.equal(sentence, primaryFaults[fault])
+    assert.equal(await faultOf(node), fault)
+    await heal()
+    const isReady = ({ status }: { status: number }) => status === 200
+    await eventually(() => node.get('/readyz'), isReady, WITHIN_MS)
+    assert.equal(await faultOf(node), undefined)
+  })
+}

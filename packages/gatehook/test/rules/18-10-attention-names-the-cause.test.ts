@@ -1,0 +1,191 @@
+/** §18.10: attention, System and the request log name a fault, its place and its cause. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
+import { Failure } from '../../src/kernel/failure.ts'
+import type { Scope } from '../../src/kernel/principal.ts'
+import { createAttentionReader } from '../../src/operate/monitoring/attention.ts'
+import { createNodeRegistry, type NodeFacts } from '../../src/operate/monitoring/nodes.ts'
+import { createLoopMeter } from '../../src/operate/system/event-loop.ts'
+import { insertJob } from '../../src/platform/jobs/store.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { HEARTBEAT_MS } from '../../src/platform/storage/running-nodes.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { adminOf, requestIdOf } from '../monitoring/admin.ts'
+
+type Item = Record<'kind' | 'severity' | 'since', string> & {
+  readonly subject: { readonly id: string; readonly label: string }
+  // biome-ignore lint/suspicious/noExplicitAny: the facts of a kind
+  readonly facts: Record<string, any>
+}
+
+async function itemsOf(service: TestApp, kind: string): Promise<Item[]> {
+  const { status, body, text } = await (await adminOf(service)).get('/admin/attention')
+  assert.equal(status, 200, text)
+  return body.data.filter((item: Item) => item.kind === kind)
+}
+
+const FACTS: NodeFacts = {
+  ...{ role: 'all', since: 0, release: '0', queueAgeMs: 0, inFlight: 0 },
+  reasons: [],
+  loop: undefined,
+}
+
+/** Nodes of one installation, whose clock and database the test controls. */
+async function openNodes(t: Parameters<typeof openForTest>[0]) {
+  const db = await openForTest(t, await migratedUrl(t, 'postgres'))
+  const state = { now: Date.UTC(2026, 10, 28), isAway: false }
+  const clock = { now: () => state.now, elapsedMs: () => state.now }
+  const write: Database['write'] = (...change) =>
+    state.isAway ? Promise.reject(new Failure('storage_unavailable')) : db.write(...change)
+  const open = (node: string, facts: () => NodeFacts = () => FACTS) => {
+    const describeUse = () => ({ name: `api-${node}`, columns: {}, keyIds: [] })
+    const describe = async () => facts()
+    return createNodeRegistry({ db: { ...db, write }, clock, node, describeUse, describe })
+  }
+  const readAttention = (registry: ReturnType<typeof open>) => {
+    const nodes = registry.list
+    const sources = { db, monitoring: db, clock, versions: () => [], nodes }
+    return createAttentionReader({ ...sources, certificateEnd: () => undefined })()
+  }
+  return { state, open, readAttention }
+}
+
+test('while no node can store a heartbeat, none is gone; one that ended is later', async (t) => {
+  const { state, open } = await openNodes(t)
+  const [own, other, ended] = [open('1'), open('2'), open('3')]
+  const states = async () => (await own.list()).map((node) => `${node.name} ${node.state}`)
+  const beat = (...nodes: readonly (typeof own)[]) =>
+    Promise.allSettled(nodes.map((node) => node.heartbeat()))
+  await beat(own, other, ended)
+  const ready = ['api-1 ready', 'api-2 ready', 'api-3 ready']
+  state.isAway = true
+  for (let beats = 0; beats < 20; beats++) {
+    state.now += HEARTBEAT_MS
+    await beat(own, other)
+    assert.deepEqual(await states(), ready)
+  }
+  state.isAway = false
+  await beat(own)
+  assert.deepEqual(await states(), ready, 'before the other has reported again')
+  await beat(other)
+  state.now += 3 * HEARTBEAT_MS + 1
+  await beat(own, other)
+  assert.deepEqual(await states(), ['api-1 ready', 'api-2 ready', 'api-3 gone'])
+})
+
+test('a node that is not ready is named with reasons, a blocked one with its use', async (t) => {
+  const { open, readAttention } = await openNodes(t)
+  const reasons = [{ check: 'clock', message: 'The clock of this node is 65 s ahead.' }]
+  const loop = { busy: 0.95, cpu: 0.03, periodMs: 15_000 }
+  const [own, ...others] = [
+    open('1'),
+    open('2', () => ({ ...FACTS, reasons })),
+    open('3', () => ({ ...FACTS, loop })),
+    open('4', () => ({ ...FACTS, loop: { ...loop, busy: 0.89 } })),
+  ]
+  for (const node of [own!, ...others]) await node.heartbeat()
+  const items = (await readAttention(own!)) as unknown as Item[]
+  assert.deepEqual(
+    items.map(({ kind, subject, facts }) => [kind, subject.label, facts.reasons ?? facts.busy]),
+    [
+      ['node_not_ready', 'api-2', reasons],
+      ['node_busy', 'api-3', 0.95],
+    ],
+  )
+})
+
+test('the use of an event loop is that of the last period', () => {
+  let [elapsedMs, activeMs] = [0, 3_000]
+  const read = () => ({ activeMs, cpuMs: activeMs / 2 })
+  const measure = createLoopMeter({ elapsedMs: () => elapsedMs }, read)
+  assert.equal(measure(), undefined)
+  const pass = (ms: number, busyMs: number) => {
+    elapsedMs += ms
+    activeMs += busyMs
+    return measure()
+  }
+  const blocked = { busy: 0.95, cpu: 0.48, periodMs: 10_000 }
+  assert.deepEqual(pass(10_000, 9_500), blocked)
+  assert.deepEqual(pass(1_000, 0), blocked, 'a short period says little')
+  assert.equal(pass(9_000, 0)?.busy, 0)
+})
+
+eachService(
+  'a key that exceeds its limit is named',
+  async (service) => {
+    const reader = service.as(await service.key({ name: 'Sync', scopes: ['orders:read'] }))
+    const statuses = []
+    for (let n = 0; n < 31; n++) statuses.push((await reader.get('/api/v2/orders')).status)
+    assert.equal(statuses.filter((status) => status === 429).length, 26)
+    const [item, ...others] = await itemsOf(service, 'key_limited')
+    assert.deepEqual([others, item?.subject.label, item?.facts.limited], [[], 'Sync', 26])
+    assert.ok(Date.parse(item!.since) > Date.now() - 60_000)
+  },
+  { env: { GATEHOOK_RATE_LIMIT: '5/3600' } },
+)
+
+eachService('jobs that failed and run again are named with their error', async (service) => {
+  const now = Date.now()
+  const job = { kind: 'job', name: 'book', scope: 2 as Scope, input: '{}' } as const
+  await service.app.db.write(async (tx) => {
+    for (const id of ['job_1', 'job_2', 'job_3']) {
+      await insertJob(tx, { ...job, id, runAt: now, createdAt: now - 1_000 })
+    }
+    await tx.run(sql`UPDATE gh_jobs SET attempt = 1, error = 'ledger: refused' WHERE id < 'job_3'`)
+  })
+  const [item, ...others] = await itemsOf(service, 'jobs_failing')
+  assert.deepEqual([others, item?.subject.label], [[], 'book'])
+  assert.deepEqual(item?.facts, { waiting: 2, error: 'ledger: refused' })
+})
+
+const rename = ({ app }: TestApp, from: string, to: string) =>
+  app.db.migrate((_tx, ddl) => ddl(`ALTER TABLE orders RENAME COLUMN ${from} TO ${to}`))
+
+eachService('a missing column is named, and requests that it fails name it', async (service) => {
+  const admin = await adminOf(service)
+  await rename(service, 'note', 'memo')
+  const failed = []
+  for (let n = 0; n < 21; n++) failed.push(await service.get('/api/v2/orders'))
+  const [item] = await itemsOf(service, 'node_not_ready')
+  assert.match(JSON.stringify(item?.facts.reasons), /The database lacks orders\.note, which/)
+  const { health, nodes } = (await admin.get('/admin/system')).body
+  assert.match(health.reasons[0].message, /orders\.note/)
+  assert.deepEqual([nodes[0].state, nodes[0].reasons], ['not_ready', health.reasons])
+  const probe = (await service.as(undefined).get('/readyz')).body
+  assert.doesNotMatch(JSON.stringify(probe), /orders/, 'any caller reads probes')
+  const { body } = await admin.get(`/admin/requests/${requestIdOf(failed[0] as Reply)}`)
+  assert.match(body.help.text, /lacks a table or a column.*note/)
+  await rename(service, 'memo', 'note')
+  const find = () => itemsOf(service, 'node_not_ready')
+  await eventually(find, ({ length }) => length === 0, 20_000)
+})
+
+eachService('server errors begin with the first, and are those of callers', async (service) => {
+  const admin = await adminOf(service)
+  const { db } = service.app
+  await db.migrate((_tx, ddl) => ddl('ALTER TABLE gh_signing_keys RENAME TO gh_signing_keys_old'))
+  for (let n = 0; n < 21; n++) assert.equal((await admin.get('/admin/system')).status, 503)
+  assert.deepEqual(await itemsOf(service, 'server_errors'), [], 'reads of operators')
+  await db.migrate((_tx, ddl) => ddl('ALTER TABLE gh_signing_keys_old RENAME TO gh_signing_keys'))
+  await rename(service, 'note', 'memo')
+  for (let n = 0; n < 21; n++) assert.equal((await service.get('/api/v2/orders')).status, 503)
+  const find = () => itemsOf(service, 'server_errors')
+  const [item] = await eventually(find, ({ length }) => length === 1, 20_000)
+  assert.deepEqual([item?.severity, item?.facts.failed], ['bad', 21])
+  assert.ok(Date.parse(item!.since) > Date.now() - 5 * 60_000)
+})
+
+eachService('a credential that only reads metrics was used', async (service) => {
+  const admin = await adminOf(service)
+  const name = 'Prometheus'
+  const created = await admin.post('/admin/keys', { name, scopes: ['metrics:read'], mode: 'live' })
+  assert.equal(created.status, 201, created.text)
+  const proxied = { 'x-forwarded-for': '203.0.113.9' }
+  const scrape = await service.as(created.body.key).get('/metrics', proxied)
+  assert.equal(scrape.status, 200)
+  const read = async () => (await admin.get(`/admin/keys/${created.body.id}`)).body.last_used_at
+  await eventually(read, (at) => at !== null)
+})
