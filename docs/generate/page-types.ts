@@ -46,8 +46,12 @@ export const typesModules: readonly TypesModule[] = [
       'OperatorSession',
       'SeriesReport',
       'Session',
-      'System',
     ],
+  },
+  {
+    document: 'admin',
+    file: new URL('packages/pages/src/console/system/system-types.ts', root),
+    names: ['System'],
   },
   {
     document: 'admin',
