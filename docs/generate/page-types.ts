@@ -32,7 +32,6 @@ export const typesModules: readonly TypesModule[] = [
     document: 'admin',
     file: new URL('packages/pages/src/console/admin-types.ts', root),
     names: [
-      'Client',
       'ConsoleLink',
       'Customer',
       'Endpoint',
@@ -52,6 +51,11 @@ export const typesModules: readonly TypesModule[] = [
     document: 'admin',
     file: new URL('packages/pages/src/console/system/system-types.ts', root),
     names: ['System'],
+  },
+  {
+    document: 'admin',
+    file: new URL('packages/pages/src/console/clients/client-types.ts', root),
+    names: ['Client'],
   },
   {
     document: 'admin',

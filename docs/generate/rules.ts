@@ -308,16 +308,15 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       [
         '16.4',
         'A client id that is a URL names the document of its client, which a person trusts.',
-        part('`private_key_jwt`'),
       ],
-      [
-        '16.5',
-        'Clients register themselves with a key or openly, where the operator allows it.',
-        part('`private_key_jwt`'),
-      ],
+      ['16.5', 'Clients register themselves with a key or openly, where the operator allows it.'],
       [
         '16.6',
         'A device without a browser gets tokens after a person has consented, warned, elsewhere.',
+      ],
+      [
+        '16.7',
+        'A client authenticates by keys of its own; each assertion counts once on all nodes.',
       ],
       ['16.11', 'Agents use four tools at `/mcp`, which send requests of their caller.'],
     ],

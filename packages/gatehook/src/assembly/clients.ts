@@ -6,6 +6,7 @@ import { type ClientCache, createClientCache } from '../identity/oauth/client-ca
 import type { DocumentHosts } from '../identity/oauth/client-document.ts'
 import { createClientDocuments } from '../identity/oauth/client-documents.ts'
 import type { RegistrationDeps } from '../identity/oauth/client-registration.ts'
+import { createKeySets, type KeySets } from '../identity/oauth/key-set.ts'
 import { isLoopback } from '../kernel/address.ts'
 import { createDocumentFetcher } from '../outbound/transport/fetch-document.ts'
 import { createLazyTransport } from '../outbound/transport/lazy-transport.ts'
@@ -15,6 +16,8 @@ import type { Component, Foundation } from './foundation.ts'
 interface ClientModule extends Component {
   readonly clients: ClientCache
   readonly readsDocuments: () => boolean
+  readonly keySets: KeySets
+  readonly log: Foundation['log']
   readonly registration: Pick<RegistrationDeps, 'mode' | 'limiter' | 'scopes'>
 }
 
@@ -32,9 +35,10 @@ export function assembleClients(
     config.clientDocuments ?? (isLoopback(new URL(publicUrl()).hostname) ? 'any' : 'off')
   const limiter = createLimiter(db, clock)
   const userAgent = `Gatehook/${release}`
+  const fetchDocument = createDocumentFetcher({ send: transport.send, userAgent, clock })
   const documents = createClientDocuments({
     hosts,
-    fetchDocument: createDocumentFetcher({ send: transport.send, userAgent, clock }),
+    fetchDocument,
     limiter,
     clock,
     log,
@@ -42,6 +46,8 @@ export function assembleClients(
   const documentScopes = service.documentScopes ?? defaultPersonScopes(service)
   return {
     clients: createClientCache({ db, clock, documents, documentScopes }),
+    keySets: createKeySets({ fetchDocument, clock }),
+    log,
     readsDocuments: () => hosts() !== 'off',
     registration: { mode: config.clientRegistration, limiter, scopes: documentScopes },
     stop: async () => transport.close(),

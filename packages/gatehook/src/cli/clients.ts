@@ -14,10 +14,13 @@ import type { CommandFamily } from './command.ts'
 import { UsageError } from './errors.ts'
 import { bold, dim } from './output.ts'
 
-const secretText = (verb: string, { client_id, client_secret, name, mode }: ClientWithSecret) =>
+const secretText = (
+  verb: string,
+  { client_id, client_secret, name, mode, public: isPublic }: ClientWithSecret,
+) =>
   `${verb} ${bold(client_id)} (${name}, ${mode}). ${
     client_secret === undefined
-      ? 'It is public: it has no secret.\n'
+      ? `It ${isPublic ? 'is public: it' : 'has keys: it'} has no secret.\n`
       : `The secret, displayed only once:\n\n  ${bold(client_secret)}\n`
   }`
 
@@ -78,6 +81,7 @@ export const clients: CommandFamily = {
         ['--redirect-uri <URIS...>', 'redirect URIs, compared exactly'],
         ['--scope <SCOPES...>', 'scopes it may request, separated by commas or spaces'],
         ['--public', 'an app in a browser or on a device: it has no secret'],
+        ['--jwks-uri <URL>', 'its public keys, for private_key_jwt: it has no secret'],
         [
           '--grant-type <TYPES...>',
           `authorization_code, client_credentials, refresh_token, ${DEVICE_GRANT} (default: ` +
@@ -114,6 +118,7 @@ export const clients: CommandFamily = {
           redirect_uris: words(redirectUri),
           scopes,
           public: more.public === true,
+          jwks_uri: more.jwksUri,
           grant_types: grantType === undefined ? undefined : words(grantType),
           require_client_auth_on_refresh: more.requireClientAuthOnRefresh,
           first_party: more.firstParty === true,

@@ -29,6 +29,8 @@ export interface Person {
 
 export interface OauthFixture {
   readonly app: App
+  /** The database, which another app can open. */
+  readonly url: string
   /** Sends the key of an administrator. */
   readonly admin: Caller
   /** Sends no credential. */
@@ -66,9 +68,10 @@ export async function openOauthFixture(
     return reply.body
   }
   const [client, person] = [await createClient(), await createPerson()]
-  const { app } = service
+  const { app, url } = service
   return {
     app,
+    url,
     admin,
     anonymous: service.as(undefined),
     client,

@@ -28,6 +28,8 @@ for (const { name } of databases) {
     assert.deepEqual(rest, {
       ...registration,
       public: false,
+      jwks: null,
+      jwks_uri: null,
       require_client_auth_on_refresh: true,
       first_party: false,
       source: 'administration',

@@ -1,6 +1,7 @@
 /** The interface of this module: the authorization server, and the client data that others need. */
 
 import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
 import { sha256, type Vault } from '../../kernel/secret.ts'
 import type { Database, Reader } from '../../platform/storage/database.ts'
 import { purgeExpired } from '../../platform/storage/purge.ts'
@@ -27,6 +28,7 @@ import { clientRoutes } from './client-routes.ts'
 import { consentRoutes } from './consent-routes.ts'
 import { deviceRoutes } from './device-routes.ts'
 import { createFormTickets } from './form-ticket.ts'
+import type { KeySets } from './key-set.ts'
 import { metadataRoutes } from './metadata.ts'
 import { creationsRoute } from './operator-creations.ts'
 import type { AuthorizationLifetimes } from './pages.ts'
@@ -35,6 +37,9 @@ import { createSecretThrottle } from './secret-throttle.ts'
 import { createSignInSessions } from './sign-in-session.ts'
 import * as tables from './tables.ts'
 import { tokenRoutes } from './token-routes.ts'
+
+/** The largest clock difference between nodes that the purge of assertions tolerates. */
+const ASSERTION_SKEW_MS = 60_000
 
 interface OauthDeps {
   readonly administration: Administration
@@ -52,6 +57,9 @@ interface OauthDeps {
   readonly lifetimes: AuthorizationLifetimes
   /** How clients register themselves (§16.5). */
   readonly registration: Pick<RegistrationDeps, 'mode' | 'limiter' | 'scopes'>
+  /** The keys of clients (§16.7). */
+  readonly keySets: KeySets
+  readonly log: Pick<Log, 'warn'>
   /** Whether a `client_id` may be the URL of a document (§16.4). */
   readonly readsDocuments: () => boolean
   /** Returns the configured public URL. */
@@ -79,7 +87,10 @@ export function createOauth(deps: OauthDeps): Oauth {
     const owner = (await tokens.findRefreshToken(token))?.clientId
     return (owner ?? (await tokens.readAccessToken(token))?.client_id) === clientId
   }
-  const authenticateClient = createClientAuthentication({ clients, throttle, clock, hasGrant })
+  const authenticateClient = createClientAuthentication({
+    ...{ clients, throttle, clock, hasGrant },
+    ...{ db, keySets: deps.keySets, issuer, log: deps.log },
+  })
   const signIns = createSignInSessions({ ...audit, db, people })
   const tickets = createFormTickets({ clock, vault })
   const administration = { ...deps.administration, tokens, evict: clients.evict }
@@ -121,6 +132,8 @@ export function createOauth(deps: OauthDeps): Oauth {
           [tables.authorizationCodes, tables.deviceGrants],
           clock.now() - CODE_RETENTION_MS,
         ),
+      used_assertions: () =>
+        purgeExpired(db, [tables.usedAssertions], clock.now() - ASSERTION_SKEW_MS),
       registered_clients: () => purgeUnusedClients(db, clock.now()),
       sign_ins: () => purgeExpired(db, [tables.signIns], clock.now()),
     },

@@ -12,11 +12,10 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
-import { b, type JsonOf, type ValuesOf } from '../../protocol/fields/members.ts'
+import type { JsonOf, ValuesOf } from '../../protocol/fields/members.ts'
 import { createAdminTable } from '../access/admin-table.ts'
 import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
-import { mode } from '../access/collections.ts'
-import { findMisplacedScope, holdCustomerScope, scopeSet } from '../access/grant-validation.ts'
+import { findMisplacedScope, holdCustomerScope } from '../access/grant-validation.ts'
 import {
   createSecretStore,
   overlapMs,
@@ -24,58 +23,21 @@ import {
   type SecretStore,
 } from '../access/secret-store.ts'
 import type { Tokens } from '../tokens/api.ts'
-import { CLIENT_SOURCES, GRANT_TYPES, type GrantType, PUBLIC_GRANT_TYPES } from './client.ts'
+import { type GrantType, PUBLIC_GRANT_TYPES } from './client.ts'
 import { isHost, parseDocumentId } from './client-document.ts'
-import { MAX_REDIRECT_URIS } from './client-metadata.ts'
+import {
+  type clientCreation,
+  type clientPatch,
+  type clientWithSecret,
+  oauthClient,
+} from './client-members.ts'
 import * as store from './client-store.ts'
 import { deleteConsentsAtClient } from './consent-store.ts'
-import { findRegistrationFault, REDIRECT_URI_MAX } from './redirect-uri.ts'
 
-const NAME_MAX = 200
 export const MAX_CLIENTS_PER_CUSTOMER_AND_MODE = 10_000
 const MAX_SECRETS = 2
 /** 256 bits in base62. */
 const SECRET_CHARACTERS = 43
-
-const clientMembers = {
-  client_id: b.text().example('client_01jdq8w9vgk7'),
-  name: b.text().example('Shop'),
-  redirect_uris: b.list(b.text()).example(['https://shop.example.com/callback']),
-  scopes: b.list(b.text()).example(['webhooks:read']),
-  grant_types: b.list(b.oneOf(GRANT_TYPES)),
-  public: b.bool().describe('The client has no secret (RFC 6749 §2.1).').example(false),
-  require_client_auth_on_refresh: b.bool(),
-  first_party: b.bool().describe('Persons need not consent.').example(false),
-  source: b
-    .oneOf([...CLIENT_SOURCES, 'host'])
-    .describe('`registration`, `document`: it describes itself; `host`: documents are blocked.'),
-  blocked: b
-    .bool()
-    .describe('Its requests, refreshes and access tokens are rejected.')
-    .example(false),
-  customer: b
-    .text()
-    .nullable()
-    .describe('null: the person who signs in decides.')
-    .example('cus_01jdq8w9vgk7'),
-  mode: mode.nullable(),
-  created_at: b.time(),
-}
-
-/** A client as the administration returns it. */
-export const oauthClient = b.object(clientMembers).named('Client')
-
-/** A client in the only response that contains its new secret; a public client has none. */
-export const clientWithSecret = b
-  .object({
-    ...clientMembers,
-    client_secret: b
-      .text()
-      .optional()
-      .describe('The secret; absent for a public client. Only this response contains it.')
-      .example('gs_6fQx0N2mVYq3sK8rT1uWzB4cD7eH9jLp5aG2xYz01AB'),
-  })
-  .named('ClientWithSecret')
 
 type ClientJson = JsonOf<typeof oauthClient>
 export type ClientWithSecret = JsonOf<typeof clientWithSecret>
@@ -112,49 +74,6 @@ export interface ClientAdministration extends Administration {
   readonly evict: (clientId: string) => void
 }
 
-const redirectUri = b
-  .matching(/^[^'*;,#]+$/, 'a URI of plain characters, without wildcards and a fragment', {
-    format: 'uri',
-    max: REDIRECT_URI_MAX,
-  })
-  .example('https://shop.example.com/callback')
-  .refine((uri, reject) => {
-    const fault = findRegistrationFault(uri)
-    return fault === undefined ? uri : reject(fault)
-  })
-
-export const clientPatch = (admin: Pick<Administration, 'scopes'>) => ({
-  name: b.line(NAME_MAX).optional().example('Shop'),
-  redirect_uris: b.set(redirectUri, { max: MAX_REDIRECT_URIS }).optional(),
-  scopes: scopeSet(admin).optional(),
-  grant_types: b
-    .set(b.oneOf(GRANT_TYPES), { max: GRANT_TYPES.length })
-    .optional()
-    .describe(
-      'Default of a new client: code and refresh with redirect URIs, client credentials without. ' +
-        'Client credentials act without a person, for the whole customer.',
-    ),
-  require_client_auth_on_refresh: b.bool().optional(),
-  first_party: b.bool().optional().describe('Persons need not consent.'),
-  blocked: b
-    .bool()
-    .optional()
-    .describe('Rejects its requests, refreshes and access tokens.')
-    .example(true),
-})
-
-export const clientCreation = (admin: Pick<Administration, 'scopes'>) => {
-  const { blocked: _, ...members } = clientPatch(admin)
-  return {
-    ...members,
-    name: b.line(NAME_MAX).example('Shop'),
-    scopes: scopeSet(admin).example(['webhooks:read']),
-    public: b.bool().optional().describe('The client has no secret (RFC 6749 §2.1).'),
-    customer: b.line(NAME_MAX).optional(),
-    mode: mode.optional(),
-  }
-}
-
 /** Grants with a person for a client to which persons return, the grant without one for others. */
 const defaultGrants = (isPublic: boolean, redirectUris: readonly string[]): readonly GrantType[] =>
   isPublic || redirectUris.length > 0 ? PUBLIC_GRANT_TYPES : ['client_credentials']
@@ -182,6 +101,8 @@ export async function createClient(
       values.grant_types ?? defaultGrants(isPublic, values.redirect_uris ?? []),
     ),
     public: Number(isPublic),
+    jwks: values.jwks ? JSON.stringify(values.jwks) : null,
+    jwks_uri: values.jwks_uri ?? null,
     require_client_auth_on_refresh: Number(values.require_client_auth_on_refresh ?? !isPublic),
     first_party: Number(values.first_party ?? false),
     source: 'administration' as const,
@@ -197,7 +118,8 @@ export async function createClient(
       throw new Failure('limit_reached', `A customer has at most ${limit} per mode.`)
     }
     await store.insertClient(tx, { ...row, scope })
-    const secret = isPublic ? undefined : createSecret(admin.random)
+    const hasSecret = !isPublic && store.keysOf(row) === undefined
+    const secret = hasSecret ? createSecret(admin.random) : undefined
     if (secret) await secrets.add(tx, { id: row.client_id, scope }, secret, now)
     const { name, mode } = row
     const detail = { name, customer, mode, scopes: values.scopes, public: isPublic }
@@ -247,6 +169,7 @@ const mergeClient = (
       values === undefined ? stored : JSON.stringify(values)
     const updatedRow: store.ClientRow = {
       ...row,
+      ...mergeKeys(row, patch),
       name: patch.name ?? row.name,
       redirect_uris: merge(patch.redirect_uris, row.redirect_uris),
       scopes: merge(patch.scopes, row.scopes),
@@ -270,6 +193,17 @@ const mergeClient = (
     tx.afterCommit(() => admin.evict(id))
     return clientTable.toJson(updatedRow)
   })
+
+/** Replaces the keys of a client. Throws 422 for both kinds at once, and for one with secrets. */
+function mergeKeys(row: store.ClientRow, { jwks, jwks_uri }: ClientPatch) {
+  if (jwks === undefined && jwks_uri === undefined) return {}
+  if (!store.keysOf(row)) {
+    const pointer = jwks ? '/jwks' : '/jwks_uri'
+    const message = 'is for clients that were created with keys'
+    throw invalidMembers([{ pointer, code: 'invalid_value', message }])
+  }
+  return { jwks: jwks ? JSON.stringify(jwks) : null, jwks_uri: jwks_uri ?? null }
+}
 
 const scopeOfRow = ({ scope }: store.ClientRow) =>
   (scope === 0 ? undefined : scope) as Scope | undefined
@@ -308,6 +242,8 @@ async function lockOrCreate(
     scopes: '[]',
     grant_types: '[]',
     public: 1,
+    jwks: null,
+    jwks_uri: null,
     require_client_auth_on_refresh: 0,
     first_party: 0,
     source: url ? 'document' : 'host',
@@ -356,6 +292,7 @@ export async function rotateSecret(
     const row = await store.lockClient(tx, id)
     if (!row) throw new Failure('not_found')
     if (row.public) throw new Failure('invalid_state', 'A public client has no secret.')
+    if (store.keysOf(row)) throw new Failure('invalid_state', 'The client has keys, no secret.')
     const secret = createSecret(admin.random)
     await secrets.replace(tx, { id, scope: row.scope }, secret, now, overlapMs(overlap))
     const detail = { overlap_seconds: overlapMs(overlap) / 1000 }
@@ -376,6 +313,9 @@ function assertConsistent(row: Omit<store.ClientRow, 'scope'>): void {
   const errors: FieldError[] = []
   const add = (pointer: string, message: string) =>
     errors.push({ pointer, code: 'invalid_value', message })
+  if (row.jwks !== null && row.jwks_uri !== null) add('/jwks_uri', 'is not beside jwks')
+  if (row.public && (row.jwks ?? row.jwks_uri) !== null)
+    add('/public', 'is not for public clients: they have no keys')
   const scopes: string[] = JSON.parse(row.scopes)
   const scopeError = findMisplacedScope('clients', scopes, row.customer, row.mode)
   if (scopeError) errors.push(scopeError)

@@ -1,9 +1,11 @@
 /**
- * Authenticates OAuth clients by exactly one method: Basic, the body, or the client id alone for a
- * public client (RFC 6749 §2.3, §3.2.1).
+ * Authenticates OAuth clients by exactly one method: Basic, the body, an assertion (§16.7), or the
+ * client id alone for a public client (RFC 6749 §2.3, §3.2.1).
  */
 
 import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Database } from '../../platform/storage/database.ts'
 import {
   BASIC_CHALLENGE,
   parseAuthorization,
@@ -11,14 +13,22 @@ import {
 } from '../../protocol/http/authorization.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { headerLines } from '../../protocol/http/header.ts'
+import { ASSERTION_TYPE, AssertionFault, readSubject, verifyClientAssertion } from './assertion.ts'
 import { type OauthClient, verifyClientSecret } from './client.ts'
 import type { ClientCache } from './client-cache.ts'
+import type { KeySets } from './key-set.ts'
 import { OauthError } from './oauth-error.ts'
 import type { OauthParameters } from './parameters.ts'
 import type { SecretThrottle } from './secret-throttle.ts'
 
-export const AUTHENTICATION_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const
+export const AUTHENTICATION_METHODS = [
+  'client_secret_basic',
+  'client_secret_post',
+  'private_key_jwt',
+  'none',
+] as const
 
+const FAILED = 'Client authentication failed.'
 const CHALLENGE = { 'www-authenticate': BASIC_CHALLENGE }
 
 interface ClientCredential {
@@ -26,6 +36,7 @@ interface ClientCredential {
   /** Undefined if the request contains the client id only. */
   readonly secret: string | undefined
   readonly isBasic: boolean
+  readonly assertion?: string
 }
 
 /**
@@ -40,6 +51,13 @@ export function readClientCredential(
   const id = parameters.get('client_id')
   const secret = parameters.get('client_secret')
   if (lines.length > 1) throw new OauthError('invalid_request', 'Authorization is repeated.')
+  const assertion = parameters.get('client_assertion')
+  if (assertion !== undefined || parameters.has('client_assertion_type')) {
+    if (lines[0] !== undefined || secret !== undefined) {
+      throw new OauthError('invalid_request', 'Authenticate by an assertion or by a secret.')
+    }
+    return readAssertion(id, assertion, parameters.get('client_assertion_type'))
+  }
   if (lines[0] === undefined) {
     if (id === undefined) throw new OauthError('invalid_client', 'The request names no client.')
     return { id, secret, isBasic: false }
@@ -58,6 +76,20 @@ export function readClientCredential(
   return { id: pair.username, secret: pair.password, isBasic: true }
 }
 
+function readAssertion(
+  clientId: string | undefined,
+  assertion: string | undefined,
+  type: string | undefined,
+): ClientCredential {
+  if (assertion === undefined || type !== ASSERTION_TYPE) {
+    const message = `Send client_assertion with client_assertion_type=${ASSERTION_TYPE}.`
+    throw new OauthError('invalid_request', message)
+  }
+  const id = clientId ?? readSubject(assertion)
+  if (id === undefined) throw new OauthError('invalid_client', FAILED)
+  return { id, secret: undefined, isBasic: false, assertion }
+}
+
 /** Returns the client of a request. A public client has not proved its identity. */
 export type AuthenticateClient = (call: Call, parameters: OauthParameters) => Promise<OauthClient>
 
@@ -65,6 +97,10 @@ interface ClientAuthenticationDeps {
   readonly clients: ClientCache
   readonly throttle: SecretThrottle
   readonly clock: Pick<Clock, 'now'>
+  readonly db: Database
+  readonly keySets: KeySets
+  readonly issuer: () => string
+  readonly log: Pick<Log, 'warn'>
   /** Whether a request presents a code or token that was issued to a client. */
   readonly hasGrant: (clientId: string, parameters: OauthParameters) => Promise<boolean>
 }
@@ -81,19 +117,37 @@ export function createClientAuthentication(deps: ClientAuthenticationDeps): Auth
     if (!clients.acceptsDocument(id)) return clients.find(id)
     return (await hasGrant(id, parameters)) ? clients.findByDocument(id) : undefined
   }
+  /** Returns the message of a credential that is not valid; undefined if it is. */
+  const findFault = async (
+    client: OauthClient | undefined,
+    { id, secret, assertion }: ClientCredential,
+  ): Promise<string | undefined> => {
+    if (assertion === undefined) {
+      if (!client || client.keys) return FAILED
+      if (client.isPublic) return secret === undefined ? undefined : FAILED
+      const isValid = secret !== undefined && verifyClientSecret(client, secret, clock.now())
+      return isValid ? undefined : FAILED
+    }
+    try {
+      if (!client?.keys) throw new AssertionFault('the client has no keys')
+      await verifyClientAssertion(deps, { id: client.id, keys: client.keys }, assertion)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof AssertionFault)) throw error
+      deps.log.warn({ client_id: id, cause: error.message }, 'an assertion was rejected')
+      return error.isPublic ? error.message : FAILED
+    }
+  }
   return async (call, parameters) => {
-    const { id, secret, isBasic } = readClientCredential(call.rawHeaders, parameters)
+    const credential = readClientCredential(call.rawHeaders, parameters)
+    const { id, isBasic } = credential
     throttle.check(id, call.address)
     const client = await find(id, parameters)
-    const isAuthenticated =
-      client !== undefined &&
-      (client.isPublic
-        ? secret === undefined
-        : secret !== undefined && verifyClientSecret(client, secret, clock.now()))
-    if (!isAuthenticated) {
+    const fault = await findFault(client, credential)
+    if (!client || fault !== undefined) {
       throttle.recordFailure(id, call.address)
       const headers = isBasic ? CHALLENGE : {}
-      throw new OauthError('invalid_client', 'Client authentication failed.', headers)
+      throw new OauthError('invalid_client', fault ?? FAILED, headers)
     }
     const { customer, mode } = client
     if (customer !== undefined && mode !== undefined) {

@@ -62,8 +62,9 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
     redirectUris: metadata.redirectUris,
     scopes: documentScopes,
     grantTypes: metadata.grantTypes,
-    isPublic: true,
-    requireAuthOnRefresh: false,
+    isPublic: metadata.keys === undefined,
+    keys: metadata.keys,
+    requireAuthOnRefresh: metadata.keys !== undefined,
     isFirstParty: false,
     secrets: [],
     suspended: false,
@@ -78,7 +79,8 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
     if (url && (await store.isBlocked(from, [url.hostname]))) return undefined
     const redirectUris = JSON.parse(row.redirect_uris)
     const grantTypes = JSON.parse(row.grant_types)
-    if (url) return ofDocument(id, { name: row.name, redirectUris, grantTypes })
+    const keys = store.keysOf(row)
+    if (url) return ofDocument(id, { name: row.name, redirectUris, grantTypes, keys })
     const describesItself = row.source === 'registration'
     const secrets = row.public ? [] : await store.listClientSecrets(from, id)
     return {
@@ -92,6 +94,7 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
       scopes: describesItself ? documentScopes : JSON.parse(row.scopes),
       grantTypes,
       isPublic: row.public !== 0,
+      keys,
       requireAuthOnRefresh: row.require_client_auth_on_refresh !== 0,
       isFirstParty: row.first_party !== 0,
       secrets: secrets.map(({ hash, expires_at }) => ({
@@ -127,6 +130,7 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
         name: new URL(id).host,
         redirectUris: [redirectUri],
         grantTypes: ['authorization_code'],
+        keys: undefined,
       }),
     evict: cache.evict,
   }

@@ -48,7 +48,7 @@ export function allowsHost(hosts: DocumentHosts, host: string): boolean {
 }
 
 /** A document has no secret, because everybody can read it. */
-const METHODS = ['none'] as const
+const METHODS = ['none', 'private_key_jwt'] as const
 const SECRETS = ['client_secret', 'client_secret_expires_at'] as const
 
 /** Reads a document. Throws `MetadataFault`, whose message is for the log. */
@@ -57,5 +57,10 @@ export function readClientDocument(id: string, document: unknown): ClientMetadat
   if (document.client_id !== id) throw new MetadataFault('client_id is not the URL of the document')
   const secret = SECRETS.find((member) => document[member] !== undefined)
   if (secret !== undefined) throw new MetadataFault(`the document has ${secret}`)
-  return readClientMetadata(document, { methods: METHODS, isStrict: false })
+  const metadata = readClientMetadata(document, { methods: METHODS, isStrict: false })
+  const { keys } = metadata
+  if (keys && 'jwksUri' in keys && new URL(keys.jwksUri).host !== new URL(id).host) {
+    throw new MetadataFault('jwks_uri has another host than the document')
+  }
+  return metadata
 }

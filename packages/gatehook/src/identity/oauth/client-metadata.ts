@@ -2,8 +2,10 @@
  * What a client says about itself (RFC 7591 §2), in a document or a registration. All of it is a
  * claim; the consent page says so. Pure.
  */
+import type { JSONWebKeySet } from 'jose'
 import type { GrantType } from './client.ts'
 import { PUBLIC_GRANT_TYPES } from './client.ts'
+import { type ClientKeys, findKeySetFault, findKeySetUrlFault } from './key-set.ts'
 import { findRegistrationFault } from './redirect-uri.ts'
 
 const MAX_NAME_CHARACTERS = 60
@@ -18,6 +20,8 @@ export interface ClientMetadata {
   readonly redirectUris: readonly string[]
   readonly grantTypes: readonly GrantType[]
   readonly authenticationMethod: string
+  /** Undefined unless the method is `private_key_jwt` (§16.7). */
+  readonly keys: ClientKeys | undefined
 }
 
 /** A mistake in metadata; `code` is that of a registration (RFC 7591 §3.2.2). */
@@ -73,7 +77,24 @@ export function readClientMetadata(
     throw new MetadataFault('grant_types lacks authorization_code')
   }
   const redirectUris = readRedirectUris(metadata, isStrict)
-  return { name, redirectUris, grantTypes, authenticationMethod: method }
+  const keys = readKeys(metadata, method)
+  return { name, redirectUris, grantTypes, authenticationMethod: method, keys }
+}
+
+function readKeys(metadata: Metadata, method: string): ClientKeys | undefined {
+  if (method !== 'private_key_jwt') return undefined
+  const { jwks, jwks_uri: jwksUri } = metadata
+  if ((jwks === undefined) === (jwksUri === undefined)) {
+    throw new MetadataFault('private_key_jwt needs either jwks or jwks_uri')
+  }
+  if (jwks !== undefined) {
+    const fault = findKeySetFault(jwks)
+    if (fault !== undefined) throw new MetadataFault(`jwks ${fault}`)
+    return { jwks: jwks as JSONWebKeySet }
+  }
+  const fault = typeof jwksUri === 'string' ? findKeySetUrlFault(jwksUri) : 'is not a text'
+  if (fault !== undefined) throw new MetadataFault(`jwks_uri ${fault}`)
+  return { jwksUri: String(jwksUri) }
 }
 
 function readRedirectUris(metadata: Metadata, isStrict: boolean): readonly string[] {

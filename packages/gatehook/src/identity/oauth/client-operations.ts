@@ -4,12 +4,7 @@ import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import type { Administration } from '../access/administration.ts'
 import { rotationInput } from '../access/secret-store.ts'
-import {
-  clientCreation,
-  clientPatch,
-  clientWithSecret,
-  oauthClient,
-} from './client-administration.ts'
+import { clientCreation, clientPatch, clientWithSecret, oauthClient } from './client-members.ts'
 
 export const clientOperations = (admin: Pick<Administration, 'scopes'>) => ({
   list: operation('GET /admin/clients', {
@@ -21,6 +16,11 @@ export const clientOperations = (admin: Pick<Administration, 'scopes'>) => ({
     id: 'create_client',
     summary: 'Create an OAuth client',
     input: clientCreation(admin),
+    inputExample: {
+      name: 'Shop',
+      scopes: ['webhooks:read'],
+      redirect_uris: ['https://shop.example.com/callback'],
+    },
     headers: ['Idempotency-Key'],
     output: clientWithSecret,
     status: 201,
@@ -38,6 +38,7 @@ export const clientOperations = (admin: Pick<Administration, 'scopes'>) => ({
     summary: 'Change an OAuth client',
     description: 'Applies to tokens issued before as well, on each node within 2 s.',
     input: clientPatch(admin),
+    inputExample: { name: 'Shop', blocked: true },
     headers: ['If-Match', 'Idempotency-Key'],
     output: oauthClient,
   }),

@@ -29,7 +29,7 @@ import { oauthOperations } from './operations.ts'
 
 const REGISTER_SCOPE = 'clients:write'
 /** The first is the default of RFC 7591 §2. */
-const METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const
+const METHODS = ['client_secret_basic', 'client_secret_post', 'none', 'private_key_jwt'] as const
 const MAX_OPEN_CLIENTS = 10_000
 const PER_ADDRESS = { limit: 10, windowMs: 3_600_000 } as const
 const PURGED_AT_ONCE = 100
@@ -90,11 +90,11 @@ async function authenticateRegistrar(
 
 async function register(deps: RegistrationDeps, call: Call, owner: Principal | undefined) {
   const { db, clock, random, scopes } = deps
-  const { name, redirectUris, grantTypes, authenticationMethod } = readMetadata(call.body)
+  const { name, redirectUris, grantTypes, authenticationMethod, keys } = readMetadata(call.body)
   const isPublic = authenticationMethod === 'none'
   const now = clock.now()
   const id = createTimeOrderedId('client_', now, random)
-  const secret = isPublic ? undefined : createSecret(random)
+  const secret = isPublic || keys ? undefined : createSecret(random)
   const row: store.ClientRow = {
     client_id: id,
     scope: owner?.scope ?? 0,
@@ -105,6 +105,7 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
     scopes: '[]',
     grant_types: JSON.stringify(grantTypes),
     public: Number(isPublic),
+    ...store.keyColumns(keys),
     require_client_auth_on_refresh: Number(!isPublic),
     first_party: 0,
     source: 'registration',
@@ -130,6 +131,7 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
     grant_types: grantTypes,
     response_types: ['code'],
     token_endpoint_auth_method: authenticationMethod,
+    ...(keys && ('jwks' in keys ? { jwks: keys.jwks } : { jwks_uri: keys.jwksUri })),
     scope: scopes.join(' '),
   }
 }

@@ -7,6 +7,7 @@ import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { customerOf } from '../access/customer-reader.ts'
 import type { CreatedCredential } from '../access/key-reader.ts'
 import type { ClientSource, OauthClient } from './client.ts'
+import type { ClientKeys } from './key-set.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
 
 export interface ClientRow extends Row {
@@ -20,6 +21,9 @@ export interface ClientRow extends Row {
   readonly scopes: string
   readonly grant_types: string
   readonly public: number
+  /** A JSON object. */
+  readonly jwks: string | null
+  readonly jwks_uri: string | null
   readonly require_client_auth_on_refresh: number
   /** Whether its tokens reach account endpoints (§4.5). */
   readonly first_party: number
@@ -32,7 +36,7 @@ export interface ClientRow extends Row {
 
 const byId = prepareStatement(
   `SELECT client_id, scope, customer, mode, name, redirect_uris, scopes, grant_types, public,
-   require_client_auth_on_refresh, first_party, source, blocked, used_at, created_at
+   jwks, jwks_uri, require_client_auth_on_refresh, first_party, source, blocked, used_at, created_at
    FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL`,
 )
 const redirectUrisById = prepareStatement(
@@ -64,8 +68,9 @@ interface ClientWithCustomerRow extends ClientRow {
 
 export const findClientWithCustomer = (from: Reader, id: string) =>
   from.get<ClientWithCustomerRow>(sql`SELECT a.client_id, a.scope, a.customer, a.mode,
-    a.name, a.redirect_uris, a.scopes, a.grant_types, a.public, a.require_client_auth_on_refresh,
-    a.first_party, a.source, a.blocked, a.used_at, a.created_at, c.suspended
+    a.name, a.redirect_uris, a.scopes, a.grant_types, a.public, a.jwks, a.jwks_uri,
+    a.require_client_auth_on_refresh, a.first_party, a.source, a.blocked, a.used_at, a.created_at,
+    c.suspended
     FROM gh_clients a LEFT JOIN ${raw(customerOf('a.customer'))}
     WHERE a.client_id = ${id} AND a.deleted_at IS NULL`)
 
@@ -109,9 +114,11 @@ export async function countClients(from: Reader, scope: number): Promise<number>
 
 export const insertClient = (tx: Tx, row: ClientRow) =>
   tx.run(sql`INSERT INTO gh_clients (client_id, scope, customer, mode, name, redirect_uris, scopes,
-    grant_types, public, require_client_auth_on_refresh, first_party, source, blocked, created_at)
+    grant_types, public, jwks, jwks_uri, require_client_auth_on_refresh, first_party, source,
+    blocked, created_at)
     VALUES (${row.client_id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.name},
-            ${row.redirect_uris}, ${row.scopes}, ${row.grant_types}, ${row.public},
+            ${row.redirect_uris}, ${row.scopes}, ${row.grant_types}, ${row.public}, ${row.jwks},
+            ${row.jwks_uri},
             ${row.require_client_auth_on_refresh}, ${row.first_party}, ${row.source},
             ${row.blocked}, ${row.created_at})`)
 
@@ -149,15 +156,34 @@ export async function deleteClientRow(tx: Tx, id: string): Promise<void> {
 /** Stores what the document of a client says now; a blocked client remains blocked. */
 export const storeDocumentClient = (tx: Tx, client: OauthClient, now: number) =>
   tx.run(sql`INSERT INTO gh_clients (client_id, name, redirect_uris, scopes, grant_types, public,
-    source, created_at)
+    jwks, jwks_uri, require_client_auth_on_refresh, source, created_at)
     VALUES (${client.id}, ${client.name}, ${JSON.stringify(client.redirectUris)}, '[]',
-            ${JSON.stringify(client.grantTypes)}, 1, 'document', ${now})
+            ${JSON.stringify(client.grantTypes)}, ${Number(client.isPublic)},
+            ${keyColumns(client.keys).jwks}, ${keyColumns(client.keys).jwks_uri},
+            ${Number(!client.isPublic)}, 'document', ${now})
     ON CONFLICT (client_id) DO UPDATE SET name = excluded.name,
-      redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types`)
+      redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types,
+      public = excluded.public, jwks = excluded.jwks, jwks_uri = excluded.jwks_uri,
+      require_client_auth_on_refresh = excluded.require_client_auth_on_refresh`)
+
+/** Returns the columns of keys. */
+export const keyColumns = (keys: ClientKeys | undefined) => ({
+  jwks: keys && 'jwks' in keys ? JSON.stringify(keys.jwks) : null,
+  jwks_uri: keys && 'jwksUri' in keys ? keys.jwksUri : null,
+})
+
+export function keysOf({
+  jwks,
+  jwks_uri: jwksUri,
+}: Pick<ClientRow, 'jwks' | 'jwks_uri'>): ClientKeys | undefined {
+  if (jwks !== null) return { jwks: JSON.parse(jwks) }
+  return jwksUri === null ? undefined : { jwksUri }
+}
 
 export const updateClient = (tx: Tx, row: ClientRow) =>
   tx.run(sql`UPDATE gh_clients SET name = ${row.name}, redirect_uris = ${row.redirect_uris},
-    scopes = ${row.scopes}, grant_types = ${row.grant_types},
+    scopes = ${row.scopes}, grant_types = ${row.grant_types}, jwks = ${row.jwks},
+    jwks_uri = ${row.jwks_uri},
     require_client_auth_on_refresh = ${row.require_client_auth_on_refresh},
     first_party = ${row.first_party}, blocked = ${row.blocked}
     WHERE client_id = ${row.client_id}`)

@@ -2,6 +2,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Mode, Principal, Scope } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
+import type { ClientKeys } from './key-set.ts'
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 export const GRANT_TYPES = [
@@ -33,6 +34,8 @@ export interface OauthClient {
   readonly grantTypes: readonly GrantType[]
   /** It has no secret: an app in a browser or on a person's device (RFC 6749 §2.1). */
   readonly isPublic: boolean
+  /** The keys of its assertions; undefined: it has secrets, or is public (§16.7). */
+  readonly keys: ClientKeys | undefined
   readonly requireAuthOnRefresh: boolean
   /** Whether its tokens reach account endpoints (§4.5). */
   readonly isFirstParty: boolean

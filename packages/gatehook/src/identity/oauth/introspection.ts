@@ -73,7 +73,7 @@ async function authenticateIntrospector(
       canSeeAll: customer !== undefined && scopes.includes(INTROSPECT_SCOPE),
     }
   }
-  if ((apiKey !== undefined && authorization !== undefined) || parameters.has('client_secret')) {
+  if ((apiKey !== undefined && authorization !== undefined) || hasClientCredential(parameters)) {
     throw new OauthError('invalid_request', 'Send one credential.')
   }
   const principal = await deps.identify(call)
@@ -130,6 +130,9 @@ function canSee(caller: Introspector, token: IssuedToken): boolean {
   if (caller.customer !== undefined && !isOfCaller) return false
   return caller.canSeeAll || clientId === caller.clientId
 }
+
+const hasClientCredential = (parameters: OauthParameters) =>
+  parameters.has('client_secret') || parameters.has('client_assertion')
 
 const respond = (value: unknown): Answer => json(200, value, { ...NO_STORE })
 

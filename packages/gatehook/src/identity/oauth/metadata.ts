@@ -8,6 +8,7 @@ import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { isAccountScope } from '../access/scopes.ts'
 import type { ResourcePath } from '../tokens/audience.ts'
+import { ASSERTION_ALGORITHMS } from './assertion.ts'
 import { GRANT_TYPES } from './client.ts'
 import { AUTHENTICATION_METHODS } from './client-authentication.ts'
 import { metadataOperations } from './operations.ts'
@@ -44,6 +45,7 @@ export function metadataRoutes(deps: MetadataDeps): Route[] {
     response_modes_supported: ['query'],
     grant_types_supported: GRANT_TYPES,
     token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+    token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
     code_challenge_methods_supported: ['S256'],
     client_id_metadata_document_supported: readsDocuments(),
     authorization_response_iss_parameter_supported: true,
@@ -51,8 +53,10 @@ export function metadataRoutes(deps: MetadataDeps): Route[] {
     request_uri_parameter_supported: false,
     revocation_endpoint: `${issuer()}/oauth/revoke`,
     revocation_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+    revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
     introspection_endpoint: `${issuer()}/oauth/introspect`,
     introspection_endpoint_auth_methods_supported: secretMethods,
+    introspection_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
     prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
     ui_locales_supported: ['en'],
     protected_resources: resources.map((path) => `${issuer()}${path}`),

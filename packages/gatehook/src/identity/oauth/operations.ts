@@ -2,8 +2,10 @@
 import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import { tokenResponse } from '../tokens/api.ts'
+import { ASSERTION_ALGORITHMS } from './assertion.ts'
 import { GRANT_TYPES } from './client.ts'
 import { AUTHENTICATION_METHODS } from './client-authentication.ts'
+import { EXAMPLE_KEY } from './client-members.ts'
 import { FORM_TYPES } from './parameters.ts'
 
 /** The codes of token endpoints (RFC 6749 §5.2); failures before the endpoint have the API's. */
@@ -38,14 +40,38 @@ const accepts = FORM_TYPES[0]!
 const clientMembers = {
   client_id: text.describe('Unless the client authenticates by Basic.'),
   client_secret: text.secret().describe('Of a confidential client without Basic.'),
+  client_assertion_type: text
+    .describe('`urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, with an assertion.')
+    .example('urn:ietf:params:oauth:client-assertion-type:jwt-bearer'),
+  client_assertion: text
+    .secret()
+    .describe('The JWT of a client with keys (RFC 7523 §2.2).')
+    .example('eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJjbGllbnRfMSJ9.c2lnbmF0dXJl'),
+}
+/** The keys of a client that authenticates by `private_key_jwt`. */
+const keyMembers = {
+  jwks: b
+    .anyObject()
+    .optional()
+    .describe('Its public keys (RFC 7517).')
+    .example({ keys: [EXAMPLE_KEY] }),
+  jwks_uri: text
+    .describe('The URL of its public keys.')
+    .example('https://app.example.com/jwks.json'),
 }
 const hint = text.describe('Not needed: the server recognizes tokens.').example('refresh_token')
+const clientExample = { client_id: 'cli_6Vb1Np', client_secret: 'gcs_Zk3WdV7bN1pQ8mX2cR5t' }
+const tokenExample = { token: 'grt_Yq3sK8rT1uWzB4cD7eH9j6fQx0N2mV', ...clientExample }
 const token = b.text().secret().example('grt_Yq3sK8rT1uWzB4cD7eH9j6fQx0N2mV')
 
 const uri = (path: string, description: string) =>
   b.text({ format: 'uri' }).describe(description).example(`https://api.example.com${path}`)
 const texts = (description: string, example: readonly string[]) =>
   b.list(b.text()).describe(description).example(example)
+const algorithms = b
+  .list(b.oneOf(ASSERTION_ALGORITHMS))
+  .describe('The algorithms of assertions of clients.')
+  .example(ASSERTION_ALGORITHMS)
 const methods = b
   .list(b.oneOf(AUTHENTICATION_METHODS))
   .describe('How clients authenticate at this endpoint.')
@@ -74,6 +100,7 @@ const serverMetadata = b
       .describe('The grants of the token endpoint.')
       .example(GRANT_TYPES),
     token_endpoint_auth_methods_supported: methods,
+    token_endpoint_auth_signing_alg_values_supported: algorithms,
     code_challenge_methods_supported: texts('The methods of PKCE (RFC 7636).', ['S256']),
     client_id_metadata_document_supported: b
       .bool()
@@ -87,8 +114,10 @@ const serverMetadata = b
     request_uri_parameter_supported: b.bool().describe('Request objects: no.').example(false),
     revocation_endpoint: uri('/oauth/revoke', 'Revokes tokens (RFC 7009).'),
     revocation_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_signing_alg_values_supported: algorithms,
     introspection_endpoint: uri('/oauth/introspect', 'Returns the state of tokens (RFC 7662).'),
     introspection_endpoint_auth_methods_supported: methods,
+    introspection_endpoint_auth_signing_alg_values_supported: algorithms,
     prompt_values_supported: texts('The values of `prompt`.', ['none', 'login', 'consent']),
     ui_locales_supported: texts('The languages of the pages.', ['en']),
     protected_resources: b
@@ -183,6 +212,7 @@ const registeredClient = b
     grant_types: texts('The grants.', ['authorization_code', 'refresh_token']),
     response_types: texts('The types of responses.', ['code']),
     token_endpoint_auth_method: b.text().describe('How it authenticates.').example('none'),
+    ...keyMembers,
     scope: scopes,
   })
   .named('RegisteredClient')
@@ -231,8 +261,7 @@ export const oauthOperations = {
     inputExample: {
       grant_type: 'client_credentials',
       scope: 'webhooks:read',
-      client_id: 'cli_6Vb1Np',
-      client_secret: 'gcs_Zk3WdV7bN1pQ8mX2cR5t',
+      ...clientExample,
     },
     body: 'optional',
     accepts,
@@ -252,7 +281,7 @@ export const oauthOperations = {
         .example('https://api.example.com/api'),
       ...clientMembers,
     },
-    inputExample: { client_id: 'cli_6Vb1Np', client_secret: 'gcs_Zk3WdV7bN1pQ8mX2cR5t' },
+    inputExample: clientExample,
     body: 'optional',
     accepts,
     output: deviceCodes,
@@ -270,7 +299,9 @@ export const oauthOperations = {
       redirect_uris: texts('At least one.', ['https://app.example.com/callback']),
       grant_types: texts('Default: both.', ['authorization_code', 'refresh_token']).optional(),
       token_endpoint_auth_method: text.describe('Default: `client_secret_basic`.').example('none'),
+      ...keyMembers,
     },
+    inputExample: { client_name: 'Agent', redirect_uris: ['https://app.example.com/callback'] },
     validates: false,
     output: registeredClient,
     status: 201,
@@ -281,6 +312,7 @@ export const oauthOperations = {
     id: 'revoke_token',
     summary: 'Revoke a token of the client (RFC 7009)',
     input: { token, token_type_hint: hint, ...clientMembers },
+    inputExample: tokenExample,
     body: 'optional',
     accepts,
     output: b.object({}),
@@ -291,6 +323,7 @@ export const oauthOperations = {
     summary: 'Read the state of a token (RFC 7662)',
     description: 'The claims of the service are members as well.',
     input: { token, token_type_hint: hint, ...clientMembers },
+    inputExample: tokenExample,
     body: 'optional',
     accepts,
     output: b.openObject({ active: b.bool(), ...introspection }),

@@ -5,7 +5,8 @@ const clients: Table = {
   name: 'gh_clients',
   row:
     'A client of OAuth, or a host whose documents are blocked. Its id leads to the scope; 0: the ' +
-    'person who signs in decides. `first_party`: its tokens are valid at the account endpoints ' +
+    'person who signs in decides. `jwks`, `jwks_uri`: the keys of a client without secrets ' +
+    '(§16.7). `first_party`: its tokens are valid at the account endpoints ' +
     '(§4.5). `source`: `administration`, `registration`, `document` or `host` (§16.4). ' +
     '`used_at`: of a client that registered itself.',
   columns: {
@@ -18,6 +19,8 @@ const clients: Table = {
     scopes: text.plain,
     grant_types: text.plain,
     public: int,
+    jwks: text.plain.orNull,
+    jwks_uri: text.personal.orNull,
     require_client_auth_on_refresh: int.or(0),
     created_at: int,
     deleted_at: int.orNull,
@@ -101,6 +104,20 @@ export const authorizationCodes: Table = {
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
   endsInRestoredData: true,
+}
+
+export const usedAssertions: Table = {
+  name: 'gh_used_assertions',
+  row: 'An assertion that was used: the hash of its issuer and `jti` (§16.7).',
+  columns: { hash: bytes.secret, expires_at: int },
+  key: ['hash'],
+  place: 'local',
+  belongs: 'installation',
+  indexes: {
+    expiry: { on: 'expires_at', serves: 'the purge' },
+  },
+  stays: 'until `expires_at`',
+  purgedBy: 'expires_at',
 }
 
 export const deviceGrants: Table = {
@@ -194,6 +211,7 @@ export const oauthTables: readonly Table[] = [
   clientSecrets,
   authorizationCodes,
   deviceGrants,
+  usedAssertions,
   consents,
   signIns,
 ]

@@ -1,5 +1,5 @@
 /** The JSON of OAuth clients in `/admin`. */
-import type { Client } from '../admin-types.ts'
+import type { Client } from './client-types.ts'
 
 /** A row of `GET /admin/clients`. */
 export type ClientRow = Client

@@ -61,7 +61,11 @@ const NewClient = ({ created, onClose }: NewClientProps) => (
         hint="Only this page displays the secret. The server stores its hash."
       />
     ) : (
-      <p class="soft small">A public client has no secret; PKCE protects its codes.</p>
+      <p class="soft small">
+        {created.public
+          ? 'A public client has no secret; PKCE protects its codes.'
+          : 'The client signs assertions with its own keys, and has no secret.'}
+      </p>
     )}
     <Button kind="first" onClick={onClose}>
       {created.client_secret ? 'I have stored it' : 'Done'}
@@ -82,6 +86,7 @@ function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret
   const [owner, setOwner] = useState(scopeCustomer.value ?? DEFAULT_CUSTOMER)
   const [uris, setUris] = useState('')
   const [isPublic, setPublic] = useState(false)
+  const [keysUrl, setKeysUrl] = useState('')
   const [grants, setGrants] = useState<ReadonlySet<string>>(new Set(USUAL_GRANTS))
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const { isBusy, failure, messageOf, run } = useSend()
@@ -95,6 +100,7 @@ function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret
         redirect_uris: uris.split(/\s+/).filter(Boolean),
         scopes: [...selected],
         public: isPublic,
+        ...(keysUrl !== '' && { jwks_uri: keysUrl }),
         grant_types: available.filter((grant) => grants.has(grant)),
       }
       onCreate((await send<ClientWithSecret>('POST', '/admin/clients', { body })).body)
@@ -154,6 +160,16 @@ function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret
         placeholder="https://app.example.com/callback"
         error={messageOf('/redirect_uris')}
       />
+      {!isPublic && (
+        <Field
+          label="URL of its public keys"
+          value={keysUrl}
+          onInput={setKeysUrl}
+          hint="For private_key_jwt, instead of a secret. Optional."
+          placeholder="https://app.example.com/jwks.json"
+          error={messageOf('/jwks_uri')}
+        />
+      )}
       <Part of={scopes} subject="scopes">
         {({ data }) => (
           <ScopeMatrix

@@ -1,0 +1,154 @@
+/**
+ * The keys of a client (§16.7): a JWK set, inline or at a URL. A set in use is fetched every 10
+ * minutes, so that a key that its owner has removed ends; one that could not be read for a day is
+ * unusable.
+ */
+import { createLocalJWKSet, type JSONWebKeySet, type JWK } from 'jose'
+import { BoundedMap } from '../../kernel/bounded-map.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { FetchDocument } from '../../kernel/fetched-document.ts'
+
+const MAX_KEY_SET_BYTES = 16 * 1024
+const MAX_KEYS = 50
+const MAX_CACHED = 1_000
+const FETCHED_EVERY_MS = 10 * 60_000
+/** Between two fetches for an unknown key, or after a failure. */
+const FETCHED_AGAIN_MS = 60_000
+const USABLE_MS = 24 * 3_600_000
+const MIN_RSA_BITS = 2_048
+/** Parameters of private and symmetric keys (RFC 7518 §6). */
+const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const
+const CURVES: Readonly<Record<string, readonly string[]>> = { EC: ['P-256'], OKP: ['Ed25519'] }
+
+/** Where the keys of a client are. */
+export type ClientKeys = { readonly jwks: JSONWebKeySet } | { readonly jwksUri: string }
+
+/** The keys of a set, as `jose` selects one of them for a signature. */
+export type SelectKey = ReturnType<typeof createLocalJWKSet>
+
+const isKeyList = (
+  value: unknown,
+): value is { readonly keys: readonly Record<string, unknown>[] } =>
+  typeof value === 'object' &&
+  value !== null &&
+  'keys' in value &&
+  Array.isArray(value.keys) &&
+  value.keys.every((key) => typeof key === 'object' && key !== null && !Array.isArray(key))
+
+/** Returns the fault of a key; undefined if it verifies signatures of this server's algorithms. */
+function findKeyFault(key: Readonly<Record<string, unknown>>): string | undefined {
+  if (PRIVATE.some((name) => key[name] !== undefined)) return 'contains a private key'
+  const { kty, crv, n } = key
+  if (kty === 'RSA') {
+    const bits = typeof n === 'string' ? rsaBits(n) : 0
+    return bits < MIN_RSA_BITS ? `has an RSA key of fewer than ${MIN_RSA_BITS} bits` : undefined
+  }
+  const curves = typeof kty === 'string' && Object.hasOwn(CURVES, kty) ? CURVES[kty]! : []
+  return curves.includes(String(crv)) ? undefined : 'has a key that is not RSA, P-256 or Ed25519'
+}
+
+function rsaBits(modulus: string): number {
+  const bytes = Buffer.from(modulus, 'base64url')
+  const first = bytes.findIndex((byte) => byte !== 0)
+  return first < 0 ? 0 : (bytes.length - first) * 8 - Math.clz32(bytes[first]!) + 24
+}
+
+/** Returns the fault of a set that a client registers; undefined if every key is usable. */
+export function findKeySetFault(value: unknown): string | undefined {
+  if (!isKeyList(value) || value.keys.length === 0) return 'is not a JWK set with keys'
+  if (value.keys.length > MAX_KEYS) return `has more than ${MAX_KEYS} keys`
+  if (JSON.stringify(value).length > MAX_KEY_SET_BYTES) return 'is too long'
+  return value.keys.map(findKeyFault).find((fault) => fault !== undefined)
+}
+
+/** Returns the fault of the URL of a set; undefined if it may be fetched. */
+export function findKeySetUrlFault(text: string): string | undefined {
+  const url = URL.parse(text)
+  const isPlain = url?.protocol === 'https:' && url.username === '' && url.password === ''
+  return isPlain && url.hash === '' ? undefined : 'is not an https URL without user and fragment'
+}
+
+/** Returns the usable keys of a fetched set; a set for other purposes may have further keys. */
+function usableKeys(value: unknown): JSONWebKeySet {
+  if (!isKeyList(value)) throw new Error('the document is not a JWK set')
+  const keys = value.keys.slice(0, MAX_KEYS).filter((key) => findKeyFault(key) === undefined)
+  return { keys: keys as unknown as JWK[] }
+}
+
+interface FetchedSet {
+  readonly keys: JSONWebKeySet | undefined
+  readonly select: SelectKey | undefined
+  /** When the set was read; 0: never. */
+  readonly readMs: number
+  readonly attemptMs: number
+  /** Why the last fetch failed. */
+  readonly cause: string | undefined
+}
+
+const NEVER: FetchedSet = {
+  keys: undefined,
+  select: undefined,
+  readMs: 0,
+  attemptMs: 0,
+  cause: undefined,
+}
+
+export interface KeySets {
+  /** Returns the keys for a signature. Throws an error whose message is for the log. */
+  find(keys: ClientKeys, kid: string | undefined): Promise<SelectKey>
+}
+
+export function createKeySets(deps: {
+  readonly fetchDocument: FetchDocument
+  readonly clock: Pick<Clock, 'now'>
+}): KeySets {
+  const { fetchDocument, clock } = deps
+  const sets = new BoundedMap<string, FetchedSet>(MAX_CACHED)
+  const pending = new Map<string, Promise<FetchedSet>>()
+  const inline = new WeakMap<JSONWebKeySet, SelectKey>()
+
+  const load = async (url: string, before: FetchedSet): Promise<FetchedSet> => {
+    const attemptMs = clock.now()
+    let next: FetchedSet
+    try {
+      const keys = usableKeys((await fetchDocument(url, MAX_KEY_SET_BYTES)).value)
+      next = {
+        keys,
+        select: createLocalJWKSet(keys),
+        readMs: attemptMs,
+        attemptMs,
+        cause: undefined,
+      }
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error)
+      next = { ...before, attemptMs, cause }
+    }
+    sets.set(url, next)
+    return next
+  }
+  const fetchOnce = (url: string, before: FetchedSet): Promise<FetchedSet> => {
+    const current = pending.get(url)
+    if (current) return current
+    const loading = load(url, before).finally(() => pending.delete(url))
+    pending.set(url, loading)
+    return loading
+  }
+  return {
+    async find(keys, kid) {
+      if ('jwks' in keys) {
+        const select = inline.get(keys.jwks) ?? createLocalJWKSet(keys.jwks)
+        inline.set(keys.jwks, select)
+        return select
+      }
+      const url = keys.jwksUri
+      const cached = sets.get(url) ?? NEVER
+      const now = clock.now()
+      const isUnknown = kid !== undefined && !cached.keys?.keys.some((key) => key.kid === kid)
+      const isOld = cached.readMs + FETCHED_EVERY_MS <= now
+      const mayFetch = cached.attemptMs + FETCHED_AGAIN_MS <= now
+      const set = (isUnknown || isOld) && mayFetch ? await fetchOnce(url, cached) : cached
+      if (set.select && set.readMs + USABLE_MS > now) return set.select
+      throw new Error(`the key set could not be read: ${set.cause ?? 'it is too old'}`)
+    },
+  }
+}
