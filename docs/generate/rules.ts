@@ -322,6 +322,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
+    '17. Beside what a team already has',
+    [['17.2', 'A customer has an id of the team; a request names the customer by it as well.']],
+  ],
+  [
     '18. Operation',
     [
       ['18.1', 'A database that answers nothing for 2 s is away: reads use a standby, else 503.'],

@@ -63,6 +63,7 @@ export const customers: CommandFamily = {
       columns: [
         'id',
         'name',
+        ['external id', ({ external_id: id }) => id ?? dim('-')],
         ['state', stateOf],
         ['limits', ({ limits }) => limitsText(limits)],
         ['created', 'created_at'],
@@ -71,10 +72,17 @@ export const customers: CommandFamily = {
     administration.action({
       name: 'create <NAME>',
       summary: 'a new customer',
-      options: [['--contact <EMAIL>', 'the address for news about the API']],
+      options: [
+        ['--contact <EMAIL>', 'the address for news about the API'],
+        ['--external-id <ID>', 'the id in your own system, which names the customer as well'],
+      ],
       examples: [['gatehook customers create "Acme Ltd"', 'for keys create --customer ID']],
-      act: (api, { args: [name], options: { contact } }) =>
-        api.request<CustomerJson>('POST', '/admin/customers', { name, contact_email: contact }),
+      act: (api, { args: [name], options: { contact, externalId } }) =>
+        api.request<CustomerJson>('POST', '/admin/customers', {
+          name,
+          contact_email: contact,
+          external_id: externalId,
+        }),
       describe: ({ id, name }) => `Created ${bold(id)} (${name}).`,
     }),
     suspension(true, 'Suspended', {

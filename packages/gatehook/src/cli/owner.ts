@@ -1,8 +1,8 @@
 /**
- * The customer and mode that a command line names: a customer by id or name, and the owner of an
- * object by the id of the object.
+ * The customer and mode that a command line names: a customer by id, external id or name, and the
+ * owner of an object by the id of the object.
  */
-import { customerId } from '../identity/access/administration.ts'
+import { DEFAULT_CUSTOMER } from '../identity/access/administration.ts'
 import type { Mode } from '../kernel/principal.ts'
 import type { Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -23,20 +23,22 @@ const IDS = /^cus_\w+(?:,cus_\w+)*$/
 const MAX_NAMED = 5
 
 /**
- * Returns the id of the customer with this id or name; `default` names the default customer, and
- * several ids with commas stay a list. Throws `UsageError` unless it is exactly one.
+ * Returns the id of the customer with this id, external id or name; `default` names the default
+ * customer, and several ids with commas stay a list. Throws `UsageError` unless it is exactly one.
  */
 export async function customerIdOf(finder: Finder, text: string): Promise<string> {
-  const id = customerId(text)
-  const isId = IDS.test(id)
-  const query = new URLSearchParams(isId ? { 'id[in]': id } : { name: text })
-  const matches = await finder.list(`/admin/customers?${query}`, isId ? undefined : MAX_NAMED)
-  if (isId) {
+  const id = text === 'default' ? DEFAULT_CUSTOMER : text
+  const find = (filter: Record<string, string>, max?: number) =>
+    finder.list(`/admin/customers?${new URLSearchParams(filter)}`, max)
+  if (IDS.test(id)) {
+    const matches = await find({ 'id[in]': id })
     const ids = new Set(matches.map((row) => row.id))
     const unknown = id.split(',').find((part) => !ids.has(part))
     if (unknown === undefined) return id
     throw new UsageError(`There is no customer ${unknown}. List them: gatehook customers list`)
   }
+  const byExternalId = await find({ external_id: text }, 1)
+  const matches = byExternalId.length > 0 ? byExternalId : await find({ name: text }, MAX_NAMED)
   if (matches.length === 1) return matches[0].id
   throw new UsageError(
     matches.length === 0
@@ -72,7 +74,7 @@ export async function ownerOf(finder: Finder, input: Input, mode?: Mode): Promis
   const { customer } = (await withCustomerId(finder, input)).options
   const [id] = input.args
   const owner = typeof id === 'string' ? await ownerOfObject(finder, id) : undefined
-  if (!owner) return { customer: customerId(String(customer ?? 'default')), mode: mode ?? 'test' }
+  if (!owner) return { customer: String(customer ?? DEFAULT_CUSTOMER), mode: mode ?? 'test' }
   if ((customer ?? owner.customer) === owner.customer && (mode ?? owner.mode) === owner.mode) {
     return { customer: owner.customer, mode: owner.mode }
   }

@@ -1,7 +1,6 @@
 /** `gatehook users …`: the people who sign in (§13). */
 
 import type { ResourceDefinition } from '../declare/resources/resource.ts'
-import { customerId } from '../identity/access/administration.ts'
 import type { AccountJson } from '../identity/people/collection.ts'
 import type { SessionJson } from '../identity/tokens/operations.ts'
 import { fieldKindOf } from '../protocol/fields/kinds/table.ts'
@@ -31,7 +30,7 @@ interface PlaceFilter {
 function placeOf({ options: { customer, mode } }: Input): PlaceFilter {
   if (mode !== undefined && mode !== 'live' && mode !== 'test') throw invalidMode(mode)
   return {
-    ...(customer !== undefined && { customer: customerId(String(customer)) }),
+    ...(customer !== undefined && { customer: String(customer) }),
     ...(mode !== undefined && { mode }),
   }
 }

@@ -10,6 +10,7 @@ export type Customer = {
   readonly name: string
   readonly suspended: boolean
   readonly contact_email: string | null
+  readonly external_id: string | null
   readonly limits: {
     readonly rate_limit?: {
       readonly limit: number

@@ -10,12 +10,12 @@ import { b, type ValuesOf } from '../../protocol/fields/members.ts'
 import { parameterFailure } from '../../protocol/http/query.ts'
 import type { AddedMembers, EngineList } from '../../protocol/lists/definition.ts'
 import type { Filter } from '../../protocol/lists/filter.ts'
-import { customerId } from './administration.ts'
+import { customerIdOf } from './customer-reader.ts'
 import * as store from './store.ts'
 
 /** The query parameters that `readSelection` applies. */
 export const SELECTION = {
-  customer: b.line(100).optional().describe('The id of a customer, or `default`.'),
+  customer: b.line(200).optional().describe('The id or external id of a customer, or `default`.'),
   mode: b.oneOf(['live', 'test']).optional().describe('With `customer`, `live` by default.'),
 }
 
@@ -63,7 +63,7 @@ export async function readSelection(
     const live = mode === 'live' ? 1 : 0
     return { scope: undefined, filters: [{ column: 'live', operator: 'eq', values: [live] }] }
   }
-  const row = await store.findCustomer(from, customerId(customer))
+  const row = await store.findCustomer(from, await customerIdOf(from, customer))
   if (!row) throw parameterFailure('invalid_parameter', 'customer', 'is not a known customer')
   const scope = scopeOf(row.no, mode ?? 'live')
   return { scope, filters: [{ column: 'scope', operator: 'eq', values: [scope] }] }

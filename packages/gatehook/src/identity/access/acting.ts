@@ -9,7 +9,8 @@ import { redactUrl } from '../../kernel/log.ts'
 import { type Mode, type Principal, scopeOf } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Answer, Call, Step } from '../../protocol/http/call.ts'
-import { type Administration, customerId, isInstallationScope } from './administration.ts'
+import { type Administration, isInstallationScope } from './administration.ts'
+import { customerIdOf } from './customer-reader.ts'
 import * as store from './store.ts'
 
 /** The segments before the public path: `/admin/as/{customer}/{mode}`. */
@@ -32,7 +33,7 @@ export function createActing({ db, scopes }: Administration, negotiate: Step) {
   const actingPrincipal = async (call: Call, isApi: boolean): Promise<Principal> => {
     const [customer, mode] = segmentsOf(call).slice(3, PREFIX_SEGMENTS) as [string, string]
     const row = MODES.includes(mode)
-      ? await store.findCustomer(db, customerId(customer))
+      ? await store.findCustomer(db, await customerIdOf(db, customer))
       : undefined
     if (!row) throw new Failure('not_found', 'There is no such customer or mode.')
     const caller = call.principal!

@@ -14,7 +14,8 @@ import { Query } from '../../protocol/http/query.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import type { AdminTable } from './admin-table.ts'
-import { type AdminCaller, type Administration, customerId } from './administration.ts'
+import type { AdminCaller, Administration } from './administration.ts'
+import { customerIdOf } from './customer-reader.ts'
 
 export interface AdminDeps {
   readonly list: Lister
@@ -82,7 +83,10 @@ export function adminHandlers<A extends Administration>(admin: A, { list, perfor
     list: (
       operation: OperationData,
       { collection, view }: Pick<AdminTable<unknown>, 'collection' | 'view'>,
-    ): Route => implement(operation, (call) => list(withCustomerIds(call), collection, view)),
+    ): Route =>
+      implement(operation, async (call) =>
+        list(await withCustomerIds(admin.db, call), collection, view),
+      ),
 
     /** Performs a change that ignores `If-Match`, such as a creation. */
     change: changeOf(),
@@ -96,13 +100,21 @@ export function adminHandlers<A extends Administration>(admin: A, { list, perfor
   }
 }
 
-/** Replaces the word `default` by the id of the default customer in filters by customer. */
-export function withCustomerIds(call: Call): Call {
-  if (!call.query.entries.some(([name]) => name.startsWith('customer'))) return call
-  const entries = call.query.entries.map(([name, value]) =>
-    /^customer(\[|$)/.test(name)
-      ? ([name, value.split(',').map(customerId).join(',')] as const)
-      : ([name, value] as const),
+const IS_CUSTOMER = /^customer(\[|$)/
+/** Customers of one filter; a list rejects more values than that. */
+const MAX_NAMED = 100
+
+/** Replaces the word `default` and external ids by ids of customers, in filters by customer. */
+export async function withCustomerIds(from: Reader, call: Call): Promise<Call> {
+  if (!call.query.entries.some(([name]) => IS_CUSTOMER.test(name))) return call
+  const idsOf = async (names: readonly string[]) =>
+    names.length > MAX_NAMED ? names : Promise.all(names.map((name) => customerIdOf(from, name)))
+  const entries = await Promise.all(
+    call.query.entries.map(async ([name, value]) =>
+      IS_CUSTOMER.test(name)
+        ? ([name, (await idsOf(value.split(','))).join(',')] as const)
+        : ([name, value] as const),
+    ),
   )
   return Object.create(call, { query: { value: new Query(entries) } }) as Call
 }

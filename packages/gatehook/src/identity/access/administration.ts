@@ -8,6 +8,9 @@ import type { RecordEvent } from '../../history/events/store.ts'
 import type { Role } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 
+/** The ids of customers begin with it, and their external ids do not. */
+export const CUSTOMER_PREFIX = 'cus_'
+
 /** The customer of every installation. The fixed id keeps two first starts from creating two. */
 export const DEFAULT_CUSTOMER = 'cus_default'
 
@@ -53,6 +56,3 @@ export interface AdminCaller {
   /** The role of an operator; undefined for other callers. */
   readonly role?: Role | undefined
 }
-
-/** Returns the id of a customer; the word `default` names the default customer. */
-export const customerId = (name: string): string => (name === 'default' ? DEFAULT_CUSTOMER : name)

@@ -36,6 +36,11 @@ export const customer = b
       .nullable()
       .describe('The address for news about the API, for example the end of a version.')
       .example('api@acme.example'),
+    external_id: b
+      .text()
+      .nullable()
+      .describe('The id of the customer in your own system; null: none.')
+      .example('org_42'),
     limits: customerLimits,
     created_at: b.time(),
     deleting_since: b
@@ -65,7 +70,7 @@ export const customerTable = createAdminTable({
   path: '/admin/customers',
   name: 'customers',
   table: 'gh_customers',
-  filter: ['id', 'name', 'suspended', 'created_at'],
+  filter: ['id', 'name', 'external_id', 'suspended', 'created_at'],
   sort: ['id', 'name', 'created_at'],
-  indexes: [['id'], ['name', 'id'], ['created_at', 'id']],
+  indexes: [['id'], ['name', 'id'], ['created_at', 'id'], ['external_id', 'id']],
 })

@@ -6,6 +6,7 @@
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, prepareStatement, type Sql, sql } from '../../platform/storage/sql.ts'
+import { CUSTOMER_PREFIX, DEFAULT_CUSTOMER } from './administration.ts'
 
 /**
  * SQL after JOIN: the customer `c` with this id, an expression. A statement reads its columns `no`,
@@ -21,6 +22,18 @@ export const customerOfScope = (scope: string): string =>
 /** SQL that returns the number of a customer. */
 export const selectCustomerNo = (id: string): Sql =>
   sql`(SELECT no FROM gh_customers WHERE id = ${id})`
+
+const byExternalId = prepareStatement('SELECT id FROM gh_customers WHERE external_id = ?')
+
+/**
+ * Returns the id of the customer that a request names by its id, its external id (§17.2) or the
+ * word `default`. Other text is returned as it is: an id of no customer.
+ */
+export async function customerIdOf(from: Reader, name: string): Promise<string> {
+  if (name === 'default') return DEFAULT_CUSTOMER
+  if (name.startsWith(CUSTOMER_PREFIX)) return name
+  return (await from.get<{ id: string }>(byExternalId([name])))?.id ?? name
+}
 
 const byNo = prepareStatement('SELECT id, deleting_since FROM gh_customers WHERE no = ?')
 const noOf = (scope: Scope): number => Math.floor(scope / 2)

@@ -9,21 +9,34 @@ import { createTimeOrderedId } from '../../kernel/id.ts'
 import { type Principal, scopeOf } from '../../kernel/principal.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { CustomerPlace } from '../../platform/storage/customer-rows.ts'
-import type { Tx } from '../../platform/storage/database.ts'
+import { ConstraintError, type Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import { emailAddress } from '../../protocol/fields/email-address.ts'
 import { b, type JsonOf, type ValuesOf } from '../../protocol/fields/members.ts'
 import { publishCustomerChange } from '../tokens/revocation-feed.ts'
-import { type Administration, customerId, DEFAULT_CUSTOMER } from './administration.ts'
+import { type Administration, CUSTOMER_PREFIX, DEFAULT_CUSTOMER } from './administration.ts'
 import {
   type CustomerJson,
   type customerDeletion,
   customerLimits,
   customerTable,
 } from './collections.ts'
+import { customerIdOf } from './customer-reader.ts'
 import * as store from './store.ts'
 
 const NAME_MAX = 200
+const externalId = b
+  .matching(/^[!-+\--~]{1,200}$/, '1 to 200 visible ASCII characters without a comma')
+  .refine((text, reject) =>
+    text === 'default' || text.startsWith(CUSTOMER_PREFIX)
+      ? reject('must differ from ids of customers: default, cus_…')
+      : text,
+  )
+  .nullable()
+  .optional()
+  .describe('The id of the customer in your own system: a request may name the customer by it.')
+  .example('org_42')
+
 const NEW_CUSTOMER = { suspended: 0, limits: '{}', deleting_since: null, deleted_rows: 0 }
 
 const contactEmail = emailAddress
@@ -34,24 +47,27 @@ const contactEmail = emailAddress
 export const customerCreation = {
   name: b.line(NAME_MAX).example('Acme GmbH'),
   contact_email: contactEmail,
+  external_id: externalId,
 }
 export const customerPatch = {
   name: b.line(NAME_MAX).optional().example('Acme GmbH'),
   contact_email: contactEmail,
+  external_id: externalId,
   suspended: b.bool().optional(),
   limits: customerLimits.nullable().optional(),
 }
 
+/** Creates a customer. Throws 409 `conflict` for an external id in use. */
 export async function createCustomer(
   admin: Administration,
-  { name, contact_email = null }: ValuesOf<typeof customerCreation>,
+  { name, contact_email = null, external_id = null }: ValuesOf<typeof customerCreation>,
   actor: Actor,
 ): Promise<CustomerJson> {
   const now = admin.clock.now()
   const id = createTimeOrderedId('cus_', now, admin.random)
   return admin.write(async (tx) => {
-    const row = { id, name, contact_email, created_at: now }
-    await store.insertCustomer(tx, row)
+    const row = { id, name, contact_email, external_id, created_at: now }
+    await rejectTakenId(() => store.insertCustomer(tx, row))
     const { no } = (await store.findCustomer(tx, id))!
     const scope = scopeOf(no, 'live')
     const entry = { actor, action: 'customer.create', target: id, scope, detail: { name } }
@@ -62,7 +78,7 @@ export async function createCustomer(
 
 /**
  * Updates a customer. Limits are merged, and `null` removes a limit. The
- * default customer cannot be suspended: only its own keys could resume it. Throws 404, 422.
+ * default customer cannot be suspended: only its own keys could resume it. Throws 404, 409, 422.
  */
 export async function updateCustomer(
   admin: Administration,
@@ -70,7 +86,7 @@ export async function updateCustomer(
   patch: ValuesOf<typeof customerPatch>,
   actor: Actor,
 ): Promise<CustomerJson> {
-  const id = customerId(customer)
+  const id = await customerIdOf(admin.db, customer)
   if (patch.suspended && id === DEFAULT_CUSTOMER) {
     const message = 'must stay false: the default customer holds the keys of the operator'
     throw invalidMembers([{ pointer: '/suspended', code: 'invalid_value', message }])
@@ -82,10 +98,11 @@ export async function updateCustomer(
       ...row,
       name: patch.name ?? row.name,
       contact_email: patch.contact_email === undefined ? row.contact_email : patch.contact_email,
+      external_id: patch.external_id === undefined ? row.external_id : patch.external_id,
       suspended: patch.suspended === undefined ? row.suspended : Number(patch.suspended),
       limits: mergeLimits(row.limits, patch.limits),
     }
-    await store.updateCustomer(tx, updatedRow)
+    await rejectTakenId(() => store.updateCustomer(tx, updatedRow))
     await publishCustomerChange(tx, id, admin.clock.now())
     if (updatedRow.suspended !== row.suspended) await admin.wakeDeliveriesOf?.(tx, row.no)
     const scope = scopeOf(row.no, 'live')
@@ -125,6 +142,19 @@ export async function deleteCustomer(
     await begin(tx, { id, no })
     return { id, deleting_since: isoTime(now), deleted_rows: 0 }
   })
+}
+
+/** Throws 409 `conflict` if `change` gives a customer the external id of another. */
+async function rejectTakenId<T>(change: () => Promise<T>): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    if (!(error instanceof ConstraintError) || !error.isOf('gh_customers_external')) throw error
+    const message = 'is the external id of another customer'
+    throw new Failure('conflict', `external_id: ${message}`, {
+      errors: [{ pointer: '/external_id', code: 'conflict', message }],
+    })
+  }
 }
 
 function mergeLimits(stored: string, patch: object | null | undefined): string {

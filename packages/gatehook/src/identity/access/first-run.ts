@@ -84,7 +84,8 @@ async function findFirstRun(
 async function createDefaultCustomer(tx: Tx, admin: Administration): Promise<boolean> {
   if (await store.findCustomer(tx, DEFAULT_CUSTOMER)) return false
   const name = 'default'
-  const row = { id: DEFAULT_CUSTOMER, name, contact_email: null, created_at: admin.clock.now() }
+  const facts = { contact_email: null, external_id: null, created_at: admin.clock.now() }
+  const row = { id: DEFAULT_CUSTOMER, name, ...facts }
   const isCreated = await store.insertCustomer(tx, row)
   const entry = { actor, action: 'customer.create', target: DEFAULT_CUSTOMER, detail: { name } }
   if (isCreated) await recordAudit(tx, entry, admin)

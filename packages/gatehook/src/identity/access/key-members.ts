@@ -61,7 +61,7 @@ export const keyCreation = (admin: KeyChoices) => ({
   customer: b
     .line(NAME_MAX)
     .optional()
-    .describe('The id of a customer, or `default`; default: the customer of the caller.'),
+    .describe('The id or external id of a customer, or `default`; default: that of the caller.'),
   mode: mode.optional().describe('Default `live`.'),
 })
 

@@ -10,7 +10,8 @@ import type { Mode, Scope } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import type { ValuesOf } from '../../protocol/fields/members.ts'
-import { type AdminCaller, type Administration, customerId } from './administration.ts'
+import type { AdminCaller, Administration } from './administration.ts'
+import { customerIdOf } from './customer-reader.ts'
 import { findMisplacedScope, holdCustomerScope } from './grant-validation.ts'
 import { type keyCreation, keyTable, type NewApiKey, settingCells } from './key-members.ts'
 import { requireAdministratorFor } from './scopes.ts'
@@ -41,7 +42,7 @@ export async function createKey(
   caller: AdminCaller,
 ): Promise<NewApiKey> {
   requireAdministratorFor(values.scopes, caller)
-  const customer = customerId(values.customer ?? caller.customer)
+  const customer = await customerIdOf(admin.db, values.customer ?? caller.customer)
   const newKey = { ...values, customer, mode: values.mode ?? 'live' }
   const errors = findKeyErrors(newKey, admin.clock.now(), 'must lie in the future')
   if (errors.length > 0) throw invalidMembers(errors)

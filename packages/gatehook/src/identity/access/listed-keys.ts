@@ -108,14 +108,15 @@ function selectKeys(
   return { ...collection, name: `${collection.name} with ${scope}`, visible }
 }
 
-export function listKeys(
+export async function listKeys(
   admin: Administration,
   call: Call,
   query: KeyQuery,
   { list, readRefusals }: { readonly list: Lister; readonly readRefusals: ReadRefusals },
 ) {
   const added = [addedOverlap(admin.clock), addedRefusals(readRefusals)]
-  return list(withCustomerIds(call), selectKeys(admin, query), tables.any.view, { added })
+  const named = await withCustomerIds(admin.db, call)
+  return list(named, selectKeys(admin, query), tables.any.view, { added })
 }
 
 /**

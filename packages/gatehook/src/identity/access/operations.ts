@@ -22,6 +22,7 @@ export const customerOperations = {
     output: customer,
     status: 201,
     location: '/admin/customers/{id}',
+    errors: ['conflict'],
   }),
   read: operation('GET /admin/customers/:id', {
     id: 'get_customer',
@@ -36,6 +37,7 @@ export const customerOperations = {
     input: customerPatch,
     headers: ['If-Match', 'Idempotency-Key'],
     output: customer,
+    errors: ['conflict'],
   }),
 }
 

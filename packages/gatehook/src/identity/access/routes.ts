@@ -4,8 +4,9 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { type AdminDeps, adminHandlers } from './admin-handlers.ts'
-import { type Administration, customerId } from './administration.ts'
+import type { Administration } from './administration.ts'
 import { customerTable } from './collections.ts'
+import { customerIdOf } from './customer-reader.ts'
 import { createCustomer, updateCustomer } from './customers.ts'
 import { keyTable } from './key-members.ts'
 import { isKeyInReach, keyReachOf, updateKey } from './key-update.ts'
@@ -21,7 +22,9 @@ import { classifyScope, describeGrant } from './scope-words.ts'
 
 function customerRoutes(admin: Administration, deps: AdminDeps): Route[] {
   const { list, change, row } = adminHandlers(admin, deps)
-  const customer = row((from, { params }) => customerTable.read(from, customerId(params.id!)))
+  const customer = row(async (from, { params }) =>
+    customerTable.read(from, await customerIdOf(from, params.id!)),
+  )
   return [
     list(customerOperations.list, customerTable),
     change(customerOperations.create, ({ admin, input, caller }) =>

@@ -17,6 +17,7 @@ interface CustomerRow extends Row {
   readonly id: string
   readonly name: string
   readonly contact_email: string | null
+  readonly external_id: string | null
   readonly suspended: number
   readonly limits: string
   readonly created_at: number
@@ -39,30 +40,31 @@ export interface KeyRow extends Row {
 }
 
 export const customerById = (id: string) =>
-  sql`SELECT no, id, name, contact_email, suspended, limits, created_at FROM gh_customers
-    WHERE id = ${id} AND deleting_since IS NULL`
+  sql`SELECT no, id, name, contact_email, external_id, suspended, limits, created_at
+    FROM gh_customers WHERE id = ${id} AND deleting_since IS NULL`
 
 export const findCustomer = (from: Reader, id: string) => from.get<CustomerRow>(customerById(id))
 export const lockCustomer = (tx: Tx, id: string) => tx.lock<CustomerRow>(customerById(id))
 
-/** Returns false if the id exists already. */
+/** Returns false if the id exists already. Throws for an external id of another customer. */
 export async function insertCustomer(
   tx: Tx,
-  row: Pick<CustomerRow, 'id' | 'name' | 'contact_email' | 'created_at'>,
+  row: Pick<CustomerRow, 'id' | 'name' | 'contact_email' | 'external_id' | 'created_at'>,
 ): Promise<boolean> {
-  const count = await tx.run(sql`INSERT INTO gh_customers (id, name, contact_email, created_at)
-    VALUES (${row.id}, ${row.name}, ${row.contact_email}, ${row.created_at})
+  const count = await tx.run(sql`INSERT INTO gh_customers
+      (id, name, contact_email, external_id, created_at)
+    VALUES (${row.id}, ${row.name}, ${row.contact_email}, ${row.external_id}, ${row.created_at})
     ON CONFLICT (id) DO NOTHING`)
   return count === 1
 }
 
 export const updateCustomer = (
   tx: Tx,
-  row: Pick<CustomerRow, 'id' | 'name' | 'contact_email' | 'suspended' | 'limits'>,
+  row: Pick<CustomerRow, 'id' | 'name' | 'contact_email' | 'external_id' | 'suspended' | 'limits'>,
 ) =>
   tx.run(sql`UPDATE gh_customers SET name = ${row.name},
-    contact_email = ${row.contact_email}, suspended = ${row.suspended},
-    limits = ${row.limits} WHERE id = ${row.id}`)
+    contact_email = ${row.contact_email}, external_id = ${row.external_id},
+    suspended = ${row.suspended}, limits = ${row.limits} WHERE id = ${row.id}`)
 
 interface DeletionRow extends Row {
   readonly no: number

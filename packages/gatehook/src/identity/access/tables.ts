@@ -4,8 +4,9 @@ import { byScope, bytes, int, serial, type Table, text } from '../../platform/st
 export const customers: Table = {
   name: 'gh_customers',
   row:
-    'A customer. `no` is in the scopes of its rows. With `deleting_since` its credentials have ' +
-    'ended, and a job deletes its rows, which `deleted_rows` counts (§18.11).',
+    'A customer. `no` is in the scopes of its rows. `external_id` is the id in the system of the ' +
+    'team. With `deleting_since` its credentials have ended, and a job deletes its rows, which ' +
+    '`deleted_rows` counts (§18.11).',
   columns: {
     no: serial,
     id: text.plain,
@@ -14,6 +15,7 @@ export const customers: Table = {
     limits: text.plain.or('{}'),
     created_at: int,
     contact_email: text.personal.orNull,
+    external_id: text.plain.orNull,
     deleting_since: int.orNull,
     deleted_rows: int.or(0),
   },
@@ -22,6 +24,7 @@ export const customers: Table = {
   belongs: { customerNo: 'no' },
   indexes: {
     id: { on: 'id', unique: true, serves: 'customers by their id' },
+    external: { on: 'external_id', unique: true, serves: 'customers by the id of the team' },
     name: { on: 'name, id', serves: 'lists by name' },
     created: { on: 'created_at, id', serves: 'lists by time' },
   },

@@ -14,7 +14,8 @@ import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import type { JsonOf, ValuesOf } from '../../protocol/fields/members.ts'
 import { createAdminTable } from '../access/admin-table.ts'
-import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
+import type { AdminCaller, Administration } from '../access/administration.ts'
+import { customerIdOf } from '../access/customer-reader.ts'
 import { findMisplacedScope, holdCustomerScope } from '../access/grant-validation.ts'
 import {
   createSecretStore,
@@ -87,7 +88,7 @@ export async function createClient(
   values: ValuesOf<ReturnType<typeof clientCreation>>,
   caller: AdminCaller,
 ): Promise<ClientWithSecret> {
-  const customer = customerId(values.customer ?? caller.customer)
+  const customer = await customerIdOf(admin.db, values.customer ?? caller.customer)
   const isPublic = values.public ?? false
   const now = admin.clock.now()
   const row = {

@@ -8,8 +8,8 @@ import { Failure } from '../../kernel/failure.ts'
 import { type Mode, type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { Reader } from '../../platform/storage/database.ts'
 import { b } from '../../protocol/fields/members.ts'
-import { customerId } from '../access/administration.ts'
 import { mode } from '../access/collections.ts'
+import { customerIdOf } from '../access/customer-reader.ts'
 import { findCustomer } from '../access/store.ts'
 
 export type NameReach = 'installation' | 'customer'
@@ -51,7 +51,7 @@ export async function findNamespace(
   if (names !== 'customer') return INSTALLATION
   if (scope !== undefined) return namespaceOf(names, scope)
   if (customer === undefined) throw new Failure('customer_required')
-  const row = await findCustomer(from, customerId(customer))
+  const row = await findCustomer(from, await customerIdOf(from, customer))
   if (row) return namespaceOf(names, scopeOf(row.no, mode))
   return { no: UNKNOWN_NO, key: JSON.stringify([customer, mode]) }
 }
@@ -70,7 +70,7 @@ const placeMembers = {
   customer: b
     .line(CUSTOMER_MAX)
     .optional()
-    .describe('The id of the customer. Without it the response is 400 `customer_required`.')
+    .describe('The id of the customer, or its external id. Without it: 400 `customer_required`.')
     .example('cus_01jdq8w9vgk7'),
   mode: mode.optional().describe('Default `live`.'),
 }

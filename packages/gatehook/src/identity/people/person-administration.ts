@@ -10,9 +10,9 @@ import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { invalidMembers, readMembers } from '../../protocol/fields/body.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { b, type ValuesOf } from '../../protocol/fields/members.ts'
-import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
+import type { AdminCaller, Administration } from '../access/administration.ts'
 import { mode } from '../access/collections.ts'
-import { findCustomerIdOf } from '../access/customer-reader.ts'
+import { customerIdOf, findCustomerIdOf } from '../access/customer-reader.ts'
 import {
   findMisplacedScope,
   holdCustomerScope,
@@ -141,7 +141,7 @@ export async function createPerson(
 ): Promise<PersonJson> {
   const { directory } = context
   const { credential, values, username } = await readCreation(admin, directory, input)
-  const customer = customerId(credential.customer ?? callerCustomer)
+  const customer = await customerIdOf(admin.db, credential.customer ?? callerCustomer)
   const { mode = 'live', role = null, scopes = context.defaultScopes } = credential
   rejectMisplacedAdmin(scopes, customer, mode)
   const customerRow = await findCustomer(admin.db, customer)

@@ -1,7 +1,8 @@
 /** Exports and deletions of customers and persons (§18.11). */
 import { actorOf } from '../../history/audit/store.ts'
 import { type AdminDeps, adminHandlers } from '../../identity/access/admin-handlers.ts'
-import { type Administration, customerId } from '../../identity/access/administration.ts'
+import type { Administration } from '../../identity/access/administration.ts'
+import { customerIdOf } from '../../identity/access/customer-reader.ts'
 import { deleteCustomer } from '../../identity/access/customers.ts'
 import type { Shares } from '../../kernel/budget.ts'
 import type { Answer, Call, Route } from '../../protocol/http/call.ts'
@@ -58,11 +59,14 @@ export function erasureRoutes({
   }
   const routes: Route[] = [
     implement(erasureOperations.exportCustomer, (call) =>
-      send(call, () => exportCustomer(customerId(call.params.id!), actorOf(call))),
+      send(call, async () =>
+        exportCustomer(await customerIdOf(admin.db, call.params.id!), actorOf(call)),
+      ),
     ),
-    change(erasureOperations.deleteCustomer, ({ admin, params, caller }) =>
-      deleteCustomer(admin, customerId(params.id!), caller.actor, deletion.begin),
-    ),
+    change(erasureOperations.deleteCustomer, async ({ admin, params, caller }) => {
+      const customer = await customerIdOf(admin.db, params.id!)
+      return deleteCustomer(admin, customer, caller.actor, deletion.begin)
+    }),
   ]
   if (!persons) return routes
   return [

@@ -3,8 +3,7 @@
  * the counts of versions, requests by day from the series, and the endpoints that are pinned.
  */
 import { hasVersion, listUsage, type UsageRow } from '../../declare/versions/usage-reader.ts'
-import { customerId } from '../../identity/access/administration.ts'
-import { readCustomers } from '../../identity/access/customer-reader.ts'
+import { customerIdOf, readCustomers } from '../../identity/access/customer-reader.ts'
 import { readKeyNames } from '../../identity/access/key-reader.ts'
 import { readClientNames } from '../../identity/oauth/client-store.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -249,7 +248,7 @@ export function versionTrafficRoutes(deps: VersionTrafficDeps): Route[] {
       const selection = {
         version: params.version!,
         days,
-        customer: customer && customerId(customer),
+        customer: customer && (await customerIdOf(deps.db, customer)),
         mode,
         limit,
         cursor,

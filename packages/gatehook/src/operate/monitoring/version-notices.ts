@@ -6,12 +6,12 @@
 import { selectCustomersCalling } from '../../declare/versions/usage-reader.ts'
 import { recordAudit } from '../../history/audit/store.ts'
 import { type AdminDeps, adminHandlers } from '../../identity/access/admin-handlers.ts'
+import type { AdminCaller, Administration } from '../../identity/access/administration.ts'
 import {
-  type AdminCaller,
-  type Administration,
-  customerId,
-} from '../../identity/access/administration.ts'
-import { type CustomerContact, listCustomersAmong } from '../../identity/access/customer-reader.ts'
+  type CustomerContact,
+  customerIdOf,
+  listCustomersAmong,
+} from '../../identity/access/customer-reader.ts'
 import { Failure, type FieldError } from '../../kernel/failure.ts'
 import { scopeOf } from '../../kernel/principal.ts'
 import { selectScopesPinnedTo } from '../../outbound/deliveries/endpoint-reader.ts'
@@ -107,12 +107,12 @@ function selectCallers(
   const byId = new Map(callers.map((caller) => [caller.id, caller]))
   const errors: FieldError[] = []
   for (const [index, id] of to.entries()) {
-    if (byId.has(customerId(id))) continue
+    if (byId.has(id)) continue
     const message = 'does not call the version'
     errors.push({ pointer: `/to/${index}`, code: 'invalid_value', message })
   }
   if (errors.length > 0) throw invalidMembers(errors)
-  return to.map((id) => byId.get(customerId(id))!)
+  return to.map((id) => byId.get(id)!)
 }
 
 export interface VersionNoticeDeps extends AdminDeps {
@@ -143,7 +143,8 @@ const sendNotice = (
 ): Promise<JsonOf<typeof versionNotice>> =>
   admin.write(async (tx) => {
     const sinceMs = admin.clock.now() - PERIOD_DAYS * 86_400_000
-    const callers = selectCallers(await listCallers(tx, version, sinceMs), to)
+    const ids = to && (await Promise.all(to.map((name) => customerIdOf(tx, name))))
+    const callers = selectCallers(await listCallers(tx, version, sinceMs), ids)
     const hasContact = ({ contact_email: contact }: CustomerContact) =>
       contact !== null && isMailAddress(contact)
     const recipients = callers.filter(hasContact)

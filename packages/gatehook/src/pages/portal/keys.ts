@@ -54,8 +54,8 @@ export function portalKeyRoutes(admin: Administration, deps: AdminDeps): Route[]
   const { change } = adminHandlers(admin, deps)
   const operations = portalKeyOperations(admin)
   return [
-    implement(operations.list, (call) =>
-      deps.list(withCustomerIds(call), ownKeys.collection, ownKeys.view, {
+    implement(operations.list, async (call) =>
+      deps.list(await withCustomerIds(admin.db, call), ownKeys.collection, ownKeys.view, {
         added: [addedOverlap(admin.clock)],
       }),
     ),

@@ -6,12 +6,9 @@
 
 import type { Actor } from '../../history/audit/actor.ts'
 import { recordAudit } from '../../history/audit/store.ts'
-import {
-  type Administration,
-  customerId,
-  isInstallationScope,
-} from '../../identity/access/administration.ts'
+import { type Administration, isInstallationScope } from '../../identity/access/administration.ts'
 import { mode } from '../../identity/access/collections.ts'
+import { customerIdOf } from '../../identity/access/customer-reader.ts'
 import { holdCustomerScope, MAX_SCOPES } from '../../identity/access/grant-validation.ts'
 import { lockOperatorById } from '../../identity/people/operator-store.ts'
 import { Failure } from '../../kernel/failure.ts'
@@ -77,7 +74,7 @@ export async function createPortalLink(
   { can, mode, ...values }: ValuesOf<ReturnType<typeof portalLinkCreation>>,
   actor: Actor,
 ): Promise<JsonOf<typeof newPortalLink>> {
-  const customer = customerId(values.customer)
+  const customer = await customerIdOf(admin.db, values.customer)
   const token = admin.random.bytes(TOKEN_BYTES).toString('base64url')
   const now = admin.clock.now()
   const id = createTimeOrderedId('plk_', now, admin.random)
