@@ -46,6 +46,7 @@ import {
 import { addChallenges } from './identity/access/challenges.ts'
 import { crossSite } from './identity/access/cross-site.ts'
 import { accessRoutes, protectedRoute } from './identity/access/routes.ts'
+import { findActiveKey } from './identity/access/verification.ts'
 import { createOauth } from './identity/oauth/api.ts'
 import { renderFailurePage } from './identity/oauth/pages.ts'
 import { SettableClock, wallClock } from './kernel/clock.ts'
@@ -229,6 +230,7 @@ async function composeModules(
     devices,
     people,
     identify: identifyCaller,
+    findKey: (key, reach) => findActiveKey(prepared, key, reach),
     vault,
     list,
     perform,
@@ -282,7 +284,7 @@ async function composeModules(
     oauth,
     people,
     perform,
-    quota: assembleQuota(foundation),
+    ...assembleQuota(foundation, prepared, tokens),
     tokens,
     verifiers,
     versioning,
@@ -297,7 +299,7 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
   const readRefusals = modules.readKeyRefusals
   const pages = ownBuiltPages()
   return [
-    { routes: [openApiRoute(modules.documents, publicUrl), protectedRoute] },
+    { routes: [openApiRoute(modules.documents, publicUrl), protectedRoute, modules.verification] },
     assemblePages(foundation, catalog.service.name, pages),
     assembleDocumentation(foundation, { ...modules, pages }),
     assembleResources(foundation, { ...modules, limitItems: modules.quota.limitItems }),

@@ -23,6 +23,7 @@ import {
   scopeOperations,
 } from './identity/access/operations.ts'
 import { describeScope } from './identity/access/scope-words.ts'
+import { verificationOperations } from './identity/access/verification.ts'
 import { clientOperations } from './identity/oauth/client-operations.ts'
 import {
   consentOperations,
@@ -98,6 +99,7 @@ export function engineOperations({
     customerOperations,
     keyOperations(admin),
     scopeOperations,
+    verificationOperations,
     resourceOverviewOperations,
     searchOperations,
     keyUsageOperations,

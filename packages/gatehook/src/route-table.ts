@@ -120,7 +120,6 @@ const rows: readonly RouteRow[] = [
   ['GET DELETE', '/auth/sessions/:id', 'root', 'account'],
   ['GET', '/auth/consents', 'root', 'account'],
   ['DELETE', '/auth/consents/:client_id', 'root', 'account'],
-
   ['GET', '/oauth/authorize', 'page', 'anyone'],
   ['POST', '/oauth/sign-in', 'page', 'proof'],
   ['POST', '/oauth/consent', 'page', 'proof'],
@@ -134,6 +133,7 @@ const rows: readonly RouteRow[] = [
   ['GET', '/api/protected', 'api', 'credential'],
   ['POST', '/mcp', 'mcp', 'credential'],
 
+  ['POST', '/keys/verify', 'root', 'credential', 'keys:verify'],
   ['GET', '/events', 'root', 'credential', 'events:read'],
   ['POST', '/events', 'root', 'credential', 'events:write'],
   ['GET', '/events/stream', 'root', 'credential', 'events:read'],

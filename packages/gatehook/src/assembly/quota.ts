@@ -1,9 +1,22 @@
-/** Assembles the request limit, which the pipeline and the batches of resources apply. */
+/**
+ * Assembles the request limit, which the pipeline, the batches of resources and the verification
+ * for applications (§17.3) apply.
+ */
+import { verificationRoute } from '../identity/access/verification.ts'
+import type { Tokens } from '../identity/tokens/api.ts'
+import type { Route } from '../protocol/http/call.ts'
 import { createQuota, type Quota } from '../protocol/quota/steps.ts'
 import type { Foundation } from './foundation.ts'
+import type { PreparedDatabase } from './prepare-database.ts'
 
-export function assembleQuota({ config, db, clock, primaryFault }: Foundation): Quota {
+export function assembleQuota(
+  { config, db, clock, primaryFault }: Foundation,
+  { keys }: PreparedDatabase,
+  tokens: Tokens,
+): { readonly quota: Quota; readonly verification: Route } {
   const { rateLimit } = config
   const rate = rateLimit && { limit: rateLimit.limit, windowMs: rateLimit.windowS * 1000 }
-  return createQuota({ db, clock, rate, isPrimaryAway: () => primaryFault() !== undefined })
+  const isPrimaryAway = () => primaryFault() !== undefined
+  const quota = createQuota({ db, clock, rate, isPrimaryAway })
+  return { quota, verification: verificationRoute({ keys, tokens, quota }) }
 }

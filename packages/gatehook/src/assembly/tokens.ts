@@ -1,7 +1,7 @@
 /** Assembles access and refresh tokens: their lifetimes, and the lookups that sessions need. */
 
 import type { RecordEvent } from '../history/events/store.ts'
-import { parseRequestRates } from '../identity/access/customers.ts'
+import { principalMembersOf } from '../identity/access/customers.ts'
 import { createAudiences } from '../identity/access/protected-resources.ts'
 import { findCustomer } from '../identity/access/store.ts'
 import { findClientPermissions, findTokenClient } from '../identity/oauth/api.ts'
@@ -54,5 +54,5 @@ export function assembleTokens(
 
 async function findTokenCustomer(db: Database, id: string): Promise<TokenCustomer | undefined> {
   const row = await findCustomer(db, id)
-  return row && { no: row.no, suspended: row.suspended !== 0, ...parseRequestRates(row.limits) }
+  return row && { no: row.no, suspended: row.suspended !== 0, ...principalMembersOf(row) }
 }

@@ -11,6 +11,8 @@ export type Role = (typeof ROLES)[number]
 export interface Principal {
   /** Customer id, `cus_…`. */
   readonly customer: string
+  /** The customer's id in the team's own system, if it has one and it costs no lookup (§17.2). */
+  readonly externalId?: string
   readonly mode: Mode
   /** Customer and mode as one integer, the first column of every row and index. */
   readonly scope: Scope

@@ -39,6 +39,8 @@ const REASONS: readonly (readonly [message: string, reason: string])[] = [
   ['is for clients that were created with keys', 'it depends on stored rows'],
   ['Send a token, or an email and a password\\.', 'some members exclude others'],
   ['must be an e-mail address', 'mail has a grammar of its own (RFC 5321)'],
+  ['is required: sha256 and hint belong together', 'one member requires another'],
+  ['must be an IP address', 'no format has addresses of both families'],
   ['must be an address or a range, .*', 'no format has ranges of addresses'],
   ['Send a token, or a username and a password\\.', 'some members exclude others'],
   ['Send refresh_token, or an access token as Bearer\\.', 'a header replaces a member'],

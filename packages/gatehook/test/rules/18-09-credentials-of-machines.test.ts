@@ -1,6 +1,7 @@
 /**
- * §18.9: `metrics:read` and `audit:read` are parts of `admin` for machines. As `admin`, only live
- * credentials of the default customer carry them, and only administrators grant them.
+ * §18.9, §17.3: `metrics:read`, `audit:read` and `keys:verify_all` are parts of `admin` for
+ * machines. As `admin`, only live credentials of the default customer carry them, and only
+ * administrators grant them.
  */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
@@ -13,12 +14,19 @@ const PARTS = INSTALLATION_SCOPES.filter((scope) => scope !== 'admin')
 
 eachService('each scope opens its path, and nothing else of the installation', async (service) => {
   const { as, key } = service
-  const paths = { 'metrics:read': '/metrics', 'audit:read': '/admin/audit' }
+  const paths = {
+    'metrics:read': '/metrics',
+    'audit:read': '/admin/audit',
+    'keys:verify_all': '/keys/verify',
+  }
   assert.deepEqual(Object.keys(paths), PARTS)
   for (const [scope, own] of Object.entries(paths)) {
     const machine = as(await key({ mode: 'live', scopes: [scope] }))
     for (const path of [...Object.values(paths), '/admin/keys', '/admin/system', '/api/v2/users']) {
-      const { status, body } = await machine.get(path, elsewhere)
+      const question = { credential: 'x' }
+      const { status, body } = await (path === '/keys/verify'
+        ? machine.post(path, question, elsewhere)
+        : machine.get(path, elsewhere))
       assert.equal(status, path === own ? 200 : 403, `${scope} ${path}`)
       if (status === 403) assert.equal(body.error, 'insufficient_scope')
     }

@@ -3,6 +3,7 @@ export const installationScopes: readonly (readonly [name: string, meaning: stri
   ['admin', 'includes every scope, and administers all customers'],
   ['metrics:read', 'reads the metrics of the nodes: Prometheus'],
   ['audit:read', 'reads the audit trail: an archive'],
+  ['keys:verify_all', 'verifies keys and tokens of every customer: a gateway'],
 ]
 
 export const isInstallationScope = (scope: string): boolean =>

@@ -107,6 +107,7 @@ export const declaredMembers = {
     externalEvents: { type: true, scope: true, event: true, from: true },
     migrations: migration,
     claims: true,
+    scopes: true,
     oauth: { documents: { scopes: true } },
   },
   job: jobOptions,

@@ -16,6 +16,8 @@ interface ReadableEvent {
 interface ScopeSource {
   readonly resources: readonly ResourceDefinition[]
   readonly routes: readonly RouteDefinition[]
+  /** Rights that no resource has (§17.3). */
+  readonly scopes?: readonly string[] | undefined
   readonly documentScopes?: readonly string[] | undefined
   readonly events?: readonly ReadableEvent[]
   readonly externalEvents: readonly ReadableEvent[]
@@ -65,10 +67,11 @@ const readScopes = (definition: ResourceDefinition): string[] =>
 const writeScopes = ({ access }: ResourceDefinition): string[] =>
   [access.create, access.update, access.delete].filter((scope) => scope !== false)
 
-/** Returns every scope that a credential can hold (§3.6): resource scopes, then account scopes. */
+/** Returns every scope that a credential can hold (§3.6): declared ones, then account scopes. */
 export function listScopes({
   resources,
   routes,
+  scopes = [],
   events = [],
   externalEvents,
 }: ScopeSource): Set<string> {
@@ -82,6 +85,7 @@ export function listScopes({
       ...limitingScopes(definition),
     ]),
     ...routes.map(({ scope }) => scope),
+    ...scopes,
     ...[...events, ...externalEvents].flatMap(({ scope }) => scope ?? []),
     ...Object.keys(accountScopes),
   ])
@@ -135,6 +139,10 @@ export function findScopeMistakes(service: ScopeSource): string[] {
   }
   for (const { type, scope } of [...(service.events ?? []), ...service.externalEvents]) {
     checkName(`event ${type}`, scope)
+  }
+  for (const scope of service.scopes ?? []) {
+    checkName('service: scopes', scope)
+    if (isAccountScope(scope)) mistakes.push(`service: scopes: ${scope} is a scope of Gatehook`)
   }
   for (const { method, path, scope } of service.routes) checkName(`route ${method} ${path}`, scope)
   return [...mistakes, ...grantedScopeMistakes(service)]

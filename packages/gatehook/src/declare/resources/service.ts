@@ -84,15 +84,15 @@ export interface ServiceOptions {
    * reads them (§9.14), or `{event: event(…), from: ['api']}` with the members of the object.
    */
   readonly externalEvents?: readonly (string | ExternalEvent)[]
-  /**
-   * Changes of tables that are not additions (§6.6), oldest first. Each is applied once, at start.
-   */
+  /** Changes of tables that are not additions (§6.6), oldest first; each is applied once. */
   readonly migrations?: readonly MigrationOptions[]
   /**
    * Returns additional claims of a person's access tokens (§4.1) from the person and its row. Pure;
    * runs at sign-in and at each refresh. Reserved claims are omitted.
    */
   readonly claims?: ClaimsHook
+  /** Rights that no resource has, such as `reports:read`, for `POST /keys/verify` (§17.3). */
+  readonly scopes?: readonly string[]
   /** The most scopes of clients with a document (§16.4). Default: those of a new person. */
   readonly oauth?: { readonly documents?: { readonly scopes?: readonly string[] } }
 }
@@ -143,6 +143,8 @@ export interface ServiceDefinition {
   readonly routes: readonly RouteDefinition[]
   readonly jobs: readonly JobDefinition[]
   readonly claims?: ClaimsHook | undefined
+  /** Rights that no resource or route has. */
+  readonly scopes?: readonly string[] | undefined
   /** The most scopes of clients that describe themselves (§16.4); undefined: those of a person. */
   readonly documentScopes?: readonly string[] | undefined
   readonly mail?: MailDefinition | undefined
@@ -272,6 +274,7 @@ export function service<const O extends ServiceOptions>(options: O): Service<Ext
     routes: [],
     jobs: [],
     claims: given.claims,
+    scopes: given.scopes,
     documentScopes: given.oauth?.documents?.scopes,
   }
   return new Service(checkChanges(checkDefinition(definition, mistakes)))
@@ -284,15 +287,12 @@ function reportUnknown(call: string, options: unknown, shape: Shape): void {
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 
-/**
- * Reports members that are unknown, that plain JavaScript omitted, or that have no form. Returns
- * the valid ones.
- */
+/** Reports members that are unknown, missing or have no form. Returns the valid ones. */
 function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptions {
   reportUnknown('service', options, declaredMembers.service)
   const { name, versions, resources, migrations = [] } = options ?? {}
   const { events = [], externalEvents = [] } = options ?? {}
-  const { vendor = '', claims, oauth } = options ?? {}
+  const { vendor = '', claims, oauth, scopes = [] } = options ?? {}
   const documentScopes = oauth?.documents?.scopes ?? []
   const hasVersions = isObject(versions) && Object.values(versions!).every(isObject)
   const hasResources = Array.isArray(resources)
@@ -314,6 +314,7 @@ function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptio
       "migrations is an array: [{ number: 1, name: 'note becomes memo', sql: 'ALTER TABLE …' }]",
     typeof vendor !== 'string' && 'vendor is a text',
     claims !== undefined && typeof claims !== 'function' && 'claims is a function',
+    !isTexts(scopes) && "scopes is an array of scopes: ['reports:read']",
     !isTexts(documentScopes) && 'oauth.documents.scopes is an array of scopes',
   ].filter((sentence) => sentence !== false)
   reportMistakes(missing.map((sentence) => `service: ${sentence}`))
@@ -325,6 +326,7 @@ function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptio
     events: hasOwnEvents ? events : [],
     externalEvents: hasEvents ? externalEvents : [],
     migrations: hasMigrations ? migrations : [],
+    scopes: isTexts(scopes) ? scopes : [],
   }
 }
 

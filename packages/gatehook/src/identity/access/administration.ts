@@ -23,11 +23,22 @@ export const METRICS_SCOPE = 'metrics:read'
 /** Reads the audit trail; a part of `admin` for machines (§18.9). */
 export const AUDIT_SCOPE = 'audit:read'
 
+/** Verifies credentials of the caller's customer and mode (§17.3). */
+export const VERIFY_SCOPE = 'keys:verify'
+
+/** Verifies credentials of every customer, and has no other right (§17.3). */
+export const VERIFY_ALL_SCOPE = 'keys:verify_all'
+
 /**
  * Scopes that act on the whole installation. Only live credentials of the default customer carry
- * them, and only administrators grant them (§13, §18.9).
+ * them, and only administrators grant them (§13, §17.3, §18.9).
  */
-export const INSTALLATION_SCOPES: readonly string[] = [ADMIN_SCOPE, METRICS_SCOPE, AUDIT_SCOPE]
+export const INSTALLATION_SCOPES: readonly string[] = [
+  ADMIN_SCOPE,
+  METRICS_SCOPE,
+  AUDIT_SCOPE,
+  VERIFY_ALL_SCOPE,
+]
 
 export const isInstallationScope = (scope: string): boolean => INSTALLATION_SCOPES.includes(scope)
 

@@ -10,7 +10,7 @@ import { CUSTOMER_PREFIX, DEFAULT_CUSTOMER } from './administration.ts'
 
 /**
  * SQL after JOIN: the customer `c` with this id, an expression. A statement reads its columns `no`,
- * `id`, `name`, `suspended` and `limits`.
+ * `id`, `name`, `suspended`, `limits` and `external_id`.
  */
 export const customerOf = (id: string): string =>
   `gh_customers c ON c.id = ${id} AND c.deleting_since IS NULL`

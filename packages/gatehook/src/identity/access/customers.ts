@@ -166,11 +166,18 @@ function mergeLimits(stored: string, patch: object | null | undefined): string {
 type StoredLimits = NonNullable<ValuesOf<typeof customerPatch>['limits']>
 type RequestRate = NonNullable<StoredLimits['rate_limit']>
 
-/** Returns the request limits of a customer's `limits` column, if it has its own. */
-export function parseRequestRates(limits: string): Pick<Principal, 'rate' | 'totalRate'> {
+/** Returns the members of a principal that its customer has: its own limits, its external id. */
+export function principalMembersOf({
+  limits,
+  external_id,
+}: {
+  readonly limits: string
+  readonly external_id: string | null
+}): Pick<Principal, 'rate' | 'totalRate' | 'externalId'> {
   const { rate_limit, total_rate_limit } = JSON.parse(limits) as StoredLimits
   const toRate = ({ limit, window_s }: RequestRate) => ({ limit, windowMs: window_s * 1000 })
   return {
+    ...(external_id !== null && { externalId: external_id }),
     ...(rate_limit && { rate: toRate(rate_limit) }),
     ...(total_rate_limit && { totalRate: toRate(total_rate_limit) }),
   }

@@ -65,6 +65,21 @@ export const keyCreation = (admin: KeyChoices) => ({
   mode: mode.optional().describe('Default `live`.'),
 })
 
+/** A key that the team has issued, and that Gatehook takes over without its text (§17.3). */
+export const keyTakeOver = {
+  sha256: b
+    .matching(/^[0-9A-Fa-f]{64}$/, 'SHA-256 as 64 hexadecimal digits')
+    .optional()
+    .secret()
+    .describe('The SHA-256 of a key that you have issued: it keeps working.')
+    .example('9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'),
+  hint: b
+    .line(16)
+    .optional()
+    .describe('With `sha256`: the end of the key, which identifies it to its owner.')
+    .example('a1B2'),
+}
+
 export const keyMembers = {
   id: b.text().example('key_01jdq8w9vgk7'),
   name: b.text().example('Shop backend'),
@@ -87,15 +102,16 @@ export const keyMembers = {
 
 export const apiKey = b.object(keyMembers).named('ApiKey')
 
-export const newApiKey = b
-  .object({
-    ...keyMembers,
-    key: b
-      .text()
-      .describe('The key. Only this response contains it.')
-      .example('gk_live_6fQx0N2mVYq3sK8rT1uWzB4cD7eH9jLp5aG2'),
-  })
-  .named('ApiKeyWithSecret')
+const newKeyText = b
+  .text()
+  .describe('The key. Only this response contains it.')
+  .example('gk_live_6fQx0N2mVYq3sK8rT1uWzB4cD7eH9jLp5aG2')
+
+export const newApiKey = b.object({ ...keyMembers, key: newKeyText }).named('ApiKeyWithSecret')
+
+export const createdApiKey = b
+  .object({ ...keyMembers, key: newKeyText.optional() })
+  .named('CreatedApiKey')
 
 export type ApiKeyJson = JsonOf<typeof apiKey>
 /** A key in the only response that contains its text. */

@@ -1,7 +1,7 @@
 /** Verifies API keys (§3.2), from a cache that follows changes of other nodes within a second. */
 
 import { createRangeMatcher } from '../../kernel/address.ts'
-import { parseApiKey } from '../../kernel/api-key-format.ts'
+import { isMistyped } from '../../kernel/api-key-format.ts'
 import { createBackgroundTasks } from '../../kernel/background.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
@@ -11,7 +11,8 @@ import type { Principal, Scope } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { Call } from '../../protocol/http/call.ts'
-import { parseRequestRates } from './customers.ts'
+import type { CredentialVerdict, Rejection } from '../tokens/api.ts'
+import { principalMembersOf } from './customers.ts'
 import * as store from './store.ts'
 
 /** The last use of a key is stored at most this often. */
@@ -25,6 +26,11 @@ export interface KeyVerifier {
    * and the message names the reason: only the caller with its secret receives it (§3.2).
    */
   verify(key: string, call: KeyUse): Principal | Promise<Principal>
+  /**
+   * Verifies a key that an application received from `address`. A key with CIDR ranges is rejected
+   * without an address.
+   */
+  examine(key: string, address: string | undefined): CredentialVerdict | Promise<CredentialVerdict>
   /** Records the use of the key that yielded a principal; writes at most once a minute. */
   recordUse(principal: Principal): void
   /** Evicts all cached keys; results of lookups in flight are not cached. */
@@ -40,13 +46,17 @@ interface CachedKey {
   readonly principal: Principal
   /** Epoch milliseconds; Infinity without an expiry, 0 if the key is revoked. */
   readonly expiresAt: number
-  /** The sentence of the rejection from `expiresAt` on. */
-  readonly endMessage: string
+  /** The rejection from `expiresAt` on, and its sentence. */
+  readonly end: readonly [rejection: Rejection, message: string]
   readonly suspended: boolean
+  readonly isForEveryAddress: boolean
   readonly allowsAddress: (address: string) => boolean
   /** The stored time of the last use, as far as this node has read or written it. */
   lastUsedAt: number
 }
+
+/** A verdict whose owner is the principal of the key. */
+type KeyVerdict = CredentialVerdict & { readonly owner?: Principal | undefined }
 
 interface KeyVerifierDeps {
   readonly db: Database
@@ -62,7 +72,7 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
     key: string,
     before: CachedKey | undefined,
   ): Promise<CachedKey | undefined> => {
-    if (!parseApiKey(key)) return undefined
+    if (isMistyped(key)) return undefined
     const hash = sha256(key)
     const place = before ? placeOf(before.principal) : await store.findKeyByHash(db, hash)
     const row = place && (await store.findVerification(db, place, hash))
@@ -76,27 +86,42 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
   })
   const cachedKeys = new WeakMap<Principal, CachedKey>()
 
-  const accept = (cachedKey: CachedKey | undefined, call: KeyUse): Principal => {
-    if (!cachedKey) throw invalidKey()
-    const { principal, expiresAt, endMessage, suspended, allowsAddress } = cachedKey
-    const hasEnded = expiresAt <= clock.now()
-    if (hasEnded || suspended || !allowsAddress(call.address)) {
-      call.identified = principal
-      if (hasEnded) throw invalidKey(endMessage)
-      if (!allowsAddress(call.address)) throw invalidKey(WRONG_ADDRESS)
-      throw new Failure('customer_suspended')
-    }
-    cachedKeys.set(cachedKey.principal, cachedKey)
-    return cachedKey.principal
+  const judge = (cachedKey: CachedKey | undefined, address: string | undefined): KeyVerdict => {
+    const reject = (rejection: Rejection, failure: Failure): KeyVerdict => ({
+      rejection,
+      failure,
+      owner: cachedKey?.principal,
+    })
+    if (!cachedKey) return reject('unknown', invalidKey())
+    const { principal, expiresAt, end, suspended } = cachedKey
+    if (expiresAt <= clock.now()) return reject(end[0], invalidKey(end[1]))
+    const isAllowed =
+      address === undefined ? cachedKey.isForEveryAddress : cachedKey.allowsAddress(address)
+    if (!isAllowed) return reject('address', invalidKey(WRONG_ADDRESS))
+    if (suspended) return reject('suspended', new Failure('customer_suspended'))
+    cachedKeys.set(principal, cachedKey)
+    return cachedKey
+  }
+  const examine = (key: string, address: string | undefined) => {
+    const cachedKey = keys.get(key)
+    return cachedKey instanceof Promise
+      ? cachedKey.then((loadedKey) => judge(loadedKey, address))
+      : judge(cachedKey, address)
+  }
+  const accept = (verdict: KeyVerdict, call: KeyUse): Principal => {
+    if (verdict.rejection === undefined) return verdict.principal
+    call.identified = verdict.owner
+    throw verdict.failure
   }
 
   return {
     verify(key, call) {
-      const cachedKey = keys.get(key)
-      return cachedKey instanceof Promise
-        ? cachedKey.then((loadedKey) => accept(loadedKey, call))
-        : accept(cachedKey, call)
+      const verdict = examine(key, call.address)
+      return verdict instanceof Promise
+        ? verdict.then((result) => accept(result, call))
+        : accept(verdict, call)
     },
+    examine,
     recordUse(principal) {
       const now = clock.now()
       const cachedKey = cachedKeys.get(principal)
@@ -115,17 +140,17 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
 const WRONG_ADDRESS = 'The API key is not valid from this address.'
 
 /** Returns why a key ends; the earlier of two ends counts. */
-function endMessageOf({
+function endOf({
   revoked_at,
   expires_at,
   secret_expires_at,
-}: store.VerificationRow): string {
-  if (revoked_at !== null) return 'The API key was revoked.'
+}: store.VerificationRow): CachedKey['end'] {
+  if (revoked_at !== null) return ['revoked', 'The API key was revoked.']
   const isReplaced =
     secret_expires_at !== null && secret_expires_at < (expires_at ?? Number.POSITIVE_INFINITY)
   return isReplaced
-    ? 'A newer secret has replaced this one of the API key.'
-    : 'The API key has expired.'
+    ? ['expired', 'A newer secret has replaced this one of the API key.']
+    : ['expired', 'The API key has expired.']
 }
 
 /** Returns the columns by which a statement finds the key of a principal. */
@@ -144,7 +169,7 @@ function toCachedKey(row: store.VerificationRow, lastUsedAt = 0): CachedKey {
       scopes: new Set(JSON.parse(row.scopes) as string[]),
       keyId: row.id,
       ...(row.api_version === null ? {} : { version: row.api_version }),
-      ...parseRequestRates(row.limits),
+      ...principalMembersOf(row),
     },
     expiresAt:
       row.revoked_at !== null
@@ -153,8 +178,9 @@ function toCachedKey(row: store.VerificationRow, lastUsedAt = 0): CachedKey {
             row.expires_at ?? Number.POSITIVE_INFINITY,
             row.secret_expires_at ?? Number.POSITIVE_INFINITY,
           ),
-    endMessage: endMessageOf(row),
+    end: endOf(row),
     suspended: row.suspended !== 0,
+    isForEveryAddress: cidrs.length === 0,
     allowsAddress: cidrs.length === 0 ? () => true : createRangeMatcher(cidrs),
     lastUsedAt: Math.max(row.last_used_at ?? 0, lastUsedAt),
   }

@@ -1,21 +1,35 @@
 /**
- * Creates, revokes and rolls API keys (§3.2, §13). Each operation is one transaction that also
- * records its audit row. Updates are in `key-update.ts`.
+ * Creates, takes over, revokes and rolls API keys (§3.2, §13, §17.3). Each operation is one
+ * transaction that also records its audit row. Updates are in `key-update.ts`.
  */
 import { recordAudit } from '../../history/audit/store.ts'
 import { generateApiKey } from '../../kernel/api-key-format.ts'
 import { Failure, type FieldError } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Mode, Scope } from '../../kernel/principal.ts'
-import type { Tx } from '../../platform/storage/database.ts'
+import { ConstraintError, type Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import type { ValuesOf } from '../../protocol/fields/members.ts'
 import type { AdminCaller, Administration } from './administration.ts'
 import { customerIdOf } from './customer-reader.ts'
 import { findMisplacedScope, holdCustomerScope } from './grant-validation.ts'
-import { type keyCreation, keyTable, type NewApiKey, settingCells } from './key-members.ts'
+import {
+  type ApiKeyJson,
+  type keyCreation,
+  keyTable,
+  type keyTakeOver,
+  type NewApiKey,
+  settingCells,
+} from './key-members.ts'
 import { requireAdministratorFor } from './scopes.ts'
-import { createSecretStore, endingOf, overlapMs, type RotationOverlap } from './secret-store.ts'
+import {
+  createSecretStore,
+  endingOf,
+  type HashedSecret,
+  hashSecret,
+  overlapMs,
+  type RotationOverlap,
+} from './secret-store.ts'
 import * as store from './store.ts'
 
 const MAX_KEYS_PER_CUSTOMER_AND_MODE = 10_000
@@ -41,15 +55,40 @@ export async function createKey(
   values: KeyInput,
   caller: AdminCaller,
 ): Promise<NewApiKey> {
-  requireAdministratorFor(values.scopes, caller)
-  const customer = await customerIdOf(admin.db, values.customer ?? caller.customer)
-  const newKey = { ...values, customer, mode: values.mode ?? 'live' }
-  const errors = findKeyErrors(newKey, admin.clock.now(), 'must lie in the future')
-  if (errors.length > 0) throw invalidMembers(errors)
+  const newKey = await checkNewKey(admin, values, caller)
   return admin.write((tx) => {
     const key = generateApiKey(admin.random, newKey.mode)
     return writeKey(tx, admin, key, newKey, caller)
   })
+}
+
+/** Returns a new key with its customer and mode. Throws 422, and 403 for a lesser operator. */
+async function checkNewKey(admin: Administration, values: KeyInput, caller: AdminCaller) {
+  requireAdministratorFor(values.scopes, caller)
+  const customer = await customerIdOf(admin.db, values.customer ?? caller.customer)
+  const newKey = { ...values, customer, mode: values.mode ?? 'live' } as const
+  const errors = findKeyErrors(newKey, admin.clock.now(), 'must lie in the future')
+  if (errors.length > 0) throw invalidMembers(errors)
+  return newKey
+}
+
+/**
+ * Takes over a key of any form that the team has issued: the server receives its SHA-256 and a hint
+ * (§17.3). Throws as `createKey`, and 409 `conflict` for a key that is registered.
+ */
+export async function takeOverKey(
+  admin: Administration,
+  { sha256, hint, ...values }: KeyInput & ValuesOf<typeof keyTakeOver>,
+  caller: AdminCaller,
+): Promise<ApiKeyJson> {
+  if (sha256 === undefined || hint === undefined) {
+    const pointer = sha256 === undefined ? '/sha256' : '/hint'
+    const message = 'is required: sha256 and hint belong together'
+    throw invalidMembers([{ pointer, code: 'required', message }])
+  }
+  const newKey = await checkNewKey(admin, values, caller)
+  const secret = { hash: Buffer.from(sha256, 'hex'), ending: endingOf(hint) }
+  return admin.write((tx) => storeKey(tx, admin, { ...secret, hint }, newKey, caller))
 }
 
 /** Returns the errors of a misplaced `admin` scope and of an expiry in the past. */
@@ -72,14 +111,27 @@ export function findKeyErrors(
   return errors
 }
 
+type PlacedKey = KeyInput & { readonly customer: string; readonly mode: Mode }
+
 /** Stores a key with the given text: a generated key, or the bootstrap key of the first start. */
 export async function writeKey(
   tx: Tx,
   admin: Administration,
   key: string,
-  input: KeyInput & { readonly customer: string; readonly mode: Mode },
-  { actor }: Pick<AdminCaller, 'actor'>,
+  input: PlacedKey,
+  caller: Pick<AdminCaller, 'actor'>,
 ): Promise<NewApiKey> {
+  const secret = { ...hashSecret(key), hint: hintOf(key) }
+  return { ...(await storeKey(tx, admin, secret, input, caller)), key }
+}
+
+async function storeKey(
+  tx: Tx,
+  admin: Administration,
+  { hint, ...secret }: HashedSecret & { readonly hint: string },
+  input: PlacedKey,
+  { actor }: Pick<AdminCaller, 'actor'>,
+): Promise<ApiKeyJson> {
   const now = admin.clock.now()
   const { name, customer, mode, scopes } = input
   const scope = await holdCustomerScope(tx, customer, mode)
@@ -100,16 +152,28 @@ export async function writeKey(
     ...settingCells(admin, input),
     name,
     scopes: JSON.stringify(scopes),
-    hint: hintOf(key),
+    hint,
     created_at: now,
     last_used_at: null,
   }
   await store.insertKey(tx, row)
-  await secrets.add(tx, row, key, now)
+  await addSecret(tx, row, secret, now)
   const detail = { name, customer, mode, scopes }
   await recordAudit(tx, { actor, action: 'key.create', target: row.id, scope, detail }, admin)
   await recordKeyEvent(tx, admin, 'key.created', row)
-  return { ...keyTable.toJson(row), key }
+  return keyTable.toJson(row)
+}
+
+async function addSecret(tx: Tx, row: store.KeyRow, secret: HashedSecret, now: number) {
+  try {
+    await secrets.add(tx, row, secret, now)
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error
+    throw new Failure(
+      'conflict',
+      'A key with this SHA-256 exists, or existed until it was revoked.',
+    )
+  }
 }
 
 /** Records an event in the key's customer and mode; its object is the key as lists return it. */

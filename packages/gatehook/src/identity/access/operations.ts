@@ -4,7 +4,14 @@ import { operation } from '../../protocol/http/operation.ts'
 import type { Administration } from './administration.ts'
 import { customer } from './collections.ts'
 import { customerCreation, customerPatch } from './customers.ts'
-import { apiKey, keyCreation, keyPatch, newApiKey } from './key-members.ts'
+import {
+  apiKey,
+  createdApiKey,
+  keyCreation,
+  keyPatch,
+  keyTakeOver,
+  newApiKey,
+} from './key-members.ts'
 import { keyQuery, listedKey } from './listed-keys.ts'
 import { rotationInput } from './secret-store.ts'
 
@@ -51,13 +58,17 @@ export const keyOperations = (admin: Pick<Administration, 'scopes' | 'versions'>
   create: operation('POST /admin/keys', {
     id: 'create_key',
     summary: 'Create an API key',
-    input: keyCreation(admin),
+    description:
+      'With `sha256` and `hint` it takes over a key of any form that you have issued. Then the ' +
+      'response has no `key`.',
+    input: { ...keyCreation(admin), ...keyTakeOver },
+    inputExample: { name: 'Shop backend', scopes: ['webhooks:read'] },
     headers: ['Idempotency-Key'],
-    output: newApiKey,
+    output: createdApiKey,
     status: 201,
     location: '/admin/keys/{id}',
     isSecret: true,
-    errors: ['limit_reached'],
+    errors: ['conflict', 'limit_reached'],
   }),
   read: operation('GET /admin/keys/:id', {
     id: 'get_key',

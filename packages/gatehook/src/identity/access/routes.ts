@@ -10,7 +10,7 @@ import { customerIdOf } from './customer-reader.ts'
 import { createCustomer, updateCustomer } from './customers.ts'
 import { keyTable } from './key-members.ts'
 import { isKeyInReach, keyReachOf, updateKey } from './key-update.ts'
-import { createKey, revokeKey, rollKey } from './keys.ts'
+import { createKey, revokeKey, rollKey, takeOverKey } from './keys.ts'
 import { listKeys, type ReadRefusals, readKey } from './listed-keys.ts'
 import {
   customerOperations,
@@ -53,7 +53,11 @@ function keyRoutes(admin: Administration, deps: KeyRouteDeps): Route[] {
   })
   return [
     implement(operations.list, (call, _, query) => listKeys(admin, call, query, deps)),
-    change(operations.create, ({ admin, input, caller }) => createKey(admin, input, caller)),
+    change(operations.create, ({ admin, input, caller }) =>
+      input.sha256 === undefined && input.hint === undefined
+        ? createKey(admin, input, caller)
+        : takeOverKey(admin, input, caller),
+    ),
     implement(operations.read, async ({ params }) => {
       const { key, etag } = await readKey(admin, params.id!, deps.readRefusals)
       return { ...respond(operations.read, key), headers: { etag } }

@@ -4,7 +4,14 @@
  */
 import { Failure } from '../../kernel/failure.ts'
 import { hasRole, type Principal, type Role } from '../../kernel/principal.ts'
-import { ADMIN_SCOPE, AUDIT_SCOPE, isInstallationScope, METRICS_SCOPE } from './administration.ts'
+import {
+  ADMIN_SCOPE,
+  AUDIT_SCOPE,
+  isInstallationScope,
+  METRICS_SCOPE,
+  VERIFY_ALL_SCOPE,
+  VERIFY_SCOPE,
+} from './administration.ts'
 
 /**
  * Maps each account scope to its sentence on the consent page. Account scopes cover all data of a
@@ -18,26 +25,34 @@ export const accountScopes: Readonly<Record<string, (customer: string) => string
   'events:write': (customer) => `Record events in the name of ${customer}`,
   'keys:read': (customer) => `See the access keys of ${customer}, without their secrets`,
   'keys:write': (customer) => `Narrow and revoke the access keys of ${customer}`,
+  [VERIFY_SCOPE]: (customer) => `Verify access keys and tokens of ${customer}`,
   'clients:write': (customer) => `Register applications of ${customer}`,
   'tokens:introspect': (customer) => `See the permissions of every access token of ${customer}`,
   [METRICS_SCOPE]: (customer) =>
     `See the metrics of this whole installation for ${customer}, without data of customers`,
   [AUDIT_SCOPE]: (customer) =>
     `See the audit trail of this whole installation for ${customer}: operations of every customer`,
+  [VERIFY_ALL_SCOPE]: (customer) =>
+    `Verify access keys and tokens of this whole installation for ${customer}`,
   [ADMIN_SCOPE]: (customer) =>
     `Administer this whole installation for ${customer}: everything of every customer`,
 }
 
 export const isAccountScope = (scope: string): boolean => Object.hasOwn(accountScopes, scope)
 
-const SCOPE_NAME = /^[a-z][a-z0-9_-]*(:[a-z][a-z0-9_-]*)?$/
+export const SCOPE_NAME: RegExp = /^[a-z][a-z0-9_-]*(:[a-z][a-z0-9_-]*)?$/
 
 /** Returns whether a service may declare a scope of this name. */
 export const isScopeName = (text: string): boolean => SCOPE_NAME.test(text)
 
-/** Returns whether a principal holds `scope`; `admin` implies every scope (§13). */
+/**
+ * Returns whether a principal holds `scope`; `admin` implies every scope (§13), and
+ * `keys:verify_all` implies `keys:verify`.
+ */
 export const holdsScope = ({ scopes }: Pick<Principal, 'scopes'>, scope: string): boolean =>
-  scopes.has(scope) || scopes.has(ADMIN_SCOPE)
+  scopes.has(scope) ||
+  scopes.has(ADMIN_SCOPE) ||
+  (scope === VERIFY_SCOPE && scopes.has(VERIFY_ALL_SCOPE))
 
 /**
  * Returns whether a principal administers the installation (§13): it holds `admin`, and is no

@@ -35,8 +35,16 @@ interface SecretOwner {
   readonly scope: number
 }
 
+/** The columns of a stored secret. */
+export interface HashedSecret {
+  /** SHA-256. */
+  readonly hash: Uint8Array
+  /** The characters at its end that identify it to an operator. */
+  readonly ending: string
+}
+
 export interface SecretStore {
-  add(tx: Tx, owner: SecretOwner, secret: string, nowMs: number): Promise<number>
+  add(tx: Tx, owner: SecretOwner, secret: HashedSecret, nowMs: number): Promise<number>
   /**
    * Adds a secret; older ones expire after the overlap, at once for 0. Throws 409 `limit_reached`
    * while too many of them are still valid.
@@ -61,8 +69,12 @@ interface SecretStoreOptions {
   readonly limitMessage: string
 }
 
-/** The characters at the end of a secret that identify it to an operator. */
 export const endingOf = (secret: string): string => secret.slice(-4)
+
+export const hashSecret = (secret: string): HashedSecret => ({
+  hash: sha256(secret),
+  ending: endingOf(secret),
+})
 
 export function createSecretStore(options: SecretStoreOptions): SecretStore {
   const { table, ownerColumn, maxSecrets, limitMessage } = options
@@ -81,8 +93,8 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
   const count = prepareStatement(`SELECT COUNT(*) AS total FROM ${table} WHERE ${owned}`)
   const deleteAll = prepareStatement(`DELETE FROM ${table} WHERE ${owned}`)
 
-  const add: SecretStore['add'] = (tx, { id, scope }, secret, nowMs) =>
-    tx.run(insert([id, sha256(secret), endingOf(secret), scope, nowMs]))
+  const add: SecretStore['add'] = (tx, { id, scope }, { hash, ending }, nowMs) =>
+    tx.run(insert([id, hash, ending, scope, nowMs]))
   return {
     add,
     async replace(tx, owner, secret, nowMs, overlapMs) {
@@ -91,7 +103,7 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
       await tx.run(deleteExpired([scope, id, nowMs]))
       const { total } = (await tx.get(count([scope, id])))!
       if (Number(total) >= maxSecrets) throw new Failure('limit_reached', limitMessage)
-      await add(tx, owner, secret, nowMs)
+      await add(tx, owner, hashSecret(secret), nowMs)
     },
     deleteAll: (tx, { id, scope }) => tx.run(deleteAll([scope, id])),
   }

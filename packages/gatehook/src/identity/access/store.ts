@@ -170,6 +170,7 @@ export interface VerificationRow extends Row {
   readonly last_used_at: number | null
   readonly suspended: number
   readonly limits: string
+  readonly external_id: string | null
   readonly revoked_at: number | null
 }
 
@@ -185,7 +186,7 @@ export async function findKeyByHash(from: Reader, hash: Uint8Array): Promise<Key
 export const findVerification = (from: Reader, { scope, id }: KeyPlace, hash: Uint8Array) =>
   from.get<VerificationRow>(sql`SELECT k.id, k.name, k.scope, k.customer, k.mode, k.scopes, k.cidrs,
     k.api_version, k.expires_at, s.expires_at AS secret_expires_at, k.last_used_at, c.suspended,
-    c.limits, k.revoked_at
+    c.limits, c.external_id, k.revoked_at
     FROM gh_api_keys k
     JOIN gh_api_key_secrets s ON s.scope = k.scope AND s.key_id = k.id
     JOIN gh_customers c ON c.id = k.customer AND c.deleting_since IS NULL

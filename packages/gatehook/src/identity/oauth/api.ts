@@ -28,6 +28,7 @@ import { clientRoutes } from './client-routes.ts'
 import { consentRoutes } from './consent-routes.ts'
 import { deviceRoutes } from './device-routes.ts'
 import { createFormTickets } from './form-ticket.ts'
+import type { IntrospectionDeps } from './introspection.ts'
 import type { KeySets } from './key-set.ts'
 import { metadataRoutes } from './metadata.ts'
 import { creationsRoute } from './operator-creations.ts'
@@ -49,6 +50,7 @@ interface OauthDeps {
   readonly devices: Devices
   readonly people: SignInApi
   readonly identify: Identify
+  readonly findKey: IntrospectionDeps['findKey']
   readonly vault: Vault
   readonly list: Lister
   readonly perform: Perform
@@ -110,6 +112,7 @@ export function createOauth(deps: OauthDeps): Oauth {
         authenticateClient,
         identify,
         issuer,
+        findKey: deps.findKey,
       }),
       registrationRoute({ ...audit, db, identify, issuer, ...deps.registration }),
       ...metadataRoutes({

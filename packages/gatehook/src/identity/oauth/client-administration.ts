@@ -19,6 +19,7 @@ import { customerIdOf } from '../access/customer-reader.ts'
 import { findMisplacedScope, holdCustomerScope } from '../access/grant-validation.ts'
 import {
   createSecretStore,
+  hashSecret,
   overlapMs,
   type RotationOverlap,
   type SecretStore,
@@ -121,7 +122,7 @@ export async function createClient(
     await store.insertClient(tx, { ...row, scope })
     const hasSecret = !isPublic && store.keysOf(row) === undefined
     const secret = hasSecret ? createSecret(admin.random) : undefined
-    if (secret) await secrets.add(tx, { id: row.client_id, scope }, secret, now)
+    if (secret) await secrets.add(tx, { id: row.client_id, scope }, hashSecret(secret), now)
     const { name, mode } = row
     const detail = { name, customer, mode, scopes: values.scopes, public: isPublic }
     const entry = { actor: caller.actor, action: 'client.create', target: row.client_id, detail }

@@ -16,6 +16,7 @@ import type { Limiter } from '../../protocol/quota/limiter.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { resourceMetadataUrl } from '../access/protected-resources.ts'
 import { holdsScope } from '../access/scopes.ts'
+import { hashSecret } from '../access/secret-store.ts'
 import {
   createSecret,
   MAX_CLIENTS_PER_CUSTOMER_AND_MODE,
@@ -116,7 +117,7 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
   await db.write(async (tx) => {
     await makeSpace(tx, owner)
     await store.insertClient(tx, row)
-    if (secret) await secrets.add(tx, { id, scope: row.scope }, secret, now)
+    if (secret) await secrets.add(tx, { id, scope: row.scope }, hashSecret(secret), now)
     const detail = { name, redirect_uris: redirectUris, public: isPublic }
     const maker = owner && { ...owner, id: owner.subject }
     const entry = { actor: actorOf(call, maker), action: 'client.register', target: id, detail }

@@ -1,6 +1,7 @@
 /**
  * `POST /oauth/introspect` (RFC 7662) and `POST /oauth/revoke` (RFC 7009). A token that the caller
- * may not see is reported like a token that does not exist.
+ * may not see is reported like a token that does not exist. Introspection takes API keys as well
+ * (§17.3).
  */
 
 import type { Actor } from '../../history/audit/actor.ts'
@@ -14,9 +15,10 @@ import {
   parseAuthorization,
 } from '../../protocol/http/authorization.ts'
 import { type Answer, type Call, json } from '../../protocol/http/call.ts'
-import { ADMIN_SCOPE } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { resourceMetadataUrl } from '../access/protected-resources.ts'
+import { holdsScope } from '../access/scopes.ts'
+import { type findActiveKey, type Reach, verificationReachOf } from '../access/verification.ts'
 import type { AccessTokenClaims, RefreshTokenInfo, Tokens } from '../tokens/api.ts'
 import type { AuthenticateClient } from './client-authentication.ts'
 import { NO_STORE, OauthError } from './oauth-error.ts'
@@ -31,9 +33,10 @@ export interface IntrospectionDeps extends AuditContext {
   readonly authenticateClient: AuthenticateClient
   readonly identify: Identify
   readonly issuer: () => string
+  readonly findKey: (key: string, reach: Reach) => ReturnType<typeof findActiveKey>
 }
 
-/** A caller that introspects, and the tokens that it may see. */
+/** A caller that introspects, and the tokens and keys that it may see. */
 interface Introspector {
   readonly clientId: string | undefined
   /** Undefined: a client of no customer, which sees its own tokens. */
@@ -41,6 +44,8 @@ interface Introspector {
   readonly mode: Mode | undefined
   /** Whether it may see all tokens of its customer and mode; else, its own. */
   readonly canSeeAll: boolean
+  /** Undefined: no keys (§17.3). */
+  readonly keys: Reach | undefined
 }
 
 /** Returns the challenges of a caller without a valid credential, or without the scope (§16.1). */
@@ -71,6 +76,10 @@ async function authenticateIntrospector(
       customer,
       mode,
       canSeeAll: customer !== undefined && scopes.includes(INTROSPECT_SCOPE),
+      keys:
+        customer === undefined
+          ? undefined
+          : verificationReachOf({ scopes: new Set(scopes), customer, mode: mode! }),
     }
   }
   if ((apiKey !== undefined && authorization !== undefined) || hasClientCredential(parameters)) {
@@ -81,15 +90,17 @@ async function authenticateIntrospector(
     const headers = challengesFor(deps, scheme === 'bearer' ? 'invalid_token' : undefined)
     throw new OauthError('invalid_token', 'The credential is not valid.', headers)
   }
-  const { clientId, customer, mode, scopes } = principal
-  if (!scopes.has(INTROSPECT_SCOPE) && !scopes.has(ADMIN_SCOPE)) {
+  const { clientId, customer, mode } = principal
+  const canSeeAll = holdsScope(principal, INTROSPECT_SCOPE)
+  const keys = verificationReachOf(principal)
+  if (!canSeeAll && !keys) {
     throw new OauthError(
       'insufficient_scope',
       `The credential lacks the scope ${INTROSPECT_SCOPE}.`,
       scheme === 'bearer' ? challengesFor(deps, 'insufficient_scope') : {},
     )
   }
-  return { clientId, customer, mode, canSeeAll: true }
+  return { clientId, customer, mode, canSeeAll, keys }
 }
 
 /** A token that this server issued. */
@@ -136,14 +147,40 @@ const hasClientCredential = (parameters: OauthParameters) =>
 
 const respond = (value: unknown): Answer => json(200, value, { ...NO_STORE })
 
-/** Describes a token. Throws `OauthError` for a request without a valid credential. */
+/** Describes a key by the members of RFC 7662. */
+async function describeKey(
+  { findKey, issuer }: IntrospectionDeps,
+  text: string,
+  reach: Reach,
+): Promise<object> {
+  const key = await findKey(text, reach)
+  if (!key) return { active: false }
+  const { subject, scopes, customer, mode } = key.principal
+  return {
+    active: true,
+    token_type: 'api_key',
+    iss: issuer(),
+    sub: subject,
+    scope: [...scopes].join(' '),
+    ...(Number.isFinite(key.expiresAt) && { exp: Math.floor(key.expiresAt / 1000) }),
+    customer,
+    mode,
+  }
+}
+
+/**
+ * Describes a token, or a key for a caller that may verify it. Throws `OauthError` for a request
+ * without a valid credential.
+ */
 export async function introspect(
   deps: IntrospectionDeps,
   call: Call,
   parameters: OauthParameters,
 ): Promise<Answer> {
   const caller = await authenticateIntrospector(deps, call, parameters)
-  const token = await findToken(deps, requireParameter(parameters, 'token'))
+  const text = requireParameter(parameters, 'token')
+  const token = await findToken(deps, text)
+  if (!token && caller.keys) return respond(await describeKey(deps, text, caller.keys))
   if (!token || !canSee(caller, token)) return respond({ active: false })
   if (token.kind === 'access') {
     const { claims } = token

@@ -7,7 +7,7 @@ import type { Actor } from '../../history/audit/actor.ts'
 import type { Mode, Principal, Scope } from '../../kernel/principal.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
-import { parseRequestRates } from '../access/customers.ts'
+import { principalMembersOf } from '../access/customers.ts'
 import type { NameReach } from './namespace.ts'
 import type { AccountRow, CredentialRow } from './store.ts'
 
@@ -86,7 +86,7 @@ export function toPrincipal(row: AccountRow): Principal {
     subject: String(row.id),
     name: row.username,
     scopes: new Set(parseScopes(row)),
-    ...parseRequestRates(row.limits),
+    ...principalMembersOf(row),
   }
 }
 

@@ -36,6 +36,7 @@ export interface CredentialRow extends Row {
 export interface AccountRow extends CredentialRow {
   readonly suspended: number
   readonly limits: string
+  readonly external_id: string | null
 }
 
 /** The unique index of sign-in names. */
@@ -43,7 +44,7 @@ export const USERNAME_INDEX = 'gh_people_names'
 
 const account = `SELECT p.resource, p.id, p.scope, p.customer, p.mode, p.name, p.username,
   p.folded, p.namespace, p.password, p.role, p.scopes, p.disabled, p.revision, p.created_at,
-  c.suspended, c.limits
+  c.suspended, c.limits, c.external_id
   FROM gh_people p JOIN ${customerOf('p.customer')} WHERE p.resource = ?`
 const byName = prepareStatement(`${account} AND p.namespace = ? AND p.folded = ?`)
 const byId = prepareStatement(`${account} AND p.id = ?`)

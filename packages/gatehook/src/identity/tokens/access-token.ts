@@ -7,7 +7,7 @@ import { type KeyObject, sign, verify } from 'node:crypto'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Random } from '../../kernel/random.ts'
-import type { AccessTokenClaims, Grant, TokenResponse } from './api.ts'
+import type { AccessTokenClaims, Grant, Rejection, TokenResponse } from './api.ts'
 import { type Audiences, audienceClaim } from './audience.ts'
 
 /** Half of the 16 KiB that a request's headers may have (§11.4). */
@@ -167,7 +167,26 @@ export function verifySignature(
   return claims && hasRequiredClaims(claims) ? claims : undefined
 }
 
-export const OTHER_AUDIENCE = 'The token is for another audience.'
+/** Why a token is not valid, with the sentence for its caller. */
+export interface TokenFault {
+  readonly rejection: Rejection
+  readonly message: string
+}
+
+const fault = (rejection: Rejection, message: string): TokenFault => ({ rejection, message })
+
+export const FAULTS = {
+  expired: fault('expired', 'The token has expired.'),
+  early: fault('unknown', 'The token was issued in the future.'),
+  notYet: fault('unknown', 'The token is not valid yet.'),
+  otherIssuer: fault('unknown', 'The token has another issuer.'),
+  otherAudience: fault('audience', 'The token is for another audience.'),
+  notIssued: fault('unknown', 'The token was not issued by this server.'),
+  isKey: fault('unknown', 'This is an API key, not a token. Send it in the header X-API-Key.'),
+  revoked: fault('revoked', 'The token was revoked.'),
+  clientEnded: fault('revoked', 'The client of the token is blocked or deleted.'),
+  noCustomer: fault('unknown', 'The customer of the token does not exist.'),
+} as const
 
 export interface ExpectedClaims {
   readonly issuer: string
@@ -176,25 +195,33 @@ export interface ExpectedClaims {
 }
 
 /**
- * Validates times, `iss` and `aud`, in the order of §3.5. Returns a message for the first invalid
+ * Validates times, `iss` and `aud`, in the order of §3.5. Returns the fault of the first invalid
  * claim; undefined if all are valid.
  */
 export function findInvalidClaim(
   { exp, iat, nbf, iss, aud }: AccessTokenClaims,
   { issuer, accepts }: ExpectedClaims,
   nowMs: number,
-): string | undefined {
-  if (exp * 1000 <= nowMs) return 'The token has expired.'
-  if (iat * 1000 > nowMs + CLOCK_TOLERANCE_MS) return 'The token was issued in the future.'
+): TokenFault | undefined {
+  if (exp * 1000 <= nowMs) return FAULTS.expired
+  if (iat * 1000 > nowMs + CLOCK_TOLERANCE_MS) return FAULTS.early
   if (nbf !== undefined && !(Number(nbf) * 1000 <= nowMs + CLOCK_TOLERANCE_MS)) {
-    return 'The token is not valid yet.'
+    return FAULTS.notYet
   }
-  if (iss !== issuer) return 'The token has another issuer.'
-  if (!accepts(aud)) return OTHER_AUDIENCE
+  if (iss !== issuer) return FAULTS.otherIssuer
+  if (!accepts(aud)) return FAULTS.otherAudience
   return undefined
 }
 
-export const invalidToken = (message: string): Failure => new Failure('invalid_token', message)
+/** The 401 `invalid_token` of a fault. */
+export class InvalidToken extends Failure {
+  readonly rejection: Rejection
+
+  constructor({ rejection, message }: TokenFault) {
+    super('invalid_token', message)
+    this.rejection = rejection
+  }
+}
 
 const STRING_CLAIMS = ['iss', 'sub', 'jti', 'client_id', 'scope', 'customer'] as const
 

@@ -4,6 +4,7 @@
  */
 
 import type { Actor } from '../../history/audit/actor.ts'
+import type { Failure } from '../../kernel/failure.ts'
 import type { Mode, Principal, Scope } from '../../kernel/principal.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
@@ -91,6 +92,33 @@ export interface AccessTokenClaims {
   readonly [more: string]: unknown
 }
 
+/** Why a credential is not valid (§17.3). */
+export const REJECTIONS = [
+  'unknown',
+  'expired',
+  'revoked',
+  'address',
+  'audience',
+  'suspended',
+] as const
+export type Rejection = (typeof REJECTIONS)[number]
+
+/** The result of the verification of a key or an access token. */
+export type CredentialVerdict =
+  | {
+      readonly rejection?: undefined
+      readonly principal: Principal
+      /** Epoch milliseconds; Infinity: never. */
+      readonly expiresAt: number
+    }
+  | {
+      readonly rejection: Rejection
+      /** Throw it to reject the request that the credential authenticates. */
+      readonly failure: Failure
+      /** The customer and mode of the credential, if this server issued it. */
+      readonly owner: Pick<Principal, 'customer' | 'mode'> | undefined
+    }
+
 /** A refresh token that this server issued, with the data of its session. */
 export interface RefreshTokenInfo {
   readonly sessionId: string
@@ -154,6 +182,7 @@ export interface ClientPermissions {
 export interface TokenCustomer {
   readonly no: number
   readonly suspended: boolean
+  readonly externalId?: string
   /** The customer's own request limits (§11.3). */
   readonly rate?: NonNullable<Principal['rate']>
   readonly totalRate?: NonNullable<Principal['totalRate']>
@@ -187,9 +216,11 @@ export interface Tokens {
    * @see RFC 9068 §4
    */
   verifyAccessToken(jwt: string, path: string): Principal | Promise<Principal>
+  /** Verifies an access token that an application received, for its `resource` or by default. */
+  examineAccessToken(jwt: string, resource: string | undefined): Promise<CredentialVerdict>
   /** Returns the claims of a token that this server signed, even if expired or revoked. */
   readAccessToken(jwt: string): Promise<AccessTokenClaims | undefined>
-  /** Returns whether claims are valid now: time, issuer, audience, revocation (RFC 7662 §2.2). */
+  /** Returns whether claims are valid now, for any audience: a resource server may introspect. */
   isActive(claims: AccessTokenClaims): Promise<boolean>
   /** Returns whether a token, its session or its client was revoked. */
   isRevoked(claims: AccessTokenClaims): boolean | Promise<boolean>

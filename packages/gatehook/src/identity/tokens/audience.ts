@@ -58,6 +58,10 @@ export const audienceClaim = (audience: readonly string[]): string | readonly st
 export const isFor = (aud: string | readonly string[], resource: string): boolean =>
   typeof aud === 'string' ? aud === resource : aud.includes(resource)
 
+/** Whether the claim `aud` names a resource in any of its spellings. */
+export const isForResource = (aud: string | readonly string[], resource: string): boolean =>
+  [aud].flat().some((name) => comparable(name) === comparable(resource))
+
 /** A path accepts tokens of its own resource, and those of the standard audience. */
 export const isForPath = (
   aud: string | readonly string[],

@@ -15,7 +15,7 @@ import { type Answer, type Call, noContent, type Route } from '../../protocol/ht
 import { headerLines } from '../../protocol/http/header.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
-import { invalidToken } from './access-token.ts'
+import { FAULTS, InvalidToken } from './access-token.ts'
 import {
   type AccessTokenClaims,
   type RefreshingClient,
@@ -127,7 +127,7 @@ async function logout(
   const session = token === undefined ? undefined : await tokens.findRefreshToken(token)
   const claims = jwt === undefined ? undefined : await tokens.readAccessToken(jwt)
   if (token === undefined && !claims) {
-    throw invalidToken('The token was not issued by this server.')
+    throw new InvalidToken(FAULTS.notIssued)
   }
   const isRevoked = claims !== undefined && (await tokens.isRevoked(claims))
   const customer = claims && (await lookup.findCustomer(claims.customer))

@@ -74,11 +74,10 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
   const publishKey = (tx: Tx, kid: string) => publishNotice(tx, 'signing_key', kid)
   const keys = createKeyRing({ db, clock, random, trail, vault, publishKey })
   const verifier = createVerifier({ clock, keys, revocations, lookup, issuer, audiences })
-  const { verifyAccessToken, readAccessToken, isActive, resolveScopes } = verifier
   const sessions = createSessions({ ...deps, keys, revocations })
   const revokeAccessToken: Tokens['revokeAccessToken'] = (tx, { jti, exp }) =>
     revocations.publish(tx, 'token', jti, exp * 1000)
-  const operations = { ...sessions, readAccessToken, revokeAccessToken, isRevoked }
+  const operations = { ...sessions, ...verifier, revokeAccessToken, isRevoked }
   const tick = async () => {
     await revocations.poll()
     await keys.rotateIfDue()
@@ -87,9 +86,6 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
   return {
     ...operations,
     audiences,
-    verifyAccessToken,
-    isActive,
-    resolveScopes,
     publishClientChange: (tx, _scope, id) => publishNotice(tx, 'client_changed', id),
     rotateSigningKey: keys.rotate,
     replaceSigningKeys: keys.replace,

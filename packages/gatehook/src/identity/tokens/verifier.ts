@@ -8,9 +8,10 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { type Principal, scopeOf } from '../../kernel/principal.ts'
 import {
+  type ExpectedClaims,
+  FAULTS,
   findInvalidClaim,
-  invalidToken,
-  OTHER_AUDIENCE,
+  InvalidToken,
   parseToken,
   verifySignature,
 } from './access-token.ts'
@@ -18,18 +19,22 @@ import {
   type AccessTokenClaims,
   type ClientPermissions,
   LOGIN_CLIENT_ID,
+  type Rejection,
   type TokenCustomer,
   type TokenLookup,
   type Tokens,
 } from './api.ts'
-import { type Audiences, isFor, isForPath } from './audience.ts'
+import { type Audiences, isFor, isForPath, isForResource } from './audience.ts'
 import type { RevocationFeed } from './revocation-feed.ts'
 import type { KeyRing } from './signing-keys.ts'
 
 const MAX_CACHED = 10_000
 
 interface TokenVerifier
-  extends Pick<Tokens, 'verifyAccessToken' | 'readAccessToken' | 'isActive' | 'resolveScopes'> {
+  extends Pick<
+    Tokens,
+    'verifyAccessToken' | 'examineAccessToken' | 'readAccessToken' | 'isActive' | 'resolveScopes'
+  > {
   /** Evicts a customer or client that has changed; without an id, all of them. */
   evict(id?: string): void
   /** Verifies all tokens again: the signing keys have changed. */
@@ -57,11 +62,8 @@ interface TokenVerifierDeps {
   readonly lookup: Pick<TokenLookup, 'findCustomer' | 'findClientPermissions'>
 }
 
-const NOT_ISSUED = 'The token was not issued by this server.'
-const IS_A_KEY = 'This is an API key, not a token. Send it in the header X-API-Key.'
-const EXPIRED = 'The token has expired.'
-const REVOKED = 'The token was revoked.'
-const CLIENT_ENDED = 'The client of the token is blocked or deleted.'
+/** Whether the claim `aud` permits the use of the token. */
+type Accepts = ExpectedClaims['accepts']
 
 export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
   const { clock, keys, revocations, issuer, audiences, lookup } = deps
@@ -76,63 +78,67 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     return key && verifySignature(token, key)
   }
 
-  /** Increases when cached tokens are dropped, also those that are being verified. */
-  let epoch = 0
-  const verifyUncached = async (jwt: string, path: string): Promise<Principal> => {
+  let epoch = 0 // increases when cached tokens are dropped, also those that are being verified
+  const verifyUncached = async (jwt: string, accepts: Accepts): Promise<VerifiedToken> => {
     const begunEpoch = epoch
     const claims = await readAccessToken(jwt)
-    if (!claims) throw invalidToken(parseApiKey(jwt) ? IS_A_KEY : NOT_ISSUED)
-    const accepts = (aud: AccessTokenClaims['aud']) => isForPath(aud, audiences, path)
+    if (!claims) throw new InvalidToken(parseApiKey(jwt) ? FAULTS.isKey : FAULTS.notIssued)
     const fault = findInvalidClaim(claims, { issuer: issuer(), accepts }, clock.now())
-    if (fault !== undefined) throw invalidToken(fault)
+    if (fault) throw new InvalidToken(fault)
     const { generation } = revocations
-    if (await revocations.isRevoked(claims)) throw invalidToken(REVOKED)
+    if (await revocations.isRevoked(claims)) throw new InvalidToken(FAULTS.revoked)
     const customer = await customers.find(claims.customer)
-    if (!customer) throw invalidToken('The customer of the token does not exist.')
+    if (!customer) throw new InvalidToken(FAULTS.noCustomer)
     if (customer.suspended) throw new Failure('customer_suspended')
     const client = await findPermissions(claims)
-    if (client === null) throw invalidToken(CLIENT_ENDED)
+    if (client === null) throw new InvalidToken(FAULTS.clientEnded)
     const principal = createPrincipal(claims, customer, client)
-    const expiresAt = claims.exp * 1000
-    if (revocations.isFresh() && begunEpoch === epoch) {
-      verifiedTokens.set(jwt, { principal, claims, customer, client, expiresAt, generation })
-    }
-    return principal
+    const token = { principal, claims, customer, client, expiresAt: claims.exp * 1000, generation }
+    if (revocations.isFresh() && begunEpoch === epoch) verifiedTokens.set(jwt, token)
+    return token
   }
 
   /** Returns null for a client that was deleted or is blocked. */
   const findPermissions = async ({ client_id: id }: AccessTokenClaims) =>
     id === LOGIN_CLIENT_ID ? undefined : ((await clients.find(id)) ?? null)
 
-  /** Checks a token that was valid under an older generation. */
+  /** Checks a token that may have been valid under an older generation. */
   const isStillValid = (token: VerifiedToken): boolean => {
-    if (revocations.hasRevoked(token.claims)) throw invalidToken(REVOKED)
+    if (token.generation === revocations.generation) return true
+    if (revocations.hasRevoked(token.claims)) throw new InvalidToken(FAULTS.revoked)
     if (customers.peek(token.claims.customer) !== token.customer) return false
     if (clients.peek(token.claims.client_id) !== token.client) return false
     token.generation = revocations.generation
     return true
   }
 
+  const verify = (jwt: string, accepts: Accepts): VerifiedToken | Promise<VerifiedToken> => {
+    const token = verifiedTokens.get(jwt)
+    if (!token || !revocations.isFresh()) return verifyUncached(jwt, accepts)
+    if (token.expiresAt <= clock.now()) {
+      verifiedTokens.delete(jwt)
+      throw new InvalidToken(FAULTS.expired)
+    }
+    if (!accepts(token.claims.aud)) throw new InvalidToken(FAULTS.otherAudience)
+    return isStillValid(token) ? token : verifyUncached(jwt, accepts)
+  }
+
   return {
     verifyAccessToken(jwt, path) {
-      const token = verifiedTokens.get(jwt)
-      if (!token || !revocations.isFresh()) return verifyUncached(jwt, path)
-      if (token.expiresAt <= clock.now()) {
-        verifiedTokens.delete(jwt)
-        throw invalidToken(EXPIRED)
+      const token = verify(jwt, (aud) => isForPath(aud, audiences, path))
+      return token instanceof Promise ? token.then(({ principal }) => principal) : token.principal
+    },
+    async examineAccessToken(jwt, resource = audiences.standard()) {
+      try {
+        return await verify(jwt, (aud) => isForResource(aud, resource))
+      } catch (error) {
+        return { ...rejectionOf(error), owner: await readAccessToken(jwt) }
       }
-      if (!isForPath(token.claims.aud, audiences, path)) throw invalidToken(OTHER_AUDIENCE)
-      const isCurrent = token.generation === revocations.generation
-      return isCurrent || isStillValid(token) ? token.principal : verifyUncached(jwt, path)
     },
     readAccessToken,
     async isActive(claims) {
-      // The caller may be a resource server with an audience of its own.
-      const all = audiences.all()
-      const accepts = (aud: AccessTokenClaims['aud']) =>
-        all.some((audience) => isFor(aud, audience))
-      const expected = { issuer: issuer(), accepts }
-      if (findInvalidClaim(claims, expected, clock.now()) !== undefined) return false
+      const accepts: Accepts = (aud) => audiences.all().some((audience) => isFor(aud, audience))
+      if (findInvalidClaim(claims, { issuer: issuer(), accepts }, clock.now())) return false
       if ((await findPermissions(claims)) === null) return false
       return !(await revocations.isRevoked(claims))
     },
@@ -147,6 +153,14 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
       verifiedTokens.clear()
     },
   }
+}
+
+/** Returns why a token was rejected; throws any other error. */
+function rejectionOf(error: unknown): { readonly rejection: Rejection; readonly failure: Failure } {
+  if (error instanceof InvalidToken) return { rejection: error.rejection, failure: error }
+  const isSuspended = error instanceof Failure && error.code === 'customer_suspended'
+  if (isSuspended) return { rejection: 'suspended', failure: error }
+  throw error
 }
 
 /** Caches rows that the feed evicts; while the feed is stale, each call reads the database. */
@@ -183,7 +197,7 @@ const intersectScopes = (
 
 function createPrincipal(
   claims: AccessTokenClaims,
-  { no, rate, totalRate }: TokenCustomer,
+  { no, rate, totalRate, externalId }: TokenCustomer,
   client: ClientPermissions | undefined,
 ): Principal {
   const { customer, mode, sub, client_id, sid, name, third_party } = claims
@@ -200,6 +214,7 @@ function createPrincipal(
     ...(kind === 'person' && isThirdParty && { thirdParty: true as const }),
     clientId: client_id,
     ...(sid !== undefined && { sessionId: sid }),
+    ...(externalId !== undefined && { externalId }),
     ...(rate && { rate }),
     ...(totalRate && { totalRate }),
   }

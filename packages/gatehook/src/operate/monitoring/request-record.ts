@@ -64,7 +64,7 @@ const PATH_CHARACTERS = 1024
 const USER_AGENT_CHARACTERS = 256
 const WARNINGS_CHARACTERS = 1024
 /** Paths whose bodies and headers are never recorded. */
-const PRIVATE_PATH = /^\/(?:auth|oauth|console)(?:\/|$)/
+const PRIVATE_PATH = /^\/(?:auth|oauth|console|keys)(?:\/|$)/
 /** Whether a response counts as an error: 4xx, 5xx, or none because the connection ended. */
 export const isError = (answer: Answer | undefined): boolean => !answer || answer.status >= 400
 

@@ -7,7 +7,7 @@
 import { actorOf, recordAudit } from '../../history/audit/store.ts'
 import type { Administration } from '../../identity/access/administration.ts'
 import type { Identify } from '../../identity/access/authenticate.ts'
-import { parseRequestRates } from '../../identity/access/customers.ts'
+import { principalMembersOf } from '../../identity/access/customers.ts'
 import { findCustomer } from '../../identity/access/store.ts'
 import type { Devices } from '../../identity/people/devices.ts'
 import type { SignInApi, SignInName } from '../../identity/people/login.ts'
@@ -87,7 +87,7 @@ function createFindSession({ admin, people, seesAllRows }: PortalSessionDeps): F
   const principalOf = async (row: store.OpenPortalSession): Promise<Principal | undefined> => {
     const { kind, subject, customer, mode, email } = row
     const scope = row.scope as Scope
-    const common = { customer, mode, scope, kind, subject, ...parseRequestRates(row.limits) }
+    const common = { customer, mode, scope, kind, subject, ...principalMembersOf(row) }
     if (kind === 'portal') {
       const name = email === null ? {} : { name: email }
       return { ...common, ...name, inPortal: 'all', scopes: new Set(JSON.parse(row.can)) }

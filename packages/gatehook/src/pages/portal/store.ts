@@ -73,13 +73,14 @@ export interface OpenPortalSession extends Row, PortalSession {
   readonly customer_name: string
   readonly suspended: number
   readonly limits: string
+  readonly external_id: string | null
 }
 
 /** Returns a session that has not expired. */
 export const findSession = (from: Reader, hash: Uint8Array, now: number) =>
   from.get<OpenPortalSession>(sql`SELECT s.id, s.scope, s.customer, s.mode, s.kind, s.subject,
     s.revision, s.can, s.email, s.return_url, s.operator, s.created_at, s.expires_at,
-    c.name AS customer_name, c.suspended, c.limits
+    c.name AS customer_name, c.suspended, c.limits, c.external_id
     FROM gh_portal_sessions s JOIN ${raw(customerOf('s.customer'))}
     WHERE s.hash = ${hash} AND s.expires_at > ${now}`)
 

@@ -61,6 +61,8 @@ export interface OperationOptions<I extends Members, Q extends Members, O extend
   readonly location?: string
   /** The response contains a secret: `Cache-Control: no-store`, short retention for replays. */
   readonly isSecret?: boolean
+  /** `handler`: the limit of the caller counts a request only if the handler says so (§17.3). */
+  readonly countsCaller?: 'handler'
   /** False: the tools of agents do not reach it (§16.11), because it chooses a receiver of data. */
   readonly mcp?: false
   /** The JSON body of failures that differs from the API's: the errors of OAuth. */

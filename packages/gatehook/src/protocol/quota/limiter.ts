@@ -42,7 +42,8 @@ type PendingVerdict<L extends RateLimit> = RateLimitVerdict<L> | Promise<RateLim
 export interface Limiter {
   /**
    * Counts `count` requests, at most each limit, against all of one or more limits, or against none
-   * if one is exceeded. Returns a promise only if it queries the database. Default: one request.
+   * if one is exceeded. Returns a promise only if it queries the database. Default: one request;
+   * zero reads the rest.
    * `pastCount`: so many that `take` counted before are repeated with these after a rejection.
    */
   take<L extends RateLimit>(
@@ -84,9 +85,9 @@ function chargesOf<L extends RateLimit>(
   const charges = limits.map((limit) => {
     const { exemptCount } = limit
     const excess = exemptCount === undefined ? count : used + count - exemptCount
-    return { limit, count: Math.min(count, excess) }
+    return { limit, count: Math.max(0, Math.min(count, excess)) }
   })
-  return charges.filter((charge) => charge.count > 0)
+  return count === 0 ? charges : charges.filter((charge) => charge.count > 0)
 }
 
 /** Returns the stricter verdict: a rejection first, then the one with fewer requests left. */
@@ -131,7 +132,8 @@ export function createLocalLimiter(clock: Clock): Limiter {
       }
       for (const { limit, count } of charges) {
         const slices = slicesOf(limit.key, now)
-        const used = verdict!.allowed ? addUse(limit.rate, slices, now, count) : slices
+        const isCounted = verdict!.allowed && count > 0
+        const used = isCounted ? addUse(limit.rate, slices, now, count) : slices
         windows.set(limit.key, used)
       }
       return verdict!
@@ -224,7 +226,9 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
     for (const { limit, count } of charges) {
       const block = blocks.get(limit.key)!
       const slices = currentSlices(block.slices, now)
-      const left = block.left > 0 ? limit.rate.limit - sumUsed(slices) + block.left : 0
+      const all = Math.max(0, limit.rate.limit - sumUsed(slices) + block.left)
+      // Of an empty block, no request is left without another draw.
+      const left = block.left > 0 || count === 0 ? all : 0
       verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count, pastCount }))
     }
     for (const { limit, count } of charges) {

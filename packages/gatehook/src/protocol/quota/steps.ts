@@ -42,7 +42,31 @@ export interface Quota {
    * work. Throws 429 `rate_limited`; the request itself then counts, because its body was parsed.
    */
   readonly limitItems: LimitItems
+  /**
+   * Counts `count` requests against the limits of a principal that sent none of them; zero reads
+   * the rest. Returns undefined for a principal without limits.
+   */
+  readonly charge: ChargePrincipal
+  /**
+   * Counts a request whose operation has `countsCaller: 'handler'`, which `limit` has not counted.
+   * Throws 429 `rate_limited`.
+   */
+  readonly countHandled: Step
 }
+
+/** The strictest limit of a principal after a charge. */
+export interface ChargeResult {
+  /** Whether the requests are within the limits, and counted. */
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds until `remaining` increases. */
+  readonly resetS: number
+  /** The headers that a response with this result has (§11.3). */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+type ChargePrincipal = (principal: Principal, count: number) => Promise<ChargeResult | undefined>
 
 export type LimitItems = (call: Call, count: number) => void | Promise<void>
 
@@ -98,6 +122,11 @@ export function createQuota(options: QuotaOptions): Quota {
     return limits.length === 0 ? undefined : applyWhenReady(call, principals.take(limits))
   }
 
+  const countCaller = (call: Call, principal: Principal) =>
+    call.operation?.declaration?.countsCaller === 'handler'
+      ? undefined
+      : countPrincipal(call, principal)
+
   const limitItems: LimitItems = (call, count) => {
     const limits = limitsOf(call.principal!)
     const furtherCount = count - 1 // the request itself is counted
@@ -107,10 +136,25 @@ export function createQuota(options: QuotaOptions): Quota {
     return applyWhenReady(call, principals.take(limits, furtherCount, 1))
   }
 
+  const charge: ChargePrincipal = async (principal, count) => {
+    const limits = limitsOf(principal)
+    if (limits.length === 0) return undefined
+    const exceededLimit = limits.find(({ rate }) => count > rate.limit)
+    const verdict = exceededLimit
+      ? { ...(await principals.take([exceededLimit], 0)), allowed: false }
+      : await principals.take(limits, count)
+    const { limit, allowed, remaining, resetMs } = verdict
+    const resetS = Math.ceil(resetMs / 1000)
+    const headers = limitHeaders(verdict)
+    return { allowed, limit: limit.rate.limit, remaining, resetS, headers }
+  }
+
   return {
     limitItems,
+    charge,
+    countHandled: (call) => countPrincipal(call, call.principal!),
     limit(call) {
-      if (call.principal) return countPrincipal(call, call.principal)
+      if (call.principal) return countCaller(call, call.principal)
       return rate ? applyWhenReady(call, addresses.take([addressLimit(call, rate)])) : undefined
     },
     limitVerified(call) {
@@ -119,7 +163,7 @@ export function createQuota(options: QuotaOptions): Quota {
       const refund = () => {
         if (rate) addresses.refund(addressLimit(call, rate))
       }
-      const counting = countPrincipal(call, call.principal)
+      const counting = countCaller(call, call.principal)
       if (counting) return counting.then(refund)
       refund()
       return undefined
@@ -167,16 +211,20 @@ const applyWhenReady = (
     ? verdict.then((value) => applyVerdict(call, value))
     : applyVerdict(call, verdict)
 
-function applyVerdict(
-  call: Call,
-  { limit, allowed, remaining, resetMs }: RateLimitVerdict<NamedLimit>,
-): void {
+/** Returns the headers of a verdict; `Retry-After` of a rejection only. */
+function limitHeaders({ limit, allowed, remaining, resetMs }: RateLimitVerdict<NamedLimit>) {
   const { name, rate } = limit
   const resetS = Math.ceil(resetMs / 1000)
-  call.out['ratelimit-policy'] = `"${name}";q=${rate.limit};w=${rate.windowMs / 1000}`
-  call.out.ratelimit = `"${name}";r=${allowed ? remaining : 0};t=${resetS}`
-  if (allowed) return
-  throw new Failure('rate_limited', undefined, {
-    headers: { 'retry-after': String(Math.max(1, resetS)) },
-  })
+  return {
+    'ratelimit-policy': `"${name}";q=${rate.limit};w=${rate.windowMs / 1000}`,
+    ratelimit: `"${name}";r=${allowed ? remaining : 0};t=${resetS}`,
+    ...(!allowed && { 'retry-after': String(Math.max(1, resetS)) }),
+  }
+}
+
+function applyVerdict(call: Call, verdict: RateLimitVerdict<NamedLimit>): void {
+  const { 'retry-after': retryAfter, ...headers } = limitHeaders(verdict)
+  Object.assign(call.out, headers)
+  if (retryAfter === undefined) return
+  throw new Failure('rate_limited', undefined, { headers: { 'retry-after': retryAfter } })
 }
