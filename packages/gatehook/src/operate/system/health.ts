@@ -111,7 +111,7 @@ export function writeCheck(db: Database, clock: Clock): HealthCheck {
       if (!(error instanceof Failure)) throw error
       if (db.lacksSpace()) return 'The disk of the database is full. Free space, or enlarge it.'
       if (error.code === 'durability_lost') return error.message
-      return detailed(NO_WRITES, describeStorageFailure(error))
+      return detailed(NO_WRITES, describeStorageFailure(error, db.fault()))
     }
   }
   return () => {
