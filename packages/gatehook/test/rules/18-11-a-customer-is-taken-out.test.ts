@@ -157,6 +157,49 @@ for (const { name } of databases) {
   })
 }
 
+/** Tables of a team, with a key or without, and with names that SQL reserves. */
+const OWN_TABLES: Readonly<Record<string, string>> = {
+  targets: 'scope BIGINT NOT NULL, shop TEXT NOT NULL',
+  '"Order"': 'scope BIGINT NOT NULL, "group" TEXT NOT NULL, PRIMARY KEY (scope, "group")',
+  rates: 'id BIGINT PRIMARY KEY, scope BIGINT NOT NULL, shop TEXT NOT NULL',
+  links: 'shop TEXT PRIMARY KEY, scope BIGINT NOT NULL',
+}
+
+for (const { name } of databases) {
+  test(`rows of a customer in tables of the team go, too [${name}]`, async (t) => {
+    const service = await openService(t, name, { service: clinicChart })
+    const { db } = service.app
+    const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    const { body: gone } = await admin.post('/admin/customers', { name: 'Gone' })
+    const { body: other } = await admin.post('/admin/customers', { name: 'Other' })
+    const run = (text: string, values: Value[] = []) =>
+      db.write((tx) => tx.run(prepareStatement(text)(values)))
+    for (const [table, columns] of Object.entries(OWN_TABLES)) {
+      await db.migrate((_, ddl) => ddl(`CREATE TABLE ${table} (${columns})`))
+    }
+    let id = 0
+    for (const { id: customer } of [gone, other]) {
+      const { no } = (await db.get(sql`SELECT no FROM gh_customers WHERE id = ${customer}`))!
+      for (const scope of [Number(no) * 2, Number(no) * 2 + 1]) {
+        const shop = `${customer} ${scope}`
+        await run('INSERT INTO targets VALUES (?, ?), (?, ?)', [scope, shop, scope, shop])
+        await run('INSERT INTO "Order" VALUES (?, ?)', [scope, shop])
+        await run('INSERT INTO rates VALUES (?, ?, ?)', [++id, scope, shop])
+        await run('INSERT INTO links VALUES (?, ?)', [shop, scope])
+      }
+    }
+    const lines = (await admin.get(`/admin/customers/${gone.id}/export`)).text
+    assert.equal(lines.split('\n').filter((line) => line.includes(`${gone.id} `)).length, 10)
+    assert.equal((await admin.delete(`/admin/customers/${gone.id}`)).status, 202)
+    await service.app.erasure.runDue()
+    assert.equal((await admin.get(`/admin/customers/${gone.id}`)).status, 404)
+    const rest = await readAll(db)
+    assert.deepEqual(rowsWith(rest, `${gone.id} `), [])
+    const kept = Object.keys(OWN_TABLES).map((table) => rest.get(table.replaceAll('"', ''))?.length)
+    assert.deepEqual(kept, [4, 2, 2, 2])
+  })
+}
+
 const isCustomer = ({ name }: Table) => name === 'gh_customers'
 
 for (const { name } of databases) {

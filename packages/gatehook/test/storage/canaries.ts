@@ -10,7 +10,7 @@ import { prepareStatement } from '../../src/platform/storage/sql.ts'
 export async function readAll(db: Database): Promise<Map<string, string[]>> {
   const tables = new Map<string, string[]>()
   for (const name of await listTables(db)) {
-    const rows = await db.arrays(prepareStatement(`SELECT * FROM ${name}`)([]))
+    const rows = await db.arrays(prepareStatement(`SELECT * FROM "${name}"`)([]))
     const text = (value: Value) =>
       value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)
     tables.set(name, rows.map((row) => row.map(text).join('\t')).sort())

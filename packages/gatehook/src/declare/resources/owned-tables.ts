@@ -3,8 +3,8 @@
  * included. A row is deleted before the row that it refers to.
  */
 import type { OwnedTable } from '../../platform/storage/customer-rows.ts'
-import type { Database } from '../../platform/storage/database.ts'
-import { listTables } from '../../platform/storage/move/tables.ts'
+import type { Column, Database } from '../../platform/storage/database.ts'
+import { listTables, readKey } from '../../platform/storage/move/tables.ts'
 import { byScope, text } from '../../platform/storage/table.ts'
 import { orderByReference } from './reference-order.ts'
 import type { ServiceDefinition } from './service.ts'
@@ -13,7 +13,10 @@ import { isWordTable } from './table.ts'
 const isOfEngine = (name: string): boolean => name.startsWith('gh_') && !isWordTable(name)
 
 /** The column with the customer: of resources, and of tables that migrations of the team create. */
-const OWNER_COLUMNS = ['scope', 'customer'] as const
+const isOwner = ({ name, type }: Column): boolean =>
+  (name === 'scope' && type === 'int') || (name === 'customer' && type === 'text')
+/** What identifies a row of a table without a primary key. */
+const ROW_PLACE = { sqlite: 'rowid', postgres: 'ctid' } as const
 
 /** Lists the tables of resources in the order of a deletion. */
 export async function listOwnedTables(
@@ -29,14 +32,16 @@ export async function listOwnedTables(
   const tables: OwnedTable[] = []
   for (const name of [...others, ...declared]) {
     const columns = await db.columns(name)
-    const owner = OWNER_COLUMNS.find((name) => columns.some((column) => column.name === name))
+    const owners = columns.filter(isOwner).map((column) => column.name)
+    const owner = owners.find((column) => column === 'scope') ?? owners[0]
     if (owner === undefined) continue
     const fields = resources.find((resource) => resource.name === name)?.fields ?? {}
     const contents = columns.map((column) => [
       column.name,
       { ...text[fields[column.name]?.isSecret ? 'secret' : 'personal'], kind: column.type },
     ])
-    const key = isWordTable(name) ? ['scope', 'id', 'word'] : [owner, 'id']
+    const ownKey = await readKey(db, name)
+    const key = ownKey.length > 0 ? ownKey : [ROW_PLACE[db.name]]
     const belongs = owner === 'scope' ? byScope : { customer: owner }
     const selfReferences = Object.keys(fields).filter(
       (field) => fields[field]!.target === name && fields[field]!.nullable,

@@ -75,9 +75,11 @@ function orderWithin({ key, indexes = {} }: OwnedTable, column: string) {
     ?.columns.slice(1)
 }
 
-const list = (columns: readonly string[]) => columns.join(', ')
+/** Tables and columns of a team may have any name. */
+const quote = (name: string) => `"${name.replaceAll('"', '""')}"`
+const list = (columns: readonly string[]) => columns.map(quote).join(', ')
 const tuple = (columns: readonly string[]) =>
-  columns.length === 1 ? columns[0]! : `(${list(columns)})`
+  columns.length === 1 ? list(columns) : `(${list(columns)})`
 const marks = (count: number) => (count === 1 ? '?' : `(${Array(count).fill('?').join(', ')})`)
 
 /** Reads and deletes the rows of a customer in one table. */
@@ -120,12 +122,12 @@ export class CustomerRows {
 
   #select(value: Value, after: readonly Value[] | undefined, limit: number): Statement {
     const conditions = [
-      ...(this.#isWalk ? [] : [`${this.#owner.column} = ?`]),
+      ...(this.#isWalk ? [] : [`${quote(this.#owner.column)} = ?`]),
       ...(after ? [`${tuple(this.#order)} > ${marks(after.length)}`] : []),
     ]
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
     const order = this.#order.length > 0 ? `ORDER BY ${list(this.#order)}` : ''
-    const text = `SELECT ${list(this.columns)} FROM ${this.table.name} ${where} ${order} LIMIT ?`
+    const text = `SELECT ${list(this.columns)} FROM ${quote(this.table.name)} ${where} ${order} LIMIT ?`
     return prepareStatement(text)([...(this.#isWalk ? [] : [value]), ...(after ?? []), limit])
   }
 
@@ -133,7 +135,7 @@ export class CustomerRows {
   removal(rows: RowPage['rows'], database: Database['name']): Statement {
     if (this.#owner.outlives) return this.clearing(rows, database)
     const { where, values } = this.#oneOf(rows, database)
-    return prepareStatement(`DELETE FROM ${this.table.name} WHERE ${where}`)(values)
+    return prepareStatement(`DELETE FROM ${quote(this.table.name)} WHERE ${where}`)(values)
   }
 
   /** Returns the statement that clears the personal columns of rows of a page. */
@@ -146,7 +148,9 @@ export class CustomerRows {
     )
     const sets = literals.map(([personal, literal]) => `${personal} = ${literal}`)
     const differs = literals.map(([personal, literal]) => `${personal} IS DISTINCT FROM ${literal}`)
-    const text = `UPDATE ${name} SET ${list(sets)} WHERE ${where} AND (${differs.join(' OR ')})`
+    const text =
+      `UPDATE ${quote(name)} SET ${sets.join(', ')} ` +
+      `WHERE ${where} AND (${differs.join(' OR ')})`
     return prepareStatement(text)(values)
   }
 
@@ -154,8 +158,8 @@ export class CustomerRows {
   unlinking(rows: RowPage['rows'], database: Database['name']): Statement {
     const { name, selfReferences = [] } = this.table
     const { where, values } = this.#oneOf(rows, database)
-    const sets = selfReferences.map((column) => `${column} = NULL`)
-    return prepareStatement(`UPDATE ${name} SET ${list(sets)} WHERE ${where}`)(values)
+    const sets = selfReferences.map((column) => `${quote(column)} = NULL`)
+    return prepareStatement(`UPDATE ${quote(name)} SET ${sets.join(', ')} WHERE ${where}`)(values)
   }
 
   /** Returns the condition of rows of one owner. */
@@ -167,7 +171,7 @@ export class CustomerRows {
     const [owner] = this.#valuesOf(rows[0]!, [column])
     return {
       // The scope, so that Citus sends the statement to one server.
-      where: `${column} = ? AND ${tuple(key)} IN (${isRows ? `VALUES ${keys}` : keys})`,
+      where: `${quote(column)} = ? AND ${tuple(key)} IN (${isRows ? `VALUES ${keys}` : keys})`,
       values: [owner!, ...rows.flatMap((row) => this.#valuesOf(row, key))],
     }
   }

@@ -50,6 +50,20 @@ export async function listTables(db: Database): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
+/**
+ * Returns the columns that identify a row, and in whose order pages of rows are read; none for a
+ * table of the team without a primary key. A table with scopes and ids, such as that of a resource,
+ * is read by customer.
+ */
+export async function readKey(db: Database, table: string): Promise<readonly string[]> {
+  const rows = await db.all<{ name: string }>(prepareStatement(PRIMARY_KEY[db.name])([table]))
+  const key = rows.map(({ name }) => name)
+  const isById = key.length === 1 && key[0] === 'id' && !table.startsWith('gh_')
+  if (!isById) return key
+  const columns = await db.columns(table)
+  return columns.some(({ name }) => name === 'scope') ? ['scope', 'id'] : key
+}
+
 async function tableNames(db: Database, engine: readonly Table[]): Promise<string[]> {
   const behind = new Set(engine.filter(({ staysBehind }) => staysBehind).map(({ name }) => name))
   return (await listTables(db)).filter((name) => !OWN.test(name) && !behind.has(name)).sort()
@@ -66,11 +80,9 @@ export async function describeTables(
   const tables: MovedTable[] = []
   for (const name of await tableNames(db, engine)) {
     const columns = await db.columns(name)
-    const rows = await db.all<{ name: string }>(prepareStatement(PRIMARY_KEY[db.name])([name]))
-    if (rows.length === 0) throw new StorageError(`The table ${name} has no primary key.`)
-    // Rows of resources have a unique index of scope and id on both databases (`Dialect.scoped`).
-    const isResource = !name.startsWith('gh_') && columns.some((column) => column.name === 'scope')
-    tables.push({ name, columns, key: isResource ? ['scope', 'id'] : rows.map((row) => row.name) })
+    const key = await readKey(db, name)
+    if (key.length === 0) throw new StorageError(`The table ${name} has no primary key.`)
+    tables.push({ name, columns, key })
   }
   return tables
 }
