@@ -8,6 +8,7 @@ import { databases } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { post } from '../fixtures/three-versions.ts'
+import { documentEnv, openDocumentHost } from '../oauth/document-host.ts'
 import { authorizePath, grantConsent, openBrowser, openOauthFixture } from '../oauth/rig.ts'
 import { OWN, openPortal } from '../portal/rig.ts'
 import { openHook } from '../webhooks/hook.ts'
@@ -190,7 +191,7 @@ eachService('failed requests of the customer are listed, and no others', async (
 
 for (const { name } of databases) {
   test(`applications are those that people of the customer allowed [${name}]`, async (t) => {
-    const fixture = await openOauthFixture(t, name)
+    const fixture = await openOauthFixture(t, name, { env: documentEnv })
     const { admin, anonymous, client, person } = fixture
     await grantConsent(openBrowser(fixture.app), authorizePath(client), person)
     const portal = async (members: Record<string, unknown>) => {
@@ -226,5 +227,12 @@ for (const { name } of databases) {
     assert.equal((await anonymous.delete(path, own)).status, 204)
     assert.equal((await anonymous.delete(path, own)).status, 404)
     assert.deepEqual((await anonymous.get('/portal/api/consents', own)).body.data, [])
+    // The id of a client with a document is a URL of any length.
+    const host = await openDocumentHost(t)
+    const id = host.document({}, `/${'a'.repeat(1_500)}`)
+    await grantConsent(openBrowser(fixture.app), authorizePath({ client_id: id }), person)
+    const [described] = (await anonymous.get('/portal/api/consents', own)).body.data
+    const revocation = `/portal/api/consents/${encodeURIComponent(described.id)}`
+    assert.equal((await anonymous.delete(revocation, own)).status, 204)
   })
 }

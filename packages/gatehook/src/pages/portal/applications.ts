@@ -10,6 +10,7 @@ import { describeScope } from '../../identity/access/scope-words.ts'
 import { missingScope } from '../../identity/access/scopes.ts'
 import { findCustomer } from '../../identity/access/store.ts'
 import type { RightsOf } from '../../identity/access/stored-data.ts'
+import { MAX_ID_CHARACTERS } from '../../identity/oauth/client-document.ts'
 import { type ConsentRevocation, revokeConsent } from '../../identity/oauth/consent-revocation.ts'
 import { listConsents, type StoredConsent } from '../../identity/oauth/consent-store.ts'
 import { readUsernames } from '../../identity/people/store.ts'
@@ -20,7 +21,7 @@ import { implement, respond } from '../../protocol/http/operation.ts'
 import { type ApplicationJson, portalDataOperations as operations } from './data-operations.ts'
 
 const APPLICATIONS_MAX = 200
-const CONSENT_ID = /^([1-9][0-9]{0,15})\.(.{1,100})$/
+const CONSENT_ID = new RegExp(`^([1-9][0-9]{0,15})\\.(.{1,${MAX_ID_CHARACTERS}})$`)
 
 /** Returns the id of the person whose consents a session reaches; undefined: those of all. */
 const ownPerson = ({ principal }: Call): number | undefined =>
