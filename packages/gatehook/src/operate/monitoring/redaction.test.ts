@@ -25,6 +25,19 @@ test('no spelling of a secret field by case or white space reveals its value', (
   )
 })
 
+test('a JSON text as a value is hidden, however often it is encoded', () => {
+  let text = JSON.stringify({ password: 'hidden-value' })
+  for (let n = 0; n < 4; n++) {
+    for (const body of [text, { body: text }, [` \n${text}`]]) {
+      const { value } = redactBody(body, secretFields)
+      assert.ok(!JSON.stringify(value).includes('hidden-value'), text)
+    }
+    text = JSON.stringify(text)
+  }
+  const { value } = redactBody({ title: 'Re: [draft] a note: "x"' }, secretFields)
+  assert.deepEqual(value, { title: 'Re: [draft] a note: "x"' })
+})
+
 test('a member of another name keeps its value', () => {
   const { value } = redactBody({ pins: 'a', pi: 'b', ' name ': 'c' }, secretFields)
   assert.deepEqual(value, { pins: 'a', pi: 'b', ' name ': 'c' })

@@ -31,6 +31,9 @@ const SECRET_MEMBERS: ReadonlySet<string> = new Set([
   'ticket',
 ])
 
+/** A JSON text as a value: the names of its members are not examined. */
+const ENCODED = /^\s*["[{].*:/s
+
 const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name) || isCredentialName(name)
 
 /** Returns the headers without secret values, up to the limit of an excerpt. */
@@ -93,6 +96,7 @@ export function redactBody(
   // A caller may have misspelled the name of a field, which is in lower case.
   const isSecret = (name: string) => isSecretName(name) || isSecretName(name.trim().toLowerCase())
   const copyText = (text: string): string => {
+    if (ENCODED.test(text)) return take(HIDDEN.length + 2) ? HIDDEN : ''
     const excerpt = redactText(text.slice(0, TEXT_CHARACTERS), secretFields)
     if (text.length > TEXT_CHARACTERS) truncated = true
     return take(excerpt.length + 2) ? excerpt : ''

@@ -164,7 +164,9 @@ function describeExchange(
   answer: Answer | undefined,
   { recordsBodies, secretFields }: RecordOptions,
 ): string | null {
-  if (!recordsBodies || !isError(answer) || PRIVATE_PATH.test(exchange.path)) return null
+  if (!recordsBodies || !isError(answer)) return null
+  // The path may be encoded, and the route of an unknown path says nothing.
+  if ([exchange.path, exchange.route].some((path) => PRIVATE_PATH.test(path))) return null
   if (isOfStranger(exchange, answer)) return null
   const unknownNames = unknownNamesOf(exchange)
   const { value, truncated } = unknownNames
