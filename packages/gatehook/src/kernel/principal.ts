@@ -28,6 +28,10 @@ export interface Principal {
    * rows of the customer, or those of the person.
    */
   readonly inPortal?: 'all' | 'own'
+  /** Set for a request of a tool (§16.11): it reaches no rows that are closed to agents. */
+  readonly isAgent?: true
+  /** Set for a token of a client that no operator has verified (§16.4, §16.5). */
+  readonly isUnverified?: true
   /** The id of a key or client, or the row id of a person, as a string (§3.7). */
   readonly subject: string
   /** The name of the key or person, or an operator's e-mail address, if it costs no lookup. */
@@ -65,9 +69,9 @@ export function callerKind({ thirdParty, inPortal, kind }: Principal): CallerKin
 }
 
 /**
- * Returns the name of a credential for what belongs to it: limits, idempotency keys. A person and
- * each application of the person have names of their own, so that none uses up or reads what
- * belongs to another.
+ * Returns the name of a credential for what belongs to it, such as idempotency keys. A person and
+ * each application of the person have names of their own, so that none reads what belongs to
+ * another.
  */
 export const credentialName = ({
   scope,
@@ -76,6 +80,15 @@ export const credentialName = ({
   clientId,
 }: Pick<Principal, 'scope' | 'kind' | 'subject' | 'clientId'>): string =>
   JSON.stringify([scope, kind, subject, clientId ?? null])
+
+/**
+ * Returns the name of a caller for what it uses up. Applications of a person that no operator has
+ * verified share one name, because a person can have any number of them.
+ */
+export const callerName = (
+  principal: Pick<Principal, 'scope' | 'kind' | 'subject' | 'clientId' | 'isUnverified'>,
+): string =>
+  credentialName(principal.isUnverified ? { ...principal, clientId: 'unverified' } : principal)
 
 /** Returns whether a principal has the permissions of a role. */
 export const hasRole = (principal: Pick<Principal, 'role'>, role: Role): boolean =>

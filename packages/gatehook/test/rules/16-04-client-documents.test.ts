@@ -120,6 +120,24 @@ for (const { name } of databases) {
   })
 }
 
+test('applications that nobody has verified share the limit of their person', async (t) => {
+  const host = await openDocumentHost(t)
+  const env = { ...documentEnv, GATEHOOK_RATE_LIMIT: '20/60' }
+  const fixture = await openOauthFixture(t, 'sqlite', { env })
+  const statuses: number[] = []
+  for (const path of ['/a.json', '/b.json', '/c.json']) {
+    const id = host.document({}, path)
+    const code = await codeOf(fixture, id)
+    const { body } = await exchangeAs(fixture, id, code)
+    const headers = { authorization: `Bearer ${body.access_token}` }
+    for (let n = 0; n < 20; n++) {
+      statuses.push((await fixture.anonymous.get('/api/v2/users', headers)).status)
+    }
+  }
+  assert.equal(statuses.filter((status) => status === 200).length, 20)
+  assert.equal(statuses.filter((status) => status === 429).length, 40)
+})
+
 test('a name and a host are text on the page, and the host is displayed in ASCII', async (t) => {
   const { host, fixture } = await open(t, 'sqlite')
   const uri = 'https://xn--bcher-kva.example/x'

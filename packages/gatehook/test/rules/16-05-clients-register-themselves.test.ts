@@ -140,6 +140,7 @@ test('each mistake has the code of RFC 7591, and stores nothing', async (t) => {
     [{ redirect_uris: [CALLBACK, 'javascript:x'] }, 'invalid_redirect_uri'],
     [{ redirect_uris: ['http://app.example/'] }, 'invalid_redirect_uri'],
     [{ redirect_uris: [`${CALLBACK}?code=x`] }, 'invalid_redirect_uri'],
+    [{ logo_uri: 'a'.repeat(10_240) }, 'invalid_client_metadata'],
   ] as const) {
     const reply = await anonymous.post(PATH, { ...METADATA, ...change }, { 'x-api-key': key })
     assert.deepEqual([reply.status, reply.body.error], [400, error], JSON.stringify(change))

@@ -150,7 +150,7 @@ export async function openTokenNode(
       findClient: async (id) => data.clients.get(id),
       async findClientPermissions(id) {
         const client = data.clients.get(id)
-        return client && { scopes: client.scopes, firstParty: false }
+        return client && { scopes: client.scopes, firstParty: false, describesItself: false }
       },
       async findCustomer(id) {
         options.onCustomer?.()

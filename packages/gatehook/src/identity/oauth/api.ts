@@ -150,7 +150,9 @@ export async function findClientPermissions(
   id: string,
 ): Promise<ClientPermissions | undefined> {
   const client = await clients.read(db, id)
-  return client && { scopes: client.scopes, firstParty: client.isFirstParty }
+  if (!client) return undefined
+  const { scopes, isFirstParty, describesItself } = client
+  return { scopes, firstParty: isFirstParty, describesItself }
 }
 
 /**

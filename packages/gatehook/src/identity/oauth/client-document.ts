@@ -11,7 +11,7 @@ import {
   readClientMetadata,
 } from './client-metadata.ts'
 
-const MAX_ID_CHARACTERS = 2_000
+export const MAX_ID_CHARACTERS = 2_000
 export const MAX_DOCUMENT_BYTES = 10 * 1024
 
 /** The hosts whose documents the server reads: none, all, or names and `*.` with a name. */

@@ -22,6 +22,7 @@ import {
   MAX_CLIENTS_PER_CUSTOMER_AND_MODE,
   secrets,
 } from './client-administration.ts'
+import { MAX_DOCUMENT_BYTES } from './client-document.ts'
 import { isObject, MetadataFault, readClientMetadata } from './client-metadata.ts'
 import * as store from './client-store.ts'
 import { deleteConsentsAtClient } from './consent-store.ts'
@@ -140,6 +141,9 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
 function readMetadata(body: unknown) {
   try {
     if (!isObject(body)) throw new MetadataFault('the body is not an object')
+    if (Buffer.byteLength(JSON.stringify(body)) > MAX_DOCUMENT_BYTES) {
+      throw new MetadataFault(`the metadata has more than ${MAX_DOCUMENT_BYTES} bytes`)
+    }
     return readClientMetadata(body, { methods: METHODS, isStrict: true })
   } catch (error) {
     if (!(error instanceof MetadataFault)) throw error

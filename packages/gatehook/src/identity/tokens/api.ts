@@ -176,6 +176,8 @@ export interface ClientPermissions {
   readonly scopes: readonly string[]
   /** Registered with `first_party: true`: its tokens reach account endpoints (§4.5). */
   readonly firstParty: boolean
+  /** Whether no operator has verified it (§16.4, §16.5). */
+  readonly describesItself: boolean
 }
 
 /** The data of a customer that each request with a token depends on. */

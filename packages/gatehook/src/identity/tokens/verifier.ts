@@ -212,6 +212,7 @@ function createPrincipal(
     ...(typeof name === 'string' && { name }),
     scopes: new Set(intersectScopes(claims, client)),
     ...(kind === 'person' && isThirdParty && { thirdParty: true as const }),
+    ...(client?.describesItself && { isUnverified: true as const }),
     clientId: client_id,
     ...(sid !== undefined && { sessionId: sid }),
     ...(externalId !== undefined && { externalId }),

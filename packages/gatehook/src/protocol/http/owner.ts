@@ -5,7 +5,7 @@
  */
 import { addressBlock } from '../../kernel/address.ts'
 import type { BudgetOwner } from '../../kernel/budget.ts'
-import { credentialName, type Principal } from '../../kernel/principal.ts'
+import { callerName, type Principal } from '../../kernel/principal.ts'
 import type { Call } from './call.ts'
 
 const owners = new WeakMap<Principal, BudgetOwner>()
@@ -21,7 +21,7 @@ export function ownerOfPrincipal(principal: Principal): BudgetOwner {
   const existing = owners.get(principal)
   if (existing) return existing
   const actor = principal.caller ?? principal
-  const owner = { group: groupOf(actor, principal), caller: credentialName(actor) }
+  const owner = { group: groupOf(actor, principal), caller: callerName(actor) }
   owners.set(principal, owner)
   return owner
 }

@@ -8,7 +8,7 @@
 import { addressBlock } from '../../kernel/address.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { type AnyCode, Failure } from '../../kernel/failure.ts'
-import { credentialName, type Principal } from '../../kernel/principal.ts'
+import { callerName, type Principal } from '../../kernel/principal.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { Call, Step } from '../http/call.ts'
 import { ownerOfPrincipal } from '../http/owner.ts'
@@ -175,7 +175,7 @@ function principalLimits(principal: Principal, rate: QuotaRate | null): readonly
   const limits: NamedLimit[] = []
   const own = principal.rate ?? rate
   if (own) {
-    limits.push({ name: 'default', key: credentialName(principal), rate: own })
+    limits.push({ name: 'default', key: callerName(principal), rate: own })
   }
   const total = principal.totalRate ?? (own && { ...own, limit: own.limit * TOTAL_FACTOR })
   // Operators must be able to work while their customer exceeds its total.
