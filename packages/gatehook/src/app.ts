@@ -135,7 +135,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   const portal = assemblePortal(foundation, modules, monitoring)
   const modulesInOrder = componentsOf(foundation, modules)
   const served = () => ({ endpoints: publicEndpoints, send: server.sendInner })
-  const mcp = assembleMcp(foundation, { ...modules, secretFields, served })
+  const mcp = assembleMcp(foundation, { ...modules, served })
   const components: Component[] = [system, ...modulesInOrder, secrets, consoleApi, portal, mcp]
   const metrics = assembleMetrics(foundation, components, identify, prepared.keys)
   const routes = [...components, metrics].flatMap(({ routes = [] }) => routes)

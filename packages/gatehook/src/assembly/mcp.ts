@@ -4,7 +4,7 @@ import { type McpDeps, mcpRoute } from '../pages/mcp/routes.ts'
 import type { OpenApiDocument } from '../protocol/openapi/document.ts'
 import type { Component, Foundation } from './foundation.ts'
 
-interface McpAssembly extends Pick<McpDeps, 'secretFields' | 'served'> {
+interface McpAssembly extends Pick<McpDeps, 'served'> {
   readonly catalog: Catalog
   readonly documents: { get(name: string): OpenApiDocument | undefined }
 }
@@ -15,6 +15,6 @@ export function assembleMcp(
 ): Component {
   if (config.mcp === 'off') return {}
   const { service, newest } = catalog
-  const documentOf = (version: string) => documents.get(version)!
+  const documentOf = (version: string) => documents.get(version)
   return { routes: [mcpRoute({ ...parts, service: service.name, release, newest, documentOf })] }
 }

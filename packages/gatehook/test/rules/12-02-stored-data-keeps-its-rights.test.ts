@@ -87,6 +87,9 @@ async function leaveCanaries(app: TestApp, hookUrl: string): Promise<string[]> {
   await fail('PATCH', '/api/v2/people/1', { salary: 76543210, unknown: 'name-of-a-row' })
   await fail('GET', '/api/v2/people?salary[gt]=54321012&email=filter-of-a-list&limit=x')
   await fail('POST', '/api/v2/people/1/pay', { iban: 'iban-of-an-action', more: 1 })
+  const input = { operation: 'pay_person', body: { iban: 'iban-of-an-action' } }
+  const params = { name: 'call_operation', arguments: { ...input, name: 'name-of-a-row' } }
+  await fail('POST', '/mcp', { jsonrpc: '1.0', id: 1, method: 'tools/call', params })
   await fail('POST', '/webhooks', { url: `${hookUrl}/path-of-a-webhook`, events: ['no'] })
   await fail('GET', '/api/v2/peopel/value-of-an-unknown-path?name=filter-of-a-list')
   await fail('GET', '/value/value-of-an-unknown-path')

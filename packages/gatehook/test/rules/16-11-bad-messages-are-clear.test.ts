@@ -5,10 +5,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { eachService, openService, type Reply } from '../../../../test/rig/service.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { message, modernMessage, toolsOf } from '../mcp/rig.ts'
 
 const deep = '['.repeat(100_000)
 const many = JSON.stringify(message('tools/list', { values: Array(60_000).fill(0) }))
+
+const icons = { clientInfo: { name: 'a', version: '1', icons: Array(24_000).fill({ sizes: 1 }) } }
+const rest = { protocolVersion: '2025-11-25', capabilities: {} }
 
 /** Bodies with the status of their rejection. */
 const BODIES: readonly (readonly [name: string, body: string, status: number])[] = [
@@ -23,6 +27,8 @@ const BODIES: readonly (readonly [name: string, body: string, status: number])[]
   ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"tools/list"}', 400],
   ['deep nesting', deep, 413],
   ['too many values', many, 413],
+  ['many mistakes', JSON.stringify(message('initialize', { ...rest, ...icons })), 413],
+  ['many names', JSON.stringify({ ...message('ping'), more: Array(300).fill(0) }), 413],
   ['too large', `"${'x'.repeat(1_100_000)}"`, 413],
 ]
 
@@ -60,6 +66,30 @@ eachService('unknown methods, tools and revisions are named', async ({ post }) =
   isClear(await post('/mcp', listing.body, without), 'no Mcp-Method')
   const wrong = { ...listing.headers, 'mcp-method': 'tools/call' }
   isClear(await post('/mcp', listing.body, wrong), 'another Mcp-Method')
+})
+
+eachService('parameters that do not fit a method are a short error', async ({ post }) => {
+  const wrong = { ...rest, clientInfo: { name: 1, icons: Array(60).fill({ sizes: 1 }) } }
+  const { body, text } = await post('/mcp', message('initialize', wrong))
+  assert.deepEqual([body.id, body.error.code], [1, -32602])
+  assert.ok(text.length < 200, text)
+})
+
+eachService('arguments of a tool have the size of a body', async ({ post }) => {
+  const tool = toolsOf((body) => post('/mcp', body))
+  const body = { name: 'x', unknown: Array(20_000).fill(0) }
+  const { isError, value } = await tool('call_operation', { operation: 'create_user', body })
+  assert.deepEqual([isError, value.status], [true, 422])
+})
+
+eachService('a key that is pinned to a former version is told so', async ({ app, as, key }) => {
+  const pinned = await key({ scopes: ['users:read'] })
+  await app.db.write((tx) => tx.run(sql`UPDATE gh_api_keys SET api_version = 'v9'`))
+  const { status, body } = await as(pinned).post(
+    '/mcp',
+    message('tools/call', { name: 'search_operations' }),
+  )
+  assert.deepEqual([status, body.error], [400, 'unsupported_version'])
 })
 
 eachService('no stream stays open', async ({ send, post }) => {

@@ -24,8 +24,15 @@ const hidden = resource('hiddens', {
   fields: { id: f.id(), text: f.string() },
   list,
   access,
-  events: [],
+  events: ['hidden.created'],
   mcp: false,
+})
+
+const links = resource('links', {
+  fields: { id: f.id(), hidden_id: f.ref('hiddens') },
+  list,
+  access,
+  events: ['link.created'],
 })
 
 const accounts = resource('accounts', {
@@ -39,7 +46,7 @@ const read = { scope: 'api:read', summary: 'Report' } as const
 const api = service({
   name: 'Reach',
   versions: { v1: { released: '2026-01-01' } },
-  resources: [notes, hidden, accounts],
+  resources: [notes, hidden, accounts, links],
 })
   .route({ ...read, method: 'GET', path: '/reports/:id', handle: () => ({ body: 'open' }) })
   .route({
@@ -132,6 +139,32 @@ eachService(
 )
 
 eachService(
+  'rows that are closed to agents are in no expanded reference and in no event',
+  async (app) => {
+    const tool = toolsOf((body) => app.post('/mcp', body))
+    const { body: row } = await app.post('/api/v1/hiddens', { text: 'closed to agents' })
+    assert.equal((await app.post('/api/v1/links', { hidden_id: row.id })).status, 201)
+    const links = await app.get('/api/v1/links?expand=hidden')
+    assert.match(links.text, /closed to agents/)
+    const expanded = await tool('read_operation', {
+      operation: 'list_links',
+      parameters: { expand: 'hidden' },
+    })
+    assert.deepEqual([expanded.isError, expanded.value.status], [true, 400])
+    const { data } = (await app.get('/events')).body
+    const types = data.map(({ type }: { type: string }) => type).sort()
+    assert.deepEqual(types, ['hidden.created', 'link.created'])
+    const events = await tool('read_operation', { operation: 'list_events' })
+    assert.equal(events.value.untrusted.data.length, 1)
+    assert.equal(events.value.untrusted.data[0].type, 'link.created')
+    const { id } = data.find(({ type }: { type: string }) => type === 'hidden.created')
+    const one = await tool('read_operation', { operation: 'get_event', parameters: { id } })
+    assert.equal(one.value.status, 404)
+  },
+  { service: api },
+)
+
+eachService(
   'a result has the body as untrusted, without secrets, up to 64 KiB',
   async (app) => {
     const tool = toolsOf((body) => app.post('/mcp', body))
@@ -147,8 +180,7 @@ eachService(
     const secret = await app.post('/api/v1/accounts', { iban: 'DE00SECRET' })
     assert.equal(secret.status, 201)
     const events = await tool('read_operation', { operation: 'list_events' })
-    assert.match(events.http.text, /account\.created/)
-    assert.ok(!events.http.text.includes('DE00SECRET'), events.http.text)
+    assert.doesNotMatch(events.http.text, /account\.created|DE00SECRET/)
 
     await app.post('/api/v1/notes', { text: 'x'.repeat(40_000), pin: '1' })
     const half = await tool('read_operation', { operation: 'list_notes' })

@@ -15,7 +15,7 @@ function returnsSecret(fields: FieldSpecs): boolean {
   return secretNames(Object.fromEntries(returned)).length > 0
 }
 
-const reachesResource = ({ mcp, fields }: ResourceDefinition): boolean =>
+export const reachesResource = ({ mcp, fields }: ResourceDefinition): boolean =>
   mcp && !returnsSecret(fields)
 
 export function reachesRoute({ mcp = true, output }: RouteDefinition): boolean {

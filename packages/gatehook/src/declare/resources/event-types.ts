@@ -10,6 +10,7 @@ import {
 } from '../../history/events/event-access.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Principal, Scope } from '../../kernel/principal.ts'
+import { reachesResource } from './agent-reach.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { listAllEventTypes } from './event-type-list.ts'
 import { sampleAfter, sampleRow } from './sample.ts'
@@ -31,6 +32,7 @@ export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTy
     collection: entry.definition.name,
     scope: readScopeOf(entry.definition),
     owned: isOwned(entry),
+    agents: reachesResource(entry.definition),
   })
   for (const { name, events, actions } of service.resources) {
     const rule = ruleOfRows(entries.get(name)!)
@@ -52,6 +54,7 @@ export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTy
       collection: undefined,
       scope: external.get(type) ?? engineEventScope(type),
       owned: false,
+      agents: true,
     }
   const rules = new Map(listAllEventTypes(service).map((type) => [type, ruleOf(type)]))
   const access = createEventAccess(rules)

@@ -17,6 +17,7 @@ import {
   type PageExpansion,
   withMembers,
 } from '../../protocol/lists/expanded-page.ts'
+import { reachesResource } from './agent-reach.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { columnFields } from './computed.ts'
 import type { RowReach } from './ownership.ts'
@@ -113,6 +114,9 @@ function resolveRelations(
     }
     const entry = entries.get(source.relation.target)!
     requireReadable(entry.definition, call, name)
+    if (call.principal?.isAgent && !reachesResource(entry.definition)) {
+      throw invalid(`names "${name}", whose rows agents do not read`)
+    }
     return {
       ...source,
       entry,

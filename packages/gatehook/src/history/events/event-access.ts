@@ -15,6 +15,8 @@ export interface EventRule {
   readonly scope: string | undefined
   /** Whether a person needs `<collection>:all`: rows have owners, or are closed to persons. */
   readonly owned: boolean
+  /** Whether agents read the rows (§16.11). */
+  readonly agents: boolean
 }
 
 /** Scopes that cover event types; a registration stores them, a caller holds them. */
@@ -31,7 +33,7 @@ export interface EventAccess {
   coveredBy(type: string, collection?: string | null): readonly string[] | undefined
   covers(scopes: ReadScopes, type: string, collection?: string | null): boolean
   /** Returns the declared types that the scopes cover; undefined: all of them. */
-  readableTypes(scopes: ReadScopes): readonly string[] | undefined
+  readableTypes(scopes: ReadScopes, isAgent?: boolean): readonly string[] | undefined
   /** Returns the first pattern of which the scopes cover no type. */
   uncoveredPattern(scopes: ReadScopes, patterns: readonly string[]): string | undefined
   /** Returns the declared types that patterns name and the scopes do not cover. */
@@ -44,7 +46,7 @@ export interface EventAccess {
   ): string | undefined
 }
 
-const UNDECLARED: EventRule = { collection: undefined, scope: ADMIN, owned: false }
+const UNDECLARED: EventRule = { collection: undefined, scope: ADMIN, owned: false, agents: true }
 
 export function createEventAccess(rules: ReadonlyMap<string, EventRule>): EventAccess {
   const byCollection = new Map(
@@ -81,8 +83,10 @@ export function createEventAccess(rules: ReadonlyMap<string, EventRule>): EventA
       }
       return new Set([...held].sort())
     },
-    readableTypes(scopes) {
-      const readable = types.filter((type) => covers(scopes, type))
+    readableTypes(scopes, isAgent = false) {
+      const readable = types.filter(
+        (type) => covers(scopes, type) && (!isAgent || ruleOf(type).agents),
+      )
       return readable.length === types.length ? undefined : readable
     },
     uncoveredPattern: (scopes, patterns) =>
@@ -102,5 +106,6 @@ export function createEventAccess(rules: ReadonlyMap<string, EventRule>): EventA
 /** Returns the types that a principal may read; undefined: all, also undeclared ones. */
 export const readableTypes = (
   access: EventAccess,
-  principal: Pick<Principal, 'kind' | 'scopes'>,
-): readonly string[] | undefined => access.readableTypes(access.readScopesOf(principal))
+  principal: Pick<Principal, 'kind' | 'scopes' | 'isAgent'>,
+): readonly string[] | undefined =>
+  access.readableTypes(access.readScopesOf(principal), principal.isAgent)

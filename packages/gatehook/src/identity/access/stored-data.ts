@@ -48,10 +48,13 @@ export function createStoredDataRights({ operations, fields, people }: StoredDat
   }
 }
 
+/** Contains a request to any other route (§16.11). */
+const AGENT_MESSAGE = 'POST /mcp'
+
 /**
  * Returns the scopes that the reader of a request to a route needs: the one that reads what the
  * path names and, for an action or another path that nothing reads, the one that calls it.
- * Undefined for an unknown path.
+ * Undefined for an unknown path and for messages of agents.
  */
 function scopesToRead(
   operations: StoredDataScopes['operations'],
@@ -59,6 +62,7 @@ function scopesToRead(
   route: string,
 ): readonly (string | undefined)[] | undefined {
   const own = `${method} ${route}`
+  if (own === AGENT_MESSAGE) return undefined
   const readable = nearestRead(operations, route)
   if (readable === undefined) return operations.has(own) ? [operations.get(own)] : undefined
   const isRead = readable === `GET ${route}`

@@ -46,6 +46,7 @@ export const mcpOperations = {
       'cross_site_request',
       'not_acceptable',
       'payload_too_large',
+      'unsupported_version',
       'unsupported_media_type',
     ],
     failure,

@@ -19,13 +19,16 @@ export interface McpDeps {
   readonly release: string
   /** The version that callers without a pin get. */
   readonly newest: string
-  readonly documentOf: (version: string) => OpenApiDocument
+  /** Returns the document of a version; undefined: the service does not declare it. */
+  readonly documentOf: (version: string) => OpenApiDocument | undefined
   /** Returns every endpoint of the app, and the sender of requests to them. */
   readonly served: () => { readonly endpoints: readonly Endpoint[]; readonly send: SendInner }
-  readonly secretFields: ReadonlySet<string>
 }
 
 const REVISIONS = ['2026-07-28', '2025-11-25']
+
+/** Values of a message besides the arguments of a tool: the SDK examines and names each of them. */
+const ENVELOPE_VALUES = 200
 
 const INSTRUCTIONS =
   'Find an operation by search_operations, read its parameters by describe_operation, then run ' +
@@ -42,7 +45,11 @@ export function mcpRoute(deps: McpDeps): Route {
     const name = version ?? principal!.version ?? newest
     let directory = directories.get(name)
     if (!directory) {
-      directory = createDirectory(name, documentOf(name), served().endpoints)
+      const document = documentOf(name)
+      if (!document) {
+        throw new Failure('unsupported_version', `The credential is pinned to the former ${name}.`)
+      }
+      directory = createDirectory(name, document, served().endpoints)
       directories.set(name, directory)
     }
     return directory
@@ -51,6 +58,7 @@ export function mcpRoute(deps: McpDeps): Route {
     if (Array.isArray(call.body)) {
       throw new Failure('invalid_request', 'A batch is not supported. Send one message.')
     }
+    requireShortEnvelope(call.body)
     // Loading the SDK takes 35 MB, which services without agents save.
     const sdk = await import('@modelcontextprotocol/server')
     let thrown: unknown
@@ -78,8 +86,27 @@ export function mcpRoute(deps: McpDeps): Route {
     }
     const response = await exchange(sdk, call, createServer)
     if (thrown !== undefined) throw thrown
-    return answerOf(response)
+    return answerOf(response, call.body)
   })
+}
+
+/** Throws 413 for a message with many values besides the arguments of a tool. */
+function requireShortEnvelope(body: unknown): void {
+  const message = body as { method?: unknown; params?: Record<string, unknown> }
+  const isCall = message.method === 'tools/call' && message.params?.arguments !== undefined
+  const params = isCall ? { ...message.params, arguments: null } : message.params
+  const pending: unknown[] = [{ ...message, params }]
+  for (let count = 0; pending.length > 0; count++) {
+    if (count > ENVELOPE_VALUES) {
+      const text = `A message has at most ${ENVELOPE_VALUES} values besides the arguments of a tool.`
+      throw new Failure('payload_too_large', text)
+    }
+    const value = pending.pop()
+    if (typeof value === 'object' && value !== null) {
+      const members = Object.values(value)
+      pending.push(...members.slice(0, ENVELOPE_VALUES + 1))
+    }
+  }
 }
 
 /** Throws for a missing scope, which is a failure of HTTP (§16.1), and for a bug. */
@@ -129,12 +156,22 @@ async function exchange(
   return serve(request, { parsedBody: body })
 }
 
-async function answerOf(response: Response): Promise<Answer> {
-  const raw = await response.text()
+/** The SDK says "internal error" for parameters that do not fit a method of the protocol. */
+const MISFIT = '"code":-32603'
+
+async function answerOf(response: Response, body: unknown): Promise<Answer> {
+  const text = await response.text()
+  const raw = text.includes(MISFIT) ? invalidParams(body) : text
   const type = response.headers.get('content-type')
   return {
     status: response.status,
     raw,
     ...(type !== null && { headers: { 'content-type': type } }),
   }
+}
+
+function invalidParams(body: unknown): string {
+  const { id, method } = body as { id?: unknown; method?: unknown }
+  const message = `The parameters do not fit the method ${String(method).slice(0, 100)}.`
+  return JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error: { code: -32602, message } })
 }

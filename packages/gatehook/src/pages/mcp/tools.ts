@@ -20,8 +20,6 @@ const SHORTEN = `The result is longer than ${RESULT_BYTES} bytes. `
 
 interface ToolDeps {
   readonly send: SendInner
-  /** Names of members that are declared secret: results do not have their values. */
-  readonly secretFields: ReadonlySet<string>
 }
 
 /** Runs a tool for the caller of a request. Throws a `Failure`. */
@@ -114,7 +112,7 @@ function defineTool<M extends Members>(
 }
 
 async function runOperation(
-  { send, secretFields }: ToolDeps,
+  { send }: ToolDeps,
   call: Call,
   target: AgentOperation,
   input: OperationInput,
@@ -127,7 +125,7 @@ async function runOperation(
   }
   const { status } = answer
   const isError = status >= 400
-  const value = { status, untrusted: answer.isCut ? null : bodyOf(answer, secretFields) }
+  const value = { status, untrusted: answer.isCut ? null : bodyOf(answer) }
   const text = answer.isCut ? undefined : boundedText(value)
   if (text !== undefined) {
     // Clients read one of the two; a long result has the text only.
@@ -141,14 +139,12 @@ async function runOperation(
   return result(JSON.stringify({ status, message: SHORTEN + less }), target.method === 'GET')
 }
 
-/** Returns the body of a response as a JSON value, without the values of secret members. */
-function bodyOf({ bytes }: InnerAnswer, secretFields: ReadonlySet<string>): unknown {
+/** Returns the body of a response as a JSON value, or as text. */
+function bodyOf({ bytes }: InnerAnswer): unknown {
   if (bytes.length === 0) return null
   const text = bytes.toString('utf8')
   try {
-    return JSON.parse(text, (name, value) =>
-      secretFields.has(name) && value !== null ? '[secret]' : value,
-    )
+    return JSON.parse(text)
   } catch {
     return text
   }

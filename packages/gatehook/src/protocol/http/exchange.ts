@@ -229,7 +229,9 @@ export class Exchange implements Call {
     this.startedMs = head.startedMs
     this.out = commonHeaders(head.id)
     this.outer = outer
-    if (outer && this.operation?.authenticated !== false) this.principal = outer.principal
+    if (outer?.principal && this.operation?.authenticated !== false) {
+      this.principal = { ...outer.principal, isAgent: true }
+    }
   }
 
   /** The request that has the credential of the caller. */
