@@ -163,6 +163,8 @@ const OWN_TABLES: Readonly<Record<string, string>> = {
   '"Order"': 'scope BIGINT NOT NULL, "group" TEXT NOT NULL, PRIMARY KEY (scope, "group")',
   rates: 'id BIGINT PRIMARY KEY, scope BIGINT NOT NULL, shop TEXT NOT NULL',
   links: 'shop TEXT PRIMARY KEY, scope BIGINT NOT NULL',
+  plans: 'customer TEXT NOT NULL, shop TEXT NOT NULL, PRIMARY KEY (customer, shop)',
+  visits: 'customer BIGINT PRIMARY KEY', // a customer of the team's own
 }
 
 for (const { name } of databases) {
@@ -186,17 +188,19 @@ for (const { name } of databases) {
         await run('INSERT INTO "Order" VALUES (?, ?)', [scope, shop])
         await run('INSERT INTO rates VALUES (?, ?, ?)', [++id, scope, shop])
         await run('INSERT INTO links VALUES (?, ?)', [shop, scope])
+        await run('INSERT INTO plans VALUES (?, ?)', [customer, shop])
+        await run('INSERT INTO visits VALUES (?)', [id])
       }
     }
     const lines = (await admin.get(`/admin/customers/${gone.id}/export`)).text
-    assert.equal(lines.split('\n').filter((line) => line.includes(`${gone.id} `)).length, 10)
+    assert.equal(lines.split('\n').filter((line) => line.includes(`${gone.id} `)).length, 12)
     assert.equal((await admin.delete(`/admin/customers/${gone.id}`)).status, 202)
     await service.app.erasure.runDue()
     assert.equal((await admin.get(`/admin/customers/${gone.id}`)).status, 404)
     const rest = await readAll(db)
     assert.deepEqual(rowsWith(rest, `${gone.id} `), [])
     const kept = Object.keys(OWN_TABLES).map((table) => rest.get(table.replaceAll('"', ''))?.length)
-    assert.deepEqual(kept, [4, 2, 2, 2])
+    assert.deepEqual(kept, [4, 2, 2, 2, 2, 4])
   })
 }
 

@@ -14,7 +14,7 @@ const isOfEngine = (name: string): boolean => name.startsWith('gh_') && !isWordT
 
 /** The column with the customer: of resources, and of tables that migrations of the team create. */
 const isOwner = ({ name, type }: Column): boolean =>
-  (name === 'scope' && type === 'int') || (name === 'customer' && type === 'text')
+  name === 'scope' || (name === 'customer' && type === 'text')
 /** What identifies a row of a table without a primary key. */
 const ROW_PLACE = { sqlite: 'rowid', postgres: 'ctid' } as const
 
