@@ -120,7 +120,7 @@ for (const { name } of databases) {
   })
 }
 
-test('applications that nobody has verified share the limit of their person', async (t) => {
+test('applications that no operator has verified share the limit of their person', async (t) => {
   const host = await openDocumentHost(t)
   const env = { ...documentEnv, GATEHOOK_RATE_LIMIT: '20/60' }
   const fixture = await openOauthFixture(t, 'sqlite', { env })

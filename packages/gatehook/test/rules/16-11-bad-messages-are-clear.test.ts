@@ -82,7 +82,7 @@ eachService('arguments of a tool have the size of a body', async ({ post }) => {
   assert.deepEqual([isError, value.status], [true, 422])
 })
 
-eachService('a key that is pinned to a former version is told so', async ({ app, as, key }) => {
+eachService('a key of a former version has a clear error', async ({ app, as, key }) => {
   const pinned = await key({ scopes: ['users:read'] })
   await app.db.write((tx) => tx.run(sql`UPDATE gh_api_keys SET api_version = 'v9'`))
   const { status, body } = await as(pinned).post(

@@ -158,8 +158,8 @@ eachService(
     assert.equal(events.value.untrusted.data.length, 1)
     assert.equal(events.value.untrusted.data[0].type, 'link.created')
     const { id } = data.find(({ type }: { type: string }) => type === 'hidden.created')
-    const one = await tool('read_operation', { operation: 'get_event', parameters: { id } })
-    assert.equal(one.value.status, 404)
+    const event = await tool('read_operation', { operation: 'get_event', parameters: { id } })
+    assert.equal(event.value.status, 404)
   },
   { service: api },
 )

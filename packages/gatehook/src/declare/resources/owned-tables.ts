@@ -4,7 +4,7 @@
  */
 import type { OwnedTable } from '../../platform/storage/customer-rows.ts'
 import type { Column, Database } from '../../platform/storage/database.ts'
-import { listTables, readKey } from '../../platform/storage/move/tables.ts'
+import { listTables, readRowKey } from '../../platform/storage/move/tables.ts'
 import { byScope, text } from '../../platform/storage/table.ts'
 import { orderByReference } from './reference-order.ts'
 import type { ServiceDefinition } from './service.ts'
@@ -15,8 +15,6 @@ const isOfEngine = (name: string): boolean => name.startsWith('gh_') && !isWordT
 /** The column with the customer: of resources, and of tables that migrations of the team create. */
 const isOwner = ({ name, type }: Column): boolean =>
   name === 'scope' || (name === 'customer' && type === 'text')
-/** What identifies a row of a table without a primary key. */
-const ROW_PLACE = { sqlite: 'rowid', postgres: 'ctid' } as const
 
 /** Lists the tables of resources in the order of a deletion. */
 export async function listOwnedTables(
@@ -40,8 +38,7 @@ export async function listOwnedTables(
       column.name,
       { ...text[fields[column.name]?.isSecret ? 'secret' : 'personal'], kind: column.type },
     ])
-    const ownKey = await readKey(db, name)
-    const key = ownKey.length > 0 ? ownKey : [ROW_PLACE[db.name]]
+    const key = await readRowKey(db, name)
     const belongs = owner === 'scope' ? byScope : { customer: owner }
     const selfReferences = Object.keys(fields).filter(
       (field) => fields[field]!.target === name && fields[field]!.nullable,

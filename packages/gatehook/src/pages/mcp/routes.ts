@@ -98,8 +98,8 @@ function requireShortEnvelope(body: unknown): void {
   const pending: unknown[] = [{ ...message, params }]
   for (let count = 0; pending.length > 0; count++) {
     if (count > ENVELOPE_VALUES) {
-      const text = `A message has at most ${ENVELOPE_VALUES} values besides the arguments of a tool.`
-      throw new Failure('payload_too_large', text)
+      const limit = `at most ${ENVELOPE_VALUES} values besides the arguments of a tool`
+      throw new Failure('payload_too_large', `A message has ${limit}.`)
     }
     const value = pending.pop()
     if (typeof value === 'object' && value !== null) {

@@ -127,7 +127,8 @@ export class CustomerRows {
     ]
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
     const order = this.#order.length > 0 ? `ORDER BY ${list(this.#order)}` : ''
-    const text = `SELECT ${list(this.columns)} FROM ${quote(this.table.name)} ${where} ${order} LIMIT ?`
+    const from = `SELECT ${list(this.columns)} FROM ${quote(this.table.name)}`
+    const text = `${from} ${where} ${order} LIMIT ?`
     return prepareStatement(text)([...(this.#isWalk ? [] : [value]), ...(after ?? []), limit])
   }
 

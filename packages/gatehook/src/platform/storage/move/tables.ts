@@ -55,13 +55,22 @@ export async function listTables(db: Database): Promise<string[]> {
  * table of the team without a primary key. A table with scopes and ids, such as that of a resource,
  * is read by customer.
  */
-export async function readKey(db: Database, table: string): Promise<readonly string[]> {
+async function readKey(db: Database, table: string): Promise<readonly string[]> {
   const rows = await db.all<{ name: string }>(prepareStatement(PRIMARY_KEY[db.name])([table]))
   const key = rows.map(({ name }) => name)
   const isById = key.length === 1 && key[0] === 'id' && !table.startsWith('gh_')
   if (!isById) return key
   const columns = await db.columns(table)
   return columns.some(({ name }) => name === 'scope') ? ['scope', 'id'] : key
+}
+
+/** The column that identifies a row of a table without a primary key. */
+const ROW_PLACE = { sqlite: 'rowid', postgres: 'ctid' } as const
+
+/** As `readKey`; for a table without a primary key, the column that the database adds. */
+export async function readRowKey(db: Database, table: string): Promise<readonly string[]> {
+  const key = await readKey(db, table)
+  return key.length > 0 ? key : [ROW_PLACE[db.name]]
 }
 
 async function tableNames(db: Database, engine: readonly Table[]): Promise<string[]> {
