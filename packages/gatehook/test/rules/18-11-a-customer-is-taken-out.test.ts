@@ -199,8 +199,10 @@ for (const { name } of databases) {
     assert.equal((await admin.get(`/admin/customers/${gone.id}`)).status, 404)
     const rest = await readAll(db)
     assert.deepEqual(rowsWith(rest, `${gone.id} `), [])
-    const kept = Object.keys(OWN_TABLES).map((table) => rest.get(table.replaceAll('"', ''))?.length)
-    assert.deepEqual(kept, [4, 2, 2, 2, 2, 4])
+    const counts = Object.keys(OWN_TABLES).map(
+      (table) => rest.get(table.replaceAll('"', ''))?.length,
+    )
+    assert.deepEqual(counts, [4, 2, 2, 2, 2, 4])
   })
 }
 
