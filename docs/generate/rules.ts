@@ -284,6 +284,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'Own code finds, lists and reads by SQL the rows in reach of its context, and no others.',
       ],
       ['15.5', 'A failure of the team has its code, status and details.'],
+      ['15.6', 'A step with a stored result never runs again, and the engine finishes a request.'],
       ['15.7', 'A conflict of own code runs it again; both databases give the same answers.'],
       [
         '15.8',

@@ -213,7 +213,8 @@ async function composeModules(
   const documents = openApiDocuments(catalog, config.databaseReadUrls.length > 0)
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
-  const perform = createPerform({ db, clock, vault, recordChange: actingRecorder(administration) })
+  const recordChange = actingRecorder(administration)
+  const perform = createPerform({ db, clock, vault, recordChange })
   const wake = late.wakeDeliveries
   const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })
   const clientModule = assembleClients(foundation, service)
@@ -239,7 +240,7 @@ async function composeModules(
     issuer: publicUrl,
   })
   const deliveries = assembleDeliveries(foundation, { ...events, ...monitoring })
-  const jobs = assembleJobs(foundation, { catalog, record, queue, list, perform })
+  const jobs = assembleJobs(foundation, { ...events, ...clientModule, list, perform, recordChange })
   const erasure = assembleErasure(foundation, { ...events, list, perform, monitoring, late })
   const versioning = await openVersions({
     db,
@@ -302,12 +303,11 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
     { routes: [openApiRoute(modules.documents, publicUrl), protectedRoute, modules.verification] },
     assemblePages(foundation, catalog.service.name, pages),
     assembleDocumentation(foundation, { ...modules, pages }),
-    assembleResources(foundation, { ...modules, limitItems: modules.quota.limitItems }),
+    assembleResources(foundation, { ...modules, ...modules.jobs, ...modules.quota }),
     assembleEventRoutes(foundation, { ...modules, livingVersion }),
     ...assembleWebhooks(foundation, { ...modules, livingVersion, wake: modules.deliveries.wake }),
     modules.deliveries,
-    modules.jobs.routes,
-    modules.jobs.component,
+    ...modules.jobs.components,
     ...modules.erasure.components,
     { routes: accessRoutes(administration, { list, perform, readRefusals }) },
     modules.tokens,

@@ -19,9 +19,9 @@ export { event, type ObjectEvent, type RowEvent } from './declare/resources/own-
 export type { OwnPrincipal as Principal } from './declare/resources/own-principal.ts'
 export { sql, table, unscopedSql } from './declare/resources/own-sql.ts'
 export { type Resource, resource } from './declare/resources/resource.ts'
-export type { RouteContext, RouteResult } from './declare/resources/route.ts'
+export type { RouteContext, RouteResult, StepContext } from './declare/resources/route.ts'
 export { type Service, type ServiceOptions, service } from './declare/resources/service.ts'
-export type { ServiceReader, ServiceTx } from './declare/resources/service-access.ts'
+export type { ServiceReader, ServiceTx, StepEffect } from './declare/resources/service-access.ts'
 export { Failure, type FailureCode } from './kernel/failure.ts'
 export type {
   MailContent,

@@ -1,5 +1,8 @@
-/** A marketplace: sellers, products with a search, and orders that reserve their stock. */
-import { event, Failure, f, fields, job, resource, service, sql, table } from 'gatehook'
+/**
+ * A marketplace: sellers, products with a search, orders that reserve their stock, and payments
+ * through a provider.
+ */
+import { event, Failure, f, failure, fields, job, resource, service, sql, table } from 'gatehook'
 
 const access = (name: string) =>
   ({
@@ -53,7 +56,7 @@ export const orders = resource('orders', {
     id: f.id(),
     buyer: f.email(),
     lines: f.array(line, { min: 1, max: 50 }),
-    status: f.oneOf(['new', 'paid', 'expired']).default('new').readonly(),
+    status: f.oneOf(['new', 'paying', 'paid', 'expired']).default('new').readonly(),
     total: f.decimal(15, 2).default('0.00').readonly(),
     metadata: f.metadata(),
     created_at: f.createdAt(),
@@ -78,7 +81,10 @@ export const orders = resource('orders', {
     }
     return { lines: priced, total: (cents / 100).toFixed(2) }
   })
-  .action('pay', { scope: 'orders:pay', from: ['new'], to: 'paid', emits: 'order.paid' })
+  // During a payment the order does not expire.
+  .action('begin_payment', { scope: false, from: ['new'], to: 'paying' })
+  .action('end_payment', { scope: false, from: ['paying'], to: 'new' })
+  .action('pay', { scope: false, from: ['paying'], to: 'paid', emits: 'order.paid' })
   .action('expire', { scope: false, from: ['new'], to: 'expired', emits: 'order.expired' })
   .rule('expire', async ({ tx, lock, after }) => {
     for (const { product_id, quantity } of after.lines) {
@@ -106,12 +112,53 @@ const stockEmpty = event('stock.empty', fields({ product_id: f.int() }), { scope
 
 const sendReceipt = job('send_receipt', { order_id: f.int() })
 
+/** The provider of payments; a second request with the same key returns the first charge. */
+const { PAYMENTS_URL = 'https://payments.example' } = process.env
+type Charge = { status: 'succeeded' | 'declined'; reason: string | null }
+
+const declined = failure('payment_declined', {
+  status: 402,
+  message: 'The provider declined the payment.',
+  details: fields({ reason: f.string().nullable() }),
+})
+
 export const marketplace = service({
   name: 'Marketplace',
   versions: { v1: { released: '2026-01-01' } },
   resources: [sellers, products, orders, receipts],
   events: [stockEmpty],
 })
+  // Each step is stored before the next line runs. Whatever ends the process or the connection, the
+  // engine continues after the last stored step.
+  .route({
+    method: 'POST',
+    path: '/orders/:id/payments',
+    scope: 'orders:pay',
+    summary: 'Pay an order',
+    steps: true,
+    input: { source: f.string().min(1).max(100) },
+    output: orders,
+    failures: [declined, 'invalid_state'],
+    async handle({ params, input: { source }, step, write }) {
+      const id = Number(params.id)
+      const { total } = await write('begin', (tx) => tx.act(orders, id, 'begin_payment'))
+      const { status, reason } = await step('charge', async ({ key, fetch }) => {
+        const response = await fetch(`${PAYMENTS_URL}/charges`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'idempotency-key': key },
+          body: JSON.stringify({ amount: total, source }),
+        })
+        // No result: the engine runs the step again, with the same key.
+        if (!response.ok) throw new Error(`The provider answered ${response.status}.`)
+        return (await response.json()) as Charge
+      })
+      if (status === 'declined') {
+        await write('end', (tx) => tx.act(orders, id, 'end_payment'))
+        throw declined({ details: { reason } })
+      }
+      return { body: await write('pay', (tx) => tx.act(orders, id, 'pay')) }
+    },
+  })
   .on(orders, 'order.paid', async ({ event, write }) => {
     await write((tx) => tx.enqueue(sendReceipt, { order_id: event.data.object.id }))
   })

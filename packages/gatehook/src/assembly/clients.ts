@@ -10,10 +10,13 @@ import { createKeySets, type KeySets } from '../identity/oauth/key-set.ts'
 import { isLoopback } from '../kernel/address.ts'
 import { createDocumentFetcher } from '../outbound/transport/fetch-document.ts'
 import { createLazyTransport } from '../outbound/transport/lazy-transport.ts'
+import type { Transport } from '../outbound/transport/transport.ts'
 import { createLimiter } from '../protocol/quota/store.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 interface ClientModule extends Component {
+  /** Fetches documents, and sends the requests of own code. */
+  readonly transport: Pick<Transport, 'guardedFetch'>
   readonly clients: ClientCache
   readonly readsDocuments: () => boolean
   readonly keySets: KeySets
@@ -45,6 +48,7 @@ export function assembleClients(
   })
   const documentScopes = service.documentScopes ?? defaultPersonScopes(service)
   return {
+    transport,
     clients: createClientCache({ db, clock, documents, documentScopes }),
     keySets: createKeySets({ fetchDocument, clock }),
     log,

@@ -5,7 +5,12 @@ import type { Scope } from '../kernel/principal.ts'
 import { runDueJobs } from '../platform/jobs/due-jobs.ts'
 import type { JobHandler, Lane } from '../platform/jobs/job.ts'
 import type { JobQueue } from '../platform/jobs/queue.ts'
-import { type JobFigures, type JobRunner, NodeJobRunner } from '../platform/jobs/runner.ts'
+import {
+  type ClaimNow,
+  type JobFigures,
+  type JobRunner,
+  NodeJobRunner,
+} from '../platform/jobs/runner.ts'
 import { type JobLoop, startJobLoop } from '../platform/jobs/runner-worker.ts'
 import type { Metric } from '../platform/telemetry/metric.ts'
 import type { Component, Foundation } from './foundation.ts'
@@ -13,7 +18,7 @@ import type { Component, Foundation } from './foundation.ts'
 /** A draining node waits this long for running jobs (§2.4). */
 const DRAIN_LIMIT_MS = 9_000
 
-export interface JobLane {
+export interface JobLane extends Pick<JobRunner, 'begin' | 'endOf'> {
   /** Its runner; a node that does not send runs no lane of work that leaves the machine (§2.5). */
   readonly component: Component
   /** Stores the next run of each recurring job, without background work. */
@@ -38,16 +43,25 @@ export function createJobLane(
   const deps = { db, clock, random, log, lane, handlers, findCustomer, enqueue: queue.enqueue }
   const createRunner = (nudge: () => void) => new NodeJobRunner({ ...deps, nudge })
   const isEmpty = handlers.length === 0
+  const claims = !isOutward || delivers
+  let runner: JobRunner | undefined
+  let loop: JobLoop | undefined
+  const nudge = () => loop?.nudge()
+  /** Requests begin jobs also where no background work runs. */
+  const current = () => {
+    runner ??= new NodeJobRunner({ ...deps, nudge, claims, isSole: !db.dialect.shared })
+    return runner
+  }
   const manual = {
     openSchedules: async () => {
       if (!isEmpty) await createRunner(() => {}).openSchedules()
     },
     runDue: async () => (isEmpty ? [] : runDueJobs(createRunner)),
+    begin: (claim: ClaimNow) => current().begin(claim),
+    endOf: (no: number) => runner?.endOf(no),
   }
-  if (isEmpty || (isOutward && !delivers)) return { ...manual, component: {} }
-  let runner: JobRunner | undefined
-  let loop: JobLoop | undefined
-  const nudge = () => loop?.nudge()
+  // A node that does not send keeps the jobs that its requests have begun.
+  if (isEmpty || !(claims || lane === 'request')) return { ...manual, component: {} }
   const component: Component = {
     isOutward,
     metrics: laneMetrics(lane, () => runner?.figures()),
@@ -55,8 +69,7 @@ export function createJobLane(
       return runner?.polled ?? []
     },
     start() {
-      runner = new NodeJobRunner({ ...deps, nudge, isSole: !db.dialect.shared })
-      loop = startJobLoop(runner, { clock, log })
+      loop = startJobLoop(current(), { clock, log })
       queue.follow(lane, () => {
         runner?.wake()
         setImmediate(nudge)
@@ -80,7 +93,7 @@ export function createJobLane(
 const laneMetrics = (lane: Lane, figures: () => JobFigures | undefined): readonly Metric[] => [
   {
     name: 'gatehook_jobs_running',
-    help: 'Jobs that this node runs, by lane: service, mail, replay, deletion.',
+    help: 'Jobs that this node runs, by lane: service, request, mail, replay, deletion.',
     type: 'gauge',
     read: () => [{ value: figures()?.running ?? 0, labels: { lane } }],
   },

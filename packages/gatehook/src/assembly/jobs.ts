@@ -2,11 +2,17 @@
 
 import type { Catalog } from '../declare/resources/catalog.ts'
 import { createJobHandlers } from '../declare/resources/job-handlers.ts'
+import { type AnswerRequests, createStepAnswers } from '../declare/resources/step-answers.ts'
+import { createRequestJob } from '../declare/resources/step-routes.ts'
+import { createStoredRequests, type StoredRequest } from '../declare/resources/stored-requests.ts'
 import type { RecordEvent } from '../history/events/store.ts'
 import { CHANNEL, JOBS_DUE } from '../outbound/deliveries/wake-up.ts'
 import { jobRoutes } from '../outbound/jobs/routes.ts'
+import type { Transport } from '../outbound/transport/transport.ts'
 import { createJobQueue, type JobQueue } from '../platform/jobs/queue.ts'
 import { purgeJobs } from '../platform/jobs/retention.ts'
+import type { Tx } from '../platform/storage/database.ts'
+import type { Call } from '../protocol/http/call.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import type { Lister } from '../protocol/lists/list.ts'
 import type { Component, Foundation } from './foundation.ts'
@@ -18,10 +24,15 @@ export interface JobAssembly {
   readonly queue: JobQueue
   readonly list: Lister
   readonly perform: Perform
+  readonly transport: Pick<Transport, 'guardedFetch'>
+  /** Runs in the transaction that stores a request to a route with steps. */
+  readonly recordChange: (tx: Tx, call: Call) => Promise<void>
 }
 
-export interface JobsModule extends JobLane {
-  readonly routes: Component
+export interface JobsModule extends Pick<JobLane, 'openSchedules' | 'runDue'> {
+  /** The lanes of the service, and the routes. */
+  readonly components: readonly Component[]
+  readonly answerSteps: AnswerRequests
 }
 
 /** Creates the queue of this node. */
@@ -49,15 +60,31 @@ export function assembleQueue({
 /** Nodes that send webhooks run the jobs of the service (§2.5). */
 export function assembleJobs(
   foundation: Foundation,
-  { catalog, record, queue, list, perform }: JobAssembly,
+  { catalog, record, queue, list, perform, transport, recordChange }: JobAssembly,
 ): JobsModule {
   const { db, clock, random, trail } = foundation
-  const handlers = createJobHandlers(catalog, { db, clock, record })
+  const deps = { ...foundation, record, fetch: transport.guardedFetch }
+  const handlers = createJobHandlers(catalog, deps)
+  const service = createJobLane(foundation, { lane: 'service', handlers, queue, isOutward: true })
+  const requests = createStoredRequests(foundation)
+  const received = new Map<string, StoredRequest>()
+  const own = { ...deps, requests, received }
+  const requestLane = createJobLane(foundation, {
+    lane: 'request',
+    handlers: catalog.service.routes
+      .filter(({ steps }) => steps)
+      .map((route) => createRequestJob(catalog, own, route)),
+    queue,
+    isOutward: true,
+  })
+  const routes: Component = {
+    routes: jobRoutes({ db, clock, random, trail, list, perform, wake: queue.wake }),
+    chores: { jobs: () => purgeJobs(db, clock) },
+  }
   return {
-    ...createJobLane(foundation, { lane: 'service', handlers, queue, isOutward: true }),
-    routes: {
-      routes: jobRoutes({ db, clock, random, trail, list, perform, wake: queue.wake }),
-      chores: { jobs: () => purgeJobs(db, clock) },
-    },
+    openSchedules: service.openSchedules,
+    runDue: async () => [...(await service.runDue()), ...(await requestLane.runDue())],
+    components: [routes, service.component, requestLane.component],
+    answerSteps: createStepAnswers(catalog, { ...own, lane: requestLane, recordChange }),
   }
 }

@@ -7,6 +7,7 @@ import type { ServiceEventTypes } from '../declare/resources/event-types.ts'
 import { createRowPurge } from '../declare/resources/purge.ts'
 import { purgeRepeatKeys } from '../declare/resources/repeat-keys.ts'
 import { resourceEndpoints } from '../declare/resources/routes.ts'
+import type { AnswerRequests } from '../declare/resources/step-answers.ts'
 import type { RecordEvent } from '../history/events/store.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import { createExporter } from '../protocol/lists/export.ts'
@@ -21,11 +22,12 @@ interface ResourceAssembly {
   readonly perform: Perform
   readonly record: RecordEvent
   readonly limitItems: LimitItems
+  readonly answerSteps: AnswerRequests
 }
 
 export function assembleResources(
   { db, clock, vault }: Foundation,
-  { catalog, types, list, perform, record, limitItems }: ResourceAssembly,
+  { catalog, types, list, perform, record, limitItems, answerSteps }: ResourceAssembly,
 ): Component {
   const exportRows = createExporter({ db, cursorKeys: vault.macKeys('cursor') })
   const deps = { catalog, types, perform }
@@ -34,7 +36,7 @@ export function assembleResources(
   return {
     endpoints: [
       ...resourceEndpoints(catalog, { db, list, exportRows, perform: writes, limitItems }),
-      ...customEndpoints(catalog, { db, perform: ownWrites, record }),
+      ...customEndpoints(catalog, { db, perform: ownWrites, record, answerSteps }),
     ],
     chores: {
       own_keys: () => purgeRepeatKeys(db, clock.now()),

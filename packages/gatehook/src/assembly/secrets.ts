@@ -24,6 +24,8 @@ import {
   readMasterSecrets,
   secretFile,
 } from '../platform/config/environment.ts'
+import { deleteLostResult } from '../platform/jobs/steps-store.ts'
+import { steps } from '../platform/jobs/tables.ts'
 import { findAnyValue } from '../platform/secrets/encrypted-columns.ts'
 import { type LostValues, type ResetResult, resetSecret } from '../platform/secrets/reset.ts'
 import { deleteRetiredKey } from '../platform/secrets/retired-keys.ts'
@@ -61,6 +63,7 @@ const replaceLost: Readonly<Record<string, LostValues['replace']>> = {
   },
   [`${idempotencyRecords.name}.answer`]: (tx, _, [scope, id]) =>
     deleteLostResponse(tx, Number(scope), id as Uint8Array),
+  [`${steps.name}.result`]: (tx, _, [job, name]) => deleteLostResult(tx, String(job), String(name)),
   [`${retiredKeys.name}.encrypted`]: (tx, _, [keyId, purpose]) =>
     deleteRetiredKey(tx, String(keyId), String(purpose)),
   [`${auditKeys.name}.encrypted`]: removeChain,

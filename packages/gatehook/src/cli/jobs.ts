@@ -67,8 +67,14 @@ export const jobs: CommandFamily = {
     administration.action({
       name: 'retry <ID>',
       summary: 'runs a failed, canceled or waiting job now, with all of its attempts',
+      options: [
+        ['--repeat-steps', 'also runs steps again that began over 24 hours ago without a result'],
+      ],
       examples: [['gatehook jobs retry job_…', 'after the cause was removed']],
-      act: (api, { args: [id] }) => api.request('POST', pathOf(id, '/retry')),
+      act: (api, { args: [id], options }) =>
+        api.request('POST', pathOf(id, '/retry'), {
+          repeat_steps: options['repeat-steps'] === true,
+        }),
       describe: ({ id }) => `${bold(id)} is due.`,
     }),
     administration.action({

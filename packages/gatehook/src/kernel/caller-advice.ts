@@ -19,6 +19,7 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   unsupported_version: 'Request one of the versions that `/` lists.',
   version_required: 'Name a version.',
   version_conflict: 'Name one version, in one place.',
+  idempotency_key_required: 'Send a key of your own for this effect, the same at each repeat.',
   invalid_idempotency_key: 'Send one key of 1 to 255 visible ASCII characters, bare or quoted.',
   customer_required:
     'Send the id of the customer: `customer` of the body, or `Gatehook-Customer` with Basic.',
@@ -50,6 +51,7 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   request_timeout: 'Retry; send the whole request within 30 s.',
   conflict: 'Read the stored row, then decide.',
   invalid_state: 'Read the row; `message` names the states in which the action may start.',
+  step_outcome_unknown: 'Contact the operator: an effect of the request may have happened.',
   idempotency_in_progress: 'Wait for `Retry-After` seconds, then retry with the same key.',
   replay_in_progress: 'Wait until it has finished, or stop it with `DELETE /webhooks/{id}/replay`.',
   rotation_in_progress: 'Wait until an overlap ends, or send `force: true` to drop the oldest.',
@@ -71,6 +73,7 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   rate_limited: 'Wait for `Retry-After` seconds.',
   headers_too_large: 'Send fewer or smaller headers.',
   internal_error: 'Report `request_id`. Retry only idempotent requests.',
+  request_incomplete: 'Repeat it with the same key after `Retry-After` seconds.',
   storage_unavailable: 'Retry with the same idempotency key after a pause.',
   durability_lost: 'Retry with the same idempotency key after `Retry-After` seconds.',
   overloaded: 'Retry after `Retry-After` seconds.',

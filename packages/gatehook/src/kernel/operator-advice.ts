@@ -45,6 +45,7 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   unsupported_version: caller('the service does not have this version.'),
   version_required: caller('it must name a version.'),
   version_conflict: caller('it names more than one version.'),
+  idempotency_key_required: caller('the route has steps, and the request no idempotency key.'),
   invalid_idempotency_key: caller('the idempotency key is malformed.'),
   customer_required: caller('sign-in names are unique per customer, and it names none.'),
   unauthorized: help('The request carries no credential. Create a key for the caller.'),
@@ -83,6 +84,9 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   request_timeout: help('The request arrived too slowly: the connection of the caller is bad.'),
   conflict: help('A stored row has the same unique value.', 'open_object'),
   invalid_state: help('The row is in another state than the operation needs.', 'open_object'),
+  step_outcome_unknown: help(
+    'Query the upstream; `gatehook jobs retry --repeat-steps` runs its step again.',
+  ),
   idempotency_in_progress: help('A request with the same key still runs. A retry helps.'),
   replay_in_progress: help('Wait until the replay has finished, or stop it.'),
   rotation_in_progress: help('Wait until an overlap has ended, or rotate with force.'),
@@ -116,6 +120,9 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   ),
   headers_too_large: caller('its headers are larger than the limit.'),
   internal_error: help('A bug: the log of the process has it under the request id.', 'open_system'),
+  request_incomplete: help(
+    'An attempt failed; the engine continues: `gatehook jobs` has its error.',
+  ),
   storage_unavailable: help(
     'The database could not serve the request. System and the log of the node say why.',
     'open_system',

@@ -1,8 +1,14 @@
-/** The example `examples/marketplace`: stock, receipts and expiry hold on both databases. */
+/** The example `examples/marketplace`: stock, payments, receipts and expiry, on both databases. */
 import assert from 'node:assert/strict'
+import { after } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { marketplace } from '../../examples/marketplace/service.ts'
+import { startProvider } from '../fixtures/provider.ts'
+
+const provider = await startProvider()
+after(() => provider.close())
+process.env.PAYMENTS_URL = provider.url
+const { marketplace } = await import('../../examples/marketplace/service.ts')
 
 const WITHIN_MS = 20_000
 const API = '/api/v1'
@@ -10,7 +16,7 @@ const API = '/api/v1'
 const eachMarket = (title: string, body: (market: Market) => Promise<void>) =>
   eachService(title, async (app) => body(await withProducts(app)), {
     service: marketplace,
-    env: { GATEHOOK_TEST_CLOCK: '1' },
+    env: { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' },
   })
 
 interface Market extends TestApp {
@@ -78,10 +84,33 @@ eachMarket('parallel orders never sell more than the stock', async (market) => {
   assert.equal(await market.stockOf(1), 0)
 })
 
+const pay = (market: Market, id: number, key = `pay ${id}`.replaceAll(' ', '-')) =>
+  market.post(`${API}/orders/${id}/payments`, { source: 'card' }, { 'idempotency-key': key })
+
+eachMarket('a payment charges once, also after an interruption', async (market) => {
+  provider.charges.clear()
+  provider.keys.length = 0
+  const { id } = (await market.order(2)).body
+  provider.status = 500
+  assert.deepEqual((await pay(market, id)).body.error, 'request_incomplete')
+  assert.equal((await market.get(`${API}/orders/${id}`)).body.status, 'paying')
+  provider.status = 200
+  const { status, body } = await pay(market, id)
+  assert.deepEqual([status, body.status], [200, 'paid'])
+  assert.deepEqual([provider.charges.size, new Set(provider.keys).size], [1, 1])
+  assert.equal((await pay(market, id, 'another')).body.error, 'invalid_state')
+  const second = (await market.order(1)).body
+  provider.result = 'declined'
+  const refused = await pay(market, second.id)
+  provider.result = 'succeeded'
+  assert.deepEqual([refused.status, refused.body.details], [402, { reason: 'no money' }])
+  assert.equal((await market.get(`${API}/orders/${second.id}`)).body.status, 'new')
+})
+
 eachMarket('a paid order has one receipt, and an unpaid one expires in a day', async (market) => {
   await market.app.work()
   const [paid, unpaid] = [(await market.order(1)).body, (await market.order(4)).body]
-  assert.equal((await market.post(`${API}/orders/${paid.id}/pay`)).status, 200)
+  assert.equal((await pay(market, paid.id)).status, 200)
   const receipts = await eventually(
     async () => (await market.get(`${API}/receipts`)).body.data,
     (rows) => rows.length > 0,

@@ -1,6 +1,6 @@
 /**
- * Whether agents reach declared operations (§16.11): not those with `mcp: false`, and not those
- * whose responses have a secret field. Pure.
+ * Whether agents reach declared operations (§16.11): not those with `mcp: false`, not those whose
+ * responses have a secret field, and no route with steps: a tool has no `Idempotency-Key`. Pure.
  */
 
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
@@ -18,7 +18,8 @@ function returnsSecret(fields: FieldSpecs): boolean {
 export const reachesResource = ({ mcp, fields }: ResourceDefinition): boolean =>
   mcp && !returnsSecret(fields)
 
-export function reachesRoute({ mcp = true, output }: RouteDefinition): boolean {
+export function reachesRoute({ mcp = true, output, steps }: RouteDefinition): boolean {
+  if (steps) return false
   if (!mcp || output === undefined || isMedia(output)) return mcp
   if (output instanceof Resource) return reachesResource(output.definition)
   return !returnsSecret(fieldSpecsOf(newestMembers(output)))

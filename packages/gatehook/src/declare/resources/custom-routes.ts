@@ -13,11 +13,13 @@ import { createRouteReader } from './route-input.ts'
 import { createOutputEncoder } from './route-output.ts'
 import { createRowViews } from './row-views.ts'
 import { callersReach, createServiceReader, createServiceTx } from './service-tx.ts'
+import type { AnswerRequests } from './step-answers.ts'
 
 interface CustomRouteDeps {
   readonly db: Database
   readonly perform: Perform
   readonly record: RecordEvent
+  readonly answerSteps: AnswerRequests
 }
 
 export function customEndpoints(catalog: Catalog, deps: CustomRouteDeps): Endpoint[] {
@@ -30,7 +32,7 @@ export function customEndpoints(catalog: Catalog, deps: CustomRouteDeps): Endpoi
       mcp: reachesRoute(route),
       ...(media !== undefined && { produces: [media] }),
       ...(route.method !== 'GET' && { body: 'optional' as const }),
-      handle: createHandler(catalog, deps, route),
+      handle: route.steps ? deps.answerSteps(route) : createHandler(catalog, deps, route),
     }
     const methods = { ...endpointByPath.get(path)?.methods, [route.method]: operation }
     endpointByPath.set(path, { kind: 'api', path, methods })

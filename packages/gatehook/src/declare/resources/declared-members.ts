@@ -94,6 +94,8 @@ export const declaredMembers = {
     headers: true,
     failures: true,
     mcp: true,
+    steps: true,
+    timeoutMs: true,
     handle: true,
   },
   service: {

@@ -2,24 +2,23 @@
 import { envelope } from '../../history/events/event.ts'
 import { findEvent, type RecordEvent } from '../../history/events/store.ts'
 import { listCustomers } from '../../identity/access/customer-reader.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { modeOf, type Principal, type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { EventHandlers } from '../../outbound/jobs/event-jobs.ts'
 import type { JobAttempt, JobHandler } from '../../platform/jobs/job.ts'
 import { parseSchedule, type RunInput } from '../../platform/jobs/schedule.ts'
-import type { Database } from '../../platform/storage/database.ts'
+import { isUnknownOutcome } from '../../platform/jobs/steps.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Catalog } from './catalog.ts'
 import type { JobDefinition } from './job.ts'
 import { createJobInput } from './job-input.ts'
 import { ownPrincipalOf } from './own-principal.ts'
+import { createOwnSteps, type OwnStepDeps, type OwnSteps, withSteps } from './own-steps.ts'
 import type { AnyRow } from './resource.ts'
 import { listScopes } from './scopes.ts'
 import type { ServiceDefinition } from './service.ts'
 import { createServiceReader, createServiceTx, type ReachOf } from './service-tx.ts'
 
-interface JobHandlerDeps {
-  readonly db: Database
-  readonly clock: Clock
+interface JobHandlerDeps extends OwnStepDeps {
   readonly record: RecordEvent
 }
 
@@ -35,12 +34,12 @@ export function listEventHandlers({ jobs }: ServiceDefinition): EventHandlers {
 export const createJobHandlers = (catalog: Catalog, deps: JobHandlerDeps): JobHandler[] =>
   catalog.service.jobs.map((definition) => {
     const { kind, name, attempts, timeoutMs } = definition
-    const schedule = kind === 'schedule' && { schedule: scheduleOf(definition, deps.clock) }
+    const schedule = kind === 'schedule' && { schedule: scheduleOf(definition, deps) }
     const run = runners[kind](catalog, definition, deps)
-    return { kind, name, attempts, timeoutMs, ...schedule, run }
+    return { kind, name, attempts, timeoutMs, ...schedule, run, isFinal: isUnknownOutcome }
   })
 
-function scheduleOf({ trigger = '' }: JobDefinition, clock: Clock) {
+function scheduleOf({ trigger = '' }: JobDefinition, { clock }: Pick<JobHandlerDeps, 'clock'>) {
   const next = parseSchedule(trigger, clock.now())
   if (typeof next === 'string') throw new Error(next)
   return { expression: trigger, next }
@@ -57,31 +56,37 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
     const { decode } = createJobInput(name, input)
     const contextOf = createContexts(catalog, name, deps)
     return async (attempt) => {
-      const context = contextOf(attempt.scope!, attempt.customer!, attempt.signal)
-      await handle({ ...context, ...factsOf(attempt, deps), input: decode(attempt.input) })
+      const steps = stepsOf(catalog, attempt, deps)
+      const context = contextOf(attempt.scope!, attempt.customer!, attempt.signal, steps)
+      const facts = factsOf(attempt, deps)
+      await withSteps(steps, () => handle({ ...context, ...facts, input: decode(attempt.input) }))
     }
   },
   event(catalog, { name, handle }, deps) {
     const contextOf = createContexts(catalog, name, deps)
     return async (attempt) => {
       const { event_id: id } = JSON.parse(attempt.input) as { event_id: string }
-      const context = contextOf(attempt.scope!, attempt.customer!, attempt.signal)
+      const steps = stepsOf(catalog, attempt, deps)
+      const context = contextOf(attempt.scope!, attempt.customer!, attempt.signal, steps)
       const event = await findEvent(deps.db, attempt.scope!, id)
       if (!event) throw new Error(`the event ${id} was purged`)
       const objectText = catalog.render(event, catalog.newest)
-      await handle({
-        ...context,
-        ...factsOf(attempt, deps),
-        event: JSON.parse(envelope(event, objectText)),
-      })
+      const received = { event: JSON.parse(envelope(event, objectText)) }
+      const facts = factsOf(attempt, deps)
+      await withSteps(steps, () => handle({ ...context, ...facts, ...received }))
     }
   },
   schedule(catalog, { name, handle }, deps) {
     const contextOf = createContexts(catalog, name, deps)
     return async (attempt) => {
       const { due_at: dueAt, missed } = JSON.parse(attempt.input) as RunInput
-      const customers = () => iterateCustomers(deps.db, contextOf, attempt.signal)
-      await handle({ ...factsOf(attempt, deps), dueAt, missed, customers })
+      const steps = stepsOf(catalog, attempt, deps)
+      const { step } = steps
+      const contextIn = (scope: Scope, customer: string) =>
+        contextOf(scope, customer, attempt.signal, withinScope(steps, scope))
+      const customers = () => iterateCustomers(deps.db, contextIn, attempt.signal)
+      const facts = factsOf(attempt, deps)
+      await withSteps(steps, () => handle({ ...facts, dueAt, missed, customers, step }))
     }
   },
 }
@@ -93,26 +98,47 @@ const factsOf = ({ id, attempt, signal }: JobAttempt, { clock }: JobHandlerDeps)
   now: clock.now(),
 })
 
-type ContextOf = (scope: Scope, customer: string, signal: AbortSignal) => AnyRow
+/** Rows need no recognition: a job has no response. */
+const views = { register: (_entry: unknown, row: AnyRow) => row, resourceOf: () => undefined }
+
+const stepsOf = (catalog: Catalog, attempt: JobAttempt, deps: JobHandlerDeps): OwnSteps =>
+  createOwnSteps(catalog, deps, attempt, { views })
+
+/** Returns steps with names of a customer and mode: each of them may have one of a name. */
+const withinScope = (steps: OwnSteps, scope: Scope): OwnSteps => ({
+  ...steps,
+  step: (name, code) => steps.step(`${scope} ${name}`, code),
+  write: (name, code, options) => steps.write(`${scope} ${name}`, code, options),
+})
+
+type ContextOf = (
+  scope: Scope,
+  customer: string,
+  signal: AbortSignal,
+  steps: Pick<OwnSteps, 'step' | 'write'>,
+) => AnyRow
 
 /** Returns the access of a job to the rows of a customer and mode. */
 function createContexts(catalog: Catalog, name: string, { db, record }: JobHandlerDeps): ContextOf {
   const scopes = new Set(listScopes(catalog.service))
   const actor = { kind: 'system', id: `job ${name}` } as const
-  const views = { register: (_entry: unknown, row: AnyRow) => row }
-  return (scope, customer, signal) => {
+  return (scope, customer, signal, { step, write }) => {
     const mode = modeOf(scope)
     const principal: Principal = { customer, mode, scope, kind: 'job', subject: name, scopes }
     const reach: ReachOf = () => ({ scope, owner: undefined, principal })
     return {
       principal: ownPrincipalOf(principal),
       read: createServiceReader(catalog, reach, db, views),
-      async write(change: (tx: unknown) => Promise<unknown>) {
+      step,
+      async write(name: string | TxCode, code?: TxCode) {
+        const access = { principal, actor, reach, record, views }
+        const given = typeof name === 'string' ? code! : name
+        const change = (tx: Tx) => given(createServiceTx(catalog, access, tx))
+        if (typeof name === 'string') return write(name, change, { customer })
         signal.throwIfAborted()
         return db.write(
           async (tx) => {
-            const access = { principal, actor, reach, record, views }
-            const result = await change(createServiceTx(catalog, access, tx))
+            const result = await change(tx)
             signal.throwIfAborted()
             return result
           },
@@ -123,15 +149,21 @@ function createContexts(catalog: Catalog, name: string, { db, record }: JobHandl
   }
 }
 
+type TxCode = (tx: unknown) => Promise<unknown>
+
 const CUSTOMERS_PER_PAGE = 100
 
-async function* iterateCustomers(db: Database, contextOf: ContextOf, signal: AbortSignal) {
+async function* iterateCustomers(
+  db: Database,
+  contextOf: (scope: Scope, customer: string) => AnyRow,
+  signal: AbortSignal,
+) {
   for (let after = 0; ; ) {
     const page = await listCustomers(db, after, CUSTOMERS_PER_PAGE)
     for (const { no, id } of page) {
       for (const mode of ['live', 'test'] as const) {
         signal.throwIfAborted()
-        yield contextOf(scopeOf(no, mode), id, signal)
+        yield contextOf(scopeOf(no, mode), id)
       }
     }
     if (page.length < CUSTOMERS_PER_PAGE) return

@@ -8,7 +8,7 @@ import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { OwnPrincipal } from './own-principal.ts'
 import type { AnyRow } from './resource.ts'
-import type { ServiceReader, ServiceTx } from './service-access.ts'
+import type { RunStep, ServiceReader, ServiceTx } from './service-access.ts'
 
 /** A job that own code enqueues. */
 export class Job<I extends Fields> {
@@ -56,6 +56,12 @@ interface AttemptContext {
   readonly signal: AbortSignal
   /** The beginning of the attempt in epoch milliseconds, by the clock of the engine. */
   readonly now: number
+  /**
+   * Runs code that may use the network, and stores its result (§15.6): JSON of at most 64 KiB, or a
+   * `Failure` below 500. A later attempt receives the result and does not run the code again. An
+   * attempt that ended meanwhile repeats it with the same `key`. Names are unique in an attempt.
+   */
+  readonly step: RunStep
 }
 
 interface CustomerContext {
@@ -68,6 +74,10 @@ interface CustomerContext {
    * have side effects outside the database. It rejects once the signal has aborted.
    */
   write<T>(change: (tx: ServiceTx) => Promise<T>): Promise<T>
+  /** The same as a step: its changes and its result commit together, and once (§15.6). */
+  write<T>(name: string, change: (tx: ServiceTx) => Promise<T>): Promise<T>
+  /** A step of the customer. */
+  readonly step: RunStep
 }
 
 /** The arguments of a handler of `.job(job, handle)`. */

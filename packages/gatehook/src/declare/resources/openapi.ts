@@ -3,6 +3,7 @@
  * returns it at `/openapi/v1.json`.
  */
 
+import type { FailureCode } from '../../kernel/failure.ts'
 import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
 import {
   createSchema,
@@ -157,19 +158,32 @@ function routeOperation(route: RouteDefinition, catalog: Catalog, version: strin
     const examples = [sampleMember(name, spec)]
     return { name, in: 'query', description, required, schema: { ...schema, examples } }
   })
-  return withListed(route.failures ?? [], {
+  const listed = [...(route.failures ?? []), ...(route.steps ? stepFailures : [])]
+  return withListed(listed, {
     'x-scope': route.scope,
     operationId: `${route.method.toLowerCase()}${route.path.replace(/\W+/g, '_')}`,
     summary: route.summary,
     parameters: [
       ...inPath,
       ...inQuery,
-      ...(route.method === 'GET' ? [] : [ref('parameters', 'Prefer')]),
+      ...(route.steps ? [requiredKey] : []),
+      ...(route.method === 'GET' || route.steps ? [] : [ref('parameters', 'Prefer')]),
     ],
     ...(route.input && { requestBody: inputBody(inputSpecs(route.input, catalog, version)) }),
     responses: { ...routeResponses(route, versions, version), ...failing(404, 413, 415, 422) },
   })
 }
+
+/** Of a route with steps (§15.6). */
+const stepFailures: readonly FailureCode[] = [
+  'idempotency_key_required',
+  'invalid_idempotency_key',
+  'idempotency_in_progress',
+  'idempotency_key_reused',
+  'step_outcome_unknown',
+  'request_incomplete',
+]
+const requiredKey = { ...headerParameters.IdempotencyKey, required: true }
 
 /** A route that declares no response returns any JSON, or no body. */
 const undeclaredResponses = {

@@ -5,7 +5,7 @@
 
 import { Failure } from '../../kernel/failure.ts'
 import { entityTag } from '../../protocol/http/conditional.ts'
-import type { NarrowReplay } from '../../protocol/idempotency/perform.ts'
+import type { NarrowReplay } from '../../protocol/idempotency/outcome.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { AnyRow } from './resource.ts'
 

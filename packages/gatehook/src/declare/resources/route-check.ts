@@ -31,6 +31,7 @@ export function findRouteMistakes(
   return [
     ...pathMistakes(route, resources),
     ...partMistakes(route),
+    ...stepMistakes(route),
     ...fieldsMistakes('query', route.query, versions),
     ...inputMistakes(route, resources, versions),
     ...outputMistakes(route, resources, versions),
@@ -69,6 +70,23 @@ function partMistakes({ method, scope, summary, input, handle, mcp }: RouteDefin
   if (mcp !== undefined && typeof mcp !== 'boolean') mistakes.push('mcp is true or false')
   if (typeof handle !== 'function') mistakes.push('handle is a function')
   if (method === 'GET' && input !== undefined) mistakes.push('a GET has no body: declare query')
+  return mistakes
+}
+
+/** The longest attempt: proxies and callers end requests that take longer. */
+const TIMEOUT_MAX_MS = 60_000
+
+function stepMistakes({ method, steps, timeoutMs }: RouteDefinition): string[] {
+  const mistakes: string[] = []
+  if (steps !== undefined && typeof steps !== 'boolean') mistakes.push('steps is true or false')
+  if (steps && method !== 'POST' && method !== 'PATCH') {
+    mistakes.push(`a ${method} has no steps: use POST or PATCH`)
+  }
+  if (timeoutMs === undefined) return mistakes
+  if (!steps) mistakes.push('timeoutMs is of a route with steps')
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > TIMEOUT_MAX_MS) {
+    mistakes.push(`timeoutMs is from 1 to ${TIMEOUT_MAX_MS}`)
+  }
   return mistakes
 }
 

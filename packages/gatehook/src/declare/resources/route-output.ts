@@ -84,7 +84,8 @@ const encodeNothing: EncodeBody = (body) => {
 /** Encodes the body of a route that declares no response: its rows in the caller's version. */
 const encodeUndeclared: EncodeBody = (body, views) => {
   if (body === undefined) return noContent()
-  const showRow = (_: string, value: unknown) => (views.isRow(value) ? views.show(value) : value)
+  const showRow = (_: string, value: unknown) =>
+    views.resourceOf(value) === undefined ? value : views.show(value as AnyRow)
   return { json: JSON.stringify(body, showRow) }
 }
 

@@ -16,7 +16,7 @@ import type {
 import type { AnyFailure, ListedFailure } from './listed-failures.ts'
 import type { OwnPrincipal } from './own-principal.ts'
 import type { AnyResource, AnyRow, Resource } from './resource.ts'
-import type { ServiceReader, ServiceTx } from './service-access.ts'
+import type { RunStep, ServiceReader, ServiceTx } from './service-access.ts'
 
 type ParametersOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParametersOf<`/${Rest}`>
@@ -81,6 +81,24 @@ export interface RouteContext<Q extends RouteQuery, I extends RouteInput, P exte
   write<T>(change: (tx: ServiceTx) => Promise<T>): Promise<T>
 }
 
+/**
+ * The context of a route with `steps: true` (§15.6): its handler runs again after an interruption,
+ * and stored results take the place of its steps.
+ */
+export interface StepContext<Q extends RouteQuery, I extends RouteInput, P extends string>
+  extends Omit<RouteContext<Q, I, P>, 'read' | 'write' | 'now'> {
+  /** The beginning of the first attempt in epoch milliseconds, by the clock of the engine. */
+  readonly now: number
+  /** Aborts after the timeout and when the node stops. */
+  readonly signal: AbortSignal
+  /** Runs code that may use the network, and stores its result. */
+  readonly step: RunStep
+  /** Reads within the caller's reach, and stores the result. */
+  read<T>(name: string, code: (read: ServiceReader) => Promise<T> | T): Promise<T>
+  /** Runs changes in one serializable transaction, and stores the result in it. */
+  write<T>(name: string, change: (tx: ServiceTx) => Promise<T> | T): Promise<T>
+}
+
 /** The result of a handler. `O` is the declared output. */
 export type RouteResult<O> = {
   /** One of the declared statuses. Default: the first. */
@@ -97,6 +115,7 @@ export interface RouteOptions<
   I extends RouteInput,
   P extends string,
   O extends RouteOutput | undefined,
+  S extends boolean = false,
 > {
   /** The HTTP method. Other methods of the path are separate routes, or 405. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -128,8 +147,17 @@ export interface RouteOptions<
   readonly failures?: readonly AnyFailure[]
   /** `false`: agents do not reach it by the Model Context Protocol. Default: true. */
   readonly mcp?: boolean
+  /**
+   * Whether the handler consists of steps, which may call other systems: a POST or PATCH that needs
+   * an `Idempotency-Key`, and that the engine finishes once a step has begun. Default: false.
+   */
+  readonly steps?: S
+  /** Of a route with steps: the longest attempt in milliseconds, up to 60,000. Default: 25,000. */
+  readonly timeoutMs?: number
   /** Returns the response, which the server validates. Throws a `Failure` to reject the request. */
-  readonly handle: (context: RouteContext<Q, I, P>) => Promise<HandlerResult<O>> | HandlerResult<O>
+  readonly handle: (
+    context: S extends true ? StepContext<Q, I, P> : RouteContext<Q, I, P>,
+  ) => Promise<HandlerResult<O>> | HandlerResult<O>
 }
 
 /** The result of a handler, without its type parameter. */
@@ -152,6 +180,8 @@ export interface RouteDefinition {
   readonly headers?: Readonly<Record<string, string>>
   readonly failures?: readonly ListedFailure[]
   readonly mcp?: boolean
+  readonly steps?: boolean
+  readonly timeoutMs?: number
   readonly handle: (context: AnyRow) => Promise<AnyResult> | AnyResult
   /** The changes of query, input and output between versions. */
   readonly changes: readonly BodyChange[]

@@ -11,8 +11,8 @@ export interface RowViews {
   readonly version: string
   /** Registers a row that the engine returns to the handler, and returns it. */
   register(entry: CatalogEntry, row: AnyRow): AnyRow
-  /** Whether the engine has read or written the row in this request. */
-  isRow(value: unknown): value is AnyRow
+  /** Returns the resource of a row that the engine has read or written in this request. */
+  resourceOf(value: unknown): string | undefined
   /** Returns the row as JSON has it, in the caller's version. */
   show(row: AnyRow): AnyRow
   /** Returns the JSON text of a row, or of a row that `show` returned. Throws for any other. */
@@ -35,8 +35,7 @@ export function createRowViews(
       entryByRow.set(row, entry)
       return row
     },
-    isRow: (value): value is AnyRow =>
-      typeof value === 'object' && value !== null && entryByRow.has(value),
+    resourceOf: (value) => entryByRow.get(value as object)?.definition.name,
     show(row) {
       const entry = entryByRow.get(row)
       if (!entry) throw new Error('show() takes a row that get, lock, create or update returned')

@@ -149,3 +149,18 @@ export interface ServiceTx extends ServiceReader {
   /** Runs statements of `sql` and `unscopedSql` in this transaction. */
   readonly sql: OwnSqlTx
 }
+
+/** The argument of the code of a step. */
+export interface StepEffect {
+  /**
+   * Identifies the effect, the same at each attempt: the idempotency key of the upstream. No other
+   * caller has it.
+   */
+  readonly key: string
+  /** Aborts after the timeout and when the node stops. */
+  readonly signal: AbortSignal
+  /** `fetch` to allowed addresses, which ends with `signal`. */
+  readonly fetch: typeof fetch
+}
+
+export type RunStep = <T>(name: string, code: (effect: StepEffect) => Promise<T> | T) => Promise<T>

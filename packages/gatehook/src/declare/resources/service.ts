@@ -164,7 +164,8 @@ export class Service<E extends string = string> {
     I extends RouteInput = Record<never, never>,
     P extends string = string,
     const O extends RouteOutput | undefined = undefined,
-  >(options: RouteOptions<Q, I, P, O>): Service<E> {
+    S extends boolean = false,
+  >(options: RouteOptions<Q, I, P, O, S>): Service<E> {
     if (typeof options !== 'object' || options === null) {
       reportMistakes(['.route(): options are required, for example { method, path }'])
       return this

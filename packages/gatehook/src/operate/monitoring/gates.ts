@@ -29,6 +29,7 @@ const HANDLER_GATES: Readonly<Record<string, (typeof LAST)[number]>> = {
   pagination_conflict: 'fields',
   invalid_cursor: 'fields',
   cursor_mismatch: 'fields',
+  idempotency_key_required: 'repeat',
   invalid_idempotency_key: 'repeat',
   idempotency_in_progress: 'repeat',
   idempotency_key_reused: 'repeat',

@@ -12,7 +12,8 @@ const jobMembers = {
     .openSet(JOB_KINDS)
     .describe(
       '`job`: enqueued by code; `event`: a handler of an event; `schedule`: recurring; `mail`; ' +
-        '`replay`: replays and recoveries of webhooks of a customer.',
+        '`replay`: replays and recoveries of webhooks of a customer; `request`: a request to a ' +
+        'route with steps, which the engine finishes.',
     )
     .example('job'),
   name: b.text().example('send_receipt'),
@@ -43,6 +44,14 @@ const jobDetails = b
     input: b.json().describe('The stored input; that of mail is empty.').example({ order_id: 7 }),
   })
   .named('JobWithInput')
+
+const retryInput = {
+  repeat_steps: b
+    .bool()
+    .optional()
+    .describe('Whether steps run again that began over 24 hours ago and have no result.')
+    .example(true),
+}
 
 export const jobTable = createAdminTable({
   row: job,
@@ -76,6 +85,8 @@ export const jobOperations = {
     summary: 'Run a failed, canceled or waiting job now, with all of its attempts',
     tag: 'jobs',
     headers: ['Idempotency-Key'],
+    input: retryInput,
+    body: 'optional',
     output: jobDetails,
     errors: ['invalid_state'],
   }),

@@ -2,6 +2,7 @@
 import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { type Lane, policyOf } from '../../platform/jobs/job.ts'
+import { forgetUnknownSteps } from '../../platform/jobs/steps-store.ts'
 import * as store from '../../platform/jobs/store.ts'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import type { Route } from '../../protocol/http/call.ts'
@@ -22,7 +23,7 @@ export const jobRoutes = ({ db, list, perform, wake, ...audit }: JobRouteDeps): 
   implement(jobOperations.read, async (call) =>
     respond(jobOperations.read, await readJob(db, call.params.id!)),
   ),
-  implement(jobOperations.retry, (call) =>
+  implement(jobOperations.retry, (call, { repeat_steps: repeatsSteps }) =>
     perform(call, async (tx) => {
       const job = await lockJob(tx, call.params.id!)
       if (!RETRYABLE.has(job.state)) {
@@ -31,9 +32,13 @@ export const jobRoutes = ({ db, list, perform, wake, ...audit }: JobRouteDeps): 
       if (job.state !== 'waiting' && policyOf(job.kind).isPersonal) {
         throw new Failure('invalid_state', 'The input of the job was removed at its end.')
       }
-      await store.requeueJob(tx, job.no, audit.clock.now())
+      if ((await store.requeueJob(tx, job.no, audit.clock.now())) === 0) {
+        throw new Failure('invalid_state', 'The results of the job have expired.')
+      }
+      if (repeatsSteps) await forgetUnknownSteps(tx, job.id)
       const entry = { actor: actorOf(call), action: 'job.retry', target: job.id } as const
-      await recordAudit(tx, { ...entry, detail: { name: job.name } }, audit)
+      const detail = { name: job.name, ...(repeatsSteps && { repeat_steps: true }) }
+      await recordAudit(tx, { ...entry, detail }, audit)
       tx.afterCommit(() => wake(policyOf(job.kind).lane))
       return respond(jobOperations.retry, await readJob(tx, job.id))
     }),

@@ -5,7 +5,7 @@
 import type { Send } from './attempt.ts'
 import type { Transport, TransportOptions } from './transport.ts'
 
-interface LazyTransport extends Pick<Transport, 'close'> {
+interface LazyTransport extends Pick<Transport, 'close' | 'guardedFetch'> {
   readonly send: Send
   /** Loads the transport now. @throws The error of an invalid option. */
   open(): Promise<void>
@@ -19,6 +19,7 @@ export function createLazyTransport(options: TransportOptions): LazyTransport {
   }
   return {
     send: async (request, signal) => (await load()).send(request, signal),
+    guardedFetch: async (...request) => (await load()).guardedFetch(...request),
     async open() {
       await load()
     },

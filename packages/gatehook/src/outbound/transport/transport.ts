@@ -5,7 +5,7 @@
  */
 import { isIP, type Socket } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
-import { buildConnector, Client } from 'undici'
+import { Agent, buildConnector, Client, fetch as undiciFetch } from 'undici'
 import type { Clock } from '../../kernel/clock.ts'
 import { isDialable } from './address-guard.ts'
 import type { Outcome, Send } from './attempt.ts'
@@ -41,6 +41,11 @@ export interface TransportOptions {
 
 export interface Transport {
   readonly send: Send
+  /**
+   * `fetch` for own code: the same addresses and connections; redirects are returned, and a body
+   * has at most `LIMITS.fetchedBytes`.
+   */
+  readonly guardedFetch: typeof fetch
   /** Returns the number of open or connecting sockets, and how many of them are idle. */
   connections(): { open: number; idle: number }
   /** Ends all attempts as `aborted`. */
@@ -60,6 +65,8 @@ export const LIMITS = {
   interimResponses: 16,
   /** All bytes of a response, including its framing. */
   responseBytes: 256 * 1024,
+  /** Bytes of a body that `fetch` returns. */
+  fetchedBytes: 8 * 1024 * 1024,
   /** Time before the next address of the name is tried. */
   addressMs: 2_000,
   idleMs: 10_000,
@@ -126,12 +133,23 @@ export function createTransport(options: TransportOptions): Transport {
       sendOn(pool.acquire(origin))
     })
 
+  const agent = new Agent({
+    connect: (target, callback) => connect(target, callback as Parameters<Connect>[1]),
+    maxHeaderSize: LIMITS.headerBytes,
+    maxResponseSize: LIMITS.fetchedBytes,
+    keepAliveTimeout: LIMITS.idleMs,
+  })
+  const guarded = (input: unknown, init?: object) =>
+    undiciFetch(input as string, { redirect: 'manual', ...init, dispatcher: agent })
+
   return {
     send,
+    guardedFetch: guarded as unknown as typeof fetch,
     connections: () => ({ open: pool.size, idle: pool.idle }),
     close() {
       isClosed = true
       pool.close()
+      agent.destroy().catch(() => undefined)
     },
   }
 }

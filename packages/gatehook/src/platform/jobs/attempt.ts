@@ -41,9 +41,9 @@ export function startAttempt(handler: JobHandler, job: ClaimedJob, clock: Clock)
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
   const run = async (): Promise<AttemptOutcome> => {
-    const { id, scope, customer, input, attempt } = job
+    const { id, scope, customer, input, attempt, node } = job
     try {
-      const code = handler.run({ id, scope, customer, input, attempt, signal })
+      const code = handler.run({ id, scope, customer, input, attempt, node, signal })
       const rest = await Promise.race([code, aborted])
       if (rest instanceof Continuation) return { kind: 'continued', rest }
       return { kind: 'done' }

@@ -6,7 +6,7 @@ import type { NextDueTime } from './schedule.ts'
  * Lanes, each with the number of jobs that a node runs at the same time. Jobs of one lane never
  * wait for those of another.
  */
-export const LANES = { service: 10, mail: 5, replay: 10, deletion: 1 } as const
+export const LANES = { service: 10, request: 10, mail: 5, replay: 10, deletion: 1 } as const
 export type Lane = keyof typeof LANES
 
 /** The policy of the jobs of a kind. */
@@ -57,8 +57,8 @@ const ofDeletion: JobPolicy = {
 
 /**
  * The kinds of jobs. Of the service's code: `job` (enqueued by code), `event` (handles an event),
- * `schedule` (recurs). Of the engine: `mail`, `replay` (replays and recoveries of a customer),
- * `deletion` (of a customer), and `erasure` (of a person).
+ * `schedule` (recurs), `request` (a request whose route has steps). Of the engine: `mail`, `replay`
+ * (replays and recoveries of a customer), `deletion` (of a customer), and `erasure` (of a person).
  */
 const KINDS = {
   job: ofService,
@@ -66,6 +66,13 @@ const KINDS = {
   schedule: {
     ...ofService,
     notCanceled: 'A recurring job ends when its declaration is removed.',
+  },
+  request: {
+    ...ofService,
+    lane: 'request',
+    /** As long as the results of its steps answer repeats (§15.6). */
+    failedForMs: DAY_MS,
+    notCanceled: 'The engine finishes a request whose steps have begun.',
   },
   mail: {
     lane: 'mail',
@@ -139,17 +146,28 @@ export interface DueJob {
   readonly schedule: string | null
 }
 
+/** A customer, as far as its jobs need it. */
+export interface JobCustomer {
+  readonly id: string
+  /** Since when its rows are being deleted; null otherwise. */
+  readonly deleting_since: number | null
+}
+
 /** A job that this node runs. */
 export interface ClaimedJob extends DueJob {
   /** The id of its customer; undefined: it belongs to none. */
   readonly customer: string | undefined
   /** Whether the rows of its customer are being deleted, or are gone. */
   readonly isDeleted: boolean
+  /** The run of the process that runs it. */
+  readonly node: string
 }
 
 /** An attempt at a job, as its handler receives it. */
 export interface JobAttempt extends Pick<ClaimedJob, 'id' | 'scope' | 'customer' | 'input'> {
   readonly attempt: number
+  /** The run of the process that runs it. */
+  readonly node: string
   /** Aborts after the timeout, and when the node stops or has lost the job. */
   readonly signal: AbortSignal
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Database } from '../storage/database.ts'
 import { PURGE_SLICE_ROWS, purgeExpired, purgeInSlices } from '../storage/purge.ts'
 import { LANES, type Lane } from './job.ts'
+import { purgeSteps } from './steps-store.ts'
 import { failOverdue, OVERDUE_FOR_MS, overdueRuns } from './store.ts'
 import { jobs } from './tables.ts'
 
@@ -13,6 +14,7 @@ const SLICES_MAX = 100
 export async function purgeJobs(db: Database, clock: Clock): Promise<number> {
   const now = clock.now()
   const reason = 'No node ran the job within 30 days. Does the service still declare it?'
+  await purgeSteps(db, { now, overdueBefore: now - OVERDUE_FOR_MS })
   const purgedRuns = await purgeInSlices(db, overdueRuns(now - OVERDUE_FOR_MS))
   for (const lane of Object.keys(LANES) as Lane[]) {
     for (let slice = 0; slice < SLICES_MAX; slice++) {

@@ -3,6 +3,7 @@
  * takes over the jobs of failed nodes. `pass()` is one round; `runner-worker.ts` repeats it.
  */
 import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
 import { createFailureDetector } from '../../kernel/failure-detector.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Scope } from '../../kernel/principal.ts'
@@ -11,9 +12,11 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import type { PolledValue } from '../storage/shared-poll.ts'
 import { type AttemptOutcome, type RunningAttempt, startAttempt } from './attempt.ts'
+import { endAfter, handlerFor } from './attempt-end.ts'
 import {
   type ClaimedJob,
   type DueJob,
+  type JobCustomer,
   type JobHandler,
   type JobKind,
   LANES,
@@ -21,7 +24,7 @@ import {
   policyOf,
 } from './job.ts'
 import type { EnqueueJob } from './queue.ts'
-import { findPassedTimes, inputOfRun, type RunInput } from './schedule.ts'
+import { createRecurring, withPassedTimes } from './recurring.ts'
 import * as store from './store.ts'
 import { JobTurns } from './turns.ts'
 
@@ -31,13 +34,6 @@ export const HEARTBEAT_MS = 3_000
 export const FAILED_AFTER_MS = 12_000
 /** Without a heartbeat for this long, a node interrupts its jobs: others may have taken over. */
 const UNSURE_AFTER_MS = 8_000
-
-/** A customer, as far as its jobs need it. */
-interface JobCustomer {
-  readonly id: string
-  /** Since when its rows are being deleted; null otherwise. */
-  readonly deleting_since: number | null
-}
 
 interface RunnerDeps {
   readonly db: Database
@@ -57,7 +53,20 @@ interface RunnerDeps {
   readonly isSole?: boolean
   /** Called when an attempt has ended: the next pass stores its end. */
   readonly nudge: () => void
+  /** Whether the runner claims due jobs, besides those that requests begin. Default true. */
+  readonly claims?: boolean
 }
+
+export interface BegunAttempt {
+  /** Resolves when the end of the attempt is stored. */
+  readonly ended: Promise<void>
+}
+
+/** Stores a job as one that this node runs, or claims it. Undefined: another request has it. */
+export type ClaimNow = (
+  tx: Tx,
+  hold: { readonly node: string; readonly now: number },
+) => Promise<DueJob | undefined>
 
 export interface JobFigures {
   readonly running: number
@@ -83,6 +92,10 @@ export interface JobRunner {
   pass(): Promise<void>
   /** Stores the next run of each recurring job, unless one waits. `pass` begins with it. */
   openSchedules(): Promise<void>
+  /** Starts an attempt at a job now, for a request. Undefined: `claim` has found none. */
+  begin(claim: ClaimNow): Promise<BegunAttempt | undefined>
+  /** Resolves when the end of an attempt of this node is stored; undefined if there is none. */
+  endOf(no: number): Promise<void> | undefined
   /** Starts no further jobs, waits for those that run, and interrupts them after `limitMs`. */
   drain(limitMs: number): Promise<void>
   figures(): JobFigures
@@ -101,7 +114,14 @@ export class NodeJobRunner implements JobRunner {
   readonly #counts = new Map<string, AttemptCount>()
   readonly #findFailed: ReturnType<typeof createFailureDetector<number>>
   readonly #turns = new JobTurns()
+  readonly #recurring: ReturnType<typeof createRecurring>
+  /** Attempts that requests have begun: they use no place of the lane. */
+  readonly #begun = new Set<RunningAttempt>()
+  #beginning = 0
+  /** Jobs of this node that it did not run at the last heartbeat. */
+  #orphans: ReadonlySet<number> = new Set()
   #ended: AttemptEnd[] = []
+  #storing: Promise<void> | undefined
   #areSchedulesOpen = false
   #isStopping = false
   #isAwake = true
@@ -120,6 +140,7 @@ export class NodeJobRunner implements JobRunner {
     this.#handlers = new Map(deps.handlers.map((handler) => [handler.name, handler]))
     this.#findFailed = createFailureDetector(deps.clock, FAILED_AFTER_MS)
     this.#beatMs = deps.clock.elapsedMs()
+    this.#recurring = createRecurring(deps, (dueAt) => this.#noteDue(dueAt))
   }
 
   readonly polled: readonly PolledValue[] = [
@@ -151,7 +172,7 @@ export class NodeJobRunner implements JobRunner {
     await this.#storeEnds()
     if (this.#isFirstPass && this.#deps.isSole) {
       for (const row of await store.readRunningJobs(this.#deps.db, this.#deps.lane))
-        await this.#takeOver(row)
+        if (row.node !== this.#node) await this.#takeOver(row)
     }
     this.#isFirstPass = false
     if (this.#isBeatDue()) await this.#renew()
@@ -187,24 +208,16 @@ export class NodeJobRunner implements JobRunner {
 
   async openSchedules(): Promise<void> {
     if (this.#areSchedulesOpen) return
-    const { db, clock } = this.#deps
     for (const handler of this.#handlers.values()) {
-      const { schedule, name } = handler
-      if (!schedule) continue
-      await db.write(async (tx) => {
-        const run = await store.findScheduledRun(tx, name)
-        if (!run) return void (await this.#enqueueRun(tx, handler))
-        if (JSON.parse(run.input).every === schedule.expression) return
-        const dueAt = schedule.next(clock.now())
-        await store.rescheduleRun(tx, run.no, inputOfRun(schedule.expression, dueAt, 0), dueAt)
-      })
+      if (handler.schedule) await this.#deps.db.write((tx) => this.#recurring.open(tx, handler))
     }
     this.#areSchedulesOpen = true
   }
 
   async #startDueJobs(): Promise<void> {
     const { db, clock, lane } = this.#deps
-    const limit = LANES[lane] - this.#running.size
+    const limit =
+      this.#deps.claims === false ? 0 : LANES[lane] - this.#running.size + this.#begun.size
     this.#isAwake = false
     const now = clock.now()
     if (this.#isJobDue()) {
@@ -242,38 +255,57 @@ export class NodeJobRunner implements JobRunner {
     const { scope } = job
     const customer = scope === null ? undefined : await this.#deps.findCustomer(scope)
     const isDeleted = scope !== null && customer?.deleting_since !== null
-    return { ...(await this.#withPassedTimes(job, now)), customer: customer?.id, isDeleted }
+    const due = await withPassedTimes(this.#handlers.get(job.name)!, job, now)
+    return { ...due, customer: customer?.id, isDeleted, node: this.#node }
   }
 
-  /**
-   * Returns a recurring job with the due times that its attempt serves: those that have passed,
-   * also during an outage, or during the earlier attempts. A repeated run that has failed before
-   * keeps its own: other runs have served the later ones.
-   */
-  async #withPassedTimes(job: DueJob, now: number): Promise<DueJob> {
-    const { schedule } = this.#handlers.get(job.name)!
-    if (!schedule || job.schedule === null) return job
-    const { due_at: firstMs, missed: before } = JSON.parse(job.input) as RunInput
-    const { dueAt, missed } = await findPassedTimes(schedule.next, firstMs, now)
-    return { ...job, input: inputOfRun(schedule.expression, dueAt, before + missed) }
+  async begin(claim: ClaimNow): Promise<BegunAttempt | undefined> {
+    if (this.#isStopping) throw new Failure('shutting_down')
+    const { db, clock } = this.#deps
+    const now = clock.now()
+    this.#beginning++
+    try {
+      const job = await db.write((tx) => claim(tx, { node: this.#node, now }))
+      if (!job) return undefined
+      const attempt = this.#start(await this.#complete(job, now))
+      this.#begun.add(attempt)
+      return { ended: this.#endOf(attempt) }
+    } finally {
+      this.#beginning--
+    }
   }
 
-  #start(job: ClaimedJob): void {
+  endOf(no: number): Promise<void> | undefined {
+    const attempt = this.#running.get(no)
+    return attempt && this.#endOf(attempt)
+  }
+
+  async #endOf(attempt: RunningAttempt): Promise<void> {
+    await attempt.outcome
+    while (this.#running.get(attempt.job.no) === attempt) await this.#storeEnds()
+  }
+
+  #start(job: ClaimedJob): RunningAttempt {
     const { clock } = this.#deps
     const handler = this.#handlers.get(job.name)!
-    // A job whose attempts all ended with their node would end every node.
-    const isSpent = job.attempt > handler.attempts
-    const code = job.isDeleted ? ofDeletedCustomer : isSpent ? { run: rejectSpent } : {}
-    const attempt = startAttempt({ ...handler, ...code }, job, clock)
+    const attempt = startAttempt(handlerFor(job, handler), job, clock)
     this.#running.set(job.no, attempt)
     void attempt.outcome.then((outcome) => {
       this.#ended.push({ attempt, outcome })
       this.#deps.nudge()
     })
+    return attempt
   }
 
   /** Stores the ends of attempts; those that the database rejects remain for the next pass. */
-  async #storeEnds(): Promise<void> {
+  #storeEnds(): Promise<void> {
+    this.#storing ??= this.#storeEach().finally(() => {
+      this.#storing = undefined
+    })
+    return this.#storing
+  }
+
+  async #storeEach(): Promise<void> {
     while (this.#ended.length > 0) {
       const end = this.#ended[0]!
       await this.#storeEnd(end)
@@ -281,6 +313,7 @@ export class NodeJobRunner implements JobRunner {
       const { no } = end.attempt.job
       // This node may have claimed the job again, after another one released it.
       if (this.#running.get(no) === end.attempt) this.#running.delete(no)
+      this.#begun.delete(end.attempt)
       this.#isAwake = true
     }
   }
@@ -289,11 +322,11 @@ export class NodeJobRunner implements JobRunner {
     const { db, clock, log } = this.#deps
     const { job, handler } = attempt
     const now = clock.now()
-    const end = this.#endOf(attempt, outcome, now)
+    const end = endAfter(attempt, outcome, this.#deps)
     const isStored = await db.write(async (tx) => {
       const isMine = await store.endAttempt(tx, job, end, { node: this.#node, now })
       const hasEnded = end.state === 'done' || end.state === 'failed'
-      if (isMine && hasEnded && job.schedule) await this.#enqueueRun(tx, handler, job)
+      if (isMine && hasEnded && job.schedule) await this.#recurring.enqueue(tx, handler, job)
       return isMine
     })
     if ('runAt' in end) this.#noteDue(end.runAt)
@@ -315,24 +348,6 @@ export class NodeJobRunner implements JobRunner {
     else log.warn({ ...line, err: outcome.cause }, 'a job failed')
   }
 
-  #endOf({ job, handler }: RunningAttempt, outcome: AttemptOutcome, now: number): store.JobEnd {
-    if (outcome.kind === 'done') return { state: 'done', error: null }
-    if (outcome.kind === 'interrupted') return { state: 'interrupted' }
-    if (outcome.kind === 'continued') {
-      const { continueAt: runAt, input = job.input } = outcome.rest
-      return { state: 'continued', runAt, input }
-    }
-    const { error, cause } = outcome
-    if (job.attempt >= handler.attempts || handler.isFinal?.(cause))
-      return { state: 'failed', error }
-    const chance = this.#deps.random.bytes(4).readUInt32BE() / 2 ** 32
-    return {
-      state: 'waiting',
-      error,
-      runAt: now + policyOf(job.kind).retryDelayMs(job.attempt, chance),
-    }
-  }
-
   /** Renews this node's hold of its jobs, and takes over those of failed nodes. */
   async #renew(): Promise<void> {
     const { db, clock, log } = this.#deps
@@ -344,17 +359,20 @@ export class NodeJobRunner implements JobRunner {
     if (this.#running.size > 0)
       await db.write((tx) => store.beatJobs(tx, this.#node), { single: true })
     this.#beatMs = nowMs
+    const running = [...this.#running]
     const rows = await store.readRunningJobs(db, this.#deps.lane)
     const others = rows.filter(({ node }) => node !== this.#node)
     const failed = new Set(this.#findFailed(others.map(({ no, heartbeat }) => [no, heartbeat])))
     const mine = rows.filter(({ node }) => node === this.#node)
     this.#isAnyRunning = rows.length > 0
     const heldNos = new Set(mine.map(({ no }) => no))
-    for (const [no, attempt] of this.#running) {
+    for (const [no, attempt] of running) {
       if (!heldNos.has(no)) attempt.abort('another node runs this job')
     }
-    // The response to a claim was lost with its connection: the job does not run.
-    const orphans = mine.filter(({ no }) => !this.#running.has(no))
+    // The response to a claim was lost with its connection, or a request begins the job just now.
+    const idle = mine.filter(({ no }) => !this.#running.has(no))
+    const orphans = idle.filter(({ no }) => this.#beginning === 0 || this.#orphans.has(no))
+    this.#orphans = new Set(idle.map(({ no }) => no))
     for (const row of [...others.filter(({ no }) => failed.has(no)), ...orphans]) {
       await this.#takeOver(row)
     }
@@ -369,16 +387,6 @@ export class NodeJobRunner implements JobRunner {
     this.#isAwake = true
   }
 
-  /** Enqueues the next run; it serves the due times since those of the last one. */
-  async #enqueueRun(tx: Tx, { name, schedule }: JobHandler, last?: ClaimedJob): Promise<void> {
-    const { expression, next } = schedule!
-    const runAt = next(this.#deps.clock.now())
-    const dueAt = last ? next((JSON.parse(last.input) as RunInput).due_at) : runAt
-    const run = { kind: 'schedule', name, scope: undefined, schedule: name } as const
-    await this.#deps.enqueue(tx, { ...run, input: inputOfRun(expression, dueAt, 0), runAt })
-    tx.afterCommit(() => this.#noteDue(runAt))
-  }
-
   #count({ kind, name: job }: ClaimedJob, outcome: string): void {
     const key = `${kind} ${job} ${outcome}`
     const entry = this.#counts.get(key) ?? { kind, job, outcome, count: 0 }
@@ -386,11 +394,3 @@ export class NodeJobRunner implements JobRunner {
     this.#counts.set(key, entry)
   }
 }
-
-/** A job of a customer whose deletion has begun fails at once (§18.11). */
-const ofDeletedCustomer: Pick<JobHandler, 'run' | 'isFinal'> = {
-  run: () => Promise.reject(new Error('the customer does not exist')),
-  isFinal: () => true,
-}
-
-const rejectSpent = () => Promise.reject(new Error('the node ended during the last attempt'))

@@ -264,10 +264,10 @@ export async function findJobInput(from: Reader, id: string): Promise<string> {
   return policyOf(kind).isPersonal ? '{}' : input
 }
 
-/** Makes a job due with all of its attempts. */
+/** Makes a job due with all of its attempts; returns 0 for one whose results have expired. */
 export const requeueJob = (tx: Tx, no: number, now: number) =>
   tx.run(sql`UPDATE gh_jobs SET state = 'waiting', attempt = 0, run_at = ${now}, ended_at = NULL,
-    purge_at = NULL WHERE no = ${no}`)
+    purge_at = NULL WHERE no = ${no} AND (purge_at IS NULL OR purge_at > ${now})`)
 
 /** Ends a job that waits. */
 export async function cancelJob(

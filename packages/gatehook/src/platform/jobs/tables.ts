@@ -1,5 +1,5 @@
 /** Background work: the jobs of the service's code and of the engine. */
-import { byScope, int, serial, type Table, text } from '../storage/table.ts'
+import { byPersonId, byScope, bytes, int, serial, type Table, text } from '../storage/table.ts'
 
 /** The scope of a waiting job that is not blocked; 0 for one of the installation. */
 const TURN = "(CASE WHEN state = 'waiting' AND blocked = 0 THEN COALESCE(scope, 0) END)"
@@ -12,7 +12,7 @@ export const jobs: Table = {
     '`heartbeat`. `subject`: the person whose request enqueued it. Jobs with the same `row_key` ' +
     'run one after the other: all but the first are `blocked` (1), and no search for due jobs ' +
     'reads them. `schedule`: the name of a recurring job in the row of its next run, so that ' +
-    'there is one.',
+    'there is one. `request`: the hash of the request that it answers, so that a repeat finds it.',
   columns: {
     no: serial,
     id: text.plain,
@@ -30,6 +30,7 @@ export const jobs: Table = {
     row_key: text.plain.orNull,
     blocked: int.or(0),
     schedule: text.plain.orNull,
+    request: text.secret.orNull,
     error: text.personal.orNull,
     created_at: int,
     started_at: int.orNull,
@@ -46,6 +47,12 @@ export const jobs: Table = {
       unique: true,
       where: 'schedule IS NOT NULL',
       serves: 'one next run of a schedule',
+    },
+    request: {
+      on: 'request',
+      unique: true,
+      where: 'request IS NOT NULL',
+      serves: 'one job of a request',
     },
     due: {
       on: 'lane, run_at, no',
@@ -76,4 +83,37 @@ export const jobs: Table = {
   purgedBy: 'purge_at',
 }
 
-export const jobsTables: readonly Table[] = [jobs]
+export const STEP_PURPOSE = 'step'
+
+/** Returns the row name that a result is encrypted for. */
+export const stepRow = (job: string, name: string): string => `${job} ${name}`
+
+export const steps: Table = {
+  name: 'gh_steps',
+  row:
+    'A step of a job. `result` is null until it has ended. The row `.attempt` names the attempt ' +
+    'that holds the steps of the job, and has the request of a job that answers one; the row ' +
+    '`.response` has its response.',
+  columns: {
+    job: text.plain,
+    name: text.plain,
+    scope: int.orNull,
+    subject: text.plain.orNull,
+    holder: text.plain.orNull,
+    result: bytes.secret.orNull,
+    begun_at: int,
+  },
+  key: ['job', 'name'],
+  place: 'local',
+  belongs: byScope,
+  ofPerson: byPersonId('subject'),
+  stays: 'as long as its job',
+  encrypted: {
+    result: {
+      purpose: STEP_PURPOSE,
+      rowOf: ([job, name]) => stepRow(String(job), String(name)),
+    },
+  },
+}
+
+export const jobsTables: readonly Table[] = [jobs, steps]

@@ -40,9 +40,10 @@ export function deriveRecordHash(call: Call, key: string): Buffer {
  * body may contain a password: a bare hash would allow a reader of the database to guess it.
  */
 export const fingerprintBody = (key: KeyObject, body: unknown): Buffer =>
-  createHmac('sha256', key)
-    .update(JSON.stringify(canonicalize(body)) ?? '')
-    .digest()
+  createHmac('sha256', key).update(canonicalText(body)).digest()
+
+/** Returns a body as text that does not depend on member order and white space. */
+export const canonicalText = (body: unknown): string => JSON.stringify(canonicalize(body)) ?? ''
 
 function canonicalize(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonicalize)

@@ -5,15 +5,24 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
-import { type AnyCode, Failure, type FailureOptions } from '../../kernel/failure.ts'
-import { hasRole, type Role } from '../../kernel/principal.ts'
+import { Failure } from '../../kernel/failure.ts'
 import type { Vault } from '../../kernel/secret.ts'
-import type { Database, Reader, Tx, WriteOptions } from '../../platform/storage/database.ts'
+import type { Database, Tx, WriteOptions } from '../../platform/storage/database.ts'
 import { requireAnswerFits } from '../http/answer-budget.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { ownerOf } from '../http/owner.ts'
 import { rehearse } from './dry-run.ts'
 import { deriveRecordHash, fingerprintBody, readIdempotencyKey } from './key.ts'
+import {
+  answerOf,
+  failureOutcome,
+  inProgress,
+  type NarrowReplay,
+  type RequestOutcome,
+  replayOutcome,
+  rightsOf,
+  type StoredOutcome,
+} from './outcome.ts'
 import { type RecordIds, recordIdsAt } from './record-ids.ts'
 import {
   claimRecord,
@@ -24,12 +33,6 @@ import {
 } from './store.ts'
 import { RESPONSE_PURPOSE, responseRow } from './tables.ts'
 import { setRequestOf } from './transaction-request.ts'
-
-/**
- * Returns a stored response as a caller may see it who has lost a scope since. Throws a failure if
- * it may not see it at all.
- */
-export type NarrowReplay = (call: Call, from: Reader, answer: Answer) => Promise<Answer>
 
 interface PerformOptions extends WriteOptions {
   /** Default: a caller who has lost a scope since gets 403. */
@@ -70,40 +73,6 @@ export const RETENTION_MS = 24 * 3_600_000
 const SECRET_RETENTION_MS = 3_600_000
 export const FINGERPRINT_PURPOSE = 'idempotency fingerprint'
 
-/** The response to a request, or the failure that was its response. */
-type RequestOutcome =
-  | { readonly answer: Answer }
-  | { readonly code: AnyCode; readonly message: string; readonly options: FailureOptions }
-
-/**
- * The permissions of a caller on which work depends. The other members of a principal are those of
- * the record's id, or the pipeline checks them for a replay as for a first request.
- */
-interface CallerRights {
-  readonly scopes: readonly string[]
-  /** The role of an operator, also of one who acts for a customer. */
-  readonly role?: Role
-}
-
-function rightsOf({ principal }: Call): CallerRights {
-  const { role } = principal!.caller ?? principal!
-  return { scopes: [...principal!.scopes], ...(role && { role }) }
-}
-
-/** The stored outcome, with the permissions that the caller held. */
-type StoredOutcome = RequestOutcome & CallerRights
-
-/** Throws 403 `insufficient_role` for an operator whose role is a lesser one now. */
-function requireStoredRole({ role }: StoredOutcome, call: Call): void {
-  if (role === undefined || hasRole(rightsOf(call), role)) return
-  const message = `The first request with this Idempotency-Key had the role ${role}.`
-  throw new Failure('insufficient_role', message)
-}
-
-/** Returns a scope that the caller lacks now; `admin` implies every scope (§13). */
-const lostScope = ({ scopes }: StoredOutcome, { principal }: Call): string | undefined =>
-  principal!.scopes.has('admin') ? undefined : scopes.find((name) => !principal!.scopes.has(name))
-
 type ClaimResult = { readonly outcome: RequestOutcome } | { readonly record: IdempotencyRecord }
 
 export function createPerform({ db, clock, vault, recordChange }: PerformDeps): Perform {
@@ -113,23 +82,14 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
   const replay = async (
     call: Call,
     record: IdempotencyRecord,
-    narrowReplay: NarrowReplay = rejectNarrowed,
+    narrowReplay?: NarrowReplay,
   ): Promise<Answer> => {
     const matches = (key: KeyObject) => fingerprintBody(key, call.body).equals(record.fingerprint)
     if (!fingerprintKeys.accepted.some(matches)) throw new Failure('idempotency_key_reused')
     if (!record.answer) throw inProgress()
     const row = responseRow(call.principal!.scope, record.id)
     const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer).toString()
-    const outcome = JSON.parse(text) as StoredOutcome
-    requireStoredRole(outcome, call)
-    const replayHeaders = { 'idempotent-replayed': 'true' }
-    if ('answer' in outcome) {
-      const isNarrowed = lostScope(outcome, call) !== undefined
-      const answer = isNarrowed ? await narrowReplay(call, db, outcome.answer) : outcome.answer
-      return { ...answer, headers: { ...answer.headers, ...replayHeaders } }
-    }
-    const headers = { ...outcome.options.headers, ...replayHeaders }
-    throw new Failure(outcome.code, outcome.message, { ...outcome.options, headers })
+    return replayOutcome(call, db, JSON.parse(text) as StoredOutcome, narrowReplay)
   }
 
   const claimAndRun = (
@@ -149,7 +109,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       const outcome = await runChange(tx, change)
       const isSecret = 'answer' in outcome && outcome.answer.secret === true
       const expiresAt = isSecret ? now + SECRET_RETENTION_MS : claim.expiresAt
-      const stored: StoredOutcome = { ...outcome, ...rightsOf(call) }
+      const stored: StoredOutcome = { ...outcome, ...rightsOf(call.principal!) }
       const id = claim.ids.current
       const text = JSON.stringify(stored)
       const response = vault.encrypt(RESPONSE_PURPOSE, responseRow(scope, id), text)
@@ -189,8 +149,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       }
       const result = await claimAndRun(call, idsAt, change, options)
       if ('record' in result) return await replay(call, result.record, narrowReplay)
-      if ('answer' in result.outcome) return result.outcome.answer
-      throw new Failure(result.outcome.code, result.outcome.message, result.outcome.options)
+      return answerOf(result.outcome)
     } finally {
       running.delete(name)
     }
@@ -202,14 +161,6 @@ async function requireRecord(tx: Tx, { scope, ids, now }: RecordClaim): Promise<
   const record = await findRecord(tx, scope, ids, now)
   if (!record) throw inProgress()
   return record
-}
-
-/** Rejects a replay: the caller might not have got this response with its present scopes. */
-const rejectNarrowed: NarrowReplay = async () => {
-  const message =
-    'The credential has lost a scope since the first request with this Idempotency-Key. The ' +
-    'request was executed then; its response is not returned again.'
-  throw new Failure('insufficient_scope', message)
 }
 
 function inRequest<T>(tx: Tx, call: Call, change: (tx: Tx) => Promise<T>): Promise<T> {
@@ -231,9 +182,6 @@ async function performDryRun(
   return rehearsal.value
 }
 
-const inProgress = () =>
-  new Failure('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })
-
 /**
  * Runs the change in a savepoint. A failure rolls the change back and becomes the outcome. A 5xx
  * or a failed `If-Match` (412) is rethrown and not stored: a retry may succeed.
@@ -243,7 +191,6 @@ async function runChange(tx: Tx, change: (tx: Tx) => Promise<Answer>): Promise<R
     return { answer: await tx.attempt(() => change(tx)) }
   } catch (error) {
     if (!(error instanceof Failure) || error.status >= 500 || error.status === 412) throw error
-    const { code, message, options } = error
-    return { code, message, options }
+    return failureOutcome(error)
   }
 }

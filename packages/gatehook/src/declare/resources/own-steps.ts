@@ -1,0 +1,66 @@
+/** The words of own code for its steps (§15.6): `step`, and `write` and `read` with a name. */
+import type { JobAttempt } from '../../platform/jobs/job.ts'
+import { type AttemptSteps, createSteps, type StepDeps } from '../../platform/jobs/steps.ts'
+import type { Tx, WriteOptions } from '../../platform/storage/database.ts'
+import type { Catalog } from './catalog-entry.ts'
+import type { StepEffect } from './service-access.ts'
+import { decodeResult, type StepViews, textOfResult } from './step-results.ts'
+
+export interface OwnStepDeps extends StepDeps {
+  /** `fetch` to allowed addresses. */
+  readonly fetch: typeof fetch
+}
+
+type Code<A extends unknown[]> = (...given: A) => unknown
+
+export interface OwnSteps {
+  readonly steps: AttemptSteps
+  step(name: string, code: Code<[StepEffect]>): Promise<unknown>
+  read(name: string, code: Code<[]>): Promise<unknown>
+  write(name: string, code: Code<[Tx]>, options?: WriteOptions): Promise<unknown>
+}
+
+interface StepsOptions {
+  readonly views: StepViews
+  readonly origin?: string
+}
+
+export function createOwnSteps(
+  catalog: Catalog,
+  { fetch: guardedFetch, ...deps }: OwnStepDeps,
+  attempt: JobAttempt,
+  { views, origin }: StepsOptions,
+): OwnSteps {
+  const steps = createSteps(deps, attempt, origin)
+  const { signal } = attempt
+  const fetchUntilEnd: typeof fetch = (input, init) => {
+    const signals = [signal, ...(init?.signal ? [init.signal] : [])]
+    return guardedFetch(input, { ...init, signal: AbortSignal.any(signals) })
+  }
+  const decode = async (text: Promise<string>) => decodeResult(await text, catalog, views)
+  return {
+    steps,
+    step: (name, code) =>
+      decode(
+        steps.effect(name, (key) =>
+          textOfResult(name, views, () => code({ key, signal, fetch: fetchUntilEnd })),
+        ),
+      ),
+    read: (name, code) => decode(steps.read(name, () => textOfResult(name, views, () => code()))),
+    write: (name, code, options) =>
+      decode(
+        steps.write(
+          name,
+          (tx) => textOfResult(name, views, () => tx.attempt(async () => code(tx))),
+          options,
+        ),
+      ),
+  }
+}
+
+/** Runs a handler until it ends, or a step ends its attempt, even if the handler catches that. */
+export async function withSteps<T>({ steps }: OwnSteps, handle: () => T | Promise<T>): Promise<T> {
+  const result = await Promise.race([(async () => handle())(), steps.ended])
+  steps.throwIfEnded()
+  return result
+}

@@ -1,0 +1,41 @@
+/** Whether an attempt runs the code of its job, and what it leaves. Pure. */
+import type { Clock } from '../../kernel/clock.ts'
+import type { Random } from '../../kernel/random.ts'
+import type { AttemptOutcome, RunningAttempt } from './attempt.ts'
+import { type ClaimedJob, type JobHandler, policyOf } from './job.ts'
+import type { JobEnd } from './store.ts'
+
+export function endAfter(
+  { job, handler }: Pick<RunningAttempt, 'job' | 'handler'>,
+  outcome: AttemptOutcome,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): JobEnd {
+  if (outcome.kind === 'done') return { state: 'done', error: null }
+  if (outcome.kind === 'interrupted') return { state: 'interrupted' }
+  if (outcome.kind === 'continued') {
+    const { continueAt: runAt, input = job.input } = outcome.rest
+    return { state: 'continued', runAt, input }
+  }
+  const { error, cause } = outcome
+  if (job.attempt >= handler.attempts || handler.isFinal?.(cause)) return { state: 'failed', error }
+  const chance = random.bytes(4).readUInt32BE() / 2 ** 32
+  const delayMs = policyOf(job.kind).retryDelayMs(job.attempt, chance)
+  return { state: 'waiting', error, runAt: clock.now() + delayMs }
+}
+
+/** A job of a customer whose deletion has begun fails at once (§18.11). */
+const ofDeletedCustomer: Pick<JobHandler, 'run' | 'isFinal'> = {
+  run: () => Promise.reject(new Error('the customer does not exist')),
+  isFinal: () => true,
+}
+
+const rejectSpent = () => Promise.reject(new Error('the node ended during the last attempt'))
+
+/**
+ * Returns the code of an attempt. A job whose attempts all ended with their node would end every
+ * node.
+ */
+export function handlerFor(job: ClaimedJob, handler: JobHandler): JobHandler {
+  if (job.isDeleted) return { ...handler, ...ofDeletedCustomer }
+  return job.attempt > handler.attempts ? { ...handler, run: rejectSpent } : handler
+}

@@ -1,0 +1,86 @@
+/** The stored response to a request, and what a repeat of the request gets (§11.1). */
+import { type AnyCode, Failure, type FailureOptions } from '../../kernel/failure.ts'
+import { hasRole, type Principal, type Role } from '../../kernel/principal.ts'
+import type { Reader } from '../../platform/storage/database.ts'
+import type { Answer, Call } from '../http/call.ts'
+
+/**
+ * Returns a stored response as a caller may see it who has lost a scope since. Throws a failure if
+ * it may not see it at all.
+ */
+export type NarrowReplay = (call: Call, from: Reader, answer: Answer) => Promise<Answer>
+
+/** The response to a request, or the failure that was its response. */
+export type RequestOutcome =
+  | { readonly answer: Answer }
+  | { readonly code: AnyCode; readonly message: string; readonly options: FailureOptions }
+
+/**
+ * The permissions of a caller on which work depends. The other members of a principal are those of
+ * the record's id, or the pipeline checks them for a replay as for a first request.
+ */
+interface CallerRights {
+  readonly scopes: readonly string[]
+  /** The role of an operator, also of one who acts for a customer. */
+  readonly role?: Role
+}
+
+export function rightsOf(principal: Principal): CallerRights {
+  const { role } = principal.caller ?? principal
+  return { scopes: [...principal.scopes], ...(role && { role }) }
+}
+
+/** The stored outcome, with the permissions that the caller held. */
+export type StoredOutcome = RequestOutcome & CallerRights
+
+/** Throws 403 `insufficient_role` for an operator whose role is a lesser one now. */
+function requireStoredRole({ role }: StoredOutcome, call: Call): void {
+  if (role === undefined || hasRole(rightsOf(call.principal!), role)) return
+  const message = `The first request with this Idempotency-Key had the role ${role}.`
+  throw new Failure('insufficient_role', message)
+}
+
+/** Returns a scope that the caller lacks now; `admin` implies every scope (§13). */
+const lostScope = ({ scopes }: StoredOutcome, { principal }: Call): string | undefined =>
+  principal!.scopes.has('admin') ? undefined : scopes.find((name) => !principal!.scopes.has(name))
+
+/** Rejects a replay: the caller might not have got this response with its present scopes. */
+const rejectNarrowed: NarrowReplay = async () => {
+  const message =
+    'The credential has lost a scope since the first request with this Idempotency-Key. The ' +
+    'request was executed then; its response is not returned again.'
+  throw new Failure('insufficient_scope', message)
+}
+
+export const failureOutcome = ({ code, message, options }: Failure): RequestOutcome => ({
+  code,
+  message,
+  options,
+})
+
+/** Returns the response of an outcome, or throws its failure. */
+export function answerOf(outcome: RequestOutcome): Answer {
+  if ('answer' in outcome) return outcome.answer
+  throw new Failure(outcome.code, outcome.message, outcome.options)
+}
+
+/** Returns the stored response to a repeat, or throws the stored failure. */
+export async function replayOutcome(
+  call: Call,
+  from: Reader,
+  outcome: StoredOutcome,
+  narrowReplay: NarrowReplay = rejectNarrowed,
+): Promise<Answer> {
+  requireStoredRole(outcome, call)
+  const replayHeaders = { 'idempotent-replayed': 'true' }
+  if ('answer' in outcome) {
+    const isNarrowed = lostScope(outcome, call) !== undefined
+    const answer = isNarrowed ? await narrowReplay(call, from, outcome.answer) : outcome.answer
+    return { ...answer, headers: { ...answer.headers, ...replayHeaders } }
+  }
+  const headers = { ...outcome.options.headers, ...replayHeaders }
+  throw new Failure(outcome.code, outcome.message, { ...outcome.options, headers })
+}
+
+export const inProgress = () =>
+  new Failure('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })

@@ -1,0 +1,77 @@
+/** §15.6: the steps of an attempt that another node has taken over store nothing any more. */
+import assert from 'node:assert/strict'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { Vault } from '../../src/kernel/secret.ts'
+import { purgeJobs } from '../../src/platform/jobs/retention.ts'
+import { FAILED_AFTER_MS, HEARTBEAT_MS } from '../../src/platform/jobs/runner.ts'
+import { createSteps } from '../../src/platform/jobs/steps.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { gate, HOUR_MS, type Run, rigOf } from './runner-rig.ts'
+
+const vault = new Vault('a secret that only tests know, long enough', systemRandom())
+
+/** A job whose steps append to `effects`, and wait at the gate of their node. */
+function stepping(db: Database) {
+  const rig = rigOf(db)
+  const deps = { db, clock: rig.clock, random: systemRandom(), vault }
+  const effects: string[] = []
+  const runOf =
+    (node: string, reached: () => void, until: Promise<void>): Run =>
+    async (attempt) => {
+      const steps = createSteps(deps, attempt)
+      const first = await steps.effect('first', async () => {
+        effects.push(`${node} first`)
+        return '1'
+      })
+      const second = await steps.effect('second', async (key) => {
+        effects.push(`${node} second ${key}`)
+        reached()
+        await until
+        return node
+      })
+      await steps.write('third', async (tx) => {
+        await tx.run(sql`INSERT INTO gh_settings (name, value) VALUES ('third', ${node})`)
+        return first + second
+      })
+    }
+  return { rig, effects, runOf }
+}
+
+eachMigrated('an attempt that was taken over stores no result', async (db) => {
+  const { rig, effects, runOf } = stepping(db)
+  const [reached, lost] = [gate(), gate()]
+  const open = Promise.resolve()
+  const node = (run: Run) => rig.nodeOf([rig.handlerOf('pay', run)])
+  const first = node(runOf('one', reached.open, lost.promise))
+  const second = node(runOf('two', () => {}, open))
+  await rig.add('pay')
+  await first.pass()
+  await reached.promise
+  await second.pass()
+  rig.advance(HEARTBEAT_MS)
+  await second.pass()
+  rig.advance(FAILED_AFTER_MS + HEARTBEAT_MS)
+  await second.pass()
+  await second.settle()
+  lost.open()
+  await first.settle()
+  const [, lostEffect, repeated] = effects.map((effect) => effect.split(' '))
+  assert.deepEqual(
+    [effects.length, lostEffect![0], repeated![0], lostEffect![2]],
+    [3, 'one', 'two', repeated![2]],
+  )
+  assert.deepEqual(await db.all(sql`SELECT value FROM gh_settings WHERE name = 'third'`), [
+    { value: 'two' },
+  ])
+  assert.deepEqual(
+    (await rig.rows()).map(({ state, attempt }) => [state, attempt]),
+    [['done', 2]],
+  )
+  // The results end with the row of the job.
+  assert.equal((await db.all(sql`SELECT name FROM gh_steps`)).length, 4)
+  rig.advance(25 * HOUR_MS)
+  await purgeJobs(db, rig.clock)
+  assert.deepEqual(await db.all(sql`SELECT name FROM gh_steps`), [])
+})
