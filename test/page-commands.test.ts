@@ -27,6 +27,7 @@ const offered: Readonly<Record<keyof typeof pageCommands, readonly string[]>> = 
     pageCommands.createClientCommand('test'),
   ],
   exportCustomerCommand: [pageCommands.exportCustomerCommand('cus_1')],
+  exportPersonCommand: [pageCommands.exportPersonCommand('1')],
   listenCommand: [pageCommands.listenCommand(''), pageCommands.listenCommand('9001')],
   forwardCommand: [
     pageCommands.forwardCommand('live', ''),

@@ -28,6 +28,8 @@ export const createClientCommand = (mode: Mode): string =>
 
 export const exportCustomerCommand = (id: string): string => `npx gatehook customers export ${id}`
 
+export const exportPersonCommand = (id: string): string => `npx gatehook users export ${id}`
+
 export const listenCommand = (port: string): string => `npx gatehook listen${portFlag(port)}`
 
 /** Forwards events to a receiver on the reader's computer. */

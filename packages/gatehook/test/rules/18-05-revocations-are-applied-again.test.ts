@@ -99,14 +99,16 @@ const HARMLESS: Readonly<Record<string, string>> = {
     'attention.delay audit.purge audit.start clock.set customer.export customer.request ' +
     'database.promoted ' +
     'installation.move installation.moved installation.move_undo job.cancel job.retry ' +
-    'login.throttled token.refresh_race restore.recognize restore.release restore.confirm ' +
-    'restore.revocations version.notice version.update webhook.lost_events webhook.recover ' +
+    'login.throttled person.export token.refresh_race restore.recognize restore.release ' +
+    'restore.confirm restore.revocations version.notice version.update webhook.lost_events ' +
+    'webhook.recover ' +
     'webhook.replay webhook.resend webhook.stop_replay',
   'It gives a permission, or an object that the backup lacks.':
     'client.create client.register consent.grant customer.create key.create operator.create ' +
     'person.create person.sign_up session.create webhook.create',
   'It is a step: what follows from it has an action of its own.':
-    'customer.deleted operator.invite operator.second_factor_enrol person.request_rename',
+    'customer.deleted operator.invite operator.second_factor_enrol person.erased ' +
+    'person.request_rename',
   'Links, codes and sessions of console and portal end in restored data.':
     'operator.link operator.recovery_code operator.session_end operator.sign_in ' +
     'operator.sign_out person.login person.logout portal.sign_in portal.sign_out ' +
@@ -193,6 +195,16 @@ eachService('a narrowed client and person keep what the trail says', async (s) =
   const { id: personId } = (await admin.post('/admin/users', person)).body
   await apply('person.update', String(personId), { scopes: ['gone:read'] })
   assert.deepEqual((await admin.get(`/admin/users/${personId}`)).body.scopes, ['gone:read'])
+})
+
+eachService('a person who was erased is erased again in restored data', async (s) => {
+  const { admin, installation } = await installationOf(s)
+  const person = { name: 'Kanary', email: 'kanary@example.com', password: PASSWORD, mode: 'test' }
+  const { id } = (await admin.post('/admin/users', person)).body
+  await applications['person.erase']!(installation, { at: 1, target: String(id), detail: {} })
+  await s.app.erasure.runDue()
+  const row = (await s.get(`/api/v2/users/${id}`)).text
+  assert.doesNotMatch(row, /kanary/i)
 })
 
 eachService(

@@ -15,6 +15,7 @@ import type { DeclaredColumn, Table } from '../../src/platform/storage/table.ts'
 import { clinicChart } from '../fixtures/clinic-chart.ts'
 import { errands } from '../fixtures/errands.ts'
 import { assertNotInFiles, readAll, rowsWith } from '../storage/canaries.ts'
+import { createReceiver, response } from '../transport/receivers.ts'
 
 const ROWS = 3
 /** Tables that the test fills through the engine: the chain verifies audit rows. */
@@ -279,5 +280,27 @@ for (const { name } of databases) {
       [['failed', 1]],
     )
     assert.deepEqual(await app.db.all(sql`SELECT text FROM notes`), [])
+  })
+}
+
+for (const { name } of databases) {
+  test(`a replay of a customer in deletion ends, and none begins [${name}]`, async (t) => {
+    const env = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
+    const { app, as, key } = await openService(t, name, { service: errands, env })
+    const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
+    const { body: customer } = await admin.post('/admin/customers', { name: 'C' })
+    const own = as(await key({ customer: customer.id }))
+    const { url } = await createReceiver(t, (socket) => socket.write(response('ok')))
+    const { body: hook } = await own.post('/webhooks', { url, events: ['order.created'] })
+    assert.equal((await own.post('/api/v1/orders', { total: 7 })).status, 201)
+    const replay = { since: '2026-01-01T00:00:00Z' }
+    assert.equal((await own.post(`/webhooks/${hook.id}/replay`, replay)).status, 202)
+    assert.equal((await admin.delete(`/admin/customers/${customer.id}`)).status, 202)
+    const acting = `/admin/as/${customer.id}/test/webhooks/${hook.id}/replay`
+    assert.equal((await admin.post(acting, replay)).status, 404)
+    await app.erasure.runDue()
+    const left = await app.db.all(sql`SELECT id FROM gh_jobs WHERE kind = 'replay'`)
+    assert.deepEqual(left, [])
+    assert.deepEqual(await app.db.all(sql`SELECT webhook_no FROM gh_webhook_replays`), [])
   })
 }

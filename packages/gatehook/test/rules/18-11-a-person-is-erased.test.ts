@@ -6,7 +6,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { engineTables } from '../../src/engine-tables.ts'
+import { f, resource } from '../../src/gatehook.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
+import type { Fields } from '../../src/protocol/fields/fields.ts'
 import { letterbox } from '../fixtures/letters.ts'
 import { assertNotInFiles, readAll, rowsWith } from '../storage/canaries.ts'
 import { createReceiver, response } from '../transport/receivers.ts'
@@ -36,6 +39,7 @@ async function fillPerson(service: TestApp, customer: string, word: string): Pro
   assert.equal(member.greeting, `Dear ${word} given`)
   const password = { password: `${word.slice(0, 3)} long password` }
   assert.equal((await admin.put(`/admin/users/${id}/password`, password)).status, 204)
+  await admin.patch(`/admin/users/${id}`, { role: `${word} role` })
   const login = { username: email, ...password }
   const signedIn = await service.as(undefined).post('/auth/login', login)
   assert.equal(signedIn.status, 200, signedIn.text)
@@ -71,7 +75,6 @@ async function fillPerson(service: TestApp, customer: string, word: string): Pro
   for (let n = 0; n < 11; n++) {
     await self.post('/auth/login', { username: email, password: 'a wrong password' })
   }
-  await admin.patch(`/admin/users/${id}`, { role: `${word} role` })
   await admin.get(`/admin/users?username=${encodeURIComponent(email)}`)
   await service.app.db.write((tx) =>
     tx.run(sql`UPDATE gh_deliveries SET attempts = ${`["${word} given"]`}, attempt = 1
@@ -161,3 +164,111 @@ for (const { name } of databases) {
     if (name === 'sqlite') assertNotInFiles(url, WORD)
   })
 }
+
+for (const { name } of databases) {
+  test(`an export has the rows of a person, of no other, and no secret [${name}]`, async (t) => {
+    const service = await openService(t, name, { service: letterbox, env })
+    const customer = await createCustomer(t, service)
+    const { id } = await fillPerson(service, customer, WORD)
+    await fillPerson(service, customer, 'other')
+    const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    await admin.get('/admin/requests') // writes the log of requests
+    const reply = await admin.get(`/admin/users/${id}/export`)
+    assert.deepEqual([reply.status, reply.headers['content-type']], [200, 'application/x-ndjson'])
+    assert.doesNotMatch(reply.text, /other/)
+    const lines = reply.text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const counts = Object.fromEntries(
+      Map.groupBy(lines, ({ table }) => table)
+        .entries()
+        .map(([table, rows]) => [table, rows.length]),
+    )
+    for (const [table, count] of [
+      ...[['members', 1] as const, ['letters', 2] as const, ['pages', 1] as const],
+      ...[['gh_people', 1] as const, ['gh_jobs', 2] as const, ['gh_sessions', 1] as const],
+    ]) {
+      assert.equal(counts[table], count, `${table}: ${JSON.stringify(counts)}`)
+    }
+    assert.ok(counts.gh_events >= 7 && counts.gh_monitoring_requests >= 4, JSON.stringify(counts))
+    for (const { table, row } of lines) {
+      const declared = engineTables.find((other) => other.name === table)?.columns ?? {}
+      for (const column of Object.keys(row)) {
+        assert.notEqual(declared[column]?.content, 'secret', `${table}.${column}`)
+      }
+    }
+    const { body: trail } = await admin.get(`/admin/audit?target=${id}&action=person.export`)
+    assert.equal(trail.data.length, 1)
+    for (const method of ['GET', 'DELETE'] as const) {
+      const path = method === 'GET' ? '/admin/users/999/export' : '/admin/users/999'
+      assert.equal((await admin.send(method, path)).status, 404)
+    }
+  })
+}
+
+for (const { name } of databases) {
+  test(`a row without a credential, and a deleted one, are erased [${name}]`, async (t) => {
+    const service = await openService(t, name, { service: letterbox, env })
+    const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    const person = { given_name: `${WORD} one`, interests: [], profile: { city: 'C' } }
+    const ids: number[] = []
+    for (const email of [`${WORD}.a@example.com`, `${WORD}.b@example.com`]) {
+      const { body } = await service.post('/api/v2/members', { ...person, email })
+      ids.push(body.id)
+    }
+    for (const id of ids) {
+      const begun = await admin.delete(`/admin/users/${id}`)
+      assert.equal(begun.status, 202)
+      // A second request while the first waits is the same erasure.
+      assert.equal((await admin.delete(`/admin/users/${id}`)).body.job_id, begun.body.job_id)
+    }
+    await service.app.erasure.runDue()
+    assert.deepEqual(rowsWith(await readAll(service.app.db), WORD), [])
+    const emails = (await service.get('/api/v2/members')).body.data.map(
+      (row: { email: string }) => row.email,
+    )
+    assert.equal(new Set(emails).size, 2, 'unique fields stay unique')
+  })
+}
+
+for (const { name } of databases) {
+  test(`the values of one person erase no row or event of another [${name}]`, async (t) => {
+    const service = await openService(t, name, { service: letterbox, env })
+    const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    const person = { given_name: 'Same name', interests: [], profile: { city: 'Same city' } }
+    const ids: number[] = []
+    for (const n of [1, 2]) {
+      const { body } = await service.post('/api/v2/members', {
+        ...{ ...person, email: `same.${n}@example.com` },
+      })
+      const letter = { member_id: body.id, address: 'Same street', code: `c${n}`, weight: 1 }
+      assert.equal((await service.post('/api/v2/letters', letter)).status, 201)
+      ids.push(body.id)
+    }
+    const before = await service.get('/events?limit=100')
+    await admin.delete(`/admin/users/${ids[0]}`)
+    await service.app.erasure.runDue()
+    const { body: other } = await service.get(`/api/v2/members/${ids[1]}`)
+    assert.deepEqual([other.given_name, other.profile], ['Same name', { city: 'Same city' }])
+    const ofOther = ({ body }: typeof before) =>
+      body.data.filter(
+        ({ data: { object } }: { data: { object: Record<string, unknown> } }) =>
+          object.id === ids[1] || object.member_id === ids[1],
+      )
+    assert.equal(ofOther(before).length, 2)
+    assert.deepEqual(ofOther(await service.get('/events?limit=100')), ofOther(before))
+  })
+}
+
+test('only whole fields that are no reference are personal', () => {
+  const declare = (fields: Fields) => () =>
+    resource('rows', {
+      fields: { id: f.id(), ...fields },
+      list: { filter: [], sort: ['id'] },
+      access: { read: 'r', create: 'w', update: 'w', delete: false },
+      events: [],
+    })
+  assert.throws(declare({ row_id: f.ref('rows').personal() }), /the row that it refers to/)
+  assert.throws(declare({ a: f.object({ b: f.string().personal() }) }), /the whole field/)
+})

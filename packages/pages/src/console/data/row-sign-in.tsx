@@ -1,6 +1,7 @@
-/** The sign-in of a row that is a person: role, scopes, password, and whether it is disabled. */
+/** The sign-in of a row that is a person: role, scopes, password, state, and its erasure. */
 import { useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
+import { exportPersonCommand } from '../../commands.ts'
 import { instant } from '../../format.ts'
 import type { CursorPage } from '../../list-page.ts'
 import { useLoaded } from '../../loaded.ts'
@@ -31,7 +32,7 @@ interface RowSignInProps {
   readonly row: DataRow
 }
 
-type Operation = 'grants' | 'password' | 'disable' | 'enable'
+type Operation = 'grants' | 'password' | 'disable' | 'enable' | 'erase'
 
 export function RowSignIn({ resource, row }: RowSignInProps) {
   const accounts = useLoaded<CursorPage<Account>>(withQuery('/admin/users', { id: row.id }))
@@ -64,6 +65,7 @@ export function RowSignIn({ resource, row }: RowSignInProps) {
       {account && operation === 'grants' && <ChangeGrants {...shared} account={account} />}
       {account && operation === 'disable' && <Disable {...shared} />}
       {account && operation === 'enable' && <Enable {...shared} />}
+      {operation === 'erase' && <Erase {...shared} />}
     </section>
   )
 }
@@ -117,6 +119,9 @@ const Operations = ({ account, onSelect }: OperationsProps) => (
         Enable…
       </Button>
     )}
+    <Button size="tiny" kind="danger" onClick={() => onSelect('erase')}>
+      Erase…
+    </Button>
   </>
 )
 
@@ -157,6 +162,29 @@ const Enable = (props: OperationProps) => (
     }}
   >
     <p>{props.name} signs in with the same password, role and scopes as before.</p>
+  </Confirm>
+)
+
+const Erase = (props: OperationProps) => (
+  <Confirm
+    title={`Erase ${props.name}`}
+    verb="Erase"
+    busyVerb="Erasing…"
+    isDangerous
+    typed={String(props.id)}
+    onClose={props.onClose}
+    run={async () => {
+      await send('DELETE', pathOf(props))
+      say(`${props.name} is being erased.`)
+      props.onDone()
+    }}
+  >
+    <p>
+      The credential and the sessions end within 2 s. The sign-in name and the personal fields are
+      then erased in the background, in rows, events, deliveries, mail and logs, for good; the rows
+      stay. Export them first, if the person wants them:{' '}
+      <code>{exportPersonCommand(String(props.id))}</code>
+    </p>
   </Confirm>
 )
 
