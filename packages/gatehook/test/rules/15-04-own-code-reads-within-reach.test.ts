@@ -51,6 +51,8 @@ const club = service({
         null: { badge: null },
         club: { club: 'a' },
         none: {},
+        impossible: { email: 'not an address' },
+        empty: { email: '' },
         wrong: { email: 7 },
         unknown: { colour: 'red' },
       }
@@ -96,6 +98,7 @@ eachService(
     )
     for (const key of ['club', 'none', 'wrong', 'unknown'])
       assert.equal(await seekBy(key), 500, key)
+    assert.deepEqual([await seekBy('impossible'), await seekBy('empty')], [null, null])
     await app.delete(`/api/v1/members/${id}`)
     assert.equal(await seekBy('email'), null, 'a deleted row')
   },

@@ -62,4 +62,17 @@ test('a scope that resembles one of a resource is a warning', () => {
   assert.deepEqual(findScopeWarnings(withScope('note:read').definition), [
     'route GET /count: no resource has the scope note:read. Did you mean notes:read?',
   ])
+  const { definition } = resource('tasks', {
+    fields: { id: f.id(), name: f.string() },
+    list: { filter: [], sort: [] },
+    access: { read: 'tasks:read', create: 'tasks:write', update: false, delete: false },
+    events: [],
+  })
+    .action('close', { scope: 'tasks:wirte' })
+    .action('pay', { scope: 'payments:write' })
+    .action('open', { scope: 'tasks:write' })
+  const service = { resources: [definition], routes: [], externalEvents: [] }
+  const [warning, ...others] = findScopeWarnings(service)
+  assert.match(warning!, /^resource tasks: \.action\('close'\): .* Did you mean tasks:write\?$/)
+  assert.deepEqual(others, [])
 })

@@ -24,23 +24,30 @@ interface ScopeSource {
 }
 
 /**
- * Returns a sentence per scope of a route or event that resembles one of a resource, and per scope
+ * Returns a sentence per scope of an action, route or event that resembles one of rows, and per
+ * scope
  * of persons that nothing requires: they are probably misspelt.
  */
 export function findScopeWarnings(service: ScopeSource): string[] {
   const { resources, routes, events = [], externalEvents } = service
-  const scopesOfResources = listScopes({ resources, routes: [], externalEvents: [] })
+  const withoutActions = resources.map((definition) => ({ ...definition, actions: [] }))
+  const scopesOfRows = listScopes({ resources: withoutActions, routes: [], externalEvents: [] })
   const allScopes = listScopes(service)
   const suggest = (scope: string, candidates: ReadonlySet<string>): string | undefined => {
     const closest = candidates.has(scope) ? undefined : findClosest(scope, [...candidates])
     return closest && `Did you mean ${closest}?`
   }
   const named = [
+    ...resources.flatMap((definition) =>
+      endpointActions(definition).map(
+        ({ name, scope }) => [`resource ${definition.name}: .action('${name}')`, scope] as const,
+      ),
+    ),
     ...routes.map(({ method, path, scope }) => [`route ${method} ${path}`, scope] as const),
     ...[...events, ...externalEvents].map(({ type, scope }) => [`event ${type}`, scope] as const),
   ]
   const similar = named.flatMap(([where, scope]) => {
-    const question = scope && suggest(scope, scopesOfResources)
+    const question = scope && suggest(scope, scopesOfRows)
     return question ? [`${where}: no resource has the scope ${scope}. ${question}`] : []
   })
   const unused = resources.flatMap(({ name, signsIn }) => {

@@ -97,8 +97,11 @@ export function createServiceReader(
       const entry = entryOf(catalog, resource)
       const { definition, rows } = entry
       const fields = uniqueFieldsOf(definition, values)
-      const source = `find(${definition.name})`
-      const valid = readChangedValues(rows.newest, source, values)
+      const { values: valid, errors } = rows.newest.validators.converted(values)
+      // No row has a value that its field rejects. A value of another type is a bug of the code.
+      const isImpossible = errors.length > 0 && errors.every(({ code }) => code !== 'invalid_type')
+      if (isImpossible) return undefined
+      readChangedValues(rows.newest, `find(${definition.name})`, values)
       // A row with null in one of them equals no other row.
       if (fields.some((name) => (valid[name] ?? null) === null)) return undefined
       const row = await rows.findUnique(sql, reach(entry, 'read'), fields, valid)
