@@ -15,6 +15,14 @@ export type { DeprecationNotice } from './deprecation.ts'
 export { type FieldError, GatehookError } from './error.ts'
 export type { ListEnvelope, ListParams, ParamValue } from './pages.ts'
 export type { ApiResponse, CallOptions } from './transport.ts'
+export {
+  type ActiveCredential,
+  type RefusedCredential,
+  type Verification,
+  type VerificationQuestion,
+  VerifierUnavailable,
+} from './verification.ts'
+export { createVerifier, type Verifier, type VerifierOptions } from './verifier.ts'
 
 export type ClientOptions = TransportOptions & Credential
 

@@ -1,0 +1,156 @@
+/** The cache, the outage and the middleware of the verifier, with a service of the test. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createVerifier, GatehookError, VerifierUnavailable } from './client.ts'
+import { fakeVerifier } from './fake-verifier.ts'
+
+const ACTIVE = { active: true, scopes: ['reports:read'], expires_at: null, customer: 'cus_1' }
+const REFUSED = { active: false, reason: 'revoked', status: 403, headers: { 'x-a': 'b' } }
+
+type Answer = object | number | 'away'
+
+/** A verifier of a service whose next answers the test chooses. */
+function openVerifier(options: { cacheS?: number; staleS?: number } = {}) {
+  const state = { now: 1_000_000, answer: ACTIVE as Answer, questions: [] as unknown[] }
+  const fetch = (async (url: string, init: RequestInit) => {
+    assert.equal(url, 'http://gatehook.test/keys/verify')
+    state.questions.push(JSON.parse(String(init.body)))
+    if (state.answer === 'away') throw new TypeError('fetch failed')
+    if (typeof state.answer === 'number')
+      return Response.json({ error: 'x' }, { status: state.answer })
+    return Response.json(state.answer)
+  }) as typeof globalThis.fetch
+  const now = () => state.now
+  const verifier = createVerifier({
+    url: 'http://gatehook.test/',
+    key: 'k',
+    fetch,
+    now,
+    ...options,
+  })
+  return { state, verifier }
+}
+
+test('an active answer is cached for cacheS, a refusal for 1 s, with a cost nothing', async () => {
+  const { state, verifier } = openVerifier({ cacheS: 5 })
+  const ask = async (more = {}) => (await verifier.verify({ credential: 'c', ...more })).active
+  const countOf = async (more = {}) => {
+    const before = state.questions.length
+    await ask(more)
+    return state.questions.length - before
+  }
+  assert.deepEqual([await countOf(), await countOf()], [1, 0])
+  for (const more of [{ scopes: ['a'] }, { address: '192.0.2.1' }, { resource: 'r' }]) {
+    assert.deepEqual([await countOf(more), await countOf(more)], [1, 0], 'all inputs together')
+  }
+  state.now += 4999
+  assert.equal(await countOf(), 0)
+  state.now += 1
+  state.answer = REFUSED
+  assert.deepEqual([await countOf(), await countOf()], [1, 0])
+  assert.equal(await ask(), false, 'a refusal replaces the active answer')
+  state.now += 1000
+  assert.equal(await countOf(), 1)
+  assert.deepEqual([await countOf({ cost: 1 }), await countOf({ cost: 1 })], [1, 1])
+})
+
+test('no cache outlives the credential', async () => {
+  const { state, verifier } = openVerifier({ staleS: 300 })
+  state.answer = { ...ACTIVE, expires_at: new Date(state.now + 1000).toISOString() }
+  assert.equal((await verifier.verify({ credential: 'c' })).active, true)
+  state.now += 1000
+  state.answer = 'away'
+  await assert.rejects(verifier.verify({ credential: 'c' }), VerifierUnavailable)
+})
+
+test('while the service is away, the last active answer serves until staleS', async () => {
+  const { state, verifier } = openVerifier({ staleS: 60 })
+  await verifier.verify({ credential: 'c' })
+  for (const answer of ['away', 500, 503, 429] as const) {
+    state.answer = answer
+    state.now += 10_000
+    assert.equal((await verifier.verify({ credential: 'c' })).active, true, String(answer))
+    await assert.rejects(verifier.verify({ credential: 'c', cost: 1 }), VerifierUnavailable)
+    await assert.rejects(verifier.verify({ credential: 'other' }), VerifierUnavailable)
+  }
+  state.now += 20_000
+  await assert.rejects(verifier.verify({ credential: 'c' }), VerifierUnavailable)
+  const strict = openVerifier()
+  await strict.verifier.verify({ credential: 'c' })
+  strict.state.now += 5000
+  strict.state.answer = 'away'
+  await assert.rejects(strict.verifier.verify({ credential: 'c' }), VerifierUnavailable)
+  state.answer = 403
+  await assert.rejects(verifier.verify({ credential: 'c' }), GatehookError, 'the key is wrong')
+  assert.throws(() => openVerifier({ cacheS: 6 }), RangeError)
+  assert.throws(() => openVerifier({ staleS: 301 }), RangeError)
+})
+
+test('the middleware of each framework serves, refuses, or is unavailable', async () => {
+  const { state, verifier } = openVerifier()
+  const options = { scopes: ['reports:read'] }
+  const express = async (headers: Record<string, string>) => {
+    const sent: unknown[] = []
+    const res = {
+      status: (code: number) => (sent.push(code), res),
+      set: (more: Record<string, string>) => (sent.push(more), res),
+      json: (body: unknown) => sent.push(body),
+    }
+    const req = { headers, ip: '192.0.2.1' }
+    await verifier.express(options)(req, res, (error) => sent.push(error ?? 'next'))
+    return sent
+  }
+  const fastify = async (headers: Record<string, string>) => {
+    const sent: unknown[] = []
+    const reply = {
+      code: (code: number) => (sent.push(code), reply),
+      headers: (more: Record<string, string>) => (sent.push(more), reply),
+      send: (body: unknown) => sent.push(body),
+    }
+    await verifier.fastify(options)({ headers, ip: '192.0.2.1' }, reply)
+    return sent.length === 0 ? ['next'] : sent
+  }
+  const hono = async (headers: Record<string, string>) => {
+    const sent: unknown[] = []
+    const context = {
+      req: { header: (name: string) => headers[name] },
+      set: () => {},
+      json: (body: unknown, status: number, more: Record<string, string>) => {
+        sent.push(status, more, body)
+        return new Response()
+      },
+    }
+    const protect = { ...options, address: () => '192.0.2.1' }
+    await verifier.hono(protect)(context, async () => void sent.push('next'))
+    return sent
+  }
+  for (const call of [express, fastify, hono]) {
+    state.now += 10_000
+    state.answer = ACTIVE
+    for (const headers of [{ 'x-api-key': 'c' }, { authorization: 'Bearer c' }]) {
+      assert.deepEqual(await call(headers as never), ['next'])
+    }
+    assert.deepEqual(state.questions.at(-1), { credential: 'c', ...options, address: '192.0.2.1' })
+    state.now += 10_000
+    state.answer = REFUSED
+    const refused = await call({ 'x-api-key': 'c' })
+    assert.deepEqual(refused.slice(0, 2), [403, { 'x-a': 'b' }])
+    assert.equal((await call({}))[0], 401)
+    assert.equal((await call({ 'x-api-key': 'c', authorization: 'Bearer c' }))[0], 400)
+    state.now += 10_000
+    state.answer = 'away'
+    assert.deepEqual((await call({ 'x-api-key': 'c' })).slice(0, 2), [503, { 'retry-after': '1' }])
+  }
+})
+
+test('a fake verifier knows its credentials and their scopes', async () => {
+  const { verify } = fakeVerifier({
+    'key-of-42': { external_id: 'org_42', scopes: ['reports:read'] },
+  })
+  const answer = await verify({ credential: 'key-of-42', scopes: ['reports:read'] })
+  assert.ok(answer.active && answer.external_id === 'org_42' && answer.mode === 'live')
+  const missing = await verify({ credential: 'key-of-42', scopes: ['reports:write'] })
+  assert.ok(!missing.active && missing.reason === 'scope')
+  const unknown = await verify({ credential: 'constructor' })
+  assert.ok(!unknown.active && unknown.reason === 'unknown')
+})
