@@ -6,7 +6,7 @@ import { documentEnv, openDocumentHost } from '../../packages/gatehook/test/oaut
 import { authorizeInBrowser } from './browser.ts'
 import { CALLBACK, LOOPBACK, type OauthServer, openOauthServer } from './server.ts'
 
-/** The metadata of RFC 8414; OpenID Connect is not served. */
+/** The metadata of RFC 8414. */
 const insecure = {
   algorithm: 'oauth2',
   execute: [oauth.allowInsecureRequests],
@@ -55,6 +55,36 @@ test('discovery, code, refresh, introspection, revocation', async (t) => {
     oauth.fetchProtectedResource(config, next.access_token, api, 'GET'),
     oauth.WWWAuthenticateChallengeError,
   )
+})
+
+test('OpenID Connect: nonce, max_age, hint, signatures, userinfo', async (t) => {
+  const server = await openOauthServer(t)
+  const { client_id, client_secret } = server.client
+  const execute = [oauth.allowInsecureRequests, oauth.enableNonRepudiationChecks]
+  for (const id_token_signed_response_alg of ['RS256', 'ES256']) {
+    await server.patchClient(client_id, { id_token_signed_response_alg })
+    const metadata = { client_secret, id_token_signed_response_alg }
+    const config = await oauth.discovery(server.url, client_id, metadata, undefined, { execute })
+    const pkceCodeVerifier = oauth.randomPKCECodeVerifier()
+    const expectedNonce = oauth.randomNonce()
+    const address = oauth.buildAuthorizationUrl(config, {
+      redirect_uri: CALLBACK,
+      scope: 'openid profile email',
+      code_challenge: await oauth.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+      nonce: expectedNonce,
+      max_age: '60',
+    })
+    const back = await authorizeInBrowser(address, server.credentials)
+    const checks = { pkceCodeVerifier, expectedNonce, maxAge: 60 }
+    const tokens = await oauth.authorizationCodeGrant(config, back, checks)
+    const { sub, email } = tokens.claims()!
+    assert.deepEqual([sub, email], [server.subject, server.credentials.username])
+    const userinfo = await oauth.fetchUserInfo(config, tokens.access_token, sub)
+    assert.deepEqual(userinfo, { sub, name: 'Ada', email, email_verified: true })
+    const next = await oauth.refreshTokenGrant(config, tokens.refresh_token!)
+    assert.equal(next.claims()!.sub, sub)
+  }
 })
 
 test('a public app on a dynamic loopback port', async (t) => {

@@ -14,6 +14,7 @@ export interface OauthServer {
   readonly subject: string
   readonly client: { readonly client_id: string; readonly client_secret: string }
   readonly app: { readonly client_id: string }
+  patchClient(id: string, members: object): Promise<void>
 }
 
 export async function openOauthServer(
@@ -36,6 +37,10 @@ export async function openOauthServer(
     url: new URL(url),
     credentials,
     subject: String(person.id),
+    async patchClient(id, members) {
+      const reply = await admin.patch(`/admin/clients/${id}`, members)
+      assert.equal(reply.status, 200, reply.text)
+    },
     client: await create('/admin/clients', {
       name: 'Web',
       redirect_uris: [CALLBACK],

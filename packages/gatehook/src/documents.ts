@@ -31,6 +31,7 @@ import {
   oauthOperations,
 } from './identity/oauth/operations.ts'
 import { creationsOperation } from './identity/oauth/operator-creations.ts'
+import { userinfoOperations } from './identity/oauth/userinfo.ts'
 import {
   passwordMailOperations,
   signUpOperations,
@@ -131,6 +132,7 @@ export function engineOperations({
     { protectedOperation },
     tokenOperations,
     oauthOperations,
+    userinfoOperations,
     metadataOperations,
     consentOperations,
   ].flatMap((operations) => Object.values<OperationData>(operations))
@@ -185,6 +187,7 @@ const VERSION_PATHS = /^\/(api|events|webhooks|deliveries)(\/|$)/
 const securityOf: Readonly<Record<Permission['callers'], OperationPolicy['security']>> = {
   anyone: [],
   proof: [],
+  signedIn: [{ Bearer: [] }],
   visitor: [],
   loopback: [{}, { ApiKey: [] }, { Bearer: [] }],
   credential: undefined,

@@ -7,9 +7,9 @@
  */
 
 import type { CallerKind, Role } from './kernel/principal.ts'
-import type { Endpoint, Handling, Kind, Method, Route } from './protocol/http/call.ts'
+import type { Endpoint, Kind, Method, Route } from './protocol/http/call.ts'
 import { type Mount, mountEndpoints } from './protocol/http/mount.ts'
-import { rejectUnknownParameters } from './protocol/http/query-members.ts'
+import { withoutUnknownParameters } from './protocol/http/query-members.ts'
 import { withoutDryRun } from './protocol/idempotency/dry-run.ts'
 
 /** The callers that each value of the column names. */
@@ -20,6 +20,10 @@ export const CALLERS = {
   proof: {
     kinds: undefined,
     means: 'the holder of the token, code, password or client secret that the request carries',
+  },
+  signedIn: {
+    kinds: undefined,
+    means: 'the holder of an access token of a person with the scope `openid`',
   },
   visitor: {
     kinds: undefined,
@@ -100,6 +104,7 @@ const rows: readonly RouteRow[] = [
   ['GET', '/.well-known/api-catalog', 'public', 'anyone'],
   ['GET', '/.well-known/jwks.json', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-authorization-server', 'public', 'anyone'],
+  ['GET', '/.well-known/openid-configuration', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-protected-resource', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-protected-resource/api', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-protected-resource/mcp', 'public', 'anyone'],
@@ -121,6 +126,7 @@ const rows: readonly RouteRow[] = [
   ['GET', '/auth/consents', 'root', 'account'],
   ['DELETE', '/auth/consents/:client_id', 'root', 'account'],
   ['GET', '/oauth/authorize', 'page', 'anyone'],
+  ['POST', '/oauth/authorize', 'page', 'proof'],
   ['POST', '/oauth/sign-in', 'page', 'proof'],
   ['POST', '/oauth/consent', 'page', 'proof'],
   ['GET', '/oauth/device', 'page', 'anyone'],
@@ -130,6 +136,7 @@ const rows: readonly RouteRow[] = [
   ['POST', '/oauth/register', 'oauth', 'proof'],
   ['POST', '/oauth/revoke', 'oauth', 'proof'],
   ['POST', '/oauth/introspect', 'oauth', 'proof'],
+  ['GET POST', '/oauth/userinfo', 'oauth', 'signedIn'],
   ['GET', '/api/protected', 'api', 'credential'],
   ['POST', '/mcp', 'mcp', 'credential'],
 
@@ -332,7 +339,7 @@ function bindRoute({ path, methods }: Route): Endpoint {
     const { callers, scope, role } = rowOf(method, path)
     const { kinds } = CALLERS[callers]
     const access = kinds ? { callers: kinds, scope, role } : { authenticated: false }
-    const strict = withoutUnknownParameters(handler, kind)
+    const strict = STRICT_KINDS.has(kind) ? withoutUnknownParameters(handler) : handler.handle
     const handle = method === 'GET' ? strict : withoutDryRun(strict)
     return [method, { ...handler, ...access, handle }] as const
   })
@@ -341,20 +348,6 @@ function bindRoute({ path, methods }: Route): Endpoint {
 
 /** Kinds whose callers are programs of the API. Others tolerate parameters, as RFC 6749 does. */
 const STRICT_KINDS = new Set<Endpoint['kind']>(['api', 'root', 'admin', 'portal', 'mcp'])
-
-/** Returns the handler of an operation, which rejects every parameter if it declares none. */
-function withoutUnknownParameters(
-  { declaration, produces, handle }: Handling,
-  kind: Endpoint['kind'],
-): Handling['handle'] {
-  const isPage = declaration?.output?.spec.kind === 'page'
-  const reads = !declaration || isPage || declaration.query !== undefined || produces
-  if (reads || !STRICT_KINDS.has(kind)) return handle
-  return (call) => {
-    rejectUnknownParameters(call, [])
-    return handle(call)
-  }
-}
 
 /** Returns the endpoints of customers under `ACTING_PATH`. */
 export const bindActing = (

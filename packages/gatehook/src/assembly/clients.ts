@@ -21,6 +21,7 @@ interface ClientModule extends Component {
   readonly readsDocuments: () => boolean
   readonly keySets: KeySets
   readonly log: Foundation['log']
+  readonly hasOpenid: boolean
   readonly registration: Pick<RegistrationDeps, 'mode' | 'limiter' | 'scopes'>
 }
 
@@ -46,10 +47,12 @@ export function assembleClients(
     clock,
     log,
   })
+  const hasOpenid = config.openid === 'on'
   const documentScopes = service.documentScopes ?? defaultPersonScopes(service)
   return {
     transport,
-    clients: createClientCache({ db, clock, documents, documentScopes }),
+    clients: createClientCache({ db, clock, documents, documentScopes, hasOpenid }),
+    hasOpenid,
     keySets: createKeySets({ fetchDocument, clock }),
     log,
     readsDocuments: () => hosts() !== 'off',

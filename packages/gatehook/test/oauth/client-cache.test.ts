@@ -10,6 +10,7 @@ import { openOauthFixture } from './rig.ts'
 const withoutDocuments = {
   documents: { accepts: () => false, read: async () => undefined, hasFailed: () => false },
   documentScopes: [],
+  hasOpenid: true,
 } as const
 
 for (const { name } of databases) {

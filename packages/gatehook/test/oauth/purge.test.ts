@@ -29,6 +29,8 @@ eachMigrated('a code is stored for a day after its expiry', async (db) => {
     challenge: 'x',
     scopes: ['a:read'],
     audience: undefined,
+    authenticatedAt: 0,
+    nonce: undefined,
     revision: 1,
   }
   const sources = { clock: time.clock, random: systemRandom() }

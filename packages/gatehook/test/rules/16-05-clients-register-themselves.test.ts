@@ -56,6 +56,7 @@ for (const { name } of databases) {
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
+      id_token_signed_response_alg: 'RS256',
       scope: 'users:read orders:read orders:write',
     })
     const trail = (await admin.get(`/admin/audit?target=${client_id}`)).body.data

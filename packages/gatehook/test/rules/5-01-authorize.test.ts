@@ -137,11 +137,9 @@ test('the port of a loopback address may differ; the redirect retains its query'
   assert.match(back.location!.href, /^http:\/\/127\.0\.0\.1:49152\/callback\?tenant=7&code=/)
 })
 
-test('POST is 405', async (t) => {
+test('PUT is 405', async (t) => {
   const { anonymous, client } = await openOauthFixture(t, 'sqlite')
-  const [path, body] = authorizePath(client).split('?')
-  const type = { 'content-type': 'application/x-www-form-urlencoded' }
-  const reply = await anonymous.post(path!, body, type)
+  const reply = await anonymous.send('PUT', authorizePath(client))
   assert.equal(reply.status, 405)
-  assert.equal(reply.headers.allow, 'GET, HEAD, OPTIONS')
+  assert.equal(reply.headers.allow, 'GET, HEAD, POST, OPTIONS')
 })

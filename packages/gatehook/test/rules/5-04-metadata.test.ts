@@ -38,7 +38,7 @@ test('the metadata of the server has all endpoints', async (t) => {
   const resources = ['', '/api', '/mcp'].map((path) => body.issuer + path)
   assert.deepEqual(body.protected_resources, resources)
   const openid = await anonymous.get('/.well-known/openid-configuration')
-  assert.equal(openid.status, 404, 'there is no OpenID Connect')
+  assert.deepEqual(openid.body, body)
 })
 
 test('each resource has metadata of its own, which the challenges of its paths name', async (t) => {

@@ -32,6 +32,7 @@ for (const { name } of databases) {
       jwks_uri: null,
       require_client_auth_on_refresh: true,
       first_party: false,
+      id_token_signed_response_alg: 'RS256',
       source: 'administration',
       blocked: false,
       customer: 'cus_default',

@@ -1,5 +1,6 @@
 /** The scopes of a declaration (§3.6), and the default scopes of a person (§6.7). */
 import { accountScopes, isAccountScope, isScopeName } from '../../identity/access/scopes.ts'
+import { isIdentityScope } from '../../identity/tokens/identity-scopes.ts'
 import { findClosest } from '../../kernel/closest.ts'
 import { endpointActions } from './action.ts'
 import { limitingScopes } from './field-rights.ts'
@@ -123,7 +124,9 @@ export function findScopeMistakes(service: ScopeSource): string[] {
     if (scope === false || scope === undefined) return
     if (typeof scope !== 'string') mistakes.push(`${where}: a scope is a text`)
     else if (scope === PUBLIC) mistakes.push(`${where}: 'public' is for access.read only`)
-    else if (!isScopeName(scope)) {
+    else if (isIdentityScope(scope)) {
+      mistakes.push(`${where}: the scope "${scope}" is one of OpenID Connect`)
+    } else if (!isScopeName(scope)) {
       mistakes.push(`${where}: the scope "${scope}" is not of the form collection:write`)
     }
   }

@@ -1,4 +1,5 @@
 /** Scopes in words: for a person who consents, and for an operator who grants. Pure. */
+import { identityScopes, isIdentityScope } from '../tokens/identity-scopes.ts'
 import { accountScopes, isAccountScope } from './scopes.ts'
 
 /** The parts of a resource scope: `invoices:read`. */
@@ -42,7 +43,11 @@ function describe(scope: string, words: Words, article: string): string {
  * a resource scope derives from its name, such as `invoices:read`.
  */
 export const describeScope = (scope: string, customer: string): string =>
-  isAccountScope(scope) ? accountScopes[scope]!(customer) : describe(scope, OWN, 'your ')
+  isAccountScope(scope)
+    ? accountScopes[scope]!(customer)
+    : isIdentityScope(scope)
+      ? identityScopes[scope]!
+      : describe(scope, OWN, 'your ')
 
 /** Describes a scope for an operator. */
 export const describeGrant = (scope: string): string =>

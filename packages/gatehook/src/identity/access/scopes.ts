@@ -4,6 +4,7 @@
  */
 import { Failure } from '../../kernel/failure.ts'
 import { hasRole, type Principal, type Role } from '../../kernel/principal.ts'
+import { isIdentityScope } from '../tokens/identity-scopes.ts'
 import {
   ADMIN_SCOPE,
   AUDIT_SCOPE,
@@ -43,7 +44,8 @@ export const isAccountScope = (scope: string): boolean => Object.hasOwn(accountS
 export const SCOPE_NAME: RegExp = /^[a-z][a-z0-9_-]*(:[a-z][a-z0-9_-]*)?$/
 
 /** Returns whether a service may declare a scope of this name. */
-export const isScopeName = (text: string): boolean => SCOPE_NAME.test(text)
+export const isScopeName = (text: string): boolean =>
+  SCOPE_NAME.test(text) && !isIdentityScope(text)
 
 /**
  * Returns whether a principal holds `scope`; `admin` implies every scope (§13), and

@@ -38,6 +38,7 @@ import { createSecretThrottle } from './secret-throttle.ts'
 import { createSignInSessions } from './sign-in-session.ts'
 import * as tables from './tables.ts'
 import { tokenRoutes } from './token-routes.ts'
+import { userinfoRoutes } from './userinfo.ts'
 
 /** The largest clock difference between nodes that the purge of assertions tolerates. */
 const ASSERTION_SKEW_MS = 60_000
@@ -64,6 +65,8 @@ interface OauthDeps {
   readonly log: Pick<Log, 'warn'>
   /** Whether a `client_id` may be the URL of a document (§16.4). */
   readonly readsDocuments: () => boolean
+  /** Whether clients sign persons in with OpenID Connect (§16.10). */
+  readonly hasOpenid: boolean
   /** Returns the configured public URL. */
   readonly issuer: () => string
 }
@@ -102,7 +105,7 @@ export function createOauth(deps: OauthDeps): Oauth {
   return {
     administration,
     routes: [
-      ...authorizeRoutes(pages),
+      ...authorizeRoutes({ ...pages, readIdTokenSubject: tokens.readIdTokenSubject }),
       ...deviceRoutes({ ...pages, authenticateClient, limiter: deps.registration.limiter }),
       ...tokenRoutes({
         ...audit,
@@ -122,8 +125,10 @@ export function createOauth(deps: OauthDeps): Oauth {
         agentScopes: deps.registration.scopes,
         resources: audiences.paths,
         readsDocuments: deps.readsDocuments,
+        hasOpenid: deps.hasOpenid,
         isRegistrationOpen: deps.registration.mode !== 'off',
       }),
+      ...userinfoRoutes({ db, identify, people, issuer, hasOpenid: deps.hasOpenid }),
       ...consentRoutes({ ...audit, db, list, tokens }),
       ...clientRoutes(administration, { list, perform }),
       creationsRoute(db, clock),
@@ -169,6 +174,7 @@ export async function findTokenClient(
   return {
     scopes: client.scopes,
     requireAuthOnRefresh: client.requireAuthOnRefresh,
+    idTokenAlgorithm: client.idTokenAlgorithm,
     hasSecret: (secret) => verifyClientSecret(client, secret, clock.now()),
   }
 }

@@ -24,6 +24,9 @@ interface CodeGrant {
   readonly scopes: readonly string[]
   /** The resources that the request named; undefined: the standard audience. */
   readonly audience: readonly string[] | undefined
+  /** When the person signed in, in epoch milliseconds. */
+  readonly authenticatedAt: number
+  readonly nonce: string | undefined
   /** The person's revision at the time of the consent. */
   readonly revision: number
 }
@@ -36,10 +39,11 @@ export async function issueCode(
 ): Promise<string> {
   const code = random.bytes(CODE_BYTES).toString('base64url')
   await tx.run(sql`INSERT INTO gh_oauth_codes (hash, client_id, scope, subject, redirect_uri,
-    challenge, scopes, audience, revision, expires_at)
+    challenge, scopes, audience, authenticated_at, nonce, revision, expires_at)
     VALUES (${sha256(code)}, ${grant.clientId}, ${grant.scope}, ${grant.subject},
             ${grant.redirectUri}, ${grant.challenge}, ${JSON.stringify(grant.scopes)},
             ${grant.audience ? JSON.stringify(grant.audience) : null},
+            ${grant.authenticatedAt}, ${grant.nonce ?? null},
             ${grant.revision}, ${clock.now() + LIFETIME_MS})`)
   return code
 }
@@ -52,6 +56,8 @@ interface CodeRow extends Row {
   readonly challenge: string
   readonly scopes: string
   readonly audience: string | null
+  readonly authenticated_at: number
+  readonly nonce: string | null
   readonly revision: number
   readonly expires_at: number
   readonly used_at: number | null
@@ -72,8 +78,14 @@ export interface CodeExchange
 const redeem = prepareStatement(
   `UPDATE gh_oauth_codes SET used_at = ?, session_id = ?
    WHERE hash = ? AND used_at IS NULL AND expires_at > ? AND client_id = ? AND scope = ?
-   AND redirect_uri = ? AND challenge = ? RETURNING subject, scopes, audience, revision`,
+   AND redirect_uri = ? AND challenge = ? RETURNING subject, scopes, audience, authenticated_at,
+   nonce, revision`,
 )
+
+type RedeemedCode = Pick<
+  CodeGrant,
+  'subject' | 'scopes' | 'audience' | 'authenticatedAt' | 'nonce' | 'revision'
+>
 
 /**
  * Marks a code as used and returns its grant. Returns undefined and writes nothing if the code is
@@ -85,14 +97,14 @@ export async function redeemCode(
   { hash, clientId, scope, redirectUri, challenge }: CodeExchange,
   sessionId: string,
   nowMs: number,
-): Promise<Pick<CodeGrant, 'subject' | 'scopes' | 'audience' | 'revision'> | undefined> {
+): Promise<RedeemedCode | undefined> {
   const values = [nowMs, sessionId, hash, nowMs, clientId, scope, redirectUri, challenge]
-  const row = await tx.get<Pick<CodeRow, 'subject' | 'scopes' | 'audience' | 'revision'>>(
-    redeem(values),
-  )
+  const row = await tx.get<CodeRow>(redeem(values))
   if (!row) return undefined
+  const { subject, revision, authenticated_at: authenticatedAt } = row
   const audience = row.audience === null ? undefined : JSON.parse(row.audience)
-  return { ...row, scopes: JSON.parse(row.scopes), audience }
+  const nonce = row.nonce ?? undefined
+  return { subject, revision, authenticatedAt, nonce, scopes: JSON.parse(row.scopes), audience }
 }
 
 /** Detaches the session of a reused code. Returns false if an earlier reuse did. */

@@ -11,10 +11,15 @@ import { OauthError, type OauthErrorCode } from './oauth-error.ts'
 import { type OauthParameters, requireParameter, resourcesOf } from './parameters.ts'
 import { isChallenge } from './pkce.ts'
 import { appendParameters, findRegistrationFault, matchesRedirectUri } from './redirect-uri.ts'
-import { parseScopes } from './scopes.ts'
+import { identityScopesOf, parseScopes } from './scopes.ts'
+
+export const AUTHORIZE_PATH = '/oauth/authorize'
 
 /** OpenID Connect Core §3.1.2.1. */
 const PROMPTS: ReadonlySet<string> = new Set(['none', 'login', 'consent', 'select_account'])
+
+/** The code stores it, and the ID token repeats it. */
+const NONCE = /^[^\p{C}\p{Zl}\p{Zp}]{1,1000}$/u
 
 /** The client and the registered URI that receives the response. */
 export interface RedirectTarget {
@@ -31,6 +36,9 @@ export interface AuthorizationRequest extends RedirectTarget {
   readonly audience: readonly string[] | undefined
   readonly challenge: string
   readonly prompt: ReadonlySet<string>
+  /** The longest time since the sign-in, in milliseconds (OpenID Connect Core §3.1.2.1). */
+  readonly maxAgeMs: number | undefined
+  readonly nonce: string | undefined
 }
 
 export const untrustedRequest = (message: string) =>
@@ -116,8 +124,21 @@ export function parseAuthorizationRequest(
     throw new OauthError('invalid_request', 'prompt is none, or some of login and consent.')
   }
   const audience = audienceOf(client, resourcesOf(parameters), audiences)
-  const scopes = parseScopes(parameters.get('scope'), client.scopes)
-  return { ...target, scopes, audience, challenge, prompt }
+  const scopes = parseScopes(parameters.get('scope'), client.scopes, identityScopesOf(client))
+  const { maxAgeMs, nonce } = parseAuthentication(parameters)
+  return { ...target, scopes, audience, challenge, prompt, maxAgeMs, nonce }
+}
+
+function parseAuthentication(parameters: OauthParameters) {
+  const maxAge = parameters.get('max_age')
+  const nonce = parameters.get('nonce')
+  if (maxAge !== undefined && !/^\d{1,9}$/.test(maxAge)) {
+    throw new OauthError('invalid_request', 'max_age is a number of seconds.')
+  }
+  if (nonce !== undefined && !NONCE.test(nonce)) {
+    throw new OauthError('invalid_request', 'nonce has at most 1,000 visible characters.')
+  }
+  return { maxAgeMs: maxAge === undefined ? undefined : Number(maxAge) * 1000, nonce }
 }
 
 /**
@@ -164,3 +185,15 @@ export const responseUri = (
     ...(state !== undefined && { state }),
     iss: issuer,
   })
+
+/** Returns the authorization request without the parameters that the sign-in has satisfied. */
+export function resumePath(search: string): string {
+  const parameters = new URLSearchParams(search)
+  const prompts = (parameters.get('prompt') ?? '')
+    .split(' ')
+    .filter((prompt) => prompt !== 'login' && prompt !== 'select_account')
+  if (prompts.join('') === '') parameters.delete('prompt')
+  else parameters.set('prompt', prompts.join(' '))
+  parameters.delete('max_age')
+  return `${AUTHORIZE_PATH}?${parameters}`
+}

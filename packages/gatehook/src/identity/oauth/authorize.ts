@@ -1,8 +1,8 @@
 /**
  * `/oauth/authorize` and its forms (§5.1, §5.2), in the order in which a browser sends them:
  *
- * 1. `GET /oauth/authorize` validates the request and renders the sign-in page. To a person who is
- *    signed in, it renders the consent page. After an earlier consent, it redirects with a code.
+ * 1. `GET /oauth/authorize` validates the request and renders the sign-in page; to a person with a
+ *    sign-in as recent as requested, the consent page. After a consent it redirects with a code.
  * 2. `POST /oauth/sign-in` signs the person in and redirects to step 1.
  * 3. `POST /oauth/consent` stores the consent and a code, and redirects to the client.
  */
@@ -17,14 +17,18 @@ import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { SignInPlace } from '../people/namespace.ts'
 import type { Person } from '../people/person.ts'
+import type { Tokens } from '../tokens/api.ts'
 import type { Audiences } from '../tokens/audience.ts'
+import { intersectScopes } from '../tokens/identity-scopes.ts'
 import { issueCode } from './authorization-codes.ts'
 import {
+  AUTHORIZE_PATH,
   type AuthorizationRequest,
   findRedirectTarget,
   parseAuthorizationRequest,
   type RedirectTarget,
   responseUri,
+  resumePath,
   untrustedRequest,
 } from './authorization-request.ts'
 import { admits } from './client.ts'
@@ -47,15 +51,13 @@ import {
 } from './pages.ts'
 import { FORM_TYPES, type OauthParameters, parseForm, parseParameters } from './parameters.ts'
 import { isAuthenticated } from './redirect-uri.ts'
-import { intersect } from './scopes.ts'
 import { type FailedAttempt, signInByForm } from './sign-in-form.ts'
-import type { BrowserCookie, SignInSessions } from './sign-in-session.ts'
-
-const AUTHORIZE_PATH = '/oauth/authorize'
+import type { BrowserCookie, SignedInPerson, SignInSessions } from './sign-in-session.ts'
 
 interface AuthorizeDeps extends AuditContext {
   readonly issuer: () => string
   readonly audiences: Audiences
+  readonly readIdTokenSubject: Tokens['readIdTokenSubject']
   readonly db: Database
   readonly clients: ClientCache
   readonly signIns: SignInSessions
@@ -79,7 +81,10 @@ interface Visit {
 export function authorizeRoutes(deps: AuthorizeDeps): Route[] {
   const form = { body: 'optional', accepts: FORM_TYPES } as const
   return [
-    implement(oauthOperations.authorize, (call) => withErrorPage(authorize(deps, call))),
+    implement(oauthOperations.authorize, (call) => withErrorPage(authorizeQuery(deps, call))),
+    route(AUTHORIZE_PATH, {
+      POST: { ...form, handle: (call) => withErrorPage(authorizeForm(deps, call)) },
+    }),
     route(SIGN_IN_PATH, {
       POST: { ...form, handle: (call) => withErrorPage(submitSignIn(deps, call)) },
     }),
@@ -99,8 +104,23 @@ async function withErrorPage(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-async function authorize(deps: AuthorizeDeps, call: Call): Promise<Answer> {
-  const parameters = parseParameters(call.query)
+const authorizeQuery = async (deps: AuthorizeDeps, call: Call): Promise<Answer> =>
+  authorize(deps, call, parseParameters(call.query))
+
+/** The form of another site comes without the cookie: the browser repeats it as a GET. */
+async function authorizeForm(deps: AuthorizeDeps, call: Call): Promise<Answer> {
+  const parameters = parseForm(call)
+  if ((call.headers['sec-fetch-site'] ?? 'same-origin') === 'same-origin') {
+    return authorize(deps, call, parameters)
+  }
+  return redirect(`${AUTHORIZE_PATH}?${new URLSearchParams([...parameters])}`)
+}
+
+async function authorize(
+  deps: AuthorizeDeps,
+  call: Call,
+  parameters: OauthParameters,
+): Promise<Answer> {
   const cookie = deps.signIns.readOrCreateCookie(call)
   const person = await deps.signIns.findPerson(cookie)
   const request = await validateRequest(deps, parameters, person)
@@ -108,13 +128,20 @@ async function authorize(deps: AuthorizeDeps, call: Call): Promise<Answer> {
   const { prompt } = request
   const search = new URLSearchParams([...parameters]).toString()
   const visit = { call, cookie, request, search }
-  if (person && !prompt.has('login') && !prompt.has('select_account')) {
-    return authorizePerson(deps, visit, person)
-  }
+  const hint = parameters.get('id_token_hint')
+  const isExpected =
+    !person || hint === undefined || (await deps.readIdTokenSubject(hint)) === person.subject
+  const ageMs = person && deps.clock.now() - person.authenticatedAt
+  const isRecent = ageMs !== undefined && ageMs <= (request.maxAgeMs ?? ageMs)
+  const asksSignIn = prompt.has('login') || prompt.has('select_account')
+  if (person && isRecent && isExpected && !asksSignIn) return authorizePerson(deps, visit, person)
   if (prompt.has('none')) {
     return redirectError(deps, request, 'login_required', 'No person is signed in.')
   }
-  return renderSignIn(deps, visit)
+  return renderSignIn(deps, visit, {
+    username: (parameters.get('login_hint') ?? '').slice(0, 320),
+    notice: isExpected ? undefined : 'The application expects another account.',
+  })
 }
 
 /** Returns the valid request; else the redirect that returns its error to the client. */
@@ -134,7 +161,11 @@ async function validateRequest(
 }
 
 /** Redirects with a code if the person has consented; else renders the consent page. */
-async function authorizePerson(deps: AuthorizeDeps, visit: Visit, person: Person): Promise<Answer> {
+async function authorizePerson(
+  deps: AuthorizeDeps,
+  visit: Visit,
+  person: SignedInPerson,
+): Promise<Answer> {
   const { cookie, request, search } = visit
   const { client, prompt, redirectUri } = request
   const isSilent = prompt.has('none')
@@ -143,7 +174,7 @@ async function authorizePerson(deps: AuthorizeDeps, visit: Visit, person: Person
       ? redirectError(deps, request, 'login_required', 'Another account is signed in.')
       : renderSignIn(deps, visit, { notice: describeMismatch(request, person), username: '' })
   }
-  const scopes = intersect(request.scopes, person.scopes)
+  const scopes = intersectScopes(request.scopes, person.scopes)
   if (scopes.length === 0 && request.scopes.length > 0) {
     return redirectError(deps, request, 'access_denied', 'The person has none of these scopes.')
   }
@@ -205,7 +236,7 @@ async function submitConsent(deps: AuthorizeDeps, call: Call): Promise<Answer> {
     return redirect(`${AUTHORIZE_PATH}?${visit.search}`)
   }
   if (!admits(visit.request.client, person)) return expiredPage()
-  const scopes = intersect(consent.scopes, visit.request.scopes, person.scopes)
+  const scopes = intersectScopes(consent.scopes, visit.request.scopes, person.scopes)
   return grantCode(deps, visit.request, person, scopes, { call, scopes: consent.scopes })
 }
 
@@ -254,12 +285,12 @@ interface ConsentSubmission {
 async function grantCode(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
-  person: Person,
+  person: SignedInPerson,
   scopes: readonly string[],
   submission?: ConsentSubmission,
 ): Promise<Answer> {
-  const { client, redirectUri, challenge, audience } = request
-  const { scope, subject, revision } = person
+  const { client, redirectUri, challenge, audience, nonce } = request
+  const { scope, subject, revision, authenticatedAt } = person
   const code = await deps.db.write(async (tx) => {
     if (client.source === 'document') await storeDocumentClient(tx, client, deps.clock.now())
     if (!(await holdClientAt(tx, client.id, redirectUri))) {
@@ -276,7 +307,7 @@ async function grantCode(
       await recordAudit(tx, { actor, action: 'consent.grant', target: client.id, detail }, deps)
     }
     const grant = { clientId: client.id, scope, subject, redirectUri, challenge, scopes, audience }
-    return issueCode(tx, { ...grant, revision }, deps)
+    return issueCode(tx, { ...grant, revision, authenticatedAt, nonce }, deps)
   })
   return redirect(responseUri(request, deps.issuer(), { code }))
 }
@@ -326,14 +357,3 @@ const placeOf = ({ client }: RedirectTarget, fields: OauthParameters): SignInPla
   client.scope === undefined
     ? { customer: fields.get('customer'), mode: fields.get('mode') === 'test' ? 'test' : 'live' }
     : { scope: client.scope }
-
-/** Returns the authorization request without the prompts that the sign-in has satisfied. */
-function resumePath(search: string): string {
-  const parameters = new URLSearchParams(search)
-  const prompts = (parameters.get('prompt') ?? '')
-    .split(' ')
-    .filter((prompt) => prompt !== 'login' && prompt !== 'select_account')
-  if (prompts.join('') === '') parameters.delete('prompt')
-  else parameters.set('prompt', prompts.join(' '))
-  return `${AUTHORIZE_PATH}?${parameters}`
-}

@@ -25,6 +25,7 @@ import {
   type SecretStore,
 } from '../access/secret-store.ts'
 import type { Tokens } from '../tokens/api.ts'
+import { ID_TOKEN_ALGORITHMS } from '../tokens/id-token.ts'
 import { type GrantType, PUBLIC_GRANT_TYPES } from './client.ts'
 import { isHost, parseDocumentId } from './client-document.ts'
 import {
@@ -107,6 +108,7 @@ export async function createClient(
     jwks_uri: values.jwks_uri ?? null,
     require_client_auth_on_refresh: Number(values.require_client_auth_on_refresh ?? !isPublic),
     first_party: Number(values.first_party ?? false),
+    id_token_signed_response_alg: values.id_token_signed_response_alg ?? ID_TOKEN_ALGORITHMS[0],
     source: 'administration' as const,
     blocked: 0,
     used_at: null,
@@ -180,6 +182,8 @@ const mergeClient = (
         patch.require_client_auth_on_refresh ?? row.require_client_auth_on_refresh,
       ),
       first_party: Number(patch.first_party ?? row.first_party),
+      id_token_signed_response_alg:
+        patch.id_token_signed_response_alg ?? row.id_token_signed_response_alg,
       blocked: Number(patch.blocked ?? row.blocked),
     }
     verify(updatedRow)
@@ -248,6 +252,7 @@ async function lockOrCreate(
     jwks_uri: null,
     require_client_auth_on_refresh: 0,
     first_party: 0,
+    id_token_signed_response_alg: ID_TOKEN_ALGORITHMS[0],
     source: url ? 'document' : 'host',
     blocked: 0,
     used_at: null,

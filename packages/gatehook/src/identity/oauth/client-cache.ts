@@ -45,32 +45,44 @@ interface ClientCacheDeps {
   readonly documents: ClientDocuments
   /** The most scopes of clients that describe themselves. */
   readonly documentScopes: readonly string[]
+  /** Whether clients get ID tokens (§16.10). */
+  readonly hasOpenid: boolean
 }
+
+/** The algorithm of ID tokens of a client in whose grants a person takes part. */
+const algorithmOf = (
+  { hasOpenid }: Pick<ClientCacheDeps, 'hasOpenid'>,
+  { grantTypes, idTokenAlgorithm }: Pick<ClientMetadata, 'grantTypes' | 'idTokenAlgorithm'>,
+) => (hasOpenid && grantTypes.includes('authorization_code') ? idTokenAlgorithm : undefined)
+
+/** Returns the client that a document, or its row, describes. */
+const ofDocument = (
+  deps: Pick<ClientCacheDeps, 'hasOpenid' | 'documentScopes'>,
+  id: string,
+  metadata: Omit<ClientMetadata, 'authenticationMethod'>,
+): OauthClient => ({
+  id,
+  source: 'document',
+  scope: undefined,
+  customer: undefined,
+  mode: undefined,
+  name: metadata.name,
+  redirectUris: metadata.redirectUris,
+  scopes: deps.documentScopes,
+  grantTypes: metadata.grantTypes,
+  isPublic: metadata.keys === undefined,
+  keys: metadata.keys,
+  requireAuthOnRefresh: metadata.keys !== undefined,
+  idTokenAlgorithm: algorithmOf(deps, metadata),
+  isFirstParty: false,
+  secrets: [],
+  suspended: false,
+  describesItself: true,
+  usedAt: null,
+})
 
 export function createClientCache(deps: ClientCacheDeps): ClientCache {
   const { db, clock, documents, documentScopes } = deps
-  const ofDocument = (
-    id: string,
-    metadata: Omit<ClientMetadata, 'authenticationMethod'>,
-  ): OauthClient => ({
-    id,
-    source: 'document',
-    scope: undefined,
-    customer: undefined,
-    mode: undefined,
-    name: metadata.name,
-    redirectUris: metadata.redirectUris,
-    scopes: documentScopes,
-    grantTypes: metadata.grantTypes,
-    isPublic: metadata.keys === undefined,
-    keys: metadata.keys,
-    requireAuthOnRefresh: metadata.keys !== undefined,
-    isFirstParty: false,
-    secrets: [],
-    suspended: false,
-    describesItself: true,
-    usedAt: null,
-  })
   const read = async (from: Reader, id: string): Promise<OauthClient | undefined> => {
     const url = parseDocumentId(id)
     if (url && !documents.accepts(id)) return undefined
@@ -80,7 +92,8 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
     const redirectUris = JSON.parse(row.redirect_uris)
     const grantTypes = JSON.parse(row.grant_types)
     const keys = store.keysOf(row)
-    if (url) return ofDocument(id, { name: row.name, redirectUris, grantTypes, keys })
+    const { name, id_token_signed_response_alg: idTokenAlgorithm } = row
+    if (url) return ofDocument(deps, id, { name, redirectUris, grantTypes, keys, idTokenAlgorithm })
     const describesItself = row.source === 'registration'
     const secrets = row.public ? [] : await store.listClientSecrets(from, id)
     return {
@@ -89,13 +102,14 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
       scope: row.scope === 0 ? undefined : (row.scope as Scope),
       customer: row.customer ?? undefined,
       mode: row.mode ?? undefined,
-      name: row.name,
+      name,
       redirectUris,
       scopes: describesItself ? documentScopes : JSON.parse(row.scopes),
       grantTypes,
       isPublic: row.public !== 0,
       keys,
       requireAuthOnRefresh: row.require_client_auth_on_refresh !== 0,
+      idTokenAlgorithm: algorithmOf(deps, { grantTypes, idTokenAlgorithm }),
       isFirstParty: row.first_party !== 0,
       secrets: secrets.map(({ hash, expires_at }) => ({
         hash,
@@ -118,7 +132,7 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
       const stored = await read(db, id)
       try {
         const metadata = await documents.read(id, person, stored !== undefined)
-        return metadata && ofDocument(id, metadata)
+        return metadata && ofDocument(deps, id, metadata)
       } catch (error) {
         const isBusy = error instanceof Failure && error.code === 'rate_limited'
         if (isBusy && stored && !documents.hasFailed(id)) return stored
@@ -126,11 +140,12 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
       }
     },
     unread: (id, redirectUri) =>
-      ofDocument(id, {
+      ofDocument(deps, id, {
         name: new URL(id).host,
         redirectUris: [redirectUri],
         grantTypes: ['authorization_code'],
         keys: undefined,
+        idTokenAlgorithm: 'RS256',
       }),
     evict: cache.evict,
   }

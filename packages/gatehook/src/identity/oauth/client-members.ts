@@ -1,8 +1,10 @@
 /** The members of OAuth clients in requests and responses of the administration (§5.5, §13). */
+
 import { b } from '../../protocol/fields/members.ts'
 import type { Administration } from '../access/administration.ts'
 import { mode } from '../access/collections.ts'
 import { scopeSet } from '../access/grant-validation.ts'
+import { ID_TOKEN_ALGORITHMS } from '../tokens/id-token.ts'
 import { CLIENT_SOURCES, GRANT_TYPES } from './client.ts'
 import { MAX_REDIRECT_URIS } from './client-metadata.ts'
 import { findKeySetFault, findKeySetUrlFault } from './key-set.ts'
@@ -19,6 +21,11 @@ export const EXAMPLE_KEY = {
   x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
 } as const
 
+const idTokenAlgorithm = b
+  .oneOf(ID_TOKEN_ALGORITHMS)
+  .describe('The algorithm of its ID tokens (§16.10).')
+  .example('RS256')
+
 const clientMembers = {
   client_id: b.text().example('client_01jdq8w9vgk7'),
   name: b.text().example('Shop'),
@@ -30,6 +37,7 @@ const clientMembers = {
   jwks_uri: b.text().nullable().describe('The URL of its public keys.').example(null),
   require_client_auth_on_refresh: b.bool(),
   first_party: b.bool().describe('Persons need not consent.').example(false),
+  id_token_signed_response_alg: idTokenAlgorithm,
   source: b
     .oneOf([...CLIENT_SOURCES, 'host'])
     .describe('`registration`, `document`: it describes itself; `host`: documents are blocked.'),
@@ -103,6 +111,7 @@ export const clientPatch = (admin: Pick<Administration, 'scopes'>) => ({
     .example('https://shop.example.com/jwks.json'),
   require_client_auth_on_refresh: b.bool().optional(),
   first_party: b.bool().optional().describe('Persons need not consent.'),
+  id_token_signed_response_alg: idTokenAlgorithm.optional(),
   blocked: b
     .bool()
     .optional()

@@ -3,6 +3,7 @@
  * claim; the consent page says so. Pure.
  */
 import type { JSONWebKeySet } from 'jose'
+import { ID_TOKEN_ALGORITHMS, type IdTokenAlgorithm } from '../tokens/id-token.ts'
 import type { GrantType } from './client.ts'
 import { PUBLIC_GRANT_TYPES } from './client.ts'
 import { type ClientKeys, findKeySetFault, findKeySetUrlFault } from './key-set.ts'
@@ -22,6 +23,7 @@ export interface ClientMetadata {
   readonly authenticationMethod: string
   /** Undefined unless the method is `private_key_jwt` (§16.7). */
   readonly keys: ClientKeys | undefined
+  readonly idTokenAlgorithm: IdTokenAlgorithm
 }
 
 /** A mistake in metadata; `code` is that of a registration (RFC 7591 §3.2.2). */
@@ -77,8 +79,21 @@ export function readClientMetadata(
     throw new MetadataFault('grant_types lacks authorization_code')
   }
   const redirectUris = readRedirectUris(metadata, isStrict)
-  const keys = readKeys(metadata, method)
-  return { name, redirectUris, grantTypes, authenticationMethod: method, keys }
+  return {
+    name,
+    redirectUris,
+    grantTypes,
+    authenticationMethod: method,
+    idTokenAlgorithm: readAlgorithm(metadata),
+    keys: readKeys(metadata, method),
+  }
+}
+
+function readAlgorithm({ id_token_signed_response_alg: sent }: Metadata): IdTokenAlgorithm {
+  const algorithm = ID_TOKEN_ALGORITHMS.find((name) => name === (sent ?? ID_TOKEN_ALGORITHMS[0]))
+  if (algorithm) return algorithm
+  const names = ID_TOKEN_ALGORITHMS.join(', ')
+  throw new MetadataFault(`id_token_signed_response_alg must be one of ${names}`)
 }
 
 function readKeys(metadata: Metadata, method: string): ClientKeys | undefined {

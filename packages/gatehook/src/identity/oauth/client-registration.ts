@@ -92,7 +92,8 @@ async function authenticateRegistrar(
 
 async function register(deps: RegistrationDeps, call: Call, owner: Principal | undefined) {
   const { db, clock, random, scopes } = deps
-  const { name, redirectUris, grantTypes, authenticationMethod, keys } = readMetadata(call.body)
+  const metadata = readMetadata(call.body)
+  const { name, redirectUris, grantTypes, authenticationMethod, keys, idTokenAlgorithm } = metadata
   const isPublic = authenticationMethod === 'none'
   const now = clock.now()
   const id = createTimeOrderedId('client_', now, random)
@@ -110,6 +111,7 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
     ...store.keyColumns(keys),
     require_client_auth_on_refresh: Number(!isPublic),
     first_party: 0,
+    id_token_signed_response_alg: idTokenAlgorithm,
     source: 'registration',
     blocked: 0,
     used_at: null,
@@ -134,6 +136,7 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
     response_types: ['code'],
     token_endpoint_auth_method: authenticationMethod,
     ...(keys && ('jwks' in keys ? { jwks: keys.jwks } : { jwks_uri: keys.jwksUri })),
+    id_token_signed_response_alg: idTokenAlgorithm,
     scope: scopes.join(' '),
   }
 }

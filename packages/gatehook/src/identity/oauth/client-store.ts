@@ -6,6 +6,7 @@ import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { customerOf } from '../access/customer-reader.ts'
 import type { CreatedCredential } from '../access/key-reader.ts'
+import type { IdTokenAlgorithm } from '../tokens/id-token.ts'
 import type { ClientSource, OauthClient } from './client.ts'
 import type { ClientKeys } from './key-set.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
@@ -27,6 +28,7 @@ export interface ClientRow extends Row {
   readonly require_client_auth_on_refresh: number
   /** Whether its tokens reach account endpoints (§4.5). */
   readonly first_party: number
+  readonly id_token_signed_response_alg: IdTokenAlgorithm
   /** `host`: a host whose documents are blocked. */
   readonly source: ClientSource | 'host'
   readonly blocked: number
@@ -36,7 +38,8 @@ export interface ClientRow extends Row {
 
 const byId = prepareStatement(
   `SELECT client_id, scope, customer, mode, name, redirect_uris, scopes, grant_types, public,
-   jwks, jwks_uri, require_client_auth_on_refresh, first_party, source, blocked, used_at, created_at
+   jwks, jwks_uri, require_client_auth_on_refresh, first_party,
+   id_token_signed_response_alg, source, blocked, used_at, created_at
    FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL`,
 )
 const redirectUrisById = prepareStatement(
@@ -69,7 +72,8 @@ interface ClientWithCustomerRow extends ClientRow {
 export const findClientWithCustomer = (from: Reader, id: string) =>
   from.get<ClientWithCustomerRow>(sql`SELECT a.client_id, a.scope, a.customer, a.mode,
     a.name, a.redirect_uris, a.scopes, a.grant_types, a.public, a.jwks, a.jwks_uri,
-    a.require_client_auth_on_refresh, a.first_party, a.source, a.blocked, a.used_at, a.created_at,
+    a.require_client_auth_on_refresh, a.first_party, a.id_token_signed_response_alg,
+    a.source, a.blocked, a.used_at, a.created_at,
     c.suspended
     FROM gh_clients a LEFT JOIN ${raw(customerOf('a.customer'))}
     WHERE a.client_id = ${id} AND a.deleted_at IS NULL`)
@@ -114,13 +118,14 @@ export async function countClients(from: Reader, scope: number): Promise<number>
 
 export const insertClient = (tx: Tx, row: ClientRow) =>
   tx.run(sql`INSERT INTO gh_clients (client_id, scope, customer, mode, name, redirect_uris, scopes,
-    grant_types, public, jwks, jwks_uri, require_client_auth_on_refresh, first_party, source,
-    blocked, created_at)
+    grant_types, public, jwks, jwks_uri, require_client_auth_on_refresh, first_party,
+    id_token_signed_response_alg, source, blocked, created_at)
     VALUES (${row.client_id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.name},
             ${row.redirect_uris}, ${row.scopes}, ${row.grant_types}, ${row.public}, ${row.jwks},
             ${row.jwks_uri},
-            ${row.require_client_auth_on_refresh}, ${row.first_party}, ${row.source},
-            ${row.blocked}, ${row.created_at})`)
+            ${row.require_client_auth_on_refresh}, ${row.first_party},
+            ${row.id_token_signed_response_alg}, ${row.source}, ${row.blocked},
+            ${row.created_at})`)
 
 /** How long a client that registered itself exists without use (§16.5). */
 const UNUSED_MS = 90 * 86_400_000
@@ -156,15 +161,18 @@ export async function deleteClientRow(tx: Tx, id: string): Promise<void> {
 /** Stores what the document of a client says now; a blocked client remains blocked. */
 export const storeDocumentClient = (tx: Tx, client: OauthClient, now: number) =>
   tx.run(sql`INSERT INTO gh_clients (client_id, name, redirect_uris, scopes, grant_types, public,
-    jwks, jwks_uri, require_client_auth_on_refresh, source, created_at)
+    jwks, jwks_uri, require_client_auth_on_refresh,
+    id_token_signed_response_alg, source, created_at)
     VALUES (${client.id}, ${client.name}, ${JSON.stringify(client.redirectUris)}, '[]',
             ${JSON.stringify(client.grantTypes)}, ${Number(client.isPublic)},
             ${keyColumns(client.keys).jwks}, ${keyColumns(client.keys).jwks_uri},
-            ${Number(!client.isPublic)}, 'document', ${now})
+            ${Number(!client.isPublic)}, ${client.idTokenAlgorithm ?? 'RS256'},
+            'document', ${now})
     ON CONFLICT (client_id) DO UPDATE SET name = excluded.name,
       redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types,
       public = excluded.public, jwks = excluded.jwks, jwks_uri = excluded.jwks_uri,
-      require_client_auth_on_refresh = excluded.require_client_auth_on_refresh`)
+      require_client_auth_on_refresh = excluded.require_client_auth_on_refresh,
+      id_token_signed_response_alg = excluded.id_token_signed_response_alg`)
 
 /** Returns the columns of keys. */
 export const keyColumns = (keys: ClientKeys | undefined) => ({
@@ -185,7 +193,8 @@ export const updateClient = (tx: Tx, row: ClientRow) =>
     scopes = ${row.scopes}, grant_types = ${row.grant_types}, jwks = ${row.jwks},
     jwks_uri = ${row.jwks_uri},
     require_client_auth_on_refresh = ${row.require_client_auth_on_refresh},
-    first_party = ${row.first_party}, blocked = ${row.blocked}
+    first_party = ${row.first_party},
+    id_token_signed_response_alg = ${row.id_token_signed_response_alg}, blocked = ${row.blocked}
     WHERE client_id = ${row.client_id}`)
 
 /** Marks a client as deleted. Its row stays, so that its id is never reused. */

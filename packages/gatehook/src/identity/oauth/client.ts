@@ -2,6 +2,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Mode, Principal, Scope } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
+import type { IdTokenAlgorithm } from '../tokens/id-token.ts'
 import type { ClientKeys } from './key-set.ts'
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -37,6 +38,8 @@ export interface OauthClient {
   /** The keys of its assertions; undefined: it has secrets, or is public (§16.7). */
   readonly keys: ClientKeys | undefined
   readonly requireAuthOnRefresh: boolean
+  /** Undefined if no person takes part in its grants, or without OpenID Connect (§16.10). */
+  readonly idTokenAlgorithm: IdTokenAlgorithm | undefined
   /** Whether its tokens reach account endpoints (§4.5). */
   readonly isFirstParty: boolean
   readonly secrets: readonly ClientSecret[]

@@ -21,6 +21,7 @@ import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { Person } from '../people/person.ts'
 import { type Audiences, selectAudience } from '../tokens/audience.ts'
+import { intersectScopes } from '../tokens/identity-scopes.ts'
 import { admits, DEVICE_GRANT, type OauthClient } from './client.ts'
 import type { AuthenticateClient } from './client-authentication.ts'
 import type { ClientCache } from './client-cache.ts'
@@ -50,7 +51,7 @@ import { NO_STORE, OauthError, respondWithErrors } from './oauth-error.ts'
 import { oauthOperations } from './operations.ts'
 import { type AuthorizationLifetimes, renderErrorPage, renderSignInPage } from './pages.ts'
 import { FORM_TYPES, type OauthParameters, parseForm, resourcesOf } from './parameters.ts'
-import { intersect, parseScopes } from './scopes.ts'
+import { parseScopes } from './scopes.ts'
 import { type FailedAttempt, signInByForm } from './sign-in-form.ts'
 import type { BrowserCookie, SignInSessions } from './sign-in-session.ts'
 
@@ -216,7 +217,7 @@ const renderSignIn = (
 
 /** The scopes that a person can grant. */
 const grantableScopes = ({ grant, client }: OpenGrant, person: Person): string[] =>
-  intersect(JSON.parse(grant.scopes), client.scopes, person.scopes)
+  intersectScopes(JSON.parse(grant.scopes), client.scopes, person.scopes)
 
 /** Explains why a person cannot decide about a grant; undefined if it can. */
 function findMismatch(openGrant: OpenGrant, person: Person): string | undefined {
@@ -292,7 +293,7 @@ async function submitForm(deps: DeviceDeps, call: Call): Promise<Answer> {
   if (action !== 'allow' && action !== 'cancel') {
     throw new Failure('invalid_request', 'The parameter action must be allow or cancel.')
   }
-  const scopes = intersect(consent.scopes, grantableScopes(openGrant, person))
+  const scopes = intersectScopes(consent.scopes, grantableScopes(openGrant, person))
   const isDecided = await decide(deps, visit, openGrant, action === 'allow' ? scopes : undefined)
   if (!isDecided) return expiredPage()
   return renderDecisionPage(

@@ -1,13 +1,16 @@
 /**
  * The metadata documents: authorization server (RFC 8414), and the protected resources (RFC 9728),
- * each of which names itself. All URLs derive from the configured issuer (§5.5). The server has no
- * OpenID Connect, so its discovery is 404: clients then read RFC 8414.
+ * each of which names itself. All URLs derive from the configured issuer (§5.5). Where the server
+ * has OpenID Connect, its discovery is the same document; else 404: clients then read RFC 8414.
  */
 
+import { Failure } from '../../kernel/failure.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { isAccountScope } from '../access/scopes.ts'
 import type { ResourcePath } from '../tokens/audience.ts'
+import { ID_TOKEN_ALGORITHMS } from '../tokens/id-token.ts'
+import { identityScopes } from '../tokens/identity-scopes.ts'
 import { ASSERTION_ALGORITHMS } from './assertion.ts'
 import { GRANT_TYPES } from './client.ts'
 import { AUTHENTICATION_METHODS } from './client-authentication.ts'
@@ -19,6 +22,7 @@ interface MetadataDeps {
   readonly service: string
   readonly scopes: readonly string[]
   readonly readsDocuments: () => boolean
+  readonly hasOpenid: boolean
   /** Whether clients register themselves (§16.5). */
   readonly isRegistrationOpen: boolean
   /** The scopes of clients that describe or register themselves (§16.4, §16.5). */
@@ -27,11 +31,14 @@ interface MetadataDeps {
   readonly resources: readonly ResourcePath[]
 }
 
+/** Of ID tokens; userinfo has `sub` and the claims of the person. */
+const CLAIMS = 'iss sub aud exp iat auth_time nonce at_hash name email email_verified'.split(' ')
+
 const HEADERS = { 'cache-control': 'public, max-age=300' }
 
 export function metadataRoutes(deps: MetadataDeps): Route[] {
   const { issuer, service, scopes, agentScopes, resources } = deps
-  const { readsDocuments, isRegistrationOpen } = deps
+  const { readsDocuments, isRegistrationOpen, hasOpenid } = deps
   const secretMethods = AUTHENTICATION_METHODS.filter((method) => method !== 'none')
   const server = () => ({
     issuer: issuer(),
@@ -39,7 +46,7 @@ export function metadataRoutes(deps: MetadataDeps): Route[] {
     token_endpoint: `${issuer()}/oauth/token`,
     device_authorization_endpoint: `${issuer()}/oauth/device_authorization`,
     jwks_uri: `${issuer()}/.well-known/jwks.json`,
-    scopes_supported: scopes,
+    scopes_supported: hasOpenid ? [...scopes, ...Object.keys(identityScopes)] : scopes,
     ...(isRegistrationOpen && { registration_endpoint: `${issuer()}/oauth/register` }),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
@@ -60,6 +67,13 @@ export function metadataRoutes(deps: MetadataDeps): Route[] {
     prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
     ui_locales_supported: ['en'],
     protected_resources: resources.map((path) => `${issuer()}${path}`),
+    ...(hasOpenid && {
+      userinfo_endpoint: `${issuer()}/oauth/userinfo`,
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ID_TOKEN_ALGORITHMS,
+      claims_supported: CLAIMS,
+      claims_parameter_supported: false,
+    }),
   })
   const resourceScopes = scopes.filter((scope) => !isAccountScope(scope))
   const scopesOf: Readonly<Record<ResourcePath, readonly string[]>> = {
@@ -80,6 +94,10 @@ export function metadataRoutes(deps: MetadataDeps): Route[] {
     implement(metadataOperations.server, () =>
       respond(metadataOperations.server, server(), HEADERS),
     ),
+    implement(metadataOperations.openid, () => {
+      if (!hasOpenid) throw new Failure('not_found')
+      return respond(metadataOperations.openid, server(), HEADERS)
+    }),
     ...resources.map((path) => {
       const operation = resourceOperations[path]
       return implement(operation, () => respond(operation, resource(path), HEADERS))

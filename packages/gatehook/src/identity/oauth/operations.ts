@@ -2,6 +2,7 @@
 import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import { tokenResponse } from '../tokens/api.ts'
+import { ID_TOKEN_ALGORITHMS } from '../tokens/id-token.ts'
 import { ASSERTION_ALGORITHMS } from './assertion.ts'
 import { GRANT_TYPES } from './client.ts'
 import { AUTHENTICATION_METHODS } from './client-authentication.ts'
@@ -22,7 +23,7 @@ const TOKEN_ERRORS = [
   'expired_token',
 ] as const
 
-const oauthError = b
+export const oauthError = b
   .object({
     error: b.openSet(TOKEN_ERRORS),
     error_description: b
@@ -120,6 +121,15 @@ const serverMetadata = b
     introspection_endpoint_auth_signing_alg_values_supported: algorithms,
     prompt_values_supported: texts('The values of `prompt`.', ['none', 'login', 'consent']),
     ui_locales_supported: texts('The languages of the pages.', ['en']),
+    userinfo_endpoint: uri('/oauth/userinfo', 'Returns the person of a token.').optional(),
+    subject_types_supported: texts('`sub` is the same for all clients.', ['public']).optional(),
+    id_token_signing_alg_values_supported: b
+      .list(b.oneOf(ID_TOKEN_ALGORITHMS))
+      .optional()
+      .describe('The algorithms of ID tokens.')
+      .example(ID_TOKEN_ALGORITHMS),
+    claims_supported: texts('The claims of ID tokens.', ['sub', 'name', 'email']).optional(),
+    claims_parameter_supported: b.bool().optional().describe('The parameter: no.').example(false),
     protected_resources: b
       .list(b.text({ format: 'uri' }))
       .describe('The APIs that tokens open.')
@@ -147,6 +157,13 @@ export const metadataOperations = {
     tag: 'oauth',
     summary: 'Read the metadata of the authorization server (RFC 8414)',
     output: serverMetadata,
+  }),
+  openid: operation('GET /.well-known/openid-configuration', {
+    id: 'get_openid_configuration',
+    tag: 'oauth',
+    summary: 'Read the metadata of the authorization server (OpenID Connect Discovery)',
+    output: serverMetadata,
+    errors: ['not_found'],
   }),
   resource: operation('GET /.well-known/oauth-protected-resource', {
     id: 'get_protected_resource',
@@ -213,6 +230,10 @@ const registeredClient = b
     response_types: texts('The types of responses.', ['code']),
     token_endpoint_auth_method: b.text().describe('How it authenticates.').example('none'),
     ...keyMembers,
+    id_token_signed_response_alg: b
+      .oneOf(ID_TOKEN_ALGORITHMS)
+      .describe('The algorithm of its ID tokens.')
+      .example('RS256'),
     scope: scopes,
   })
   .named('RegisteredClient')
@@ -231,6 +252,10 @@ export const oauthOperations = {
       code_challenge: b.text().describe('BASE64URL(SHA256(code_verifier)) (RFC 7636).'),
       code_challenge_method: b.oneOf(['S256']),
       prompt: b.oneOf(['none', 'login', 'consent', 'select_account']).optional(),
+      nonce: text.describe('The ID token repeats it (OpenID Connect Core §3.1.2.1).'),
+      max_age: b.int(0).optional().describe('The longest time since the sign-in, in seconds.'),
+      login_hint: text.describe('The sign-in name that the page proposes.'),
+      id_token_hint: text.describe('An ID token of the person who must be signed in.'),
     },
     // Mistakes are redirects to the client (RFC 6749 §4.1.2.1), or a page, in the order of the RFC.
     validates: false,
@@ -300,6 +325,7 @@ export const oauthOperations = {
       grant_types: texts('Default: both.', ['authorization_code', 'refresh_token']).optional(),
       token_endpoint_auth_method: text.describe('Default: `client_secret_basic`.').example('none'),
       ...keyMembers,
+      id_token_signed_response_alg: text.describe('Default: `RS256`.').example('ES256'),
     },
     inputExample: { client_name: 'Agent', redirect_uris: ['https://app.example.com/callback'] },
     validates: false,

@@ -23,6 +23,11 @@ export interface BrowserCookie {
   readonly line: string | undefined
 }
 
+export interface SignedInPerson extends Person {
+  /** When the person entered the password, in epoch milliseconds. */
+  readonly authenticatedAt: number
+}
+
 interface SignInSessionDeps extends AuditContext {
   readonly db: Database
   readonly people: Pick<SignInApi, 'findPerson' | 'recordSignIn'>
@@ -48,11 +53,13 @@ export function createSignInSessions(deps: SignInSessionDeps) {
      * Returns the person that is signed in. Returns undefined if the session has expired, or if the
      * person was deleted, disabled or changed since.
      */
-    async findPerson({ value }: BrowserCookie): Promise<Person | undefined> {
-      const row = await db.get<SignInRow>(sql`SELECT scope, subject, revision FROM gh_sign_ins
+    async findPerson({ value }: BrowserCookie): Promise<SignedInPerson | undefined> {
+      const row = await db.get<SignInRow>(sql`SELECT scope, subject, revision, created_at
+        FROM gh_sign_ins
         WHERE hash = ${sha256(value)} AND expires_at > ${clock.now()}`)
       const person = row && (await people.findPerson(db, row.scope as Scope, row.subject))
-      return person?.revision === row?.revision ? person : undefined
+      if (person?.revision !== row?.revision) return undefined
+      return person && { ...person, authenticatedAt: row!.created_at }
     },
 
     /** Opens a session under a new cookie, which prevents session fixation, and returns it. */
@@ -82,7 +89,7 @@ export function createSignInSessions(deps: SignInSessionDeps) {
     async signOut(call: Call, { value }: BrowserCookie): Promise<void> {
       await db.write(async (tx) => {
         const row = await tx.get<SignInRow>(sql`DELETE FROM gh_sign_ins
-          WHERE hash = ${sha256(value)} RETURNING scope, subject, revision`)
+          WHERE hash = ${sha256(value)} RETURNING scope, subject, revision, created_at`)
         if (!row) return
         const actor = actorOf(call, { kind: 'person', id: row.subject, scope: row.scope })
         await recordAudit(tx, { actor, action: 'person.logout', target: row.subject }, deps)
@@ -95,4 +102,5 @@ interface SignInRow extends Row {
   readonly scope: number
   readonly subject: string
   readonly revision: number
+  readonly created_at: number
 }

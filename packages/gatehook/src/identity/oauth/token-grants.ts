@@ -11,6 +11,7 @@ import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { Grant, TokenResponse, Tokens } from '../tokens/api.ts'
 import { selectAudience } from '../tokens/audience.ts'
+import { intersectScopes } from '../tokens/identity-scopes.ts'
 import { type CodeExchange, detachSession, findCode, redeemCode } from './authorization-codes.ts'
 import { DEVICE_GRANT, type GrantType, type OauthClient } from './client.ts'
 import { holdClientAt } from './client-store.ts'
@@ -18,7 +19,7 @@ import { findDeviceGrant, lockDeviceGrant, recordPoll, redeemDeviceGrant } from 
 import { OauthError } from './oauth-error.ts'
 import { type OauthParameters, requireParameter, resourcesOf } from './parameters.ts'
 import { computeChallenge } from './pkce.ts'
-import { intersect, parseScopes } from './scopes.ts'
+import { identityScopesOf, parseScopes } from './scopes.ts'
 
 export interface TokenGrantDeps extends AuditContext {
   readonly db: Database
@@ -80,6 +81,9 @@ interface Approval {
   readonly audience: readonly string[] | undefined
   readonly redirectUri?: string
   readonly thirdParty?: boolean
+  /** When the person signed in; undefined without ID tokens. */
+  readonly authenticatedAt?: number
+  readonly nonce?: string | undefined
 }
 
 /** Opens a session in the transaction that redeems its approval. */
@@ -106,12 +110,14 @@ async function grantOf(
   approval: Approval,
   sessionId: string,
 ): Promise<Grant> {
-  const { subject, revision, audience, redirectUri, thirdParty } = approval
+  const { subject, revision, audience, redirectUri, thirdParty, nonce } = approval
+  const { authenticatedAt: at } = approval
   if (!(await holdClientAt(tx, client.id, redirectUri))) throw invalidCode()
   // An exception rolls back: the code is not used up.
   const tokenAudience = selectAudience(resources, audience ?? [deps.tokens.audiences.standard()])
   const person = await deps.people.confirm(tx, { id: Number(subject), revision })
-  const scopes = intersect(approval.scopes, client.scopes, person.scopes)
+  const scopes = intersectScopes(approval.scopes, client.scopes, person.scopes)
+  const algorithm = client.idTokenAlgorithm
   const detail = { subject, scopes }
   const { scope, customer, mode } = person
   const entry = { actor, action: 'session.create', target: sessionId, scope, detail }
@@ -125,7 +131,9 @@ async function grantOf(
     scopes,
     claims: person.claims,
   }
-  return { ...grant, audience, tokenAudience, thirdParty }
+  const authentication =
+    algorithm && at !== undefined ? { identity: person, algorithm, at, nonce } : undefined
+  return { ...grant, audience, tokenAudience, thirdParty, authentication }
 }
 
 /**
@@ -221,7 +229,10 @@ const refreshTokens: IssueTokens = ({ tokens }, { client, parameters, actor, res
     requireParameter(parameters, 'refresh_token'),
     { clientId: client.id, authenticated: !client.isPublic },
     {
-      parseScopes: () => (scope === undefined ? undefined : parseScopes(scope, client.scopes)),
+      parseScopes: () =>
+        scope === undefined
+          ? undefined
+          : parseScopes(scope, client.scopes, identityScopesOf(client)),
       resources,
       actor,
     },

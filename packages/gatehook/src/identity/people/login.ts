@@ -137,7 +137,7 @@ export function createSignInApi(
         () => directory.find(reader, scope, id),
       )
       if (account?.disabled !== 0 || account.scope !== scope) return undefined
-      const person = row && toPerson(account, row, claims)
+      const person = row && toPerson(account, row, directory, claims)
       return person && { ...person, suspended: account.suspended !== 0 }
     },
   }

@@ -19,6 +19,8 @@ export interface Person {
   /** The id as a string (§3.7). */
   readonly subject: string
   readonly username: string
+  /** The sign-in name if it is an address: its holder or an administrator has confirmed it. */
+  readonly email: string | undefined
   readonly name: string | undefined
   readonly role: string | undefined
   readonly scopes: readonly string[]
@@ -99,13 +101,14 @@ export async function loadPerson(
 ): Promise<Person | undefined> {
   const scope = credential.scope as Scope
   const row = await directory.find(reader, scope, credential.id)
-  return row && toPerson(credential, row, hook)
+  return row && toPerson(credential, row, directory, hook)
 }
 
 /** Returns the person of a credential and its row. */
 export function toPerson(
   credential: CredentialRow,
   row: DirectoryRow,
+  { fields, username }: Pick<Directory, 'fields' | 'username'>,
   hook: ClaimsHook | undefined,
 ): Person {
   const scope = credential.scope as Scope
@@ -118,6 +121,7 @@ export function toPerson(
     id: credential.id,
     subject: String(credential.id),
     username: credential.username,
+    email: fields[username]?.kind === 'email' ? credential.username : undefined,
     name,
     role,
     scopes: parseScopes(credential),

@@ -2,13 +2,8 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import {
-  encodeHeader,
-  encodeSigningInput,
-  parseToken,
-  signToken,
-  verifySignature,
-} from './access-token.ts'
+import { encodeSigningInput, parseToken, verifySignature } from './access-token.ts'
+import { encodeHeader, signToken } from './jws.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 

@@ -11,6 +11,7 @@ import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { b, type JsonOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import type { Audiences } from './audience.ts'
+import type { Authentication, Identity, IdTokenAlgorithm } from './id-token.ts'
 
 /** The `client_id` of tokens that `POST /auth/login` issues (§4.1). */
 export const LOGIN_CLIENT_ID = 'gatehook'
@@ -45,6 +46,8 @@ export interface Grant {
   readonly thirdParty?: boolean | undefined
   /** `name`, `role`, and the claims of the service's hook. Reserved names are ignored. */
   readonly claims?: Readonly<Record<string, unknown>>
+  /** The sign-in that an ID token states, if the scopes have `openid` (§16.10). */
+  readonly authentication?: Authentication | undefined
 }
 
 /** The body of an access token response (RFC 6749 §5.1, §4.3, §4.4, §5.3). */
@@ -53,6 +56,11 @@ const tokenMembers = {
   token_type: b.oneOf(['Bearer']),
   expires_in: b.int(0).describe('Lifetime in seconds.').example(900),
   scope: b.text().describe('Scopes, separated by a space.').example('webhooks:read'),
+  id_token: b
+    .text()
+    .optional()
+    .describe('For the scope `openid`: the sign-in of the person (OpenID Connect Core §2).')
+    .example('eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmF0dXJl'),
 }
 const refreshToken = b
   .text()
@@ -154,7 +162,7 @@ interface RefreshOptions {
 }
 
 /** The data of a person that tokens contain or depend on. */
-export interface TokenPerson {
+export interface TokenPerson extends Identity {
   /** `name`, `role`, and the claims of the service's hook. */
   readonly claims: Readonly<Record<string, unknown>>
   readonly scopes: readonly string[]
@@ -167,6 +175,8 @@ export interface TokenClient {
   readonly scopes: readonly string[]
   /** `require_client_auth_on_refresh` (§4.4). */
   readonly requireAuthOnRefresh: boolean
+  /** Undefined without ID tokens. */
+  readonly idTokenAlgorithm?: IdTokenAlgorithm | undefined
   /** Returns whether `secret` is one of the client's valid secrets; false for a public client. */
   hasSecret(secret: string): boolean
 }
@@ -222,6 +232,8 @@ export interface Tokens {
   examineAccessToken(jwt: string, resource: string | undefined): Promise<CredentialVerdict>
   /** Returns the claims of a token that this server signed, even if expired or revoked. */
   readAccessToken(jwt: string): Promise<AccessTokenClaims | undefined>
+  /** Returns the subject of an ID token that this server signed, even if expired. */
+  readIdTokenSubject(jwt: string): Promise<string | undefined>
   /** Returns whether claims are valid now, for any audience: a resource server may introspect. */
   isActive(claims: AccessTokenClaims): Promise<boolean>
   /** Returns whether a token, its session or its client was revoked. */

@@ -16,14 +16,18 @@ export const session = b
 
 export type SessionJson = JsonOf<typeof session>
 
+const coordinate = b.text().optional().describe('A coordinate of `EC`.')
+
 const publicKey = b.object({
-  kty: b.oneOf(['EC']).describe('The type of the key.'),
-  crv: b.oneOf(['P-256']).describe('The curve.'),
-  x: b.text().describe('A coordinate.').example('f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'),
-  y: b.text().describe('A coordinate.').example('x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'),
+  kty: b.oneOf(['EC', 'RSA']).describe('`EC`: of access tokens; both sign ID tokens.'),
+  crv: b.oneOf(['P-256']).optional().describe('The curve of `EC`.'),
+  x: coordinate.example('f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'),
+  y: coordinate.example('x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'),
+  n: b.text().optional().describe('The modulus of `RSA`.'),
+  e: b.text().optional().describe('The exponent of `RSA`.').example('AQAB'),
   kid: b.text().describe('The id of the key, in the head of its tokens.').example('3q2-7w'),
   use: b.oneOf(['sig']).describe('It verifies signatures.'),
-  alg: b.oneOf(['ES256']).describe('The algorithm.'),
+  alg: b.oneOf(['ES256', 'RS256']).describe('The algorithm.'),
 })
 
 const refreshToken = b.text().secret().example('grt_6fQx0N2mVYq3sK8rT1uWzB4cD7eH9j')

@@ -40,6 +40,7 @@ import {
   type Tokens,
 } from './api.ts'
 import { selectAudience } from './audience.ts'
+import { intersectScopes } from './identity-scopes.ts'
 import {
   classifyRefreshToken,
   createRefreshToken,
@@ -193,9 +194,11 @@ function limitGrant(
   if (person.suspended) throw new Failure('customer_suspended')
 
   const sessionScopes = store.splitScopes(session.scopes)
+  const { authenticated_at: at } = session
+  const algorithm = client?.idTokenAlgorithm
   // A login session has all scopes of its person now. A client has at most those it was granted.
   const allowedScopes = client
-    ? sessionScopes.filter((name) => person.scopes.includes(name) && client.scopes.includes(name))
+    ? intersectScopes(sessionScopes, person.scopes, client.scopes)
     : person.scopes
   if (requestedScopes && !requestedScopes.every((name) => sessionScopes.includes(name))) {
     throw new Failure('invalid_scope')
@@ -204,8 +207,9 @@ function limitGrant(
     ? allowedScopes.filter((name) => requestedScopes.includes(name))
     : allowedScopes
   const thirdParty = session.third_party !== 0
+  const authentication = algorithm && at !== null ? { identity: person, algorithm, at } : undefined
   const identity = { scope, customer, mode: modeOf(scope), clientId, subject, thirdParty }
-  return { ...identity, scopes, claims: person.claims }
+  return { ...identity, scopes, claims: person.claims, authentication }
 }
 
 /** Reuse detection: revokes the session with all its tokens, and emits the event. */

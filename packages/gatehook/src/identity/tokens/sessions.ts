@@ -68,6 +68,7 @@ export function createSessions(deps: SessionDeps): SessionOperations {
           scopes: grant.scopes.join(' '),
           third_party: Number(grant.thirdParty ?? false),
           audience: grant.audience ? JSON.stringify(grant.audience) : null,
+          authenticated_at: grant.authentication?.at ?? null,
           token_hash: hashToken(refreshToken),
           created_at: now,
           expires_at: Math.min(now + lifetimes.idleMs, endsAt),
@@ -79,10 +80,8 @@ export function createSessions(deps: SessionDeps): SessionOperations {
       return { ...signDraft(draft), refresh_token: refreshToken }
     },
 
-    async issueClientToken(grant) {
-      const key = await keys.findCurrentKey()
-      return signDraft(draftAccessToken(deps, key, grant, clock.now()))
-    },
+    issueClientToken: async (grant) =>
+      signDraft(draftAccessToken(deps, await keys.findCurrentKey(), grant, clock.now())),
 
     refreshSession: createRefresh({ ...deps, tagKeys }),
 

@@ -1,6 +1,7 @@
 /**
  * The keys that sign access tokens (§4.6): ES256, encrypted at rest. The server publishes a new key
- * before it signs. It retains the old one until the tokens signed with it have expired.
+ * before it signs. It retains the old one until the tokens signed with it have expired. Each has a
+ * key of RSA beside it, which signs ID tokens meanwhile and has the same states (§16.10).
  */
 import {
   createHash,
@@ -19,11 +20,12 @@ import type { Random } from '../../kernel/random.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
-import { encodeHeader, type SigningKey } from './access-token.ts'
+import type { SigningKey } from './access-token.ts'
 import { type KeyReplacement, TOKENS_ACTOR } from './api.ts'
+import { encodeHeader } from './jws.ts'
 import type { SigningKeyState } from './operations.ts'
 import * as store from './signing-key-store.ts'
-import { SIGNING_PURPOSE } from './tables.ts'
+import { RSA_PURPOSE, SIGNING_PURPOSE } from './tables.ts'
 
 /** How long clients may cache the key set (`Cache-Control: max-age`). */
 export const KEY_SET_MAX_AGE_S = 300
@@ -36,11 +38,23 @@ const RETENTION_MS = DAY_MS + 3_600_000
 /** Bounds the reads that unknown `kid`s cause. */
 const MIN_RELOAD_INTERVAL_MS = 1_000
 
-const generate = promisify(generateKeyPair)
+/** NIST SP 800-131A and the BSI accept it beyond 2030 for signatures that live for minutes. */
+const RSA_BITS = 2048
 
-/** Computes the JWK thumbprint of an EC key (RFC 7638 §3.2). */
-function computeThumbprint({ crv, kty, x, y }: webcrypto.JsonWebKey): string {
-  return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
+/** Computes the JWK thumbprint of a public key (RFC 7638 §3.2): its members by name. */
+const computeThumbprint = ({ crv, e, kty, n, x, y }: webcrypto.JsonWebKey): string =>
+  createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url')
+
+/** Returns the JWK of a key pair: its public members, and its private ones as well. */
+function toJwks({ publicKey, privateKey }: KeyPair, alg: string) {
+  const members = publicKey.export({ format: 'jwk' })
+  const publicJwk = { ...members, kid: computeThumbprint(members), use: 'sig', alg }
+  return { publicJwk, privateJwk: { ...privateKey.export({ format: 'jwk' }), ...publicJwk } }
+}
+
+interface KeyPair {
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject
 }
 
 interface KeyDeps {
@@ -49,16 +63,17 @@ interface KeyDeps {
 }
 
 async function generateKey({ vault, clock }: KeyDeps, aheadMs: number) {
-  const { privateKey } = await generate('ec', { namedCurve: 'P-256' })
-  const { d, ...publicMembers } = privateKey.export({ format: 'jwk' })
-  const kid = computeThumbprint(publicMembers)
-  const publicJwk = { ...publicMembers, kid, use: 'sig', alg: 'ES256' }
-  const privateJwk = JSON.stringify({ ...publicJwk, d })
+  const generate = promisify(generateKeyPair)
+  const ec = toJwks(await generate('ec', { namedCurve: 'P-256' }), 'ES256')
+  const rsa = toJwks(await generate('rsa', { modulusLength: RSA_BITS }), 'RS256')
+  const { kid } = ec.publicJwk
   const now = clock.now()
   return {
     kid,
-    public_jwk: JSON.stringify(publicJwk),
-    encrypted_private_jwk: vault.encrypt(SIGNING_PURPOSE, kid, privateJwk),
+    public_jwk: JSON.stringify(ec.publicJwk),
+    encrypted_private_jwk: vault.encrypt(SIGNING_PURPOSE, kid, JSON.stringify(ec.privateJwk)),
+    rsa_public_jwk: JSON.stringify(rsa.publicJwk),
+    encrypted_rsa_jwk: vault.encrypt(RSA_PURPOSE, kid, JSON.stringify(rsa.privateJwk)),
     created_at: now,
     signs_from: now + aheadMs,
   }
@@ -127,9 +142,14 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
   const decrypt = (row: store.SigningKeyRow): SigningKey => {
     let key = privateKeys.get(row.kid)
     if (!key) {
-      const jwk = vault.decrypt(SIGNING_PURPOSE, row.kid, row.encrypted_private_jwk).toString()
-      const privateKey = createPrivateKey({ format: 'jwk', key: JSON.parse(jwk) })
-      key = { kid: row.kid, header: encodeHeader(row.kid), privateKey }
+      const { kid } = row
+      const read = (purpose: string, encrypted: Uint8Array) => {
+        const key = JSON.parse(vault.decrypt(purpose, kid, Buffer.from(encrypted)).toString())
+        return { kid: String(key.kid), privateKey: createPrivateKey({ format: 'jwk', key }) }
+      }
+      const ES256 = read(SIGNING_PURPOSE, row.encrypted_private_jwk)
+      const RS256 = read(RSA_PURPOSE, row.encrypted_rsa_jwk)
+      key = { ...ES256, header: encodeHeader(kid), identity: { ES256, RS256 } }
       privateKeys.set(row.kid, key)
     }
     return key
@@ -229,13 +249,14 @@ function createKeyCache({ db, clock, vault }: KeyRingDeps) {
     const begunMs = clock.elapsedMs()
     const { generation } = vault
     const rows = await store.listSigningKeys(db)
+    const jwks = rows.flatMap(({ public_jwk, rsa_public_jwk }) => [public_jwk, rsa_public_jwk])
     const publicKeys = new Map(
-      rows.map(({ kid, public_jwk }) => [
-        kid,
-        createPublicKey({ format: 'jwk', key: JSON.parse(public_jwk) }),
-      ]),
+      jwks.map((jwk) => {
+        const key = JSON.parse(jwk)
+        return [key.kid, createPublicKey({ format: 'jwk', key })]
+      }),
     )
-    const keySet = `{"keys":[${rows.map((row) => row.public_jwk).join(',')}]}`
+    const keySet = `{"keys":[${jwks.join(',')}]}`
     cachedKeys = { rows, publicKeys, keySet, generation }
     readAtMs = begunMs
   }

@@ -15,6 +15,8 @@ export interface SessionRow extends Row, RotationState {
   readonly audience: string | null
   /** Whether its tokens never reach account endpoints. */
   readonly third_party: number
+  /** When the person signed in, in epoch milliseconds; null without ID tokens. */
+  readonly authenticated_at: number | null
   /** The encrypted successor of the previous token; null without a grace period. */
   readonly successor: Uint8Array | null
   readonly created_at: number
@@ -33,13 +35,15 @@ export type SessionGrant = Pick<
   | 'scopes'
   | 'audience'
   | 'third_party'
+  | 'authenticated_at'
   | 'ends_at'
 >
 
 export const splitScopes = (scopes: string): string[] => scopes.split(' ').filter(Boolean)
 
 const COLUMNS = `id, scope, customer, person, client_id, scopes, audience,
-  third_party, token_hash, previous_hash, successor, rotated_at, created_at, last_used_at,
+  authenticated_at, third_party, token_hash, previous_hash, successor, rotated_at, created_at,
+  last_used_at,
   expires_at, ends_at`
 
 const byId = prepareStatement(`SELECT ${COLUMNS} FROM gh_sessions WHERE id = ?`)
@@ -71,7 +75,7 @@ export async function findSessionCells(
 
 interface NewSession
   extends Pick<SessionRow, 'id' | 'scope' | 'customer' | 'person' | 'client_id' | 'scopes'>,
-    Pick<SessionRow, 'audience' | 'third_party' | 'token_hash'>,
+    Pick<SessionRow, 'audience' | 'authenticated_at' | 'third_party' | 'token_hash'>,
     Pick<SessionRow, 'created_at' | 'expires_at' | 'ends_at'> {
   /** The latest expiry of the session's access tokens, in epoch milliseconds. */
   readonly access_until: number
@@ -79,8 +83,9 @@ interface NewSession
 
 const insert = prepareStatement(
   `INSERT INTO gh_sessions (id, scope, customer, person, client_id, scopes, audience,
-   third_party, token_hash, created_at, last_used_at, expires_at, ends_at, access_until)
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    authenticated_at, third_party, token_hash, created_at, last_used_at, expires_at, ends_at,
+    access_until)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 )
 
 export const insertSession = (tx: Tx, row: NewSession) =>
@@ -93,6 +98,7 @@ export const insertSession = (tx: Tx, row: NewSession) =>
       row.client_id,
       row.scopes,
       row.audience,
+      row.authenticated_at,
       row.third_party,
       row.token_hash,
       row.created_at,
@@ -108,7 +114,8 @@ const rotate = prepareStatement(
    rotated_at = ?, last_used_at = ?, access_until = ?,
    expires_at = CASE WHEN ends_at < ? THEN ends_at ELSE ? END
    WHERE id = ? AND token_hash = ? AND expires_at > ?
-   RETURNING id, scope, customer, person, client_id, scopes, audience, third_party, ends_at`,
+    RETURNING id, scope, customer, person, client_id, scopes, audience, authenticated_at,
+    third_party, ends_at`,
 )
 
 /** A rotation of a session's refresh token; times are epoch milliseconds. */

@@ -1,4 +1,5 @@
 /** Signing keys, sessions, and revocations, which every node applies within 2 s (§4). */
+import type { Value } from '../../platform/storage/database.ts'
 import {
   byPersonId,
   byScope,
@@ -11,14 +12,19 @@ import {
 } from '../../platform/storage/table.ts'
 
 export const SIGNING_PURPOSE = 'signing'
+export const RSA_PURPOSE = 'signing-rsa'
+
+const rowOfKey = ([kid]: readonly Value[]) => String(kid)
 
 export const signingKeys: Table = {
   name: 'gh_signing_keys',
-  row: 'A key pair that signs access tokens.',
+  row: 'A key pair that signs access tokens, and one of RSA that signs ID tokens meanwhile.',
   columns: {
     kid: text.plain,
     public_jwk: text.plain,
     encrypted_private_jwk: bytes.secret,
+    rsa_public_jwk: text.plain,
+    encrypted_rsa_jwk: bytes.secret,
     created_at: int,
     signs_from: int,
   },
@@ -27,7 +33,8 @@ export const signingKeys: Table = {
   belongs: 'installation',
   stays: 'until its tokens have expired',
   encrypted: {
-    encrypted_private_jwk: { purpose: SIGNING_PURPOSE, rowOf: ([kid]) => String(kid) },
+    encrypted_private_jwk: { purpose: SIGNING_PURPOSE, rowOf: rowOfKey },
+    encrypted_rsa_jwk: { purpose: RSA_PURPOSE, rowOf: rowOfKey },
   },
 }
 
@@ -36,7 +43,8 @@ export const sessions: Table = {
   row:
     'A session: a family of refresh tokens. `successor` is the encrypted token that a repeated ' +
     'refresh returns. `audience`: a JSON array, the resources of its first request. ' +
-    '`third_party`: its tokens never reach account endpoints (§16.6).',
+    '`third_party`: its tokens never reach account endpoints (§16.6). ' +
+    '`authenticated_at`: when its person signed in, for ID tokens.',
   columns: {
     id: text.plain,
     scope: int,
@@ -46,6 +54,7 @@ export const sessions: Table = {
     scopes: text.plain,
     audience: text.plain.orNull,
     third_party: int.or(0),
+    authenticated_at: int.orNull,
     token_hash: bytes.secret,
     previous_hash: bytes.secret.orNull,
     successor: bytes.secret.orNull,

@@ -25,6 +25,8 @@ import {
   type Tokens,
 } from './api.ts'
 import { type Audiences, isFor, isForPath, isForResource } from './audience.ts'
+import { readIdTokenSubject } from './id-token.ts'
+import { intersectScopes } from './identity-scopes.ts'
 import type { RevocationFeed } from './revocation-feed.ts'
 import type { KeyRing } from './signing-keys.ts'
 
@@ -33,7 +35,12 @@ const MAX_CACHED = 10_000
 interface TokenVerifier
   extends Pick<
     Tokens,
-    'verifyAccessToken' | 'examineAccessToken' | 'readAccessToken' | 'isActive' | 'resolveScopes'
+    | 'verifyAccessToken'
+    | 'examineAccessToken'
+    | 'readAccessToken'
+    | 'readIdTokenSubject'
+    | 'isActive'
+    | 'resolveScopes'
   > {
   /** Evicts a customer or client that has changed; without an id, all of them. */
   evict(id?: string): void
@@ -136,6 +143,7 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
       }
     },
     readAccessToken,
+    readIdTokenSubject: (jwt) => readIdTokenSubject(jwt, keys.findPublicKey, issuer()),
     async isActive(claims) {
       const accepts: Accepts = (aud) => audiences.all().some((audience) => isFor(aud, audience))
       if (findInvalidClaim(claims, { issuer: issuer(), accepts }, clock.now())) return false
@@ -143,7 +151,7 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
       return !(await revocations.isRevoked(claims))
     },
     resolveScopes: async (claims) =>
-      intersectScopes(claims, (await findPermissions(claims)) ?? undefined),
+      remainingScopes(claims, (await findPermissions(claims)) ?? undefined),
     evict(id) {
       customers.evict(id)
       clients.evict(id)
@@ -189,11 +197,13 @@ function createFeedCache<V>(
 }
 
 /** Returns the scopes of a token that its client still has. */
-const intersectScopes = (
+const remainingScopes = (
   { scope }: AccessTokenClaims,
   client: ClientPermissions | undefined,
-): string[] =>
-  scope.split(' ').filter((name) => name !== '' && (client?.scopes.includes(name) ?? true))
+): string[] => {
+  const scopes = scope.split(' ').filter((name) => name !== '')
+  return client ? intersectScopes(scopes, client.scopes) : scopes
+}
 
 function createPrincipal(
   claims: AccessTokenClaims,
@@ -210,7 +220,7 @@ function createPrincipal(
     kind,
     subject: sub,
     ...(typeof name === 'string' && { name }),
-    scopes: new Set(intersectScopes(claims, client)),
+    scopes: new Set(remainingScopes(claims, client)),
     ...(kind === 'person' && isThirdParty && { thirdParty: true as const }),
     ...(client?.describesItself && { isUnverified: true as const }),
     clientId: client_id,

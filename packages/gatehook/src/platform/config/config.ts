@@ -7,7 +7,8 @@ import { findClosest } from '../../kernel/closest.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { accentContrast, CONTRAST_MIN } from './accent.ts'
 import { commandVariables } from './command-variables.ts'
-import { flagOf, type Option, type OptionName, optionList, options } from './options.ts'
+import type { Option } from './option.ts'
+import { flagOf, type OptionName, optionList, options } from './options.ts'
 import { filePath, type ValueKind } from './values.ts'
 
 type ValueOf<O> = O extends { kind: ValueKind<infer T>; fallback: infer F }

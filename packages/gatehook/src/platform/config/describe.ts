@@ -2,7 +2,8 @@
 
 import { commandVariables } from './command-variables.ts'
 import { type Config, optionRules, type ValueSource, withoutPassword } from './config.ts'
-import { flagOf, type Option, type OptionName, optionList } from './options.ts'
+import type { Option } from './option.ts'
+import { flagOf, type OptionName, optionList } from './options.ts'
 import type { BurstRate, RateOption } from './values.ts'
 
 interface DescribedOption {

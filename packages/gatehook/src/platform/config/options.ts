@@ -3,25 +3,12 @@
  * `Config` follow from it. `values.ts` parses the values, `config.ts` checks the rules between
  * them.
  */
+import { type Option, option } from './option.ts'
+import { signInOptions } from './sign-in-options.ts'
 import * as kind from './values.ts'
-
-export interface Option<T = unknown> {
-  readonly env: string
-  readonly kind: kind.ValueKind<T>
-  /** The default as text; null: the value is null if the option is not set. */
-  readonly fallback: string | null
-  /** Describes the default in the reference, if `fallback` cannot. */
-  readonly otherwise?: string
-  /** Secrets have no flag: any process on the machine can read another's arguments. */
-  readonly secret?: true
-  readonly sentence: string
-}
 
 const PRIVATE = '127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7'
 const DAY_S = 86_400
-
-/** Preserves the literal type of `fallback`, which determines whether the value can be null. */
-const option = <T, const O extends Option<T>>(row: O & { kind: kind.ValueKind<T> }): O => row
 
 export const options = {
   host: option({
@@ -220,28 +207,7 @@ export const options = {
     fallback: PRIVATE,
     sentence: 'Addresses that may send Basic credentials; an empty list disables Basic.',
   }),
-  audience: option({
-    env: 'GATEHOOK_AUDIENCE',
-    kind: kind.audiences,
-    fallback: '',
-    otherwise: 'GATEHOOK_PUBLIC_URL',
-    sentence:
-      'Audiences that access tokens may have (`aud`); requests that name none get the first.',
-  }),
-  clientDocuments: option({
-    env: 'GATEHOOK_CLIENT_DOCUMENTS',
-    kind: kind.documentHosts,
-    fallback: null,
-    otherwise: 'any if GATEHOOK_PUBLIC_URL is a loopback address, else off',
-    sentence:
-      'Hosts whose documents may describe OAuth clients; the client id is the URL of the document.',
-  }),
-  clientRegistration: option({
-    env: 'GATEHOOK_CLIENT_REGISTRATION',
-    kind: kind.oneOf(['off', 'token', 'open']),
-    fallback: 'off',
-    sentence: 'OAuth clients register themselves: not, with a key (clients:write), or without.',
-  }),
+  ...signInOptions,
   trustProxy: option({
     env: 'GATEHOOK_TRUST_PROXY',
     kind: kind.cidrs,

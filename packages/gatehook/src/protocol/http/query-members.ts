@@ -4,13 +4,27 @@ import { closestClause } from '../../kernel/closest.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { memberKindOf } from '../fields/kinds/table.ts'
 import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
-import type { Call } from './call.ts'
+import type { Call, Handling } from './call.ts'
 import { parameterFailure, plusClause, versionParameters } from './query.ts'
 
 /** Converts a parameter to JSON. Text of another form stays text, which is then invalid. */
 const parseText = (spec: MemberSpec, text: string): unknown => {
   const { fromQuery } = memberKindOf(spec)
   return fromQuery ? fromQuery(text) : text
+}
+
+/** Returns the handler of an operation, which rejects every parameter if it declares none. */
+export function withoutUnknownParameters({
+  declaration,
+  produces,
+  handle,
+}: Handling): Handling['handle'] {
+  const isPage = declaration?.output?.spec.kind === 'page'
+  if (!declaration || isPage || declaration.query !== undefined || produces) return handle
+  return (call) => {
+    rejectUnknownParameters(call, [])
+    return handle(call)
+  }
 }
 
 /** Throws 400 `unknown_parameter` for a parameter that the operation does not have (§7.7). */

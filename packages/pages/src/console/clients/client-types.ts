@@ -16,6 +16,7 @@ export type Client = {
   readonly jwks_uri: string | null
   readonly require_client_auth_on_refresh: boolean
   readonly first_party: boolean
+  readonly id_token_signed_response_alg: 'RS256' | 'ES256'
   readonly source: 'administration' | 'registration' | 'document' | 'host'
   readonly blocked: boolean
   readonly customer: string | null
