@@ -26,8 +26,7 @@ interface ScopeSource {
 
 /**
  * Returns a sentence per scope of an action, route or event that resembles one of rows, and per
- * scope
- * of persons that nothing requires: they are probably misspelt.
+ * scope of persons that nothing requires: they are probably misspelt.
  */
 export function findScopeWarnings(service: ScopeSource): string[] {
   const { resources, routes, events = [], externalEvents } = service
