@@ -11,6 +11,7 @@ import { CommandError, UsageError } from './errors.ts'
 import { printExport } from './export-lines.ts'
 import { cliActor, installationOptions } from './installation.ts'
 import { bold, dim, yellow } from './output.ts'
+import { withCustomerId } from './owner.ts'
 import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
 
 /** Returns the resource whose rows sign in. Throws `CommandError` if the service has none. */
@@ -131,11 +132,11 @@ const exportCommand: CommandSpec = {
   examples: [['gatehook users export ada@example.com > ada.ndjson', 'before an erasure']],
   async run(input) {
     const [person = ''] = input.args
-    const place = placeOf(input)
+    const find = async (api: Api) =>
+      personId(api, person, placeOf(await withCustomerId(api, input)))
     await printExport(input, {
-      pathOf: async (api) => pathOf(await personId(api, person, place)),
-      readLocal: async (app, api) =>
-        app.erasure.exportPerson!(await personId(api, person, place), cliActor()),
+      pathOf: async (api) => pathOf(await find(api)),
+      readLocal: async (app, api) => app.erasure.exportPerson!(await find(api), cliActor()),
     })
     return undefined
   },

@@ -67,6 +67,9 @@ const REVIEWED: readonly string[] = [
   String.raw`/deliveries(\.\w+)$/`,
   String.raw`/^ALTER TABLE \w+ ADD COLUMN (\w+)/`,
   String.raw`/([^\s(]+):(\d+):\d+\)?\s*$/`,
+  // Digits follow a colon, so that each character is read at most twice.
+  String.raw`/^(?:file:\/\/)?(\/\S.*|[A-Za-z]:[\\/].*):(\d+)$/`,
+  String.raw`/^(file:\/\/.*?):(\d+)(?::\d+)?$/`,
   // For statements of this program and of the team's migrations.
   String.raw`/\b(?:ON|TABLE|UPDATE|FROM|INTO) +(?:IF EXISTS +)?(\w+)/i`,
   String.raw`/hash-threads(\.\w+)$/`,

@@ -36,8 +36,11 @@ async function countActions({ as, key }: TestApp, action: string): Promise<numbe
   return (await admin.get(`/admin/audit?action=${action}`)).body.data.length
 }
 
-/** Tables of secrets that remain: those of keys and clients are revoked by an operator. */
-const REMAINING = ['gh_api_key_secrets', 'gh_client_secrets']
+/**
+ * Tables that remain: secrets of keys and clients are revoked by an operator, and an assertion that
+ * counted is not used again.
+ */
+const REMAINING = ['gh_api_key_secrets', 'gh_client_secrets', 'gh_used_assertions']
 
 test('every table of secrets with an end is deleted or remains', async (t) => {
   const { app } = await openService(t, 'sqlite')

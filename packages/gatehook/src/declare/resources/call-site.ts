@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 
 const ENGINE = new URL('../../', import.meta.url).href
-const FRAME = /(?:\(|at (?:async )?)(file:\/\/[^\s)]+?):(\d+)(?::\d+)?\)?$/
+const PLACE = /^(file:\/\/.*?):(\d+)(?::\d+)?$/
 const HEAD = /^(?:file:\/\/)?(\/\S.*|[A-Za-z]:[\\/].*):(\d+)$/
 
 /** Returns `file:line` of the innermost stack frame outside the engine and Node. */
@@ -12,7 +12,9 @@ export function locationOf(error: Error): string | undefined {
   const head = HEAD.exec(lines[0] ?? '')
   if (head) return `${decodeURI(head[1]!)}:${head[2]}`
   for (const line of lines) {
-    const frame = FRAME.exec(line)
+    // `at name (file:///a.ts:1:2)`, `at async file:///a.ts:1:2`
+    const start = Math.max(line.lastIndexOf('('), line.lastIndexOf(' ')) + 1
+    const frame = PLACE.exec(line.slice(start, line.endsWith(')') ? -1 : undefined))
     if (frame && !frame[1]!.startsWith(ENGINE) && !frame[1]!.includes('/node_modules/')) {
       return `${fileURLToPath(frame[1]!)}:${frame[2]}`
     }

@@ -42,6 +42,7 @@ export const customerOperations = {
     description:
       'Limits are merged; `null` removes one. The default customer cannot be suspended (422).',
     input: customerPatch,
+    inputExample: { name: 'Acme AG', contact_email: 'api@acme.example' },
     headers: ['If-Match', 'Idempotency-Key'],
     output: customer,
     errors: ['conflict'],

@@ -60,7 +60,7 @@ const input = {
 const limit = b
   .object({
     limit: b.int(0).example(1000),
-    remaining: b.int(0).example(999),
+    remaining: b.int(0).describe('Requests left now.').example(999),
     reset_s: b.int(0).describe('Seconds until `remaining` increases.').example(60),
   })
   .describe('The strictest limit of the credential; null: it has none.')

@@ -23,7 +23,11 @@ const publicKey = b.object({
   crv: b.oneOf(['P-256']).optional().describe('The curve of `EC`.'),
   x: coordinate.example('f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'),
   y: coordinate.example('x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'),
-  n: b.text().optional().describe('The modulus of `RSA`.'),
+  n: b
+    .text()
+    .optional()
+    .describe('The modulus of `RSA`.')
+    .example('0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiA'),
   e: b.text().optional().describe('The exponent of `RSA`.').example('AQAB'),
   kid: b.text().describe('The id of the key, in the head of its tokens.').example('3q2-7w'),
   use: b.oneOf(['sig']).describe('It verifies signatures.'),

@@ -5,7 +5,7 @@ import { operation } from '../../protocol/http/operation.ts'
 
 export const personErasure = b
   .object({
-    id: b.int(1),
+    id: b.int(1).describe('The id of the row that signs in.').example(1),
     erasing_since: b.time().describe('When its erasure began.').example('2027-03-01T10:20:00.000Z'),
     job_id: b
       .text()

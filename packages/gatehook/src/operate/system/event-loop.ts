@@ -1,4 +1,5 @@
 /** Measures how busy the event loop of the main thread is, from one heartbeat to the next. */
+import { performance } from 'node:perf_hooks'
 import type { Clock } from '../../kernel/clock.ts'
 
 export interface LoopUse {
