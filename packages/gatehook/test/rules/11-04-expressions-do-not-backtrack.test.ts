@@ -67,6 +67,8 @@ const REVIEWED: readonly string[] = [
   String.raw`/deliveries(\.\w+)$/`,
   String.raw`/^ALTER TABLE \w+ ADD COLUMN (\w+)/`,
   String.raw`/([^\s(]+):(\d+):\d+\)?\s*$/`,
+  // A number at one place: each part begins with a character that the part before it excludes.
+  String.raw`/0[xX][0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?/y`,
   // Digits follow a colon, so that each character is read at most twice.
   String.raw`/^(?:file:\/\/)?(\/\S.*|[A-Za-z]:[\\/].*):(\d+)$/`,
   String.raw`/^(file:\/\/.*?):(\d+)(?::\d+)?$/`,
