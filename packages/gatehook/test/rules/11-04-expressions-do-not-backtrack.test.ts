@@ -69,6 +69,10 @@ const REVIEWED: readonly string[] = [
   String.raw`/([^\s(]+):(\d+):\d+\)?\s*$/`,
   // A number at one place: each part begins with a character that the part before it excludes.
   String.raw`/0[xX][0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?/y`,
+  // Each repetition has the same three characters, and nothing follows.
+  '/(?:%[0-9a-f]{2})+/g',
+  // White space, then another character, then up to the last colon.
+  String.raw`/^\s*["[{].*:/s`,
   // Digits follow a colon, so that each character is read at most twice.
   String.raw`/^(?:file:\/\/)?(\/\S.*|[A-Za-z]:[\\/].*):(\d+)$/`,
   String.raw`/^(file:\/\/.*?):(\d+)(?::\d+)?$/`,
