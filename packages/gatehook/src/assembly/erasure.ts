@@ -76,7 +76,7 @@ function assemblePersons(
 ) {
   const { db, vault } = foundation
   const directory = createDirectory(catalog)
-  const personal = createPersonalData(catalog)
+  const personal = createPersonalData(catalog, vault.macKeys('erasure'))
   const credentials = assembleCredentials(foundation, catalog.service, late, mailOutbox)
   if (!directory || !personal || !credentials) return undefined
   const deps = {

@@ -233,6 +233,46 @@ for (const { name } of databases) {
 }
 
 for (const { name } of databases) {
+  test(`common words of a person end no erasure of others' data [${name}]`, async (t) => {
+    const service = await openService(t, name, { service: letterbox, env })
+    const { app } = service
+    const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    const words = { given_name: 'user', nickname: 'live', interests: [], profile: { city: 'code' } }
+    const ids: number[] = []
+    for (const n of [1, 2]) {
+      const member = { ...words, email: `w${n}@example.com` }
+      ids.push((await service.post('/api/v2/members', member)).body.id)
+    }
+    // Nobody can take the placeholder of another row before.
+    const squatter = { ...words, email: `erased-${ids[0]}@example.com` }
+    assert.equal((await service.post('/api/v2/members', squatter)).status, 201)
+    const letter = { member_id: ids[1], address: 'usership', code: 'encoded', weight: 1 }
+    const headers = { 'idempotency-key': 'one' }
+    const { body: sent } = await service.post('/api/v2/letters', letter, headers)
+    await service.get('/api/v2/letters?q=username')
+    await admin.get('/admin/requests') // writes the log of requests
+    const requests = async () => (await admin.get('/admin/requests?limit=100')).body.data
+    const isOfOthers = ({ path }: { path: string }) => /q=username|letters$/.test(path)
+    const logged = (await requests()).filter(isOfOthers).length
+    const names = async () =>
+      (await app.db.all(sql`SELECT actor_name FROM gh_audit WHERE actor_kind = 'key'`)).length
+    const before = [logged, await names()]
+    for (const id of ids) assert.equal((await admin.delete(`/admin/users/${id}`)).status, 202)
+    await app.erasure.runDue()
+    for (const id of ids) {
+      const { body } = await admin.get(`/admin/jobs?kind=erasure&limit=10`)
+      assert.ok(
+        body.data.every(({ state }: { state: string }) => state === 'done'),
+        String(id),
+      )
+    }
+    assert.equal((await service.post('/api/v2/letters', letter, headers)).body.id, sent.id)
+    assert.equal((await requests()).filter(isOfOthers).length >= before[0]!, true)
+    assert.equal((await names()) >= before[1]!, true)
+  })
+}
+
+for (const { name } of databases) {
   test(`the values of one person erase no row or event of another [${name}]`, async (t) => {
     const service = await openService(t, name, { service: letterbox, env })
     const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))

@@ -88,6 +88,10 @@ const fieldRules: readonly FieldRule[] = [
     if (spec.kind === 'id' || spec.kind === 'ref') {
       throw mistake('.personal() goes with the fields of the row that it refers to')
     }
+    // An erased row needs a value that no other row has.
+    if (spec.unique && !spec.nullable && !fieldKindOf(spec).numbered) {
+      throw mistake('.personal() of a unique field goes with .nullable(), or with a text')
+    }
   },
   ({ spec, mistake }) => spec.onDelete !== undefined && checkDeletion(spec, mistake),
 ]

@@ -3,9 +3,10 @@
  * person, by `.owner()`, and what they are once `.personal()` fields and the sign-in name are
  * erased.
  */
+import { createHmac, type KeyObject } from 'node:crypto'
 import type { Scope } from '../../kernel/principal.ts'
 import type { RowId } from '../../kernel/row-id.ts'
-import { sha256 } from '../../kernel/secret.ts'
+import type { MacKeys } from '../../kernel/secret.ts'
 import type { Reader, Tx, Value } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
@@ -86,12 +87,19 @@ export interface PersonalData {
   ): string | undefined
 }
 
-/** Returns a number for placeholders, another one for each row. */
-const numberOf = (id: RowId): number =>
-  typeof id === 'number' ? id : Buffer.from(sha256(id)).readUIntBE(0, 6)
+/** Returns the number in the placeholders of a row; nobody can guess and use it before. */
+const numberOf = (key: KeyObject, resource: string, id: RowId): number =>
+  createHmac('sha256', key)
+    .update(JSON.stringify([resource, id]))
+    .digest()
+    .readUIntBE(0, 6)
 
-/** Returns undefined if no resource signs in. */
-export function createPersonalData(catalog: Catalog): PersonalData | undefined {
+/**
+ * Returns undefined if no resource signs in.
+ *
+ * @param keys of the placeholders
+ */
+export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalData | undefined {
   const { resources, jobs } = catalog.service
   const people = signInResource(resources)
   if (!people) return undefined
@@ -130,15 +138,21 @@ export function createPersonalData(catalog: Catalog): PersonalData | undefined {
     onValue: OnPersonalValue,
   ): string | undefined => {
     const object = JSON.parse(text) as AnyRow
-    const isOfPerson =
-      subject === String(id) ||
-      Object.keys(specs).some((name) => specs[name]!.owner && object[name] === id)
+    const owners = Object.keys(specs)
+      .filter((name) => specs[name]!.owner)
+      .map((name) => object[name] ?? undefined)
+      .filter((owner) => owner !== undefined)
+    const isOfPerson = owners.length > 0 ? owners.includes(id) : subject === String(id)
     if (!isOfPerson) return undefined
     reportValues({ fields: specs }, object, onValue)
-    return withMembers(text, object, toWire(specs, erasedMembers(specs, object, id)))
+    return withMembers(
+      text,
+      object,
+      toWire(specs, erasedMembers(specs, object, numberOf(keys.current, people.name, id))),
+    )
   }
   return {
-    rows: ordered.map((definition) => rowsOf(catalog, catalog.entries.get(definition.name)!)),
+    rows: ordered.map(({ name }) => rowsOf(catalog, catalog.entries.get(name)!, keys)),
     report: (table, row, onValue) =>
       reportValues(catalog.entries.get(table)!.definition, row, onValue),
     async eraseEvent(reader, person, event, onValue) {
@@ -157,7 +171,8 @@ export function createPersonalData(catalog: Catalog): PersonalData | undefined {
       const row = from.chain.up(withHidden(from, parseWire(from.specs, recorded)))
       if (!(await isOwned(reader, person, definition.name, row))) return undefined
       reportValues(definition, row, onValue)
-      const fields = erasedFields(definition, row, numberOf(row.id as RowId))
+      const n = numberOf(keys.current, definition.name, row.id as RowId)
+      const fields = erasedFields(definition, row, n)
       if (Object.keys(fields).length === 0) return text
       if (!from.chain.isEmpty) return from.encode({ ...row, ...fields })
       // An object of the newest version keeps its members, also those that are declared no more.
@@ -198,7 +213,11 @@ function ownerLookUp(
 }
 
 /** Returns the rows of persons in a resource. */
-function rowsOf({ clock, service }: Catalog, { definition, rows }: CatalogEntry): PersonalRows {
+function rowsOf(
+  { clock, service }: Catalog,
+  { definition, rows }: CatalogEntry,
+  keys: MacKeys,
+): PersonalRows {
   const { name, fields } = definition
   const path = ownerPathOf(definition, service.resources)!
   const slots = { scope: Symbol('scope'), person: Symbol('person') }
@@ -228,7 +247,7 @@ function rowsOf({ clock, service }: Catalog, { definition, rows }: CatalogEntry)
       const { store } = rows
       const cells = (await store.lock(tx, reach, id)) ?? (await store.lockDeleted(tx, reach, id))
       if (!cells) return false
-      const changed = erasedFields(definition, decode(cells), numberOf(id))
+      const changed = erasedFields(definition, decode(cells), numberOf(keys.current, name, id))
       if (Object.keys(changed).length === 0) return false
       const now = timeOf(tx, clock)
       const stamps = stampFields(definition, ['updated']).map((field) => [field, now])

@@ -6,6 +6,9 @@ const OF_ERASURE = /^person\.(erased?|export)$/
 /** Actions whose target can be a person. */
 const ON_PERSON = /^(person\.|login\.|session\.end_all$|portal\.)/
 
+/** Actors whose names are their own, also if a person signs in by the same one. */
+const OF_OTHERS = /^(operator|key|client|cli)$/
+
 const auditTrail: Table = {
   name: 'gh_audit',
   row:
@@ -43,7 +46,8 @@ const auditTrail: Table = {
       !OF_ERASURE.test(String(action)) &&
       ((actor_kind === 'person' && actor_id === person.id) ||
         (ON_PERSON.test(String(action)) && target === person.id) ||
-        person.names(actor_name, detail)),
+        (!OF_OTHERS.test(String(actor_kind)) && person.isName(actor_name)) ||
+        person.isNamedIn(detail)),
     effect: 'clear',
     isOfOperators: true,
   },

@@ -10,8 +10,9 @@ import { customerNoOf } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import { eraseDeliveredEvent } from '../../outbound/deliveries/erased-event.ts'
 import type { BodyRenderer } from '../../outbound/deliveries/outbox.ts'
+import { deleteLostResult, isUnfinished } from '../../platform/jobs/steps-store.ts'
 import { removeJob, replaceJobInput } from '../../platform/jobs/store.ts'
-import { jobs } from '../../platform/jobs/tables.ts'
+import { jobs, steps } from '../../platform/jobs/tables.ts'
 import {
   CustomerRows,
   type OwnedPlace,
@@ -143,6 +144,7 @@ export function erasingSteps(
     rowStep(db, place, events, (row) => erasedEvent(deps, person, values, row)),
     rowStep(db, place, jobs, async (row) => erasedJob(deps, person, values, row)),
     rowStep(db, place, idempotencyRecords, async (row) => erasedResponse(deps, values, row)),
+    rowStep(db, place, steps, (row) => erasedStep(db, person, row)),
     ...tables.flatMap((table) => tableSteps(deps, table, { place, operators, values })),
   ]
 }
@@ -241,6 +243,17 @@ function erasedJob(
   return (tx) => replaceJobInput(tx, Number(no), erased, message)
 }
 
+/** Results of a job that has not ended are those by which it continues (§15.6). */
+async function erasedStep(
+  db: Database,
+  { id }: PersonPlace,
+  { job, name, subject, result }: NamedCells,
+): Promise<RowErasure | undefined> {
+  if (subject !== String(id) || result === null) return undefined
+  if (await isUnfinished(db, String(job))) return undefined
+  return (tx) => deleteLostResult(tx, String(job), String(name))
+}
+
 /** A response that mentions the person is deleted; its key stays used, and a repeat is rejected. */
 function erasedResponse(
   { vault }: PersonStepDeps,
@@ -251,6 +264,6 @@ function erasedResponse(
   const record = { scope: Number(scope), id: id as Uint8Array }
   const row = responseRow(record.scope, record.id)
   const text = vault.decrypt(RESPONSE_PURPOSE, row, answer as Uint8Array).toString()
-  if (!values.mentions(text)) return undefined
+  if (!values.identifies(text)) return undefined
   return (tx) => deleteLostResponse(tx, record.scope, record.id)
 }

@@ -7,6 +7,8 @@ import type { PersonTrace } from '../../platform/storage/table.ts'
 
 /** A shorter text occurs in the data of others. */
 const LENGTH_MIN = 4
+/** A shorter text that is no sign-in name may be that of others. */
+const IDENTIFYING_LENGTH = 10
 /** The input of a job bounds both (64 KiB). */
 const LENGTH_MAX = 80
 const VALUES_MAX = 150
@@ -65,12 +67,28 @@ export class PersonValues implements PersonTrace {
     return contains(texts, [...this.#names, ...this.#others])
   }
 
+  identifies(text: string): boolean {
+    const long = [...this.#others].filter((value) => value.length >= IDENTIFYING_LENGTH)
+    return contains([text], [...this.#names, ...long])
+  }
+
+  isNamedIn(json: Value | undefined): boolean {
+    if (typeof json !== 'string' || !contains([json], [...this.#names])) return false
+    return textsOf(JSON.parse(json)).some((text) => this.isName(text))
+  }
+
+  isName(text: Value | undefined): boolean {
+    return typeof text === 'string' && this.#names.has(fold(text))
+  }
+
   isSearchedBy(url: Value | undefined): boolean {
     const [, query = ''] = String(url).split('?', 2)
-    const parts = query.split(/[&=]/).flatMap(readingsOf)
+    const searched = query.split('&').flatMap((part) => readingsOf(part.split('=', 2)[1] ?? ''))
     const values = [...this.#names, ...this.#others]
-    return parts.some(
-      (part) => part.length >= LENGTH_MIN && values.some((value) => value.includes(part)),
+    return searched.some(
+      (part) =>
+        part.length >= LENGTH_MIN &&
+        values.some((value) => 2 * part.length >= value.length && value.includes(part)),
     )
   }
 
@@ -91,6 +109,23 @@ function contains(texts: readonly (Value | undefined)[], values: readonly string
   return texts.some(
     (text) =>
       typeof text === 'string' &&
-      readingsOf(text).some((reading) => needles.some((needle) => reading.includes(needle))),
+      readingsOf(text).some((reading) => needles.some((needle) => hasWords(reading, needle))),
   )
+}
+
+const IS_WORD = /[\p{L}\p{N}]/u
+
+/** Whether a text contains another one that is no part of a longer word. */
+function hasWords(text: string, words: string): boolean {
+  for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at + 1)) {
+    const [before = '', after = ''] = [text[at - 1], text[at + words.length]]
+    if (!IS_WORD.test(before) && !IS_WORD.test(after)) return true
+  }
+  return false
+}
+
+/** Returns the texts in a JSON value. */
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
 }

@@ -59,16 +59,18 @@ export interface WalkState {
 interface WalkRun {
   readonly clock: Pick<Clock, 'elapsedMs'>
   readonly signal: AbortSignal
+  /** The last pass, whatever it changed. Default: none. */
+  readonly lastPass?: number
 }
 
 /**
  * Walks the steps of a pass until the time of a run is over. Returns the next state; undefined
- * after a pass without a change, which is not the first.
+ * after a pass without a change, which is not the first, and after `lastPass`.
  */
 export async function walkSteps(
   steps: readonly WalkStep[],
   state: WalkState,
-  { clock, signal }: WalkRun,
+  { clock, signal, lastPass = Number.POSITIVE_INFINITY }: WalkRun,
 ): Promise<WalkState | undefined> {
   const begunMs = clock.elapsedMs()
   let { pass, changed } = state
@@ -85,22 +87,24 @@ export async function walkSteps(
       await delay(Math.max(REST_MIN_MS, clock.elapsedMs() - sliceMs), undefined, { signal })
     }
   }
-  if (pass > 0 && changed === 0) return undefined
+  if (pass > 0 && (changed === 0 || pass >= lastPass)) return undefined
   if (pass === 0) await delay(SETTLE_MS, undefined, { signal })
   return { pass: pass + 1, changed: 0 }
 }
 
-/** Bytes of a key in the input of a job. */
-const HEX = /^hex:/
+/** Bytes of a key in the input of a job are an object. */
+const HEX = 'hex'
 
 export const encodeState = (state: object): string =>
-  JSON.stringify(state, (_, value) =>
-    value instanceof Uint8Array ? `hex:${Buffer.from(value).toString('hex')}` : value,
-  )
+  // The replacer receives what `Buffer.toJSON` returns, so that it reads the member itself.
+  JSON.stringify(state, function (this: Readonly<Record<string, unknown>>, name, value) {
+    const member = this[name]
+    return member instanceof Uint8Array ? { [HEX]: Buffer.from(member).toString('hex') } : value
+  })
 
 export const decodeState = <T>(text: string): T =>
   JSON.parse(text, (_, value) =>
-    typeof value === 'string' && HEX.test(value) ? Buffer.from(value.slice(4), 'hex') : value,
+    typeof value?.[HEX] === 'string' ? Buffer.from(value[HEX], 'hex') : value,
   )
 
 interface SliceDeps {

@@ -77,7 +77,12 @@ export const hasUnknownStep = async (from: Reader, job: string, before: number):
 export const forgetUnknownSteps = (tx: Tx, job: string) =>
   tx.run(sql`DELETE FROM gh_steps WHERE job = ${job} AND name <> ${ATTEMPT_ROW} AND result IS NULL`)
 
-/** Loses a result that no secret decrypts: its step does not run again. */
+/** Returns whether the steps of a job can still continue. */
+export const isUnfinished = async (from: Reader, job: string): Promise<boolean> =>
+  (await from.get(sql`SELECT 1 AS found FROM gh_jobs WHERE id = ${job} AND ended_at IS NULL`)) !==
+  undefined
+
+/** Loses a result that no secret decrypts, or of an erased person: its step does not run again. */
 export const deleteLostResult = (tx: Tx, job: string, name: string) =>
   tx.run(sql`UPDATE gh_steps SET result = NULL, begun_at = 0 WHERE job = ${job} AND name = ${name}`)
 

@@ -1,5 +1,5 @@
 /** Background work: the jobs of the service's code and of the engine. */
-import { byPersonId, byScope, bytes, int, serial, type Table, text } from '../storage/table.ts'
+import { byScope, bytes, int, serial, type Table, text } from '../storage/table.ts'
 
 /** The scope of a waiting job that is not blocked; 0 for one of the installation. */
 const TURN = "(CASE WHEN state = 'waiting' AND blocked = 0 THEN COALESCE(scope, 0) END)"
@@ -106,7 +106,6 @@ export const steps: Table = {
   key: ['job', 'name'],
   place: 'local',
   belongs: byScope,
-  ofPerson: byPersonId('subject'),
   stays: 'as long as its job',
   encrypted: {
     result: {

@@ -124,7 +124,11 @@ export interface PersonTrace {
   names(...texts: readonly (Value | undefined)[]): boolean
   /** Whether one of the texts contains a sign-in name or another value. */
   mentions(...texts: readonly (Value | undefined)[]): boolean
-  /** Whether the query of a URL has a part of a value: a search. */
+  /** Whether a text of a JSON value is a sign-in name. */
+  isNamedIn(json: Value | undefined): boolean
+  /** Whether a text is a sign-in name. */
+  isName(text: Value | undefined): boolean
+  /** Whether the query of a URL searches for a value, or for half of one. */
   isSearchedBy(url: Value | undefined): boolean
 }
 
