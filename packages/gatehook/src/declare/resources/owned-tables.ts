@@ -13,8 +13,9 @@ import { isWordTable } from './table.ts'
 const isOfEngine = (name: string): boolean => name.startsWith('gh_') && !isWordTable(name)
 
 /** The column with the customer: of resources, and of tables that migrations of the team create. */
-const isOwner = ({ name, type }: Column): boolean =>
-  name === 'scope' || (name === 'customer' && type === 'text')
+const isOwner = ({ name, declaredType }: Column): boolean =>
+  (name === 'scope' && /int/i.test(declaredType)) ||
+  (name === 'customer' && /char|text/i.test(declaredType))
 
 /** Lists the tables of resources in the order of a deletion. */
 export async function listOwnedTables(

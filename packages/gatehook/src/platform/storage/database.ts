@@ -58,8 +58,10 @@ export interface Tx extends Reader {
 
 export interface Column {
   readonly name: string
-  /** A key of `Dialect.types`. */
+  /** A key of `Dialect.types`; `text` for another type. */
   readonly type: ColumnType
+  /** The type as the database names it. */
+  readonly declaredType: string
   readonly nullable: boolean
 }
 

@@ -310,6 +310,7 @@ async function columnsOf(read: CatalogRead, table: string): Promise<Column[]> {
   return rows.map(({ name, type, nullable }) => ({
     name,
     type: COLUMN_TYPES[type] ?? 'text',
+    declaredType: String(type),
     nullable: nullable === 1,
   }))
 }

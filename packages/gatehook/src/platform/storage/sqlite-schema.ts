@@ -25,6 +25,7 @@ export function columnsOf(connection: Connection, table: string): Column[] {
   return query(connection, sql, table).map((row) => ({
     name: row.name,
     type: types.find(([, declared]) => declared === row.type)?.[0] ?? 'text',
+    declaredType: String(row.type),
     nullable: row.required === 0 && row.pk === 0,
   }))
 }
