@@ -222,6 +222,22 @@ for (const { name } of databases) {
   })
 }
 
+test('an assertion whose subject is no text is refused at every endpoint', async (t) => {
+  const { anonymous } = await openOauthFixture(t, 'sqlite', { env })
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  for (const sub of [7, null, [], {}, true]) {
+    const client_assertion = `${part({ alg: 'ES256' })}.${part({ sub })}.AAAA`
+    for (const path of ['token', 'introspect', 'revoke', 'device_authorization']) {
+      const fields = { client_assertion_type: TYPE, client_assertion, token: 'x' }
+      const { status, body } = await form(anonymous, `/oauth/${path}`, {
+        ...fields,
+        grant_type: 'client_credentials',
+      })
+      assert.deepEqual([status, body.error], [401, 'invalid_client'], `${path} ${sub}`)
+    }
+  }
+})
+
 test('a key set is fetched when the rule says so', async () => {
   let nowMs = 1_000_000_000_000
   let answer: { keys: { kid: string }[] } | Error = { keys: [] }

@@ -175,6 +175,7 @@ export async function findTokenClient(
     scopes: client.scopes,
     requireAuthOnRefresh: client.requireAuthOnRefresh,
     idTokenAlgorithm: client.idTokenAlgorithm,
+    refreshesByOauth: client.source === 'document' || client.keys !== undefined,
     hasSecret: (secret) => verifyClientSecret(client, secret, clock.now()),
   }
 }

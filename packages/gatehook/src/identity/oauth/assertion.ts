@@ -29,7 +29,8 @@ export class AssertionFault extends Error {
 /** Returns the subject of an assertion before it is verified; undefined if it is no JWT. */
 export function readSubject(jwt: string): string | undefined {
   try {
-    return jwt.length <= MAX_CHARACTERS ? decodeJwt(jwt).sub : undefined
+    const { sub }: { readonly sub?: unknown } = jwt.length <= MAX_CHARACTERS ? decodeJwt(jwt) : {}
+    return typeof sub === 'string' ? sub : undefined
   } catch {
     return undefined
   }

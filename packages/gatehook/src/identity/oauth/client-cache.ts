@@ -81,6 +81,10 @@ const ofDocument = (
   usedAt: null,
 })
 
+/** What the row of a client keeps of its document. */
+const documentOf = ({ name, redirectUris, grantTypes, keys, idTokenAlgorithm }: OauthClient) =>
+  JSON.stringify([name, redirectUris, grantTypes, keys, idTokenAlgorithm])
+
 export function createClientCache(deps: ClientCacheDeps): ClientCache {
   const { db, clock, documents, documentScopes } = deps
   const read = async (from: Reader, id: string): Promise<OauthClient | undefined> => {
@@ -132,7 +136,11 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
       const stored = await read(db, id)
       try {
         const metadata = await documents.read(id, person, stored !== undefined)
-        return metadata && ofDocument(deps, id, metadata)
+        const client = metadata && ofDocument(deps, id, metadata)
+        if (client && stored && documentOf(client) !== documentOf(stored)) {
+          await db.write((tx) => store.storeDocumentClient(tx, client, clock.now()))
+        }
+        return client
       } catch (error) {
         const isBusy = error instanceof Failure && error.code === 'rate_limited'
         if (isBusy && stored && !documents.hasFailed(id)) return stored

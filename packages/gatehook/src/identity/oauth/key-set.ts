@@ -16,6 +16,9 @@ const FETCHED_EVERY_MS = 10 * 60_000
 const FETCHED_AGAIN_MS = 60_000
 const USABLE_MS = 24 * 3_600_000
 const MIN_RSA_BITS = 2_048
+const MAX_RSA_BITS = 4_096
+/** A larger exponent costs more to verify; 65537 has three bytes. */
+const MAX_EXPONENT_CHARACTERS = 6
 /** Parameters of private and symmetric keys (RFC 7518 §6). */
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const
 const CURVES: Readonly<Record<string, readonly string[]>> = { EC: ['P-256'], OKP: ['Ed25519'] }
@@ -38,10 +41,13 @@ const isKeyList = (
 /** Returns the fault of a key; undefined if it verifies signatures of this server's algorithms. */
 function findKeyFault(key: Readonly<Record<string, unknown>>): string | undefined {
   if (PRIVATE.some((name) => key[name] !== undefined)) return 'contains a private key'
-  const { kty, crv, n } = key
+  const { kty, crv, n, e } = key
   if (kty === 'RSA') {
     const bits = typeof n === 'string' ? rsaBits(n) : 0
-    return bits < MIN_RSA_BITS ? `has an RSA key of fewer than ${MIN_RSA_BITS} bits` : undefined
+    if (bits < MIN_RSA_BITS) return `has an RSA key of fewer than ${MIN_RSA_BITS} bits`
+    if (bits > MAX_RSA_BITS) return `has an RSA key of more than ${MAX_RSA_BITS} bits`
+    const isSmall = typeof e === 'string' && e.length <= MAX_EXPONENT_CHARACTERS
+    return isSmall ? undefined : 'has an RSA key with a large exponent'
   }
   const curves = typeof kty === 'string' && Object.hasOwn(CURVES, kty) ? CURVES[kty]! : []
   return curves.includes(String(crv)) ? undefined : 'has a key that is not RSA, P-256 or Ed25519'

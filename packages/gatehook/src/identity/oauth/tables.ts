@@ -148,6 +148,7 @@ export const deviceGrants: Table = {
   key: ['hash'],
   place: 'local',
   belongs: byScope,
+  ofPerson: byPersonId('subject'),
   indexes: {
     user_code: { on: 'user_code_hash', unique: true, serves: 'the page' },
     address: { on: 'address_block, expires_at', serves: 'the limit of an address' },

@@ -177,6 +177,8 @@ export interface TokenClient {
   readonly requireAuthOnRefresh: boolean
   /** Undefined without ID tokens. */
   readonly idTokenAlgorithm?: IdTokenAlgorithm | undefined
+  /** Whether it has a document or keys, which only `/oauth/token` reads. */
+  readonly refreshesByOauth?: boolean
   /** Returns whether `secret` is one of the client's valid secrets; false for a public client. */
   hasSecret(secret: string): boolean
 }

@@ -171,6 +171,9 @@ async function authorizeClient(
   if (clientId === LOGIN_CLIENT_ID) return undefined
   const client = await lookup.findClient(clientId, tx)
   if (!client) throw new Failure('invalid_grant')
+  if (client.refreshesByOauth && !presenter) {
+    throw new Failure('invalid_client', 'This client refreshes at /oauth/token.')
+  }
   if (client.requireAuthOnRefresh && !presenter?.authenticated) {
     throw new Failure('invalid_client')
   }

@@ -80,13 +80,14 @@ async function refresh(
     const response = await tokens.refreshSession(token, client, { actor, resources })
     return respond(tokenOperations.refresh, response, { pragma: 'no-cache' })
   } catch (error) {
-    if (error instanceof Failure && error.code === 'invalid_client') throw invalidClient()
+    if (error instanceof Failure && error.code === 'invalid_client')
+      throw invalidClient(error.message)
     throw error
   }
 }
 
-const invalidClient = () =>
-  new Failure('invalid_client', undefined, { headers: { 'WWW-Authenticate': BASIC_CHALLENGE } })
+const invalidClient = (message?: string) =>
+  new Failure('invalid_client', message, { headers: { 'WWW-Authenticate': BASIC_CHALLENGE } })
 
 /**
  * Returns the credential after `scheme` in `Authorization`; undefined for another or no scheme.
