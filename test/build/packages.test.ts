@@ -25,7 +25,7 @@ test('a published manifest exports compiled files, types first, and has no scrip
     for (const [path, target] of Object.entries(exports)) {
       if (path === './package.json') continue
       assert.deepEqual(Object.keys(target), ['types', 'default'])
-      assert.match(Object.values(target).join(' '), /^\.\/dist\/(\w+)\.d\.ts \.\/dist\/\1\.js$/)
+      assert.match(Object.values(target).join(' '), /^\.\/dist\/([\w-]+)\.d\.ts \.\/dist\/\1\.js$/)
     }
   }
 })

@@ -7,8 +7,6 @@ export interface CuttableLink {
   through(url: string): string
   /** Resets all connections; new ones succeed. Returns their number. */
   cut(): number
-  /** The number of connections that were opened so far. */
-  openedCount(): number
   /** Forwards nothing, on open and on new connections; returns the function that ends it. */
   silence(): () => void
   close(): Promise<void>
@@ -18,9 +16,7 @@ export async function openCuttableLink(serverUrl: string): Promise<CuttableLink>
   const { hostname, port } = new URL(serverUrl)
   const sockets = new Set<Socket>()
   let isSilent = false
-  let openedCount = 0
   const server = createServer((near) => {
-    openedCount++
     const far = connect(Number(port), hostname)
     for (const [socket, other] of [
       [near, far],
@@ -50,7 +46,6 @@ export async function openCuttableLink(serverUrl: string): Promise<CuttableLink>
       return address.href
     },
     cut,
-    openedCount: () => openedCount,
     silence() {
       isSilent = true
       for (const socket of sockets) socket.unpipe().pause()

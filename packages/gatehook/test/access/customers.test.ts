@@ -11,6 +11,7 @@ eachMigrated('§13 customers are created, listed and updated', async (db, t) => 
     id,
     name: 'Ærø Labs',
     contact_email: null,
+    external_id: null,
     suspended: false,
     limits: {},
     created_at: new Date(time.nowMs).toISOString(),

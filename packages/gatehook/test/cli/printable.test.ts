@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { loadCommands } from '../../src/cli/commands.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
@@ -82,6 +83,9 @@ test('no command prints a control character of a caller, with or without --json'
   const env = { GATEHOOK_BOOTSTRAP_KEY: key, GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
   const node = await serving(t, { cwd, env }, '--no-seed')
   await leaveHostileText(node.url, key, (await openHook(t)).url)
+  // A node stores its log of requests some time after them.
+  const readLog = async () => (await gatehook({ cwd }, 'requests', 'list', '--json')).stdout
+  await eventually(readLog, (text) => JSON.parse(text).data.length > 0, 20_000)
   const ids = new Map<string, string>()
   for (const spec of await loadCommands(undefined)) {
     const members = 'commands' in spec ? spec.commands.map(({ name }) => name) : [undefined]

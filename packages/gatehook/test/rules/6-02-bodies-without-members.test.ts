@@ -42,7 +42,7 @@ eachService(
     for (const path of ['/api/v1/doors/{id}/restore', '/api/v1/doors/{id}/shut']) {
       assert.ok(sent.includes(path), path)
     }
-    assert.ok(sent.includes('/admin/jobs/{id}/retry'))
+    assert.ok(sent.includes('/admin/jobs/{id}/cancel'))
   },
   house,
 )
