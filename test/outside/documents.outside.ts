@@ -178,8 +178,14 @@ function withoutDefault(name: string): string {
   return file
 }
 
-/** Paths whose response does not end, or ends the credential of the run. */
-const EXCLUDED = ['/events/stream', '/admin/stream', '/admin/audit/stream']
+/** Paths whose response does not end, or needs another service. */
+const EXCLUDED = [
+  '/events/stream',
+  '/admin/stream',
+  '/admin/audit/stream',
+  // The provider of the example does not run here: 503 until it does.
+  '/api/v1/orders/{id}/payments',
+]
 
 interface Run {
   readonly document: string

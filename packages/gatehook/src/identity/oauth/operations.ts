@@ -23,7 +23,7 @@ const TOKEN_ERRORS = [
   'expired_token',
 ] as const
 
-export const oauthError = b
+const oauthError = b
   .object({
     error: b.openSet(TOKEN_ERRORS),
     error_description: b

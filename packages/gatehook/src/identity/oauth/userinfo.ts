@@ -13,7 +13,6 @@ import { resourceMetadataUrl } from '../access/protected-resources.ts'
 import type { SignInApi } from '../people/login.ts'
 import { identityClaims } from '../tokens/id-token.ts'
 import { NO_STORE, OauthError, respondWithErrors } from './oauth-error.ts'
-import { oauthError } from './operations.ts'
 import { FORM_TYPES } from './parameters.ts'
 
 const userinfo = b
@@ -29,11 +28,24 @@ const userinfo = b
   })
   .named('Userinfo')
 
+/** RFC 6750 §3.1. */
+const userinfoError = b
+  .object({
+    error: b.openSet(['invalid_token', 'insufficient_scope', 'invalid_request']),
+    error_description: b
+      .text()
+      .describe('A sentence for people.')
+      .example('The token has expired.'),
+    request_id: b.text().optional(),
+  })
+  .example({ error: 'invalid_token', error_description: 'The token has expired.' })
+  .named('UserinfoError')
+
 const userinfoOptions = {
   summary: 'Read the person of an access token (OpenID Connect Core §5.3)',
   output: userinfo,
   errors: ['not_found'],
-  failure: oauthError,
+  failure: userinfoError,
 } as const
 
 export const userinfoOperations = {
