@@ -243,7 +243,7 @@ for (const { name } of databases) {
       const member = { ...words, email: `w${n}@example.com` }
       ids.push((await service.post('/api/v2/members', member)).body.id)
     }
-    // Nobody can take the placeholder of another row before.
+    // The placeholder of another row cannot be guessed.
     const squatter = { ...words, email: `erased-${ids[0]}@example.com` }
     assert.equal((await service.post('/api/v2/members', squatter)).status, 201)
     const letter = { member_id: ids[1], address: 'usership', code: 'encoded', weight: 1 }

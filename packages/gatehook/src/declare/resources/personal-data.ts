@@ -87,7 +87,7 @@ export interface PersonalData {
   ): string | undefined
 }
 
-/** Returns the number in the placeholders of a row; nobody can guess and use it before. */
+/** Returns the number in the placeholders of a row, which no caller can guess. */
 const numberOf = (key: KeyObject, resource: string, id: RowId): number =>
   createHmac('sha256', key)
     .update(JSON.stringify([resource, id]))

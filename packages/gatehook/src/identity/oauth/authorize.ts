@@ -130,7 +130,7 @@ async function authorize(
   const visit = { call, cookie, request, search }
   const hint = parameters.get('id_token_hint')
   const expected = hint === undefined ? undefined : await deps.readIdTokenSubject(hint)
-  // An old hint, whose key is gone, names nobody; only a request without a page fails by it.
+  // The key of an old hint is gone, so that it names no person: a request without a page fails.
   const isReadable = hint === undefined || expected !== undefined
   const isExpected =
     !person ||

@@ -81,7 +81,7 @@ const ofDocument = (
   usedAt: null,
 })
 
-/** What the row of a client keeps of its document. */
+/** Returns the parts of a document that the row of its client has. */
 const documentOf = ({ name, redirectUris, grantTypes, keys, idTokenAlgorithm }: OauthClient) =>
   JSON.stringify([name, redirectUris, grantTypes, keys, idTokenAlgorithm])
 
