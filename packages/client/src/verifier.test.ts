@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createVerifier, GatehookError, VerifierUnavailable } from './client.ts'
 import { fakeVerifier } from './fake-verifier.ts'
+import type { Verification } from './verification.ts'
+import { createVerifierCache } from './verifier-cache.ts'
 
 const ACTIVE = { active: true, scopes: ['reports:read'], expires_at: null, customer: 'cus_1' }
 const REFUSED = { active: false, reason: 'revoked', status: 403, headers: { 'x-a': 'b' } }
@@ -66,24 +68,86 @@ test('no cache outlives the credential', async () => {
 test('while the service is away, the last active answer serves until staleS', async () => {
   const { state, verifier } = openVerifier({ staleS: 60 })
   await verifier.verify({ credential: 'c' })
-  for (const answer of ['away', 500, 503, 429] as const) {
+  for (const answer of ['away', 500, 503] as const) {
     state.answer = answer
     state.now += 10_000
     assert.equal((await verifier.verify({ credential: 'c' })).active, true, String(answer))
     await assert.rejects(verifier.verify({ credential: 'c', cost: 1 }), VerifierUnavailable)
     await assert.rejects(verifier.verify({ credential: 'other' }), VerifierUnavailable)
   }
-  state.now += 20_000
+  state.now += 30_000
   await assert.rejects(verifier.verify({ credential: 'c' }), VerifierUnavailable)
   const strict = openVerifier()
   await strict.verifier.verify({ credential: 'c' })
   strict.state.now += 5000
   strict.state.answer = 'away'
   await assert.rejects(strict.verifier.verify({ credential: 'c' }), VerifierUnavailable)
-  state.answer = 403
-  await assert.rejects(verifier.verify({ credential: 'c' }), GatehookError, 'the key is wrong')
   assert.throws(() => openVerifier({ cacheS: 6 }), RangeError)
   assert.throws(() => openVerifier({ staleS: 301 }), RangeError)
+})
+
+test('an answer of the service ends what is cached: 429 that the verdict is unknown', async () => {
+  for (const [status, error] of [
+    [429, VerifierUnavailable],
+    [403, GatehookError],
+    [404, GatehookError],
+  ] as const) {
+    const { state, verifier } = openVerifier({ staleS: 300 })
+    await verifier.verify({ credential: 'c' })
+    await verifier.verify({ credential: 'c', address: '192.0.2.1' })
+    state.now += 5000
+    state.answer = status
+    await assert.rejects(verifier.verify({ credential: 'c' }), error, String(status))
+    state.answer = 'away'
+    for (const address of [undefined, '192.0.2.1']) {
+      await assert.rejects(verifier.verify({ credential: 'c', address }), VerifierUnavailable)
+    }
+  }
+})
+
+test('a credential that has ended is not active for other inputs', async () => {
+  for (const [more, isEnded] of [
+    [{ reason: 'revoked' }, true],
+    [{ reason: 'expired' }, true],
+    [{ reason: 'suspended' }, true],
+    [{ reason: 'unknown' }, true],
+    [{ reason: 'address' }, false],
+    [{ reason: 'scope' }, false],
+    [{ reason: 'limited' }, false],
+  ] as const) {
+    const { state, verifier } = openVerifier({ staleS: 300 })
+    const here = { credential: 'c', address: '192.0.2.1' }
+    await verifier.verify(here)
+    await verifier.verify({ credential: 'other' })
+    state.answer = { ...REFUSED, ...more }
+    await verifier.verify({ credential: 'c', cost: 1 })
+    state.answer = 'away'
+    if (isEnded) await assert.rejects(verifier.verify(here), VerifierUnavailable, more.reason)
+    else assert.equal((await verifier.verify(here)).active, true, more.reason)
+    assert.equal((await verifier.verify({ credential: 'other' })).active, true)
+  }
+})
+
+test('neither refusals nor one credential empty the cache of others', () => {
+  const cache = createVerifierCache(() => 0)
+  const add = (answer: object, credential: string, inputs = credential) =>
+    cache.add({ credential, inputs }, answer as Verification, true)
+  const isKnown = (credential: string, inputs = credential) =>
+    cache.recall({ credential, inputs }, 1, 1) !== undefined
+  add(ACTIVE, 'c')
+  for (let n = 0; n < 10_500; n++) add(ACTIVE, 'flood', `address ${n}`)
+  for (let n = 0; n < 10_500; n++) add({ ...REFUSED, reason: 'unknown' }, `stranger ${n}`)
+  assert.ok(isKnown('c'))
+  assert.deepEqual([isKnown('stranger 499'), isKnown('stranger 500')], [false, true])
+  const floods = Array.from({ length: 10_500 }, (_, n) => isKnown('flood', `address ${n}`))
+  assert.equal(floods.filter(Boolean).length, 1000)
+  for (let n = 0; n < 9000; n++) add(ACTIVE, `other ${n}`)
+  assert.ok(!isKnown('c') && isKnown('flood', 'address 10499'), 'the oldest is the first to go')
+  cache.end('flood')
+  for (let n = 0; n < 1000; n++) add(ACTIVE, `more ${n}`)
+  assert.ok(isKnown('other 0') && isKnown('more 999'))
+  add(ACTIVE, 'last')
+  assert.ok(!isKnown('other 0') && isKnown('last'))
 })
 
 test('the middleware of each framework serves, refuses, or is unavailable', async () => {

@@ -11,9 +11,13 @@ import {
   VerifierUnavailable,
   type Verify,
 } from './verification.ts'
+import { createVerifierCache, type QuestionName } from './verifier-cache.ts'
 
 export interface Verifier extends VerifierMiddleware {
-  /** Rejects with `VerifierUnavailable`, or `GatehookError` if the service rejects the request. */
+  /**
+   * Rejects with `VerifierUnavailable` without a verdict, and with `GatehookError` if the service
+   * rejects the request itself, such as the key of the application.
+   */
   readonly verify: Verify
 }
 
@@ -26,14 +30,16 @@ export interface VerifierOptions {
   readonly cacheS?: number | undefined
   /** Time limit of a request. Default 1,000. */
   readonly timeoutMs?: number | undefined
-  /** How old the last active answer may be while the service is away: 0 to 300 s. Default 0. */
+  /**
+   * How old the last active answer may be while the service gives no answer (network, time limit,
+   * 5xx): 0 to 300 s. Default 0.
+   */
   readonly staleS?: number | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
   /** Returns epoch milliseconds. */
   readonly now?: (() => number) | undefined
 }
 
-const MAX_ANSWERS = 10_000
 const REFUSAL_MS = 1000
 
 /**
@@ -50,59 +56,59 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const staleMs = secondsWithin('staleS', options.staleS ?? 0, 300) * 1000
   const baseUrl = options.url.replace(/\/+$/, '')
   const send = createSend({ baseUrl, apiKey, retries: 0, timeoutMs, fetch }, baseUrl)
-  const answers = new Map<string, { readonly answer: Verification; readonly at: number }>()
+  const cache = createVerifierCache(now)
 
   const request = async (question: VerificationQuestion): Promise<Verification> => {
     const { data } = await send('POST', `${baseUrl}/keys/verify`, question)
     if (typeof (data as Verification | undefined)?.active === 'boolean') return data as Verification
     throw new GatehookError('unexpected_response', 'The service returned no verification.')
   }
-  const recall = (name: string, activeMs: number, refusalMs: number) => {
-    const entry = answers.get(name)
-    if (!entry) return undefined
-    const { answer, at } = entry
-    const ageMs = now() - at
-    if (!answer.active) return ageMs < refusalMs ? answer : undefined
-    const hasExpired = answer.expires_at !== null && Date.parse(answer.expires_at) <= now()
-    return ageMs < activeMs && !hasExpired ? answer : undefined
-  }
-  const store = (name: string, answer: Verification) => {
-    answers.delete(name)
-    answers.set(name, { answer, at: now() })
-    if (answers.size > MAX_ANSWERS) answers.delete(answers.keys().next().value!)
-  }
 
   const verify: Verify = async (question) => {
-    const name = (question.cost ?? 0) === 0 ? await nameOf(question) : undefined
-    const recent = name && recall(name, cacheMs, REFUSAL_MS)
+    const name = await nameOf(question)
+    const isCached = (question.cost ?? 0) === 0
+    const recent = isCached && cache.recall(name, cacheMs, REFUSAL_MS)
     if (recent) return recent
     try {
       const answer = await request(question)
-      if (name) store(name, answer)
+      cache.add(name, answer, isCached)
       return answer
     } catch (error) {
-      if (!(error instanceof GatehookError) || !isOutage(error)) throw error
-      const last = name && recall(name, staleMs, 0)
-      if (last) return last
+      if (!(error instanceof GatehookError)) throw error
+      if (isOutage(error)) {
+        const last = isCached && cache.recall(name, staleMs, 0)
+        if (last) return last
+      } else {
+        cache.end(name.credential)
+        if (error.status !== 429) throw error
+      }
       throw new VerifierUnavailable(error)
     }
   }
   return { verify, ...createMiddleware(verify) }
 }
 
-/** Whether the service did not answer; another 4xx is a mistake of the application. */
-const isOutage = ({ status, code }: GatehookError): boolean =>
-  status === 0 || status === 429 || status >= 500 || code === 'unexpected_response'
+/**
+ * Whether the service gave no answer. Any other failure is its answer: 429 that the credential is
+ * unknown and the limit of the application used up, which strangers can cause.
+ */
+const isOutage = ({ status }: GatehookError): boolean => status === 0 || status >= 500
 
 function secondsWithin(name: string, value: number, max: number): number {
   if (value >= 0 && value <= max) return value
   throw new RangeError(`${name} is ${value}; it must be 0 to ${max} seconds.`)
 }
 
-/** Returns a hash of all inputs. */
-async function nameOf(question: VerificationQuestion): Promise<string> {
+async function nameOf(question: VerificationQuestion): Promise<QuestionName> {
   const { credential, scopes = [], address, resource } = question
-  const text = JSON.stringify([credential, [...scopes].sort(), address, resource])
+  const [ofCredential, inputs] = await Promise.all([
+    hashOf(credential),
+    hashOf(JSON.stringify([credential, [...scopes].sort(), address, resource])),
+  ])
+  return { credential: ofCredential, inputs }
+}
+
+async function hashOf(text: string): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
