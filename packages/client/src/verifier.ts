@@ -47,7 +47,7 @@ const REFUSAL_MS = 1000
  *
  * @throws RangeError for a `cacheS` beyond 5 or a `staleS` beyond 300
  * @example
- * const verifier = createVerifier({ url: 'http://gatehook:8788', key, staleS: 60 })
+ * const verifier = createVerifier({ url: 'https://api.example.com', key, staleS: 60 })
  * app.get('/reports', verifier.express({ scopes: ['reports:read'] }), listReports)
  */
 export function createVerifier(options: VerifierOptions): Verifier {
