@@ -2,6 +2,7 @@
  * Middleware for Express, Fastify and Hono: verifies the credential of a request, and gives the
  * handler the answer as `gatehook`. Structural types, so that the package has no dependencies.
  */
+import { GatehookError } from './error.ts'
 import { type ActiveCredential, VerifierUnavailable, type Verify } from './verification.ts'
 
 interface ProtectOptions<Context> {
@@ -64,6 +65,33 @@ function credentialOf(header: (name: string) => string | undefined): string | un
   return /^(?:bearer|apikey) +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
+const CREDENTIAL_MAX = 8192
+
+/** Returns whether the service accepts the text as a credential: others are refused without it. */
+const isCredential = (text: string): boolean =>
+  text.length <= CREDENTIAL_MAX && !/[\x00-\x1f\x7f]|\p{Surrogate}/u.test(text)
+
+/** Returns an IP address without its zone; undefined for other text, which the service rejects. */
+function parseAddress(text: string | undefined): string | undefined {
+  const address = text?.split('%', 1)[0] ?? ''
+  if (!/^[\dA-Fa-f:.]{2,45}$/.test(address)) return undefined
+  const isAddress = address.includes(':')
+    ? URL.canParse(`http://[${address}]/`)
+    : /^\d+\.\d+\.\d+\.\d+$/.test(address) && address.split('.').every(isByte)
+  return isAddress ? address : undefined
+}
+
+const isByte = (text: string): boolean => /^(?:0|[1-9]\d{0,2})$/.test(text) && Number(text) <= 255
+
+/**
+ * Returns the error of a request that the service rejected, such as for the key of the application.
+ * Without the status and the message of its cause, which frameworks would send to the client.
+ */
+const failureOf = (error: unknown): unknown =>
+  error instanceof GatehookError
+    ? new Error('The credential could not be verified.', { cause: error })
+    : error
+
 export function createMiddleware(verify: Verify): VerifierMiddleware {
   const decide = async (
     header: (name: string) => string | undefined,
@@ -71,7 +99,7 @@ export function createMiddleware(verify: Verify): VerifierMiddleware {
     { scopes, resource, cost }: ProtectOptions<never>,
   ): Promise<ActiveCredential | Refusal> => {
     const credential = credentialOf(header)
-    if (credential === undefined) {
+    if (credential === undefined || !isCredential(credential)) {
       const headers = { 'www-authenticate': 'Bearer, ApiKey' }
       return { status: 401, headers, body: { error: 'unauthorized' } }
     }
@@ -79,12 +107,18 @@ export function createMiddleware(verify: Verify): VerifierMiddleware {
       return { status: 400, headers: {}, body: { error: 'ambiguous_credentials' } }
     }
     try {
-      const answer = await verify({ credential, scopes, address, resource, cost })
+      const answer = await verify({
+        credential,
+        scopes,
+        address: parseAddress(address),
+        resource,
+        cost,
+      })
       if (answer.active) return answer
       const { status, headers, reason, missing_scopes } = answer
       return { status, headers: { ...headers }, body: { error: reason, missing_scopes } }
     } catch (error) {
-      if (!(error instanceof VerifierUnavailable)) throw error
+      if (!(error instanceof VerifierUnavailable)) throw failureOf(error)
       const body = { error: 'verification_unavailable' }
       return { status: 503, headers: { 'retry-after': '1' }, body }
     }

@@ -1,5 +1,6 @@
 /** The cache, the outage and the middleware of the verifier, with a service of the test. */
 import assert from 'node:assert/strict'
+import { isIP } from 'node:net'
 import { test } from 'node:test'
 import { createVerifier, GatehookError, VerifierUnavailable } from './client.ts'
 import { fakeVerifier } from './fake-verifier.ts'
@@ -148,6 +149,46 @@ test('neither refusals nor one credential empty the cache of others', () => {
   assert.ok(isKnown('other 0') && isKnown('more 999'))
   add(ACTIVE, 'last')
   assert.ok(!isKnown('other 0') && isKnown('last'))
+})
+
+test('the middleware asks for plausible credentials and addresses only', async () => {
+  const { state, verifier } = openVerifier()
+  const ask = async (credential: string, ip?: string) => {
+    const sent: unknown[] = []
+    const res = {
+      status: (code: number) => (sent.push(code), res),
+      set: () => res,
+      json: (body: unknown) => sent.push(body),
+    }
+    const req = { headers: { 'x-api-key': credential }, ip }
+    await verifier.express()(req, res, (error) => sent.push(error ?? 'next'))
+    return sent
+  }
+  for (const malformed of ['x'.repeat(8193), 'a\tb', 'a\0', '\ud800']) {
+    assert.deepEqual(await ask(malformed), [401, { error: 'unauthorized' }])
+  }
+  assert.equal(state.questions.length, 0)
+  const addressOf = async (ip: string) => {
+    await ask(`key ${ip}`, ip)
+    return (state.questions.at(-1) as { address?: string }).address
+  }
+  const short = ['unknown', '', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4', '1.2.3.4/8', ':']
+  const colons = ['::g', '1::2::3', '12345::', '1:2:3:4:5:6:7', '::1.2.3', '::1.2.3.04']
+  for (const text of [...short, ...colons]) {
+    assert.equal(isIP(text), 0, text)
+    assert.equal(await addressOf(text), undefined, text)
+  }
+  for (const text of ['192.0.2.1', '0.0.0.0', '::', '::1', '2001:DB8::1', '::ffff:192.0.2.1']) {
+    assert.ok(isIP(text), text)
+    assert.equal(await addressOf(text), text)
+  }
+  assert.equal(await addressOf('fe80::1%eth0'), 'fe80::1')
+  for (const status of [401, 403, 422]) {
+    state.answer = status
+    const [error] = (await ask('c')) as [Error]
+    assert.deepEqual(Object.keys(error), [], 'no status, code or body for the client')
+    assert.ok(error.cause instanceof GatehookError && !error.message.includes(String(status)))
+  }
 })
 
 test('the middleware of each framework serves, refuses, or is unavailable', async () => {
