@@ -13,7 +13,12 @@ import {
   type Reply,
   type TestApp,
 } from '../../../../test/rig/service.ts'
-import { createLocalLimiter } from '../../src/protocol/quota/limiter.ts'
+import {
+  createLocalDraw,
+  createLocalLimiter,
+  createSharedLimiter,
+  type DrawRequests,
+} from '../../src/protocol/quota/limiter.ts'
 
 const actor = { kind: 'test', id: 't' } as never
 const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_RATE_LIMIT: '5/60' }
@@ -140,6 +145,43 @@ test('no window exceeds the limit, and a rejection has the correct wait', async 
     }),
     { seed: 1103, numRuns: 500 },
   )
+})
+
+test('reading the rest reserves nothing, and is allowed also above a lowered limit', async () => {
+  let now = 1_800_000_000_000
+  const clock = { now: () => now, elapsedMs: () => 0 }
+  const drawn: number[] = []
+  const drawLocally = createLocalDraw()
+  const draw: DrawRequests = async (...request) => {
+    const result = await drawLocally(...request)
+    drawn.push(result.granted)
+    return result
+  }
+  const at = (limit: number) => [{ key: 'k', rate: { limit, windowMs: 60_000 } }]
+  for (const limiter of [createLocalLimiter(clock), createSharedLimiter(clock, draw)]) {
+    const read = async (limit: number) => {
+      const { allowed, remaining } = await limiter.take(at(limit), 0)
+      return [allowed, remaining]
+    }
+    for (let n = 0; n < 3; n++) assert.deepEqual(await read(100), [true, 100])
+    now += 1000
+    assert.deepEqual(await read(100), [true, 100])
+    assert.ok(drawn.every((granted) => granted === 0))
+    assert.equal((await limiter.take(at(100), 60)).allowed, true)
+    assert.deepEqual(await read(100), [true, 40])
+    assert.deepEqual(await read(50), [true, 0])
+    assert.equal((await limiter.take(at(50), 1)).allowed, false)
+    assert.deepEqual(await read(50), [true, 0])
+  }
+  // Another node reads the use of the first one, and again after a second.
+  drawn.length = 0
+  const other = createSharedLimiter(clock, draw)
+  const rest = async () => (await other.take(at(100), 0)).remaining
+  assert.deepEqual([await rest(), await rest(), drawn], [40, 40, [0]])
+  await drawLocally('k', at(100)[0]!.rate, now, { least: 5, most: 5 })
+  now += 1000
+  assert.deepEqual([await rest(), drawn], [35, [0, 0]])
+  assert.equal((await other.take(at(100), 1)).allowed, true)
 })
 
 test('two nodes on one PostgreSQL exceed the limit by at most a tenth', async (t) => {

@@ -42,8 +42,8 @@ type PendingVerdict<L extends RateLimit> = RateLimitVerdict<L> | Promise<RateLim
 export interface Limiter {
   /**
    * Counts `count` requests, at most each limit, against all of one or more limits, or against none
-   * if one is exceeded. Returns a promise only if it queries the database. Default: one request;
-   * zero reads the rest.
+   * if one is exceeded. Returns a promise only if it queries the database. Default: one request.
+   * Zero reads the rest: it is always allowed, and reserves nothing.
    * `pastCount`: so many that `take` counted before are repeated with these after a rejection.
    */
   take<L extends RateLimit>(
@@ -57,7 +57,7 @@ export interface Limiter {
 
 /**
  * Reserves from `least` to `most` requests of a subject, as many as all nodes together have left;
- * none if that is fewer than `least`.
+ * none if that is fewer than `least`. With a `most` of zero it reads the use, and changes nothing.
  */
 export type DrawRequests = (
   key: string,
@@ -71,6 +71,8 @@ export type DrawRequests = (
 }>
 
 const MAX_KEYS = 100_000
+/** So long a node reports the use that it has read without a reservation. */
+const READ_MS = 1000
 /** A block is 1/50 of the limit: five nodes with an unused block each stay within a tenth of it. */
 const BLOCKS_PER_LIMIT = 50
 const NO_SLICES: readonly Slice[] = []
@@ -127,7 +129,8 @@ export function createLocalLimiter(clock: Clock): Limiter {
       let verdict: RateLimitVerdict<L> | undefined
       for (const { limit, count } of charges) {
         const slices = slicesOf(limit.key, now)
-        const left = limit.rate.limit - sumUsed(slices)
+        // The use may exceed a limit that was lowered.
+        const left = Math.max(0, limit.rate.limit - sumUsed(slices))
         verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count, pastCount }))
       }
       for (const { limit, count } of charges) {
@@ -151,7 +154,7 @@ export function createLocalDraw(): DrawRequests {
   return async (key, rate, nowMs, { least, most }) => {
     const slices = currentSlices(windows.get(key) ?? NO_SLICES, nowMs)
     const left = rate.limit - sumUsed(slices)
-    if (left < least) return { granted: 0, slices }
+    if (most === 0 || left < least) return { granted: 0, slices }
     const granted = Math.min(most, left)
     const used = addUse(rate, slices, nowMs, granted)
     windows.set(key, used)
@@ -171,27 +174,40 @@ interface Block {
   readonly refusal?: { readonly count: number; readonly untilMs: number }
 }
 
+const leftOf = (block: Block | undefined, now: number): number =>
+  block && now < block.untilMs ? block.left : 0
+
+const usedBy = (block: Block | undefined, now: number): number =>
+  block ? sumUsed(currentSlices(block.slices, now)) - block.left : 0
+
+/** Returns whether a block determines a verdict without the database. */
+function determinesVerdict(
+  block: Block | undefined,
+  rate: QuotaRate,
+  now: number,
+  count: number,
+): boolean {
+  if (!block || now >= block.untilMs) return false
+  const { left, refusal, slices } = block
+  if (refusal && count >= refusal.count && now < refusal.untilMs) return true
+  // An empty block rejects requests until the use of all nodes has expired.
+  return left >= count || waitMs(rate, currentSlices(slices, now), now) > 0
+}
+
 /** Creates a limiter that shares its counts with other nodes. */
 export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   const blocks = new BoundedMap<string, Block>(MAX_KEYS)
   const pendingDraws = new Map<string, Promise<void>>()
 
-  /** Returns whether the block of a limit determines a verdict without the database. */
-  const isDecisive = ({ key, rate }: RateLimit, now: number, count: number): boolean => {
-    const block = blocks.get(key)
-    if (!block || now >= block.untilMs) return false
-    const { left, refusal, slices } = block
-    if (refusal && count >= refusal.count && now < refusal.untilMs) return true
-    // An empty block rejects requests until the use of all nodes has expired.
-    return left >= count || waitMs(rate, currentSlices(slices, now), now) > 0
-  }
+  const isDecisive = ({ key, rate }: RateLimit, now: number, count: number): boolean =>
+    determinesVerdict(blocks.get(key), rate, now, count)
   const drawBlock = async ({ key, rate }: RateLimit, count: number): Promise<void> => {
     const now = clock.now()
-    const least = count - leftIn(key, now)
+    const least = count - leftOf(blocks.get(key), now)
     const most = Math.max(least, Math.ceil(rate.limit / BLOCKS_PER_LIMIT))
     const { granted, slices } = await draw(key, rate, now, { least, most })
     // Meanwhile, other requests may have spent the rest of the block.
-    const left = leftIn(key, now)
+    const left = leftOf(blocks.get(key), now)
     const untilMs = left > 0 ? blocks.get(key)!.untilMs : now + rate.windowMs
     const refusal = { count, untilMs: now + waitMs(rate, slices, now, least) }
     blocks.set(key, {
@@ -201,26 +217,25 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
       ...(granted === 0 && { refusal }),
     })
   }
-  const leftIn = (key: string, now: number): number => {
-    const block = blocks.get(key)
-    return block && now < block.untilMs ? block.left : 0
+  /** Reads the use of all nodes. The node has no block then: a live one needs no reading. */
+  const readUse = async ({ key, rate }: RateLimit): Promise<void> => {
+    const { slices } = await draw(key, rate, clock.now(), { least: 0, most: 0 })
+    const untilMs = clock.now() + Math.min(READ_MS, rate.windowMs)
+    blocks.set(key, { slices, left: 0, untilMs })
   }
   /** Draws one block at a time for a key; concurrent requests share it. */
   const drawShared = (limit: RateLimit, count: number): Promise<void> => {
     const pending = pendingDraws.get(limit.key)
     if (pending) return pending
-    const drawing = drawBlock(limit, count).finally(() => pendingDraws.delete(limit.key))
+    const begun = count === 0 ? readUse(limit) : drawBlock(limit, count)
+    const drawing = begun.finally(() => pendingDraws.delete(limit.key))
     pendingDraws.set(limit.key, drawing)
     return drawing
-  }
-  const usedIn = (key: string, now: number): number => {
-    const block = blocks.get(key)
-    return block ? sumUsed(currentSlices(block.slices, now)) - block.left : 0
   }
   const spend = <L extends RateLimit>(
     charges: readonly Charge<L>[],
     now: number,
-    pastCount: number,
+    pastCount = 0,
   ): RateLimitVerdict<L> => {
     let verdict: RateLimitVerdict<L> | undefined
     for (const { limit, count } of charges) {
@@ -238,13 +253,22 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
     }
     return verdict!
   }
+  /** Returns the rest of each limit, also if the database takes longer than `READ_MS`. */
+  const read = <L extends RateLimit>(limits: readonly L[]): PendingVerdict<L> => {
+    const charges = limits.map((limit) => ({ limit, count: 0 }))
+    const unread = limits.filter((limit) => !isDecisive(limit, clock.now(), 0))
+    if (unread.length === 0) return spend(charges, clock.now())
+    const pending = unread.map((limit) => drawShared(limit, 0))
+    return Promise.all(pending).then(() => spend(charges, clock.now()))
+  }
   const take = <L extends RateLimit>(
     limits: readonly L[],
     count = 1,
     pastCount = 0,
   ): PendingVerdict<L> => {
+    if (count === 0) return read(limits)
     const now = clock.now()
-    const charges = chargesOf(limits, count, ({ key }) => usedIn(key, now))
+    const charges = chargesOf(limits, count, ({ key }) => usedBy(blocks.get(key), now))
     const undecidedCharge = charges.find((charge) => !isDecisive(charge.limit, now, charge.count))
     return undecidedCharge
       ? drawShared(undecidedCharge.limit, undecidedCharge.count).then(() =>

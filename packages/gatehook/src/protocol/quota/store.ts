@@ -1,6 +1,6 @@
 /** SQL of the shared count of requests. */
 import type { Clock } from '../../kernel/clock.ts'
-import type { Database } from '../../platform/storage/database.ts'
+import type { Database, Reader } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import {
   createLocalLimiter,
@@ -8,7 +8,7 @@ import {
   type DrawRequests,
   type Limiter,
 } from './limiter.ts'
-import { addUse, sliceNumber, sumUsed } from './window.ts'
+import { addUse, type Slice, sliceNumber, sumUsed } from './window.ts'
 
 /** Inserts the slice or locks its row: concurrent draws of a subject wait for each other. */
 const lock = prepareStatement(
@@ -23,25 +23,31 @@ const add = prepareStatement(
   'UPDATE gh_quota SET used = used + ?, expires_at = ? WHERE subject = ? AND period = ?',
 )
 
+async function readSlices(from: Reader, key: string, now: number): Promise<Slice[]> {
+  const rows = await from.all(findSlices([key, now]))
+  return rows.map((row) => ({
+    no: row.period as number,
+    used: row.used as number,
+    untilMs: row.expires_at as number,
+  }))
+}
+
 /** Creates the function that reserves requests in the database. */
 export const createDraw =
   (db: Database): DrawRequests =>
-  (key, rate, now, { least, most }) =>
-    db.write(async (tx) => {
+  async (key, rate, now, { least, most }) => {
+    if (most === 0) return { granted: 0, slices: await readSlices(db, key, now) }
+    return db.write(async (tx) => {
       const period = sliceNumber(rate, now)
       await tx.run(lock([key, period, now + rate.windowMs]))
-      const rows = await tx.all(findSlices([key, now]))
-      const slices = rows.map((row) => ({
-        no: row.period as number,
-        used: row.used as number,
-        untilMs: row.expires_at as number,
-      }))
+      const slices = await readSlices(tx, key, now)
       const left = rate.limit - sumUsed(slices)
       if (left < least) return { granted: 0, slices }
       const granted = Math.min(most, left)
       await tx.run(add([granted, now + rate.windowMs, key, period]))
       return { granted, slices: addUse(rate, slices, now, granted) }
     })
+  }
 
 /**
  * Creates a limiter whose counts all nodes share. Where one process has the database, the counts
