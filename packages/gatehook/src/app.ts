@@ -381,6 +381,7 @@ function composeSteps(
     defaultVersion: versioning.steps.defaultVersion,
     authorize,
     rejectNoneMatch,
+    countUnspared: quota.countUnspared,
     versionSignals: versioning.steps.signals,
     versionUsage: versioning.steps.count,
     challenges: addChallenges(publicUrl),

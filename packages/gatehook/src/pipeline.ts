@@ -38,6 +38,7 @@ export interface StepsByName {
   readonly defaultVersion: Step
   readonly authorize: Step
   readonly rejectNoneMatch: Step
+  readonly countUnspared: After
   readonly versionSignals: After
   readonly versionUsage: After
   readonly challenges: After
@@ -80,6 +81,7 @@ const table: readonly (readonly [phase: Phase, columns: Columns, step: keyof Ste
   ['refused', '. x x x x x x x x x', 'limit'],
   ['refused', '. . x . . . x . . x', 'requestedVersion'],
   // before every response is sent
+  ['out', '. . . x . . . . . .', 'countUnspared'],
   ['out', '. . x . . . . . . x', 'versionSignals'],
   ['out', '. . x . . . . . . x', 'versionUsage'],
   ['out', '. . x x x x x . . .', 'challenges'],

@@ -2,6 +2,7 @@
  * Assembles the request limit, which the pipeline, the batches of resources and the verification
  * for applications (§17.3) apply.
  */
+import { holdsScope } from '../identity/access/scopes.ts'
 import { verificationRoute } from '../identity/access/verification.ts'
 import type { Tokens } from '../identity/tokens/api.ts'
 import type { Route } from '../protocol/http/call.ts'
@@ -17,6 +18,6 @@ export function assembleQuota(
   const { rateLimit } = config
   const rate = rateLimit && { limit: rateLimit.limit, windowMs: rateLimit.windowS * 1000 }
   const isPrimaryAway = () => primaryFault() !== undefined
-  const quota = createQuota({ db, clock, rate, isPrimaryAway })
+  const quota = createQuota({ db, clock, rate, holdsScope, isPrimaryAway })
   return { quota, verification: verificationRoute({ keys, tokens, quota }) }
 }

@@ -177,6 +177,54 @@ eachService(
   LIMITED,
 )
 
+eachService(
+  'what fails before the verification counts against the caller, as does one without the scope',
+  async (service) => {
+    const { operator, application, createKey, verify } = await openVerifier(service)
+    const own = (await createKey()).key
+    const statusesOf = async (caller: typeof application, body: unknown, count: number) => {
+      const statuses: number[] = []
+      for (let n = 0; n < count; n++) statuses.push((await caller.post(VERIFY, body)).status)
+      return new Set(statuses)
+    }
+    const without = service.as((await createKey({ scopes: ['keys:read'] })).key)
+    assert.deepEqual(await statusesOf(without, { credential: own }, 50), new Set([403]))
+    assert.deepEqual(await statusesOf(without, { credential: own }, 9), new Set([429]))
+    for (const [body, status] of [
+      [{}, 422],
+      ['{', 400],
+      [{ credential: 'x' }, 200],
+    ] as const) {
+      const caller = service.as((await createKey({ scopes: ['keys:verify'] })).key)
+      assert.deepEqual(await statusesOf(caller, body, 50), new Set([status]))
+      assert.deepEqual(await statusesOf(caller, body, 9), new Set([429]))
+      const reply = await caller.post(VERIFY, { credential: own })
+      assert.equal(reply.body.active, true, 'a holder of the scope verifies still')
+    }
+    for (let count = 0; count < 60; count++) assert.equal((await verify(own)).active, true)
+    assert.equal((await application.post(VERIFY, {})).status, 422, 'nothing was counted')
+    assert.equal((await operator.get('/admin/keys')).status, 200)
+  },
+  LIMITED,
+)
+
+eachService(
+  'above a lowered limit a credential is not limited at cost 0',
+  async (service) => {
+    const { operator, createKey, verify } = await openVerifier(service)
+    const { id } = (await operator.post('/admin/customers', { name: 'Org' })).body
+    const { key } = await createKey({ customer: id })
+    assert.equal((await verify(key, { cost: 40 })).limit.remaining, 10)
+    const limits = { rate_limit: { limit: 20, window_s: 60 } }
+    const changed = await operator.patch(`/admin/customers/${id}`, { limits })
+    assert.equal(changed.status, 200, changed.text)
+    const answer = await verify(key)
+    assert.deepEqual([answer.active, answer.limit.limit, answer.limit.remaining], [true, 20, 0])
+    assert.equal((await verify(key, { cost: 1 })).reason, 'limited')
+  },
+  LIMITED,
+)
+
 eachService('a caller sees credentials of its own customer and mode only', async (service) => {
   const { operator, createKey, createToken, verify } = await openVerifier(service)
   const customer = (await operator.post('/admin/customers', { name: 'Other' })).body.id

@@ -109,7 +109,7 @@ export const verificationOperations = {
     summary: 'Verify an API key or access token that an application received',
     description:
       'For applications beside this API. The limit of the caller counts a request for an unknown ' +
-      'credential only.',
+      'credential or with a mistake only.',
     input,
     output: verification,
     countsCaller: 'handler',
@@ -132,7 +132,7 @@ export function verificationReachOf(
 interface VerificationDeps {
   readonly keys: Pick<KeyVerifier, 'examine' | 'recordUse'>
   readonly tokens: Pick<Tokens, 'examineAccessToken'>
-  readonly quota: Pick<Quota, 'charge' | 'countHandled'>
+  readonly quota: Pick<Quota, 'charge' | 'spare'>
 }
 
 const isToken = (credential: string): boolean => credential.split('.', 4).length === 3
@@ -231,6 +231,7 @@ export async function findActiveKey(
 export const verificationRoute = (deps: VerificationDeps): Route =>
   implement(verificationOperations.verify, async (call, request) => {
     const result = await verify(deps, request, verificationReachOf(call.principal!)!)
-    if (result.reason === 'unknown') await deps.quota.countHandled(call)
+    // Strangers send unknown credentials without end.
+    if (result.reason !== 'unknown') deps.quota.spare(call)
     return respond(verificationOperations.verify, result, { 'cache-control': 'no-store' })
   })

@@ -61,7 +61,10 @@ export interface OperationOptions<I extends Members, Q extends Members, O extend
   readonly location?: string
   /** The response contains a secret: `Cache-Control: no-store`, short retention for replays. */
   readonly isSecret?: boolean
-  /** `handler`: the limit of the caller counts a request only if the handler says so (§17.3). */
+  /**
+   * `handler`: the handler can spare the limit of a caller with the scope (§17.3). What fails
+   * before it counts.
+   */
   readonly countsCaller?: 'handler'
   /** False: the tools of agents do not reach it (§16.11), because it chooses a receiver of data. */
   readonly mcp?: false

@@ -10,7 +10,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { type AnyCode, Failure } from '../../kernel/failure.ts'
 import { callerName, type Principal } from '../../kernel/principal.ts'
 import type { Database } from '../../platform/storage/database.ts'
-import type { Call, Step } from '../http/call.ts'
+import type { After, Call, Step } from '../http/call.ts'
 import { ownerOfPrincipal } from '../http/owner.ts'
 import {
   createLocalDraw,
@@ -48,10 +48,16 @@ export interface Quota {
    */
   readonly charge: ChargePrincipal
   /**
-   * Counts a request whose operation has `countsCaller: 'handler'`, which `limit` has not counted.
-   * Throws 429 `rate_limited`.
+   * Ends the request without a count. For handlers of operations with `countsCaller: 'handler'`;
+   * `limit` does not count their requests if the caller holds the scope.
    */
-  readonly countHandled: Step
+  readonly spare: (call: Call) => void
+  /**
+   * Counts a request that `limit` has not counted and no handler has spared, before the response: a
+   * rejection, or what the handler did not do for nothing. Throws 429 `rate_limited`. A failure of
+   * the server does not count.
+   */
+  readonly countUnspared: After
 }
 
 /** The strictest limit of a principal after a charge. */
@@ -78,6 +84,8 @@ interface NamedLimit extends RateLimit {
 interface QuotaOptions {
   readonly db: Database
   readonly clock: Clock
+  /** Returns whether a principal holds the scope of an operation. */
+  readonly holdsScope: (principal: Principal, scope: string) => boolean
   /** Null limits only customers with limits of their own. */
   readonly rate: QuotaRate | null
   /** Whether the database stores nothing now. */
@@ -102,7 +110,7 @@ function createOutageDraw({ db, isPrimaryAway }: QuotaOptions): DrawRequests {
 
 /** Creates the steps. */
 export function createQuota(options: QuotaOptions): Quota {
-  const { db, clock, rate } = options
+  const { db, clock, rate, holdsScope } = options
   // Separate, because unauthenticated callers choose addresses: they evict only each other.
   const addresses = createLimiter(db, clock, createOutageDraw(options))
   const principals = createLimiter(db, clock, createOutageDraw(options))
@@ -122,10 +130,17 @@ export function createQuota(options: QuotaOptions): Quota {
     return limits.length === 0 ? undefined : applyWhenReady(call, principals.take(limits))
   }
 
-  const countCaller = (call: Call, principal: Principal) =>
-    call.operation?.declaration?.countsCaller === 'handler'
-      ? undefined
-      : countPrincipal(call, principal)
+  /** Calls that the handler may spare, until it does. */
+  const uncounted = new WeakSet<Call>()
+  const countCaller = (call: Call, principal: Principal) => {
+    const { declaration, scope } = call.operation ?? {}
+    const isRightful = scope === undefined || holdsScope(principal, scope)
+    if (declaration?.countsCaller !== 'handler' || !isRightful) {
+      return countPrincipal(call, principal)
+    }
+    uncounted.add(call)
+    return undefined
+  }
 
   const limitItems: LimitItems = (call, count) => {
     const limits = limitsOf(call.principal!)
@@ -152,7 +167,11 @@ export function createQuota(options: QuotaOptions): Quota {
   return {
     limitItems,
     charge,
-    countHandled: (call) => countPrincipal(call, call.principal!),
+    spare: (call) => void uncounted.delete(call),
+    countUnspared(call, { status }) {
+      if (!uncounted.delete(call) || status >= 500) return undefined
+      return countPrincipal(call, call.principal!)
+    },
     limit(call) {
       if (call.principal) return countCaller(call, call.principal)
       return rate ? applyWhenReady(call, addresses.take([addressLimit(call, rate)])) : undefined
