@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { eachService, openService, type Reply } from '../../../../test/rig/service.ts'
+import { f, resource, service } from '../../src/gatehook.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { message, modernMessage, toolsOf } from '../mcp/rig.ts'
 
@@ -74,6 +75,28 @@ eachService('parameters that do not fit a method are a short error', async ({ po
   assert.deepEqual([body.id, body.error.code], [1, -32602])
   assert.ok(text.length < 200, text)
 })
+
+const faults = resource('faults', {
+  fields: { id: f.id(), code: f.int() },
+  list: { filter: [], sort: [] },
+  access: { read: 'faults:read', create: 'faults:write', update: false, delete: false },
+  events: [],
+})
+const versions = { v1: { released: '2026-01-01' } }
+
+eachService(
+  'a row that looks like an error of the protocol is a result',
+  async ({ post }) => {
+    const created = await post('/api/v1/faults', { code: -32603 })
+    assert.equal(created.status, 201, created.text)
+    const tool = toolsOf((body) => post('/mcp', body))
+    const parameters = { id: String(created.body.id) }
+    const { http, value } = await tool('read_operation', { operation: 'get_fault', parameters })
+    assert.match(http.text, /"code":-32603/)
+    assert.deepEqual([http.status, value.untrusted.code], [200, -32603], http.text)
+  },
+  { service: service({ name: 'Faults', versions, resources: [faults] }) },
+)
 
 eachService('arguments of a tool have the size of a body', async ({ post }) => {
   const tool = toolsOf((body) => post('/mcp', body))

@@ -157,11 +157,18 @@ async function exchange(
 }
 
 /** The SDK says "internal error" for parameters that do not fit a method of the protocol. */
-const MISFIT = '"code":-32603'
+const MISFIT = -32603
+
+/** Returns whether a response is this error; the rows of a result may have the same members. */
+function isMisfit(text: string): boolean {
+  if (!text.startsWith('{') || !text.includes(`"code":${MISFIT}`)) return false
+  const { error } = JSON.parse(text) as { error?: { code?: unknown } }
+  return error?.code === MISFIT
+}
 
 async function answerOf(response: Response, body: unknown): Promise<Answer> {
   const text = await response.text()
-  const raw = text.includes(MISFIT) ? invalidParams(body) : text
+  const raw = isMisfit(text) ? invalidParams(body) : text
   const type = response.headers.get('content-type')
   return {
     status: response.status,
