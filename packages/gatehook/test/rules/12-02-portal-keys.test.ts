@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
+import { service } from '../../src/gatehook.ts'
 import { openPortal } from '../portal/rig.ts'
 
 eachService('a key carries only scopes that the link grants', async (service) => {
@@ -124,6 +125,31 @@ eachService('keys of others and of operators do not exist in the portal', async 
     assert.equal((await caller.get('/portal/api/keys?customer=cus_default')).status, 400)
   }
 })
+
+const lists = service({
+  name: 'Lists',
+  versions: { v1: { released: '2026-01-01' } },
+  resources: [],
+  scopes: ['keys:verify-all'],
+})
+
+eachService(
+  'a key with a scope of the service that resembles one of operators is listed',
+  async (app) => {
+    const { operator, session } = await openPortal(app)
+    const portal = await session('default', { can: ['keys:read'] })
+    for (const scope of ['keys:verify-all', 'keys:verify_all']) {
+      const body = { name: scope, scopes: [scope], customer: 'default', mode: 'live' }
+      assert.equal((await operator.post('/admin/keys', body)).status, 201)
+    }
+    const { data } = (await portal.get('/portal/api/keys')).body
+    assert.deepEqual(
+      data.map(({ name }: { name: string }) => name),
+      ['keys:verify-all'],
+    )
+  },
+  { service: lists },
+)
 
 eachService('keys:read lists keys and changes none', async (service) => {
   const { customer, session } = await openPortal(service)

@@ -6,10 +6,11 @@ import { apiKeys } from './tables.ts'
 
 /**
  * The condition that a key has no scope of the installation: customers do not see such keys. Scopes
- * are a JSON array of names without quotes, so that a quoted name is exact.
+ * are a JSON array of names without quotes: a text without a quoted name is the same text. `LIKE`
+ * would read the underscore of a name as a wildcard.
  */
 export const WITHOUT_INSTALLATION_SCOPES = INSTALLATION_SCOPES.map(
-  (scope) => `scopes NOT LIKE '%"${scope}"%'`,
+  (scope) => `replace(scopes, '"${scope}"', '') = scopes`,
 ).join(' AND ')
 
 interface CustomerRow extends Row {
@@ -148,10 +149,12 @@ export async function hasEverHadKey(
   scope: number,
   scopeName?: string,
 ): Promise<boolean> {
-  // Scopes are a JSON array of names without quotes or wildcards, so the quoted name is exact.
-  const pattern = scopeName === undefined ? '%' : `%"${scopeName}"%`
+  const conditions = [sql`scope = ${scope}`]
+  if (scopeName !== undefined) {
+    conditions.push(sql`replace(scopes, ${`"${scopeName}"`}, '') <> scopes`)
+  }
   const row = await from.get(
-    sql`SELECT id FROM gh_api_keys WHERE scope = ${scope} AND scopes LIKE ${pattern} LIMIT 1`,
+    sql`SELECT id FROM gh_api_keys WHERE ${join(conditions, ' AND ')} LIMIT 1`,
   )
   return row !== undefined
 }
