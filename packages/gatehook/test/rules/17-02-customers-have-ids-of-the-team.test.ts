@@ -5,45 +5,78 @@
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
+/** Ids in the system of the team, of each form. */
+const IDS = ['org_42', 'org:42', 'a@b', 'a/b', '50%', '?#&=+', 'x'.repeat(200)]
+
 eachService('every request that names a customer accepts its external id', async (service) => {
   const operator = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
-  const created = await operator.post('/admin/customers', { name: 'Org 42', external_id: 'org_42' })
-  assert.equal(created.status, 201, created.text)
-  const { id, external_id } = created.body
-  assert.equal(external_id, 'org_42')
-  const customer = 'org_42'
-  const named: readonly [method: string, path: string, body?: unknown][] = [
-    ['GET', '/admin/customers/org_42'],
-    ['PATCH', '/admin/customers/org_42', { name: 'Org 42 Ltd' }],
-    ['POST', '/admin/keys', { name: 'k', scopes: ['users:read'], customer }],
-    ['GET', '/admin/keys?customer=org_42'],
-    ['GET', '/admin/keys?customer[in]=default,org_42'],
-    ['POST', '/admin/clients', { name: 'c', scopes: ['users:read'], customer }],
-    ['GET', '/admin/clients?customer=org_42'],
-    [
-      'POST',
-      '/admin/users',
-      { name: 'Ada', email: 'a@org.example', password: 'correct horse 7', customer },
-    ],
-    ['GET', '/admin/users?customer=org_42'],
-    ['POST', '/admin/portal-links', { customer, mode: 'live', can: ['webhooks:read'] }],
-    ['GET', '/admin/events?customer=org_42'],
-    ['GET', '/admin/deliveries?customer=org_42'],
-    ['GET', '/admin/webhooks?customer=org_42'],
-    ['GET', '/admin/versions/v1/callers?customer=org_42'],
-    ['GET', '/admin/as/org_42/live/webhooks'],
-    ['GET', '/admin/customers/org_42/export'],
-  ]
-  for (const [method, path, body] of named) {
-    const reply = await operator.send(method, path, body)
-    assert.ok(reply.status < 300, `${method} ${path}: ${reply.status} ${reply.text}`)
-    if (method === 'POST' && path !== '/admin/portal-links') {
-      assert.equal(reply.body.customer, id, path)
+  for (const [at, customer] of IDS.entries()) {
+    const organization = { name: `Org ${at}`, external_id: customer }
+    const created = await operator.post('/admin/customers', organization)
+    assert.equal(created.status, 201, created.text)
+    const { id, external_id } = created.body
+    assert.equal(external_id, customer)
+    const name = encodeURIComponent(customer)
+    const email = `a${at}@org.example`
+    const named: readonly [method: string, path: string, body?: unknown][] = [
+      ['GET', `/admin/customers/${name}`],
+      ['PATCH', `/admin/customers/${name}`, { name: `Org ${at} Ltd` }],
+      ['POST', '/admin/keys', { name: 'k', scopes: ['users:read'], customer }],
+      ['GET', `/admin/keys?customer=${name}`],
+      ['GET', `/admin/keys?customer[in]=default,${name}`],
+      ['POST', '/admin/clients', { name: 'c', scopes: ['users:read'], customer }],
+      ['GET', `/admin/clients?customer=${name}`],
+      ['POST', '/admin/users', { name: 'Ada', email, password: 'correct horse 7', customer }],
+      ['GET', `/admin/users?customer=${name}`],
+      ['POST', '/admin/portal-links', { customer, mode: 'live', can: ['webhooks:read'] }],
+      ['GET', `/admin/events?customer=${name}`],
+      ['GET', `/admin/deliveries?customer=${name}`],
+      ['GET', `/admin/webhooks?customer=${name}`],
+      ['GET', `/admin/resources?customer=${name}`],
+      ['GET', `/admin/versions/v1/callers?customer=${name}`],
+      ['GET', `/admin/requests?customer=${name}`],
+      ['GET', `/admin/errors?customer=${name}`],
+      ['GET', `/admin/series?customer=${name}`],
+      ['GET', `/admin/as/${name}/live/webhooks`],
+      ['GET', `/admin/as/${name}/live/api/v2/users`],
+      ['GET', `/admin/customers/${name}/export`],
+    ]
+    for (const [method, path, body] of named) {
+      const reply = await operator.send(method, path, body)
+      assert.ok(reply.status < 300, `${method} ${path}: ${reply.status} ${reply.text}`)
+      if (method === 'POST' && path !== '/admin/portal-links') {
+        assert.equal(reply.body.customer, id, path)
+      }
+      const [row] = reply.body?.data ?? []
+      if (path.startsWith('/admin/keys?')) assert.ok(row, path)
     }
-    const [row] = reply.body?.data ?? []
-    if (path.startsWith('/admin/keys?')) assert.ok(row, path)
+    assert.equal((await operator.delete(`/admin/customers/${name}`)).status, 202)
   }
-  assert.equal((await operator.delete('/admin/customers/org_42')).status, 202)
+})
+
+eachService('the monitoring selects the requests of a customer by its external id', async (app) => {
+  const operator = app.as(await app.key({ scopes: ['admin'], mode: 'live' }))
+  const created = await operator.post('/admin/customers', { name: 'Org', external_id: 'org:42' })
+  const { id } = created.body
+  const members = { name: 'k', scopes: ['users:read'], customer: id }
+  const { key } = (await operator.post('/admin/keys', members)).body
+  for (const path of ['/api/v2/users', '/api/v2/orders']) await app.as(key).get(path)
+  for (const customer of ['org:42', id, `default,${id}`]) {
+    const query = `customer=${customer}&route=/api/users,/api/orders`
+    const { data } = (await operator.get(`/admin/requests?${query}`)).body
+    assert.equal(data.length, 2, customer)
+  }
+  for (const customer of ['org:42', id]) {
+    const errors = (await operator.get(`/admin/errors?customer=${customer}`)).body.data
+    assert.deepEqual(
+      errors.map(({ error }: { error: string }) => error),
+      ['insufficient_scope'],
+    )
+    const { totals } = (await operator.get(`/admin/series?metric=requests&customer=${customer}`))
+      .body
+    assert.equal(totals.requests.count, 2, customer)
+  }
+  assert.deepEqual((await operator.get('/admin/errors?customer=nobody')).body.data, [])
 })
 
 eachService('an external id is unique, and never looks like an id', async (service) => {

@@ -32,8 +32,10 @@ export function createActing({ db, scopes }: Administration, negotiate: Step) {
   /** Returns the operator as a principal of the customer and mode in the path. Throws 404. */
   const actingPrincipal = async (call: Call, isApi: boolean): Promise<Principal> => {
     const [customer, mode] = segmentsOf(call).slice(3, PREFIX_SEGMENTS) as [string, string]
+    // The router has rejected malformed escapes.
+    const named = decodeURIComponent(customer)
     const row = MODES.includes(mode)
-      ? await store.findCustomer(db, await customerIdOf(db, customer))
+      ? await store.findCustomer(db, await customerIdOf(db, named))
       : undefined
     if (!row) throw new Failure('not_found', 'There is no such customer or mode.')
     const caller = call.principal!

@@ -6,7 +6,7 @@ import { actorOf } from '../../history/audit/store.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { AnyMember, JsonOf, Members, ValuesOf } from '../../protocol/fields/members.ts'
-import type { Answer, Call, Route } from '../../protocol/http/call.ts'
+import type { Answer, Call, Handling, Route } from '../../protocol/http/call.ts'
 import { requireMatch } from '../../protocol/http/conditional.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { OperationData, OperationOf } from '../../protocol/http/operation-data.ts'
@@ -15,7 +15,7 @@ import type { Perform } from '../../protocol/idempotency/perform.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import type { AdminTable } from './admin-table.ts'
 import type { AdminCaller, Administration } from './administration.ts'
-import { customerIdOf } from './customer-reader.ts'
+import { customerIdsOf } from './customer-reader.ts'
 
 export interface AdminDeps {
   readonly list: Lister
@@ -101,20 +101,26 @@ export function adminHandlers<A extends Administration>(admin: A, { list, perfor
 }
 
 const IS_CUSTOMER = /^customer(\[|$)/
-/** Customers of one filter; a list rejects more values than that. */
-const MAX_NAMED = 100
 
 /** Replaces the word `default` and external ids by ids of customers, in filters by customer. */
 export async function withCustomerIds(from: Reader, call: Call): Promise<Call> {
   if (!call.query.entries.some(([name]) => IS_CUSTOMER.test(name))) return call
-  const idsOf = async (names: readonly string[]) =>
-    names.length > MAX_NAMED ? names : Promise.all(names.map((name) => customerIdOf(from, name)))
   const entries = await Promise.all(
     call.query.entries.map(async ([name, value]) =>
       IS_CUSTOMER.test(name)
-        ? ([name, (await idsOf(value.split(','))).join(',')] as const)
+        ? ([name, await customerIdsOf(from, value)] as const)
         : ([name, value] as const),
     ),
   )
   return Object.create(call, { query: { value: new Query(entries) } }) as Call
+}
+
+/** Returns the route with `withCustomerIds`, before its handler validates the query. */
+export function namingCustomers(from: Reader, { path, methods }: Route): Route {
+  const naming = ([method, handling]: [string, Handling]) => {
+    const handle: Handling['handle'] = async (call) =>
+      handling.handle(await withCustomerIds(from, call))
+    return [method, { ...handling, handle }]
+  }
+  return { path, methods: Object.fromEntries(Object.entries(methods).map(naming)) }
 }

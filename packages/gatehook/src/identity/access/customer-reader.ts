@@ -35,6 +35,16 @@ export async function customerIdOf(from: Reader, name: string): Promise<string> 
   return (await from.get<{ id: string }>(byExternalId([name])))?.id ?? name
 }
 
+/** Customers of one list of names; lists reject more values than that. */
+const MAX_NAMED = 100
+
+/** Returns the ids of customers that a request names, separated by commas. */
+export async function customerIdsOf(from: Reader, text: string): Promise<string> {
+  const names = text.split(',')
+  if (names.length > MAX_NAMED) return text
+  return (await Promise.all(names.map((name) => customerIdOf(from, name)))).join(',')
+}
+
 const byNo = prepareStatement('SELECT id, deleting_since FROM gh_customers WHERE no = ?')
 const noOf = (scope: Scope): number => Math.floor(scope / 2)
 

@@ -3,6 +3,7 @@
  * and the messages of open streams.
  */
 import type { AuditContext } from '../../history/audit/store.ts'
+import { namingCustomers } from '../../identity/access/admin-handlers.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import { HEARTBEAT_MS } from '../../platform/storage/running-nodes.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
@@ -98,7 +99,7 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     await flush()
     return readFirstSteps(store)
   }
-  const stream = { hub, store, requestItem: itemOf, readState, flush, elapsedMs, log }
+  const stream = { hub, store, db, requestItem: itemOf, readState, flush, elapsedMs, log }
   const { cursorKeys } = monitoring.options
   const traffic = { db, store, clock, cursorKeys, flush, flushUsage }
   let stops: readonly (() => Promise<void>)[] = []
@@ -107,9 +108,11 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     routes: [
       keyUsageRoute({ ...monitoring.options, flush }),
       ...versionTrafficRoutes(traffic),
-      seriesRoute({ store, clock, flush }),
-      errorsRoute({ store, clock, flush }),
-      ...requestRoutes(monitoring.requests),
+      ...[
+        seriesRoute({ store, clock, flush }),
+        errorsRoute({ store, clock, flush }),
+        ...requestRoutes(monitoring.requests),
+      ].map((route) => namingCustomers(db, route)),
       ...attentionRoutes({ ...options, db, clock, readAttention, flush }),
       streamRoute(stream),
     ],

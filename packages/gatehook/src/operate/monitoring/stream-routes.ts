@@ -4,8 +4,10 @@
  * slow gets `dropped` events with the number of messages that it missed.
  */
 
+import { customerIdsOf } from '../../identity/access/customer-reader.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
+import type { Reader } from '../../platform/storage/database.ts'
 import type { Answer, Call, Route, Stream } from '../../protocol/http/call.ts'
 import { createEventStreams } from '../../protocol/http/event-stream.ts'
 import { implement } from '../../protocol/http/operation.ts'
@@ -24,6 +26,8 @@ const RESUMED_MAX = 200
 export interface StreamRouteOptions {
   readonly hub: LiveHub
   readonly store: MonitoringStore
+  /** The engine's database, for the external ids of customers. */
+  readonly db: Reader
   /** Returns the JSON of a request in streams. */
   readonly requestItem: (record: ListedRequest) => unknown
   /** Reads the present state of a topic, with which a stream begins; undefined: it has none. */
@@ -38,7 +42,12 @@ export function streamRoute(options: StreamRouteOptions): Route {
   const streams = createEventStreams({ log: options.log, failed: 'a live stream failed' })
   return implement(
     operation,
-    (call, _, { topics: requestedTopics = TOPICS, warnings, ...filters }): Answer => {
+    async (call, _, { topics: requestedTopics = TOPICS, warnings, ...query }): Promise<Answer> => {
+      const { customer } = query
+      const filters = {
+        ...query,
+        customer: customer && (await customerIdsOf(options.db, customer)),
+      }
       const topics = new Set(requestedTopics)
       const accepts = messageFilter(filters, warnings)
       const after = readLastId(call)

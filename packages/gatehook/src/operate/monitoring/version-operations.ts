@@ -72,7 +72,7 @@ export const versionTrafficOperations = {
       'Without a request log, `daily` is zero and the outlook is `flat`.',
     query: {
       days: b.int(1, DAYS_MAX).optional().describe('Default 30.').example(30),
-      customer: b.line(100).optional().describe('The id of a customer.'),
+      customer: b.line(200).optional().describe('The id of a customer.'),
       mode: b
         .oneOf(['live', 'test'])
         .optional()
