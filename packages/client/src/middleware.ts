@@ -85,7 +85,7 @@ const isByte = (text: string): boolean => /^(?:0|[1-9]\d{0,2})$/.test(text) && N
 
 /**
  * Returns the error of a request that the service rejected, such as for the key of the application.
- * Without the status and the message of its cause, which frameworks would send to the client.
+ * It has neither the status nor the message of its cause: frameworks would send both to the client.
  */
 const failureOf = (error: unknown): unknown =>
   error instanceof GatehookError

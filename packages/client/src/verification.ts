@@ -47,7 +47,7 @@ export type Verification = ActiveCredential | RefusedCredential
 
 export type Verify = (question: VerificationQuestion) => Promise<Verification>
 
-/** The service did not answer, and no answer in the cache is recent enough. */
+/** The service gave no verdict, and no answer in the cache is recent enough. */
 export class VerifierUnavailable extends Error {
   constructor(cause: unknown) {
     super('The verification of credentials is unavailable.', { cause })

@@ -1,6 +1,6 @@
 /**
  * The answers of a verifier, by hashes of the credential and of all inputs. Active answers and
- * refusals have maps of their own: strangers, whose refusals are without number, evict each other.
+ * refusals have maps of their own: strangers, who cause any number of refusals, evict each other.
  */
 import type { Verification } from './verification.ts'
 
@@ -16,7 +16,7 @@ interface StoredAnswer {
   readonly at: number
 }
 
-export interface VerifierCache {
+interface VerifierCache {
   /** Returns an active answer that is younger than `activeMs`, or a refusal than `refusalMs`. */
   recall(name: QuestionName, activeMs: number, refusalMs: number): Verification | undefined
   /**
@@ -24,7 +24,7 @@ export interface VerifierCache {
    * answers in any case.
    */
   add(name: QuestionName, answer: Verification, isKept: boolean): void
-  /** Deletes the active answers of a credential, whatever the other inputs are. */
+  /** Deletes the active answers of a credential for all inputs. */
   end(credential: string): void
 }
 

@@ -87,7 +87,7 @@ test('while the service is away, the last active answer serves until staleS', as
   assert.throws(() => openVerifier({ staleS: 301 }), RangeError)
 })
 
-test('an answer of the service ends what is cached: 429 that the verdict is unknown', async () => {
+test('a rejection ends the cached answers of its credential, and a 429 has no verdict', async () => {
   for (const [status, error] of [
     [429, VerifierUnavailable],
     [403, GatehookError],
@@ -151,7 +151,7 @@ test('neither refusals nor one credential empty the cache of others', () => {
   assert.ok(!isKnown('other 0') && isKnown('last'))
 })
 
-test('the middleware asks for plausible credentials and addresses only', async () => {
+test('the middleware sends plausible credentials and addresses only', async () => {
   const { state, verifier } = openVerifier()
   const ask = async (credential: string, ip?: string) => {
     const sent: unknown[] = []

@@ -89,8 +89,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
 }
 
 /**
- * Whether the service gave no answer. Any other failure is its answer: 429 that the credential is
- * unknown and the limit of the application used up, which strangers can cause.
+ * Returns whether the service gave no answer. Any other failure is an answer. A 429 means that the
+ * credential is unknown, and that strangers may have used up the limit of the application.
  */
 const isOutage = ({ status }: GatehookError): boolean => status === 0 || status >= 500
 

@@ -178,7 +178,7 @@ eachService(
 )
 
 eachService(
-  'what fails before the verification counts against the caller, as does one without the scope',
+  'a failure before the verification counts against the caller, as does a missing scope',
   async (service) => {
     const { operator, application, createKey, verify } = await openVerifier(service)
     const own = (await createKey()).key

@@ -62,8 +62,8 @@ export interface OperationOptions<I extends Members, Q extends Members, O extend
   /** The response contains a secret: `Cache-Control: no-store`, short retention for replays. */
   readonly isSecret?: boolean
   /**
-   * `handler`: the handler can spare the limit of a caller with the scope (§17.3). What fails
-   * before it counts.
+   * `handler`: the handler can spare the limit of a caller with the scope (§17.3). A failure before
+   * the handler counts.
    */
   readonly countsCaller?: 'handler'
   /** False: the tools of agents do not reach it (§16.11), because it chooses a receiver of data. */

@@ -71,7 +71,7 @@ export type DrawRequests = (
 }>
 
 const MAX_KEYS = 100_000
-/** So long a node reports the use that it has read without a reservation. */
+/** A node reports the use that it has read, without a reservation, for this time. */
 const READ_MS = 1000
 /** A block is 1/50 of the limit: five nodes with an unused block each stay within a tenth of it. */
 const BLOCKS_PER_LIMIT = 50
@@ -217,7 +217,7 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
       ...(granted === 0 && { refusal }),
     })
   }
-  /** Reads the use of all nodes. The node has no block then: a live one needs no reading. */
+  /** Reads the use of all nodes, if this node has no block that is valid. */
   const readUse = async ({ key, rate }: RateLimit): Promise<void> => {
     const { slices } = await draw(key, rate, clock.now(), { least: 0, most: 0 })
     const untilMs = clock.now() + Math.min(READ_MS, rate.windowMs)
@@ -253,7 +253,7 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
     }
     return verdict!
   }
-  /** Returns the rest of each limit, also if the database takes longer than `READ_MS`. */
+  /** Returns the rest of the limits. A database that takes longer than `READ_MS` is read once. */
   const read = <L extends RateLimit>(limits: readonly L[]): PendingVerdict<L> => {
     const charges = limits.map((limit) => ({ limit, count: 0 }))
     const unread = limits.filter((limit) => !isDecisive(limit, clock.now(), 0))

@@ -53,9 +53,9 @@ export interface Quota {
    */
   readonly spare: (call: Call) => void
   /**
-   * Counts a request that `limit` has not counted and no handler has spared, before the response: a
-   * rejection, or what the handler did not do for nothing. Throws 429 `rate_limited`. A failure of
-   * the server does not count.
+   * Counts a request that neither `limit` has counted nor a handler has spared, such as one with an
+   * invalid body. Throws 429 `rate_limited` in place of its response. A response with a status of
+   * 500 or more does not count.
    */
   readonly countUnspared: After
 }
