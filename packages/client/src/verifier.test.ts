@@ -87,7 +87,7 @@ test('while the service is away, the last active answer serves until staleS', as
   assert.throws(() => openVerifier({ staleS: 301 }), RangeError)
 })
 
-test('a rejection ends the cached answers of its credential, and a 429 has no verdict', async () => {
+test('a rejection ends the cached answers of its credential: a 429 is no outage', async () => {
   for (const [status, error] of [
     [429, VerifierUnavailable],
     [403, GatehookError],
