@@ -75,3 +75,69 @@ eachMigrated('an attempt that was taken over stores no result', async (db) => {
   await purgeJobs(db, rig.clock)
   assert.deepEqual(await db.all(sql`SELECT name FROM gh_steps`), [])
 })
+
+/** A job with one step, whose attempts wait before or in it, and do not see that they were lost. */
+function charging(db: Database) {
+  const rig = rigOf(db)
+  const deps = { db, clock: rig.clock, random: systemRandom(), vault }
+  const charges: string[] = []
+  /** Returns a node, and the end of its attempt's code. */
+  const nodeOf = (name: string, waits: { before?: () => unknown; within?: () => unknown }) => {
+    const ended = Promise.withResolvers<void>()
+    const run: Run = async (attempt) => {
+      const steps = createSteps(deps, { ...attempt, signal: new AbortController().signal })
+      await steps.readResponse()
+      await waits.before?.()
+      const charge = async () => {
+        charges.push(name)
+        await waits.within?.()
+        return name
+      }
+      await steps.effect('charge', charge).finally(ended.resolve)
+    }
+    return { ...rig.nodeOf([rig.handlerOf('pay', run)]), ended: ended.promise }
+  }
+  const takeOver = async ({ pass }: ReturnType<typeof nodeOf>) => {
+    await pass()
+    rig.advance(HEARTBEAT_MS)
+    await pass()
+    rig.advance(FAILED_AFTER_MS + HEARTBEAT_MS)
+    await pass()
+    await pass()
+  }
+  return { rig, charges, nodeOf, takeOver }
+}
+
+eachMigrated('an attempt that was taken over does not repeat a step that had begun', async (db) => {
+  const { rig, charges, nodeOf, takeOver } = charging(db)
+  const [lost, end, stalled, awake] = [gate(), gate(), gate(), gate()]
+  const lose = () => {
+    lost.open()
+    return end.promise
+  }
+  const stall = () => {
+    stalled.open()
+    return awake.promise
+  }
+  const [first, second, third] = [
+    nodeOf('one', { within: lose }),
+    nodeOf('two', { before: stall }),
+    nodeOf('three', {}),
+  ]
+  await rig.add('pay')
+  await first.pass()
+  await lost.promise
+  await takeOver(second)
+  // It has read that the step has begun.
+  await stalled.promise
+  await takeOver(third)
+  await third.settle()
+  awake.open()
+  end.open()
+  await Promise.all([second.settle(), second.ended, first.settle(), first.ended])
+  assert.deepEqual(charges, ['one', 'three'])
+  assert.deepEqual(
+    (await rig.rows()).map(({ state, attempt }) => [state, attempt]),
+    [['done', 3]],
+  )
+})

@@ -74,11 +74,14 @@ function createResults({ db, clock, random, vault }: StepDeps, attempt: JobAttem
     if (!rows) throw lostJob()
     return new Map(rows.map((row) => [row.name, row]))
   }
+  const requireHeldIn = async (tx: Tx): Promise<void> => {
+    if (!(await store.isHeldBy(tx, job, holder))) throw lostJob()
+    signal.throwIfAborted()
+  }
   const storeIn = async (tx: Tx, name: string, text: string | null): Promise<void> => {
     const result = text === null ? null : vault.encrypt(STEP_PURPOSE, stepRow(job, name), text)
     await store.storeStep(tx, { job, name, scope, result, now: clock.now() })
-    if (!(await store.isHeldBy(tx, job, holder))) throw lostJob()
-    signal.throwIfAborted()
+    await requireHeldIn(tx)
   }
   const find = async (name: string) => {
     opening ??= open()
@@ -89,6 +92,8 @@ function createResults({ db, clock, random, vault }: StepDeps, attempt: JobAttem
     find,
     storeIn,
     store: (name: string, text: string | null) => db.write((tx) => storeIn(tx, name, text)),
+    /** Throws if another attempt runs the job: it may have stored a step that has none here. */
+    requireHeld: () => db.write(requireHeldIn),
     /** Returns the stored text of a step; undefined if it may run. */
     async findText(name: string): Promise<string | undefined> {
       const row = await find(name)
@@ -152,7 +157,8 @@ export function createSteps(
     throwIfEnded,
     effect: (name, code) =>
       run(name, async () => {
-        if (!(await results.find(name))) await results.store(name, null)
+        if (await results.find(name)) await results.requireHeld()
+        else await results.store(name, null)
         const text = requireFits(name, await code(stepKey(origin, name)))
         await results.store(name, text)
         return text
