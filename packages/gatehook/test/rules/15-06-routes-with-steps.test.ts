@@ -359,6 +359,8 @@ eachService(
     const later = await pay()
     assert.deepEqual([later.status, later.body.paid], [200, 14])
     assert.equal(later.headers['idempotent-replayed'], undefined)
+    // It is another request: the provider has charged for it, too.
+    assert.deepEqual([provider.keys.length, provider.charges.size], [2, 2])
   },
   OPTIONS,
 )

@@ -5,6 +5,7 @@
 import { actorOf } from '../../history/audit/store.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
 import { Failure } from '../../kernel/failure.ts'
+import { isoTime } from '../../kernel/time.ts'
 import type { JobHandler } from '../../platform/jobs/job.ts'
 import { isUnknownOutcome } from '../../platform/jobs/steps.ts'
 import type { Tx } from '../../platform/storage/database.ts'
@@ -58,10 +59,10 @@ export function createRequestJob(
     async run(attempt) {
       const { id, signal } = attempt
       const request = deps.received.get(id) ?? (await deps.requests.read(id))
-      const { call, hash, now } = request
+      const { call, now } = request
       const principal = call.principal!
       const views = createRowViews(catalog, call.version!, principal)
-      const own = createOwnSteps(catalog, deps, attempt, { views, origin: hash })
+      const own = createOwnSteps(catalog, deps, attempt, { views, origin: originOf(request) })
       if ((await own.steps.readResponse()) !== undefined) return
       const { query, input, chain } = readAgain(() => readRequest(call))
       const { version, params } = call
@@ -80,6 +81,13 @@ export function createRequestJob(
     },
   }
 }
+
+/**
+ * Returns what the keys of a request's steps belong to. A database that was restored without the
+ * request gives a repeat on the same day the same keys. An `Idempotency-Key` that is used again
+ * after 24 h is another request (§11.1), and always of another day.
+ */
+const originOf = ({ hash, now }: StoredRequest): string => `${hash} ${isoTime(now).slice(0, 10)}`
 
 /** A declaration that rejects a stored request is no response to it: the attempt fails. */
 function readAgain<T>(read: () => T): T {

@@ -113,7 +113,7 @@ function requireFits(name: string, text: string): string {
   throw new Error(`step ${name}: its result has ${size} bytes; a result has at most 64 KiB`)
 }
 
-/** @param origin what the keys belong to: the id of the job, or the hash of its request */
+/** @param origin what the keys belong to: the id of the job, or its request */
 export function createSteps(
   deps: StepDeps,
   attempt: JobAttempt,
