@@ -57,8 +57,8 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
     const contextOf = createContexts(catalog, name, deps)
     return async (attempt) => {
       const steps = stepsOf(catalog, attempt, deps)
-      const context = contextOf(attempt.scope!, attempt.customer!, attempt.signal, steps)
-      const facts = factsOf(attempt, deps)
+      const context = contextOf(attempt.scope!, attempt.customer!, steps)
+      const facts = factsOf(attempt, steps, deps)
       await withSteps(steps, () => handle({ ...context, ...facts, input: decode(attempt.input) }))
     }
   },
@@ -67,12 +67,12 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
     return async (attempt) => {
       const { event_id: id } = JSON.parse(attempt.input) as { event_id: string }
       const steps = stepsOf(catalog, attempt, deps)
-      const context = contextOf(attempt.scope!, attempt.customer!, attempt.signal, steps)
+      const context = contextOf(attempt.scope!, attempt.customer!, steps)
       const event = await findEvent(deps.db, attempt.scope!, id)
       if (!event) throw new Error(`the event ${id} was purged`)
       const objectText = catalog.render(event, catalog.newest)
       const received = { event: JSON.parse(envelope(event, objectText)) }
-      const facts = factsOf(attempt, deps)
+      const facts = factsOf(attempt, steps, deps)
       await withSteps(steps, () => handle({ ...context, ...facts, ...received }))
     }
   },
@@ -83,20 +83,19 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
       const steps = stepsOf(catalog, attempt, deps)
       const { step } = steps
       const contextIn = (scope: Scope, customer: string) =>
-        contextOf(scope, customer, attempt.signal, withinScope(steps, scope))
-      const customers = () => iterateCustomers(deps.db, contextIn, attempt.signal)
-      const facts = factsOf(attempt, deps)
+        contextOf(scope, customer, withinScope(steps, scope))
+      const customers = () => iterateCustomers(deps.db, contextIn, steps.steps.signal)
+      const facts = factsOf(attempt, steps, deps)
       await withSteps(steps, () => handle({ ...facts, dueAt, missed, customers, step }))
     }
   },
 }
 
-const factsOf = ({ id, attempt, signal }: JobAttempt, { clock }: JobHandlerDeps) => ({
-  id,
-  attempt,
-  signal,
-  now: clock.now(),
-})
+const factsOf = (
+  { id, attempt }: JobAttempt,
+  { steps: { signal } }: OwnSteps,
+  { clock }: JobHandlerDeps,
+) => ({ id, attempt, signal, now: clock.now() })
 
 /** Rows need no recognition: a job has no response. */
 const views = { register: (_entry: unknown, row: AnyRow) => row, resourceOf: () => undefined }
@@ -114,15 +113,14 @@ const withinScope = (steps: OwnSteps, scope: Scope): OwnSteps => ({
 type ContextOf = (
   scope: Scope,
   customer: string,
-  signal: AbortSignal,
-  steps: Pick<OwnSteps, 'step' | 'write'>,
+  steps: Pick<OwnSteps, 'steps' | 'step' | 'write'>,
 ) => AnyRow
 
 /** Returns the access of a job to the rows of a customer and mode. */
 function createContexts(catalog: Catalog, name: string, { db, record }: JobHandlerDeps): ContextOf {
   const scopes = new Set(listScopes(catalog.service))
   const actor = { kind: 'system', id: `job ${name}` } as const
-  return (scope, customer, signal, { step, write }) => {
+  return (scope, customer, { steps, step, write }) => {
     const mode = modeOf(scope)
     const principal: Principal = { customer, mode, scope, kind: 'job', subject: name, scopes }
     const reach: ReachOf = () => ({ scope, owner: undefined, principal })
@@ -135,11 +133,11 @@ function createContexts(catalog: Catalog, name: string, { db, record }: JobHandl
         const given = typeof name === 'string' ? code! : name
         const change = (tx: Tx) => given(createServiceTx(catalog, access, tx))
         if (typeof name === 'string') return write(name, change, { customer })
-        signal.throwIfAborted()
+        steps.throwIfEnded()
         return db.write(
           async (tx) => {
             const result = await change(tx)
-            signal.throwIfAborted()
+            steps.throwIfEnded()
             return result
           },
           { serializable: true, customer },

@@ -1,4 +1,5 @@
 /** The words of own code for its steps (§15.6): `step`, and `write` and `read` with a name. */
+import { Failure } from '../../kernel/failure.ts'
 import type { JobAttempt } from '../../platform/jobs/job.ts'
 import { type AttemptSteps, createSteps, type StepDeps } from '../../platform/jobs/steps.ts'
 import type { Tx, WriteOptions } from '../../platform/storage/database.ts'
@@ -32,7 +33,7 @@ export function createOwnSteps(
   { views, origin }: StepsOptions,
 ): OwnSteps {
   const steps = createSteps(deps, attempt, origin)
-  const { signal } = attempt
+  const { signal } = steps
   const fetchUntilEnd: typeof fetch = (input, init) => {
     const signals = [signal, ...(init?.signal ? [init.signal] : [])]
     return guardedFetch(input, { ...init, signal: AbortSignal.any(signals) })
@@ -58,9 +59,18 @@ export function createOwnSteps(
   }
 }
 
-/** Runs a handler until it ends, or a step ends its attempt, even if the handler catches that. */
+/**
+ * Runs a handler until it ends, or a step ends its attempt, even if the handler catches that. Code
+ * of a handler that has thrown may still run, but changes nothing any more.
+ */
 export async function withSteps<T>({ steps }: OwnSteps, handle: () => T | Promise<T>): Promise<T> {
-  const result = await Promise.race([(async () => handle())(), steps.ended])
-  steps.throwIfEnded()
-  return result
+  try {
+    const result = await Promise.race([(async () => handle())(), steps.ended])
+    steps.throwIfEnded()
+    return result
+  } catch (error) {
+    // A `Failure` below 500 is the response to a request.
+    if (!(error instanceof Failure && error.status < 500)) steps.end(error)
+    throw error
+  }
 }

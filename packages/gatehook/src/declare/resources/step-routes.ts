@@ -57,7 +57,7 @@ export function createRequestJob(
     timeoutMs: route.timeoutMs ?? STEPS_TIMEOUT_MS,
     isFinal: isUnknownOutcome,
     async run(attempt) {
-      const { id, signal } = attempt
+      const { id } = attempt
       const request = deps.received.get(id) ?? (await deps.requests.read(id))
       const { call, now } = request
       const principal = call.principal!
@@ -67,6 +67,7 @@ export function createRequestJob(
       const { query, input, chain } = readAgain(() => readRequest(call))
       const { version, params } = call
       const { show } = views
+      const { signal } = own.steps
       const caller = { principal: ownPrincipalOf(principal), version, params }
       const context = { ...caller, query, input, now, signal, show }
       const words = wordsOf(catalog, deps, { call, own, views })

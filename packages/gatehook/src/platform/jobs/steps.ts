@@ -32,8 +32,12 @@ export interface StepDeps {
 export interface AttemptSteps {
   /** Rejects with the error that ended the attempt. */
   readonly ended: Promise<never>
+  /** Aborts when the attempt ends with an error, that of a parallel step included. */
+  readonly signal: AbortSignal
   /** Throws the error that ended the attempt, if there is one. */
   throwIfEnded(): void
+  /** Ends the attempt with an error, unless one has ended it. */
+  end(error: unknown): void
   /** Returns the text of a step that may use the network. */
   effect(name: string, run: (key: string) => Promise<string>): Promise<string>
   /** Returns the text of a step that reads. */
@@ -124,10 +128,17 @@ export function createSteps(
   const used = new Set<string>()
   const { promise: ended, reject } = Promise.withResolvers<never>()
   ended.catch(() => {})
-  let end: { readonly error: unknown } | undefined
+  const controller = new AbortController()
+  let first: { readonly error: unknown } | undefined
 
+  const end = (error: unknown) => {
+    if (first) return
+    first = { error }
+    reject(error)
+    controller.abort(error)
+  }
   const throwIfEnded = () => {
-    if (end) throw end.error
+    if (first) throw first.error
     attempt.signal.throwIfAborted()
   }
   const takeName = (name: string) => {
@@ -147,18 +158,20 @@ export function createSteps(
       throwIfEnded()
       return text
     } catch (error) {
-      end ??= { error }
-      reject(end.error)
+      end(error)
       throw error
     }
   }
   return {
     ended,
+    signal: AbortSignal.any([attempt.signal, controller.signal]),
     throwIfEnded,
+    end,
     effect: (name, code) =>
       run(name, async () => {
         if (await results.find(name)) await results.requireHeld()
         else await results.store(name, null)
+        throwIfEnded()
         const text = requireFits(name, await code(stepKey(origin, name)))
         await results.store(name, text)
         return text
@@ -174,6 +187,7 @@ export function createSteps(
         const change = async (tx: Tx) => {
           const text = requireFits(name, await code(tx))
           await results.storeIn(tx, name, text)
+          throwIfEnded()
           return text
         }
         return deps.db.write(change, { ...options, serializable: true })
