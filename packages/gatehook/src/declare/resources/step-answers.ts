@@ -77,8 +77,9 @@ export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerReq
         if (begun) {
           await begun.ended
           const stored = await requests.readResponse(begun.id)
-          if (stored) return answerOf(stored)
-          throw await ofUnfinished(db, clock, hash)
+          if (!stored) throw await ofUnfinished(db, clock, hash)
+          // The attempt had the rights of the first request; this caller may have lost some.
+          return isLive ? replayOutcome(call, db, stored) : answerOf(stored)
         }
         if (clock.elapsedMs() >= endMs) throw inProgress()
         const ended = job && lane.endOf(job.no)
