@@ -30,13 +30,15 @@ import { answerOf, inProgress, replayOutcome } from '../../protocol/idempotency/
 import type { Catalog } from './catalog.ts'
 import type { RouteDefinition } from './route.ts'
 import { createRouteReader } from './route-input.ts'
-import { jobNameOf } from './step-routes.ts'
+import { jobNameOf, REQUEST_ATTEMPTS } from './step-routes.ts'
 import type { StoredRequest, StoredRequests } from './stored-requests.ts'
 
 /** How long a repeat waits for the attempt that runs. */
 const WAIT_MS = 25_000
 /** The pause between two looks at an attempt of another node. */
 const LOOK_MS = 250
+/** Repeats begin the others; an outage of an hour must not use up all of them. */
+const ATTEMPTS_OF_ENGINE = 2
 /** Requests of a node that wait for their steps, and those of one owner (§11.5). */
 const REQUESTS_MAX = 500
 const REQUESTS_OF_OWNER_MAX = 50
@@ -72,6 +74,7 @@ export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerReq
           if (stored) return replayOutcome(call, db, stored)
           if (job.state !== 'waiting' && job.state !== 'running')
             throw await ofEnded(db, clock, job)
+          if (isLeftToEngine(job)) throw unfinished(clock, job)
         }
         const begun = isLive ? await continueJob(deps, job) : await begin(call, { hash, name, job })
         if (begun) {
@@ -142,6 +145,10 @@ function createBegin({ clock, random, requests, received, lane, recordChange }: 
   }
 }
 
+/** Whether repeats begin no further attempt: those that are left are for a longer outage. */
+const isLeftToEngine = ({ state, attempt }: RequestJob): boolean =>
+  state === 'waiting' && attempt > REQUEST_ATTEMPTS - ATTEMPTS_OF_ENGINE
+
 /** Begins the next attempt of a job that waits for it. */
 async function continueJob({ lane }: Pick<AnswerDeps, 'lane'>, job: RequestJob) {
   if (job.state !== 'waiting') return undefined
@@ -170,8 +177,11 @@ async function ofEnded(db: Database, clock: Clock, { id }: RequestJob): Promise<
 /** Returns the failure for a caller whose attempt ended without a response. */
 async function ofUnfinished(db: Database, clock: Clock, hash: string): Promise<Failure> {
   const job = await findRequestJob(db, hash)
-  if (job?.state === 'failed') return ofEnded(db, clock, job)
-  // A caller that waits for the engine's next attempt uses none of its own.
+  return job?.state === 'failed' ? ofEnded(db, clock, job) : unfinished(clock, job)
+}
+
+/** A caller that waits for the engine's next attempt uses none. */
+function unfinished(clock: Clock, job: Pick<RequestJob, 'run_at'> | undefined): Failure {
   const waitS = Math.ceil(((job?.run_at ?? 0) - clock.now()) / 1_000)
   return new Failure('request_incomplete', undefined, {
     headers: { 'retry-after': String(Math.max(1, waitS)) },

@@ -30,7 +30,8 @@ import { createRowViews, type RowViews } from './row-views.ts'
 import { callersReach, createServiceReader, createServiceTx } from './service-tx.ts'
 import type { StoredRequest, StoredRequests } from './stored-requests.ts'
 
-const ATTEMPTS = 10
+/** The attempts of a request. */
+export const REQUEST_ATTEMPTS = 10
 const STEPS_TIMEOUT_MS = 25_000
 
 export interface StepRouteDeps extends OwnStepDeps {
@@ -53,7 +54,7 @@ export function createRequestJob(
   return {
     kind: 'request',
     name: jobNameOf(route),
-    attempts: ATTEMPTS,
+    attempts: REQUEST_ATTEMPTS,
     timeoutMs: route.timeoutMs ?? STEPS_TIMEOUT_MS,
     isFinal: isUnknownOutcome,
     async run(attempt) {
