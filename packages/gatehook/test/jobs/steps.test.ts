@@ -1,6 +1,8 @@
-/** §15.6: the steps of an attempt that another node has taken over store nothing any more. */
+/** §15.6: the steps of an attempt, and of one that another node has taken over. */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
+import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { purgeJobs } from '../../src/platform/jobs/retention.ts'
@@ -139,5 +141,25 @@ eachMigrated('an attempt that was taken over does not repeat a step that had beg
   assert.deepEqual(
     (await rig.rows()).map(({ state, attempt }) => [state, attempt]),
     [['done', 3]],
+  )
+})
+
+test('an attempt has 1,000 steps of its own, and as many for each customer and mode', async () => {
+  // Stores nothing, so that the test is fast.
+  const db = { write: async () => [] } as unknown as Database
+  const deps = { db, clock: { now: () => 0, elapsedMs: () => 0 }, random: systemRandom(), vault }
+  const { signal } = new AbortController()
+  const job = { id: 'job_1', scope: null, customer: undefined, input: '{}', node: 'a', attempt: 1 }
+  const steps = createSteps(deps, { ...job, signal })
+  const own = [2 as Scope, 3 as Scope].map((scope) => steps.within(scope))
+  const keys = new Set<string>()
+  for (const { effect } of [steps, ...own]) {
+    for (let n = 0; n < 1_000; n++)
+      await effect(`call ${n}`, async (key) => `${keys.add(key).size}`)
+  }
+  assert.equal(keys.size, 3_000)
+  await assert.rejects(
+    own[0]!.effect('call 1000', async () => ''),
+    /at most 1000 steps/,
   )
 })

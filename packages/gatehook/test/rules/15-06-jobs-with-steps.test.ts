@@ -1,7 +1,10 @@
 /** §15.6: jobs, handlers of events and recurring jobs have steps. */
 import assert from 'node:assert/strict'
+import { quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService } from '../../../../test/rig/service.ts'
+import { sql } from '../../src/gatehook.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
 import { payments, places, swept } from '../fixtures/payments.ts'
 import { startProvider } from '../fixtures/provider.ts'
 
@@ -43,7 +46,7 @@ eachService(
 
 eachService(
   'a recurring job has steps of its own, and of each customer and mode',
-  async (service) => {
+  async (service, t) => {
     swept.length = 0
     let count = 0
     places.set('sweep', () => void count++)
@@ -65,6 +68,15 @@ eachService(
     places.delete('sweep')
     // The default customer in both modes.
     assert.deepEqual([count, swept.length, new Set(swept).size], [1, 2, 2])
+    // Their results belong to the customer, and end with it.
+    const db = await openDatabase(service.url, { log: quietLog, checksReferences: false })
+    t.after(() => db.close())
+    const rows = await db.all(sql`SELECT name, scope FROM gh_steps`)
+    for (const { name, scope } of rows) {
+      const [, prefix = null] = /^([0-9]+) (call|touch)$/.exec(name) ?? []
+      assert.equal(scope === null ? null : String(scope), prefix, name)
+    }
+    assert.equal(rows.filter(({ scope }) => scope !== null).length, 4)
   },
   OPTIONS,
 )

@@ -83,7 +83,7 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
       const steps = stepsOf(catalog, attempt, deps)
       const { step } = steps
       const contextIn = (scope: Scope, customer: string) =>
-        contextOf(scope, customer, withinScope(steps, scope))
+        contextOf(scope, customer, { ...steps, ...steps.within(scope) })
       const customers = () => iterateCustomers(deps.db, contextIn, steps.steps.signal)
       const facts = factsOf(attempt, steps, deps)
       await withSteps(steps, () => handle({ ...facts, dueAt, missed, customers, step }))
@@ -102,13 +102,6 @@ const views = { register: (_entry: unknown, row: AnyRow) => row, resourceOf: () 
 
 const stepsOf = (catalog: Catalog, attempt: JobAttempt, deps: JobHandlerDeps): OwnSteps =>
   createOwnSteps(catalog, deps, attempt, { views })
-
-/** Returns steps with names of a customer and mode: each of them may have one of a name. */
-const withinScope = (steps: OwnSteps, scope: Scope): OwnSteps => ({
-  ...steps,
-  step: (name, code) => steps.step(`${scope} ${name}`, code),
-  write: (name, code, options) => steps.write(`${scope} ${name}`, code, options),
-})
 
 type ContextOf = (
   scope: Scope,

@@ -1,7 +1,13 @@
 /** The words of own code for its steps (§15.6): `step`, and `write` and `read` with a name. */
 import { Failure } from '../../kernel/failure.ts'
+import type { Scope } from '../../kernel/principal.ts'
 import type { JobAttempt } from '../../platform/jobs/job.ts'
-import { type AttemptSteps, createSteps, type StepDeps } from '../../platform/jobs/steps.ts'
+import {
+  type AttemptSteps,
+  createSteps,
+  type StepDeps,
+  type WritingSteps,
+} from '../../platform/jobs/steps.ts'
 import type { Tx, WriteOptions } from '../../platform/storage/database.ts'
 import type { Catalog } from './catalog-entry.ts'
 import type { StepEffect } from './service-access.ts'
@@ -14,11 +20,16 @@ export interface OwnStepDeps extends StepDeps {
 
 type Code<A extends unknown[]> = (...given: A) => unknown
 
-export interface OwnSteps {
-  readonly steps: AttemptSteps
+interface OwnWritingSteps {
   step(name: string, code: Code<[StepEffect]>): Promise<unknown>
-  read(name: string, code: Code<[]>): Promise<unknown>
   write(name: string, code: Code<[Tx]>, options?: WriteOptions): Promise<unknown>
+}
+
+export interface OwnSteps extends OwnWritingSteps {
+  readonly steps: AttemptSteps
+  read(name: string, code: Code<[]>): Promise<unknown>
+  /** Returns the steps for a customer and mode of a recurring job. */
+  within(scope: Scope): OwnWritingSteps
 }
 
 interface StepsOptions {
@@ -39,23 +50,27 @@ export function createOwnSteps(
     return guardedFetch(input, { ...init, signal: AbortSignal.any(signals) })
   }
   const decode = async (text: Promise<string>) => decodeResult(await text, catalog, views)
-  return {
-    steps,
+  const wordsOf = ({ effect, write }: WritingSteps): OwnWritingSteps => ({
     step: (name, code) =>
       decode(
-        steps.effect(name, (key) =>
+        effect(name, (key) =>
           textOfResult(name, views, () => code({ key, signal, fetch: fetchUntilEnd })),
         ),
       ),
-    read: (name, code) => decode(steps.read(name, () => textOfResult(name, views, () => code()))),
     write: (name, code, options) =>
       decode(
-        steps.write(
+        write(
           name,
           (tx) => textOfResult(name, views, () => tx.attempt(async () => code(tx))),
           options,
         ),
       ),
+  })
+  return {
+    ...wordsOf(steps),
+    steps,
+    read: (name, code) => decode(steps.read(name, () => textOfResult(name, views, () => code()))),
+    within: (scope) => wordsOf(steps.within(scope)),
   }
 }
 
