@@ -9,6 +9,7 @@ import { Agent, buildConnector, Client, fetch as undiciFetch } from 'undici'
 import type { Clock } from '../../kernel/clock.ts'
 import { isDialable } from './address-guard.ts'
 import type { Outcome, Send } from './attempt.ts'
+import { boundDecodedBody } from './bounded-response.ts'
 import { createConnectionPool } from './connection-pool.ts'
 import {
   type ClientConnection,
@@ -43,7 +44,7 @@ export interface Transport {
   readonly send: Send
   /**
    * `fetch` for own code: the same addresses and connections; redirects are returned, and a body
-   * has at most `LIMITS.fetchedBytes`.
+   * has at most `LIMITS.fetchedBytes`, on the wire and decoded.
    */
   readonly guardedFetch: typeof fetch
   /** Returns the number of open or connecting sockets, and how many of them are idle. */
@@ -139,8 +140,11 @@ export function createTransport(options: TransportOptions): Transport {
     maxResponseSize: LIMITS.fetchedBytes,
     keepAliveTimeout: LIMITS.idleMs,
   })
-  const guarded = (input: unknown, init?: object) =>
-    undiciFetch(input as string, { redirect: 'manual', ...init, dispatcher: agent })
+  const guarded = async (input: unknown, init?: object) => {
+    const options = { redirect: 'manual', ...init, dispatcher: agent } as const
+    const response = (await undiciFetch(input as string, options)) as unknown as Response
+    return boundDecodedBody(response, LIMITS.fetchedBytes)
+  }
 
   return {
     send,
