@@ -157,7 +157,7 @@ export interface StepEffect {
    * caller has it.
    */
   readonly key: string
-  /** Aborts after the timeout and when the node stops. */
+  /** Aborts after the timeout, when the node stops, and when a parallel step ends the attempt. */
   readonly signal: AbortSignal
   /** `fetch` to allowed addresses, which ends with `signal`. */
   readonly fetch: typeof fetch

@@ -69,8 +69,8 @@ export const jobOperations = {
     summary: 'List background jobs: of the service’s code and of the engine',
     tag: 'jobs',
     description:
-      'Jobs that are done are listed for a day, failed and canceled ones for 30 days. Sent mail ' +
-      'is not listed, failed mail for 7 days. ' +
+      'Jobs that are done are listed for a day, failed and canceled ones for 30 days, failed ' +
+      'requests for a day. Sent mail is not listed, failed mail for 7 days. ' +
       '`state=failed` lists those that had all of their attempts.',
     output: b.page(job),
   }),

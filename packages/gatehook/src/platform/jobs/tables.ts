@@ -79,7 +79,9 @@ export const jobs: Table = {
       serves: 'the next customer with waiting jobs',
     },
   },
-  stays: 'a day after its end, 30 days after a failure; mail until it is sent, 7 days if it failed',
+  stays:
+    'a day after its end, 30 days after a failure other than that of a request; mail until it is ' +
+    'sent, 7 days if it failed',
   purgedBy: 'purge_at',
 }
 
