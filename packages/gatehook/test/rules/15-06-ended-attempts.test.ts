@@ -1,4 +1,4 @@
-/** §15.6: an exception of a step ends the attempt; what its code does from then on has no effect. */
+/** §15.6: an exception of a step ends the attempt: its code changes nothing from then on. */
 import assert from 'node:assert/strict'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService } from '../../../../test/rig/service.ts'
