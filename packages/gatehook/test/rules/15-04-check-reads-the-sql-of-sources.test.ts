@@ -67,6 +67,33 @@ test('check names the file and the line of each statement', async (t) => {
   assert.equal((await gatehook({ cwd: folder }, 'check')).exit, 0)
 })
 
+test('no form of an import hides a statement', () => {
+  const cases: [source: string, mistakes: number[], unscoped: number[]][] = [
+    ["import * as g from 'gatehook'\ng.unscopedSql`SELECT 1`", [], [2]],
+    ["import * as g from 'gatehook'\ng.sql`SELECT * FROM users`", [2], []],
+    [`import * as g from 'gatehook'\ng.sql\`SELECT a FROM \${g.table(x)}, \${g.f}\``, [], []],
+    ["import * as g from 'gatehook'\ng['unscoped' + 'Sql']`SELECT 1`", [], [2]],
+    ["import * as g from 'gatehook'\nconst { unscopedSql: u } = g", [], [2, 2]],
+    ["import * as g from 'gatehook'\nconst h = g", [], [2]],
+    ["export { unscopedSql as all } from 'gatehook'", [], [1]],
+    ["export * from 'gatehook'", [], [1]],
+    ["export * as g from 'gatehook'", [], [1]],
+    ["const g = await import('gatehook')", [], [1]],
+    ["const g = require('gatehook')", [], [1]],
+    ["import { unscopedSql as all } from './all.ts'", [], [1]],
+    ["import { 'unscopedSql' as all } from 'gatehook'\nall`SELECT 1`", [], [2]],
+    ["import { unscopedSql as a, unscopedSql as b } from 'gatehook'\na``\nb``", [], [2, 3]],
+    ["import { sql as s } from 'gatehook'\ns`SELECT * FROM users`", [2], []],
+    ["import 'x'\nimport { unscopedSql } from 'gatehook'", [], []],
+    ["import { resource } from 'gatehook'\nexport const a = [unscopedSql]", [], [2]],
+  ]
+  for (const [source, mistakes, unscoped] of cases) {
+    const uses = readSqlUses(source)
+    const lines = [uses.mistakes.map(({ line }) => line), uses.unscoped.map(({ line }) => line)]
+    assert.deepEqual(lines, [mistakes, unscoped], source)
+  }
+})
+
 test('templates are read as JavaScript has them', () => {
   const linesOf = (source: string) => {
     const { mistakes, unscoped } = readSqlUses(
@@ -87,6 +114,8 @@ test('templates are read as JavaScript has them', () => {
     ['read.sql.all<{ n: number }>(sql`SELECT n FROM users`)', [2], []],
     ['const all = unscopedSql\nread(unscopedSql`SELECT * FROM users`)', [], [2, 3]],
     ['sql(["SELECT 1"])', [], []],
+    ['sql`SELECT a\\nFROM users`', [2], []],
+    [`sql\`SELECT a\\nFROM \${table(x)} WHERE a LIKE '\\\\'\``, [], []],
     ['sql`SELECT', [], []],
   ]
   for (const [source, mistakes, unscoped] of cases) {

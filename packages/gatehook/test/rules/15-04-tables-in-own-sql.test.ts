@@ -11,6 +11,8 @@ const line = f.object({
   weight: f.number(),
   gift: f.bool(),
   price: f.decimal(8, 2).nullable(),
+  // A keyword of both databases.
+  order: f.int(),
 })
 const sales = resource('sales', {
   fields: {
@@ -66,7 +68,7 @@ const shop = service({
   }),
 })
 
-const item = { sku: 'a', count: 2, weight: 0.5, gift: true, price: '2.50' }
+const item = { sku: 'a', count: 2, weight: 0.5, gift: true, price: '2.50', order: 1 }
 const sale = {
   pin: '1234',
   price: '2.50',
@@ -90,8 +92,8 @@ eachService(
       },
     ])
     assert.deepEqual(await rowsOf('items'), [
-      { sales_id: id, sku: 'a', count: 2, weight: 0.5, gift: 1, price: '2.50' },
-      { sales_id: id, sku: 'b', count: 3, weight: 0.5, gift: 0, price: null },
+      { sales_id: id, sku: 'a', count: 2, weight: 0.5, gift: 1, price: '2.50', order: 1 },
+      { sales_id: id, sku: 'b', count: 3, weight: 0.5, gift: 0, price: null, order: 1 },
     ])
     assert.deepEqual(await rowsOf('values'), [{ total: 7, n: 2 }])
     assert.deepEqual(await rowsOf('joined'), [{ price: 250, weight: 2.5 }])

@@ -41,58 +41,138 @@ function placedTokens(source: string): PlacedToken[] {
 export function readSqlUses(source: string): SqlUses {
   const tokens = placedTokens(source)
   const names = engineNames(tokens)
+  const { all, opaque } = namespacesOf(tokens)
   const mistakes: SourceLine[] = []
   const unscoped: SourceLine[] = []
   for (const [index, token] of tokens.entries()) {
-    if (token.type !== 'IdentifierName' || tokens[index - 1]?.value === '.') continue
-    if (token.value === names.unscopedSql && !isImported(tokens, index)) {
+    if (opaque.has(index) || isUnscoped(tokens, index, names)) {
       unscoped.push({ line: token.line, sentence: 'unscopedSql' })
     }
-    const mistake = token.value === names.sql && mistakeOf(tokens, index + 1, names.table)
+    const isSql = isWordOf(tokens, index, names.sql, 'sql', all)
+    const mistake = isSql && mistakeOf(tokens, index + 1, names, all)
     if (mistake) mistakes.push(mistake)
   }
   return { mistakes, unscoped, imports: importsOf(tokens) }
 }
 
-interface EngineNames {
-  sql?: string
-  table?: string
-  unscopedSql?: string
-}
+/** The local names of the words of the engine. */
+type EngineNames = Readonly<Record<EngineWord, Set<string>>>
+
+type EngineWord = 'sql' | 'table' | 'unscopedSql'
+
+const isEngineWord = (word: string): word is EngineWord =>
+  word === 'sql' || word === 'table' || word === 'unscopedSql'
 
 /** Returns the local names of the imports from `gatehook`. */
 function engineNames(tokens: readonly PlacedToken[]): EngineNames {
-  const names: EngineNames = {}
+  const names = { sql: new Set<string>(), table: new Set<string>(), unscopedSql: new Set<string>() }
   for (const [index, { value }] of tokens.entries()) {
     if (value !== 'import') continue
-    const end = tokens.findIndex(({ type }, at) => at > index && type === 'StringLiteral')
+    const end = sourceOf(tokens, index)
     if (unquoted(tokens[end]?.value) !== 'gatehook') continue
     for (let at = index; at < end; at++) {
-      const name = tokens[at]!.value
-      if (name !== 'sql' && name !== 'table' && name !== 'unscopedSql') continue
-      if (tokens[at - 1]?.value === 'as') continue
-      names[name] = tokens[at + 1]?.value === 'as' ? tokens[at + 2]!.value : name
+      const name = nameOf(tokens[at]!)
+      if (!isEngineWord(name) || tokens[at - 1]?.value === 'as') continue
+      names[name].add(tokens[at + 1]?.value === 'as' ? tokens[at + 2]!.value : name)
     }
   }
   return names
 }
 
+/** Returns the position of the module of an import or export; -1 for another statement. */
+function sourceOf(tokens: readonly PlacedToken[], index: number): number {
+  for (let at = index + 1; at < tokens.length; at++) {
+    const { type, value } = tokens[at]!
+    if (value === ';' || value === '(' || value === '=') return -1
+    const before = tokens[at - 1]!.value
+    if (type === 'StringLiteral' && (before === 'from' || before === 'import')) return at
+  }
+  return -1
+}
+
 const unquoted = (text = ''): string => text.slice(1, -1)
 
-/** Whether a name is in the braces of an import. */
+/** Returns a name, which imports and members can have in quotes. */
+const nameOf = ({ type, value }: PlacedToken): string =>
+  type === 'StringLiteral' || type === 'NoSubstitutionTemplate' ? unquoted(value) : value
+
+interface Namespaces {
+  /** The names of `import * as name from 'gatehook'`. */
+  readonly all: ReadonlySet<string>
+  /** Where a file passes on every word of the engine. */
+  readonly opaque: ReadonlySet<number>
+}
+
+/** Finds the words of the engine without their names: namespaces, `export *` and `import(…)`. */
+function namespacesOf(tokens: readonly PlacedToken[]): Namespaces {
+  const all = new Set<string>()
+  const opaque = new Set<number>()
+  const declarations = new Set<number>()
+  for (const [index, token] of tokens.entries()) {
+    if (nameOf(token) !== 'gatehook' || token.type === 'IdentifierName') continue
+    const before = tokens[index - 1]?.value
+    if (before === '(') opaque.add(index)
+    if (before !== 'from') continue
+    if (tokens[index - 2]?.value === '*') opaque.add(index)
+    if (tokens[index - 3]?.value !== 'as' || tokens[index - 4]?.value !== '*') continue
+    if (tokens[index - 5]?.value === 'export') opaque.add(index)
+    else {
+      all.add(tokens[index - 2]!.value)
+      declarations.add(index - 2)
+    }
+  }
+  for (const [index, { type, value }] of tokens.entries()) {
+    const isUse = type === 'IdentifierName' && all.has(value) && !declarations.has(index)
+    if (isUse && tokens[index - 1]?.value !== '.' && tokens[index + 1]?.value !== '.') {
+      opaque.add(index)
+    }
+  }
+  return { all, opaque }
+}
+
+/** Whether a token is a word of the engine, by its local name or as a member of a namespace. */
+function isWordOf(
+  tokens: readonly PlacedToken[],
+  index: number,
+  names: ReadonlySet<string>,
+  word: EngineWord,
+  all: ReadonlySet<string>,
+): boolean {
+  const { type, value } = tokens[index]!
+  if (type !== 'IdentifierName') return false
+  if (tokens[index - 1]?.value !== '.') return names.has(value)
+  return value === word && all.has(tokens[index - 2]?.value ?? '')
+}
+
+/** Whether a token is `unscopedSql`: imported, exported, a member, or in quotes. */
+function isUnscoped(tokens: readonly PlacedToken[], index: number, names: EngineNames): boolean {
+  const token = tokens[index]!
+  const isName = token.type === 'IdentifierName'
+  const isLocal = isName && names.unscopedSql.has(token.value) && tokens[index - 1]?.value !== '.'
+  return (isLocal || nameOf(token) === 'unscopedSql') && !isImported(tokens, index)
+}
+
+/** Whether a name is in the braces of an import from `gatehook`. */
 function isImported(tokens: readonly PlacedToken[], index: number): boolean {
   let at = index
   while (tokens[at] && !['import', '{', '}', ';'].includes(tokens[at]!.value)) at--
   if (tokens[at]?.value === '{') at--
   while (tokens[at]?.value === 'type') at--
-  return tokens[at]?.value === 'import'
+  if (tokens[at]?.value !== 'import') return false
+  const end = sourceOf(tokens, at)
+  return index < end && unquoted(tokens[end]!.value) === 'gatehook'
 }
+
+/** Returns the text of a template. White space that is escaped is a space, to keep the lines. */
+const unescaped = (text: string): string =>
+  text.replace(/\\([\s\S])/g, (_, next: string) => ('nrt'.includes(next) ? ' ' : next))
 
 /** Returns the mistake of the template that begins at a token; undefined for any other token. */
 function mistakeOf(
   tokens: readonly PlacedToken[],
   start: number,
-  table: string | undefined,
+  names: EngineNames,
+  all: ReadonlySet<string>,
 ): SourceLine | undefined {
   const texts: string[] = []
   const slots: SqlSlot[] = []
@@ -105,10 +185,13 @@ function mistakeOf(
     if (type === 'TemplateHead' && at > start) depth++
     else if (depth > 0) depth -= type === 'TemplateTail' ? 1 : 0
     else {
-      texts.push(value.slice(1, type.endsWith('Head') || type.endsWith('Middle') ? -2 : -1))
+      const end = type.endsWith('Head') || type.endsWith('Middle') ? -2 : -1
+      texts.push(unescaped(value.slice(1, end)))
       if (type === 'TemplateTail' || type === 'NoSubstitutionTemplate') break
-      const [name, parenthesis] = [tokens[at + 1], tokens[at + 2]]
-      const isTable = name?.value === table && parenthesis?.value === '('
+      // `table(` or `namespace.table(`.
+      const name = tokens[at + 2]?.value === '.' ? at + 3 : at + 1
+      const isCall = tokens[name + 1]?.value === '('
+      const isTable = isCall && isWordOf(tokens, name, names.table, 'table', all)
       slots.push(isTable ? 'table' : 'unknown')
     }
   }

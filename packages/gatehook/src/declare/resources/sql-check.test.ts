@@ -32,12 +32,18 @@ const allowed = [
   'SELECT a IS DISTINCT FROM b, a IS NOT DISTINCT FROM (SELECT max(x) FROM @) FROM @',
   'SELECT count(*) FILTER (WHERE a > ?) OVER (PARTITION BY b) AS from_users FROM @ GROUP BY a, b',
   'SELECT CAST(a AS numeric(9, 2)), a::numeric(9, 2), i.from, i."join" AS users FROM @',
-  "SELECT 'FROM users', E'it\\'s FROM users', \"FROM users\" FROM @",
+  "SELECT 'FROM users', E'it''s FROM users', \"FROM users\" FROM @",
   'SELECT a FROM @ -- FROM users\n, @ /* JOIN users */',
   'SELECT sum(a) OVER w FROM @ WINDOW w AS (ORDER BY a), v AS (ORDER BY b)',
   'SELECT a FROM @ FOR UPDATE OF i, c',
   'SELECT a FROM @ WHERE EXISTS (SELECT 1 FROM @ WHERE true) AND NOT (a = ANY (SELECT b FROM @));',
   'SELECT CASE WHEN a THEN (b) ELSE (c) END, left(a, 2) FROM @ ORDER BY a, b OFFSET 3',
+  'SELECT a AS "as", i.with, CAST(a AS timestamp with time zone), a::character varying(9) FROM @',
+  'WITH x AS NOT MATERIALIZED (SELECT 1), rows AS (SELECT 2) (SELECT * FROM x, rows)',
+  'SELECT (WITH x AS (SELECT 1) SELECT * FROM x), a IN (WITH x AS (SELECT 1) SELECT * FROM x)',
+  "SELECT a[1], a[1:2], ARRAY[1, b], a::int[], a ->> b, a #>> b, a LIKE 'x' ESCAPE '\\' FROM @",
+  'SELECT DISTINCT ON (a) b FROM @ JOIN @ ON (a = b) WHERE (c) GROUP BY ROLLUP (a)',
+  'SELECT count(*) FILTER (WHERE a) FROM @ -- a comment\r\n/* another */ WHERE a',
 ]
 
 const refused = [
@@ -104,6 +110,110 @@ const refused = [
   'SELECT $$a$$ FROM @',
   "SELECT 'a FROM @",
   'SELECT 1) FROM @',
+  // A word after AS, a dot or `::` is a name.
+  'SELECT email AS as FROM users',
+  'SELECT email AS "as" FROM users',
+  'WITH i AS (SELECT 1) SELECT i.as FROM i, users',
+  'WITH i AS (SELECT 1) SELECT i . as FROM i, users',
+  'SELECT a AS as INTO t FROM @',
+  'SELECT i.as INTO t FROM @',
+  'WITH i AS (SELECT 1) SELECT i.is distinct FROM users',
+  'SELECT 1 AS is distinct FROM users',
+  'SELECT 1::is distinct FROM users',
+  'SELECT CAST(a AS is) distinct FROM users',
+  'SELECT * FROM @ JOIN @ ON i.where, users',
+  'SELECT * FROM @ JOIN @ ON i.union = 1, users',
+  'SELECT * FROM @ JOIN @ ON window.as = 1, users',
+  'SELECT * FROM @ JOIN @ ON a::where, users',
+  'SELECT a.trim (b FROM users)',
+  'SELECT a::trim (b FROM users)',
+  // The words before a table, and tables without a name of a table.
+  'WITH "only" AS (SELECT 1) SELECT * FROM ONLY users',
+  'WITH "only" AS (SELECT 1) SELECT * FROM ONLY (users)',
+  'WITH u AS (SELECT 1) SELECT * FROM U&"users"',
+  'WITH u AS (SELECT 1) SELECT * FROM u&"users"',
+  "SELECT U&'a' FROM @",
+  'WITH x AS (SELECT 1) SELECT * FROM lateral x',
+  'WITH "lateral" AS (SELECT 1) SELECT * FROM lateral, users',
+  'WITH "where" AS (SELECT 1) SELECT * FROM where, users',
+  'SELECT * FROM (values CROSS JOIN @)',
+  'SELECT * FROM values',
+  // A colon, brackets, and the variables of SQLite.
+  "SELECT (ARRAY[1])[1:setval('s', 9)] FROM @",
+  'SELECT a : own(1) FROM @',
+  'SELECT a:::own(1) FROM @',
+  'SELECT a[own(1)] FROM @',
+  'SELECT a[(SELECT b FROM users)] FROM @',
+  'SELECT 1 AS [--], email FROM users',
+  'SELECT 1 AS [--], email FROM users --\n]',
+  'SELECT 1 AS [/*], email FROM users, "*/]"',
+  "SELECT 1 AS ['], email FROM users --']",
+  'SELECT 1 AS ["], email FROM users --"]',
+  'SELECT [own](1)',
+  'SELECT * FROM @ JOIN @ ON [where] = 1, users',
+  'SELECT [?], a FROM @',
+  'SELECT a] FROM @',
+  'SELECT a[1 FROM @',
+  "SELECT :a('), email FROM users --')",
+  "SELECT #a('), email FROM users --')",
+  "SELECT $a('), email FROM users --')",
+  'SELECT :a FROM @',
+  'SELECT :1 FROM @',
+  'SELECT a::b::::c FROM @',
+  'SELECT #a FROM @',
+  'SELECT #1 FROM @',
+  'SELECT `a` FROM @',
+  // Comments, texts and numbers, which end at different places.
+  "SELECT 1 /* /*/ ' */ */ , email FROM users --'",
+  'SELECT 1 /*/*/ FROM @ */',
+  'SELECT 1 /* /* */ */ FROM @',
+  "SELECT 1 --\r', email FROM users --'",
+  'SELECT 1 --\rFROM @',
+  'SELECT 1 -- a\r\r\nFROM @',
+  "SELECT 1 -- ? '\n, email FROM users --'",
+  "SELECT w.E'\\', email FROM w, users --'",
+  "WITH w AS (SELECT 1) SELECT w.E'\\', email FROM w --'",
+  "SELECT E'it\\'s' FROM @",
+  "SELECT E'a'\n'\\' || ', email FROM users --'",
+  "SELECT 'a' 'b' FROM @",
+  "SELECT 'a' /* b */ 'c' FROM @",
+  'SELECT 1_000 FROM @',
+  'SELECT 0x1FROM @',
+  'SELECT ?2, a FROM @',
+  'SELECT ?a FROM @',
+  'SELECT a? FROM @',
+  // Characters that one database takes for white space or for the end.
+  'SELECT\ufeff* FROM @',
+  'WITH a\ufeffb AS (SELECT 1) SELECT * FROM a\ufeffb',
+  'SELECT a\u00a0FROM @',
+  'SELECT a\u2028FROM @',
+  'SELECT a\u200bFROM @',
+  'SELECT a\vFROM @',
+  'SELECT a \0 FROM @',
+  'SELECT "\0" FROM @',
+  "SELECT '\0' FROM @",
+  'SELECT a /* \0 */ FROM @',
+  'SELECT a FROM @ -- \0',
+  // WITH as a column, and WITH in another form.
+  'SELECT abs(with IS NULL), email FROM users',
+  'SELECT abs(with), email FROM users',
+  'SELECT "abs"(with x AS (SELECT 1) SELECT 1), email FROM users',
+  'SELECT (with IS NULL), email FROM users',
+  'WITH x AS own (SELECT 1) SELECT * FROM x',
+  'WITH x IS (SELECT 1) SELECT * FROM x',
+  'WITH x AS (SELECT 1) WITH y AS (SELECT 1) SELECT * FROM y',
+  'WITH x AS (SELECT 1)',
+  'SELECT abs(1',
+  'SELECT * FROM (SELECT 1',
+  'SELECT 1 FROM',
+  // Keywords that are functions in another place.
+  'SELECT is(1)',
+  'SELECT similar(1)',
+  'SELECT filter(1), over(1)',
+  'SELECT DISTINCT ON (a) filter(1) FROM @',
+  'SELECT a FROM @ ORDER BY cube(1)',
+  'SELECT escape(1), varying(1), sets(1), by(1)',
+  'SELECT a FROM @ JOIN @ ON (1) OPERATOR(own.=) (2)',
 ]
 
 test('sql reads its tables and the names of its own WITH', () => {
@@ -112,6 +222,12 @@ test('sql reads its tables and the names of its own WITH', () => {
 
 test('sql refuses every other table, function and statement', () => {
   for (const text of refused) assert.notEqual(mistakeIn(text), undefined, text)
+})
+
+test('sql refuses marks of a value in its text', () => {
+  for (const text of ['SELECT ?, a', 'SELECT ?1', 'SELECT @a', "SELECT @a('), b FROM users --')"])
+    assert.throws(() => checkSql([text], [], true), SqlMistake, text)
+  assert.equal(checkSql(["SELECT '?', @ a, '@a' FROM ", ''], ['table'], true), undefined)
 })
 
 test('a part of a statement can begin anywhere, and names no other table', () => {

@@ -18,6 +18,8 @@ interface WithList {
 interface SqlFrame {
   /** The word before the parenthesis. */
   readonly opener: string
+  /** Whether the parentheses have the arguments of a function. */
+  readonly isCall: boolean
   /** Whether the frame begins as a query must, at its first token. */
   isQuery: boolean
   isFresh: boolean
@@ -29,8 +31,14 @@ interface SqlFrame {
   list: WithList | undefined
 }
 
-const newFrame = (opener: string, isQuery: boolean, wantsTable: boolean): SqlFrame => ({
+const newFrame = (
+  isQuery: boolean,
+  wantsTable: boolean,
+  opener = '',
+  isCall = false,
+): SqlFrame => ({
   opener,
+  isCall,
   isQuery,
   isFresh: true,
   inTables: wantsTable,
@@ -53,10 +61,14 @@ const AFTER_TABLE = new Set([
   ...['cross', 'fetch', 'for', 'full', 'inner', 'join', 'left', 'natural', 'offset', 'on'],
   ...['right', 'using', 'window'],
 ])
+/** The words that denote no table by their name. */
+const NOT_TABLES = new Set([...AFTER_TABLE, ...QUERY_WORDS, 'lateral', 'only', 'table'])
 /** Functions with FROM between their arguments. */
 const FROM_FUNCTIONS = new Set(['extract', 'overlay', 'substring', 'trim'])
 /** The words before `DISTINCT FROM`. */
 const DISTINCT_FROM = new Set(['is', 'not'])
+/** The words between AS and the query of WITH. */
+const BODY_WORDS = new Set(['materialized', 'not'])
 const LOCK_WORDS = new Set(['key', 'no', 'share', 'update'])
 
 const ESCAPE = 'or take unscopedSql, which reads every customer'
@@ -75,8 +87,16 @@ export function checkSql(
   const [first] = tokens
   if (first && isWord(first, CHANGE_WORDS)) throw notReading(first)
   const isFragment = !isWhole && !isWord(first, QUERY_WORDS)
-  const state = { tokens, frames: [newFrame('', !isFragment, false)], isFragment }
+  const state = { tokens, frames: [newFrame(!isFragment, false)], isFragment, closed: '' }
   for (let index = 0; index < tokens.length; index++) checkToken(state, index)
+  if (isWhole && tokens.length > 0) checkEnd(state, tokens.at(-1)!)
+}
+
+function checkEnd({ frames }: CheckState, { at }: SqlToken): void {
+  if (frames.length > 1) throw new SqlMistake('a parenthesis has no end', at)
+  const { list, wantsTable } = frames[0]!
+  if (list) throw new SqlMistake('WITH has no query', at)
+  if (wantsTable) throw new SqlMistake('a table is absent at the end', at)
 }
 
 interface CheckState {
@@ -84,6 +104,8 @@ interface CheckState {
   readonly frames: SqlFrame[]
   /** A part of a statement: it can continue a list of tables. */
   readonly isFragment: boolean
+  /** The word before the parentheses that ended last. */
+  closed: string
 }
 
 const isWord = (token: SqlToken | undefined, words: ReadonlySet<string>): boolean =>
@@ -104,13 +126,20 @@ const notReading = ({ at }: SqlToken): SqlMistake =>
     at,
   )
 
+/** A column of PostgreSQL can have the name `values`. */
+const isQueryStart = (tokens: readonly SqlToken[], index: number): boolean =>
+  isWord(tokens[index], QUERY_WORDS) &&
+  (!isThe(tokens[index], 'values') ||
+    isMark(tokens[index + 1], '(') ||
+    tokens[index + 1]?.kind === 'unknown')
+
 function checkToken(state: CheckState, index: number): void {
   const { tokens, frames, isFragment } = state
   const token = tokens[index]!
   const frame = frames.at(-1)!
   const { isFresh } = frame
   frame.isFresh = false
-  const isQueryWord = isWord(token, QUERY_WORDS)
+  const isQueryWord = isQueryStart(tokens, index)
   if (isFresh && frame.isQuery && !isQueryWord && !isMark(token, '(') && token.kind !== 'unknown') {
     throw notReading(token)
   }
@@ -120,6 +149,8 @@ function checkToken(state: CheckState, index: number): void {
   if (frame.list && readWithList(state, frame, frame.list, index)) return
   if (isFresh && isQueryWord) frame.inTables = frame.wantsTable = false
   if (isFresh && isThe(token, 'with')) {
+    // SQLite reads it as a column among the arguments of a function.
+    if (frame.isCall) throw new SqlMistake('WITH begins a query', token.at)
     frame.list = { next: 'name', name: '', isRecursive: false }
   } else if (isMark(token, '(')) openFrame(state, frame, index)
   else if (isMark(token, ')')) closeFrame(state, token)
@@ -153,31 +184,42 @@ function readWithList(
     return true
   }
   if (list.next === 'as' || list.next === 'body') {
-    if (isThe(token, 'as')) list.next = 'body'
-    if (!isMark(token, '(')) return true
-    frames.push(newFrame('', list.next === 'body', false))
-    if (list.next === 'body') list.next = 'in body'
+    const isBody = list.next === 'body'
+    if (isMark(token, '(')) {
+      frames.push(newFrame(isBody, false))
+      if (isBody) list.next = 'in body'
+    } else if (!isBody && isThe(token, 'as')) list.next = 'body'
+    else if (!isBody || !isName(token) || !BODY_WORDS.has(token.text)) {
+      throw new SqlMistake('WITH has a name, AS and a query in parentheses', token.at)
+    }
     return true
   }
   if (isMark(token, ',')) {
     list.next = 'name'
     return true
   }
-  if (!isMark(token, '(') && !isWord(token, QUERY_WORDS)) throw notReading(token)
+  const isQuery = isQueryStart(tokens, index) && !isThe(token, 'with')
+  if (!isMark(token, '(') && !isQuery) throw notReading(token)
   frame.list = undefined
   return false
 }
 
-function openFrame({ tokens, frames }: CheckState, frame: SqlFrame, index: number): void {
+function openFrame(state: CheckState, frame: SqlFrame, index: number): void {
+  const { tokens, frames } = state
   const before = tokens[index - 1]
+  if (before && isMark(before, '[]')) {
+    throw new SqlMistake('a function has its name without brackets', before.at)
+  }
   const opener = before?.kind === 'word' ? before.text : ''
-  frames.push(newFrame(opener, false, frame.wantsTable))
+  const isCall = before !== undefined && isName(before) && !isKeyword(state, index - 1)
+  frames.push(newFrame(false, frame.wantsTable, opener, isCall))
   frame.wantsTable = false
 }
 
-function closeFrame({ frames }: CheckState, { at }: SqlToken): void {
+function closeFrame(state: CheckState, { at }: SqlToken): void {
+  const { frames } = state
   if (frames.length === 1) throw new SqlMistake('a parenthesis has no beginning', at)
-  frames.pop()
+  state.closed = frames.pop()!.opener
   const frame = frames.at(-1)!
   if (frame.list?.next !== 'in body') return
   frame.names.add(frame.list.name)
@@ -188,7 +230,8 @@ function closeFrame({ frames }: CheckState, { at }: SqlToken): void {
 function checkTable({ tokens, frames }: CheckState, frame: SqlFrame, index: number): void {
   const token = tokens[index]!
   const next = tokens[index + 1]
-  if (isThe(token, 'lateral')) return
+  // SQLite has no LATERAL: it reads a table with this name.
+  if (isThe(token, 'lateral') && (next?.kind === 'table' || isMark(next, '('))) return
   frame.wantsTable = false
   if (token.kind === 'unknown') return
   if (token.kind === 'table') {
@@ -196,7 +239,8 @@ function checkTable({ tokens, frames }: CheckState, frame: SqlFrame, index: numb
     if (!follows || isWord(next, AFTER_TABLE)) return
     throw new SqlMistake("the name of a table is its option: table(…, { as: 'name' })", next.at)
   }
-  const isOwn = isName(token) && frames.some(({ names }) => names.has(token.text))
+  const canBeOwn = isName(token) && !isWord(token, NOT_TABLES)
+  const isOwn = canBeOwn && frames.some(({ names }) => names.has(token.text))
   if (isOwn && !isMark(next, '(') && !isMark(next, '.')) return
   const isCall = isName(token) && isMark(next, '(')
   const name = isName(token) ? token.text : 'this'
@@ -208,19 +252,29 @@ function checkTable({ tokens, frames }: CheckState, frame: SqlFrame, index: numb
   )
 }
 
+/** Whether the word before a parenthesis is a keyword. */
+function isKeyword({ tokens, closed }: CheckState, index: number): boolean {
+  const { kind, text } = tokens[index]!
+  const before = tokens[index - 1]
+  // An expression, and with it a function, can follow `DISTINCT ON (a)`.
+  const last = isMark(before, ')') && closed === 'on' ? '' : (before?.text ?? '')
+  return kind === 'word' && isSqlKeyword(text, [tokens[index - 2]?.text ?? '', last])
+}
+
 /** Checks a keyword, a name or a call of a function. */
-function checkName({ tokens }: CheckState, frame: SqlFrame, index: number): void {
+function checkName(state: CheckState, frame: SqlFrame, index: number): void {
+  const { tokens } = state
   const token = tokens[index]!
   const before = tokens[index - 1]
   const isCall = isMark(tokens[index + 1], '(')
   const isMember = isMark(before, '.')
-  // Any word is a name after a dot, and a type, a label or an alias with columns after AS.
-  if (isThe(before, 'as') || (isMember && !isCall)) return
-  if (token.kind === 'word' && !isMember) checkWord(tokens, frame, index)
-  const isKeyword = token.kind === 'word' && !isMember && isSqlKeyword(token.text)
-  // `(VALUES (1)) v(n)` and `x::numeric(9, 2)`.
-  const isAlias = (frame.inTables && isMark(before, ')')) || isMark(before, ':')
-  if (!isCall || isKeyword || isAlias || (isReadingFunction(token.text) && !isMember)) return
+  // A type, a label or an alias with columns is after AS, and a type after `::`.
+  if (isThe(before, 'as') || isMark(before, '::') || (isMember && !isCall)) return
+  if (token.kind === 'word') checkWord(tokens, frame, index)
+  // `(VALUES (1)) v(n)`.
+  const isAlias = frame.inTables && isMark(before, ')') && token.text !== 'operator'
+  if (!isCall || isKeyword(state, index) || isAlias || (isReadingFunction(token.text) && !isMember))
+    return
   throw new SqlMistake(`${token.text}(…) is no function of sql, ${ESCAPE}`, token.at)
 }
 
@@ -243,7 +297,12 @@ function checkWord(tokens: readonly SqlToken[], frame: SqlFrame, index: number):
   }
 }
 
+const isNameAt = (tokens: readonly SqlToken[], index: number): boolean =>
+  tokens[index] !== undefined && isName(tokens[index])
+
 const endsTables = (tokens: readonly SqlToken[], index: number): boolean =>
   isWord(tokens[index], TABLE_ENDS) ||
-  (isThe(tokens[index], 'window') && isThe(tokens[index + 2], 'as')) ||
+  (isThe(tokens[index], 'window') &&
+    isNameAt(tokens, index + 1) &&
+    isThe(tokens[index + 2], 'as')) ||
   (isThe(tokens[index], 'for') && isWord(tokens[index + 1], LOCK_WORDS))

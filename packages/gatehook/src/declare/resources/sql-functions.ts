@@ -30,13 +30,27 @@ const functions = new Set(names.trim().split(/\s+/))
 
 export const isReadingFunction = (name: string): boolean => functions.has(name)
 
-/** The words before a parenthesis that are no function: `IN (`, `OVER (`, `VALUES (`. */
+/** The words before a parenthesis that no database reads as a function: `IN (`, `VALUES (`. */
 const words = `
-  all and any array as between by case cross cube distinct else end escape except exists filter
-  from group having ilike in inner intersect is join lateral like limit materialized natural not
-  offset on or over row rollup select sets similar some then union using values varying when
-  where window
+  all and any array as between case distinct else end except exists from group having in intersect
+  join lateral limit not offset on or row select some then union using values when where
 `
 const keywords = new Set(words.trim().split(/\s+/))
 
-export const isSqlKeyword = (name: string): boolean => keywords.has(name)
+/** Words that can be functions, too, with the tokens before them that make them keywords. */
+const placedKeywords: ReadonlyMap<string, readonly string[]> = new Map([
+  ['by', ['group', 'order', 'partition']],
+  ['cube', ['group by']],
+  ['filter', [')']],
+  ['over', [')']],
+  ['rollup', ['group by']],
+  ['sets', ['grouping']],
+  ['varying', ['bit', 'char', 'character']],
+])
+
+/** @param before the two tokens before the word */
+export function isSqlKeyword(name: string, before: readonly [string, string]): boolean {
+  if (keywords.has(name)) return true
+  const places = placedKeywords.get(name) ?? []
+  return places.includes(before[1]) || places.includes(before.join(' '))
+}

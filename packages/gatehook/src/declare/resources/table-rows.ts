@@ -15,7 +15,7 @@ import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
 
-const quoted = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** Returns a subquery with its name. */
 export function tableSql(
@@ -33,7 +33,7 @@ export function tableSql(
   const terms = raw(selectTerms(columns, database))
   const rows = sql`SELECT ${terms} FROM ${raw(definition.name)} WHERE ${join(conditions, ' AND ')}`
   const query = items === undefined ? rows : itemsOf(definition, items, rows, database)
-  return sql`(${query}) AS ${quoted(alias)}`
+  return sql`(${query}) AS ${raw(quoted(alias))}`
 }
 
 function itemsOf(
@@ -45,10 +45,10 @@ function itemsOf(
   const { members } = (fields[field] as FieldSpec).items!
   const { each, member, whole } = jsonSql[database]
   const terms = members
-    ? Object.entries(members).map(([key, spec]) => `${member(key, spec)} AS ${key}`)
+    ? Object.entries(members).map(([key, spec]) => `${member(key, spec)} AS ${quoted(key)}`)
     : [`${whole(fields[field]!.items!)} AS value`]
   return sql`SELECT source.id AS ${raw([`${name}_id`, ...terms].join(', '))}
-    FROM (${rows}) AS source, ${raw(each(`source.${field}`))}`
+    FROM (${rows}) AS source, ${raw(each(`source.${quoted(field)}`))}`
 }
 
 interface JsonSql {

@@ -6,7 +6,7 @@
 import type pg from 'pg'
 import type { Statement } from './database.ts'
 import type { BatchStatement } from './postgres-batch.ts'
-import type { ResultShape } from './postgres-send.ts'
+import { type ResultShape, textWith } from './postgres-send.ts'
 import type { Session, Sessions } from './postgres-session.ts'
 
 const ignore = (): void => {}
@@ -53,7 +53,7 @@ export class StatementQueue {
   /** Adds a statement. `isAwaited`: it is sent when the current code waits for its result. */
   addStatement(statement: Statement, shape: ResultShape, isAwaited: boolean) {
     if (this.#isEnded) throw new Error('bug: this transaction ends with its first round trip')
-    const text = statement.text + (shape.suffix ?? '')
+    const text = textWith(statement, shape.suffix)
     const { values } = statement
     const name = statement.planned ? undefined : this.#sessions.nameOf(text)
     const result = new Promise<pg.QueryResult>((resolve, reject) => {

@@ -15,6 +15,14 @@ export type SendStatement = (
   shape?: ResultShape,
 ) => Promise<pg.QueryResult>
 
+/** Returns the text with the clause. The text can end in a comment of its line, or in `;`. */
+export function textWith({ text }: Statement, suffix: string | undefined): string {
+  if (suffix === undefined) return text
+  const end = text.trimEnd()
+  const whole = end.endsWith(';') ? end.slice(0, -1) : text
+  return whole.includes('--') ? `${whole}\n${suffix}` : whole + suffix
+}
+
 /** Named prepared statements, which take memory per connection. Further texts have no name. */
 const NAMED_STATEMENTS_MAX = 1_000
 
@@ -37,7 +45,7 @@ export function createNames(hasNames: boolean): (text: string) => string | undef
 export const createSender =
   (nameOf: (text: string) => string | undefined): SendStatement =>
   (session, statement, shape) => {
-    const text = statement.text + (shape?.suffix ?? '')
+    const text = textWith(statement, shape?.suffix)
     const name = statement.planned ? undefined : nameOf(text)
     return session.query({
       text,
