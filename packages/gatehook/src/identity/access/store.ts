@@ -149,12 +149,11 @@ export async function hasEverHadKey(
   scope: number,
   scopeName?: string,
 ): Promise<boolean> {
-  const conditions = [sql`scope = ${scope}`]
-  if (scopeName !== undefined) {
-    conditions.push(sql`replace(scopes, ${`"${scopeName}"`}, '') <> scopes`)
-  }
+  // The text changes if it has the name; LIKE would take `_` for any character.
+  const holds =
+    scopeName === undefined ? sql`1 = 1` : sql`replace(scopes, ${`"${scopeName}"`}, '') <> scopes`
   const row = await from.get(
-    sql`SELECT id FROM gh_api_keys WHERE ${join(conditions, ' AND ')} LIMIT 1`,
+    sql`SELECT id FROM gh_api_keys WHERE scope = ${scope} AND ${holds} LIMIT 1`,
   )
   return row !== undefined
 }
