@@ -21,14 +21,8 @@ export const personalNames = (fields: FieldSpecs, username?: string): string[] =
 function erasedValue(spec: FieldSpec, n: number, isUnique: boolean): unknown {
   if (spec.nullable) return null
   if (spec.default !== undefined && !isUnique) return spec.default
-  const value = fieldKindOf(spec).numbered?.('erased', n, spec)
-  if (isUnique && spec.kind === 'string')
-    return String(value).endsWith(String(n)) ? value : shortest(n, spec)
-  return value ?? boundaryValues(spec)[0]
+  return fieldKindOf(spec).numbered?.('erased', n, spec) ?? boundaryValues(spec)[0]
 }
-
-/** Returns the last digits of a number, as many as a text has. */
-const shortest = (n: number, { max = 0 }: FieldSpec): string => String(n).slice(-max)
 
 /** Returns the members of an object that erasure changes, with their new values. */
 export function erasedMembers(specs: FieldSpecs, object: AnyRow, n: number): AnyRow {

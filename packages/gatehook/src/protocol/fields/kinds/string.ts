@@ -24,7 +24,9 @@ export const string: FieldKind = {
     const words = name.replaceAll('_', ' ')
     return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`.padEnd(min, '.').slice(0, max)
   },
-  numbered: (name, n, { min = 0, max }) => `${name}-${n}`.padEnd(min, '-').slice(0, max),
+  // The end is the number: it differs also where the name does not fit.
+  numbered: (name, n, { min = 0, max = Number.POSITIVE_INFINITY }) =>
+    `${name}-${n}`.padEnd(min, '-').slice(-max),
   other: ({ max = 255 }, value) =>
     (value === 'changed' ? 'changed again' : 'changed').slice(0, max),
   bounds: ({ min = 0, max = 0 }) => ['x'.repeat(Math.max(0, min)), 'x'.repeat(Math.max(0, max))],
