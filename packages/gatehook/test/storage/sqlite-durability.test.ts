@@ -131,7 +131,7 @@ test('after a failed sync every write is rejected, even if a later sync succeeds
 
 test('a sync that throws at once rejects the write, and the database closes', async () => {
   const sync = () => {
-    throw new Error('not implemented')
+    throw new Error('the disk does not sync')
   }
   const db = await openSqlite(join(await freshFolder(), 'gatehook.db'), { log: quietLog, sync })
   const write = db.write((tx) => tx.run(sql`PRAGMA user_version = 1`))

@@ -39,8 +39,8 @@ ${notice !== undefined && html`<p class="notice" role="alert" id="notice">${noti
 <input id="user_code" name="user_code" type="text" autocomplete="one-time-code"
  autocapitalize="characters" spellcheck="false" maxlength="40" required autofocus
  aria-describedby="${notice === undefined ? 'hint' : 'notice hint'}">
-<p class="soft" id="hint">Eight letters, for example WDJB-MJHT. Enter only a code that your own
-device displays now, never one that somebody sent you.</p>
+<p class="soft" id="hint">Eight letters, for example WDJB-MJHT. Enter a code that your own
+device displays. Do not enter a code that another person sent to you.</p>
 <button type="submit">Continue</button>
 </form>
 </main>`,

@@ -5,8 +5,8 @@ import type { Reader } from '../../platform/storage/database.ts'
 import type { Answer, Call } from '../http/call.ts'
 
 /**
- * Returns a stored response as a caller may see it who has lost a scope since. Throws a failure if
- * it may not see it at all.
+ * Returns the part of a stored response that its caller may read after the loss of a scope. Throws
+ * a failure if the caller may not read the response.
  */
 export type NarrowReplay = (call: Call, from: Reader, answer: Answer) => Promise<Answer>
 
