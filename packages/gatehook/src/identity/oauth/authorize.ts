@@ -7,7 +7,7 @@
  * 3. `POST /oauth/consent` stores the consent and a code, and redirects to the client.
  */
 
-import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
+import type { AuditContext } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
@@ -35,12 +35,12 @@ import { admits } from './client.ts'
 import type { ClientCache } from './client-cache.ts'
 import { holdClientAt, storeDocumentClient } from './client-store.ts'
 import { describeClient, describeMismatch } from './client-words.ts'
-import { coveredScopes, descriptionOf, extendConsent } from './consent.ts'
-import { findConsent, upsertConsent } from './consent-store.ts'
+import { coveredScopes, descriptionOf } from './consent.ts'
+import { findConsent } from './consent-store.ts'
 import type { FormTicket, FormTickets } from './form-ticket.ts'
-import { PAGE_HEADERS } from './html.ts'
 import { asOauthError, OauthError, type OauthErrorCode } from './oauth-error.ts'
 import { oauthOperations } from './operations.ts'
+import { isOfOwnPage, redirect, storeConsent, withErrorPage } from './page-requests.ts'
 import {
   type AuthorizationLifetimes,
   CONSENT_PATH,
@@ -81,27 +81,17 @@ interface Visit {
 export function authorizeRoutes(deps: AuthorizeDeps): Route[] {
   const form = { body: 'optional', accepts: FORM_TYPES } as const
   return [
-    implement(oauthOperations.authorize, (call) => withErrorPage(authorizeQuery(deps, call))),
+    implement(oauthOperations.authorize, (call) => withErrorPage(() => authorizeQuery(deps, call))),
     route(AUTHORIZE_PATH, {
-      POST: { ...form, handle: (call) => withErrorPage(authorizeForm(deps, call)) },
+      POST: { ...form, handle: (call) => withErrorPage(() => authorizeForm(deps, call)) },
     }),
     route(SIGN_IN_PATH, {
-      POST: { ...form, handle: (call) => withErrorPage(submitSignIn(deps, call)) },
+      POST: { ...form, handle: (call) => withErrorPage(() => submitSignIn(deps, call)) },
     }),
     route(CONSENT_PATH, {
-      POST: { ...form, handle: (call) => withErrorPage(submitConsent(deps, call)) },
+      POST: { ...form, handle: (call) => withErrorPage(() => submitConsent(deps, call)) },
     }),
   ]
-}
-
-/** Turns an `OauthError` into a failure, which the pipeline renders as a page. */
-async function withErrorPage(answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer
-  } catch (error) {
-    if (error instanceof OauthError) throw new Failure('invalid_request', error.message)
-    throw error
-  }
 }
 
 const authorizeQuery = async (deps: AuthorizeDeps, call: Call): Promise<Answer> =>
@@ -110,9 +100,7 @@ const authorizeQuery = async (deps: AuthorizeDeps, call: Call): Promise<Answer> 
 /** The form of another site comes without the cookie: the browser repeats it as a GET. */
 async function authorizeForm(deps: AuthorizeDeps, call: Call): Promise<Answer> {
   const parameters = parseForm(call)
-  if ((call.headers['sec-fetch-site'] ?? 'same-origin') === 'same-origin') {
-    return authorize(deps, call, parameters)
-  }
+  if (isOfOwnPage(call)) return authorize(deps, call, parameters)
   return redirect(`${AUTHORIZE_PATH}?${new URLSearchParams([...parameters])}`)
 }
 
@@ -253,7 +241,7 @@ async function readSubmission(deps: AuthorizeDeps, call: Call, page: FormTicket[
   const cookie = deps.signIns.readOrCreateCookie(call)
   const ticket = deps.tickets.verify(cookie.value, page, fields.get('ticket'))
   // Defence in depth: the ticket is the CSRF token.
-  if ((call.headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin') return expiredPage()
+  if (!isOfOwnPage(call)) return expiredPage()
   if (!ticket) {
     // A sign-in form that is submitted twice has the cookie of its first submission. The redirect
     // has no other effect, so the ticket of another browser does no harm.
@@ -301,26 +289,13 @@ async function grantCode(
       throw new Failure('invalid_request', 'The application or its redirect URI was deleted.')
     }
     if (submission) {
-      const key = { scope, owner: person.id, clientId: client.id }
-      const given = await findConsent(tx, key)
-      const consent = extendConsent(given, client, redirectUri, submission.scopes)
-      await upsertConsent(tx, { ...key, clientName: client.name, ...consent }, deps.clock.now())
-      const maker = { kind: 'person', id: subject, name: person.name, scope } as const
-      const actor = actorOf(submission.call, maker)
-      const detail = { client_name: client.name, scopes: submission.scopes }
-      await recordAudit(tx, { actor, action: 'consent.grant', target: client.id, detail }, deps)
+      await storeConsent(tx, { ...submission, person, client, redirectUri }, deps)
     }
     const grant = { clientId: client.id, scope, subject, redirectUri, challenge, scopes, audience }
     return issueCode(tx, { ...grant, revision, authenticatedAt, nonce }, deps)
   })
   return redirect(responseUri(request, deps.issuer(), { code }))
 }
-
-const redirect = (location: string, cookies: readonly (string | undefined)[] = []): Answer => ({
-  status: 303,
-  headers: { ...PAGE_HEADERS, location },
-  cookies: cookies.filter((line) => line !== undefined),
-})
 
 const redirectError = (
   { issuer }: AuthorizeDeps,

@@ -7,7 +7,7 @@
  * 2. With a code, the consent page: consent is necessary each time.
  * 3. `POST /oauth/device` takes these forms.
  */
-import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
+import type { AuditContext } from '../../history/audit/store.ts'
 import { addressBlock } from '../../kernel/address.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { sha256 } from '../../kernel/secret.ts'
@@ -27,8 +27,7 @@ import type { AuthenticateClient } from './client-authentication.ts'
 import type { ClientCache } from './client-cache.ts'
 import { holdClientAt, lockClient } from './client-store.ts'
 import { describeMismatch } from './client-words.ts'
-import { descriptionOf, extendConsent } from './consent.ts'
-import { findConsent, upsertConsent } from './consent-store.ts'
+import { descriptionOf } from './consent.ts'
 import {
   countOpenGrants,
   type DeviceGrantRow,
@@ -46,9 +45,9 @@ import {
   renderDeviceConsentPage,
 } from './device-pages.ts'
 import type { FormTickets } from './form-ticket.ts'
-import { PAGE_HEADERS } from './html.ts'
 import { NO_STORE, OauthError, respondWithErrors } from './oauth-error.ts'
 import { oauthOperations } from './operations.ts'
+import { isOfOwnPage, redirect, storeConsent, withErrorPage } from './page-requests.ts'
 import { type AuthorizationLifetimes, renderErrorPage, renderSignInPage } from './pages.ts'
 import { FORM_TYPES, type OauthParameters, parseForm, resourcesOf } from './parameters.ts'
 import { parseScopes } from './scopes.ts'
@@ -104,7 +103,11 @@ export const deviceRoutes = (deps: DeviceDeps): Route[] => [
       handle: async (call) =>
         showPage(deps, await openVisit(deps, call, call.query.get('user_code'))),
     },
-    POST: { body: 'optional', accepts: FORM_TYPES, handle: (call) => submitForm(deps, call) },
+    POST: {
+      body: 'optional',
+      accepts: FORM_TYPES,
+      handle: (call) => withErrorPage(() => submitForm(deps, call)),
+    },
   }),
 ]
 
@@ -268,14 +271,13 @@ async function showConsent(
 
 /** Takes the forms of all pages: the code, the sign-in, the consent. */
 async function submitForm(deps: DeviceDeps, call: Call): Promise<Answer> {
-  const fields = readFields(call)
+  const fields = parseForm(call)
   const code = fields.get('user_code')
   const visit = await openVisit(deps, call, code)
   const { cookie, person } = visit
   if (code !== undefined) return showPage(deps, visit)
   // Defence in depth: the ticket is the CSRF token.
-  const isSameSite = (call.headers['sec-fetch-site'] ?? 'same-origin') === 'same-origin'
-  const text = isSameSite ? fields.get('ticket') : undefined
+  const text = isOfOwnPage(call) ? fields.get('ticket') : undefined
   const signInTicket = deps.tickets.verify(cookie.value, 'device', text)
   if (signInTicket) return submitSignIn(deps, { ...visit, userCode: signInTicket.search }, fields)
   const ticket = deps.tickets.verify(cookie.value, 'device-consent', text)
@@ -302,15 +304,6 @@ async function submitForm(deps: DeviceDeps, call: Call): Promise<Answer> {
   )
 }
 
-function readFields(call: Call): OauthParameters {
-  try {
-    return parseForm(call)
-  } catch (error) {
-    if (error instanceof OauthError) throw new Failure('invalid_request', error.message)
-    throw error
-  }
-}
-
 async function submitSignIn(deps: DeviceDeps, visit: DeviceVisit, fields: OauthParameters) {
   const { userCode } = visit
   if (fields.get('action') === 'cancel') {
@@ -328,14 +321,10 @@ async function submitSignIn(deps: DeviceDeps, visit: DeviceVisit, fields: OauthP
   return resume(userCode, result.cookies)
 }
 
-const resume = (userCode: string, cookies: readonly (string | undefined)[] = []): Answer => ({
-  status: 303,
-  headers: {
-    ...PAGE_HEADERS,
-    location: `${DEVICE_PATH}${userCode && `?${new URLSearchParams({ user_code: userCode })}`}`,
-  },
-  cookies: cookies.filter((line) => line !== undefined),
-})
+const resume = (userCode: string, cookies?: readonly (string | undefined)[]): Answer => {
+  const search = userCode && `?${new URLSearchParams({ user_code: userCode })}`
+  return redirect(`${DEVICE_PATH}${search}`, cookies)
+}
 
 const expiredPage = (): Answer =>
   renderErrorPage({
@@ -354,15 +343,10 @@ const decide = (
   deps.db.write(async (tx) => {
     const now = deps.clock.now()
     if (!scopes) return decideDeviceGrant(tx, grant.hash, now)
-    const { subject, revision, scope, name, id } = person!
+    const { subject, revision } = person!
     if (!(await holdClientAt(tx, client.id, undefined))) return false
     const isDecided = await decideDeviceGrant(tx, grant.hash, now, { subject, revision, scopes })
     if (!isDecided) return false
-    const key = { scope, owner: id, clientId: client.id }
-    const consent = extendConsent(await findConsent(tx, key), client, '', scopes)
-    await upsertConsent(tx, { ...key, clientName: client.name, ...consent }, now)
-    const actor = actorOf(call, { kind: 'person', id: subject, name, scope })
-    const detail = { client_name: client.name, scopes }
-    await recordAudit(tx, { actor, action: 'consent.grant', target: client.id, detail }, deps)
+    await storeConsent(tx, { call, person: person!, client, redirectUri: '', scopes }, deps)
     return true
   })
