@@ -195,21 +195,27 @@ function withMembers(text: string, object: AnyRow, members: AnyRow): string {
 
 type OwnerLookUp = (reader: Reader, person: PersonPlace, id: RowId) => Promise<boolean>
 
+/** Returns the condition of rows that belong to a person, and its values. */
+function ownedRows(definition: ResourceDefinition, resources: readonly ResourceDefinition[]) {
+  const slots = { scope: Symbol('scope'), person: Symbol('person') }
+  const path = ownerPathOf(definition, resources)!
+  const { sql, values } = ownerCondition(path, slots.scope, slots.person)
+  const valuesFor = ({ scope, id }: PersonPlace) =>
+    values.map((slot) => (slot === slots.scope ? scope : id))
+  return { sql, valuesFor }
+}
+
 /** Returns the function that says whether a row belongs to a person, deleted rows included. */
 function ownerLookUp(
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[],
 ): OwnerLookUp {
-  const path = ownerPathOf(definition, resources)!
-  const slots = { scope: Symbol('scope'), person: Symbol('person') }
-  const owned = ownerCondition(path, slots.scope, slots.person)
+  const owned = ownedRows(definition, resources)
   const select = prepareStatement(
     `SELECT 1 AS one FROM ${definition.name} WHERE scope = ? AND id = ? AND ${owned.sql}`,
   )
-  return async (reader, { scope, id: person }, id) => {
-    const values = owned.values.map((slot) => (slot === slots.scope ? scope : person))
-    return (await reader.arrays(select([scope, id, ...values]))).length > 0
-  }
+  return async (reader, person, id) =>
+    (await reader.arrays(select([person.scope, id, ...owned.valuesFor(person)]))).length > 0
 }
 
 /** Returns the rows of persons in a resource. */
@@ -219,9 +225,7 @@ function rowsOf(
   keys: MacKeys,
 ): PersonalRows {
   const { name, fields } = definition
-  const path = ownerPathOf(definition, service.resources)!
-  const slots = { scope: Symbol('scope'), person: Symbol('person') }
-  const owned = ownerCondition(path, slots.scope, slots.person)
+  const owned = ownedRows(definition, service.resources)
   const selection = `SELECT id FROM ${name} WHERE scope = ? AND ${owned.sql}`
   const first = prepareStatement(`${selection} ORDER BY id LIMIT ?`)
   const next = prepareStatement(`${selection} AND id > ? ORDER BY id LIMIT ?`)
@@ -231,8 +235,8 @@ function rowsOf(
   const select = prepareStatement(selectionFor('postgres'), selectionFor('sqlite'))
   return {
     table: name,
-    async list(reader, { scope, id: person }, after, limit) {
-      const values = [scope, ...owned.values.map((slot) => (slot === slots.scope ? scope : person))]
+    async list(reader, person, after, limit) {
+      const values = [person.scope, ...owned.valuesFor(person)]
       const page = after === undefined ? first([...values, limit]) : next([...values, after, limit])
       return (await reader.arrays(page)).map(([id]) => id as RowId)
     },

@@ -7,6 +7,7 @@ import type { PersonalData, PersonPlace } from '../../declare/resources/personal
 import { replaceObject } from '../../history/events/store.ts'
 import { events } from '../../history/events/tables.ts'
 import { customerNoOf } from '../../kernel/principal.ts'
+import type { RowId } from '../../kernel/row-id.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import { eraseDeliveredEvent } from '../../outbound/deliveries/erased-event.ts'
 import type { BodyRenderer } from '../../outbound/deliveries/outbox.ts'
@@ -83,17 +84,11 @@ export function collectingSteps(
   const onValue = values.add.bind(values)
   const pages = rowPages(db, place, events)
   return [
-    ...personal.rows.map(
-      ({ table, list, read }): WalkStep => ({
-        name: table,
-        async slice({ after: [last] = [] }) {
-          const ids = await list(db, person, last, SLICE_ROWS)
-          for (const id of ids) {
-            const row = await read(db, person, id)
-            if (row) personal.report(table, row, onValue)
-          }
-          return { changed: 0, next: nextOf(ids) }
-        },
+    ...personal.rows.map((rows) =>
+      ownedStep(db, person, rows, async (id) => {
+        const row = await rows.read(db, person, id)
+        if (row) personal.report(rows.table, row, onValue)
+        return false
       }),
     ),
     {
@@ -109,8 +104,22 @@ export function collectingSteps(
   ]
 }
 
-const nextOf = (ids: readonly Value[]): RowPosition | undefined =>
-  ids.length < SLICE_ROWS ? undefined : { owner: 0, after: [ids.at(-1)!] }
+/** Walks the rows of the person in a resource; `visit` returns whether it changed the row. */
+const ownedStep = (
+  db: Database,
+  person: PersonPlace,
+  { table, list }: PersonalData['rows'][number],
+  visit: (id: RowId) => Promise<boolean>,
+): WalkStep => ({
+  name: table,
+  async slice({ after: [last] = [] }) {
+    const ids = await list(db, person, last, SLICE_ROWS)
+    let changed = 0
+    for (const id of ids) if (await visit(id)) changed += 1
+    const next = ids.length < SLICE_ROWS ? undefined : { owner: 0, after: [ids.at(-1)!] }
+    return { changed, next }
+  },
+})
 
 export const recordedEvent = ({ type, collection, shape, object, subject }: NamedCells) => ({
   type: String(type),
@@ -128,18 +137,8 @@ export function erasingSteps(
 ): WalkStep[] {
   const { db, personal, tables } = deps
   return [
-    ...personal.rows.map(
-      ({ table, list, erase }): WalkStep => ({
-        name: table,
-        async slice({ after: [last] = [] }) {
-          const ids = await list(db, person, last, SLICE_ROWS)
-          let changed = 0
-          for (const id of ids) {
-            if (await db.write((tx) => erase(tx, person, id))) changed += 1
-          }
-          return { changed, next: nextOf(ids) }
-        },
-      }),
+    ...personal.rows.map((rows) =>
+      ownedStep(db, person, rows, (id) => db.write((tx) => rows.erase(tx, person, id))),
     ),
     rowStep(db, place, events, (row) => erasedEvent(deps, person, values, row)),
     rowStep(db, place, jobs, async (row) => erasedJob(deps, person, values, row)),
