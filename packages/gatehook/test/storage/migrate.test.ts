@@ -40,7 +40,8 @@ const LIST_TABLES = {
 async function schemaOf(db: Database) {
   const schema: Record<string, { columns: unknown[]; indexes: string[] }> = {}
   for (const { name } of await db.all<{ name: string }>(LIST_TABLES[db.name])) {
-    schema[name] = { columns: await db.columns(name), indexes: await db.indexes(name) }
+    const columns = (await db.columns(name)).map(({ declaredType: _, ...column }) => column)
+    schema[name] = { columns, indexes: await db.indexes(name) }
   }
   return schema
 }
