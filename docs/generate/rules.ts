@@ -327,7 +327,11 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     '17. Beside what a team already has',
     [
       ['17.2', 'A customer has an id of the team; a request names the customer by it as well.'],
-      ['17.3', 'Applications verify keys and tokens, and count their requests.'],
+      [
+        '17.3',
+        'Applications verify keys and tokens, and count their requests, also through a plain ' +
+          'listener for a private network.',
+      ],
     ],
   ],
   [

@@ -64,10 +64,29 @@ test('the Kubernetes manifests fit the published schemas', async () => {
       kinds.push(manifest.kind)
     }
   }
-  assert.deepEqual(kinds.sort(), ['Deployment', 'Job', 'PodDisruptionBudget', 'Service'])
+  const services = ['Service', 'Service']
+  const workloads = ['Deployment', 'Job', 'NetworkPolicy', 'PodDisruptionBudget']
+  assert.deepEqual(kinds.sort(), [...workloads, ...services])
   const { resources } = parseYaml(read('kubernetes/kustomization.yaml'))
   assert.deepEqual(resources.toSorted(), files.toSorted())
   requireVariables(read('kubernetes/kustomization.yaml'))
+})
+
+test('§17.3: no proxy, port or policy of the examples opens the plain listener to others', () => {
+  const { services } = parseYaml(read('compose.yaml'), { merge: true })
+  const [, port] = services.node1.environment.GATEHOOK_INTERNAL.split(':')
+  for (const { ports = [] } of Object.values<{ ports?: string[] }>(services)) {
+    assert.ok(!ports.some((published) => published.includes(port)))
+  }
+  assert.ok(!read('Caddyfile').includes(port))
+  const [inCluster, policy] = parseAllDocuments(read('kubernetes/internal.yaml')).map((document) =>
+    document.toJS(),
+  )
+  assert.equal(inCluster.spec.type, undefined, 'ClusterIP')
+  const [open, closed] = policy.spec.ingress
+  assert.deepEqual(open, { ports: [{ port: 'http' }] })
+  assert.equal(closed.from.length, 1)
+  assert.deepEqual(closed.ports, [{ port: 'internal' }])
 })
 
 test('§18.7: a pod gets no variable of the Service, and liveness needs no database', () => {

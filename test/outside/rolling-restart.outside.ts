@@ -74,7 +74,11 @@ test('Compose: the image starts, is healthy, drains and ends', async (t) => {
   const port = await freePort()
   const values = { GATEHOOK_DOMAIN: 'api.example.com', GATEHOOK_SECRET_KEY: SECRET }
   const compose = readCompose({ ...values, POSTGRES_PASSWORD: 'unused' })
-  const own = { GATEHOOK_DATABASE_URL: await freshUrl(t, 'postgres'), GATEHOOK_PORT: String(port) }
+  const own = {
+    GATEHOOK_DATABASE_URL: await freshUrl(t, 'postgres'),
+    GATEHOOK_PORT: String(port),
+    GATEHOOK_INTERNAL: '',
+  }
   const node = launch(compose, shared.project, own)
   await live(compose, port, node, () => {
     const [, ...args] = readHealthCheck().map((word) => word.replace('8787', String(port)))
@@ -91,7 +95,8 @@ test('Kubernetes: the job migrates, a pod starts, drains and ends', async (t) =>
   })
   const [code] = await once(launch(job, shared.project, {}), 'exit')
   assert.equal(code, 0, 'the job of the migration')
-  await live(pod, port, launch(pod, shared.project, { GATEHOOK_PORT: String(port) }))
+  const ports = { GATEHOOK_PORT: String(port), GATEHOOK_INTERNAL: '' }
+  await live(pod, port, launch(pod, shared.project, ports))
 })
 
 /** Sends one request; returns its status, or for a failure what the client got. */

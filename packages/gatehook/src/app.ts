@@ -51,11 +51,12 @@ import { createOauth } from './identity/oauth/api.ts'
 import { renderFailurePage } from './identity/oauth/pages.ts'
 import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
+import { createListeners } from './listeners.ts'
 import type { Monitoring } from './operate/monitoring/monitoring.ts'
 import { createNodeAddress, type NodeAddress } from './operate/system/node-address.ts'
 import { ownBuiltPages } from './pages/assets/assets.ts'
-import { createPipeline, headStepNames, innerSteps, type StepsByName } from './pipeline.ts'
-import { drainDelayMs, tlsFilesOf } from './platform/config/config.ts'
+import { headStepNames, type StepsByName } from './pipeline.ts'
+import { drainDelayMs } from './platform/config/config.ts'
 import { makeDataFolder } from './platform/config/environment.ts'
 import { refuseUnfinishedTarget } from './platform/storage/move/mark.ts'
 import { checkServer } from './platform/storage/server-check.ts'
@@ -64,14 +65,11 @@ import { addEntityTag, rejectNoneMatch } from './protocol/http/conditional.ts'
 import { requireAcceptable } from './protocol/http/content-negotiation.ts'
 import { createCors } from './protocol/http/cors.ts'
 import { createEgress, shed } from './protocol/http/egress.ts'
+import { createIngress } from './protocol/http/ingress.ts'
 import { formatOauthError } from './protocol/http/problem.ts'
-import {
-  createOriginResolver,
-  requireHttps,
-  requireServedHost,
-} from './protocol/http/proxy-trust.ts'
+import { requireHttps, requireServedHost } from './protocol/http/proxy-trust.ts'
 import { addCacheHeaders, addStrictTransport, addWarnings } from './protocol/http/response-steps.ts'
-import { createServer, type HttpServer } from './protocol/http/server.ts'
+import type { HttpServer } from './protocol/http/server.ts'
 import { createPerform } from './protocol/idempotency/perform.ts'
 import { createLister } from './protocol/lists/list.ts'
 import { openApiRoute } from './protocol/openapi/routes.ts'
@@ -336,26 +334,25 @@ function composeServer(
   const egress = createEgress(clock)
   const steps = composeSteps(foundation, prepared, modules, { observe, shed: shed(egress) })
   const endpoints = foundation.serves === false ? all.filter(isServedByEveryNode) : all
-  return createServer({
-    endpoints,
-    pipeline: createPipeline(steps),
-    innerPipeline: createPipeline(innerSteps(steps)),
-    log,
-    clock,
-    random,
-    resolveOrigin: createOriginResolver(config.trustProxy.join(',') || undefined),
-    proxies: config.trustProxy,
-    // First segments under `/api` that are paths; any other first segment is a version.
-    roots: new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? [])),
-    egress,
-    identifyAgain: identifyStream(foundation, modules),
-    tls: tlsFilesOf(config),
-    documentation: errorsUrl(foundation.publicUrl, modules.catalog),
-    vendor: prepared.service.vendor,
-    explainError: prepared.schema.explain,
-    errorFormats: { oauth: formatOauthError, page: renderFailurePage },
-    ...options,
-  })
+  return createListeners(
+    config,
+    { endpoints, steps },
+    {
+      log,
+      clock,
+      random,
+      // First segments under `/api` that are paths; any other first segment is a version.
+      roots: new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? [])),
+      egress,
+      ingress: createIngress(clock),
+      identifyAgain: identifyStream(foundation, modules),
+      documentation: errorsUrl(foundation.publicUrl, modules.catalog),
+      vendor: prepared.service.vendor,
+      explainError: prepared.schema.explain,
+      errorFormats: { oauth: formatOauthError, page: renderFailurePage },
+      ...options,
+    },
+  )
 }
 
 function composeSteps(

@@ -72,7 +72,8 @@ export interface Permission {
 }
 
 /**
- * `HEAD` follows `GET`; `OPTIONS` requires no credential on any path. `role`: the role that an
+ * `HEAD` follows `GET`; `OPTIONS` requires no credential on any path. The listener for private
+ * networks serves the methods with a `*`, and no others (§17.3). `role`: the role that an
  * operator needs for a change, by default administrator; reads need viewer unless the row names an
  * administrator.
  */
@@ -86,9 +87,9 @@ type RouteRow = readonly [
 ]
 const rows: readonly RouteRow[] = [
   ['GET', '/', 'public', 'anyone'],
-  ['GET', '/healthz', 'probe', 'anyone'],
-  ['GET', '/readyz', 'probe', 'anyone'],
-  ['GET', '/metrics', 'root', 'loopback', 'metrics:read'],
+  ['GET*', '/healthz', 'probe', 'anyone'],
+  ['GET*', '/readyz', 'probe', 'anyone'],
+  ['GET*', '/metrics', 'root', 'loopback', 'metrics:read'],
   ['GET', '/openapi/:document', 'public', 'anyone'],
   ['GET', '/console', 'page', 'anyone'],
   ['GET', '/console/*', 'page', 'anyone'],
@@ -102,7 +103,7 @@ const rows: readonly RouteRow[] = [
   ['GET', '/docs/:version/:page', 'public', 'anyone'],
   ['GET', '/llms.txt', 'public', 'anyone'],
   ['GET', '/.well-known/api-catalog', 'public', 'anyone'],
-  ['GET', '/.well-known/jwks.json', 'public', 'anyone'],
+  ['GET*', '/.well-known/jwks.json', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-authorization-server', 'public', 'anyone'],
   ['GET', '/.well-known/openid-configuration', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-protected-resource', 'public', 'anyone'],
@@ -135,14 +136,14 @@ const rows: readonly RouteRow[] = [
   ['POST', '/oauth/token', 'oauth', 'proof'],
   ['POST', '/oauth/register', 'oauth', 'proof'],
   ['POST', '/oauth/revoke', 'oauth', 'proof'],
-  ['POST', '/oauth/introspect', 'oauth', 'proof'],
+  ['POST*', '/oauth/introspect', 'oauth', 'proof'],
   ['GET POST', '/oauth/userinfo', 'oauth', 'signedIn'],
   ['GET', '/api/protected', 'api', 'credential'],
   ['POST', '/mcp', 'mcp', 'credential'],
 
-  ['POST', '/keys/verify', 'root', 'credential', 'keys:verify'],
+  ['POST*', '/keys/verify', 'root', 'credential', 'keys:verify'],
   ['GET', '/events', 'root', 'credential', 'events:read'],
-  ['POST', '/events', 'root', 'credential', 'events:write'],
+  ['POST*', '/events', 'root', 'credential', 'events:write'],
   ['GET', '/events/stream', 'root', 'credential', 'events:read'],
   ['GET', '/events/:id', 'root', 'credential', 'events:read'],
 
@@ -243,17 +244,21 @@ const rows: readonly RouteRow[] = [
 
 interface EngineRoute extends Permission {
   readonly kind: Exclude<Kind, 'unknown'>
+  /** Whether the listener for private networks serves it. */
+  readonly isInternal: boolean
 }
 
 /** The table with one method in each row. */
 export const engineRoutes: readonly EngineRoute[] = rows.flatMap(
   ([methods, path, kind, callers, scope, role]) =>
     methods.split(' ').map((name) => {
-      const method = name as Permission['method']
+      const isInternal = name.endsWith('*')
+      const method = name.replace('*', '') as Permission['method']
       const isRead = method === 'GET' && role !== 'administrator'
       const leastRole = isRead ? 'viewer' : (role ?? 'administrator')
       const isForRoles = callers === 'administration'
-      return { method, path, kind, callers, scope, role: isForRoles ? leastRole : undefined }
+      const access = { callers, scope, role: isForRoles ? leastRole : undefined }
+      return { method, path, kind, isInternal, ...access }
     }),
 )
 

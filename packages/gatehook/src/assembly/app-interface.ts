@@ -56,8 +56,8 @@ export interface AppParts {
   readonly publicUrl: () => string
   /** Starts background work without opening a port (§2.5). */
   work(): Promise<void>
-  /** Starts background work and the server. */
-  listen(): Promise<{ url: string; port: number }>
+  /** Starts background work and the server. `internalUrl`: the listener for private networks. */
+  listen(): Promise<{ url: string; port: number; internalUrl?: string }>
   /** Sends a request without a socket. */
   readonly inject: HttpServer['inject']
   /**

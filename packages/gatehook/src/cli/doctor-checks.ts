@@ -21,6 +21,7 @@ import {
   monitoringFile,
   secretFile,
 } from '../platform/config/environment.ts'
+import type { BindAddress } from '../platform/config/values.ts'
 import { countJobs, findLastFailedJob } from '../platform/jobs/store.ts'
 import { CLOCK_SETTING, type StoredClock } from '../platform/storage/clock-setting.ts'
 import type { Database } from '../platform/storage/database.ts'
@@ -134,14 +135,21 @@ export async function checkMigrations(
       )
 }
 
-/** Returns the error of `listen`; undefined if the port is free. */
-export function portError({ host, port }: Config): Promise<NodeJS.ErrnoException | undefined> {
-  return new Promise((resolve) => {
+/** Returns the error of a listener; undefined if each address of the configuration is free. */
+export async function portError(config: Config): Promise<NodeJS.ErrnoException | undefined> {
+  const { host, port, internal } = config
+  const error = await bindError({ host, port })
+  if (error || !internal) return error
+  const internalError = await bindError(internal)
+  return internalError && Object.assign(internalError, { setting: 'GATEHOOK_INTERNAL' })
+}
+
+const bindError = (address: BindAddress): Promise<NodeJS.ErrnoException | undefined> =>
+  new Promise((resolve) => {
     const probe = createServer()
     probe.once('error', resolve)
-    probe.listen({ host, port }, () => probe.close(() => resolve(undefined)))
+    probe.listen(address, () => probe.close(() => resolve(undefined)))
   })
-}
 
 /** Checks that the service can listen on its port. */
 export async function checkPort(config: Config): Promise<CheckResult> {
@@ -149,7 +157,10 @@ export async function checkPort(config: Config): Promise<CheckResult> {
   const error = await portError(config)
   if (!error) return ok(number === 0 ? 'any free one' : `${number} is free`)
   return error.code === 'EADDRINUSE'
-    ? warn(`${number} is in use`, 'Fine if that is Gatehook; otherwise use another: --port 0')
+    ? warn(
+        `${(error as { port?: number }).port ?? number} is in use`,
+        'Fine if that is Gatehook; otherwise use another: --port 0',
+      )
     : fail(
         `${host} port ${number}: ${error.code}`,
         'Choose another GATEHOOK_HOST or GATEHOOK_PORT.',

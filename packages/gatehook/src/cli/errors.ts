@@ -37,29 +37,36 @@ type Errno = NodeJS.ErrnoException & {
   readonly address?: string
   readonly hostname?: string
   readonly port?: number
+  /** The option that names the address, if it is not that of the main listener. */
+  readonly setting?: string
 }
 
 /** Errors of the network, and of a server that starts, ends, is a standby or has no connection. */
 const TEMPORARY = /^(ECONN|ETIMEDOUT|EHOST|ENET|EAI_|EPIPE|57P0|08|25006|53300)/
 
+const hostOption = ({ setting = 'GATEHOOK_HOST' }: Errno): string => setting
+
 const listenErrors: Readonly<Record<string, (e: Errno) => ErrorReport>> = {
   EADDRINUSE: (e) => ({
     sentences: [
       `Port ${e.port} on ${e.address} is in use. Stop the process that holds it, or choose ` +
-        'another: --port 0 takes any free one.',
+        (e.setting ? `another in ${e.setting}.` : 'another: --port 0 takes any free one.'),
     ],
     exit: EXIT.failed,
   }),
   EACCES: (e) => ({
-    sentences: [`Port ${e.port} is reserved for the system. Choose one above 1023 with --port.`],
+    sentences: [
+      `Port ${e.port} is reserved for the system. Choose one above 1023 with ` +
+        `${e.setting ?? '--port'}.`,
+    ],
     exit: EXIT.configuration,
   }),
   EADDRNOTAVAIL: (e) => ({
-    sentences: [`No interface of this machine has the address ${e.address} (GATEHOOK_HOST).`],
+    sentences: [`No interface of this machine has the address ${e.address} (${hostOption(e)}).`],
     exit: EXIT.configuration,
   }),
   ENOTFOUND: (e) => ({
-    sentences: [`There is no address for ${e.hostname} (GATEHOOK_HOST).`],
+    sentences: [`There is no address for ${e.hostname} (${hostOption(e)}).`],
     exit: EXIT.configuration,
   }),
 }

@@ -106,7 +106,7 @@ async function run(input: Input): Promise<undefined> {
   const serves = roles.includes('api')
   const config = configOf(input)
   // A delivery node serves probes and metrics, but not on the default port: a node beside it may.
-  const listens = serves || config.sources.port !== 'default'
+  const listens = serves || config.sources.port !== 'default' || config.internal !== null
   const serviceFile = findService(folder)
   // Before the service: the hook that resolves its imports would delay those of the app.
   const { openApp } = await import('../app.ts')

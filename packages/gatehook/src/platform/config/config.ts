@@ -294,6 +294,14 @@ export const optionRules: readonly OptionRule[] = [
       )
     },
   },
+  {
+    about: ['port', 'internal'],
+    sentence: '`GATEHOOK_INTERNAL` has another port than `GATEHOOK_PORT`.',
+    check: (s) =>
+      s.port !== 0 &&
+      s.port === s.internal?.port &&
+      `GATEHOOK_INTERNAL has port ${s.port}, which is that of GATEHOOK_PORT; choose another one.`,
+  },
   loopbackOnly('testClock', 'a change of the clock expires credentials'),
   loopbackOnly('webhookAllowPrivate', 'receivers could then reach into your network'),
 ]

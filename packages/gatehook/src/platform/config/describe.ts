@@ -4,7 +4,7 @@ import { commandVariables } from './command-variables.ts'
 import { type Config, optionRules, type ValueSource, withoutPassword } from './config.ts'
 import type { Option } from './option.ts'
 import { flagOf, type OptionName, optionList } from './options.ts'
-import type { BurstRate, RateOption } from './values.ts'
+import type { BindAddress, BurstRate, RateOption } from './values.ts'
 
 interface DescribedOption {
   readonly name: string
@@ -30,9 +30,14 @@ function formatValue(name: OptionName, option: Option, config: Config): string |
   if (option.secret) return 'set'
   if (typeof value === 'boolean') return value ? '1' : '0'
   if (Array.isArray(value)) return value.map((part) => withoutPassword(String(part))).join(',')
-  if (typeof value === 'object') return formatRate(value)
+  if (typeof value === 'object') {
+    return 'port' in value ? formatAddress(value) : formatRate(value)
+  }
   return withoutPassword(String(value))
 }
+
+const formatAddress = ({ host, port }: BindAddress): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 const formatRate = (rate: RateOption | BurstRate): string =>
   `${rate.limit}/${rate.windowS}${'burst' in rate ? ` burst ${rate.burst}` : ''}`

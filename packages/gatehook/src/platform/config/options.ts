@@ -23,6 +23,15 @@ export const options = {
     fallback: '8787',
     sentence: 'Port to listen on; 0 selects a free port and prints it.',
   }),
+  internal: option({
+    env: 'GATEHOOK_INTERNAL',
+    kind: kind.hostAndPort,
+    fallback: null,
+    otherwise: 'no second listener',
+    sentence:
+      'Address of a second listener for a private network: plain HTTP for any Host, with ' +
+      '`POST /keys/verify`, introspection, `POST /events`, JWKS, probes and metrics only.',
+  }),
   databaseUrl: option({
     env: 'GATEHOOK_DATABASE_URL',
     kind: kind.databaseUrl,

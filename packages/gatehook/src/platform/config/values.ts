@@ -66,6 +66,26 @@ export const host: ValueKind<string> = {
   },
 }
 
+export interface BindAddress {
+  readonly host: string
+  readonly port: number
+}
+
+export const hostAndPort: ValueKind<BindAddress> = {
+  name: 'host and port',
+  expects: 'a host and a port, for example 0.0.0.0:8788',
+  parse(text) {
+    const [, name = '', number = ''] = /^(.+):(\d{1,5})$/.exec(text) ?? []
+    // Without brackets, the last group of an IPv6 address would be a port.
+    const isBare = name.includes(':') && !name.startsWith('[')
+    const address = isBare ? undefined : host.parse(name)
+    const parsedPort = port.parse(number)
+    return address === undefined || parsedPort === undefined
+      ? undefined
+      : { host: address, port: parsedPort }
+  },
+}
+
 function parseOrigin(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined
   const url = new URL(text)

@@ -74,9 +74,16 @@ export interface ServerOptions {
   readonly serveTraced?: ((exchange: Exchange, serve: () => void) => void) | undefined
 }
 
+interface BoundAddress {
+  readonly url: string
+  readonly port: number
+  /** The URL of the listener for private networks, if there is one. */
+  readonly internalUrl?: string
+}
+
 export interface HttpServer {
   /** Binds; resolves with the bound address, which has the assigned port if 0 was requested. */
-  listen(bind: { host: string; port: number }): Promise<{ url: string; port: number }>
+  listen(bind: { host: string; port: number }): Promise<BoundAddress>
   /** Runs a request without a socket, for the CLI and for tests. */
   inject(call: string | InjectOptions): Promise<Injected>
   /** Runs a request of a handler, with the caller of its request. */
