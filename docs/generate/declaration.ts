@@ -90,7 +90,7 @@ const blocks: readonly Block[] = [
   },
   {
     title: '`migrations: [{…}]`',
-    file: 'declare/resources/service.ts',
+    file: 'declare/resources/migration-options.ts',
     opens: 'export interface MigrationOptions {',
   },
   {

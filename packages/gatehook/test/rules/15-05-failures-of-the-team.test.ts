@@ -6,7 +6,16 @@ import { diffDocuments } from '../../src/declare/gate/document-diff.ts'
 import { createCatalog } from '../../src/declare/resources/catalog.ts'
 import { OWN_STATUSES } from '../../src/declare/resources/failure.ts'
 import { openApiDocuments } from '../../src/documents.ts'
-import { Failure, type Fields, f, failure, fields, resource, service } from '../../src/gatehook.ts'
+import {
+  Failure,
+  type Fields,
+  f,
+  failure,
+  fields,
+  resource,
+  type Service,
+  service,
+} from '../../src/gatehook.ts'
 import { failures } from '../../src/kernel/failure.ts'
 import { mistakes } from '../../src/kernel/mistakes.ts'
 
@@ -157,7 +166,7 @@ eachService(
   { service: billing },
 )
 
-const documentsOf = ({ definition }: typeof billing) =>
+const documentsOf = ({ definition }: Service) =>
   openApiDocuments(
     createCatalog(definition, {
       clock: { now: () => 0, elapsedMs: () => 0 },
@@ -168,7 +177,7 @@ const documentsOf = ({ definition }: typeof billing) =>
   )
 
 // biome-ignore lint/suspicious/noExplicitAny: a document
-const documentOf = (api: typeof billing, name: string): any => documentsOf(api).get(name)
+const documentOf = (api: Service, name: string): any => documentsOf(api).get(name)
 
 test('documents name the failures of each operation, with status and details', () => {
   for (const [version, member] of [

@@ -9,7 +9,7 @@ import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { resource } from '../../src/declare/resources/resource.ts'
-import { service } from '../../src/declare/resources/service.ts'
+import { type Service, service } from '../../src/declare/resources/service.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { f } from '../../src/protocol/fields/f.ts'
 
@@ -41,7 +41,7 @@ const after = service({
 const PATH = '/api/v1/lines'
 const KEY = { scopes: ['r', 'w'] }
 
-const open = async (t: TestContext, declared: typeof before, url: string) => {
+const open = async (t: TestContext, declared: Service, url: string) => {
   const opened = await openService(t, url.startsWith('sqlite') ? 'sqlite' : 'postgres', {
     service: declared,
     url,
@@ -125,7 +125,7 @@ test('a row that own code cannot compute stays, and delays no other [postgres]',
     ],
   })
   const old = await open(t, before, url)
-  const next = await open(t, failing as typeof before, url)
+  const next = await open(t, failing, url)
   await create(old, 'one', 77)
   const second = await create(old, 'two', 2)
   assert.deepEqual(await ids(next, 'double=4'), [second])
@@ -134,7 +134,7 @@ test('a row that own code cannot compute stays, and delays no other [postgres]',
 
 test('the next process repairs rows of the previous declaration [sqlite]', async (t) => {
   const url = await migratedUrl(t, 'sqlite')
-  const run = async <T>(declared: typeof before, use: (app: TestApp) => Promise<T>): Promise<T> => {
+  const run = async <T>(declared: Service, use: (app: TestApp) => Promise<T>): Promise<T> => {
     const app = await open(t, declared, url)
     const result = await use(app)
     await app.app.close()

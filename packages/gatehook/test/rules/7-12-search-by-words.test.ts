@@ -6,7 +6,7 @@ import { eachService } from '../../../../test/rig/service.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
 import type { MigrationOptions } from '../../src/declare/resources/service.ts'
 import { migrateEngine } from '../../src/engine-tables.ts'
-import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
+import { DeclarationError, f, resource, type Service, service } from '../../src/gatehook.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { prepareStatement } from '../../src/platform/storage/sql.ts'
 import { follow, idsOf, ok, refused, run, styles } from '../lists/rows.ts'
@@ -185,7 +185,7 @@ eachService(
   options,
 )
 
-const start = async (db: Parameters<typeof migrateService>[0], api: typeof options.service) => {
+const start = async (db: Parameters<typeof migrateService>[0], api: Service) => {
   const lines: string[] = []
   await migrateService(db, api.definition, (line) => lines.push(line))
   return lines

@@ -45,6 +45,8 @@ interface ThrownParts {
   readonly errors?: readonly OwnFieldError[]
 }
 
+declare const failureType: unique symbol
+
 /** Creates the failure: `throw exceeded({ details: { due } })`. */
 export interface DeclaredFailure<C extends string, M extends Fields> {
   (
@@ -54,6 +56,17 @@ export interface DeclaredFailure<C extends string, M extends Fields> {
   ): Failure
   readonly code: C & OwnCode
   readonly definition: FailureDefinition
+  readonly [failureType]?: Readonly<Record<C, M>>
+}
+
+/** The fields of the details of listed failures, by code. */
+export type DetailsOf<X> = {
+  // biome-ignore lint/suspicious/noExplicitAny: details of any fields
+  readonly [D in X as D extends DeclaredFailure<infer C, any> ? C : never]: D extends {
+    readonly [failureType]?: Readonly<Record<string, infer M>>
+  }
+    ? M
+    : never
 }
 
 /** Returns the entries of `failures`, without what plain JavaScript passes instead. */

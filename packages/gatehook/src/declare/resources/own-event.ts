@@ -38,13 +38,15 @@ class OwnEvent {
 }
 
 /** An event whose object is a row. */
-export class RowEvent<F extends Fields> extends OwnEvent {
+export class RowEvent<F extends Fields, T extends string = string> extends OwnEvent {
   declare readonly row: F
+  declare readonly type: T
 }
 
 /** An event whose object has members of its own. */
-export class ObjectEvent<M extends Fields> extends OwnEvent {
+export class ObjectEvent<M extends Fields, T extends string = string> extends OwnEvent {
   declare readonly members: M
+  declare readonly type: T
 }
 
 export interface EventOptions {
@@ -60,13 +62,16 @@ export interface EventOptions {
  * const overdue = event('invoice.overdue', invoices)
  * const ready = event('report.ready', fields({ url: f.url() }), { scope: 'reports:read' })
  */
-// biome-ignore lint/suspicious/noExplicitAny: a resource of any shape
-export function event<F extends Fields>(type: string, rows: Resource<F, any, any>): RowEvent<F>
-export function event<const M extends Fields>(
-  type: string,
+export function event<const T extends string, F extends Fields>(
+  type: T,
+  // biome-ignore lint/suspicious/noExplicitAny: a resource of any shape
+  rows: Resource<F, any, any>,
+): RowEvent<F, T>
+export function event<const T extends string, const M extends Fields>(
+  type: T,
   object: EventFields<M>,
   options?: EventOptions,
-): ObjectEvent<M>
+): ObjectEvent<M, T>
 export function event(type: string, object: unknown, options: EventOptions = {}): OwnEvent {
   const mistakes = findUnknownMembers(options, declaredMembers.event)
   if (object instanceof Resource) {

@@ -4,7 +4,7 @@
 import type { Fields, Flat, RowOf } from '../../protocol/fields/fields.ts'
 import type { ActionInput, ActionInputOf } from './action.ts'
 import type { CollectionOptions } from './collection-options.ts'
-import type { ListField } from './list-options.ts'
+import type { ListField, ListOptions } from './list-options.ts'
 import type { AnyFailure } from './listed-failures.ts'
 import type { RetiredOptions } from './retired-columns.ts'
 
@@ -78,14 +78,29 @@ export interface EditableOptions<Name> {
   readonly from: readonly Name[]
 }
 
-/** The names that the chain of a resource declares, for the types of own code and clients. */
+/** The words of a resource and its chain, for the types of own code and clients. */
 export interface ResourceWords {
+  readonly name: string
+  readonly access: Pick<Access, 'create' | 'update' | 'delete'>
+  readonly list: ListOptions
+  /** Whether `?q=` finds words, and whether deleted rows are stored. */
+  readonly search: boolean
+  readonly softDelete: boolean
   /** The types of its events. */
   readonly events: string
   /** The fields of the body of each action. */
   readonly actions: object
+  /** The actions without an endpoint. */
+  readonly internal: string
   /** `status` if an action leads to a state. */
   readonly state: string
+  /** The failures that its actions and rules list. */
+  readonly failures: AnyFailure
+}
+
+/** Other words of a resource. */
+export type WithWords<W extends ResourceWords, More extends Partial<ResourceWords>> = {
+  readonly [K in keyof W]: K extends keyof More ? More[K] : W[K]
 }
 
 /** The words of a resource with one more action. */
@@ -95,11 +110,18 @@ export type WithAction<
   I extends ActionInput,
   E extends string,
   T,
-> = {
-  readonly events: W['events'] | E
-  readonly actions: Flat<W['actions'] & Readonly<Record<N, I>>>
-  readonly state: [T] extends [never] ? W['state'] : 'status'
-}
+  C extends string | false,
+  X extends AnyFailure,
+> = WithWords<
+  W,
+  {
+    readonly events: W['events'] | E
+    readonly actions: Flat<W['actions'] & Readonly<Record<N, I>>>
+    readonly internal: W['internal'] | (C extends false ? N : never)
+    readonly state: [T] extends [never] ? W['state'] : 'status'
+    readonly failures: W['failures'] | X
+  }
+>
 
 export interface ActionOptions<
   F extends Fields,
@@ -107,9 +129,11 @@ export interface ActionOptions<
   E extends string,
   T extends StateOf<F> = StateOf<F>,
   State extends string = string,
+  C extends string | false = string | false,
+  X extends AnyFailure = AnyFailure,
 > {
   /** The required scope. `false`: it has no endpoint, own code alone runs it (`tx.act`). */
-  readonly scope: string | false
+  readonly scope: C
   /** The states in which it is possible. Default: all. */
   readonly from?: readonly StateOf<F>[]
   /** The resulting state. */
@@ -130,7 +154,7 @@ export interface ActionOptions<
   /** `false`: agents do not reach it by the Model Context Protocol. Default: as the resource. */
   readonly mcp?: boolean
   /** The failures that its rules throw, for OpenAPI, docs and clients: `[exceeded, 'conflict']`. */
-  readonly failures?: readonly AnyFailure[]
+  readonly failures?: readonly X[]
 }
 
 export type Omitted<S, K> = { readonly [P in keyof S as P extends K ? never : P]: S[P] }

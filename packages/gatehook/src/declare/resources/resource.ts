@@ -33,8 +33,8 @@ import type { ComputeValue } from './computed.ts'
 import { declaredMembers } from './declared-members.ts'
 import { readResource } from './declared-resource.ts'
 import { STATE_FIELD } from './field-check.ts'
-import type { ListDeclaration } from './list-options.ts'
-import { readFailures } from './listed-failures.ts'
+import type { ListDeclaration, ListOptions } from './list-options.ts'
+import { type AnyFailure, readFailures } from './listed-failures.ts'
 import type {
   Access,
   ActionOptions,
@@ -46,6 +46,7 @@ import type {
   ResourceWords,
   StateOf,
   WithAction,
+  WithWords,
 } from './resource-options.ts'
 import type { RetiredColumns } from './retired-columns.ts'
 import { createFieldCheck, createNamedCheck } from './row-rules.ts'
@@ -123,12 +124,14 @@ export class Resource<F extends Fields, S = RowOf<F>, W extends ResourceWords = 
     I extends ActionInput = Record<never, never>,
     E extends string = never,
     T extends StateOf<F> = never,
+    const C extends string | false = string,
+    const X extends AnyFailure = never,
   >(
     name: N,
-    options: ActionOptions<F, I, E, T, [T] extends [never] ? W['state'] : 'status'>,
-  ): Resource<F, S, WithAction<W, N, I, E, T>> {
+    options: ActionOptions<F, I, E, T, [T] extends [never] ? W['state'] : 'status', C, X>,
+  ): Resource<F, S, WithAction<W, N, I, E, T, C, X>> {
     reportUnknown(this.definition, `.action(${name})`, options, declaredMembers.action)
-    return this.#with<S, WithAction<W, N, I, E, T>>(
+    return this.#with<S, WithAction<W, N, I, E, T, C, X>>(
       (definition) => {
         checkAction(definition, name, options)
         const action: ActionDefinition = {
@@ -177,14 +180,14 @@ export class Resource<F extends Fields, S = RowOf<F>, W extends ResourceWords = 
    * such change, on every path, with the row locked. It throws a `Failure` to reject the change, or
    * returns values that complete it. The changes of a resource with rules are serializable.
    */
-  rule<const O extends RuleOperation>(
+  rule<const O extends RuleOperation, const X extends AnyFailure = never>(
     operation: O,
     rule: Rule<F, O, W['state']>,
-    options?: RuleOptions,
-  ): Resource<F, S, W> {
+    options?: RuleOptions<X>,
+  ): Resource<F, S, WithWords<W, { readonly failures: W['failures'] | X }>> {
     const call = `.rule(${operation})`
     reportUnknown(this.definition, call, options, declaredMembers.rule)
-    return this.#with((definition) => {
+    return this.#with<S, WithWords<W, { readonly failures: W['failures'] | X }>>((definition) => {
       checkRule(definition, call, rule, options)
       const entry: RuleDefinition = {
         operation,
@@ -290,12 +293,23 @@ export class Resource<F extends Fields, S = RowOf<F>, W extends ResourceWords = 
 export type AnyResource = Resource<any, any, any>
 
 /** A resource without a chain. */
-type DeclaredResource<F extends Fields, E extends string> = Resource<
+type DeclaredResource<
+  F extends Fields,
+  W extends Pick<ResourceWords, 'name' | 'access' | 'list' | 'search' | 'softDelete' | 'events'>,
+> = Resource<
   F,
   RowOf<F>,
-  // biome-ignore lint/complexity/noBannedTypes: no action yet
-  { readonly events: E; readonly actions: {}; readonly state: never }
+  W & {
+    // biome-ignore lint/complexity/noBannedTypes: no action yet
+    readonly actions: {}
+    readonly internal: never
+    readonly state: never
+    readonly failures: never
+  }
 >
+
+/** Whether an option is declared. */
+type Declares<T> = [T] extends [undefined | false | readonly []] ? false : true
 
 /**
  * Declares a resource. Throws `DeclarationError`.
@@ -310,12 +324,32 @@ type DeclaredResource<F extends Fields, E extends string> = Resource<
  * })
  */
 export function resource<
+  const N extends string,
   const F extends Fields,
+  const L extends ListOptions,
+  const A extends Access,
   const D extends CollectionOptions<string>['softDelete'] = undefined,
+  const Q extends CollectionOptions<string>['search'] = undefined,
   const E extends EventName = never,
 >(
-  name: string,
-  options: ResourceOptions<F> & { readonly softDelete?: D; readonly events?: readonly E[] },
-): DeclaredResource<[D] extends [undefined | false] ? F : Flat<F & DeletedFields>, E> {
+  name: N,
+  options: ResourceOptions<F> & {
+    readonly list: L
+    readonly access: A
+    readonly softDelete?: D
+    readonly search?: Q
+    readonly events?: readonly E[]
+  },
+): DeclaredResource<
+  Declares<D> extends true ? Flat<F & DeletedFields> : F,
+  {
+    readonly name: N
+    readonly access: A
+    readonly list: L
+    readonly search: Declares<Q>
+    readonly softDelete: Declares<D>
+    readonly events: E
+  }
+> {
   return new Resource(readResource(name, options))
 }

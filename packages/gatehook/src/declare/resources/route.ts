@@ -18,7 +18,7 @@ import type { OwnPrincipal } from './own-principal.ts'
 import type { AnyResource, AnyRow, Resource } from './resource.ts'
 import type { RunStep, ServiceReader, ServiceTx } from './service-access.ts'
 
-type ParametersOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+export type ParametersOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParametersOf<`/${Rest}`>
   : P extends `${string}:${infer Name}`
     ? Name
@@ -116,9 +116,11 @@ export interface RouteOptions<
   P extends string,
   O extends RouteOutput | undefined,
   S extends boolean = false,
+  M extends RouteDefinition['method'] = RouteDefinition['method'],
+  X extends AnyFailure = AnyFailure,
 > {
   /** The HTTP method. Other methods of the path are separate routes, or 405. */
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly method: M
   /** The path under `/api/{version}`: `/reports/daily`, `/reports/:id`. */
   readonly path: P
   /** The required scope. Keys and clients can be granted it. */
@@ -144,7 +146,7 @@ export interface RouteOptions<
   /** The headers of the response, each with a sentence: `{'x-total': 'The number of rows.'}`. */
   readonly headers?: Readonly<Record<string, string>>
   /** The failures that the handler throws, for OpenAPI, docs and clients. */
-  readonly failures?: readonly AnyFailure[]
+  readonly failures?: readonly X[]
   /** `false`: agents do not reach it by the Model Context Protocol. Default: true. */
   readonly mcp?: boolean
   /**

@@ -42,9 +42,9 @@ export type Rule<F extends Fields, O extends string, State> = (
   args: RuleArguments<F, O>,
 ) => Promise<Completion<F, State>> | Completion<F, State>
 
-export interface RuleOptions {
+export interface RuleOptions<X extends AnyFailure = AnyFailure> {
   /** The failures that the rule throws, for OpenAPI, docs and clients: `[exceeded, 'conflict']`. */
-  readonly failures?: readonly AnyFailure[]
+  readonly failures?: readonly X[]
 }
 
 /** A rule without its type parameters. */

@@ -22,6 +22,7 @@ import type { VersionDefinition } from '../versions/calendar.ts'
 import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
 import { bodyChanges } from './body-versions.ts'
 import { findChangeMistakes } from './change-check.ts'
+import type { ClientTypes, ServiceWords, WithRoute } from './client-types.ts'
 import { declaredMembers } from './declared-members.ts'
 import { declarationSite } from './declared-resource.ts'
 import { listAllEventTypes } from './event-type-list.ts'
@@ -39,7 +40,13 @@ import {
   type ScheduleHandle,
 } from './job.ts'
 import { findJobMistakes } from './job-check.ts'
-import { findListedMistakes, findRepeatedCodes, readFailures } from './listed-failures.ts'
+import {
+  type AnyFailure,
+  findListedMistakes,
+  findRepeatedCodes,
+  readFailures,
+} from './listed-failures.ts'
+import { isMigration, type MigrationOptions } from './migration-options.ts'
 import {
   isOwnEvent,
   type ObjectEvent,
@@ -63,6 +70,8 @@ import {
   toExternal,
 } from './service-events.ts'
 import { isTexts } from './sign-in.ts'
+
+export type { MigrationOptions }
 
 export interface ServiceOptions {
   /** The name in docs and pages. */
@@ -110,26 +119,6 @@ export interface ServiceContact {
   readonly email?: string
 }
 
-/** A change of a table with rows, which the team writes and reviews. */
-export interface MigrationOptions {
-  /** 1, 2, 3, …; never reused. */
-  readonly number: number
-  /** A summary for the log: `note becomes memo`. */
-  readonly name: string
-  /**
-   * The table, by its name before the change. A database without the table does not run the
-   * migration: it creates the table in the current shape. A migration without `table` runs on every
-   * database after the tables of all resources are up to date: for tables, indexes and views of the
-   * team.
-   */
-  readonly table?: string
-  /**
-   * The statements; `{int}`, `{real}` and `{text}` are column types. Two texts if the databases
-   * differ.
-   */
-  readonly sql: string | { readonly sqlite: string; readonly postgres: string }
-}
-
 export interface ServiceDefinition {
   readonly name: string
   readonly vendor: string
@@ -150,9 +139,15 @@ export interface ServiceDefinition {
   readonly mail?: MailDefinition | undefined
 }
 
-/** @typeParam E the types of `externalEvents` */
-export class Service<E extends string = string> {
+/**
+ * @typeParam E the types of `externalEvents`
+ * @typeParam W what clients call
+ */
+// biome-ignore lint/suspicious/noExplicitAny: any declaration
+export class Service<E extends string = string, W extends ServiceWords = any> {
   readonly definition: ServiceDefinition
+  /** The types of `createClient<typeof api>` of gatehook-client. */
+  declare readonly types: ClientTypes<W>
 
   constructor(definition: ServiceDefinition) {
     this.definition = definition
@@ -165,10 +160,14 @@ export class Service<E extends string = string> {
     P extends string = string,
     const O extends RouteOutput | undefined = undefined,
     S extends boolean = false,
-  >(options: RouteOptions<Q, I, P, O, S>): Service<E> {
+    const M extends RouteDefinition['method'] = RouteDefinition['method'],
+    const X extends AnyFailure = never,
+  >(
+    options: RouteOptions<Q, I, P, O, S, M, X>,
+  ): Service<E, WithRoute<W, `${M} ${P}`, { query: Q; input: I; output: O; failures: X }>> {
     if (typeof options !== 'object' || options === null) {
       reportMistakes(['.route(): options are required, for example { method, path }'])
-      return this
+      return new Service(this.definition)
     }
     const { method, path, query, input, output, failures } = options
     const call = `route ${method} ${path}`
@@ -178,11 +177,11 @@ export class Service<E extends string = string> {
     const listed = failures && { failures: readFailures(failures) }
     const route = { ...options, ...listed, changes } as unknown as RouteDefinition
     const routes = [...this.definition.routes, route]
-    return new Service<E>(checkDefinition({ ...this.definition, routes }))
+    return new Service(checkDefinition({ ...this.definition, routes }))
   }
 
   /** Adds the code of a job, which `tx.enqueue(job, input)` enqueues. It runs at least once. */
-  job<I extends Fields>(job: Job<I>, handle: JobHandle<I>, options?: JobOptions): Service<E> {
+  job<I extends Fields>(job: Job<I>, handle: JobHandle<I>, options?: JobOptions): Service<E, W> {
     if (!(job instanceof Job)) {
       reportMistakes(['.job(): the first argument is the result of job(name, fields)'])
       return this
@@ -195,7 +194,12 @@ export class Service<E extends string = string> {
    * Adds a recurring job, which one node runs at each due time: an interval (`15m`, `1h`, `1d`) or
    * a cron expression in UTC (`0 3 * * *`). Times that pass while no node runs cause one run.
    */
-  every(schedule: string, name: string, handle: ScheduleHandle, options?: JobOptions): Service<E> {
+  every(
+    schedule: string,
+    name: string,
+    handle: ScheduleHandle,
+    options?: JobOptions,
+  ): Service<E, W> {
     reportUnknown(`.every ${name}`, options, declaredMembers.every)
     return this.#withJob(defineSchedule(schedule, name, handle, options))
   }
@@ -209,20 +213,20 @@ export class Service<E extends string = string> {
     event: RowEvent<F>,
     handle: EventHandle<EventRowOf<F>>,
     options?: HandlerOptions,
-  ): Service<E>
+  ): Service<E, W>
   on<M extends Fields>(
     event: ObjectEvent<M>,
     handle: EventHandle<EventRowOf<M>>,
     options?: HandlerOptions,
-  ): Service<E>
-  on<F extends Fields, S, W extends ResourceWords>(
-    resource: Resource<F, S, W>,
-    type: W['events'],
+  ): Service<E, W>
+  on<F extends Fields, S, R extends ResourceWords>(
+    resource: Resource<F, S, R>,
+    type: R['events'],
     handle: EventHandle<EventRowOf<F>>,
     options?: HandlerOptions,
-  ): Service<E>
-  on(type: E | EngineEventType, handle: EventHandle, options?: HandlerOptions): Service<E>
-  on(source: unknown, ...rest: unknown[]): Service<E> {
+  ): Service<E, W>
+  on(type: E | EngineEventType, handle: EventHandle, options?: HandlerOptions): Service<E, W>
+  on(source: unknown, ...rest: unknown[]): Service<E, W> {
     const ofResource = source instanceof Resource ? source.definition : undefined
     const [handle, options] = (ofResource ? rest.slice(1) : rest) as [EventHandle, HandlerOptions?]
     const type = ofResource ? rest[0] : isOwnEvent(source) ? source.definition.type : source
@@ -231,19 +235,19 @@ export class Service<E extends string = string> {
     return this.#withJob(defineEventHandler(type as string, handle, options))
   }
 
-  #withJob(job: JobDefinition): Service<E> {
+  #withJob(job: JobDefinition): Service<E, W> {
     const jobs = [...this.definition.jobs, job]
-    return new Service<E>(checkDefinition({ ...this.definition, jobs }))
+    return new Service<E, W>(checkDefinition({ ...this.definition, jobs }))
   }
 
   /**
    * Sends the mail of the service with a transport: `smtp(url)`, or an object with
    * `send(message)`. Without a transport, mail is stored as files in the data folder.
    */
-  mail(transport: MailTransport | undefined, options: MailOptions): Service<E> {
+  mail(transport: MailTransport | undefined, options: MailOptions): Service<E, W> {
     reportUnknown('.mail()', options, declaredMembers.mail)
     reportMistakes(findMailMistakes(transport, options))
-    return new Service<E>({ ...this.definition, mail: { ...options, transport } })
+    return new Service<E, W>({ ...this.definition, mail: { ...options, transport } })
   }
 }
 
@@ -257,7 +261,10 @@ export class Service<E extends string = string> {
  *   resources: [notes],
  * })
  */
-export function service<const O extends ServiceOptions>(options: O): Service<ExternalTypesOf<O>> {
+export function service<const O extends ServiceOptions>(
+  options: O,
+  // biome-ignore lint/complexity/noBannedTypes: no route yet
+): Service<ExternalTypesOf<O>, { readonly options: O; readonly routes: {} }> {
   const given = readOptions(options)
   const { versions, mistakes } = parseVersions(given.versions)
   const definition = {
@@ -329,13 +336,6 @@ function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptio
     migrations: hasMigrations ? migrations : [],
     scopes: isTexts(scopes) ? scopes : [],
   }
-}
-
-/** The SQL is a text, or one for each database. */
-function isMigration(migration: unknown): boolean {
-  const { name, table = '', sql } = (migration ?? {}) as Partial<MigrationOptions>
-  const texts = typeof sql === 'object' && sql !== null ? [sql.sqlite, sql.postgres] : [sql]
-  return [name, table, ...texts].every((text) => typeof text === 'string')
 }
 
 /** Returns the mistakes of each resource, with the call that declared it. */

@@ -42,14 +42,29 @@ declare const valueType: unique symbol
 declare const writeType: unique symbol
 declare const jsonType: unique symbol
 
-/** The JSON type of a field that only callers with a scope read. */
-interface Limited<X> {
-  readonly limited: X
+/**
+ * The JSON of a field with a limit: `visible`: only callers with a scope read it; `writeOnly`: none
+ * reads it; `writeOnce`: no patch has it.
+ */
+interface Marked<M extends 'visible' | 'writeOnly' | 'writeOnce', X> {
+  readonly mark: M
+  readonly json: X
+}
+
+/** The JSON of a reference: the id of a row of the resource `T`. */
+export interface RefJson<T extends string, Id> {
+  readonly target: T
+  readonly id: Id
+}
+
+/** The JSON of an object with declared members, whose form differs in responses and bodies. */
+export interface ObjectJson<M> {
+  readonly members: M
 }
 
 /**
  * A field under declaration. It is immutable: every method returns a new field. `V`: the type of
- * its values in handlers; `X`: in JSON.
+ * its values in handlers; `X`: describes its JSON.
  */
 export class Field<V, W extends FieldWrite, X = V> {
   readonly spec: FieldSpec
@@ -111,7 +126,7 @@ export class Field<V, W extends FieldWrite, X = V> {
   }
 
   /** Clients set it when they create the row, and cannot change it (422 `read_only`). */
-  writeOnce(): Field<V, W, X> {
+  writeOnce(): Field<V, W, Marked<'writeOnce', X>> {
     return this.#with({ isWriteOnce: true })
   }
 
@@ -124,7 +139,7 @@ export class Field<V, W extends FieldWrite, X = V> {
    * Clients write it, and no response and no event returns it. Handlers and rules read it. The
    * request log never stores the value, and lists cannot filter or sort by it.
    */
-  writeOnly(): Field<V, W, never> {
+  writeOnly(): Field<V, W, Marked<'writeOnly', X>> {
     return this.#with({ isWriteOnly: true, isSecret: true })
   }
 
@@ -132,7 +147,7 @@ export class Field<V, W extends FieldWrite, X = V> {
    * Responses have the field for callers with this scope only. For others it is no filter, no sort
    * and no value of `fields=`. Events never have it.
    */
-  visible(scope: string): Field<V, W, Limited<X>> {
+  visible(scope: string): Field<V, W, Marked<'visible', X>> {
     return this.#with({ visibleTo: scope })
   }
 
@@ -219,12 +234,92 @@ export type PatchOf<F extends Fields> = Flat<{
 }>
 
 type JsonValue<F> = F extends Field<infer _, FieldWrite, infer X> ? X : never
-/** The names of the fields that callers without a scope read. */
-type PublicName<F extends Fields> = {
-  [K in keyof F]: [Exclude<JsonValue<F[K]>, null>] extends [never | Limited<unknown>] ? never : K
+
+/** The marks of a field's JSON. */
+type MarksOf<X> = X extends Marked<infer M, infer Y> ? M | MarksOf<Y> : never
+type NamesMarked<F extends Fields, M> = {
+  [K in keyof F]: [Extract<MarksOf<JsonValue<F[K]>>, M>] extends [never] ? never : K
 }[keyof F]
+type HiddenName<F extends Fields> = NamesMarked<F, 'writeOnly'>
+type LimitedName<F extends Fields> = NamesMarked<F, 'visible'>
+
+/** The type of a value in responses and events. */
+type ShownJson<X> =
+  X extends Marked<infer _, infer Y>
+    ? ShownJson<Y>
+    : X extends RefJson<infer _, infer Id>
+      ? Id
+      : X extends ObjectJson<infer M extends Fields>
+        ? EventRowOf<M>
+        : X extends readonly (infer I)[]
+          ? readonly ShownJson<I>[]
+          : X
+
+/** The type of a field's value in responses. */
+export type FieldJson<F> = ShownJson<JsonValue<F>>
 
 /** A row as events have it: JSON values, without fields that need a scope or are write-only. */
 export type EventRowOf<F extends Fields> = Flat<{
-  readonly [K in PublicName<F>]: JsonValue<F[K]>
+  readonly [K in Exclude<keyof F, HiddenName<F> | LimitedName<F>>]: FieldJson<F[K]>
 }>
+
+/** A row in responses: a field that needs a scope can be absent. */
+export type WireRowOf<F extends Fields> = Flat<
+  EventRowOf<F> & {
+    readonly [K in Exclude<LimitedName<F>, HiddenName<F>>]?: FieldJson<F[K]>
+  }
+>
+
+/** The type of a value in bodies: an object has its members as a new row has its fields. */
+type SentJson<X> =
+  X extends Marked<infer _, infer Y>
+    ? SentJson<Y>
+    : X extends RefJson<infer _, infer Id>
+      ? Id
+      : X extends ObjectJson<infer M extends Fields>
+        ? WireCreateOf<M>
+        : X extends readonly (infer I)[]
+          ? readonly SentJson<I>[]
+          : X
+
+/** The JSON of the body that creates a row. */
+export type WireCreateOf<F extends Fields> = Flat<
+  { readonly [K in NamesWith<F, 'required'>]: SentJson<JsonValue<F[K]>> } & {
+    readonly [K in NamesWith<F, 'optional'>]?: SentJson<JsonValue<F[K]>>
+  }
+>
+
+/** The type of a value in a merge patch, which changes the members that it has (RFC 7396). */
+type PatchValueOf<X> =
+  X extends Marked<infer _, infer Y>
+    ? PatchValueOf<Y>
+    : X extends ObjectJson<infer M extends Fields>
+      ? { readonly [K in keyof M]?: PatchValueOf<JsonValue<M[K]>> }
+      : X extends Readonly<Record<string, string>>
+        ? Readonly<Record<string, string | null>>
+        : SentJson<X>
+
+/** The JSON of the body that changes a row. */
+export type WirePatchOf<F extends Fields> = Flat<{
+  readonly [K in Exclude<
+    NamesWith<F, 'required' | 'optional'>,
+    NamesMarked<F, 'writeOnce'>
+  >]?: PatchValueOf<JsonValue<F[K]>>
+}>
+
+/** The resource of a reference. */
+type TargetOf<X> =
+  X extends Marked<infer _, infer Y> ? TargetOf<Y> : X extends RefJson<infer T, infer _> ? T : never
+
+/** The name of a relation: `room` for the field `room_id`, or that of the field itself. */
+type RelationName<K, F> = K extends `${infer S}_id` ? (S extends keyof F ? K : S) : K
+
+/** The relations of rows by the name that `expand` has (§7.11). */
+export type RelationsOf<F extends Fields> = {
+  readonly [K in keyof F as [TargetOf<JsonValue<F[K]>>] extends [never]
+    ? never
+    : RelationName<K, F>]: {
+    readonly resource: TargetOf<JsonValue<F[K]>>
+    readonly nullable: null extends FieldJson<F[K]> ? true : false
+  }
+}

@@ -1,12 +1,14 @@
 /** `f.ref(resource)`: the id of a row of another resource. */
-import { declareField, type Field } from '../fields.ts'
+import { declareField, type Field, type RefJson } from '../fields.ts'
 import type { FieldKind } from '../kind.ts'
 import { NUMBER_PATTERN } from './numbers.ts'
 import { rowIdKind } from './row-id-kind.ts'
 
-function declareRef(target: string, prefix: string): Field<string, 'required'>
-function declareRef(target: string): Field<number, 'required'>
-function declareRef(target: string, prefix?: string): Field<number | string, 'required'> {
+type Reference<T extends string, Id> = Field<Id, 'required', RefJson<T, Id>>
+
+function declareRef<const T extends string>(target: T, prefix: string): Reference<T, string>
+function declareRef<const T extends string>(target: T): Reference<T, number>
+function declareRef<T extends string>(target: T, prefix?: string): Reference<T, number | string> {
   const form = prefix === undefined ? { min: 1 } : { idPrefix: prefix }
   return declareField('ref', { target, ...form })
 }
