@@ -319,6 +319,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         '16.7',
         'A client authenticates by keys of its own; each assertion counts once on all nodes.',
       ],
+      [
+        '16.9',
+        'Operators sign in with OpenID Connect; without a group, their sessions end in 15 minutes.',
+      ],
       ['16.10', 'Clients sign persons in with OpenID Connect; the operator can switch it off.'],
       ['16.11', 'Agents use four tools at `/mcp`, which send requests of their caller.'],
     ],

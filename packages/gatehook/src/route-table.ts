@@ -160,6 +160,8 @@ const rows: readonly RouteRow[] = [
   ['GET', '/deliveries/:id/request', 'root', 'credential', 'webhooks:read'],
   ['POST', '/deliveries/:id/resend', 'root', 'credential', 'webhooks:write'],
 
+  ['GET', '/console/oidc', 'page', 'proof'],
+  ['GET', '/console/sign-in', 'public', 'anyone'],
   ['POST DELETE', '/console/session', 'admin', 'proof'],
   ['GET', '/console/session', 'admin', 'console'],
   ['POST', '/console/session/operator', 'admin', 'console'],

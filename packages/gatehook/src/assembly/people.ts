@@ -12,6 +12,12 @@ import { createConsoleSessions } from '../identity/people/console-session.ts'
 import { createCredentialSync } from '../identity/people/credential-sync.ts'
 import { createDevices, type Devices } from '../identity/people/devices.ts'
 import { invitationTemplates } from '../identity/people/operator-invitation.ts'
+import {
+  createOperatorOpenid,
+  OPENID_PATH,
+  type OperatorOpenid,
+} from '../identity/people/operator-openid.ts'
+import { createOperatorProvider } from '../identity/people/operator-provider.ts'
 import { createHasher, type Hasher } from '../identity/people/password.ts'
 import { createPeople, createSignInVerifier, type People } from '../identity/people/people.ts'
 import { createRecognizedClients } from '../identity/people/recognized-clients.ts'
@@ -102,6 +108,8 @@ export function assemblePeople(
   const secondFactor = createSecondFactor({ admin, vault, service: service.name })
   const consoleSessions = createConsoleSessions({
     admin,
+    passwords: config.operatorsPasswords,
+    operatorOpenid: assembleOperatorOpenid(foundation, admin),
     list,
     perform,
     hasher,
@@ -134,6 +142,25 @@ export function assemblePeople(
     ...invitationTemplates({ admin, service: service.name, publicUrl }),
   })
   return { people, sessions, hasher, devices, mail }
+}
+
+/** Assembles the sign-in of operators with an identity provider, if there is one (§16.9). */
+function assembleOperatorOpenid(
+  { config, vault, log, publicUrl }: Foundation,
+  admin: Administration,
+): OperatorOpenid | undefined {
+  const { operatorsIssuer: issuer, operatorsPasswords: passwords } = config
+  if (issuer === null) return undefined
+  const provider = createOperatorProvider({
+    issuer,
+    clientId: config.operatorsClientId!,
+    clientSecret: config.operatorsClientSecret,
+    scopes: config.operatorsScopes,
+    claim: config.operatorsClaim,
+    roles: config.operatorsRoles!,
+    redirectUri: () => publicUrl() + OPENID_PATH,
+  })
+  return createOperatorOpenid({ admin, passwords, provider, issuer, vault, log })
 }
 
 /**

@@ -4,9 +4,9 @@ import { engineTables } from '../engine-tables.ts'
 import { removeChain } from '../history/audit/chain-writer.ts'
 import { auditKeys } from '../history/audit/tables.ts'
 import { DEVICE_PURPOSE } from '../identity/people/devices.ts'
-import { removeLostTotp } from '../identity/people/operator-store.ts'
+import { removeLostTotp, takeSession } from '../identity/people/operator-store.ts'
 import { CLIENT_LIFE_MS, CLIENTS_PURPOSE } from '../identity/people/recognized-clients.ts'
-import { operators } from '../identity/people/tables.ts'
+import { consoleSessions, operators } from '../identity/people/tables.ts'
 import { THROTTLE_PURPOSE, WINDOW_MS } from '../identity/people/throttle.ts'
 import { TAG_PURPOSE } from '../identity/tokens/refresh-token.ts'
 import { deleteLostKey } from '../identity/tokens/signing-key-store.ts'
@@ -70,6 +70,8 @@ const replaceLost: Readonly<Record<string, LostValues['replace']>> = {
   [`${auditKeys.name}.encrypted`]: removeChain,
   [`${operators.name}.totp`]: (tx, _, [id]) => removeLostTotp(tx, String(id)),
   [`${operators.name}.totp_pending`]: (tx, _, [id]) => removeLostTotp(tx, String(id)),
+  [`${consoleSessions.name}.provider_tokens`]: (tx, _, [hash]) =>
+    takeSession(tx, hash as Uint8Array),
 }
 
 const lostValues: readonly LostValues[] = allEncrypted.map((column) => ({

@@ -64,7 +64,8 @@ async function printWelcome(
   { app, config, serviceFile, url }: RunningService,
   columns: number,
 ): Promise<void> {
-  const link = await createFirstLink(app.administration)
+  const isLinkUseful = config.operatorsPasswords !== 'off'
+  const link = isLinkUseful ? await createFirstLink(app.administration) : undefined
   const [first] = app.service.resources
   const text = welcomeText({
     consolePath: link?.path,

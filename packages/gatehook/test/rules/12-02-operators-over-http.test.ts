@@ -31,7 +31,8 @@ eachService('an operator is created, changed, disabled and listed', async (servi
   const { status, body, text } = await admin.post(PATH, { ...ada, role: 'support' })
   assert.equal(status, 201, text)
   const { id } = body
-  assert.deepEqual(Object.keys(body), ['id', 'email', 'role', 'disabled', 'created_at'])
+  const members = ['id', 'email', 'role', 'disabled', 'issuer', 'created_at']
+  assert.deepEqual(Object.keys(body), members)
   assert.deepEqual((await admin.get(PATH)).body.data, [body])
   const listed = async (filter: string) => (await admin.get(`${PATH}?${filter}`)).body.data.length
   assert.equal(await listed(`id=${id}&role=support&disabled=false&email=${ada.email}`), 1)

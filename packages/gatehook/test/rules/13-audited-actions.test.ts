@@ -195,6 +195,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'signing_key.replace': '4-06-a-leaked-key-is-replaced.test.ts',
   'master_secret.rotate': '2-06-the-master-secret-rotates.test.ts',
   'master_secret.rotated': '2-06-the-master-secret-rotates.test.ts',
+  'operator.break_glass': '16-09-operators-sign-in-with-openid.test.ts',
   'operator.recovery_code': '13-operator-sign-in.test.ts',
   'operator.second_factor_confirm': '13-operator-sign-in.test.ts',
   'operator.second_factor_enrol': '13-operator-sign-in.test.ts',

@@ -250,6 +250,7 @@ export type Operator = {
   readonly email: string
   readonly role: 'viewer' | 'support' | 'administrator'
   readonly disabled: boolean
+  readonly issuer: string | null
   readonly created_at: string
 }
 

@@ -76,6 +76,10 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'master_secret.reset': of('key id', 'A lost master secret was replaced, with what it encrypted.'),
   'master_secret.rotate': of('key id', 'A rotation of the master secret began.'),
   'master_secret.rotated': of('key id', 'A rotation of the master secret was completed.'),
+  'operator.break_glass': of(
+    'operator or link',
+    'An operator signed in without the identity provider, which is for emergencies.',
+  ),
   'operator.create': of('operator', 'An operator of the console was created.'),
   'operator.disable': of('operator', 'An operator was disabled; the sessions ended.'),
   'operator.enable': of('operator', 'An operator was enabled.'),

@@ -59,6 +59,11 @@ export const operator = b
     email: b.text().example('ana@example.com'),
     role: b.oneOf(ROLES),
     disabled: b.bool().example(false),
+    issuer: b
+      .text()
+      .nullable()
+      .describe('The identity provider of an operator who signs in there; it decides the role.')
+      .example('https://login.example.com'),
     created_at: b.time(),
   })
   .named('Operator')

@@ -55,6 +55,23 @@ const recoveryCodes = b.object({
 const shared = { tag: 'console', bodyCode: 'invalid_request' } as const
 
 export const consoleOperations = {
+  methods: operation('GET /console/sign-in', {
+    tag: 'console',
+    id: 'get_console_sign_in',
+    summary: 'Read how operators sign in',
+    output: b
+      .object({
+        passwords: b
+          .oneOf(['on', 'break-glass', 'off'])
+          .describe('`break-glass`: for emergencies; each use is reported.'),
+        issuer: b
+          .text()
+          .nullable()
+          .describe('The identity provider; `GET /console/oidc` leads to it.')
+          .example('https://login.example.com'),
+      })
+      .named('ConsoleSignIn'),
+  }),
   open: operation('POST /console/session', {
     ...shared,
     id: 'open_console_session',

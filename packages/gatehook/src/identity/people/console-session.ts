@@ -6,7 +6,6 @@
 
 import { actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { createTimeOrderedId } from '../../kernel/id.ts'
 import { type Principal, scopeOf } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
@@ -14,34 +13,41 @@ import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { purgeExpired } from '../../platform/storage/purge.ts'
 import type { ValuesOf } from '../../protocol/fields/members.ts'
-import { type Answer, type Call, json, type Route, type Step } from '../../protocol/http/call.ts'
-import { readCookie, setCookie } from '../../protocol/http/cookies.ts'
-import { implement } from '../../protocol/http/operation.ts'
+import {
+  type Answer,
+  type Call,
+  json,
+  type Route,
+  route,
+  type Step,
+} from '../../protocol/http/call.ts'
+import { readCookie } from '../../protocol/http/cookies.ts'
+import { implement, respond } from '../../protocol/http/operation.ts'
 import { createOwnPageGuard, hasCredential } from '../../protocol/http/own-page.ts'
 import type { AdminDeps } from '../access/admin-handlers.ts'
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { consoleOperations, type signInInput } from './console-operations.ts'
+import {
+  COOKIE_NAME,
+  createSignIn,
+  IDLE_MS,
+  SESSION_LIFE_MS,
+  type SignInDeps,
+  sessionCookie,
+  TOKEN_BYTES,
+} from './console-sign-in.ts'
 import type { Devices } from './devices.ts'
-import type { VerifyPassword } from './login.ts'
-import { INSTALLATION } from './namespace.ts'
 import { operatorRoutes } from './operator-administration.ts'
+import { OPENID_PATH, type OperatorOpenid } from './operator-openid.ts'
 import { operatorSessionRoutes } from './operator-sessions.ts'
 import * as store from './operator-store.ts'
 import { createOperator, type OperatorCreation } from './operators.ts'
 import type { Hasher } from './password.ts'
-import type { SignInClient } from './recognized-clients.ts'
-import type { SecondFactor } from './second-factor.ts'
 import { consoleLinks, consoleSessions } from './tables.ts'
-import { invalidCredentials } from './username.ts'
 
-const SESSION_LIFE_MS = 12 * 3_600_000
-/** A session ends after this time without a request. */
-const IDLE_MS = 30 * 60_000
 /** The use of a session is written at most this often. */
 const REFRESH_MS = 60_000
-const TOKEN_BYTES = 32
-const COOKIE_NAME = 'gatehook_console'
 /** The data that a browser clears at sign-out; the device cookie remains (§3.8). */
 const CLEARED_DATA = '"cache", "storage"'
 /** Sent by the console's own script. Forms and other origins cannot send it without CORS. */
@@ -56,115 +62,21 @@ export interface ConsoleSessions {
   readonly chores: Readonly<Record<string, () => Promise<number>>>
 }
 
-interface ConsoleDeps extends AdminDeps {
-  readonly admin: Administration
+interface ConsoleDeps extends AdminDeps, SignInDeps {
   readonly hasher: Hasher
-  readonly secondFactor: SecondFactor
-  readonly verifyPassword: VerifyPassword
   readonly devices: Devices
+  /** Undefined: operators do not sign in with OpenID Connect. */
+  readonly operatorOpenid: OperatorOpenid | undefined
   readonly publicUrl: () => string
   readonly outbox: MailOutbox
 }
 
 type SignInInput = ValuesOf<typeof signInInput>
 
-const sessionCookie = (call: Call, value: string, lifeMs: number): string =>
-  setCookie(call, {
-    name: COOKIE_NAME,
-    value,
-    sameSite: 'strict',
-    maxAgeS: Math.floor(lifeMs / 1000),
-  })
-
 const { rejectForeignOrigin, requireOwnPage } = createOwnPageGuard({
   header: CONSOLE_HEADER,
   message: 'A session of the console is valid in the console’s own pages only.',
 })
-
-interface ConsoleSignIn {
-  readonly operator: string | null
-  readonly link: string | null
-  readonly email?: string
-  readonly isVerified: boolean
-}
-
-/** Creates the two ways to open a session: a one-time link, or a password and a code. */
-function createSignIn({ admin, verifyPassword, secondFactor }: ConsoleDeps) {
-  const { db, clock, random } = admin
-  const openSession = async (tx: Tx, call: Call, session: ConsoleSignIn) => {
-    const { operator, link, email, isVerified } = session
-    const now = clock.now()
-    const token = random.bytes(TOKEN_BYTES).toString('base64url')
-    const row = {
-      id: createTimeOrderedId('ses_', now, random),
-      operator,
-      link,
-      address: call.address,
-      verified: Number(isVerified),
-      created_at: now,
-      expires_at: now + IDLE_MS,
-      ends_at: now + SESSION_LIFE_MS,
-    }
-    // A browser has one session: the new cookie replaces the previous one.
-    const previousToken = readCookie(call, COOKIE_NAME)
-    const previous =
-      previousToken === undefined ? undefined : await store.takeSession(tx, sha256(previousToken))
-    await store.insertSession(tx, { ...row, hash: sha256(token) })
-    const name = email === undefined ? {} : { name: email }
-    const actor = actorOf(call, { kind: 'operator', id: operator ?? link!, ...name })
-    const detail = {
-      link,
-      session: row.id,
-      verified: isVerified,
-      ...(previous && { ended: previous.id }),
-    }
-    await recordAudit(tx, { actor, action: 'operator.sign_in', target: actor.id, detail }, admin)
-    return { ...row, token }
-  }
-
-  const signInByLink = (call: Call, token: string) =>
-    db.write(async (tx) => {
-      const link = await store.takeLink(tx, sha256(token), clock.now())
-      if (!link) {
-        const message = 'The link was used before or has expired: gatehook operators link.'
-        throw new Failure('invalid_credentials', message)
-      }
-      const { operator, id } = link
-      return openSession(tx, call, { operator, link: id, isVerified: true })
-    })
-
-  const signInByPassword = async (
-    call: Call,
-    client: SignInClient,
-    { email, password, code }: { email: string; password: string; code: string | undefined },
-  ) => {
-    let isVerified = false
-    const accounts = {
-      realm: 'operator' as const,
-      namespace: INSTALLATION,
-      find: (foldedName: string) => store.findOperator(db, foldedName),
-      async verifySecondFactor({ id, email: name }: store.OperatorRow) {
-        const actor = actorOf(call, { kind: 'operator', id, name })
-        isVerified = await secondFactor.verify(id, code, actor)
-      },
-    }
-    const operator = await verifyPassword(accounts, email, password, client)
-    return db.write(async (tx) => {
-      const current = await store.lockOperator(tx, operator.folded)
-      if (current?.password !== operator.password || current.disabled !== 0) {
-        throw invalidCredentials()
-      }
-      return openSession(tx, call, {
-        operator: operator.id,
-        link: null,
-        email: operator.email,
-        isVerified,
-      })
-    })
-  }
-
-  return { signInByLink, signInByPassword }
-}
 
 /** Returns the session of a request that passed `guard`. Throws 401. */
 type RequireSession = (call: Call) => Promise<store.ConsoleSessionRow>
@@ -187,6 +99,9 @@ function enrolmentRoutes(deps: ConsoleDeps, requireSession: RequireSession): Rou
     const session = await requireSession(call)
     if (session.operator === null) {
       throw new Failure('invalid_state', 'Create the operator first: /console/session/operator.')
+    }
+    if (session.claims_read_at !== null) {
+      throw new Failure('invalid_state', 'The identity provider verifies this operator.')
     }
     // A session without the second factor must not replace it.
     if (session.verified === 0 && (await secondFactor.isEnrolled(session.operator))) {
@@ -272,12 +187,39 @@ async function signOut(admin: Administration, call: Call): Promise<Answer> {
 const sessionTokenOf = (call: Call): string | undefined =>
   call.kind === 'admin' && !hasCredential(call) ? readCookie(call, COOKIE_NAME) : undefined
 
+/** Without an identity provider, the path of its redirect is unknown. */
+const missingOpenid = route(OPENID_PATH, {
+  GET: {
+    handle() {
+      throw new Failure('not_found')
+    },
+  },
+})
+
+/** Finds the session of a cookie, with the rights that its operator has now. */
+function createSessionReader({ admin, operatorOpenid: openid, passwords }: ConsoleDeps) {
+  const { db, clock } = admin
+  const findSession = async (token: string) => {
+    const row = await store.findSession(db, sha256(token), DEFAULT_CUSTOMER, clock.now())
+    if (!row || row.claims_read_at === null) return passwords === 'off' ? undefined : row
+    return openid?.hasIssuer(row.issuer!) ? row : undefined
+  }
+  /** Also reads the groups of an operator again, if it is time (§16.9). */
+  const findCurrentSession = async (token: string) => {
+    const row = await findSession(token)
+    if (!row || !openid?.isDue(row)) return row
+    await openid.readGroups(row, token)
+    const readRow = await findSession(token)
+    return readRow && !openid.isOverdue(readRow) ? readRow : undefined
+  }
+  return { findSession, findCurrentSession }
+}
+
 export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
-  const { admin, devices } = deps
+  const { admin, devices, operatorOpenid: openid, passwords } = deps
   const { db, clock } = admin
   const { signInByLink, signInByPassword } = createSignIn(deps)
-  const findSession = (token: string) =>
-    store.findSession(db, sha256(token), DEFAULT_CUSTOMER, clock.now())
+  const { findSession, findCurrentSession } = createSessionReader(deps)
 
   const signIn = async (call: Call, input: SignInInput): Promise<Answer> => {
     const { token, email, password, code } = input
@@ -318,6 +260,10 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
 
   return {
     routes: [
+      implement(consoleOperations.methods, () =>
+        respond(consoleOperations.methods, { passwords, issuer: openid?.issuer ?? null }),
+      ),
+      ...(openid?.routes ?? [missingOpenid]),
       implement(consoleOperations.open, signIn),
       implement(consoleOperations.read, show),
       // Unauthenticated: also for a browser whose session has ended.
@@ -334,7 +280,7 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
       const needsPrincipal = call.operation && call.operation.authenticated !== false
       if (token === undefined || !needsPrincipal) return next(call)
       requireOwnPage(call)
-      return findSession(token).then(async (row) => {
+      return findCurrentSession(token).then(async (row) => {
         if (!row) return next(call)
         if (row.verified === 0 && !call.route.startsWith('/console/session')) {
           throw new Failure('second_factor_required')
@@ -349,7 +295,7 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
       const token = sessionTokenOf(call)
       if (token === undefined) return next(call)
       return findSession(token).then((row) =>
-        row && row.verified !== 0 ? toPrincipal(row) : undefined,
+        row && row.verified !== 0 && !openid?.isOverdue(row) ? toPrincipal(row) : undefined,
       )
     },
     chores: { console: () => purgeExpired(db, [consoleLinks, consoleSessions], clock.now()) },

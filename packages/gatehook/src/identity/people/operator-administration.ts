@@ -91,10 +91,10 @@ export function operatorRoutes(admin: Administration, deps: OperatorRouteDeps): 
   const { list, change, row } = adminHandlers(admin, deps)
   const operations = operatorOperations
   const operatorRow = row((from, { params }) => operatorTable.read(from, params.id!))
-  /** Returns the e-mail address of another operator. Throws 404, 409 for the caller's own. */
-  const emailOf = async ({ id }: Call['params'], actor: Actor): Promise<string> => {
+  /** Returns the id of another operator. Throws 404, 409 for the caller's own. */
+  const idOf = async ({ id }: Call['params'], actor: Actor): Promise<string> => {
     rejectOwn(id!, actor)
-    return (await operatorTable.read(admin.db, id!)).email
+    return (await operatorTable.read(admin.db, id!)).id
   }
   return [
     list(operations.list, operatorTable),
@@ -102,20 +102,20 @@ export function operatorRoutes(admin: Administration, deps: OperatorRouteDeps): 
       createOperator(admin, deps.hasher, input, caller.actor),
     ),
     operatorRow.change(operations.update, async ({ admin, params, input, caller }) =>
-      updateOperator(admin, await emailOf(params, caller.actor), input, caller.actor),
+      updateOperator(admin, await idOf(params, caller.actor), input, caller.actor),
     ),
     change(operations.createLink, async ({ admin, params, caller }) => {
-      const email = await emailOf(params, caller.actor)
+      const id = await idOf(params, caller.actor)
       return admin.write(async (tx) => {
-        const { path, expires_at } = await insertConsoleLink(tx, admin, email, caller.actor)
+        const { path, expires_at } = await insertConsoleLink(tx, admin, id, caller.actor)
         return { url: `${deps.publicUrl()}${path}`, expires_at }
       })
     }),
     change(operations.invite, async ({ admin, params, caller }) =>
-      inviteOperator(admin, deps.outbox, await emailOf(params, caller.actor), caller.actor),
+      inviteOperator(admin, deps.outbox, await idOf(params, caller.actor), caller.actor),
     ),
     change(operations.resetSecondFactor, async ({ admin, params, caller }) =>
-      resetSecondFactor(admin, await emailOf(params, caller.actor), caller.actor),
+      resetSecondFactor(admin, await idOf(params, caller.actor), caller.actor),
     ),
   ]
 }

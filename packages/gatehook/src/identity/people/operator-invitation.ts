@@ -13,7 +13,7 @@ import { foldName } from '../../protocol/fields/folding.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import type { Administration } from '../access/administration.ts'
 import * as store from './operator-store.ts'
-import { insertConsoleLink } from './operators.ts'
+import { insertConsoleLink, requirePassword } from './operators.ts'
 
 const SENDER: Actor = { kind: 'system', id: 'mail' }
 
@@ -30,12 +30,13 @@ export const inviteOperation = operation('POST /admin/operators/:id/invitation',
 export const inviteOperator = (
   admin: Administration,
   outbox: MailOutbox,
-  email: string,
+  id: string,
   actor: Actor,
 ): Promise<undefined> =>
   admin.write(async (tx) => {
-    const row = await store.lockOperator(tx, foldName(email))
+    const row = await store.lockOperatorById(tx, id)
     if (!row) throw new Failure('not_found')
+    requirePassword(row)
     if (row.disabled !== 0) throw new Failure('invalid_state', 'The operator is disabled.')
     if (!isMailAddress(row.email)) {
       throw new Failure('invalid_state', 'The operator has no address that receives mail.')

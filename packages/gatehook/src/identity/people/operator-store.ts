@@ -2,6 +2,7 @@
 import type { Role } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
+import { foldName } from '../../protocol/fields/folding.ts'
 import { selectCustomerNo } from '../access/customer-reader.ts'
 
 export interface OperatorRow extends Row {
@@ -12,6 +13,8 @@ export interface OperatorRow extends Row {
   readonly role: Role
   readonly disabled: number
   readonly created_at: number
+  /** Null for an operator who signs in by a password. */
+  readonly issuer: string | null
   /** Encrypted for the row's id; null without a second factor. */
   readonly totp: Uint8Array | null
   /** Encrypted; not confirmed with a code yet. */
@@ -23,30 +26,59 @@ export interface OperatorRow extends Row {
 export const EMAIL_INDEX = 'gh_operators_folded'
 
 const byFoldedEmail = (folded: string) =>
-  sql`SELECT id, email, folded, password, role, disabled, created_at, totp, totp_pending, totp_step
-    FROM gh_operators WHERE folded = ${folded}`
+  sql`SELECT id, email, folded, password, role, disabled, created_at, issuer, totp, totp_pending,
+    totp_step FROM gh_operators WHERE folded = ${folded} AND issuer IS NULL`
 
 export const lockOperatorById = (tx: Tx, id: string) =>
-  tx.lock<OperatorRow>(sql`SELECT id, email, folded, password, role, disabled, created_at,
+  tx.lock<OperatorRow>(sql`SELECT id, email, folded, password, role, disabled, created_at, issuer,
     totp, totp_pending, totp_step FROM gh_operators WHERE id = ${id}`)
+
+/** Locks the operator of an address, who signs in by a password, or of an id. */
+export const lockNamedOperator = (tx: Tx, name: string) =>
+  name.includes('@') ? lockOperator(tx, foldName(name)) : lockOperatorById(tx, name)
+
+/** Locks the operator of an identity at a provider. */
+export const lockIdentity = (tx: Tx, { issuer, subject }: ProviderIdentity) =>
+  tx.lock<OperatorRow>(sql`SELECT id, email, folded, password, role, disabled, created_at, issuer,
+    totp, totp_pending, totp_step FROM gh_operators
+    WHERE issuer = ${issuer} AND subject = ${subject}`)
+
+export const updateIdentity = (
+  tx: Tx,
+  { id, email, folded, role }: Pick<OperatorRow, 'id' | 'email' | 'folded' | 'role'>,
+) =>
+  tx.run(sql`UPDATE gh_operators SET email = ${email}, folded = ${folded}, role = ${role}
+    WHERE id = ${id}`)
 
 export const findOperator = (from: Reader, folded: string) =>
   from.get<OperatorRow>(byFoldedEmail(folded))
 export const lockOperator = (tx: Tx, folded: string) => tx.lock<OperatorRow>(byFoldedEmail(folded))
 
+/** Returns the address of an operator who has a password. */
 export const findOperatorEmail = async (from: Reader, id: string): Promise<string | undefined> =>
-  (await from.get(sql`SELECT email FROM gh_operators WHERE id = ${id}`))?.email
+  (
+    await from.get(sql`SELECT email FROM gh_operators
+    WHERE id = ${id} AND issuer IS NULL`)
+  )?.email
 
-type NewOperator = Omit<OperatorRow, 'totp' | 'totp_pending' | 'totp_step'>
+/** The identity of an operator who signs in with OpenID Connect. */
+export interface ProviderIdentity {
+  readonly issuer: string
+  readonly subject: string
+}
+
+type NewOperator = Omit<OperatorRow, 'issuer' | 'totp' | 'totp_pending' | 'totp_step'>
 
 /** Returns whether an operator exists, disabled ones included. */
 export const hasOperator = async (from: Reader): Promise<boolean> =>
   (await from.get(sql`SELECT 1 AS operator FROM gh_operators LIMIT 1`)) !== undefined
 
-export const insertOperator = (tx: Tx, row: NewOperator) =>
-  tx.run(sql`INSERT INTO gh_operators (id, email, folded, password, role, disabled, created_at)
+export const insertOperator = (tx: Tx, row: NewOperator, identity?: ProviderIdentity) =>
+  tx.run(sql`INSERT INTO gh_operators (id, email, folded, password, role, disabled, created_at,
+    issuer, subject)
     VALUES (${row.id}, ${row.email}, ${row.folded}, ${row.password}, ${row.role}, ${row.disabled},
-            ${row.created_at})`)
+            ${row.created_at}, ${identity?.issuer ?? null}, ${identity?.subject ?? null})
+    ON CONFLICT (issuer, subject) DO NOTHING`)
 
 export const updateOperator = (
   tx: Tx,
@@ -120,6 +152,11 @@ export interface ConsoleSessionRow extends Row {
   readonly expires_at: number
   /** The end of the session in any case. */
   readonly ends_at: number
+  readonly provider_tokens: Uint8Array | null
+  /** When the groups of the operator were read; null unless it signed in with OpenID Connect. */
+  readonly claims_read_at: number | null
+  readonly issuer: string | null
+  readonly subject: string | null
   readonly customer_no: number
 }
 
@@ -127,7 +164,14 @@ export const insertSession = (
   tx: Tx,
   row: Pick<
     ConsoleSessionRow,
-    'id' | 'operator' | 'link' | 'verified' | 'expires_at' | 'ends_at'
+    | 'id'
+    | 'operator'
+    | 'link'
+    | 'verified'
+    | 'expires_at'
+    | 'ends_at'
+    | 'provider_tokens'
+    | 'claims_read_at'
   > & {
     readonly address: string
     readonly hash: Uint8Array
@@ -135,9 +179,30 @@ export const insertSession = (
   },
 ) =>
   tx.run(sql`INSERT INTO gh_console_sessions (hash, id, operator, link, address, verified,
-    created_at, last_used_at, expires_at, ends_at)
+    created_at, last_used_at, expires_at, ends_at, provider_tokens, claims_read_at)
     VALUES (${row.hash}, ${row.id}, ${row.operator}, ${row.link}, ${row.address}, ${row.verified},
-            ${row.created_at}, ${row.created_at}, ${row.expires_at}, ${row.ends_at})`)
+            ${row.created_at}, ${row.created_at}, ${row.expires_at}, ${row.ends_at},
+            ${row.provider_tokens}, ${row.claims_read_at})`)
+
+/** Begins to read the groups of a session; false if another node does, or has. */
+export const claimReading = async (
+  tx: Tx,
+  { id, claims_read_at: at }: Pick<ConsoleSessionRow, 'id' | 'claims_read_at'>,
+  now: number,
+  longestMs: number,
+): Promise<boolean> =>
+  (await tx.run(sql`UPDATE gh_console_sessions SET claims_claimed_at = ${now}
+    WHERE id = ${id} AND claims_read_at = ${at} AND claims_claimed_at <= ${now - longestMs}`)) > 0
+
+/** Returns when the groups of a session were read; undefined if it has ended. */
+export const findReading = async (from: Reader, id: string): Promise<number | null | undefined> =>
+  (await from.get(sql`SELECT claims_read_at FROM gh_console_sessions WHERE id = ${id}`))
+    ?.claims_read_at
+
+/** Stores that the groups were read, and the tokens of the next reading. */
+export const finishReading = (tx: Tx, id: string, tokens: Uint8Array, now: number) =>
+  tx.run(sql`UPDATE gh_console_sessions SET provider_tokens = ${tokens},
+    claims_read_at = ${now}, claims_claimed_at = 0 WHERE id = ${id}`)
 
 /** Extends a session. */
 export const refreshSession = (
@@ -147,13 +212,13 @@ export const refreshSession = (
   tx.run(sql`UPDATE gh_console_sessions SET expires_at = ${expires_at},
     last_used_at = ${last_used_at} WHERE id = ${id}`)
 
-/** Stores that a session is verified and belongs to the operator, under a new token. */
 /** Postpones the end of the sessions of an operator, or of a link without one. */
 export const extendSessions = (tx: Tx, subject: string, ms: number) =>
   tx.run(sql`UPDATE gh_console_sessions SET expires_at = expires_at + ${ms},
     ends_at = ends_at + ${ms}
     WHERE operator = ${subject} OR (operator IS NULL AND link = ${subject})`)
 
+/** Stores that a session is verified and belongs to the operator, under a new token. */
 export const elevateSession = (tx: Tx, id: string, operator: string, hash: Uint8Array) =>
   tx.run(sql`UPDATE gh_console_sessions SET operator = ${operator}, verified = 1, hash = ${hash}
     WHERE id = ${id}`)
@@ -168,7 +233,8 @@ export const deleteSessionById = (tx: Tx, id: string) =>
 /** Returns a session that is not expired and whose operator is not disabled. */
 export const findSession = (from: Reader, hash: Uint8Array, customer: string, now: number) =>
   from.get<ConsoleSessionRow>(sql`SELECT s.id, s.operator, s.link, o.email, o.role, s.verified,
-      s.last_used_at, s.expires_at, s.ends_at,
+      s.last_used_at, s.expires_at, s.ends_at, s.provider_tokens, s.claims_read_at, o.issuer,
+      o.subject,
       ${selectCustomerNo(customer)} AS customer_no
     FROM gh_console_sessions s
     LEFT JOIN gh_operators o ON o.id = s.operator

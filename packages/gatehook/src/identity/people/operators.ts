@@ -62,7 +62,7 @@ export async function createOperator(
       const entry = { actor, action: 'operator.create', target: id, detail: { email, role } }
       await recordAudit(tx, entry, admin)
       await work?.(tx, id)
-      return operatorTable.toJson(row)
+      return operatorTable.toJson({ ...row, issuer: null })
     })
   } catch (error) {
     if (!(error instanceof ConstraintError) || !error.isOf(store.EMAIL_INDEX)) throw error
@@ -70,11 +70,17 @@ export async function createOperator(
   }
 }
 
-/** Locks the operator of an e-mail address. Throws 404. */
-async function lockRow(tx: Tx, email: string): Promise<store.OperatorRow> {
-  const row = await store.lockOperator(tx, foldName(email))
+/** Locks the operator of an e-mail address or id. Throws 404. */
+async function lockRow(tx: Tx, name: string): Promise<store.OperatorRow> {
+  const row = await store.lockNamedOperator(tx, name)
   if (!row) throw new Failure('not_found')
   return row
+}
+
+/** Throws 409 `invalid_state` for an operator of a provider: it alone gives access and role. */
+export function requirePassword({ issuer }: Pick<store.OperatorRow, 'issuer'>): void {
+  if (issuer === null) return
+  throw new Failure('invalid_state', `The operator signs in with ${issuer}.`)
 }
 
 /** Ends all sessions of an operator, and deletes its links, also those to the portal. */
@@ -100,6 +106,7 @@ export const updateOperator = (
 ): Promise<OperatorJson> =>
   admin.write(async (tx) => {
     const row = await lockRow(tx, email)
+    if (role !== undefined) requirePassword(row)
     const updatedRow = {
       ...row,
       role: role ?? row.role,
@@ -187,6 +194,7 @@ export async function insertConsoleLink(
   const expires_at = now + LINK_LIFE_MS
   const row = email === undefined ? undefined : await lockRow(tx, email)
   if (row && row.disabled !== 0) throw new Failure('invalid_state', 'The operator is disabled.')
+  if (row) requirePassword(row)
   const operator = row?.id ?? null
   await store.insertLink(tx, { hash: sha256(token), id, operator, expires_at })
   const detail = { operator }

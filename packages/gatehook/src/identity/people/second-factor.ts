@@ -8,7 +8,6 @@ import { recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { sha256, type Vault } from '../../kernel/secret.ts'
 import type { Tx } from '../../platform/storage/database.ts'
-import { foldName } from '../../protocol/fields/folding.ts'
 import type { Administration } from '../access/administration.ts'
 import * as store from './operator-store.ts'
 import { TOTP_PURPOSE } from './tables.ts'
@@ -125,11 +124,11 @@ export function createSecondFactor({ admin, vault, service }: SecondFactorDeps):
 /** Removes the second factor of an operator who lost it, and ends the sessions. Throws 404. */
 export const resetSecondFactor = (
   admin: Administration,
-  email: string,
+  name: string,
   actor: Actor,
 ): Promise<{ readonly id: string; readonly email: string }> =>
   admin.write(async (tx) => {
-    const row = await store.lockOperator(tx, foldName(email))
+    const row = await store.lockNamedOperator(tx, name)
     if (!row) throw new Failure('not_found')
     await store.removeTotp(tx, row.id)
     await store.deleteSessions(tx, row.id)

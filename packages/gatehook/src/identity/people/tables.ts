@@ -83,10 +83,13 @@ export const recognizedClients: Table = {
 }
 
 export const TOTP_PURPOSE = 'operator-totp'
+export const PROVIDER_PURPOSE = 'operator-provider'
 
 export const operators: Table = {
   name: 'gh_operators',
-  row: 'An operator. `totp` is its second factor, `totp_pending` one that is not confirmed yet.',
+  row:
+    'An operator. `totp` is its second factor, `totp_pending` one that is not confirmed yet. ' +
+    '`issuer`, `subject`: the identity of one who signs in with OpenID Connect (§16.9).',
   columns: {
     id: text.plain,
     email: text.personal,
@@ -98,12 +101,20 @@ export const operators: Table = {
     totp_pending: bytes.secret.orNull,
     totp_step: int.or(0),
     role: text.plain.or('administrator'),
+    issuer: text.plain.orNull,
+    subject: text.personal.orNull,
   },
   key: ['id'],
   place: 'local',
   belongs: 'installation',
   indexes: {
-    folded: { on: 'folded', unique: true, serves: 'sign-in by an address' },
+    folded: {
+      on: 'folded',
+      unique: true,
+      where: 'issuer IS NULL',
+      serves: 'sign-in by an address',
+    },
+    identity: { on: 'issuer, subject', unique: true, serves: 'sign-in with OpenID Connect' },
   },
   stays: 'until it is deleted',
   searched: {
@@ -155,7 +166,9 @@ export const consoleLinks: Table = {
 
 export const consoleSessions: Table = {
   name: 'gh_console_sessions',
-  row: 'A session of the console.',
+  row:
+    'A session of the console. `provider_tokens`: with which the groups of its operator are read ' +
+    'again; `claims_read_at`: when they were read, `claims_claimed_at`: when a node began to.',
   columns: {
     hash: bytes.secret,
     operator: text.plain.orNull,
@@ -167,6 +180,9 @@ export const consoleSessions: Table = {
     last_used_at: int.or(0),
     ends_at: int.or(0),
     verified: int.or(0),
+    provider_tokens: bytes.secret.orNull,
+    claims_read_at: int.orNull,
+    claims_claimed_at: int.or(0),
   },
   key: ['hash'],
   place: 'local',
@@ -179,6 +195,12 @@ export const consoleSessions: Table = {
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
   endsInRestoredData: true,
+  encrypted: {
+    provider_tokens: {
+      purpose: PROVIDER_PURPOSE,
+      rowOf: ([hash]) => Buffer.from(hash as Uint8Array).toString('base64url'),
+    },
+  },
 }
 
 export const mailTokens: Table = {

@@ -224,6 +224,21 @@ const reusedTokens: AttentionKind = async ({ db }, now) => {
   )
 }
 
+/** Uses of the sign-in for emergencies (§16.9), the latest. */
+const breakGlass: AttentionKind = async ({ db }, now) => {
+  const rows = await listAudited(db, {
+    action: 'operator.break_glass',
+    sinceId: lowestIdAt('aud_', now - REUSE_WITHIN_MS),
+    limit: REUSES_MAX,
+  })
+  return rows.map(({ target, at, actor_id }) =>
+    itemOf('operator_break_glass', 'bad', at, {
+      subject: { type: 'operator', id: target, label: target },
+      facts: { actor: actor_id },
+    }),
+  )
+}
+
 /** Failed jobs that one reading of the list counts. */
 const FAILED_JOBS_MAX = 1_000
 /** Waiting jobs that one reading of the list examines. */
@@ -339,6 +354,7 @@ const KINDS: readonly AttentionKind[] = [
   failedJobs,
   failingJobs,
   reusedTokens,
+  breakGlass,
   disabledEndpoints,
   failingEndpoints,
   slowEndpoints,

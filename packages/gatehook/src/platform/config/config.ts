@@ -227,6 +227,30 @@ export const optionRules: readonly OptionRule[] = [
         'GATEHOOK_TRUST_PROXY, or use a loopback host.',
   },
   {
+    about: ['operatorsIssuer', 'operatorsClientId', 'operatorsRoles', 'operatorsPasswords'],
+    sentence:
+      '`GATEHOOK_OPERATORS_ISSUER` requires `GATEHOOK_OPERATORS_CLIENT_ID` and ' +
+      '`GATEHOOK_OPERATORS_ROLES`, and https unless it is a loopback address. Without it, ' +
+      '`GATEHOOK_OPERATORS_PASSWORDS` is `on`.',
+    check(s) {
+      if (s.operatorsIssuer === null) {
+        return (
+          s.operatorsPasswords !== 'on' &&
+          `GATEHOOK_OPERATORS_PASSWORDS=${s.operatorsPasswords} needs GATEHOOK_OPERATORS_ISSUER.`
+        )
+      }
+      const issuer = new URL(s.operatorsIssuer)
+      if (issuer.protocol !== 'https:' && !isLoopback(issuer.hostname)) {
+        return 'GATEHOOK_OPERATORS_ISSUER uses http, which is for loopback addresses only.'
+      }
+      const isComplete = s.operatorsClientId !== null && s.operatorsRoles !== null
+      return (
+        !isComplete &&
+        'GATEHOOK_OPERATORS_ISSUER needs GATEHOOK_OPERATORS_CLIENT_ID and GATEHOOK_OPERATORS_ROLES.'
+      )
+    },
+  },
+  {
     about: ['tlsCert', 'tlsKey'],
     sentence: '`GATEHOOK_TLS_CERT` and `GATEHOOK_TLS_KEY` are set together or not at all.',
     check(s) {

@@ -4,6 +4,7 @@ import { parseAddressRange } from '../../kernel/address.ts'
 import { parseApiKey } from '../../kernel/api-key-format.ts'
 import { parseColour } from '../../kernel/colour.ts'
 import { parsePostgresAddress } from '../../kernel/database-target.ts'
+import type { Role } from '../../kernel/principal.ts'
 
 export interface ValueKind<T> {
   /** For the reference: `port`, `seconds`, … */
@@ -226,6 +227,25 @@ export const documentHosts: ValueKind<'off' | 'any' | string[]> = {
   },
 }
 
+/** A group of an identity provider, and the role of its operators (§16.9). */
+export interface GroupRole {
+  readonly group: string
+  readonly role: Role
+}
+
+const GROUP_ROLE = /^([^=,]{1,200})=(admin|administrator|support|viewer)$/
+
+export const groupRoles: ValueKind<GroupRole[]> = {
+  name: 'roles',
+  expects: 'groups with admin, support or viewer, such as platform-admins=admin, comma-separated',
+  parse: (text) =>
+    parseEach(text, (part) => {
+      const [, group = '', role = ''] = GROUP_ROLE.exec(part) ?? []
+      if (group === '') return undefined
+      return { group, role: role === 'admin' ? 'administrator' : (role as Role) }
+    }),
+}
+
 const RATE = /^([0-9]+)\/([0-9]+)$/
 const BURST_RATE = /^([0-9]+\/[0-9]+)(?: burst ([0-9]+))?$/
 const MAX_NUMBER = 1_000_000_000
@@ -295,6 +315,12 @@ export const title: ValueKind<string> = {
   expects: `one line of at most ${TITLE_MAX} characters`,
   parse: (value) =>
     value.length <= TITLE_MAX && value.isWellFormed() && !/\p{C}/u.test(value) ? value : undefined,
+}
+
+export const line: ValueKind<string> = {
+  name: 'text',
+  expects: 'one line of at most 1000 characters',
+  parse: (value) => (/^\P{C}{1,1000}$/u.test(value) ? value : undefined),
 }
 
 export const colour: ValueKind<string> = {

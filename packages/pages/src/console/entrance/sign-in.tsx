@@ -1,5 +1,5 @@
 /** Sign-in with e-mail, password and the code of the second factor: as a page, and over a page. */
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure, isSessionOver } from '../../api.ts'
 import { releaseName } from '../../branding.ts'
 import { every } from '../../clock.ts'
@@ -10,7 +10,8 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Brand, useTitle } from '../../parts/frame.tsx'
 import { Notice } from '../../parts/notices.tsx'
-import { session, signIn } from '../session.ts'
+import { keepQuery, place } from '../../router.ts'
+import { loadSignInMethods, type SignInMethods, session, signIn } from '../session.ts'
 
 /** Counts down the seconds of `Retry-After`. */
 function useCountdown(): readonly [leftS: number, start: (seconds: number) => void] {
@@ -110,6 +111,59 @@ function SignInForm({ email = '' }: { readonly email?: string }) {
   )
 }
 
+/** The ways to sign in; undefined until they are loaded. */
+function useSignInMethods(): SignInMethods | undefined {
+  const [methods, setMethods] = useState<SignInMethods | undefined>(undefined)
+  useEffect(() => {
+    loadSignInMethods().then(setMethods)
+  }, [])
+  return methods
+}
+
+/** Leads to the identity provider, and from there back to this page. */
+function ProviderLink({ issuer, query }: { readonly issuer: string; readonly query: string }) {
+  const target = new URLSearchParams(query)
+  target.set('return', keepQuery(place.value.path))
+  return (
+    // With a target the router leaves the link to the browser.
+    <a class="btn first" href={`/console/oidc?${target}`} target="_self">
+      Sign in with {new URL(issuer).host}
+    </a>
+  )
+}
+
+/** The identity provider first, if there is one; the password is then for emergencies. */
+function SignInWays({ email, query = '' }: { readonly email?: string; readonly query?: string }) {
+  const methods = useSignInMethods()
+  if (methods === undefined) return null
+  const { issuer, passwords } = methods
+  const form = passwords !== 'off' && (
+    <>
+      <SignInForm {...(email !== undefined && { email })} />
+      {email === undefined && (
+        <p class="hint">
+          Without an account, or without the password: <code>{operatorLinkCommand}</code> on the
+          server prints a link.
+        </p>
+      )}
+    </>
+  )
+  if (issuer === null) return form
+  return (
+    <>
+      <ProviderLink issuer={issuer} query={query} />
+      {passwords === 'on' && form}
+      {passwords === 'break-glass' && (
+        <details>
+          <summary>Emergency: sign in with a password</summary>
+          <p class="hint">Each use is reported to all operators.</p>
+          {form}
+        </details>
+      )}
+    </>
+  )
+}
+
 /** The page without a session. `linkFailure`: a one-time link was rejected. */
 export function SignInPage({ linkFailure }: { readonly linkFailure?: ApiFailure | undefined }) {
   useTitle('Sign in')
@@ -130,11 +184,7 @@ export function SignInPage({ linkFailure }: { readonly linkFailure?: ApiFailure 
             </Notice>
           )}
           <p class="soft">The console of this installation, for operators.</p>
-          <SignInForm />
-          <p class="hint">
-            Without an account, or without the password: <code>{operatorLinkCommand}</code> on the
-            server prints a link.
-          </p>
+          <SignInWays />
         </section>
       </main>
     </div>
@@ -151,6 +201,6 @@ export const SignInDialog = () => (
     }}
   >
     <p class="soft small">The session has ended. The page behind this form stays open.</p>
-    <SignInForm email={session.value?.email ?? ''} />
+    <SignInWays email={session.value?.email ?? ''} query="prompt=none" />
   </Dialog>
 )

@@ -37,6 +37,7 @@ const OperatorFacts = ({ row }: { readonly row: OperatorRow }) => (
     of={[
       ['State', <OperatorState row={row} />],
       ['Role', `${row.role}: ${ROLE_MEANINGS[row.role]}`],
+      ['Signs in', row.issuer === null ? 'with a password' : `at ${row.issuer}`],
       ['Id', <Id id={row.id} subject="operator id" />],
       ['Created', instant(row.created_at)],
       ['Operations', <a href={href('/console/audit', { who: row.id })}>in the audit trail</a>],

@@ -139,6 +139,13 @@ const KINDS: Readonly<Record<string, Words>> = {
     ),
     link: () => ['Open', href('/console/audit')],
   },
+  operator_break_glass: {
+    word: 'Emergency',
+    sentence: (row) => (
+      <>An operator signed in without the identity provider, {ago(row.since, slowNow().value)}.</>
+    ),
+    link: () => ['Open', href('/console/audit')],
+  },
   server_errors: {
     word: 'Errors',
     sentence: (row) => (

@@ -1,0 +1,155 @@
+/**
+ * Opens sessions of the console (§12.2): by a one-time link, or by a password and the code of the
+ * second factor. `operator-openid.ts` opens those of operators with an identity provider.
+ */
+import { actorOf, recordAudit } from '../../history/audit/store.ts'
+import { Failure } from '../../kernel/failure.ts'
+import { createTimeOrderedId } from '../../kernel/id.ts'
+import { sha256 } from '../../kernel/secret.ts'
+import type { Config } from '../../platform/config/config.ts'
+import type { Tx } from '../../platform/storage/database.ts'
+import type { Call } from '../../protocol/http/call.ts'
+import { readCookie, setCookie } from '../../protocol/http/cookies.ts'
+import type { Administration } from '../access/administration.ts'
+import type { VerifyPassword } from './login.ts'
+import { INSTALLATION } from './namespace.ts'
+import * as store from './operator-store.ts'
+import type { SignInClient } from './recognized-clients.ts'
+import type { SecondFactor } from './second-factor.ts'
+import { invalidCredentials } from './username.ts'
+
+export const SESSION_LIFE_MS = 12 * 3_600_000
+/** A session ends after this time without a request. */
+export const IDLE_MS = 30 * 60_000
+export const TOKEN_BYTES = 32
+export const COOKIE_NAME = 'gatehook_console'
+
+export interface SignInDeps {
+  readonly admin: Administration
+  readonly secondFactor: SecondFactor
+  readonly verifyPassword: VerifyPassword
+  /** Whether operators sign in without OpenID Connect (§16.9). */
+  readonly passwords: Config['operatorsPasswords']
+}
+
+/** Throws 403 where operators sign in with OpenID Connect alone. */
+function requirePasswords({ passwords }: Pick<SignInDeps, 'passwords'>): void {
+  if (passwords !== 'off') return
+  throw new Failure('forbidden', 'Operators of this installation sign in with OpenID Connect.')
+}
+
+export const sessionCookie = (call: Call, value: string, lifeMs: number): string =>
+  setCookie(call, {
+    name: COOKIE_NAME,
+    value,
+    sameSite: 'strict',
+    maxAgeS: Math.floor(lifeMs / 1000),
+  })
+
+export interface ConsoleSignIn {
+  readonly operator: string | null
+  readonly link: string | null
+  readonly email?: string
+  readonly isVerified: boolean
+  /** Of OpenID Connect: its issuer, and its tokens, encrypted for the hash of the session. */
+  readonly provider?: {
+    readonly issuer: string
+    readonly encrypt: (hash: Buffer) => Uint8Array
+  }
+}
+
+/** Returns the function that opens a session in a transaction, and ends that of the browser. */
+export const createSessionOpener =
+  ({ admin, passwords }: Pick<SignInDeps, 'admin' | 'passwords'>) =>
+  async (tx: Tx, call: Call, session: ConsoleSignIn) => {
+    const { operator, link, email, isVerified, provider } = session
+    const { clock, random } = admin
+    const now = clock.now()
+    const token = random.bytes(TOKEN_BYTES).toString('base64url')
+    const hash = sha256(token)
+    const row = {
+      provider_tokens: provider?.encrypt(hash) ?? null,
+      claims_read_at: provider ? now : null,
+      id: createTimeOrderedId('ses_', now, random),
+      operator,
+      link,
+      address: call.address,
+      verified: Number(isVerified),
+      created_at: now,
+      expires_at: now + IDLE_MS,
+      ends_at: now + SESSION_LIFE_MS,
+    }
+    // A browser has one session: the new cookie replaces the previous one.
+    const previousToken = readCookie(call, COOKIE_NAME)
+    const previous =
+      previousToken === undefined ? undefined : await store.takeSession(tx, sha256(previousToken))
+    await store.insertSession(tx, { ...row, hash })
+    const name = email === undefined ? {} : { name: email }
+    const actor = actorOf(call, { kind: 'operator', id: operator ?? link!, ...name })
+    const detail = {
+      link,
+      session: row.id,
+      verified: isVerified,
+      ...(provider && { issuer: provider.issuer }),
+      ...(previous && { ended: previous.id }),
+    }
+    const entry = { actor, target: actor.id, detail }
+    await recordAudit(tx, { ...entry, action: 'operator.sign_in' }, admin)
+    if (passwords === 'break-glass' && !provider) {
+      await recordAudit(tx, { ...entry, action: 'operator.break_glass' }, admin)
+    }
+    return { ...row, token }
+  }
+
+/** Creates the two ways to open a session: a one-time link, or a password and a code. */
+export function createSignIn(deps: SignInDeps) {
+  const { admin, verifyPassword, secondFactor } = deps
+  const { db, clock } = admin
+  const openSession = createSessionOpener(deps)
+
+  const signInByLink = (call: Call, token: string) => {
+    requirePasswords(deps)
+    return db.write(async (tx) => {
+      const link = await store.takeLink(tx, sha256(token), clock.now())
+      if (!link) {
+        const message = 'The link was used before or has expired: gatehook operators link.'
+        throw new Failure('invalid_credentials', message)
+      }
+      const { operator, id } = link
+      return openSession(tx, call, { operator, link: id, isVerified: true })
+    })
+  }
+
+  const signInByPassword = async (
+    call: Call,
+    client: SignInClient,
+    { email, password, code }: { email: string; password: string; code: string | undefined },
+  ) => {
+    requirePasswords(deps)
+    let isVerified = false
+    const accounts = {
+      realm: 'operator' as const,
+      namespace: INSTALLATION,
+      find: (foldedName: string) => store.findOperator(db, foldedName),
+      async verifySecondFactor({ id, email: name }: store.OperatorRow) {
+        const actor = actorOf(call, { kind: 'operator', id, name })
+        isVerified = await secondFactor.verify(id, code, actor)
+      },
+    }
+    const operator = await verifyPassword(accounts, email, password, client)
+    return db.write(async (tx) => {
+      const current = await store.lockOperator(tx, operator.folded)
+      if (current?.password !== operator.password || current.disabled !== 0) {
+        throw invalidCredentials()
+      }
+      return openSession(tx, call, {
+        operator: operator.id,
+        link: null,
+        email: operator.email,
+        isVerified,
+      })
+    })
+  }
+
+  return { signInByLink, signInByPassword }
+}
