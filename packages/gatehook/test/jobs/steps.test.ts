@@ -5,6 +5,7 @@ import { eachMigrated } from '../../../../test/rig/databases.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
+import { ENGINE } from '../../src/platform/jobs/job.ts'
 import { purgeJobs } from '../../src/platform/jobs/retention.ts'
 import { FAILED_AFTER_MS, HEARTBEAT_MS } from '../../src/platform/jobs/runner.ts'
 import { createSteps } from '../../src/platform/jobs/steps.ts'
@@ -150,7 +151,7 @@ test('an attempt has 1,000 steps of its own, and as many for each customer and m
   const deps = { db, clock: { now: () => 0, elapsedMs: () => 0 }, random: systemRandom(), vault }
   const { signal } = new AbortController()
   const job = { id: 'job_1', scope: null, customer: undefined, input: '{}', node: 'a', attempt: 1 }
-  const steps = createSteps(deps, { ...job, signal })
+  const steps = createSteps(deps, { ...job, caller: ENGINE, signal })
   const own = [2 as Scope, 3 as Scope].map((scope) => steps.within(scope))
   const keys = new Set<string>()
   for (const { effect } of [steps, ...own]) {

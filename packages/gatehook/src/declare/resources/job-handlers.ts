@@ -5,6 +5,7 @@ import { listCustomers } from '../../identity/access/customer-reader.ts'
 import { modeOf, type Principal, type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { EventHandlers } from '../../outbound/jobs/event-jobs.ts'
 import type { JobAttempt, JobHandler } from '../../platform/jobs/job.ts'
+import { setJobCaller } from '../../platform/jobs/queue.ts'
 import { parseSchedule, type RunInput } from '../../platform/jobs/schedule.ts'
 import { isUnknownOutcome } from '../../platform/jobs/steps.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
@@ -57,7 +58,7 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
     const contextOf = createContexts(catalog, name, deps)
     return async (attempt) => {
       const steps = stepsOf(catalog, attempt, deps)
-      const context = contextOf(attempt.scope!, attempt.customer!, steps)
+      const context = contextOf(attempt.scope!, attempt.customer!, steps, attempt)
       const facts = factsOf(attempt, steps, deps)
       await withSteps(steps, () => handle({ ...context, ...facts, input: decode(attempt.input) }))
     }
@@ -67,7 +68,7 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
     return async (attempt) => {
       const { event_id: id } = JSON.parse(attempt.input) as { event_id: string }
       const steps = stepsOf(catalog, attempt, deps)
-      const context = contextOf(attempt.scope!, attempt.customer!, steps)
+      const context = contextOf(attempt.scope!, attempt.customer!, steps, attempt)
       const event = await findEvent(deps.db, attempt.scope!, id)
       if (!event) throw new Error(`the event ${id} was purged`)
       const objectText = catalog.render(event, catalog.newest)
@@ -107,13 +108,15 @@ type ContextOf = (
   scope: Scope,
   customer: string,
   steps: Pick<OwnSteps, 'steps' | 'step' | 'write'>,
+  /** The attempt at a job of this customer. */
+  cause?: JobAttempt,
 ) => AnyRow
 
 /** Returns the access of a job to the rows of a customer and mode. */
 function createContexts(catalog: Catalog, name: string, { db, record }: JobHandlerDeps): ContextOf {
   const scopes = new Set(listScopes(catalog.service))
   const actor = { kind: 'system', id: `job ${name}` } as const
-  return (scope, customer, { steps, step, write }) => {
+  return (scope, customer, { steps, step, write }, cause) => {
     const mode = modeOf(scope)
     const principal: Principal = { customer, mode, scope, kind: 'job', subject: name, scopes }
     const reach: ReachOf = () => ({ scope, owner: undefined, principal })
@@ -124,7 +127,10 @@ function createContexts(catalog: Catalog, name: string, { db, record }: JobHandl
       async write(name: string | TxCode, code?: TxCode) {
         const access = { principal, actor, reach, record, views }
         const given = typeof name === 'string' ? code! : name
-        const change = (tx: Tx) => given(createServiceTx(catalog, access, tx))
+        const change = (tx: Tx) => {
+          if (cause) setJobCaller(tx, cause.caller)
+          return given(createServiceTx(catalog, access, tx))
+        }
         if (typeof name === 'string') return write(name, change, { customer })
         steps.throwIfEnded()
         return db.write(

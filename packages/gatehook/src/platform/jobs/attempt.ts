@@ -1,6 +1,12 @@
 /** Runs the code of one attempt within its timeout. Contains no database access. */
 import type { Clock } from '../../kernel/clock.ts'
-import { type ClaimedJob, Continuation, describeError, type JobHandler } from './job.ts'
+import {
+  type ClaimedJob,
+  Continuation,
+  callerOfJob,
+  describeError,
+  type JobHandler,
+} from './job.ts'
 
 export type AttemptOutcome =
   | { readonly kind: 'done' }
@@ -42,8 +48,9 @@ export function startAttempt(handler: JobHandler, job: ClaimedJob, clock: Clock)
   })
   const run = async (): Promise<AttemptOutcome> => {
     const { id, scope, customer, input, attempt, node } = job
+    const own = { id, scope, customer, input }
     try {
-      const code = handler.run({ id, scope, customer, input, attempt, node, signal })
+      const code = handler.run({ ...own, caller: callerOfJob(job), attempt, node, signal })
       const rest = await Promise.race([code, aborted])
       if (rest instanceof Continuation) return { kind: 'continued', rest }
       return { kind: 'done' }

@@ -1,5 +1,5 @@
 /** A job: its row, the policy of its kind, and the code that runs it. Pure. */
-import type { Scope } from '../../kernel/principal.ts'
+import { callerName, type Principal, type Scope } from '../../kernel/principal.ts'
 import type { NextDueTime } from './schedule.ts'
 
 /**
@@ -112,6 +112,22 @@ export const TIMEOUT_MAX_MS = 3_600_000
 /** The largest input as JSON. */
 export const INPUT_MAX_BYTES = 65_536
 
+/** A caller, for the turns of its jobs among those of its customer and mode (decision 0084). */
+export interface JobCaller {
+  readonly name: string
+  /** Persons and unauthenticated clients take turns apart from programs. */
+  readonly isPerson: boolean
+}
+
+/** The caller of jobs that no request causes. */
+export const ENGINE: JobCaller = { name: 'engine', isPerson: false }
+
+/** Returns the caller of the jobs that a request of a principal causes. */
+export function jobCallerOf(principal: Principal): JobCaller {
+  const actor = principal.caller ?? principal
+  return { name: callerName(actor), isPerson: actor.kind === 'person' }
+}
+
 /** A job that is to be stored. */
 export interface NewJob {
   readonly kind: JobKind
@@ -120,6 +136,8 @@ export interface NewJob {
   readonly scope: Scope | undefined
   /** The id of the person whose request enqueued it. */
   readonly subject?: string | undefined
+  /** Default: that of the transaction. */
+  readonly caller?: JobCaller | undefined
   /** JSON text. */
   readonly input: string
   /** Epoch milliseconds; default: now. */
@@ -144,7 +162,24 @@ export interface DueJob {
   /** From 1. */
   readonly attempt: number
   readonly schedule: string | null
+  /** The persons or the programs of a customer and mode. */
+  readonly caller_group: number
+  /** The name of its caller. */
+  readonly caller: string
 }
+
+/** Returns the group of a caller: twice the scope, plus 1 for persons. */
+export const groupOf = (scope: Scope | null | undefined, { isPerson }: JobCaller): number =>
+  (scope ?? 0) * 2 + (isPerson ? 1 : 0)
+
+/** Returns the caller of a job, for the jobs that it enqueues. */
+export const callerOfJob = ({
+  caller_group,
+  caller,
+}: Pick<DueJob, 'caller_group' | 'caller'>): JobCaller => ({
+  name: caller,
+  isPerson: caller_group % 2 === 1,
+})
 
 /** A customer, as far as its jobs need it. */
 export interface JobCustomer {
@@ -165,6 +200,8 @@ export interface ClaimedJob extends DueJob {
 
 /** An attempt at a job, as its handler receives it. */
 export interface JobAttempt extends Pick<ClaimedJob, 'id' | 'scope' | 'customer' | 'input'> {
+  /** The caller of the jobs that it enqueues. */
+  readonly caller: JobCaller
   readonly attempt: number
   /** The run of the process that runs it. */
   readonly node: string

@@ -4,7 +4,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { createIdSequence } from '../../kernel/id.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
-import { INPUT_MAX_BYTES, type Lane, type NewJob, policyOf } from './job.ts'
+import { INPUT_MAX_BYTES, type JobCaller, type Lane, type NewJob, policyOf } from './job.ts'
 import { insertJob, lockLastOf } from './store.ts'
 
 /**
@@ -12,6 +12,18 @@ import { insertJob, lockLastOf } from './store.ts'
  * `payload_too_large` for an input beyond 64 KiB.
  */
 export type EnqueueJob = (tx: Tx, job: NewJob) => Promise<string>
+
+const CALLER = Symbol('caller')
+
+interface CallerTx extends Tx {
+  [CALLER]?: JobCaller
+}
+
+/** Sets the caller of the jobs that a transaction enqueues. */
+export function setJobCaller(tx: Tx, caller: JobCaller): void {
+  const own: CallerTx = tx
+  own[CALLER] = caller
+}
 
 interface QueueDeps {
   readonly clock: Clock
@@ -31,7 +43,8 @@ export function createEnqueue({ clock, random, wake }: QueueDeps): EnqueueJob {
     if (job.isMerged && before?.state === 'waiting') return before.id
     const id = nextId(now)
     const times = { runAt: job.runAt ?? now, createdAt: now }
-    await insertJob(tx, { ...job, ...times, id, isBlocked: before !== undefined })
+    const caller = job.caller ?? (tx as CallerTx)[CALLER]
+    await insertJob(tx, { ...job, ...times, id, caller, isBlocked: before !== undefined })
     tx.afterCommit(() => wake(policyOf(job.kind).lane))
     return id
   }

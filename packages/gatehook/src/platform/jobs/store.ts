@@ -5,6 +5,8 @@ import { join, prepareStatement, raw, sql } from '../storage/sql.ts'
 import {
   type ClaimedJob,
   type DueJob,
+  ENGINE,
+  groupOf,
   isPersonalLane,
   type JobKind,
   type JobPolicy,
@@ -22,12 +24,13 @@ type JobInsert = Omit<NewJob, 'runAt' | 'isMerged'> & {
 }
 
 const insert = prepareStatement(`INSERT INTO gh_jobs
-  (id, kind, lane, name, scope, subject, input, run_at, row_key, blocked, schedule, created_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  (id, kind, lane, name, scope, subject, caller_group, caller, input, run_at, row_key, blocked,
+    schedule, created_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (schedule) WHERE schedule IS NOT NULL DO NOTHING`)
 
 /** Inserts a job; a recurring one only if none of its runs waits. */
-export const insertJob = (tx: Tx, job: JobInsert) =>
+export const insertJob = (tx: Tx, { caller = ENGINE, ...job }: JobInsert) =>
   tx.run(
     insert([
       job.id,
@@ -36,6 +39,8 @@ export const insertJob = (tx: Tx, job: JobInsert) =>
       job.name,
       job.scope ?? null,
       job.subject ?? null,
+      groupOf(job.scope, caller),
+      caller.name,
       job.input,
       job.runAt,
       job.rowKey ?? null,
@@ -72,19 +77,14 @@ export interface DueJobQuery {
  * two that were inserted at the same time, and one that is retried. The expression around the name
  * has both databases read in the order of `run_at`, and end at the limit.
  */
-const isDue = ({ lane, names, now }: DueJobQuery) => sql`j.lane = ${lane} AND j.blocked = 0
+export const isDue = ({ lane, names, now }: DueJobQuery) => sql`j.lane = ${lane} AND j.blocked = 0
   AND j.run_at <= ${now}
   AND COALESCE(j.name, '') IN (${join(names.map((name) => sql`${name}`))})
   AND (j.row_key IS NULL OR NOT EXISTS (SELECT 1 FROM gh_jobs e
     WHERE e.row_key = j.row_key AND e.no < j.no AND e.ended_at IS NULL))`
 
-/** Is null unless the job waits: the expression of an index. */
-const turnOf = (alias: 'j' | 'w') =>
-  raw(`CASE WHEN ${alias}.state = 'waiting' AND ${alias}.blocked = 0
-    THEN COALESCE(${alias}.scope, 0) END`)
-
 const selectJobs = sql`SELECT j.no, j.id, j.kind, j.name, j.scope, j.row_key, j.input,
-  j.attempt + 1 AS attempt, j.schedule FROM gh_jobs j`
+  j.attempt + 1 AS attempt, j.schedule, j.caller_group, j.caller FROM gh_jobs j`
 
 const nextDue = (lane: Lane, names: readonly string[], after: Statement) =>
   sql`(SELECT j.run_at FROM gh_jobs j WHERE j.state = 'waiting' AND j.blocked = 0
@@ -117,31 +117,6 @@ export const readDueJobs = (from: Reader, query: DueJobQuery) =>
 
 export const readJobsOf = (from: Reader, nos: readonly number[]) =>
   from.all<DueJob>(sql`${selectJobs} WHERE j.no IN (${join(nos)})`)
-
-interface TurnRow {
-  /** A customer and mode with waiting jobs; 0: recurring jobs. */
-  readonly customer_scope: number
-  /** Its longest due job; null if none is due. */
-  readonly no: number | null
-}
-
-/** Reads the turns after a position in ascending order: one seek in the index for each. */
-export const readTurns = (
-  from: Reader,
-  query: DueJobQuery,
-  { after, limit }: { readonly after: number; readonly limit: number },
-) =>
-  from.all<TurnRow>(sql`WITH RECURSIVE turns(customer_scope, position) AS (
-      SELECT CAST(${after} AS BIGINT), 0
-      UNION ALL
-      SELECT (SELECT ${turnOf('w')} FROM gh_jobs w
-        WHERE w.lane = ${query.lane} AND ${turnOf('w')} > turns.customer_scope
-        ORDER BY ${turnOf('w')} LIMIT 1), position + 1
-      FROM turns WHERE customer_scope IS NOT NULL AND position < ${limit})
-    SELECT customer_scope, (SELECT j.no FROM gh_jobs j
-      WHERE ${turnOf('j')} = turns.customer_scope AND ${isDue(query)}
-      ORDER BY j.run_at, j.no LIMIT 1) AS no
-    FROM turns WHERE customer_scope IS NOT NULL AND position > 0 ORDER BY customer_scope`)
 
 const claim = prepareStatement(`UPDATE gh_jobs SET state = 'running', attempt = attempt + 1,
   node = ?, heartbeat = heartbeat + 1, started_at = ?, input = ?

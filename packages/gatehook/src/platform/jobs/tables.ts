@@ -1,18 +1,21 @@
 /** Background work: the jobs of the service's code and of the engine. */
 import { byScope, bytes, int, serial, type Table, text } from '../storage/table.ts'
+import { ENGINE } from './job.ts'
 
-/** The scope of a waiting job that is not blocked; 0 for one of the installation. */
-const TURN = "(CASE WHEN state = 'waiting' AND blocked = 0 THEN COALESCE(scope, 0) END)"
+/** The group of a waiting job that is not blocked. */
+const GROUP = "(CASE WHEN state = 'waiting' AND blocked = 0 THEN caller_group END)"
 
 export const jobs: Table = {
   name: 'gh_jobs',
   row:
     'A job. `kind` and `lane`: `job.ts`. `state`: `waiting`, `running`, `done`, `failed`, ' +
     '`canceled`. `node` identifies the run of the process that runs it and increments ' +
-    '`heartbeat`. `subject`: the person whose request enqueued it. Jobs with the same `row_key` ' +
-    'run one after the other: all but the first are `blocked` (1), and no search for due jobs ' +
-    'reads them. `schedule`: the name of a recurring job in the row of its next run, so that ' +
-    'there is one. `request`: the hash of the request that it answers, so that a repeat finds it.',
+    '`heartbeat`. `subject`: the person whose request enqueued it. `caller`: the caller whose ' +
+    'request caused it. `caller_group`: twice the scope, plus 1 if that is a person. Jobs with ' +
+    'the same `row_key` run one after the other: all but the first are `blocked` (1), and no ' +
+    'search for due jobs reads them. `schedule`: the name of a recurring job in the row of its ' +
+    'next run, so that there is one. `request`: the hash of the request that it answers, so ' +
+    'that a repeat finds it.',
   columns: {
     no: serial,
     id: text.plain,
@@ -21,6 +24,8 @@ export const jobs: Table = {
     name: text.plain,
     scope: int.orNull,
     subject: text.plain.orNull,
+    caller_group: int.or(0),
+    caller: text.plain.or(ENGINE.name),
     input: text.personal,
     state: text.plain.or('waiting'),
     run_at: int,
@@ -74,9 +79,14 @@ export const jobs: Table = {
     state: { on: 'state, id', serves: 'lists by state' },
     name: { on: 'name, id', serves: 'lists by name' },
     waiting: {
-      on: `lane, ${TURN}, run_at, no`,
-      where: `${TURN} IS NOT NULL`,
+      on: `lane, ${GROUP}, run_at, no`,
+      where: `${GROUP} IS NOT NULL`,
       serves: 'the next customer with waiting jobs',
+    },
+    callers: {
+      on: `lane, ${GROUP}, caller, run_at, no`,
+      where: `${GROUP} IS NOT NULL`,
+      serves: 'the next caller of a customer with waiting jobs',
     },
   },
   stays:

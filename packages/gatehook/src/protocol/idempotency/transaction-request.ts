@@ -1,8 +1,10 @@
 /**
  * The request that a transaction of `perform` belongs to, for the parts that run inside of it: an
- * event records which request caused it.
+ * event records which request caused it, and jobs take the turns of its caller.
  */
 
+import { jobCallerOf } from '../../platform/jobs/job.ts'
+import { setJobCaller } from '../../platform/jobs/queue.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Call } from '../http/call.ts'
 
@@ -16,6 +18,7 @@ interface RequestTx extends Tx {
 export function setRequestOf(tx: Tx, call: Call): void {
   const own: RequestTx = tx
   own[REQUEST] = call
+  if (call.principal) setJobCaller(tx, jobCallerOf(call.principal))
 }
 
 /** Returns the request of a transaction; undefined outside of `perform`. */
