@@ -1,8 +1,10 @@
 /** Generates the table of bounds in `docs/reference/http.md` from the constants in the code. */
+import { BODY_BYTES_MAX } from '../../packages/gatehook/src/declare/resources/media.ts'
 import { EVENT_MAX_BYTES } from '../../packages/gatehook/src/history/events/event.ts'
 import { CHANGE_BOUNDS } from '../../packages/gatehook/src/platform/storage/change-budget.ts'
 import { defaultEgressBounds } from '../../packages/gatehook/src/protocol/http/egress.ts'
 import { defaultLimits } from '../../packages/gatehook/src/protocol/http/exchange.ts'
+import { LARGE_BODY_SHARES } from '../../packages/gatehook/src/protocol/http/ingress.ts'
 import { MAX_DEPTH } from '../../packages/gatehook/src/protocol/http/json-body.ts'
 import { MEDIA_RANGES_MAX } from '../../packages/gatehook/src/protocol/http/media-type.ts'
 import { PROOF_VALUES } from '../../packages/gatehook/src/protocol/http/receive-body.ts'
@@ -24,7 +26,16 @@ export function limitsTable(): string {
   const { headersTimeoutMs, requestTimeoutMs, keepAliveMs } = defaultLimits
   const { responseBytes, shares, unreadMs } = defaultEgressBounds
   const rows = [
-    ['request body', `${bodyBytes / KIB} KiB`, '413 `payload_too_large`'],
+    [
+      'request body',
+      `${bodyBytes / KIB} KiB; with \`maxBodyBytes\` up to ${BODY_BYTES_MAX / MIB} MiB`,
+      '413 `payload_too_large`',
+    ],
+    [
+      'open bodies of more than 1024 KiB, of all callers',
+      `${LARGE_BODY_SHARES.process / MIB} MiB; JSON counts three times`,
+      '503 `overloaded`',
+    ],
     [
       'values of a JSON body, parameters of a form',
       `${count(bodyValues)}; of an endpoint without a credential ${count(PROOF_VALUES)}`,

@@ -291,6 +291,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'A run of `.every()` serves the latest due time and those missed.',
         part('`timeZone`, `each`'),
       ],
+      ['15.10', 'Routes receive and return media types; bodies up to 16 MiB, texts up to 1 MiB.'],
       [
         '15.12',
         'Mistakes in a declaration are reported together; the test kit runs on both databases.',

@@ -212,3 +212,25 @@ test('invalid options throw where the client is created', () => {
   const both = { baseUrl: 'https://example.com', apiKey: 'k', token: 't' } as never
   assert.throws(() => createClient(both), TypeError)
 })
+
+test('bytes are sent as they are, and a response that is no text is bytes', async () => {
+  const sent: RequestInit[] = []
+  const types = ['application/pdf', 'text/csv', 'application/x-ndjson', 'application/problem+json']
+  const client = createClient({
+    baseUrl: 'https://api.example.com',
+    fetch: async (_url, init) => {
+      sent.push(init!)
+      const headers = { 'content-type': types[sent.length - 1]! }
+      return new Response(Uint8Array.of(49, 50), { headers })
+    },
+  })
+  const body = Uint8Array.of(0, 255)
+  const results: unknown[] = []
+  for (const _ of types) {
+    const headers = { 'content-type': 'image/png' }
+    results.push((await client.request('POST', 'photos', { body, headers })).data)
+  }
+  assert.deepEqual(results, [Uint8Array.of(49, 50), '12', '12', 12])
+  assert.equal(sent[0]!.body, body)
+  assert.equal((sent[0]!.headers as Record<string, string>)['content-type'], 'image/png')
+})

@@ -74,7 +74,11 @@ export interface Client {
   collection<Row, Create = Partial<Row>, Patch = Partial<Create>>(
     name: string,
   ): Collection<Row, Create, Patch>
-  /** Sends any request. `path` as in `collection`; credential, retries and errors do not differ. */
+  /**
+   * Sends any request. `path` as in `collection`; credential, retries and errors do not differ. A
+   * `Uint8Array` is sent as it is, with its `content-type` in `headers`; a response that is neither
+   * JSON nor text is a `Uint8Array`.
+   */
   request<T = unknown>(
     method: string,
     path: string,

@@ -59,7 +59,7 @@ export type Send = (
 interface Attempt {
   readonly method: string
   readonly url: string
-  readonly body: string | undefined
+  readonly body: string | Uint8Array<ArrayBuffer> | undefined
   readonly headers: Record<string, string>
   readonly options: CallOptions
 }
@@ -117,7 +117,8 @@ export function createSend(options: TransportOptions & Credential, baseUrl: stri
       accept: 'application/json',
       ...readPosition.headers(),
     }
-    if (body !== undefined) headers['content-type'] = 'application/json'
+    const isBytes = body instanceof Uint8Array
+    if (body !== undefined && !isBytes) headers['content-type'] = 'application/json'
     if (method === 'POST' || method === 'PATCH') {
       const newKey = options.newKey ?? (() => crypto.randomUUID())
       headers['idempotency-key'] = call.idempotencyKey ?? newKey()
@@ -125,12 +126,14 @@ export function createSend(options: TransportOptions & Credential, baseUrl: stri
     for (const [name, value] of Object.entries(call.headers ?? {})) {
       headers[name.toLowerCase()] = value
     }
-    const text = body === undefined ? undefined : JSON.stringify(body)
-    const attempt = { method, url, body: text, headers, options: call }
+    const content = isBytes ? (body as Uint8Array<ArrayBuffer>) : textOf(body)
+    const attempt = { method, url, body: content, headers, options: call }
     const send = () => sendWithCredential(attempt, credentials, options, readResponse)
     return await withRetries(send, call.signal)
   }
 }
+
+const textOf = (body: unknown) => (body === undefined ? undefined : JSON.stringify(body))
 
 /** Called with each response. */
 type ReadResponse = (response: { headers: Headers; data: unknown }) => void
@@ -164,13 +167,13 @@ async function attemptOnce(
   const limit = AbortSignal.timeout(call.timeoutMs ?? options.timeoutMs ?? DEFAULTS.timeoutMs)
   const signal = call.signal ? AbortSignal.any([call.signal, limit]) : limit
   let response: Response
-  let text: string
+  let bytes: Uint8Array
   try {
     // Never follows a redirect, which could send the key to another host.
     const init = { method, headers, signal, redirect: 'manual' as const }
     const send = options.fetch ?? globalThis.fetch
     response = await send(url, body === undefined ? init : { ...init, body })
-    text = await response.text()
+    bytes = new Uint8Array(await response.arrayBuffer())
   } catch (cause) {
     if (call.signal?.aborted) throw call.signal.reason
     const place = placeOf(url)
@@ -179,7 +182,7 @@ async function attemptOnce(
     }
     throw new GatehookError('network_error', `${method} ${place} got no response.`, { cause })
   }
-  const data = parseJsonBody(text, response.headers.get('content-type'))
+  const data = parseBody(bytes, response.headers.get('content-type'))
   readResponse({ headers: response.headers, data })
   if (!response.ok && response.status !== 304) throw errorOf(response, data)
   const requestId = response.headers.get('x-request-id') ?? undefined
@@ -193,10 +196,19 @@ function placeOf(url: string): string {
   return origin + pathname
 }
 
-/** Returns the value of a JSON body, other text unchanged, undefined for an empty body. */
-function parseJsonBody(text: string, contentType: string | null): unknown {
-  if (text === '') return undefined
-  if (!/[/+]json\b/i.test(contentType ?? '')) return text
+/** Types whose bodies are text: `text/csv`, `application/json`, `application/x-ndjson`, … */
+const TEXT_TYPE = /^$|^text\/|json|xml|javascript|urlencoded/i
+
+/**
+ * Returns the value of a JSON body, other text unchanged, the bytes of any other type, undefined
+ * for an empty body.
+ */
+function parseBody(bytes: Uint8Array, contentType: string | null): unknown {
+  if (bytes.length === 0) return undefined
+  const [type = ''] = (contentType ?? '').split(';')
+  if (!TEXT_TYPE.test(type)) return bytes
+  const text = new TextDecoder().decode(bytes)
+  if (!/[/+]json\b/i.test(type)) return text
   try {
     return JSON.parse(text)
   } catch {

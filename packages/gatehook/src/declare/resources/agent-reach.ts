@@ -1,14 +1,15 @@
 /**
  * Whether agents reach declared operations (§16.11): not those with `mcp: false`, not those whose
- * responses have a secret field, and no route with steps: a tool has no `Idempotency-Key`. Pure.
+ * responses have a secret field, no route
+ * with steps (a tool has no `Idempotency-Key`), and no route whose body is bytes. Pure.
  */
 
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import { secretNames } from '../../protocol/fields/secret-names.ts'
-import type { Endpoint } from '../../protocol/http/call.ts'
 import { fieldSpecsOf, newestMembers } from './body-versions.ts'
+import { isMedia, mediaTypesOf } from './media.ts'
 import { Resource, type ResourceDefinition } from './resource.ts'
-import { isMedia, type RouteDefinition } from './route.ts'
+import type { RouteDefinition } from './route.ts'
 
 function returnsSecret(fields: FieldSpecs): boolean {
   const returned = Object.entries(fields).filter(([, { isWriteOnly }]) => !isWriteOnly)
@@ -18,23 +19,11 @@ function returnsSecret(fields: FieldSpecs): boolean {
 export const reachesResource = ({ mcp, fields }: ResourceDefinition): boolean =>
   mcp && !returnsSecret(fields)
 
-export function reachesRoute({ mcp = true, output, steps }: RouteDefinition): boolean {
-  if (steps) return false
-  if (!mcp || output === undefined || isMedia(output)) return mcp
+export function reachesRoute({ mcp = true, input, output, steps }: RouteDefinition): boolean {
+  if (steps || mediaTypesOf(input)) return false
+  if (!mcp || output === undefined) return mcp
+  // The result of a tool is text.
+  if (isMedia(output)) return [output.media].flat().every((type) => type.startsWith('text/'))
   if (output instanceof Resource) return reachesResource(output.definition)
   return !returnsSecret(fieldSpecsOf(newestMembers(output)))
 }
-
-/** Closes the endpoints of a resource to agents, unless they reach it. */
-export const withReach = (resource: ResourceDefinition, endpoints: Endpoint[]): Endpoint[] =>
-  reachesResource(resource)
-    ? endpoints
-    : endpoints.map(({ methods, ...endpoint }) => ({
-        ...endpoint,
-        methods: Object.fromEntries(
-          Object.entries(methods).map(([method, operation]) => [
-            method,
-            { ...operation, mcp: false },
-          ]),
-        ),
-      }))

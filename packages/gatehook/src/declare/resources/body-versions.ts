@@ -9,6 +9,7 @@ import {
   BodyFields,
   type OutputMembers,
 } from './body-fields.ts'
+import { isMedia, type MediaDeclaration } from './media.ts'
 import { type AnyResource, Resource } from './resource.ts'
 
 /** Members with or without older forms. */
@@ -20,10 +21,12 @@ export interface BodyForm {
   readonly chain: ChangeChain
 }
 
-/** Returns the members of the newest version; none for a resource, which has its own. */
-export function newestMembers(declared: DeclaredMembers | AnyResource | undefined): OutputMembers {
-  if (declared instanceof Resource) return {}
-  return declared instanceof BodyFields ? declared.members : (declared ?? {})
+/** Returns the members of the newest version; none for a resource, which has its own, or bytes. */
+export function newestMembers(
+  declared: DeclaredMembers | AnyResource | MediaDeclaration | undefined,
+): OutputMembers {
+  if (declared === undefined || declared instanceof Resource || isMedia(declared)) return {}
+  return declared instanceof BodyFields ? declared.members : declared
 }
 
 export const bodyChanges = (declared: unknown): readonly BodyChange[] =>
@@ -34,7 +37,7 @@ const convertNothing = () => ({})
 
 /** Returns the form of members in a version. */
 export function bodyFormIn(
-  declared: DeclaredMembers | undefined,
+  declared: DeclaredMembers | MediaDeclaration | undefined,
   versions: readonly string[],
   version: string,
 ): BodyForm {
@@ -69,7 +72,7 @@ export function declaredInput({ input, inputChanges }: ActionInputForms): AnyBod
 
 /** Returns the fields of every version, for rules that hold in each. */
 export const specsOfEveryVersion = (
-  declared: DeclaredMembers | AnyResource | undefined,
+  declared: DeclaredMembers | AnyResource | MediaDeclaration | undefined,
 ): FieldSpecs[] => [
   fieldSpecsOf(newestMembers(declared)),
   ...bodyChanges(declared).map(({ had }) => fieldSpecsOf(had)),

@@ -2,6 +2,7 @@
 import { missingField } from '../../kernel/closest.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
+import { findBodySizeMistakes } from './media.ts'
 import { readSoftDelete, type SoftDeleteOptions, type SoftDeletion } from './soft-deletion.ts'
 
 /**
@@ -30,6 +31,8 @@ export interface CollectionOptions<Text extends string> {
    * maintains an index of their words.
    */
   readonly search?: readonly Text[]
+  /** The largest body of its endpoints in bytes, up to 16 MiB. Default: 1 MiB. */
+  readonly maxBodyBytes?: number
   /** `false`: agents do not reach the resource by the Model Context Protocol. Default: true. */
   readonly mcp?: boolean
 }
@@ -43,6 +46,8 @@ export interface CollectionFeatures {
   /** The fields in which `q` finds words; empty: no search. */
   readonly search: readonly string[]
   readonly softDeletion: SoftDeletion | undefined
+  /** The largest body of its endpoints; undefined: 1 MiB (§15.10). */
+  readonly maxBodyBytes: number | undefined
   /** Whether agents reach it (§16.11). */
   readonly mcp: boolean
 }
@@ -54,11 +59,13 @@ export const readCollectionOptions = (
     export: isExported = false,
     search = [],
     softDelete,
+    maxBodyBytes,
     mcp = true,
   }: CollectionOptions<string>,
   deletionScope: string | false,
 ): CollectionFeatures => ({
   batch,
+  maxBodyBytes,
   mcp,
   isExported,
   search,
@@ -75,7 +82,7 @@ interface FeatureTarget extends CollectionFeatures {
 /** Returns a sentence for the developer per mistake. */
 export function findCollectionMistakes(target: FeatureTarget): string[] {
   const { batch, isExported, access } = target
-  const mistakes = searchMistakes(target)
+  const mistakes = [...searchMistakes(target), ...findBodySizeMistakes(target.maxBodyBytes)]
   if (typeof batch !== 'boolean') mistakes.push('batch is true or false')
   if (typeof isExported !== 'boolean') mistakes.push('export is true or false')
   if (typeof target.mcp !== 'boolean') mistakes.push('mcp is true or false')

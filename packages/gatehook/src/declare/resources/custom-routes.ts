@@ -7,8 +7,9 @@ import type { Perform } from '../../protocol/idempotency/perform.ts'
 import { reachesRoute } from './agent-reach.ts'
 import { inCallersTerms } from './caller-terms.ts'
 import type { Catalog } from './catalog.ts'
+import { mediaOperation } from './media.ts'
 import { ownPrincipalOf } from './own-principal.ts'
-import { mediaOf, type RouteDefinition } from './route.ts'
+import type { RouteDefinition } from './route.ts'
 import { createRouteReader } from './route-input.ts'
 import { createOutputEncoder } from './route-output.ts'
 import { createRowViews } from './row-views.ts'
@@ -26,12 +27,10 @@ export function customEndpoints(catalog: Catalog, deps: CustomRouteDeps): Endpoi
   const endpointByPath = new Map<string, Endpoint>()
   for (const route of catalog.service.routes) {
     const path = `/api${route.path}`
-    const media = mediaOf(route)
     const operation = {
       scope: route.scope,
       mcp: reachesRoute(route),
-      ...(media !== undefined && { produces: [media] }),
-      ...(route.method !== 'GET' && { body: 'optional' as const }),
+      ...mediaOperation(route),
       handle: route.steps ? deps.answerSteps(route) : createHandler(catalog, deps, route),
     }
     const methods = { ...endpointByPath.get(path)?.methods, [route.method]: operation }
@@ -47,13 +46,12 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
     const principal = call.principal!
     const views = createRowViews(catalog, call.version!, principal)
     const reach = callersReach(principal)
-    const { query, input, chain } = readRequest(call)
+    const { chain, ...request } = readRequest(call)
     const context = {
       principal: ownPrincipalOf(principal),
       version: call.version!,
       params: call.params,
-      query,
-      input,
+      ...request,
       read: createServiceReader(catalog, reach, deps.db, views),
       show: views.show,
     }

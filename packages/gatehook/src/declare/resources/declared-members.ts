@@ -51,6 +51,7 @@ export const declaredMembers = {
     export: true,
     softDelete,
     search: true,
+    maxBodyBytes: true,
     mcp: true,
   },
   action: {
@@ -96,6 +97,7 @@ export const declaredMembers = {
     mcp: true,
     steps: true,
     timeoutMs: true,
+    maxBodyBytes: true,
     handle: true,
   },
   service: {

@@ -9,8 +9,9 @@ import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { createObjectReader } from '../../protocol/fields/reader.ts'
 import { isSqlWord } from './sql-words.ts'
 
-/** The maximum `.max()` of a text, in characters. */
-const STRING_MAX = 65_536
+/** The maximum `.max()` of `f.string()`, and of other texts and of JSON, in characters. */
+const STRING_MAX = 1_048_576
+const TEXT_MAX = 65_536
 
 /** The field that actions change (`from`, `to`). */
 export const STATE_FIELD = 'status'
@@ -44,10 +45,9 @@ const fieldRules: readonly FieldRule[] = [
       throw mistake(`${spec.kind} takes no min or max`)
     }
     checkBounds(spec, mistake)
-    if ((isText || isAnyJson) && (spec.max ?? 0) > STRING_MAX)
-      throw mistake(
-        `max is at most ${STRING_MAX}; keep longer texts elsewhere, and store an f.url()`,
-      )
+    const most = spec.kind === 'string' ? STRING_MAX : TEXT_MAX
+    if ((isText || isAnyJson) && (spec.max ?? 0) > most)
+      throw mistake(`max is at most ${most}; keep longer texts elsewhere, and store an f.url()`)
     if (spec.min !== undefined && spec.max !== undefined && spec.min > spec.max) {
       throw mistake('min is above max')
     }

@@ -5,6 +5,7 @@
 import { ADMIN_SCOPE } from '../../identity/access/administration.ts'
 import { holdsScope } from '../../identity/access/scopes.ts'
 import type { Principal } from '../../kernel/principal.ts'
+import { EVENT_TEXT_MAX, exceedsEvents } from '../../protocol/fields/event-texts.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
@@ -53,9 +54,15 @@ export const heldScopesOf = (
 const isHidden = ({ isWriteOnly, visibleTo }: FieldSpec, held: HeldScopes): boolean =>
   isWriteOnly === true || (visibleTo !== undefined && !held.has(visibleTo))
 
-/** Returns the fields that responses lack. */
-export const hiddenFields = (specs: FieldSpecs, held: HeldScopes): ReadonlySet<string> =>
-  new Set(Object.keys(specs).filter((name) => isHidden(specs[name]!, held)))
+/** Returns the fields that the responses to a caller lack; without a caller, those of events. */
+export const hiddenFields = (
+  specs: FieldSpecs,
+  held: HeldScopes | undefined,
+): ReadonlySet<string> => {
+  const isAbsent = (spec: FieldSpec) =>
+    isHidden(spec, held ?? NO_SCOPES) || (held === undefined && exceedsEvents(spec))
+  return new Set(Object.keys(specs).filter((name) => isAbsent(specs[name]!)))
+}
 
 /** Returns the scope that the caller lacks to write each field. */
 export const lockedFields = (specs: FieldSpecs, held: HeldScopes): ReadonlyMap<string, string> =>
@@ -88,6 +95,9 @@ export function findRightsMistakes(definition: ResourceDefinition): string[] {
     if (spec.isWriteOnly && [...filter, ...sort, ...prefix, ...contains].includes(name)) {
       mistakes.push(`list: ${name} is write-only, and a list would return its values one by one`)
     }
+  }
+  for (const name of contains.filter((name) => fields[name] && exceedsEvents(fields[name]))) {
+    mistakes.push(`list: contains: ${name} is too long; its max is above ${EVENT_TEXT_MAX}`)
   }
   for (const name of search) {
     if (fields[name]?.isWriteOnly || fields[name]?.visibleTo !== undefined) {

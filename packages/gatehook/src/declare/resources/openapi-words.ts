@@ -1,4 +1,5 @@
 /** Texts of OpenAPI and docs that follow from a declaration: names, fields, access. Pure. */
+import { exceedsEvents } from '../../protocol/fields/event-texts.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
@@ -58,11 +59,13 @@ export function describeField(name: string, spec: FieldSpec): string {
   return [describeValue(name, spec), ...unit, ...describeRights(spec)].join(' ')
 }
 
-function describeRights({ isWriteOnly, visibleTo, writableBy }: FieldSpec): string[] {
+function describeRights(spec: FieldSpec): string[] {
+  const { isWriteOnly, visibleTo, writableBy } = spec
   const sentences = [
     isWriteOnly && 'No response returns it.',
     visibleTo !== undefined && `Only callers with the scope \`${visibleTo}\` receive it.`,
     writableBy !== undefined && `Only callers with the scope \`${writableBy}\` write it.`,
+    exceedsEvents(spec) && 'Events do not have it.',
   ]
   return sentences.filter((sentence) => typeof sentence === 'string')
 }

@@ -11,6 +11,7 @@ import {
   parameterSchema,
   rowSchema,
 } from '../../protocol/fields/schema.ts'
+import { defaultLimits } from '../../protocol/http/exchange.ts'
 import type { OpenApiDocument } from '../../protocol/openapi/document.ts'
 import type { DescribedOperations } from '../../protocol/openapi/engine-words.ts'
 import {
@@ -32,17 +33,12 @@ import { bodyFormIn, fieldSpecsOf } from './body-versions.ts'
 import type { Catalog } from './catalog.ts'
 import { detailSpecs } from './failure.ts'
 import { type FailureDefinition, ownFailuresOf } from './listed-failures.ts'
+import { mediaTypesOf } from './media.ts'
 import { withListed } from './openapi-context.ts'
 import { resourcePaths, resourceSchemas } from './openapi-resource.ts'
 import { annotateSchema, describeField } from './openapi-words.ts'
 import { Resource } from './resource.ts'
-import {
-  declaresResponse,
-  mediaOf,
-  type RouteDefinition,
-  type RouteInput,
-  statusesOf,
-} from './route.ts'
+import { declaresResponse, type RouteDefinition, type RouteInput, statusesOf } from './route.ts'
 import { outputSchema } from './route-output.ts'
 import { sampleInput, sampleMember, sampleWire } from './sample.ts'
 
@@ -113,7 +109,23 @@ const ownFailureWords = (own: readonly FailureDefinition[], version: string): Js
     }),
   )
 
-const inputBody = (specs: FieldSpecs) => {
+/** Returns the content of a body that is not JSON. */
+const mediaContent = (types: readonly string[], maxLength?: number) =>
+  Object.fromEntries(
+    types.map((type) => {
+      const format = type.startsWith('text/') ? {} : { format: 'binary' }
+      return [type, { schema: { type: 'string', ...format, ...(maxLength && { maxLength }) } }]
+    }),
+  )
+
+function inputBody(
+  { input, maxBodyBytes = defaultLimits.bodyBytes }: RouteDefinition,
+  catalog: Catalog,
+  version: string,
+) {
+  const types = mediaTypesOf(input)
+  if (types) return { required: true, content: mediaContent(types, maxBodyBytes) }
+  const specs = inputSpecs(input!, catalog, version)
   const schema = annotateSchema(createSchema(specs), specs, sampleInput({ input: specs }) ?? {})
   return {
     required: Object.values(specs).some((spec) => spec.write === 'required'),
@@ -169,7 +181,7 @@ function routeOperation(route: RouteDefinition, catalog: Catalog, version: strin
       ...(route.steps ? [requiredKey] : []),
       ...(route.method === 'GET' || route.steps ? [] : [ref('parameters', 'Prefer')]),
     ],
-    ...(route.input && { requestBody: inputBody(inputSpecs(route.input, catalog, version)) }),
+    ...(route.input && { requestBody: inputBody(route, catalog, version) }),
     responses: { ...routeResponses(route, versions, version), ...failing(404, 413, 415, 422) },
   })
 }
@@ -197,6 +209,7 @@ function routeResponses(
   version: string,
 ): Record<string, unknown> {
   if (!declaresResponse(route)) return undeclaredResponses
+  const types = mediaTypesOf(route.output)
   const schema = outputSchema(route, versions, version)
   const headers = Object.entries(route.headers ?? {}).map(([name, description]) => [
     name,
@@ -205,7 +218,8 @@ function routeResponses(
   const response = {
     description: 'Done.',
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
-    ...(schema && { content: { [mediaOf(route) ?? 'application/json']: { schema } } }),
+    ...(types && { content: mediaContent(types) }),
+    ...(schema && { content: content(schema) }),
   }
   return Object.fromEntries(statusesOf(route).map((status) => [status, response]))
 }

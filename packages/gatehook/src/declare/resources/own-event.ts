@@ -4,6 +4,7 @@
  */
 import { Failure } from '../../kernel/failure.ts'
 import { findUnknownMembers, reportMistakes } from '../../protocol/fields/declaration-mistakes.ts'
+import { EVENT_TEXT_MAX, exceedsEvents } from '../../protocol/fields/event-texts.ts'
 import { Field, type Fields } from '../../protocol/fields/fields.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import { BodyFields } from './body-fields.ts'
@@ -101,7 +102,12 @@ function fieldsMistakes({ members, changes }: BodyFields<Fields>): string[] {
   const oneWay = changes
     .filter(({ up, down }) => !up || !down)
     .map(({ version }) => `.before('${version}'): up and down are required`)
-  return [...wrong, ...oneWay]
+  const long = forms.flatMap((form) =>
+    Object.entries(form)
+      .filter(([, member]) => member instanceof Field && exceedsEvents(member.spec))
+      .map(([name]) => `${name}: texts of events have at most ${EVENT_TEXT_MAX} characters`),
+  )
+  return [...wrong, ...oneWay, ...long]
 }
 
 export const isOwnEvent = (value: unknown): value is OwnEvent => value instanceof OwnEvent

@@ -2,11 +2,13 @@
 
 import { Field, type FieldSpec, type Fields } from '../../protocol/fields/fields.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
+import { defaultLimits } from '../../protocol/http/exchange.ts'
 import { findInputMistakes, findOutputMistakes } from './body-check.ts'
 import { findMemberMistakes, type OutputMembers } from './body-fields.ts'
 import { bodyChanges, type DeclaredMembers, newestMembers } from './body-versions.ts'
+import { findBodySizeMistakes, findMediaMistakes, isMedia } from './media.ts'
 import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
-import { mediaOf, type RouteDefinition, statusesOf } from './route.ts'
+import { type RouteDefinition, statusesOf } from './route.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 /** First segments under `/api` that the engine uses, or that look like a version. */
@@ -20,7 +22,6 @@ const RESERVED_HEADERS = new Set(
   ).split(' '),
 )
 const HEADER_NAME = /^[A-Za-z][A-Za-z0-9-]*$/
-const MEDIA_TYPE = /^[a-z]+\/[a-z0-9][a-z0-9.+-]*$/
 
 /** Returns a sentence for the developer per mistake. */
 export function findRouteMistakes(
@@ -32,6 +33,7 @@ export function findRouteMistakes(
     ...pathMistakes(route, resources),
     ...partMistakes(route),
     ...stepMistakes(route),
+    ...sizeMistakes(route),
     ...fieldsMistakes('query', route.query, versions),
     ...inputMistakes(route, resources, versions),
     ...outputMistakes(route, resources, versions),
@@ -90,11 +92,23 @@ function stepMistakes({ method, steps, timeoutMs }: RouteDefinition): string[] {
   return mistakes
 }
 
+function sizeMistakes({ method, steps, maxBodyBytes }: RouteDefinition): string[] {
+  if (maxBodyBytes === undefined) return []
+  if (method === 'GET') return ['a GET has no body, and no maxBodyBytes']
+  if (!steps || findBodySizeMistakes(maxBodyBytes).length > 0) {
+    return findBodySizeMistakes(maxBodyBytes)
+  }
+  return findBodySizeMistakes(maxBodyBytes, defaultLimits.bodyBytes).map(
+    (mistake) => `${mistake}: a route with steps stores its request`,
+  )
+}
+
 function inputMistakes(
   { input }: RouteDefinition,
   resources: readonly ResourceDefinition[],
   versions: readonly string[],
 ): string[] {
+  if (input && isMedia(input)) return findMediaMistakes('input', input)
   if (input instanceof Resource) return unknownResource('input', input, resources)
   return fieldsMistakes('input', input, versions)
 }
@@ -126,17 +140,12 @@ const isNested = (spec: FieldSpec): boolean =>
   spec.members !== undefined || (spec.items !== undefined && !fieldKindOf(spec).isMap)
 
 function outputMistakes(
-  { output, ...route }: RouteDefinition,
+  { output }: RouteDefinition,
   resources: readonly ResourceDefinition[],
   versions: readonly string[],
 ): string[] {
   if (output === undefined) return []
-  const media = mediaOf({ ...route, output })
-  if (media !== undefined) {
-    const mistakes = route.method === 'GET' ? [] : [`output: only a GET returns ${media}`]
-    if (!MEDIA_TYPE.test(media)) mistakes.push(`output: ${media} is not a media type`)
-    return mistakes
-  }
+  if (isMedia(output)) return findMediaMistakes('output', output)
   if (output instanceof Resource) return unknownResource('output', output, resources)
   if (typeof output !== 'object' || output === null || Array.isArray(output)) {
     return ['output is a resource, an object of members, or {media}']

@@ -5,18 +5,23 @@
 
 import { Failure } from '../../kernel/failure.ts'
 import type { Call } from '../../protocol/http/call.ts'
+import { acceptedOf } from '../../protocol/http/content-negotiation.ts'
 import { createQueryReader } from '../../protocol/http/query-members.ts'
 import type { ChangeChain } from '../versions/change.ts'
 import { bodyFormIn, type DeclaredMembers, fieldSpecsOf, newestMembers } from './body-versions.ts'
 import { readNewRow, translateFailure } from './caller-terms.ts'
 import type { Catalog } from './catalog-entry.ts'
+import { bytesOf, type MediaDeclaration, mediaTypesOf } from './media.ts'
 import { type AnyRow, Resource } from './resource.ts'
 import type { RouteDefinition } from './route.ts'
 import { createValidators, toWire } from './validate.ts'
 
 interface RouteRequest {
   readonly query: AnyRow
-  readonly input: AnyRow
+  readonly input: AnyRow | Uint8Array
+  readonly contentType: string | undefined
+  /** The media types of the output that the caller accepts, the preferred one first. */
+  readonly accepted: readonly string[]
   /** The changes between the caller's version and the newest, for the pointers of failures. */
   readonly chain: ChangeChain
 }
@@ -26,34 +31,45 @@ type ReadRequest = (call: Call) => RouteRequest
 /** Returns the function that reads the requests of a route. */
 export function createRouteReader(catalog: Catalog, route: RouteDefinition): ReadRequest {
   const readers = new Map(
-    catalog.versions.map((version) => [version, readerIn(catalog, route, version)]),
+    catalog.versions.map((version) => {
+      const { specs, read } = createFieldsReader(route.query, catalog.versions, version)
+      const readQuery = createQueryReader(specs, read)
+      return [version, { readQuery, body: bodyReader(catalog, route, version) }]
+    }),
   )
-  return (call) => readers.get(call.version!)!(call)
+  const produces = mediaTypesOf(route.output) ?? []
+  return (call) => {
+    const { readQuery, body } = readers.get(call.version!)!
+    return {
+      query: readQuery(call),
+      input: body.read(call),
+      chain: body.chain,
+      contentType: call.headers['content-type'],
+      accepted: acceptedOf(call.headers.accept, produces),
+    }
+  }
 }
 
-function readerIn(
-  catalog: Catalog,
-  { query, input }: RouteDefinition,
-  version: string,
-): ReadRequest {
-  const parameters = createFieldsReader(query, catalog.versions, version)
-  const readQuery = createQueryReader(parameters.specs, parameters.read)
+interface RequestBody {
+  readonly chain: ChangeChain
+  read(call: Call): RouteRequest['input']
+}
+
+function bodyReader(catalog: Catalog, { input }: RouteDefinition, version: string): RequestBody {
   if (input instanceof Resource) {
     const entry = catalog.entries.get(input.definition.name)!
     const shape = entry.shapes.get(version)!
-    return (call) => ({
-      query: readQuery(call),
-      input: readNewRow(entry, shape.as(call.principal), call.body ?? {}),
-      chain: shape.chain,
-    })
+    const read = (call: Call) => readNewRow(entry, shape.as(call.principal), call.body ?? {})
+    return { chain: shape.chain, read }
   }
   const { read, chain } = createFieldsReader(input, catalog.versions, version)
-  return (call) => ({ query: readQuery(call), input: read(call.body ?? {}), chain })
+  if (mediaTypesOf(input)) return { chain, read: ({ body }) => bytesOf(body) }
+  return { chain, read: (call) => read(call.body ?? {}) }
 }
 
 /** Returns the reader of values in a version, which returns them in the newest. */
 export function createFieldsReader(
-  declared: DeclaredMembers | undefined,
+  declared: DeclaredMembers | MediaDeclaration | undefined,
   versions: readonly string[],
   version: string,
 ) {

@@ -13,20 +13,15 @@ import { sendParts } from '../../protocol/http/send-parts.ts'
 import { ref } from '../../protocol/openapi/parts.ts'
 import type { OutputMembers } from './body-fields.ts'
 import { type BodyForm, bodyFormIn, type DeclaredMembers } from './body-versions.ts'
+import { isMedia, type MediaDeclaration, mediaTypesOf } from './media.ts'
 import { annotateMember, schemaName } from './openapi-words.ts'
 import { type AnyResource, type AnyRow, Resource } from './resource.ts'
-import {
-  type AnyResult,
-  declaresResponse,
-  isMedia,
-  type RouteDefinition,
-  statusesOf,
-} from './route.ts'
+import { type AnyResult, declaresResponse, type RouteDefinition, statusesOf } from './route.ts'
 import type { RowViews } from './row-views.ts'
 import { sampleMember } from './sample.ts'
 import { toWire } from './validate.ts'
 
-type EncodeBody = (body: unknown, views: RowViews) => Omit<Answer, 'status'>
+type EncodeBody = (body: unknown, views: RowViews, media?: string) => Omit<Answer, 'status'>
 type EncodeMember = (value: unknown, views: RowViews) => string
 
 /** Returns a function that converts the result of a route's handler to its response. */
@@ -36,18 +31,21 @@ export function createOutputEncoder(route: RouteDefinition, versions: readonly s
   const isDeclared = declaresResponse(route)
   const headerNames = Object.keys(route.headers ?? {}).map((name) => name.toLowerCase())
   const encode = output
-    ? bodyEncoder(output, versions)
+    ? bodyEncoder(route, output, versions)
     : isDeclared
       ? encodeNothing
       : encodeUndeclared
+  const types = mediaTypesOf(output)
+  const resultMembers: readonly string[] = types ? [...RESULT_MEMBERS, 'media'] : RESULT_MEMBERS
+  const memberWords = types ? 'status, headers, media and body' : 'status, headers and body'
   const violated = `route ${method} ${path} violates its declaration`
   const violation = (mistake: string) => new Error(`${violated}: ${mistake}`)
   return (result: AnyResult | undefined, views: RowViews): Answer => {
-    const unknown = Object.keys(result ?? {}).find((name) => !RESULT_MEMBERS.has(name))
+    const unknown = Object.keys(result ?? {}).find((name) => !resultMembers.includes(name))
     if (unknown !== undefined) {
-      throw violation(`the result has status, headers and body, and no member ${unknown}`)
+      throw violation(`the result has ${memberWords}, and no member ${unknown}`)
     }
-    const { headers = {}, body } = result ?? {}
+    const { headers = {}, media, body } = result ?? {}
     const hasUndeclaredBody = !isDeclared && body !== undefined
     const status = result?.status ?? (hasUndeclaredBody ? 200 : statuses[0]!)
     if (isDeclared && !statuses.includes(status))
@@ -58,7 +56,7 @@ export function createOutputEncoder(route: RouteDefinition, versions: readonly s
       }
     }
     try {
-      const answer = encode(body, views)
+      const answer = encode(body, views, media)
       const location =
         status === 201 && output instanceof Resource && locationOf(output, body, views)
       const defaults = location ? { location } : {}
@@ -70,7 +68,7 @@ export function createOutputEncoder(route: RouteDefinition, versions: readonly s
 }
 
 /** A type assertion can hide other members, which would not reach the caller. */
-const RESULT_MEMBERS: ReadonlySet<string> = new Set<keyof AnyResult>(['status', 'headers', 'body'])
+const RESULT_MEMBERS: readonly (keyof AnyResult)[] = ['status', 'headers', 'body']
 
 /** Returns the path of a new row in the caller's version (§6.2). */
 const locationOf = ({ definition }: AnyResource, row: unknown, { version }: RowViews): string =>
@@ -90,10 +88,11 @@ const encodeUndeclared: EncodeBody = (body, views) => {
 }
 
 function bodyEncoder(
+  { method }: RouteDefinition,
   output: NonNullable<RouteDefinition['output']>,
   versions: readonly string[],
 ): EncodeBody {
-  if (isMedia(output)) return mediaEncoder(output.media)
+  if (isMedia(output)) return mediaEncoder(output, method === 'GET')
   if (output instanceof Resource) {
     const { definition } = output
     return (body, views) => ({ json: views.encode(definition, body) })
@@ -105,16 +104,23 @@ function bodyEncoder(
   return (body, views) => encoders.get(views.version)!(body, views)
 }
 
-function mediaEncoder(media: string): EncodeBody {
-  const type = media.startsWith('text/') ? `${media}; charset=utf-8` : media
-  const headers = { 'content-type': type }
-  return (body) => {
+/** Encodes text and bytes. A change commits with its response, so only a read is a stream. */
+function mediaEncoder({ media }: MediaDeclaration, isRead: boolean): EncodeBody {
+  const types = [media].flat() as readonly string[]
+  const vary = types.length > 1 && { vary: 'Accept' }
+  return (body, _views, selected = typeof media === 'string' ? media : undefined) => {
+    if (selected === undefined || !types.includes(selected)) {
+      throw new Error(`its media is ${String(selected)}, and none of ${types.join(', ')}`)
+    }
+    const type = selected.startsWith('text/') ? `${selected}; charset=utf-8` : selected
+    const headers = { 'content-type': type, ...vary }
     if (typeof body === 'string' || body instanceof Uint8Array) return { raw: body, headers }
     const parts = body as AsyncIterable<string> | undefined
-    if (typeof parts?.[Symbol.asyncIterator] === 'function') {
+    if (isRead && typeof parts?.[Symbol.asyncIterator] === 'function') {
       return { stream: (out) => sendParts(parts, out), headers }
     }
-    throw new Error('the body is neither text, bytes nor an async iterable of text')
+    const streams = isRead ? ', and no async iterable of text' : ''
+    throw new Error(`the body is neither text nor bytes${streams}`)
   }
 }
 
@@ -182,14 +188,13 @@ function fieldSpecOf(member: OutputMembers[string]): MemberSpec | undefined {
 const rowReference = ({ definition }: AnyResource): JsonSchema =>
   ref('schemas', schemaName(definition))
 
-/** Returns the schema of a response; undefined without a body. */
+/** Returns the schema of a response; undefined without a JSON body. */
 export function outputSchema(
   { output }: RouteDefinition,
   versions: readonly string[],
   version: string,
 ): JsonSchema | undefined {
-  if (!output) return undefined
-  if (isMedia(output)) return { type: 'string' }
+  if (!output || isMedia(output)) return undefined
   if (output instanceof Resource) return rowReference(output)
   const { members } = bodyFormIn(output as DeclaredMembers, versions, version)
   const properties = Object.entries(members).map(([name, member]) => [

@@ -14,6 +14,7 @@ import type {
   ShownRow,
 } from './body-fields.ts'
 import type { AnyFailure, ListedFailure } from './listed-failures.ts'
+import type { MediaDeclaration, MediumName } from './media.ts'
 import type { OwnPrincipal } from './own-principal.ts'
 import type { AnyResource, AnyRow, Resource } from './resource.ts'
 import type { RunStep, ServiceReader, ServiceTx } from './service-access.ts'
@@ -24,17 +25,12 @@ export type ParametersOf<P extends string> = P extends `${string}:${infer Name}/
     ? Name
     : never
 
-/** A response that is not JSON. */
-export interface MediaOutput {
-  readonly media: `${string}/${string}`
-}
-
-export type RouteOutput = AnyResource | OutputMembers | AnyBodyFields | MediaOutput
+export type RouteOutput = AnyResource | OutputMembers | AnyBodyFields | MediaDeclaration
 
 /** The fields of a query, with or without older forms. */
 // biome-ignore lint/suspicious/noExplicitAny: fields of any older forms
 export type RouteQuery = Fields | BodyFields<Fields, any>
-export type RouteInput = RouteQuery | AnyResource
+export type RouteInput = RouteQuery | AnyResource | MediaDeclaration
 
 /** The values of a query or an input in handlers. */
 type InputOf<I> =
@@ -42,15 +38,17 @@ type InputOf<I> =
     ? CreateOf<F>
     : I extends BodyFields<infer M, infer _>
       ? MemberValues<M>
-      : I extends Fields
-        ? RowOf<I>
-        : never
+      : I extends MediaDeclaration
+        ? Uint8Array
+        : I extends Fields
+          ? RowOf<I>
+          : never
 
 /** The body that a handler returns, from the declared output. */
 type BodyOf<O> =
   O extends Resource<infer F, infer _, infer _W>
     ? RowBody<F>
-    : O extends MediaOutput
+    : O extends MediaDeclaration
       ? string | Uint8Array | AsyncIterable<string>
       : O extends BodyFields<infer M, infer _>
         ? MemberValues<M>
@@ -67,8 +65,15 @@ export interface RouteContext<Q extends RouteQuery, I extends RouteInput, P exte
   readonly params: Readonly<Record<ParametersOf<P>, string>>
   /** The query parameters in the newest version. An omitted optional parameter has its default. */
   readonly query: InputOf<Q>
-  /** The body, validated in the caller's version and converted to the newest. */
+  /**
+   * The body, validated in the caller's version and converted to the newest; its bytes if the input
+   * has a media type.
+   */
   readonly input: InputOf<I>
+  /** The `Content-Type` of the request, as sent; undefined without one. */
+  readonly contentType: string | undefined
+  /** The media types of the output that the caller accepts, the preferred one first. */
+  readonly accepted: readonly string[]
   /** Reads rows within the caller's reach, `read.get(orders, 7)`, and SQL. */
   readonly read: ServiceReader
   /** Returns a row as JSON has it, in the caller's version. */
@@ -105,7 +110,22 @@ export type RouteResult<O> = {
   readonly status?: number
   /** Values of declared headers. */
   readonly headers?: Readonly<Record<string, string>>
-} & (O extends RouteOutput ? { readonly body: BodyOf<O> } : { readonly body?: unknown })
+  /** The media type of a body that is not JSON. */
+  readonly media?: MediaOf<O>
+} & (O extends RouteOutput ? { readonly body: BodyOf<O> } : { readonly body?: unknown }) &
+  SelectedMedia<O>
+
+/** The declared media types. */
+type MediaOf<O> = O extends { readonly media: infer M extends MediumName | readonly MediumName[] }
+  ? M extends readonly (infer T extends MediumName)[]
+    ? T
+    : M
+  : never
+
+/** Of several media types, the result has to name one. */
+type SelectedMedia<O> = O extends { readonly media: readonly MediumName[] }
+  ? { readonly media: MediaOf<O> }
+  : unknown
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an output can return nothing
 type HandlerResult<O> = RouteResult<O> | (O extends RouteOutput ? never : void)
@@ -131,14 +151,18 @@ export interface RouteOptions<
   readonly query?: Q
   /**
    * The fields of the body, or a resource: the body that creates one of its rows. Callers of older
-   * versions send the shape of theirs: that of the resource, or of `fields({…}).before(…)`.
+   * versions send the shape of theirs: that of the resource, or of `fields({…}).before(…)`. With
+   * `{ media: ['image/png'] }` the handler receives the bytes of such a body; others are 415.
    */
   readonly input?: I
+  /** The largest body in bytes, up to 16 MiB. Default: 1 MiB. */
+  readonly maxBodyBytes?: number
   /**
    * The body of the response: a resource for one of its rows, an object of fields, resources and
-   * lists of them `[resource]`, or `{media: 'text/csv'}` for a GET. Rows have the shape of the
-   * caller's version, and `fields({…}).before(…)` has that of its members. Default: any JSON, which
-   * OpenAPI does not describe; no body if `status` is declared.
+   * lists of them `[resource]`, or text or bytes: `{ media: 'text/csv' }`, or
+   * `{ media: ['text/csv', 'application/pdf'] }`, of which the result names one as `media`. Rows
+   * have the shape of the caller's version, and `fields({…}).before(…)` has that of its members.
+   * Default: any JSON, which OpenAPI does not describe; no body if `status` is declared.
    */
   readonly output?: O
   /** The status of success, or several. Default: 200; 204 without an output. */
@@ -166,6 +190,7 @@ export interface RouteOptions<
 export interface AnyResult {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
+  readonly media?: string
   readonly body?: unknown
 }
 
@@ -182,19 +207,13 @@ export interface RouteDefinition {
   readonly headers?: Readonly<Record<string, string>>
   readonly failures?: readonly ListedFailure[]
   readonly mcp?: boolean
+  readonly maxBodyBytes?: number
   readonly steps?: boolean
   readonly timeoutMs?: number
   readonly handle: (context: AnyRow) => Promise<AnyResult> | AnyResult
   /** The changes of query, input and output between versions. */
   readonly changes: readonly BodyChange[]
 }
-
-export const isMedia = (output: object): output is MediaOutput =>
-  typeof (output as MediaOutput).media === 'string'
-
-/** Returns the media type of a response that is not JSON. */
-export const mediaOf = ({ output }: RouteDefinition): string | undefined =>
-  output && isMedia(output) ? output.media : undefined
 
 /** Whether a route declares its response; any other returns any JSON. */
 export const declaresResponse = ({ output, status }: RouteDefinition): boolean =>

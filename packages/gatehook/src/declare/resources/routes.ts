@@ -23,7 +23,7 @@ import type { Lister } from '../../protocol/lists/list.ts'
 import type { LimitItems } from '../../protocol/quota/steps.ts'
 import { patchThroughChain } from '../versions/change.ts'
 import { type EndpointAction, endpointActions } from './action.ts'
-import { withReach } from './agent-reach.ts'
+import { reachesResource } from './agent-reach.ts'
 import { batchOperation } from './batch.ts'
 import { declaredInput } from './body-versions.ts'
 import {
@@ -69,8 +69,17 @@ export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoin
     const options = { serializable, narrowReplay: narrowRows(entry) }
     const perform: Perform = (call, change) => deps.perform(call, change, options)
     const endpoints = endpointsOf(entry, { ...deps, perform, entries: catalog.entries })
-    return withReach(entry.definition, endpoints)
+    return endpoints.map((endpoint) => withOptions(entry.definition, endpoint))
   })
+}
+
+/** Adds what the declaration says of all operations: the largest body, and no reach of agents. */
+function withOptions(resource: ResourceDefinition, endpoint: Endpoint): Endpoint {
+  const { maxBodyBytes } = resource
+  const options = { maxBodyBytes, ...(!reachesResource(resource) && { mcp: false }) }
+  const operations = Object.entries(endpoint.methods)
+  const methods = operations.map(([method, operation]) => [method, { ...operation, ...options }])
+  return { ...endpoint, methods: Object.fromEntries(methods) }
 }
 
 /** Returns whether a change of the resource, or a deletion that cascades from it, runs rules. */

@@ -27,8 +27,8 @@ import { listColumn } from './table.ts'
 import { createValidators, defaultsOf, type Validators } from './validate.ts'
 
 /**
- * A resource in a version, as a caller without a scope of `.visible()` and `.writable()` has it, or
- * as the caller of `as` has it. So code that knows no caller returns no limited field.
+ * A resource in a version, as events have it, or as the caller of `as` has it. So code that knows
+ * no caller returns no limited field, and no text that is too large for events.
  */
 export interface VersionShape {
   readonly version: string
@@ -47,7 +47,10 @@ export interface VersionShape {
   readonly defaults: AnyRow
   /** Returns the JSON text of a row of the newest shape. */
   encode(row: AnyRow): string
-  /** Returns the shape for a caller. A shape is created once for each set of scopes. */
+  /**
+   * Returns the shape for a caller, also an anonymous one. A shape is created once for each set of
+   * scopes.
+   */
   as(principal: Pick<Principal, 'scopes'> | undefined): VersionShape
 }
 
@@ -79,7 +82,7 @@ export function createShape(
     if (!shape) shapes.set(key, (shape = createFor(held)))
     return shape
   }
-  const createFor = (held: HeldScopes): VersionShape => {
+  const createFor = (held?: HeldScopes): VersionShape => {
     const hidden = hiddenFields(specs, held)
     const encode = rowEncoder(specs, hidden)
     return {
@@ -88,9 +91,9 @@ export function createShape(
       chain,
       hidden,
       hiddenColumns: hiddenFields(definition.fields, held),
-      locked: lockedFields(definition.fields, held),
-      isWidened: hidden.size < hiddenFields(specs, NO_SCOPES).size,
-      validators: createValidators(specs, lockedFields(specs, held)),
+      locked: lockedFields(definition.fields, held ?? NO_SCOPES),
+      isWidened: hidden.size < hiddenFields(specs, undefined).size,
+      validators: createValidators(specs, lockedFields(specs, held ?? NO_SCOPES)),
       view:
         chain.isEmpty && !hasComputedReads
           ? newestView(definition, encodeLinks, hidden)
@@ -101,7 +104,7 @@ export function createShape(
       as,
     }
   }
-  return as(undefined)
+  return createFor()
 }
 
 const nullsOf = (fields: readonly (readonly [name: string, spec: FieldSpec])[]): AnyRow =>

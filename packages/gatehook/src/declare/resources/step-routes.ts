@@ -17,6 +17,7 @@ import {
   type RequestOutcome,
   rightsOf,
   type StoredOutcome,
+  writeOutcome,
 } from '../../protocol/idempotency/outcome.ts'
 import { setRequestOf } from '../../protocol/idempotency/transaction-request.ts'
 import { inCallersTerms } from './caller-terms.ts'
@@ -65,12 +66,12 @@ export function createRequestJob(
       const views = createRowViews(catalog, call.version!, principal)
       const own = createOwnSteps(catalog, deps, attempt, { views, origin: originOf(request) })
       if ((await own.steps.readResponse()) !== undefined) return
-      const { query, input, chain } = readAgain(() => readRequest(call))
+      const { chain, ...sent } = readAgain(() => readRequest(call))
       const { version, params } = call
       const { show } = views
       const { signal } = own.steps
       const caller = { principal: ownPrincipalOf(principal), version, params }
-      const context = { ...caller, query, input, now, signal, show }
+      const context = { ...caller, ...sent, now, signal, show }
       const words = wordsOf(catalog, deps, { call, own, views })
       const handle = () => route.handle({ ...context, ...words })
       const outcome = await outcomeOf(async () => {
@@ -79,7 +80,7 @@ export function createRequestJob(
       })
       own.steps.throwIfEnded()
       const stored: StoredOutcome = { ...outcome, ...rightsOf(principal) }
-      await own.steps.storeResponse(JSON.stringify(stored))
+      await own.steps.storeResponse(writeOutcome(stored))
     },
   }
 }

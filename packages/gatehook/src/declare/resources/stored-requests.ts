@@ -13,8 +13,9 @@ import {
 import { STEP_PURPOSE, stepRow } from '../../platform/jobs/tables.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Call } from '../../protocol/http/call.ts'
+import { MediaBody } from '../../protocol/http/media-body.ts'
 import { Query } from '../../protocol/http/query.ts'
-import type { StoredOutcome } from '../../protocol/idempotency/outcome.ts'
+import { readOutcome, type StoredOutcome, toBase64 } from '../../protocol/idempotency/outcome.ts'
 
 export interface StoredRequest {
   /** The members that handlers, audit rows and events need. */
@@ -45,14 +46,22 @@ const principalOf = ({ scopes, caller, ...rest }: PrincipalText): Principal => (
 function writeRequest({ call, hash, now }: StoredRequest): string {
   const { id, address, method, path, version, params, query, body } = call
   const principal = principalText(call.principal!)
-  const sent = { id, address, method, path, version, params, body, principal }
-  return JSON.stringify({ hash, now, sent, query: query.entries })
+  const { accept, 'content-type': contentType } = call.headers
+  const headers = { accept, 'content-type': contentType }
+  const sent = { id, address, method, path, version, params, headers, principal }
+  const stored = body instanceof MediaBody ? { bytes: toBase64(body.bytes) } : { body }
+  return JSON.stringify({ hash, now, sent, ...stored, query: query.entries })
 }
 
 function parseRequest(text: string): StoredRequest {
-  const { hash, now, sent, query } = JSON.parse(text)
+  const { hash, now, sent, query, bytes, ...stored } = JSON.parse(text)
   const principal = principalOf(sent.principal)
-  return { hash, now, call: { ...sent, principal, query: new Query(query), eventIds: [] } as Call }
+  const body =
+    bytes === undefined
+      ? stored.body
+      : new MediaBody(sent.headers['content-type'], Buffer.from(bytes, 'base64'))
+  const parts = { principal, body, query: new Query(query), eventIds: [] }
+  return { hash, now, call: { ...sent, ...parts } as Call }
 }
 
 export function createStoredRequests({ db, vault }: { db: Database; vault: Vault }) {
@@ -75,7 +84,7 @@ export function createStoredRequests({ db, vault }: { db: Database; vault: Vault
     },
     async readResponse(job: string): Promise<StoredOutcome | undefined> {
       const text = await find(job, RESPONSE_ROW)
-      return text === undefined ? undefined : JSON.parse(text)
+      return text === undefined ? undefined : readOutcome(text)
     },
   }
 }

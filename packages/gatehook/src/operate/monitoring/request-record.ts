@@ -11,6 +11,7 @@ import { describeStorageFailure } from '../../platform/storage/storage-failure.t
 import { ERRORS_MAX } from '../../protocol/fields/object-reader.ts'
 import type { Answer, Call, Kind } from '../../protocol/http/call.ts'
 import type { Exchange } from '../../protocol/http/exchange.ts'
+import { MediaBody } from '../../protocol/http/media-body.ts'
 import { redactBody, redactHeaders } from './redaction.ts'
 
 /** A row of `gh_monitoring_requests`. */
@@ -169,9 +170,12 @@ function describeExchange(
   if ([exchange.path, exchange.route].some((path) => PRIVATE_PATH.test(path))) return null
   if (isOfStranger(exchange, answer)) return null
   const unknownNames = unknownNamesOf(exchange)
-  const { value, truncated } = unknownNames
-    ? redactBody(exchange.body, secretFields.union(unknownNames))
-    : { truncated: true }
+  const isMedia = exchange.body instanceof MediaBody
+  const { value, truncated } = isMedia
+    ? { truncated: false }
+    : unknownNames
+      ? redactBody(exchange.body, secretFields.union(unknownNames))
+      : { truncated: true }
   return JSON.stringify({
     headers: redactHeaders(exchange.headers, secretFields),
     body: value,

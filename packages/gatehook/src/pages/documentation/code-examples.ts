@@ -23,6 +23,8 @@ export interface ExampleRequest {
   readonly hasAnswer: boolean
   /** Whether the body is a form (`application/x-www-form-urlencoded`). */
   readonly isForm: boolean
+  /** Whether the body is the content of a file, whose type `headers` has. */
+  readonly isFile?: boolean
 }
 
 /** Whether an endpoint issues or ends tokens. */
@@ -46,7 +48,7 @@ const generatesKey = ({ isRepeatable, headers }: ExampleRequest): boolean =>
   isRepeatable && !headers.some(([name]) => name === IDEMPOTENCY_KEY)
 
 function curlExample(base: string, request: ExampleRequest): string {
-  const { method, path, query, headers, body, credential, isForm } = request
+  const { method, path, query, headers, body, credential, isForm, isFile } = request
   const verb = isGet(request) ? (query.length > 0 ? '-G ' : '') : `-X ${method} `
   const lines = [`curl ${verb}${base}${path}`]
   if (credential === 'key') lines.push(`-H "X-API-Key: $KEY"`)
@@ -57,6 +59,7 @@ function curlExample(base: string, request: ExampleRequest): string {
   if (body !== undefined && !isForm) {
     lines.push(`-H 'Content-Type: application/json'`, `-d ${shellQuoted(JSON.stringify(body))}`)
   }
+  if (isFile) lines.push('--data-binary @file')
   const fields = isForm ? Object.entries(Object(body)) : query
   for (const [name, member] of fields) {
     const value = String(member)
@@ -129,6 +132,7 @@ function typescriptExample(base: string, request: ExampleRequest): string {
     ...(version ? [`  version: '${version}',`] : []),
   ]
   return [
+    ...(request.isFile ? [`import { readFile } from 'node:fs/promises'`] : []),
     `import { createClient } from 'gatehook-client'`,
     '',
     'const client = createClient({',
@@ -140,12 +144,12 @@ function typescriptExample(base: string, request: ExampleRequest): string {
 
 /** Returns the lines that use a collection of the client, or send the request as it is. */
 function clientCall(request: ExampleRequest): string[] {
-  const { method, path, query, body, collection: name } = request
+  const { method, path, query, body, collection: name, isFile } = request
   const options = callOptions(request)
   const [, , id, action] = partsOf(path) ?? []
   const params = scriptLiteral(Object.fromEntries(query.map(([key, value]) => [key, value])))
   const isNumber = id !== undefined && /^\d+$/.test(id)
-  if (name !== undefined && (id === undefined || isNumber)) {
+  if (name !== undefined && !isFile && (id === undefined || isNumber)) {
     const variable = variableName(name)
     const rows = `const ${variable} = client.collection('${name}')`
     const call = collectionCall({ method, id, action, body, options })
@@ -165,6 +169,7 @@ function clientCall(request: ExampleRequest): string[] {
   const members = [
     ...(query.length > 0 ? [`query: ${params}`] : []),
     ...(body === undefined ? [] : [`body: ${scriptLiteral(body, '  ')}`]),
+    ...(isFile ? [`body: await readFile('file')`] : []),
     ...optionMembers(request),
   ]
   const rest = members.length > 0 ? `, {\n  ${members.join(',\n  ')},\n}` : ''
@@ -242,7 +247,7 @@ function pythonLiteral(value: unknown, indent: string): string {
 }
 
 function pythonExample(base: string, request: ExampleRequest): string {
-  const { method, path, query, body, credential, isForm, hasAnswer } = request
+  const { method, path, query, body, credential, isForm, isFile, hasAnswer } = request
   const headers = [
     credential === 'key' && '"X-API-Key": os.environ["KEY"]',
     credential === 'token' && '"Authorization": "Bearer " + os.environ["TOKEN"]',
@@ -253,7 +258,10 @@ function pythonExample(base: string, request: ExampleRequest): string {
   const url = `"${base}${path}${query.length > 0 ? '?" + query' : '"'},`
   const pairs = Object.fromEntries(query)
   const encoded = isForm ? 'urllib.parse.urlencode(body)' : 'json.dumps(body)'
-  const data = body === undefined ? [] : [`    data=${encoded}.encode(),`]
+  const data = [
+    ...(body === undefined ? [] : [`    data=${encoded}.encode(),`]),
+    ...(isFile ? ['    data=open("file", "rb").read(),'] : []),
+  ]
   const modules = [
     'json',
     ...(credential === 'none' ? [] : ['os']),

@@ -4,6 +4,7 @@ import { type FailureCode, failures } from '../../kernel/failure.ts'
 import { type JsonSchema, TEXT_KIND } from '../../protocol/fields/json-schema.ts'
 import type { FieldKind } from '../../protocol/fields/kind.ts'
 import { fieldKinds } from '../../protocol/fields/kinds/table.ts'
+import { isJsonType } from '../../protocol/http/content-negotiation.ts'
 import { defaultLimits } from '../../protocol/http/exchange.ts'
 import { FIELDS } from '../../protocol/openapi/list-extensions.ts'
 import { OWN_FAILURES } from '../../protocol/openapi/problem-responses.ts'
@@ -118,7 +119,8 @@ function readOperation(source: OperationSource): OperationView {
     }
   })
   const success = Object.entries(nodeOf(operation.responses)).find(([key]) => /^2/.test(key))
-  const content = success && Object.values(nodeOf(resolve(success[1]).content))[0]
+  const contents = Object.entries(nodeOf(success && resolve(success[1]).content))
+  const content = contents.find(([type]) => isJsonType(type))?.[1]
   const scope = operation['x-scope']
   return {
     id: String(operation.operationId),

@@ -2,6 +2,7 @@
 
 import { callerAdvice } from '../../kernel/caller-advice.ts'
 import type { FailureCode } from '../../kernel/failure.ts'
+import { isJsonType } from '../../protocol/http/content-negotiation.ts'
 import { codeExamples, type ExampleRequest, isTokenPath } from './code-examples.ts'
 import {
   type ContentBlock,
@@ -158,21 +159,24 @@ function errorBlocks({ errors, id }: OperationView): ContentBlock[] {
 function exampleRequest(operation: OperationView): ExampleRequest {
   const { method, path, parameters, body } = operation
   const names = new Set(parameters.map(({ name }) => name))
+  const isForm = body?.mediaType === 'application/x-www-form-urlencoded'
+  const isFile = body !== undefined && !isForm && !isJsonType(body.mediaType)
   return {
     method,
     path: parameters
       .filter(({ place }) => place === 'path')
       .reduce((at, { name, example }) => at.replace(`{${name}}`, String(example)), path),
     query: exampleQuery(operation),
-    headers: [],
-    body: body?.example,
+    headers: isFile ? [['Content-Type', body.mediaType]] : [],
+    body: isFile ? undefined : body?.example,
     collection: new RegExp(`^/api/v\\d+/${operation.tag}(/|$)`).test(path)
       ? operation.tag
       : undefined,
     isRepeatable: names.has('Idempotency-Key'),
     credential: operation.credential,
     hasAnswer: operation.answer !== undefined,
-    isForm: body?.mediaType === 'application/x-www-form-urlencoded',
+    isForm,
+    isFile,
   }
 }
 

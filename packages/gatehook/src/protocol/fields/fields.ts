@@ -108,8 +108,9 @@ export class Field<V, W extends FieldWrite, X = V> {
 
   /**
    * The maximum: of a number or a decimal, as a number, of the characters of a text or of JSON, of
-   * an array's items, of a duration's milliseconds. A text and JSON have at most 65,536 characters;
-   * a text that `list` or `unique` indexes has at most 600.
+   * an array's items, of a duration's milliseconds. `f.string()` has at most 1,048,576 characters,
+   * other texts and JSON 65,536, and a text that `list` or `unique` indexes 600. Events have no
+   * field whose maximum is above 65,536.
    */
   max(bound: number): Field<V, W, X> {
     return this.#with({ max: bound })

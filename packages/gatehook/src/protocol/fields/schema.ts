@@ -1,4 +1,5 @@
 /** The JSON Schema of fields and members, for OpenAPI and for the gate. Pure. */
+import { exceedsEvents } from './event-texts.ts'
 import type { FieldSpec } from './fields.ts'
 import { toJson } from './forms.ts'
 import type { JsonSchema } from './json-schema.ts'
@@ -115,10 +116,12 @@ const writableSpecs = (specs: FieldSpecs): FieldSpecs =>
 export const changeableSpecs = (specs: FieldSpecs): FieldSpecs =>
   Object.fromEntries(Object.entries(specs).filter(([, { isWriteOnce }]) => !isWriteOnce))
 
-/** Returns the schema of a row in responses. Fields that need a scope can be absent. */
+/** Returns the schema of a row in responses and events. Fields that not all have can be absent. */
 export function rowSchema(specs: FieldSpecs): JsonSchema {
   const returned = Object.entries(specs).filter(([, { isWriteOnly }]) => !isWriteOnly)
-  const required = returned.filter(([, { visibleTo }]) => visibleTo === undefined)
+  const required = returned.filter(
+    ([, spec]) => spec.visibleTo === undefined && !exceedsEvents(spec),
+  )
   return objectSchema(
     shownSpecs(Object.fromEntries(returned)),
     required.map(([name]) => name),

@@ -98,7 +98,7 @@ export interface Call {
   readonly versionSegment: string | undefined
   /** The raw body; empty before it is read, and without a body. */
   bytes: Uint8Array
-  /** The parsed JSON body, if any. */
+  /** The parsed JSON body, or the `MediaBody` of an operation that reads bytes; if any. */
   body: unknown
   principal: Principal | undefined
   /**
@@ -166,6 +166,10 @@ export interface Handling {
   readonly body?: 'required' | 'optional' | undefined
   /** Media types of the body; default `application/json` and, for PATCH, merge-patch. */
   readonly accepts?: readonly string[]
+  /** Whether the handler receives the bytes of the body (`MediaBody`). */
+  readonly readsBytes?: boolean
+  /** The largest body, in place of the bound of the server (§15.10). */
+  readonly maxBodyBytes?: number | undefined
   /** Media types of the response; default JSON. */
   readonly produces?: readonly string[]
   /** The summary, input and output of the method (`operation.ts`). */

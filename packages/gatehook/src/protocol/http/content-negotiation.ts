@@ -32,6 +32,12 @@ function sortByPreference(
   return new Negotiator({ headers: { accept } }).mediaTypes([...types])
 }
 
+/** Returns the types that a caller accepts, by preference; without `Accept` all of them. */
+export function acceptedOf(accept: string | undefined, types: readonly string[]) {
+  const ranges = accept === undefined ? [] : (parseAccept(accept) ?? [])
+  return ranges.length === 0 || types.length === 0 ? types : sortByPreference(ranges, types)
+}
+
 /** Returns the first of `codings` that a caller accepts; undefined for none (RFC 9110 §12.5.3). */
 export function findCoding<C extends string>(
   header: string | string[] | undefined,

@@ -97,6 +97,8 @@ export interface ServerContext {
   readonly egress: Egress
   /** The bounds of arriving bodies (§11.5). */
   readonly ingress: Ingress
+  /** The bounds of bodies that are larger than those of other requests (§15.10). */
+  readonly largeIngress: Ingress
   readonly authority: StreamAuthority
   /** Set before the server drains: from then on, responses close their connection. */
   isLeaving: boolean

@@ -13,6 +13,7 @@ import {
 } from './content-negotiation.ts'
 import { type Ingress, tooManyBodies } from './ingress.ts'
 import { countJsonValues, parseJsonBody } from './json-body.ts'
+import { MediaBody } from './media-body.ts'
 import { ownerOf } from './owner.ts'
 
 interface BodyLimits {
@@ -31,6 +32,7 @@ interface ReceivingCall extends Call {
     readonly limits: BodyLimits
     readonly vendor: RegExp
     readonly ingress: Ingress
+    readonly largeIngress: Ingress
   }
   /** Set if the connection ends after the response. */
   closing: boolean
@@ -47,13 +49,15 @@ export function receiveBody(
 ): Promise<void> | undefined {
   const length = declaredLength(exchange)
   const limits = limitsFor(exchange, operation)
-  if (length === 0) return acceptBody(exchange, operation, limits, { bytes: exchange.bytes })
+  if (length === 0 && !operation.readsBytes) {
+    return acceptBody(exchange, operation, limits, { bytes: exchange.bytes })
+  }
   const { headers, context } = exchange
   const type = headers['content-type']
   const types = acceptedTypes(operation, exchange.method)
   const why = findBodyTypeProblem(type, headers['content-encoding'], types, context.vendor)
-  // A chunked body without a type may be empty, and then needs none.
-  if (why !== undefined && (length !== undefined || type !== undefined)) {
+  // A chunked body without a type may be empty, and then needs none as JSON.
+  if (why !== undefined && (length !== undefined || type !== undefined || operation.readsBytes)) {
     throw unsupportedMediaType(why, types, exchange)
   }
   return collect(exchange, length, limits).then((received) => {
@@ -73,6 +77,8 @@ export const PROOF_VALUES = 1_000
 
 /** The memory of a parsed value, beside its text. */
 const VALUE_BYTES = 64
+/** The memory of a large JSON body beside its bytes: the decoded text, and its values. */
+const PARSED_FACTOR = 2
 
 interface ReceivedBody {
   readonly bytes: Uint8Array
@@ -80,8 +86,15 @@ interface ReceivedBody {
   readonly hold?: Holding | undefined
 }
 
-function limitsFor({ kind, context }: ReceivingCall, { authenticated }: Operation): BodyLimits {
+function limitsFor(
+  { kind, context }: ReceivingCall,
+  { authenticated, maxBodyBytes }: Operation,
+): BodyLimits {
   const { limits } = context
+  if (maxBodyBytes !== undefined) {
+    const discardBytes = limits.discardBytes + maxBodyBytes
+    return { ...limits, bodyBytes: maxBodyBytes, discardBytes }
+  }
   if (kind === 'api' || authenticated !== false) return limits
   return {
     ...limits,
@@ -97,11 +110,15 @@ function acceptBody(
   { bytes, hold }: ReceivedBody,
 ): undefined {
   exchange.bytes = bytes
-  if (bytes.length > 0) {
+  if (operation.readsBytes) {
+    exchange.body = new MediaBody(exchange.headers['content-type']!, bytes)
+  } else if (bytes.length > 0) {
     const isJson = isJsonType(exchange.headers['content-type'] ?? '')
     const values = isJson ? countJsonValues(bytes, bodyValues) : countParameters(bytes, bodyValues)
     if (values > bodyValues) throw tooManyValues(bodyValues)
-    if (hold?.grow(values * VALUE_BYTES)) throw tooManyBodies()
+    const isLarge = bytes.length > exchange.context.limits.bodyBytes
+    const parsedBytes = isJson && isLarge ? PARSED_FACTOR * bytes.length : 0
+    if (hold?.grow(values * VALUE_BYTES + parsedBytes)) throw tooManyBodies()
     if (isJson) exchange.body = parseJsonBody(bytes)
   } else if (operation.body === 'required') {
     throw new Failure('invalid_json', 'The body is empty. A JSON body is required.')
@@ -174,7 +191,10 @@ function readChunks(
     let isWhole = false
     let hold: Holding | undefined
     const fits = (bytes: number): boolean => {
-      hold ??= context.ingress.hold(ownerOf(exchange), cut, length ?? limits.bodyBytes)
+      const expected = length ?? limits.bodyBytes
+      const isLarge = expected > context.limits.bodyBytes
+      const ingress = isLarge ? context.largeIngress : context.ingress
+      hold ??= ingress.hold(ownerOf(exchange), cut, expected)
       return hold.grow(bytes) === undefined
     }
     const drop = () => {

@@ -26,7 +26,7 @@ import {
   type Pipeline,
   type ServerContext,
 } from './exchange.ts'
-import { createIngress, type Ingress } from './ingress.ts'
+import { createIngress, type Ingress, LARGE_BODY_SHARES } from './ingress.ts'
 import { createInnerSender, type InnerListener, type SendInner } from './inner-request.ts'
 import {
   createConnectListener,
@@ -145,6 +145,7 @@ export function createServer(options: ServerOptions): HttpServer {
     errorFormats: options.errorFormats ?? {},
     egress: options.egress ?? createEgress(clock),
     ingress: options.ingress ?? createIngress(clock),
+    largeIngress: createIngress(clock, LARGE_BODY_SHARES),
     authority: createStreamAuthority(options),
     isLeaving: false,
     drain: new AbortController(),

@@ -3,6 +3,7 @@ import { createHmac, hash, type KeyObject } from 'node:crypto'
 import { Failure } from '../../kernel/failure.ts'
 import { credentialName } from '../../kernel/principal.ts'
 import type { Call } from '../http/call.ts'
+import { MediaBody } from '../http/media-body.ts'
 
 const KEY_MAX_CHARACTERS = 255
 
@@ -42,8 +43,11 @@ export function deriveRecordHash(call: Call, key: string): Buffer {
 export const fingerprintBody = (key: KeyObject, body: unknown): Buffer =>
   createHmac('sha256', key).update(canonicalText(body)).digest()
 
-/** Returns a body as text that does not depend on member order and white space. */
-export const canonicalText = (body: unknown): string => JSON.stringify(canonicalize(body)) ?? ''
+/** Returns a body as text that does not depend on member order and white space; bytes as a hash. */
+export const canonicalText = (body: unknown): string =>
+  body instanceof MediaBody
+    ? JSON.stringify([body.contentType, hash('sha256', body.bytes)])
+    : (JSON.stringify(canonicalize(body)) ?? '')
 
 function canonicalize(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonicalize)

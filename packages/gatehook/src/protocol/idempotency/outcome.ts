@@ -33,6 +33,22 @@ export function rightsOf(principal: Principal): CallerRights {
 /** The stored outcome, with the permissions that the caller held. */
 export type StoredOutcome = RequestOutcome & CallerRights
 
+export const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
+
+/** Returns an outcome as text, with the bytes of a response in base64. */
+export function writeOutcome(outcome: StoredOutcome): string {
+  const raw = 'answer' in outcome && outcome.answer.raw
+  if (!(raw instanceof Uint8Array)) return JSON.stringify(outcome)
+  const { answer, ...rest } = outcome as StoredOutcome & { answer: Answer }
+  return JSON.stringify({ ...rest, answer: { ...answer, raw: undefined }, bytes: toBase64(raw) })
+}
+
+export function readOutcome(text: string): StoredOutcome {
+  const { bytes, ...outcome } = JSON.parse(text)
+  if (bytes !== undefined) outcome.answer.raw = Buffer.from(bytes, 'base64')
+  return outcome
+}
+
 /** Throws 403 `insufficient_role` for an operator whose role is a lesser one now. */
 function requireStoredRole({ role }: StoredOutcome, call: Call): void {
   if (role === undefined || hasRole(rightsOf(call.principal!), role)) return

@@ -19,9 +19,11 @@ import {
   inProgress,
   type NarrowReplay,
   type RequestOutcome,
+  readOutcome,
   replayOutcome,
   rightsOf,
   type StoredOutcome,
+  writeOutcome,
 } from './outcome.ts'
 import { type RecordIds, recordIdsAt } from './record-ids.ts'
 import {
@@ -89,7 +91,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     if (!record.answer) throw inProgress()
     const row = responseRow(call.principal!.scope, record.id)
     const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer).toString()
-    return replayOutcome(call, db, JSON.parse(text) as StoredOutcome, narrowReplay)
+    return replayOutcome(call, db, readOutcome(text), narrowReplay)
   }
 
   const claimAndRun = (
@@ -111,7 +113,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       const expiresAt = isSecret ? now + SECRET_RETENTION_MS : claim.expiresAt
       const stored: StoredOutcome = { ...outcome, ...rightsOf(call.principal!) }
       const id = claim.ids.current
-      const text = JSON.stringify(stored)
+      const text = writeOutcome(stored)
       const response = vault.encrypt(RESPONSE_PURPOSE, responseRow(scope, id), text)
       storeResponse(tx, scope, id, { response, expiresAt, isSecret })
       return { outcome }
