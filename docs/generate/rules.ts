@@ -321,6 +321,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'A client authenticates by keys of its own; each assertion counts once on all nodes.',
       ],
       [
+        '16.8',
+        'Assertions of trusted issuers become tokens of workloads and persons, by rules; explained.',
+      ],
+      [
         '16.9',
         'Operators sign in with OpenID Connect; without a group, their sessions end in 15 minutes.',
       ],

@@ -25,6 +25,7 @@ import {
 import { describeScope } from './identity/access/scope-words.ts'
 import { verificationOperations } from './identity/access/verification.ts'
 import { clientOperations } from './identity/oauth/client-operations.ts'
+import { issuerOperations } from './identity/oauth/issuer-operations.ts'
 import {
   consentOperations,
   metadataOperations,
@@ -107,6 +108,7 @@ export function engineOperations({
     erasureOperations,
     monitoringOperations,
     clientOperations(admin),
+    issuerOperations(admin),
     ...(person ? personGroups(admin, person) : []),
     linkOperations(admin),
     sessionOperations(person?.signsIn?.names ?? 'installation'),

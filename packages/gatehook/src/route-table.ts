@@ -34,15 +34,15 @@ export const CALLERS = {
     means: 'loopback without a credential; from elsewhere a credential with the scope',
   },
   credential: {
-    kinds: ['key', 'client', 'person', 'application', 'cli'],
-    means: 'every valid credential: key, client, person, third-party application',
+    kinds: ['key', 'client', 'workload', 'person', 'application', 'cli'],
+    means: 'every valid credential: key, client, workload, person, third-party application',
   },
   account: {
     kinds: ['person'],
     means: 'a person in a first-party session (login, Basic, or a client with `first_party: true`)',
   },
   administration: {
-    kinds: ['key', 'client', 'person', 'application', 'operator', 'cli'],
+    kinds: ['key', 'client', 'workload', 'person', 'application', 'operator', 'cli'],
     means: 'a credential with the scope, or an operator signed in to the console',
   },
   console: { kinds: ['operator'], means: 'an operator signed in to the console' },
@@ -194,6 +194,9 @@ const rows: readonly RouteRow[] = [
   ['GET POST', '/admin/clients', 'admin', 'administration', 'admin'],
   ['GET PATCH DELETE', '/admin/clients/:client_id', 'admin', 'administration', 'admin'],
   ['POST', '/admin/clients/:client_id/rotate-secret', 'admin', 'administration', 'admin'],
+  ['GET POST', '/admin/issuers', 'admin', 'administration', 'admin'],
+  ['GET PATCH DELETE', '/admin/issuers/:id', 'admin', 'administration', 'admin'],
+  ['POST', '/admin/issuers/:id/explain', 'admin', 'administration', 'admin'],
   ['GET POST', '/admin/users', 'admin', 'administration', 'admin'],
   ['GET PATCH DELETE', '/admin/users/:id', 'admin', 'administration', 'admin'],
   ['GET', '/admin/users/:id/export', 'admin', 'administration', 'admin', 'administrator'],

@@ -29,17 +29,17 @@ export function assembleClients(
   { config, db, clock, log, publicUrl, release = '0' }: Foundation,
   service: ServiceDefinition,
 ): ClientModule {
-  const transport = createLazyTransport({
-    clock,
-    allowPrivate: config.webhookAllowPrivate,
-    timeoutMs: config.webhookTimeoutMs,
-    ca: config.webhookCa === null ? undefined : readFileSync(config.webhookCa, 'utf8'),
-  })
+  const ca = config.webhookCa === null ? undefined : readFileSync(config.webhookCa, 'utf8')
+  const options = { clock, timeoutMs: config.webhookTimeoutMs, ca }
+  const transport = createLazyTransport({ ...options, allowPrivate: config.webhookAllowPrivate })
+  // An administrator names the hosts of issuers, which can be in the private network.
+  const issuerTransport = createLazyTransport({ ...options, allowPrivate: true })
   const hosts = (): DocumentHosts =>
     config.clientDocuments ?? (isLoopback(new URL(publicUrl()).hostname) ? 'any' : 'off')
   const limiter = createLimiter(db, clock)
   const userAgent = `Gatehook/${release}`
   const fetchDocument = createDocumentFetcher({ send: transport.send, userAgent, clock })
+  const fetchTrusted = createDocumentFetcher({ send: issuerTransport.send, userAgent, clock })
   const documents = createClientDocuments({
     hosts,
     fetchDocument,
@@ -53,10 +53,13 @@ export function assembleClients(
     transport,
     clients: createClientCache({ db, clock, documents, documentScopes, hasOpenid }),
     hasOpenid,
-    keySets: createKeySets({ fetchDocument, clock }),
+    keySets: createKeySets({ fetchDocument, fetchTrusted, clock }),
     log,
     readsDocuments: () => hosts() !== 'off',
     registration: { mode: config.clientRegistration, limiter, scopes: documentScopes },
-    stop: async () => transport.close(),
+    async stop() {
+      transport.close()
+      issuerTransport.close()
+    },
   }
 }

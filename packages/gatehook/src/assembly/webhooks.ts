@@ -5,9 +5,10 @@ import { signInResource } from '../declare/resources/directory.ts'
 import type { ServiceEventTypes } from '../declare/resources/event-types.ts'
 import type { RecordEvent } from '../history/events/store.ts'
 import { lockClient } from '../identity/oauth/client-store.ts'
+import { ISSUER_PREFIX, lockIssuer, readRules } from '../identity/oauth/issuer-store.ts'
 import { lockCredential } from '../identity/people/store.ts'
 import type { Tokens } from '../identity/tokens/api.ts'
-import type { Principal } from '../kernel/principal.ts'
+import type { Principal, Scope } from '../kernel/principal.ts'
 import { repairPostponed } from '../outbound/deliveries/clock-repair.ts'
 import { retention } from '../outbound/deliveries/retention.ts'
 import { longestWaitMs } from '../outbound/deliveries/retry-schedule.ts'
@@ -143,13 +144,15 @@ export function assembleMakers(
     const row = await lockCredential(tx, resource, Number(subject))
     return row?.disabled === 0 ? parseScopes(row.scopes) : undefined
   }
-  const clientScopes = async (tx: Tx, clientId: string) => {
+  const clientScopes = async (tx: Tx, clientId: string, scope: Scope) => {
+    if (clientId.startsWith(ISSUER_PREFIX)) return issuerScopes(tx, clientId, scope)
     const row = await lockClient(tx, clientId)
     return row?.blocked === 0 ? parseScopes(row.scopes) : undefined
   }
-  const currentScopes = (tx: Tx, { kind, subject, scopes }: Principal) => {
+  const currentScopes = (tx: Tx, { kind, subject, clientId, scope, scopes }: Principal) => {
     if (kind === 'person') return personScopes(tx, subject)
-    return kind === 'client' ? clientScopes(tx, subject) : Promise.resolve(scopes)
+    const isOfClient = kind === 'client' || kind === 'workload'
+    return isOfClient ? clientScopes(tx, clientId!, scope) : Promise.resolve(scopes)
   }
   const makers = createMakers({
     db,
@@ -163,6 +166,14 @@ export function assembleMakers(
     clientScopes,
   })
   return { makers, currentScopes }
+}
+
+/** Returns the scopes that the rules of an issuer give its workloads in a scope. */
+async function issuerScopes(tx: Tx, id: string, scope: Scope) {
+  await lockIssuer(tx, id)
+  const rules = (await readRules(tx, [id])).get(id)!
+  const own = rules.filter((rule) => rule.scope === scope && !rule.person)
+  return own.length === 0 ? undefined : new Set(own.flatMap(({ scopes }) => scopes))
 }
 
 const parseScopes = (json: string): ReadonlySet<string> => new Set(JSON.parse(json) as string[])

@@ -196,6 +196,7 @@ const nouns: Readonly<Record<string, string>> = {
   '/events': 'event',
   '/admin/keys': 'key',
   '/admin/clients': 'client',
+  '/admin/issuers': 'trusted issuer',
   '/admin/customers': 'customer',
   '/admin/users': 'person',
   '/admin/versions': 'version',

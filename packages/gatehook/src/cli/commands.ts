@@ -21,6 +21,7 @@ const entries: readonly CommandEntry[] = [
   { name: 'doctor', load: async () => (await import('./doctor.ts')).doctor },
   { name: 'keys', load: async () => (await import('./keys.ts')).keys },
   { name: 'clients', load: async () => (await import('./clients.ts')).clients },
+  { name: 'issuers', load: async () => (await import('./issuers.ts')).issuers },
   { name: 'customers', load: async () => (await import('./customers.ts')).customers },
   { name: 'portal-link', load: async () => (await import('./portal-link.ts')).portalLink },
   { name: 'users', load: async () => (await import('./users.ts')).people },

@@ -40,12 +40,16 @@ const send =
 
 const keyPath = (id: string) => `/admin/keys/${id}`
 const clientPath = (id: string) => `/admin/clients/${id}`
+const issuerPath = (id: string) => `/admin/issuers/${id}`
 const customerPath = (id: string) => `/admin/customers/${id}`
 const personPath = (id: string) => `/admin/users/${id}`
 const operatorPath = (id: string) => `/admin/operators/${id}`
 
 const revokeKey = send('DELETE', keyPath)
 const deleteClient = send('DELETE', clientPath)
+const deleteIssuer = send('DELETE', issuerPath)
+/** Rules and keys of the trail replace those of the restored data. */
+const narrowIssuer = send('PATCH', issuerPath, (detail) => detail)
 const suspendCustomer = (suspended: boolean) => send('PATCH', customerPath, () => ({ suspended }))
 const disablePerson = send('PATCH', personPath, () => ({ disabled: true }))
 const disableOperator = send('PATCH', operatorPath, () => ({ disabled: true }))
@@ -91,6 +95,8 @@ export const applications: Readonly<Record<string, Apply>> = {
   ),
   'client.update': ({ app }, { target, detail }) =>
     repeatClientUpdate(app.oauth.administration, target, detail, cliActor()),
+  'issuer.delete': deleteIssuer,
+  'issuer.update': narrowIssuer,
   'consent.revoke': ({ app }, { target, detail }) => endConsent(app, target, detail.subject),
   'customer.delete': send('DELETE', customerPath),
   'customer.update': async (installation, entry) => {
@@ -155,6 +161,7 @@ export const replacements: Readonly<Record<string, Replacement>> = {
 export const endings: Readonly<Record<string, Apply>> = {
   key: revokeKey,
   client: deleteClient,
+  issuer: deleteIssuer,
   customer: suspendCustomer(true),
   operator: disableOperator,
   person: disablePerson,

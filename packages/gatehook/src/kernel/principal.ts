@@ -17,10 +17,11 @@ export interface Principal {
   /** Customer and mode as one integer, the first column of every row and index. */
   readonly scope: Scope
   /**
-   * `portal`: a session that a one-time link opened; `cli`: the command line, in its process;
+   * `workload`: a caller that a trusted issuer names (§16.8); `portal`: a session that a one-time
+   * link opened; `cli`: the command line, in its process;
    * `job`: background work of the team's code, which sends no requests.
    */
-  readonly kind: 'key' | 'client' | 'person' | 'operator' | 'portal' | 'cli' | 'job'
+  readonly kind: 'key' | 'client' | 'workload' | 'person' | 'operator' | 'portal' | 'cli' | 'job'
   /** Set for a person's token that a third-party client holds (§4.5). */
   readonly thirdParty?: true
   /**
@@ -32,7 +33,7 @@ export interface Principal {
   readonly isAgent?: true
   /** Set for a token of a client that no operator has verified (§16.4, §16.5). */
   readonly isUnverified?: true
-  /** The id of a key or client, or the row id of a person, as a string (§3.7). */
+  /** The id of a key or client, the row id of a person, `issuer|sub` of a workload (§3.7). */
   readonly subject: string
   /** The name of the key or person, or an operator's e-mail address, if it costs no lookup. */
   readonly name?: string
@@ -42,6 +43,7 @@ export interface Principal {
   /** The caller that acts for a customer (`/admin/as`). */
   readonly caller?: Principal
   readonly keyId?: string
+  /** The client of a token; of a workload, its issuer's id. */
   readonly clientId?: string
   readonly sessionId?: string
   /** The version this credential is pinned to, for example `v1`. */

@@ -45,6 +45,10 @@ export async function performAdministration({
   await admin.patch(client, { name: 'Other' })
   await admin.post(`${client}/rotate-secret`)
   assert.equal((await admin.delete(client)).status, 204)
+  const trusted = { issuer: 'https://ci.example', rules: [] }
+  const { body: issuer } = await admin.post('/admin/issuers', trusted)
+  await admin.patch(`/admin/issuers/${issuer.id}`, { owners: ['namespace_path'] })
+  assert.equal((await admin.delete(`/admin/issuers/${issuer.id}`)).status, 204)
   const { id } = await createPerson()
   await admin.patch(`/admin/users/${id}`, { role: 'clerk' })
   assert.equal((await admin.put(`/admin/users/${id}/password`, { password: PASSWORD })).status, 204)

@@ -4,12 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { SignJWT } from 'jose'
 import type { Kind } from '../../../../test/rig/databases.ts'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
 import { isInstallationScope } from '../../src/identity/access/administration.ts'
 import { createConsoleLink, createOperator } from '../../src/identity/people/operators.ts'
 import type { Role } from '../../src/kernel/principal.ts'
 import { ACTING_PATH, type Permission } from '../../src/route-table.ts'
+import { bearer, createIssuerKey, GRANT } from '../oauth/issuer-rig.ts'
 import {
   basicOf,
   type Client,
@@ -27,7 +29,7 @@ const ENV = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
 /** Sends a request with the caller's credential. */
 export type Send = (method: string, path: string, body?: unknown) => Promise<Reply>
 
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+let issuers = 0
 
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
@@ -52,6 +54,21 @@ export async function openFixture(t: TestContext, kind: Kind) {
   const clientToken = async (client: Client, scope?: readonly string[]) => {
     const grant = { grant_type: 'client_credentials', ...(scope && { scope: scope.join(' ') }) }
     const reply = await form(anonymous, '/oauth/token', grant, basicOf(client))
+    assert.equal(reply.status, 200, reply.text)
+    return sendWith(anonymous, bearer(reply.body.access_token))
+  }
+  /** Returns a workload of an issuer with a rule for a customer. */
+  const workload = async (customer: string, ruleScopes = scopes, mode = 'live') => {
+    const signer = await createIssuerKey('ES256')
+    const name = `https://ci${++issuers}.example`
+    const rule = { match: { sub: 'job' }, customer, mode, scopes: ruleScopes }
+    await create('/admin/issuers', { issuer: name, jwks: { keys: [signer.jwk] }, rules: [rule] })
+    const now = Math.floor(Date.parse((await admin.get('/admin/clock')).body.now) / 1000)
+    const claims = { iss: name, sub: 'job', aud: app.publicUrl(), exp: now + 600, jti: 'one' }
+    const assertion = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+      .sign(signer.privateKey)
+    const reply = await form(anonymous, '/oauth/token', { grant_type: GRANT, assertion })
     assert.equal(reply.status, 200, reply.text)
     return sendWith(anonymous, bearer(reply.body.access_token))
   }
@@ -87,6 +104,7 @@ export async function openFixture(t: TestContext, kind: Kind) {
     other,
     key,
     clientToken,
+    workload,
     login,
     application,
     operator,
@@ -111,6 +129,7 @@ export async function openFixture(t: TestContext, kind: Kind) {
       const sessions = await owner('GET', '/auth/sessions')
       const can = ['orders:read']
       const link = await create('/admin/portal-links', { customer: shop, mode: 'live', can })
+      const issuer = await create('/admin/issuers', { issuer: 'https://idp.example', rules: [] })
       const ids: Readonly<Record<string, string>> = {
         '/webhooks': webhook.body.id,
         '/deliveries': delivery,
@@ -122,6 +141,7 @@ export async function openFixture(t: TestContext, kind: Kind) {
         '/admin/customers': shop,
         '/admin/keys': own.id,
         '/admin/clients': client.client_id,
+        '/admin/issuers': issuer.id,
         '/admin/users': String(person.id),
         '/admin/users/:id/sessions': sessions.body.data[0].id,
         '/admin/portal-links': link.id,

@@ -48,6 +48,7 @@ async function createCallers(fixture: Fixture): Promise<ReadonlyMap<CallerKind, 
   return new Map<CallerKind, Send>([
     ['key', (await fixture.key(shop)).send],
     ['client', await fixture.clientToken(client)],
+    ['workload', await fixture.workload(shop)],
     ['application', await fixture.application(client, person)],
     ['person', await fixture.login(person)],
   ])

@@ -20,6 +20,8 @@ async function startReceiver(t: TestContext): Promise<string> {
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   'keys create': ['--name', 'x', '--scopes', 'admin'],
   'clients create': ['--name', 'x', '--grant-type', 'client_credentials', '--scope', 'orders:read'],
+  'issuers create': ['--match', 'sub=job', '--scope', 'orders:read'],
+  'issuers add-rule': ['--match', 'sub=job', '--scope', 'orders:read'],
   'users create': ['username=x'],
   'users update': ['--role', 'none'],
   'users grant': ['--role', 'none'],

@@ -21,6 +21,7 @@ const PRINTED: Readonly<
 > = {
   'keys list': () => [],
   'clients list': () => [],
+  'issuers list': () => [],
   'customers list': () => [],
   'users list': () => [],
   'users disable': () => ['a@example.com'],
@@ -61,6 +62,8 @@ async function leaveHostileText(url: string, key: string, hookUrl: string): Prom
   }
   const person = { email: 'a@example.com', password: 'correct horse battery' }
   await oneOf('/admin/users', { ...person, name: TEXT }, { ...person, name: LINE })
+  const rule = { match: { sub: TEXT }, customer: 'default', mode: 'live', scopes: [] }
+  await oneOf('/admin/issuers', { issuer: 'https://ci.example', rules: [rule] })
   for (const name of [TEXT, LINE]) {
     await send('POST', '/admin/customers', { name })
     await send('POST', '/admin/keys', { name, scopes: ['users:read'] })

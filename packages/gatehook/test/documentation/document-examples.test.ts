@@ -53,6 +53,7 @@ const NOT_AUDITED: Readonly<Record<string, string>> = {
   refresh_tokens: 'the session of the tokens has the row',
   authorize_device: 'the consent of the person has the row',
   introspect_token: 'it changes nothing',
+  explain_assertion: 'it changes nothing',
   verify_credential: 'it changes nothing',
   release_restore: 'it changes nothing where no data is restored',
   confirm_restore: 'it changes nothing where no data is restored',

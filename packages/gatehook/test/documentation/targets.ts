@@ -252,6 +252,13 @@ const targets: readonly [path: RegExp, create: (rig: Targets, path: string) => P
       },
     ],
     [
+      /^\/admin\/issuers/,
+      ({ admin }) => {
+        const issuer = `https://ci${++count}.example`
+        return createdBy(admin, '/admin/issuers', { issuer, rules: [] })
+      },
+    ],
+    [
       /^\/admin\/users\/\{id\}\/sessions\/./,
       async (rig) => {
         const email = `session.${++count}@example.com`

@@ -248,7 +248,8 @@ test('a key set is fetched when the rule says so', async () => {
     if (answer instanceof Error) throw answer
     return { value: answer, lifetimeMs: 0 }
   }
-  const { find } = createKeySets({ fetchDocument, clock: { now: () => nowMs } })
+  const fetchTrusted = fetchDocument
+  const { find } = createKeySets({ fetchDocument, fetchTrusted, clock: { now: () => nowMs } })
   const keys = { jwksUri: 'https://app.example/jwks.json' }
   const use = async (afterS: number, kid = 'one') => {
     nowMs += afterS * 1000

@@ -44,10 +44,10 @@ eachMigrated('§4.1 a hook adds claims and cannot overwrite reserved ones', asyn
   const plain = (await tokens.readAccessToken((await tokens.openSession(login)).access_token))!
   const grant = { ...login, claims: reservedClaims }
   const person = (await tokens.readAccessToken((await tokens.openSession(grant)).access_token))!
-  const clientGrant = { ...grant, clientId: 'cli_1', subject: 'cli_1' }
+  const clientGrant = { ...grant, kind: 'client' as const, clientId: 'cli_1', subject: 'cli_1' }
   const client = (await tokens.readAccessToken(
     (
-      await tokens.issueClientToken(clientGrant)
+      await tokens.issueAccessToken(clientGrant)
     ).access_token,
   ))!
   const names = ['iss', 'sub', 'aud', 'scope', 'client_id', 'customer', 'mode', 'exp', 'iat']
@@ -67,9 +67,9 @@ eachMigrated('§3.7 the principal of a token is a person or a client', async (db
   const scopes = new Set(login.scopes)
   const shared = { customer: CUSTOMER, mode: 'test', scope: SCOPE, scopes, name: 'Ada' }
   assert.deepEqual(person, { ...shared, kind: 'person', subject: '7', clientId: 'gatehook' })
-  const clientGrant = { ...login, clientId: 'cli_1', subject: 'cli_1' }
+  const clientGrant = { ...login, kind: 'client' as const, clientId: 'cli_1', subject: 'cli_1' }
   const client = await tokens.verifyAccessToken(
-    (await tokens.issueClientToken(clientGrant)).access_token,
+    (await tokens.issueAccessToken(clientGrant)).access_token,
     '/api',
   )
   assert.deepEqual(client, { ...shared, kind: 'client', subject: 'cli_1', clientId: 'cli_1' })

@@ -164,8 +164,8 @@ eachMigrated('§4.5 an expired session is not listed, and the janitor deletes it
 
 eachMigrated('§4.5 a key or a client has no sessions', async (db, t) => {
   const { tokens, send } = await openTokenNode(db, t)
-  const client = { ...login, clientId: 'cli_1', subject: 'cli_1' }
-  const { access_token } = await tokens.issueClientToken(client)
+  const client = { ...login, kind: 'client' as const, clientId: 'cli_1', subject: 'cli_1' }
+  const { access_token } = await tokens.issueAccessToken(client)
   const paths = ['GET /auth/sessions', 'POST /auth/logout-all', 'DELETE /auth/sessions/ses_1']
   for (const line of paths) {
     const byKey = await send(line, { headers: { 'x-api-key': 'k' } })

@@ -17,8 +17,8 @@ eachNode('§4.7 tokens have at most the scopes of their client', async ([a, b]) 
   setScopes(both)
   await Promise.all([a.tokens.tick(), b.tokens.tick()])
   const { access_token: code } = await a.tokens.openSession({ ...login, clientId: 'cli_1' })
-  const own = { ...login, clientId: 'cli_1', subject: 'cli_1' }
-  const { access_token: client } = await a.tokens.issueClientToken(own)
+  const own = { ...login, kind: 'client' as const, clientId: 'cli_1', subject: 'cli_1' }
+  const { access_token: client } = await a.tokens.issueAccessToken(own)
   const { access_token: untouched } = await a.tokens.openSession(login)
   for (const node of [a, b]) {
     for (const jwt of [code, client, untouched]) assert.deepEqual(await scopesOf(node, jwt), both)

@@ -12,7 +12,7 @@ import {
   type TokenNode,
 } from '../tokens/token-node.ts'
 
-const client = { ...login, clientId: 'cli_1', subject: 'cli_1' }
+const client = { ...login, kind: 'client' as const, clientId: 'cli_1', subject: 'cli_1' }
 const throughClient = { ...login, clientId: 'cli_1' }
 
 const readClaims = async (tokens: TokenNode['tokens'], jwt: string) =>
@@ -47,7 +47,7 @@ async function issueTokens({ tokens }: TokenNode) {
   return {
     own: (await tokens.openSession(login)).access_token,
     code: (await tokens.openSession(throughClient)).access_token,
-    client: (await tokens.issueClientToken(client)).access_token,
+    client: (await tokens.issueAccessToken(client)).access_token,
   }
 }
 

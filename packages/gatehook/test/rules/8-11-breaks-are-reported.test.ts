@@ -151,7 +151,14 @@ eachMigrated('the callers of a version come from the usage counts', async (db) =
   ] as const
   await db.write(async (tx) => {
     for (const [customer, route, count, lastMs] of uses) {
-      const use = { version: 'v1', scope: 2, keyId: 'key_1', clientId: '', method: 'GET' }
+      const use = {
+        version: 'v1',
+        scope: 2,
+        keyId: 'key_1',
+        clientId: '',
+        subject: '',
+        method: 'GET',
+      }
       await addUsage(tx, { ...use, customer, route, count, lastMs })
     }
   })

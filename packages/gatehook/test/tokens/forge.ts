@@ -35,6 +35,7 @@ export function validClaims({ time }: TokenNode): Record<string, unknown> {
     sid: 'ses_1',
     customer: login.customer,
     mode: login.mode,
+    kind: 'person',
   }
 }
 

@@ -8,7 +8,12 @@ const versionUsage = b
   .object({
     customer: b.text().example('cus_01jdq8w9vgk7'),
     key_id: b.text().nullable().describe('The key of the caller.').example('key_01jdq8w9vgk7'),
-    client_id: b.text().nullable().describe('The OAuth client of the caller.').example(null),
+    client_id: b
+      .text()
+      .nullable()
+      .describe('The OAuth client of the caller, or the issuer of a workload.')
+      .example(null),
+    subject: b.text().nullable().describe('`issuer|sub` of a workload.').example(null),
     method: b.text().describe('The HTTP method.').example('GET'),
     route: b.text().describe('The path, with parameters as `:name`.').example('/api/protected'),
     count: b.int(0).describe('The number of requests.').example(120),

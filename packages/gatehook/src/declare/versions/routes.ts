@@ -71,7 +71,7 @@ const versionView = (statuses: VersionStatuses): View =>
     }),
   )
 
-const usageTextColumns = ['customer', 'key_id', 'client_id', 'method', 'route'] as const
+const usageTextColumns = ['customer', 'key_id', 'client_id', 'subject', 'method', 'route'] as const
 const usageColumns = [...usageTextColumns, 'count', 'last_at'] as const
 
 const usageCollection = (version: string): Collection => ({
@@ -93,11 +93,12 @@ const usageCollection = (version: string): Collection => ({
 
 /** Represents a row: its number, then the cells of `usageColumns`. */
 function representUsage([, ...cells]: readonly Value[]): UsageRepresentation {
-  const [customer, keyId, clientId, method, route, count, lastMs] = cells
+  const [customer, keyId, clientId, subject, method, route, count, lastMs] = cells
   return {
     customer: String(customer),
     key_id: keyId ? String(keyId) : null,
     client_id: clientId ? String(clientId) : null,
+    subject: subject ? String(subject) : null,
     method: String(method),
     route: String(route),
     count: Number(count),

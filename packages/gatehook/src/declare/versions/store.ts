@@ -58,6 +58,8 @@ export interface VersionUsage {
   readonly customer: string
   readonly keyId: string
   readonly clientId: string
+  /** `issuer|sub` of a workload; else empty. */
+  readonly subject: string
   readonly method: string
   readonly route: string
   readonly count: number
@@ -66,19 +68,19 @@ export interface VersionUsage {
 
 const usageUpsert = prepareStatement(
   `INSERT INTO gh_version_usage
-     (version, scope, customer, key_id, client_id, method, route, count, last_at)
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-   ON CONFLICT (version, scope, key_id, client_id, method, route) DO UPDATE SET
+     (version, scope, customer, key_id, client_id, subject, method, route, count, last_at)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+   ON CONFLICT (version, scope, key_id, client_id, subject, method, route) DO UPDATE SET
      count = gh_version_usage.count + excluded.count,
      last_at = CASE WHEN excluded.last_at > gh_version_usage.last_at
        THEN excluded.last_at ELSE gh_version_usage.last_at END`,
 )
 
 export const addUsage = (tx: Tx, usage: VersionUsage): Promise<number> => {
-  const { version, scope, customer, keyId, clientId, method, route, count, lastMs } = usage
-  return tx.run(
-    usageUpsert([version, scope, customer, keyId, clientId, method, route, count, lastMs]),
-  )
+  const { version, scope, customer, keyId, clientId, subject, method, route } = usage
+  const { count, lastMs } = usage
+  const caller = [version, scope, customer, keyId, clientId, subject]
+  return tx.run(usageUpsert([...caller, method, route, count, lastMs]))
 }
 
 /** A customer and mode that called a version, and the instant of its last request. */

@@ -17,7 +17,7 @@ const versionStatuses: Table = {
 
 const versionUsage: Table = {
   name: 'gh_version_usage',
-  row: 'Requests of a caller on a route in a version.',
+  row: 'Requests of a caller on a route in a version. `subject`: of a workload (§16.8).',
   columns: {
     no: serial,
     version: text.plain,
@@ -25,6 +25,7 @@ const versionUsage: Table = {
     customer: text.plain,
     key_id: text.plain,
     client_id: text.plain,
+    subject: text.personal.or(''),
     method: text.plain,
     route: text.plain,
     count: int,
@@ -35,7 +36,7 @@ const versionUsage: Table = {
   belongs: byScope,
   indexes: {
     caller: {
-      on: 'version, scope, key_id, client_id, method, route',
+      on: 'version, scope, key_id, client_id, subject, method, route',
       unique: true,
       serves: 'the count of a caller',
     },

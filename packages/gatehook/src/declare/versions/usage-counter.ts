@@ -38,10 +38,11 @@ interface CallerCounts {
   readonly customer: string
   readonly keyId: string
   readonly clientId: string
+  readonly subject: string
   readonly routes: Map<string, Map<string, RouteCount>>
 }
 
-/** By version, by scope, by key or client. */
+/** By version, by scope, by key, client or workload. */
 type UsageCounts = Map<string, Map<number, Map<string, CallerCounts>>>
 
 function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
@@ -60,7 +61,7 @@ export function createUsageCounter({ db, clock }: { db: Database; clock: Clock }
   const newCallers = new Map<string, Map<number, CallerScope>>()
 
   const countOf = (usage: Omit<VersionUsage, 'count' | 'lastMs'>): RouteCount => {
-    const { version, scope, customer, keyId, clientId, route, method } = usage
+    const { version, scope, customer, keyId, clientId, subject, route, method } = usage
     const scopes = getOrCreate(counts, version, newMap<number, Map<string, CallerCounts>>)
     const callers = getOrCreate(scopes, scope, () => {
       const caller = { scope, lastMs: clock.now() }
@@ -69,10 +70,11 @@ export function createUsageCounter({ db, clock }: { db: Database; clock: Clock }
       }
       return newMap<string, CallerCounts>()
     })
-    const caller = getOrCreate(callers, keyId || clientId, () => ({
+    const caller = getOrCreate(callers, subject || keyId || clientId, () => ({
       customer,
       keyId,
       clientId,
+      subject,
       routes: new Map(),
     }))
     const methods = getOrCreate(caller.routes, route, newMap<string, RouteCount>)
@@ -104,7 +106,7 @@ export function createUsageCounter({ db, clock }: { db: Database; clock: Clock }
         counts
           .get(version)
           ?.get(principal?.scope ?? 0)
-          ?.get(principal?.keyId ?? principal?.clientId ?? '')
+          ?.get(subjectOf(principal) || (principal?.keyId ?? principal?.clientId ?? ''))
           ?.routes.get(route)
           ?.get(method) ?? countOf({ version, ...callerOf(principal), route, method })
       count.count++
@@ -126,7 +128,11 @@ export function createUsageCounter({ db, clock }: { db: Database; clock: Clock }
   }
 }
 
-const UNAUTHENTICATED = { scope: 0, customer: ANONYMOUS, keyId: '', clientId: '' }
+const UNAUTHENTICATED = { scope: 0, customer: ANONYMOUS, keyId: '', clientId: '', subject: '' }
+
+/** Only an issuer does not say which caller it is. */
+const subjectOf = (principal: Principal | undefined): string =>
+  principal?.kind === 'workload' ? principal.subject : ''
 
 const callerOf = (principal: Principal | undefined) =>
   principal === undefined
@@ -136,6 +142,7 @@ const callerOf = (principal: Principal | undefined) =>
         customer: principal.customer,
         keyId: principal.keyId ?? '',
         clientId: principal.clientId ?? '',
+        subject: subjectOf(principal),
       }
 
 /** Returns `/things/{id}` for `/api/things/:id`, and `*` for `*`. */
@@ -157,7 +164,7 @@ function usageRows(counts: UsageCounts): VersionUsage[] {
     }
   }
   const callerKey = (row: VersionUsage) =>
-    `${row.version} ${row.scope} ${row.keyId || row.clientId}`
+    `${row.version} ${row.scope} ${row.keyId || row.clientId} ${row.subject}`
   const routeKey = (row: VersionUsage) => `${row.route} ${row.method}`
   return rows.sort(
     (a, b) => compare(callerKey(a), callerKey(b)) || compare(routeKey(a), routeKey(b)),

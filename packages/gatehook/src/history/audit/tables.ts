@@ -7,7 +7,7 @@ const OF_ERASURE = /^person\.(erased?|export)$/
 const ON_PERSON = /^(person\.|login\.|session\.end_all$|portal\.)/
 
 /** Actors whose names are their own, also if a person signs in by the same one. */
-const OF_OTHERS = /^(operator|key|client|cli)$/
+const OF_OTHERS = /^(operator|key|client|workload|cli)$/
 
 const auditTrail: Table = {
   name: 'gh_audit',

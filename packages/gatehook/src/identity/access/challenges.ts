@@ -14,7 +14,7 @@ import type { After, Call } from '../../protocol/http/call.ts'
 import { resourceMetadataUrl } from './protected-resources.ts'
 
 /** The kinds of caller that send access tokens. */
-const TOKEN_CALLERS: readonly CallerKind[] = ['person', 'application', 'client']
+const TOKEN_CALLERS: readonly CallerKind[] = ['person', 'application', 'client', 'workload']
 
 /** Whether a request could carry an access token instead of the credential that it has. */
 function acceptsTokens({ operation, failure, missingScope }: Call): boolean {

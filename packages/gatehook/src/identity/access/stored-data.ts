@@ -28,6 +28,9 @@ export interface StoredDataRights {
 
 export type RightsOf = (reader: Pick<Principal, 'scopes'>) => StoredDataRights
 
+/** Kinds of callers that are no persons. */
+const OF_CREDENTIALS: ReadonlySet<string> = new Set(['key', 'client', 'workload'])
+
 export function createStoredDataRights({ operations, fields, people }: StoredDataScopes): RightsOf {
   const readScopeOf = (collection: string) => operations.get(`GET /api/${collection}`)
   return (reader) => {
@@ -41,7 +44,7 @@ export function createStoredDataRights({ operations, fields, people }: StoredDat
       mayIdentify: (kind) =>
         kind === 'person' && people !== undefined
           ? holds(readScopeOf(people))
-          : holds(kind === 'key' || kind === 'client' ? 'keys:read' : 'admin'),
+          : holds(OF_CREDENTIALS.has(kind) ? 'keys:read' : 'admin'),
       readsEvents: holds('events:read'),
       hiddenFields: new Set(hidden),
     }

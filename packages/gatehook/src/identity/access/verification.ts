@@ -68,11 +68,11 @@ const limit = b
 const verification = b
   .object({
     active: b.bool(),
-    kind: b.oneOf(['key', 'client', 'person']).optional(),
+    kind: b.oneOf(['key', 'client', 'person', 'workload']).optional(),
     id: b
       .text()
       .optional()
-      .describe('The id of the key, client or person.')
+      .describe('The id of the key, client or person; `issuer|sub` of a workload.')
       .example('key_01jdq8w9'),
     client_id: b.text().nullable().optional().describe('The client of a token.').example(null),
     first_party: b.bool().optional().describe('False: a client of another party acts.'),

@@ -29,6 +29,8 @@ import { consentRoutes } from './consent-routes.ts'
 import { deviceRoutes } from './device-routes.ts'
 import { createFormTickets } from './form-ticket.ts'
 import type { IntrospectionDeps } from './introspection.ts'
+import { issuerRoutes } from './issuer-routes.ts'
+import { createIssuers, findIssuerPermissions } from './issuer-store.ts'
 import type { KeySets } from './key-set.ts'
 import { metadataRoutes } from './metadata.ts'
 import { creationsRoute } from './operator-creations.ts'
@@ -99,6 +101,8 @@ export function createOauth(deps: OauthDeps): Oauth {
   const signIns = createSignInSessions({ ...audit, db, people })
   const tickets = createFormTickets({ clock, vault })
   const administration = { ...deps.administration, tokens, evict: clients.evict }
+  const issuers = createIssuers(db, clock)
+  const explanation = { db, clock, issuer, people, clients, audiences, keySets: deps.keySets }
   const scopes = [...administration.scopes].sort()
   const shared = { ...audit, db, clients, people, devices, issuer, audiences }
   const pages = { ...shared, signIns, tickets, service, lifetimes }
@@ -112,6 +116,9 @@ export function createOauth(deps: OauthDeps): Oauth {
         db,
         tokens,
         people,
+        issuers,
+        explanation,
+        log: deps.log,
         authenticateClient,
         identify,
         issuer,
@@ -131,6 +138,10 @@ export function createOauth(deps: OauthDeps): Oauth {
       ...userinfoRoutes({ db, identify, people, issuer, hasOpenid: deps.hasOpenid }),
       ...consentRoutes({ ...audit, db, list, tokens }),
       ...clientRoutes(administration, { list, perform }),
+      ...issuerRoutes(
+        { ...administration, evictIssuer: issuers.evict },
+        { list, perform, explanation },
+      ),
       creationsRoute(db, clock),
     ],
     chores: {
@@ -148,14 +159,14 @@ export function createOauth(deps: OauthDeps): Oauth {
   }
 }
 
-/** Reads the current permissions of a client; undefined if it was deleted or is blocked. */
+/** Reads the permissions of a client or an issuer; undefined if it was deleted or is blocked. */
 export async function findClientPermissions(
   clients: Pick<ClientCache, 'read'>,
   db: Database,
   id: string,
 ): Promise<ClientPermissions | undefined> {
   const client = await clients.read(db, id)
-  if (!client) return undefined
+  if (!client) return findIssuerPermissions(db, id)
   const { scopes, isFirstParty, describesItself } = client
   return { scopes, firstParty: isFirstParty, describesItself }
 }

@@ -1,19 +1,22 @@
 /**
- * Verifies assertions (RFC 7523 §3): JWTs by which a client authenticates (§16.7). `jose` verifies
- * signatures. An assertion counts once, on all nodes and after a crash: its `jti` is stored.
+ * Verifies assertions (RFC 7523 §3): JWTs by which a client authenticates (§16.7), or a trusted
+ * issuer names a caller (§16.8). The verification is a list of checks, which an operator can read.
+ * `jose` verifies signatures. An assertion counts once, on all nodes and after a crash: its `jti`
+ * is stored.
  */
 import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose'
 import { sha256 } from '../../kernel/secret.ts'
-import type { Database } from '../../platform/storage/database.ts'
+import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
-import type { ClientKeys, KeySets, SelectKey } from './key-set.ts'
+import type { ClientKeys, KeySets, KeySource } from './key-set.ts'
 
 export const ASSERTION_ALGORITHMS = ['ES256', 'RS256', 'PS256', 'EdDSA', 'Ed25519'] as const
 export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
-const MAX_CHARACTERS = 8_192
+export const MAX_ASSERTION_CHARACTERS = 8_192
 const MAX_JTI_CHARACTERS = 255
-const MAX_AHEAD_S = 3_600
+const MAX_SUB_CHARACTERS = 500
+const CLIENT_MAX_AHEAD_S = 3_600
 const CLOCK_TOLERANCE_S = 5
 
 /** Why an assertion is not valid: for the log, unless `isPublic`. */
@@ -26,17 +29,49 @@ export class AssertionFault extends Error {
   }
 }
 
-/** Returns the subject of an assertion before it is verified; undefined if it is no JWT. */
-export function readSubject(jwt: string): string | undefined {
+/** One check of an assertion, in the order in which they decide. */
+export interface AssertionCheck {
+  readonly name: string
+  /** Why it fails; undefined: it passes. */
+  readonly fault?: string | undefined
+  /** Whether the caller may read the fault. */
+  readonly isPublic?: boolean
+  /** What an operator may want to know of a check that passes. */
+  readonly note?: string
+}
+
+export type Claims = Readonly<Record<string, unknown>>
+
+/** A JWT that is not verified yet. */
+export interface DecodedAssertion {
+  readonly jwt: string
+  readonly header: Claims
+  readonly claims: Claims
+}
+
+/** Throws the fault of the first check that fails. */
+export function requirePassed(checks: readonly AssertionCheck[]): void {
+  const failed = checks.find(({ fault }) => fault !== undefined)
+  if (failed) throw new AssertionFault(failed.fault!, failed.isPublic)
+}
+
+/** Decodes an assertion before it is verified; undefined if it is no JWT. */
+export function decodeAssertion(jwt: string): DecodedAssertion | undefined {
+  if (jwt.length > MAX_ASSERTION_CHARACTERS) return undefined
   try {
-    const { sub }: { readonly sub?: unknown } = jwt.length <= MAX_CHARACTERS ? decodeJwt(jwt) : {}
-    return typeof sub === 'string' ? sub : undefined
+    return { jwt, header: { ...decodeProtectedHeader(jwt) }, claims: decodeJwt(jwt) }
   } catch {
     return undefined
   }
 }
 
-interface AssertionDeps {
+/** Returns the subject of an assertion before it is verified; undefined if it is no JWT. */
+export function readSubject(jwt: string): string | undefined {
+  const sub: unknown = decodeAssertion(jwt)?.claims.sub
+  return typeof sub === 'string' ? sub : undefined
+}
+
+export interface AssertionDeps {
   readonly db: Database
   readonly keySets: KeySets
   readonly clock: { now(): number }
@@ -44,7 +79,14 @@ interface AssertionDeps {
   readonly issuer: () => string
 }
 
-type Claims = Readonly<Record<string, unknown>>
+export interface ExpectedAssertion {
+  readonly keys: KeySource
+  readonly iss: string
+  /** Undefined: any text. */
+  readonly sub?: string
+  readonly maxAheadS: number
+  readonly needsJti: boolean
+}
 
 /** Verifies the assertion of a client and marks it as used. Throws `AssertionFault`. */
 export async function verifyClientAssertion(
@@ -52,31 +94,44 @@ export async function verifyClientAssertion(
   { id, keys }: { readonly id: string; readonly keys: ClientKeys },
   jwt: string,
 ): Promise<void> {
-  if (jwt.length > MAX_CHARACTERS) throw new AssertionFault('the assertion is too long')
-  const claims = await verifySignature(deps.keySets, keys, jwt)
-  const nowS = deps.clock.now() / 1000
-  const fault = findClaimFault(claims, id, nowS)
-  if (fault !== undefined) throw new AssertionFault(fault)
-  const [audience, ...others] = [claims.aud].flat()
-  if (audience !== deps.issuer() || others.length > 0) {
-    throw new AssertionFault(`The aud of the assertion must be ${deps.issuer()}.`, true)
-  }
-  if (!(await markUsed(deps.db, id, String(claims.jti), Number(claims.exp)))) {
-    throw new AssertionFault('the jti was used before')
+  const assertion = decodeAssertion(jwt)
+  if (!assertion) throw new AssertionFault('the assertion is no JWT, or too long')
+  const expected = { keys, iss: id, sub: id, maxAheadS: CLIENT_MAX_AHEAD_S, needsJti: true }
+  requirePassed(await examineAssertion(deps, expected, assertion))
+  if (!(await deps.db.write((tx) => markUsed(tx, id, assertion.claims)))) {
+    throw new AssertionFault(USED_BEFORE)
   }
 }
 
-async function verifySignature(keySets: KeySets, keys: ClientKeys, jwt: string): Promise<Claims> {
-  let select: SelectKey
-  try {
-    const { kid } = decodeProtectedHeader(jwt)
-    select = await keySets.find(keys, kid)
-  } catch (error) {
-    throw new AssertionFault(error instanceof Error ? error.message : String(error))
-  }
+/** Performs the checks that every assertion must pass. It marks nothing as used. */
+export async function examineAssertion(
+  { keySets, clock, issuer }: AssertionDeps,
+  { keys, ...expected }: ExpectedAssertion,
+  assertion: DecodedAssertion,
+): Promise<AssertionCheck[]> {
+  const { claims } = assertion
+  const [audience, ...others] = [claims.aud].flat()
+  const isForServer = audience === issuer() && others.length === 0
+  return [
+    { name: 'signature', fault: await findSignatureFault(keySets, keys, assertion) },
+    ...claimChecks(claims, expected, clock.now() / 1000),
+    {
+      name: 'aud',
+      fault: isForServer ? undefined : `The aud of the assertion must be ${issuer()}.`,
+      isPublic: true,
+    },
+  ]
+}
+
+async function findSignatureFault(
+  keySets: KeySets,
+  keys: KeySource,
+  { jwt, header: { kid } }: DecodedAssertion,
+): Promise<string | undefined> {
   const algorithms = [...ASSERTION_ALGORITHMS]
   try {
-    const { payload } = await compactVerify(jwt, select, { algorithms }).catch(async (error) => {
+    const select = await keySets.find(keys, typeof kid === 'string' ? kid : undefined)
+    await compactVerify(jwt, select, { algorithms }).catch(async (error) => {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
       // Without a kid, each key of the algorithm may have signed it.
       for await (const key of error) {
@@ -85,43 +140,75 @@ async function verifySignature(keySets: KeySets, keys: ClientKeys, jwt: string):
       }
       throw new errors.JWSSignatureVerificationFailed()
     })
-    const claims: unknown = JSON.parse(Buffer.from(payload).toString('utf8'))
-    if (typeof claims === 'object' && claims !== null && !Array.isArray(claims)) {
-      return claims as Claims
-    }
+    return undefined
   } catch (error) {
-    throw new AssertionFault(error instanceof Error ? error.message : String(error))
+    return error instanceof Error ? error.message : String(error)
   }
-  throw new AssertionFault('the claims are not an object')
 }
 
-/** Returns the first fault of the claims, except that of `aud`. */
-function findClaimFault(
-  { iss, sub, exp, nbf, iat, jti }: Claims,
-  clientId: string,
-  nowS: number,
-): string | undefined {
-  if (iss !== clientId) return 'iss is not the client id'
-  if (sub !== clientId) return 'sub is not the client id'
+const isText = (value: unknown, max: number): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= max
+
+const CONTROL = /[\u0000-\u001f\u007f]/
+
+/** Whether a claim is a text that can be stored and displayed. */
+export const isPlainText = (value: unknown, max: number): value is string =>
+  isText(value, max) && !CONTROL.test(value) && value.isWellFormed()
+
+function findTimeFault(name: string, value: unknown, nowS: number): string | undefined {
+  if (value === undefined) return undefined
+  if (typeof value !== 'number') return `${name} is not a number`
+  return value > nowS + CLOCK_TOLERANCE_S ? `${name} is in the future` : undefined
+}
+
+function findExpiryFault(exp: unknown, nowS: number, maxAheadS: number): string | undefined {
   if (typeof exp !== 'number' || !Number.isFinite(exp)) return 'exp is missing'
   if (exp <= nowS) return 'exp is in the past'
-  if (exp > nowS + MAX_AHEAD_S) return `exp is more than ${MAX_AHEAD_S} seconds ahead`
-  for (const [name, value] of Object.entries({ nbf, iat })) {
-    if (value === undefined) continue
-    if (typeof value !== 'number') return `${name} is not a number`
-    if (value > nowS + CLOCK_TOLERANCE_S) return `${name} is in the future`
-  }
-  const isText = typeof jti === 'string' && jti !== ''
-  if (!isText || jti.length > MAX_JTI_CHARACTERS) return 'jti is missing or too long'
-  return undefined
+  return exp > nowS + maxAheadS ? `exp is more than ${maxAheadS} seconds ahead` : undefined
 }
 
+function findSubjectFault(sub: unknown, expected: string | undefined): string | undefined {
+  if (expected !== undefined) return sub === expected ? undefined : `sub is not ${expected}`
+  const isPlain = isPlainText(sub, MAX_SUB_CHARACTERS)
+  return isPlain ? undefined : 'sub is missing, too long, or has control characters'
+}
+
+const claimChecks = (
+  { iss, sub, exp, nbf, iat, jti }: Claims,
+  expected: Omit<ExpectedAssertion, 'keys'>,
+  nowS: number,
+): AssertionCheck[] => [
+  { name: 'iss', fault: iss === expected.iss ? undefined : `iss is not ${expected.iss}` },
+  { name: 'sub', fault: findSubjectFault(sub, expected.sub) },
+  { name: 'exp', fault: findExpiryFault(exp, nowS, expected.maxAheadS) },
+  { name: 'nbf', fault: findTimeFault('nbf', nbf, nowS) },
+  { name: 'iat', fault: findTimeFault('iat', iat, nowS) },
+  {
+    name: 'jti',
+    fault:
+      isText(jti, MAX_JTI_CHARACTERS) || (jti === undefined && !expected.needsJti)
+        ? undefined
+        : 'jti is missing or too long',
+  },
+]
+
+export const USED_BEFORE = 'the jti was used before'
+
+const hashOf = (issuer: string, { jti }: Claims) => sha256(JSON.stringify([issuer, jti]))
+
 /** Stores a `jti` of an issuer until its expiry. Returns false if it is stored already. */
-async function markUsed(db: Database, issuer: string, jti: string, expS: number): Promise<boolean> {
-  const hash = sha256(JSON.stringify([issuer, jti]))
-  const inserted = await db.write((tx) =>
-    tx.run(sql`INSERT INTO gh_used_assertions (hash, expires_at)
-      VALUES (${hash}, ${Math.ceil(expS * 1000)}) ON CONFLICT (hash) DO NOTHING`),
-  )
+export async function markUsed(tx: Tx, issuer: string, claims: Claims): Promise<boolean> {
+  const expiresAt = Math.ceil(Number(claims.exp) * 1000)
+  const inserted = await tx.run(sql`INSERT INTO gh_used_assertions (hash, expires_at)
+    VALUES (${hashOf(issuer, claims)}, ${expiresAt}) ON CONFLICT (hash) DO NOTHING`)
   return inserted === 1
+}
+
+/** Returns whether the `jti` of an issuer is stored. */
+export async function isUsed(from: Reader, issuer: string, claims: Claims): Promise<boolean> {
+  const hash = hashOf(issuer, claims)
+  return (
+    (await from.get(sql`SELECT 1 AS used FROM gh_used_assertions WHERE hash = ${hash}`)) !==
+    undefined
+  )
 }

@@ -26,7 +26,7 @@ import {
 } from '../access/secret-store.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { ID_TOKEN_ALGORITHMS } from '../tokens/id-token.ts'
-import { type GrantType, PUBLIC_GRANT_TYPES } from './client.ts'
+import { type GrantType, JWT_BEARER_GRANT, PUBLIC_GRANT_TYPES } from './client.ts'
 import { isHost, parseDocumentId } from './client-document.ts'
 import {
   type clientCreation,
@@ -326,8 +326,10 @@ function assertConsistent(row: Omit<store.ClientRow, 'scope'>): void {
   const scopes: string[] = JSON.parse(row.scopes)
   const scopeError = findMisplacedScope('clients', scopes, row.customer, row.mode)
   if (scopeError) errors.push(scopeError)
-  const position = JSON.parse(row.grant_types).indexOf('client_credentials')
-  if (row.public && position >= 0) add(`/grant_types/${position}`, 'is not for public clients')
+  for (const [position, type] of JSON.parse(row.grant_types).entries()) {
+    const isConfidential = type === 'client_credentials' || type === JWT_BEARER_GRANT
+    if (row.public && isConfidential) add(`/grant_types/${position}`, 'is not for public clients')
+  }
   if (row.public && row.require_client_auth_on_refresh) {
     add('/require_client_auth_on_refresh', 'is not for public clients: they have no secret')
   }

@@ -90,6 +90,12 @@ function readAssertion(
   return { id, secret: undefined, isBasic: false, assertion }
 }
 
+/** Whether a request names a client, or has a credential of one. */
+export const namesClient = (rawHeaders: readonly string[], parameters: OauthParameters): boolean =>
+  ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'].some((name) =>
+    parameters.has(name),
+  ) || headerLines(rawHeaders, 'authorization').length > 0
+
 /** Returns the client of a request. A public client has not proved its identity. */
 export type AuthenticateClient = (call: Call, parameters: OauthParameters) => Promise<OauthClient>
 

@@ -8,6 +8,7 @@ import { customerOf } from '../access/customer-reader.ts'
 import type { CreatedCredential } from '../access/key-reader.ts'
 import type { IdTokenAlgorithm } from '../tokens/id-token.ts'
 import type { ClientSource, OauthClient } from './client.ts'
+import { readIssuerNames } from './issuer-store.ts'
 import type { ClientKeys } from './key-set.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
 
@@ -89,7 +90,7 @@ export async function isBlocked(from: Reader, ids: readonly string[]): Promise<b
 export const findClientScope = async (from: Reader, id: string): Promise<Scope | undefined> =>
   (await from.get(sql`SELECT scope FROM gh_clients WHERE client_id = ${id} AND scope > 0`))?.scope
 
-/** Returns the names of clients by their ids, also of deleted ones. */
+/** Returns the names of clients by their ids, also of deleted ones, and of trusted issuers. */
 export async function readClientNames(
   from: Reader,
   ids: Iterable<string>,
@@ -99,7 +100,8 @@ export async function readClientNames(
   const rows = await from.arrays(
     sql`SELECT client_id, name FROM gh_clients WHERE client_id IN (${join(list)})`,
   )
-  return new Map(rows.map(([id, name]) => [String(id), String(name)]))
+  const names = rows.map(([id, name]) => [String(id), String(name)] as const)
+  return new Map([...names, ...(await readIssuerNames(from, list))])
 }
 
 /** Lists the clients that an operator created and that are not deleted, the newest first. */

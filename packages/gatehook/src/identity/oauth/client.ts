@@ -6,11 +6,14 @@ import type { IdTokenAlgorithm } from '../tokens/id-token.ts'
 import type { ClientKeys } from './key-set.ts'
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+/** An assertion of a trusted issuer names the caller (§16.8). */
+export const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 export const GRANT_TYPES = [
   'authorization_code',
   'client_credentials',
   'refresh_token',
   DEVICE_GRANT,
+  JWT_BEARER_GRANT,
 ] as const
 export type GrantType = (typeof GRANT_TYPES)[number]
 

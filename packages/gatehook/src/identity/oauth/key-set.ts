@@ -1,14 +1,17 @@
 /**
- * The keys of a client (§16.7): a JWK set, inline or at a URL. A set in use is fetched every 10
- * minutes, so that a key that its owner has removed ends; one that could not be read for a day is
- * unusable.
+ * The keys of a client (§16.7) or of a trusted issuer (§16.8): a JWK set, inline, at a URL or where
+ * the metadata of the issuer says. A set in use is fetched every 10 minutes, so that a key that its
+ * owner has removed ends; one that could not be read for a day is unusable.
  */
 import { createLocalJWKSet, type JSONWebKeySet, type JWK } from 'jose'
+import { isLoopback } from '../../kernel/address.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { FetchDocument } from '../../kernel/fetched-document.ts'
 
 const MAX_KEY_SET_BYTES = 16 * 1024
+/** Sets of identity providers have certificates as well. */
+const MAX_ISSUER_BYTES = 64 * 1024
 const MAX_KEYS = 50
 const MAX_CACHED = 1_000
 const FETCHED_EVERY_MS = 10 * 60_000
@@ -25,6 +28,9 @@ const CURVES: Readonly<Record<string, readonly string[]>> = { EC: ['P-256'], OKP
 
 /** Where the keys of a client are. */
 export type ClientKeys = { readonly jwks: JSONWebKeySet } | { readonly jwksUri: string }
+
+/** Where keys are; of an issuer without a URL, its metadata has it (OpenID Connect Discovery). */
+export type KeySource = ClientKeys | { readonly issuer: string; readonly jwksUri?: string }
 
 /** The keys of a set, as `jose` selects one of them for a signature. */
 export type SelectKey = ReturnType<typeof createLocalJWKSet>
@@ -71,7 +77,19 @@ export function findKeySetFault(value: unknown): string | undefined {
 export function findKeySetUrlFault(text: string): string | undefined {
   const url = URL.parse(text)
   const isPlain = url?.protocol === 'https:' && url.username === '' && url.password === ''
-  return isPlain && url.hash === '' ? undefined : 'is not an https URL without user and fragment'
+  return isPlain && !text.includes('#')
+    ? undefined
+    : 'is not an https URL without user and fragment'
+}
+
+/**
+ * Returns the fault of a URL of an issuer, whose own name has no query (RFC 8414 §2); undefined if
+ * it may be fetched. On loopback it may be http: no network carries it.
+ */
+export function findIssuerUrlFault(text: string): string | undefined {
+  const url = URL.parse(text)
+  const isLocal = url?.protocol === 'http:' && isLoopback(url.hostname)
+  return findKeySetUrlFault(isLocal ? text.replace(/^http:/i, 'https:') : text)
 }
 
 /** Returns the usable keys of a fetched set; a set for other purposes may have further keys. */
@@ -79,6 +97,21 @@ function usableKeys(value: unknown): JSONWebKeySet {
   if (!isKeyList(value)) throw new Error('the document is not a JWK set')
   const keys = value.keys.slice(0, MAX_KEYS).filter((key) => findKeyFault(key) === undefined)
   return { keys: keys as unknown as JWK[] }
+}
+
+type FetchedSource = Exclude<KeySource, { readonly jwks: JSONWebKeySet }>
+
+/** @see OpenID Connect Discovery §4 */
+const metadataUrl = (issuer: string): string =>
+  `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+
+/** Returns the URL of the keys in the metadata of an issuer, which must be its own. */
+function readKeySetUrl(metadata: unknown, issuer: string): string {
+  const { issuer: name, jwks_uri: url } = Object(metadata) as Record<string, unknown>
+  if (name !== issuer) throw new Error('the metadata is of another issuer')
+  const fault = typeof url === 'string' ? findIssuerUrlFault(url) : 'is missing'
+  if (fault === undefined) return url as string
+  throw new Error(`the jwks_uri of the metadata ${fault}`)
 }
 
 interface FetchedSet {
@@ -101,23 +134,38 @@ const NEVER: FetchedSet = {
 
 export interface KeySets {
   /** Returns the keys for a signature. Throws an error whose message is for the log. */
-  find(keys: ClientKeys, kid: string | undefined): Promise<SelectKey>
+  find(keys: KeySource, kid: string | undefined): Promise<SelectKey>
 }
 
 export function createKeySets(deps: {
   readonly fetchDocument: FetchDocument
+  /** Fetches from the host of an issuer, which an administrator trusts, wherever it is. */
+  readonly fetchTrusted: FetchDocument
   readonly clock: Pick<Clock, 'now'>
 }): KeySets {
-  const { fetchDocument, clock } = deps
+  const { fetchDocument, fetchTrusted, clock } = deps
   const sets = new BoundedMap<string, FetchedSet>(MAX_CACHED)
   const pending = new Map<string, Promise<FetchedSet>>()
   const inline = new WeakMap<JSONWebKeySet, SelectKey>()
 
-  const load = async (url: string, before: FetchedSet): Promise<FetchedSet> => {
+  const read = async (source: FetchedSource): Promise<unknown> => {
+    if (!('issuer' in source)) return (await fetchDocument(source.jwksUri, MAX_KEY_SET_BYTES)).value
+    const { issuer } = source
+    const fetchFrom = async (url: string) => {
+      const isOwnHost = new URL(url).host === new URL(issuer).host
+      return (await (isOwnHost ? fetchTrusted : fetchDocument)(url, MAX_ISSUER_BYTES)).value
+    }
+    return fetchFrom(source.jwksUri ?? readKeySetUrl(await fetchFrom(metadataUrl(issuer)), issuer))
+  }
+  const load = async (
+    name: string,
+    source: FetchedSource,
+    before: FetchedSet,
+  ): Promise<FetchedSet> => {
     const attemptMs = clock.now()
     let next: FetchedSet
     try {
-      const keys = usableKeys((await fetchDocument(url, MAX_KEY_SET_BYTES)).value)
+      const keys = usableKeys(await read(source))
       next = {
         keys,
         select: createLocalJWKSet(keys),
@@ -129,14 +177,18 @@ export function createKeySets(deps: {
       const cause = error instanceof Error ? error.message : String(error)
       next = { ...before, attemptMs, cause }
     }
-    sets.set(url, next)
+    sets.set(name, next)
     return next
   }
-  const fetchOnce = (url: string, before: FetchedSet): Promise<FetchedSet> => {
-    const current = pending.get(url)
+  const fetchOnce = (
+    name: string,
+    source: FetchedSource,
+    before: FetchedSet,
+  ): Promise<FetchedSet> => {
+    const current = pending.get(name)
     if (current) return current
-    const loading = load(url, before).finally(() => pending.delete(url))
-    pending.set(url, loading)
+    const loading = load(name, source, before).finally(() => pending.delete(name))
+    pending.set(name, loading)
     return loading
   }
   return {
@@ -146,13 +198,13 @@ export function createKeySets(deps: {
         inline.set(keys.jwks, select)
         return select
       }
-      const url = keys.jwksUri
-      const cached = sets.get(url) ?? NEVER
+      const name = 'issuer' in keys ? `${keys.issuer} ${keys.jwksUri ?? ''}` : keys.jwksUri
+      const cached = sets.get(name) ?? NEVER
       const now = clock.now()
       const isUnknown = kid !== undefined && !cached.keys?.keys.some((key) => key.kid === kid)
       const isOld = cached.readMs + FETCHED_EVERY_MS <= now
       const mayFetch = cached.attemptMs + FETCHED_AGAIN_MS <= now
-      const set = (isUnknown || isOld) && mayFetch ? await fetchOnce(url, cached) : cached
+      const set = (isUnknown || isOld) && mayFetch ? await fetchOnce(name, keys, cached) : cached
       if (set.select && set.readMs + USABLE_MS > now) return set.select
       throw new Error(`the key set could not be read: ${set.cause ?? 'it is too old'}`)
     },

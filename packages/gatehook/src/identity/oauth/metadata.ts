@@ -34,6 +34,9 @@ interface MetadataDeps {
 /** Of ID tokens; userinfo has `sub` and the claims of the person. */
 const CLAIMS = 'iss sub aud exp iat auth_time nonce at_hash name email email_verified'.split(' ')
 
+/** Identity assertions for agents: draft-ietf-oauth-identity-assertion-authz-grant. */
+const GRANT_PROFILES = ['urn:ietf:params:oauth:grant-profile:id-jag']
+
 const HEADERS = { 'cache-control': 'public, max-age=300' }
 
 export function metadataRoutes(deps: MetadataDeps): Route[] {
@@ -51,6 +54,7 @@ export function metadataRoutes(deps: MetadataDeps): Route[] {
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: GRANT_TYPES,
+    authorization_grant_profiles_supported: GRANT_PROFILES,
     token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
     token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
     code_challenge_methods_supported: ['S256'],

@@ -100,6 +100,9 @@ const serverMetadata = b
       .list(b.oneOf(GRANT_TYPES))
       .describe('The grants of the token endpoint.')
       .example(GRANT_TYPES),
+    authorization_grant_profiles_supported: texts('The profiles of grants.', [
+      'urn:ietf:params:oauth:grant-profile:id-jag',
+    ]),
     token_endpoint_auth_methods_supported: methods,
     token_endpoint_auth_signing_alg_values_supported: algorithms,
     code_challenge_methods_supported: texts('The methods of PKCE (RFC 7636).', ['S256']),
@@ -280,6 +283,10 @@ export const oauthOperations = {
         .secret()
         .describe('The code with which a device polls (RFC 8628).')
         .example('Zk3WdV7bN1pQ8mX2cR5tY9aG2xYz01ABfQx0N2mVYq3'),
+      assertion: text
+        .secret()
+        .describe('The JWT of a trusted issuer (RFC 7523 §2.1).')
+        .example('eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl'),
       scope: scopes,
       ...clientMembers,
     },

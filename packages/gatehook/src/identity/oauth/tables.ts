@@ -111,7 +111,7 @@ export const authorizationCodes: Table = {
 
 export const usedAssertions: Table = {
   name: 'gh_used_assertions',
-  row: 'An assertion that was used: the hash of its issuer and `jti` (§16.7).',
+  row: 'An assertion that was used: the hash of its issuer and `jti` (§16.7, §16.8).',
   columns: { hash: bytes.secret, expires_at: int },
   key: ['hash'],
   place: 'local',
@@ -121,6 +121,56 @@ export const usedAssertions: Table = {
   },
   stays: 'until `expires_at`',
   purgedBy: 'expires_at',
+}
+
+const issuers: Table = {
+  name: 'gh_issuers',
+  row:
+    'A trusted issuer (§16.8). `jwks`, `jwks_uri`: its keys; without both, its metadata leads to ' +
+    'them. `owners`: a JSON array of claims. `reuse`: whether an assertion counts many times.',
+  columns: {
+    id: text.plain,
+    issuer: text.plain,
+    jwks: text.plain.orNull,
+    jwks_uri: text.plain.orNull,
+    reuse: text.plain.orNull,
+    owners: text.plain,
+    created_at: int,
+  },
+  key: ['id'],
+  place: 'local',
+  belongs: 'installation',
+  indexes: {
+    issuer: { on: 'issuer', unique: true, serves: 'an assertion by its `iss`' },
+    created: { on: 'created_at, id', serves: 'lists by time' },
+  },
+  stays: 'until it is deleted',
+}
+
+const issuerRules: Table = {
+  name: 'gh_issuer_rules',
+  row:
+    'A rule of a trusted issuer: its assertions that match act for a customer. `claims`, ' +
+    '`scopes`, `domains`: JSON.',
+  columns: {
+    issuer_id: text.plain,
+    position: int,
+    scope: int,
+    customer: text.plain,
+    mode: text.plain,
+    claims: text.personal,
+    typ: text.plain.orNull,
+    scopes: text.plain,
+    person: text.plain.orNull,
+    domains: text.personal,
+  },
+  key: ['issuer_id', 'position'],
+  place: 'local',
+  belongs: byScope,
+  indexes: {
+    scope: { on: 'scope, issuer_id, position', serves: 'the rules of a customer' },
+  },
+  stays: 'until its issuer is deleted',
 }
 
 export const deviceGrants: Table = {
@@ -216,6 +266,8 @@ export const oauthTables: readonly Table[] = [
   authorizationCodes,
   deviceGrants,
   usedAssertions,
+  issuers,
+  issuerRules,
   consents,
   signIns,
 ]

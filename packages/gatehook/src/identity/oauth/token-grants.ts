@@ -13,7 +13,13 @@ import type { Grant, TokenResponse, Tokens } from '../tokens/api.ts'
 import { selectAudience } from '../tokens/audience.ts'
 import { intersectScopes } from '../tokens/identity-scopes.ts'
 import { type CodeExchange, detachSession, findCode, redeemCode } from './authorization-codes.ts'
-import { DEVICE_GRANT, type GrantType, type OauthClient } from './client.ts'
+import {
+  DEVICE_GRANT,
+  GRANT_TYPES,
+  type GrantType,
+  JWT_BEARER_GRANT,
+  type OauthClient,
+} from './client.ts'
 import { holdClientAt } from './client-store.ts'
 import { findDeviceGrant, lockDeviceGrant, recordPoll, redeemDeviceGrant } from './device-grants.ts'
 import { OauthError } from './oauth-error.ts'
@@ -211,7 +217,8 @@ const issueClientToken: IssueTokens = ({ tokens }, { client, parameters, resourc
   if (scope === undefined || customer === undefined || mode === undefined) {
     throw new OauthError('unauthorized_client', 'The client belongs to no customer.')
   }
-  return tokens.issueClientToken({
+  return tokens.issueAccessToken({
+    kind: 'client',
     scope,
     customer,
     mode,
@@ -239,7 +246,8 @@ const refreshTokens: IssueTokens = ({ tokens }, { client, parameters, actor, res
   )
 }
 
-const GRANTS: Readonly<Record<GrantType, IssueTokens>> = {
+/** Grants of a client; an assertion can come without one (`assertion-grant.ts`). */
+const GRANTS: Readonly<Record<Exclude<GrantType, typeof JWT_BEARER_GRANT>, IssueTokens>> = {
   authorization_code: exchangeCode,
   client_credentials: issueClientToken,
   refresh_token: refreshTokens,
@@ -252,11 +260,16 @@ const GRANTS: Readonly<Record<GrantType, IssueTokens>> = {
  */
 export function readGrantType(parameters: OauthParameters): GrantType {
   const type = requireParameter(parameters, 'grant_type')
-  if (!Object.hasOwn(GRANTS, type)) {
-    const names = Object.keys(GRANTS).join(', ')
-    throw new OauthError('unsupported_grant_type', `The supported grant types are ${names}.`)
-  }
-  return type as GrantType
+  const grantType = GRANT_TYPES.find((name) => name === type)
+  if (grantType) return grantType
+  const names = GRANT_TYPES.join(', ')
+  throw new OauthError('unsupported_grant_type', `The supported grant types are ${names}.`)
+}
+
+/** Throws `unauthorized_client` if a client may not use a grant. */
+export function requireGrant({ grantTypes }: OauthClient, type: GrantType): void {
+  if (grantTypes.includes(type)) return
+  throw new OauthError('unauthorized_client', `The client may not use ${type}.`)
 }
 
 /** Issues the tokens of a request. Throws `OauthError`, and the failures of `Tokens`. */
@@ -266,9 +279,8 @@ export async function issueTokens(
 ): Promise<TokenResponse> {
   const { client, parameters } = request
   const type = readGrantType(parameters)
-  if (!client.grantTypes.includes(type)) {
-    throw new OauthError('unauthorized_client', `The client may not use ${type}.`)
-  }
+  requireGrant(client, type)
+  if (type === JWT_BEARER_GRANT) throw new Error('bug: an assertion has a grant of its own')
   const resources = resourcesOf(parameters)
   selectAudience(resources, deps.tokens.audiences.all())
   return GRANTS[type](deps, { ...request, resources })

@@ -27,11 +27,13 @@ import { respond } from '../../protocol/http/operation.ts'
 import type { Administration } from '../access/administration.ts'
 import { LOGIN_CLIENT_ID, type Tokens } from '../tokens/api.ts'
 import type { Devices } from './devices.ts'
+import { findIdentified, type Identity } from './identities.ts'
 import {
   findNamespace,
   INSTALLATION,
   type NameReach,
   type Namespace,
+  namespaceOf,
   type SignInPlace,
 } from './namespace.ts'
 import type { Hasher } from './password.ts'
@@ -99,6 +101,15 @@ export interface SignInApi {
     scope: Scope,
     subject: string,
   ): Promise<(Person & { readonly suspended: boolean }) | undefined>
+  /**
+   * Returns the person of a customer and mode that has a sign-in address, or an identity at an
+   * issuer (§16.8); undefined if there is none, or it is disabled.
+   */
+  findAsserted(
+    reader: Reader,
+    scope: Scope,
+    by: { readonly email: string } | Identity,
+  ): Promise<Person | undefined>
 }
 
 /** Creates the sign-in of people; `claims` is the hook of the service. */
@@ -139,6 +150,18 @@ export function createSignInApi(
       if (account?.disabled !== 0 || account.scope !== scope) return undefined
       const person = row && toPerson(account, row, directory, claims)
       return person && { ...person, suspended: account.suspended !== 0 }
+    },
+    async findAsserted(reader, scope, by) {
+      let account: store.AccountRow | undefined
+      if (!('email' in by)) {
+        const id = await findIdentified(reader, resource, scope, by)
+        account = id === undefined ? undefined : await store.findById(reader, resource, id)
+      } else if (directory.fields[directory.username]?.kind === 'email') {
+        const { no } = namespaceOf(names, scope)
+        account = await store.findByName(reader, resource, no, foldName(by.email))
+      }
+      if (account?.disabled !== 0 || account.scope !== scope) return undefined
+      return loadPerson(reader, account, directory, claims)
     },
   }
 }

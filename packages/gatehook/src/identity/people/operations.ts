@@ -5,13 +5,19 @@ import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import type { Administration } from '../access/administration.ts'
 import { account, credentialMembers } from './collection.ts'
+import { identity } from './identities.ts'
 import { credentialCreation, passwordInput, personPatch } from './person-administration.ts'
 import { rowMembers } from './row-members.ts'
 
 /** @param row the fields of the resource whose rows sign in, in the newest version */
 export const personOperations = (admin: Pick<Administration, 'scopes'>, row: FieldSpecs) => {
   const person = b
-    .object({ ...rowMembers(row), id: b.int(1), ...credentialMembers })
+    .object({
+      ...rowMembers(row),
+      id: b.int(1),
+      ...credentialMembers,
+      identities: b.list(identity).describe('How trusted issuers name the person.').example([]),
+    })
     .named('Person')
   return {
     list: operation('GET /admin/users', {
@@ -44,12 +50,14 @@ export const personOperations = (admin: Pick<Administration, 'scopes'>, row: Fie
     update: operation('PATCH /admin/users/:id', {
       id: 'update_person',
       tag: 'people',
-      summary: 'Change the role and scopes of a person, or disable it',
-      description: 'Sessions end if the person is disabled, gets another role or loses a scope.',
+      summary: 'Change the role, scopes and identities of a person, or disable it',
+      description:
+        'Sessions end if the person is disabled, gets another role, or loses a scope or an identity.',
       params: { id: b.int(1) },
       input: personPatch(admin),
       headers: ['If-Match', 'Idempotency-Key'],
       output: person,
+      errors: ['conflict'],
     }),
     setPassword: operation('PUT /admin/users/:id/password', {
       id: 'set_person_password',

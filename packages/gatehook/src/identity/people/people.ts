@@ -202,6 +202,7 @@ function withoutPeople(): Omit<People, 'chores'> {
     confirm: async () => rejectPassword(),
     recordSignIn: async () => undefined,
     findPerson: async () => undefined,
+    findAsserted: async () => undefined,
     verifyBasic: rejectBasic,
     verifyCachedBasic: rejectBasic,
     placeHeaders: [],

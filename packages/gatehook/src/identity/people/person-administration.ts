@@ -21,6 +21,13 @@ import {
 } from '../access/grant-validation.ts'
 import { findCustomer } from '../access/store.ts'
 import { rejectTakenName } from './credential-sync.ts'
+import {
+  type Identity,
+  identitiesInput,
+  losesIdentity,
+  readIdentities,
+  storeIdentities,
+} from './identities.ts'
 import { personAccountKey } from './login.ts'
 import { namespaceOf } from './namespace.ts'
 import type { Hasher } from './password.ts'
@@ -56,12 +63,14 @@ type PersonJson = DirectoryRow & {
   readonly disabled: boolean
   readonly customer: string
   readonly mode: 'live' | 'test'
+  readonly identities: readonly Identity[]
 }
 
 const toJson = (
   directory: Directory,
   row: DirectoryRow,
   credential: store.CredentialRow,
+  identities: readonly Identity[],
 ): PersonJson => ({
   ...directory.show(row),
   id: credential.id,
@@ -70,6 +79,7 @@ const toJson = (
   disabled: credential.disabled !== 0,
   customer: credential.customer,
   mode: credential.mode,
+  identities,
 })
 
 /** Throws 422 if `admin` is granted outside of the default customer's live mode (§13). */
@@ -159,7 +169,7 @@ export async function createPerson(
     const detail = { customer, mode, role, scopes }
     const entry = { actor, action: 'person.create', target: String(credential.id), detail }
     await recordAudit(tx, { ...entry, scope }, admin)
-    return toJson(directory, row, credential)
+    return toJson(directory, row, credential, [])
   })
 }
 
@@ -172,19 +182,20 @@ export async function readPerson(
   const credential = await store.findById(from, directory.resource, id)
   const row = credential && (await directory.find(from, credential.scope as Scope, id))
   if (!row) throw new Failure('not_found')
-  return toJson(directory, row, credential)
+  return toJson(directory, row, credential, await readIdentities(from, credential))
 }
 
 export const personPatch = (admin: Pick<Administration, 'scopes'>) => ({
   role: b.line(WORD_MAX).nullable().optional(),
   scopes: scopeSet(admin).optional(),
   disabled: b.bool().optional(),
+  identities: identitiesInput.optional(),
 })
 export type PersonPatch = ValuesOf<ReturnType<typeof personPatch>>
 
 /**
  * Updates the credential of a person. The sessions of a person who is disabled, gets another
- * role or loses a scope end at once. Throws 404, 422.
+ * role, or loses a scope or an identity, end at once. Throws 404, 422, 409 `conflict`.
  */
 export async function updatePerson(
   admin: Administration,
@@ -207,8 +218,12 @@ export async function updatePerson(
       scopes: JSON.stringify(scopes),
       disabled: patch.disabled === undefined ? before.disabled : Number(patch.disabled),
     }
+    const known = await readIdentities(tx, before)
+    const { identities = known } = patch
+    if (patch.identities) await storeIdentities(tx, before, identities)
     const losesScope = parseScopes(before).some((name) => !scopes.includes(name))
-    if (losesScope || after.role !== before.role || after.disabled > before.disabled) {
+    const losesPower = losesScope || losesIdentity(known, identities)
+    if (losesPower || after.role !== before.role || after.disabled > before.disabled) {
       await signOutEverywhere(tx, context, after)
     } else {
       await store.updateCredential(tx, after)
@@ -216,7 +231,7 @@ export async function updatePerson(
     }
     const entry = { actor, action: 'person.update', target: String(id), scope, detail: patch }
     await recordAudit(tx, entry, admin)
-    return toJson(directory, row, after)
+    return toJson(directory, row, after, await readIdentities(tx, before))
   })
 }
 

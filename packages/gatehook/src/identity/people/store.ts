@@ -100,9 +100,11 @@ const lastSignIn = prepareStatement(
   'UPDATE gh_people SET last_sign_in_at = ? WHERE resource = ? AND id = ?',
 )
 
-/** Deletes a credential; returns 0 if there is none. */
-export const removeCredential = (tx: Tx, resource: string, id: number) =>
-  tx.run(sql`DELETE FROM gh_people WHERE resource = ${resource} AND id = ${id}`)
+/** Deletes a credential and its identities. */
+export async function removeCredential(tx: Tx, resource: string, id: number): Promise<void> {
+  await tx.run(sql`DELETE FROM gh_identities WHERE resource = ${resource} AND person = ${id}`)
+  await tx.run(sql`DELETE FROM gh_people WHERE resource = ${resource} AND id = ${id}`)
+}
 
 /** Returns the sign-in names of people by the ids of their rows. */
 export async function readUsernames(

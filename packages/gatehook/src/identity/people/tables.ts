@@ -43,6 +43,34 @@ const people: Table = {
   stays: 'as long as its row',
 }
 
+/** The unique index of identities. */
+export const IDENTITY_INDEX = 'gh_identities_identity'
+
+const identities: Table = {
+  name: 'gh_identities',
+  row: 'How a trusted issuer names a person (§16.8).',
+  columns: {
+    resource: text.plain,
+    person: int,
+    scope: int,
+    issuer: text.plain,
+    sub: text.personal,
+  },
+  key: ['resource', 'person', 'issuer', 'sub'],
+  place: 'reference',
+  belongs: byScope,
+  ofPerson: {
+    columns: ['resource', 'person'],
+    isOf: ({ resource, person: id }, person) =>
+      resource === person.resource && String(id) === person.id,
+    effect: 'delete',
+  },
+  indexes: {
+    identity: { on: 'scope, issuer, sub', unique: true, serves: 'the person of an assertion' },
+  },
+  stays: 'as long as the account of its person',
+}
+
 export const throttle: Table = {
   name: 'gh_throttle',
   row: 'Failed attempts of a subject. `told_until`: when its owner may be notified again.',
@@ -232,6 +260,7 @@ export const mailTokens: Table = {
 
 export const peopleTables: readonly Table[] = [
   people,
+  identities,
   throttle,
   recognizedClients,
   operators,

@@ -7,7 +7,13 @@ import { type KeyObject, verify } from 'node:crypto'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Random } from '../../kernel/random.ts'
-import type { AccessTokenClaims, Grant, Rejection, TokenResponse } from './api.ts'
+import {
+  type AccessTokenClaims,
+  type Grant,
+  type Rejection,
+  SUBJECT_KINDS,
+  type TokenResponse,
+} from './api.ts'
 import { type Audiences, audienceClaim } from './audience.ts'
 import {
   type IdTokenAlgorithm,
@@ -31,7 +37,10 @@ const CLOCK_TOLERANCE_MS = 5_000
 
 /** Claims that a service's hook cannot set: the server's own, and those that affect validation. */
 const RESERVED_CLAIMS: ReadonlySet<string> = new Set(
-  'iss sub aud exp nbf iat jti cnf act client_id scope sid customer mode third_party'.split(' '),
+  (
+    'iss sub aud exp nbf iat jti cnf act client_id scope sid customer mode kind third_party ' +
+    'assertion_issuer'
+  ).split(' '),
 )
 
 export interface TokenLifetimes {
@@ -74,21 +83,25 @@ export interface DraftDeps {
   readonly audiences: Audiences
 }
 
-/**
- * Drafts an access token. Throws if its claims are too large.
- *
- * @param session the session, which the token does not outlive; undefined for client credentials
- */
+/** What an access token does not outlive. */
+export interface TokenBound {
+  /** The id of the session; undefined for a token without one. */
+  readonly id?: string
+  /** Epoch milliseconds. */
+  readonly endsAt: number
+}
+
+/** Drafts an access token. Throws if its claims are too large. */
 export function draftAccessToken(
   { random, lifetimes, issuer, audiences }: DraftDeps,
   key: SigningKey,
   grant: Grant,
   nowMs: number,
-  session?: { readonly id: string; readonly endsAt: number },
+  bound?: TokenBound,
 ): AccessTokenDraft {
   const iat = Math.floor(nowMs / 1000)
   const latestExp = iat + lifetimes.accessMs / 1000
-  const exp = session ? Math.min(latestExp, Math.ceil(session.endsAt / 1000)) : latestExp
+  const exp = bound ? Math.min(latestExp, Math.ceil(bound.endsAt / 1000)) : latestExp
   const scope = grant.scopes.join(' ')
   const { authentication, subject, clientId, scopes } = grant
   const statesSignIn = authentication && scopes.includes('openid')
@@ -101,9 +114,11 @@ export function draftAccessToken(
     jti: createTimeOrderedId('tok_', nowMs, random),
     client_id: clientId,
     scope,
-    ...(session && { sid: session.id }),
+    ...(bound?.id !== undefined && { sid: bound.id }),
     customer: grant.customer,
     mode: grant.mode,
+    kind: grant.kind ?? 'person',
+    ...(grant.assertionIssuer !== undefined && { assertion_issuer: grant.assertionIssuer }),
     ...(grant.thirdParty && { third_party: true }),
   }
   for (const name in grant.claims) {
@@ -243,11 +258,12 @@ const STRING_CLAIMS = ['iss', 'sub', 'jti', 'client_id', 'scope', 'customer'] as
 function hasRequiredClaims(
   claims: Record<string, unknown>,
 ): claims is Record<string, unknown> & AccessTokenClaims {
-  const { exp, iat, mode, sid, aud } = claims
+  const { exp, iat, mode, kind, sid, aud } = claims
   const isAudience = (value: unknown) => typeof value === 'string'
   if (!(Array.isArray(aud) ? aud.every(isAudience) : isAudience(aud))) return false
   if (!Number.isFinite(exp) || !Number.isFinite(iat)) return false
   if (mode !== 'live' && mode !== 'test') return false
+  if (!SUBJECT_KINDS.some((name) => name === kind)) return false
   if (sid !== undefined && typeof sid !== 'string') return false
   return STRING_CLAIMS.every((name) => typeof claims[name] === 'string')
 }

@@ -10,6 +10,7 @@ import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { b, type JsonOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
+import type { TokenBound } from './access-token.ts'
 import type { Audiences } from './audience.ts'
 import type { Authentication, Identity, IdTokenAlgorithm } from './id-token.ts'
 
@@ -27,6 +28,10 @@ export interface KeyReplacement {
   readonly deleted: readonly string[]
 }
 
+/** Whom the subject of an access token identifies. */
+export const SUBJECT_KINDS = ['person', 'client', 'workload'] as const
+type SubjectKind = (typeof SUBJECT_KINDS)[number]
+
 /** The content of an access token, without the claims that the server adds. */
 export interface Grant {
   readonly scope: Scope
@@ -35,8 +40,12 @@ export interface Grant {
   readonly mode: Mode
   /** `LOGIN_CLIENT_ID` for login. */
   readonly clientId: string
-  /** The id of the person's row, as a string; for client credentials, the client's id. */
+  /** Default: `person`. */
+  readonly kind?: SubjectKind
+  /** The id of the person's row, as a string, or of the client; of a workload, `issuer|sub`. */
   readonly subject: string
+  /** The id of the issuer whose assertion names the person (§16.8). */
+  readonly assertionIssuer?: string
   readonly scopes: readonly string[]
   /** The resources of its first request (RFC 8707); undefined: the standard audience. */
   readonly audience?: readonly string[] | undefined
@@ -93,10 +102,13 @@ export interface AccessTokenClaims {
   readonly jti: string
   readonly client_id: string
   readonly scope: string
-  /** The id of the session; absent for client credentials. */
+  /** The id of the session; absent without a person. */
   readonly sid?: string
   readonly customer: string
   readonly mode: Mode
+  readonly kind: SubjectKind
+  /** The issuer whose assertion names the person; its deletion ends the token (§16.8). */
+  readonly assertion_issuer?: string
   readonly [more: string]: unknown
 }
 
@@ -186,6 +198,8 @@ export interface TokenClient {
 /** The permissions that a client has now; they narrow tokens issued before. */
 export interface ClientPermissions {
   readonly scopes: readonly string[]
+  /** Of an issuer: the scopes of its rules in a customer and mode; undefined: it has none. */
+  readonly scopesIn?: (customer: string, mode: Mode) => readonly string[] | undefined
   /** Registered with `first_party: true`: its tokens reach account endpoints (§4.5). */
   readonly firstParty: boolean
   /** Whether no operator has verified it (§16.4, §16.5). */
@@ -214,7 +228,7 @@ export interface TokenLookup {
     clientId: string,
     reader?: Reader,
   ): TokenClient | undefined | Promise<TokenClient | undefined>
-  /** Reads without a cache. Returns undefined if the client is deleted or blocked. */
+  /** Reads a client or an issuer without a cache; undefined: deleted or blocked. */
   findClientPermissions(clientId: string): Promise<ClientPermissions | undefined>
   findCustomer(id: string): Promise<TokenCustomer | undefined>
 }
@@ -244,7 +258,7 @@ export interface Tokens {
   resolveScopes(claims: AccessTokenClaims): Promise<readonly string[]>
   /**
    * Opens a session and issues its first tokens. A function computes the grant in the transaction
-   * that stores the session; if it throws, nothing is stored.
+   * that stores the session; if it throws, nothing is stored. `bound` ends it earlier.
    *
    * @example
    * await tokens.openSession(async (tx, sessionId) => {
@@ -254,9 +268,13 @@ export interface Tokens {
    */
   openSession(
     grant: Grant | ((tx: Tx, sessionId: string) => Promise<Grant>),
+    bound?: Pick<TokenBound, 'endsAt'>,
   ): Promise<SessionTokens>
-  /** Issues an access token for client credentials. It writes nothing (RFC 6749 §4.4). */
-  issueClientToken(grant: Grant): Promise<TokenResponse>
+  /** Issues an access token without a session. It writes nothing. */
+  issueAccessToken(
+    grant: Grant & { readonly kind: 'client' | 'workload' },
+    bound?: Pick<TokenBound, 'endsAt'>,
+  ): Promise<TokenResponse>
   /**
    * Rotates a refresh token and issues the next tokens of its session (§4.2). Throws 401
    * `invalid_grant`; 401 `invalid_client` if the client must authenticate; 403

@@ -81,9 +81,10 @@ export function createRevocationFeed(deps: RevocationFeedDeps): RevocationFeed {
     onEntry(kind, value)
   }
   const isFresh = () => clock.elapsedMs() - polledMs <= STALE_MS
-  const hasRevoked = ({ jti, client_id, sid }: AccessTokenClaims) =>
+  const hasRevoked = ({ jti, client_id, sid, assertion_issuer: issuer }: AccessTokenClaims) =>
     entries.has(nameOf('token', jti)) ||
     entries.has(nameOf('client', client_id)) ||
+    (issuer !== undefined && entries.has(nameOf('client', issuer))) ||
     (sid !== undefined && entries.has(nameOf('session', sid)))
 
   const noteRead = (begunMs: number, newHorizon: number) => {
@@ -124,7 +125,8 @@ export function createRevocationFeed(deps: RevocationFeedDeps): RevocationFeed {
     isRevoked(claims) {
       if (hasRevoked(claims)) return true
       if (isFresh()) return false
-      return store.hasRevocation(db, claims.jti, claims.client_id, claims.sid ?? '')
+      const { jti, client_id, sid = '', assertion_issuer = '' } = claims
+      return store.hasRevocation(db, { jti, clientIds: [client_id, assertion_issuer], sid })
     },
     async publish(tx, kind, value, keepUntil) {
       await store.insertFeedEntry(tx, kind, value, keepUntil)

@@ -152,7 +152,7 @@ async function revokeByAccessToken(
   scope: Scope | undefined,
 ): Promise<void> {
   const { tokens, clock } = deps
-  const { sid, sub, client_id, jti } = claims
+  const { sid, sub, kind, client_id, jti } = claims
   const name = typeof claims.name === 'string' ? claims.name : undefined
   if (sid !== undefined && (await tokens.revokeSession(tx, sid))) {
     const ended = { id: sid, subject: sub, clientId: client_id, name, scope }
@@ -161,7 +161,6 @@ async function revokeByAccessToken(
   }
   if (claims.exp * 1000 <= clock.now()) return
   await tokens.revokeAccessToken(tx, claims)
-  const kind = sub === client_id ? 'client' : 'person'
   const actor = actorOf(call, { kind, id: sub, name, scope })
   await recordAudit(tx, { actor, action: 'token.revoke', target: jti, detail: { client_id } }, deps)
 }

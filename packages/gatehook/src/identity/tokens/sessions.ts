@@ -25,7 +25,7 @@ interface SessionDeps extends Omit<RefreshDeps, 'tagKeys'> {
 type SessionOperations = Pick<
   Tokens,
   | 'openSession'
-  | 'issueClientToken'
+  | 'issueAccessToken'
   | 'refreshSession'
   | 'findRefreshToken'
   | 'isRefreshToken'
@@ -50,11 +50,11 @@ export function createSessions(deps: SessionDeps): SessionOperations {
   }
 
   return {
-    async openSession(given) {
+    async openSession(given, bound) {
       const key = await keys.findCurrentKey()
       const now = clock.now()
       const id = createTimeOrderedId('ses_', now, random)
-      const endsAt = now + lifetimes.absoluteMs
+      const endsAt = Math.min(now + lifetimes.absoluteMs, bound?.endsAt ?? Number.POSITIVE_INFINITY)
       const refreshToken = createRefreshToken(tagKeys.current, random, id)
       const draft = await db.write(async (tx) => {
         const grant = typeof given === 'function' ? await given(tx, id) : given
@@ -80,8 +80,8 @@ export function createSessions(deps: SessionDeps): SessionOperations {
       return { ...signDraft(draft), refresh_token: refreshToken }
     },
 
-    issueClientToken: async (grant) =>
-      signDraft(draftAccessToken(deps, await keys.findCurrentKey(), grant, clock.now())),
+    issueAccessToken: async (grant, bound) =>
+      signDraft(draftAccessToken(deps, await keys.findCurrentKey(), grant, clock.now(), bound)),
 
     refreshSession: createRefresh({ ...deps, tagKeys }),
 

@@ -270,8 +270,16 @@ export function createFeedReader(db: Database) {
 
 const findRevocation = prepareStatement(
   `SELECT 1 AS yes FROM gh_revocations WHERE (value = ? AND kind = 'token')
-   OR (value = ? AND kind = 'client') OR (value = ? AND kind = 'session') LIMIT 1`,
+   OR (value IN (?, ?) AND kind = 'client') OR (value = ? AND kind = 'session') LIMIT 1`,
 )
 
-export const hasRevocation = async (from: Reader, jti: string, clientId: string, sid: string) =>
-  (await from.get(findRevocation([jti, clientId, sid]))) !== undefined
+/** Values of a token that can be revoked; an empty text stands for none. */
+interface RevocableValues {
+  readonly jti: string
+  /** The client, and the issuer of the assertion. */
+  readonly clientIds: readonly [string, string]
+  readonly sid: string
+}
+
+export const hasRevocation = async (from: Reader, { jti, clientIds, sid }: RevocableValues) =>
+  (await from.get(findRevocation([jti, ...clientIds, sid]))) !== undefined

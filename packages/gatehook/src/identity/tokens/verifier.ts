@@ -105,9 +105,13 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     return token
   }
 
-  /** Returns null for a client that was deleted or is blocked. */
-  const findPermissions = async ({ client_id: id }: AccessTokenClaims) =>
-    id === LOGIN_CLIENT_ID ? undefined : ((await clients.find(id)) ?? null)
+  /** Returns null for a client that was deleted or is blocked, and an issuer without a rule. */
+  const findPermissions = async ({ client_id: id, customer, mode }: AccessTokenClaims) => {
+    if (id === LOGIN_CLIENT_ID) return undefined
+    const client = await clients.find(id)
+    if (!client?.scopesIn) return client ?? null
+    return client.scopesIn(customer, mode) ? client : null
+  }
 
   /** Checks a token that may have been valid under an older generation. */
   const isStillValid = (token: VerifiedToken): boolean => {
@@ -198,11 +202,12 @@ function createFeedCache<V>(
 
 /** Returns the scopes of a token that its client still has. */
 const remainingScopes = (
-  { scope }: AccessTokenClaims,
+  { scope, customer, mode }: AccessTokenClaims,
   client: ClientPermissions | undefined,
 ): string[] => {
   const scopes = scope.split(' ').filter((name) => name !== '')
-  return client ? intersectScopes(scopes, client.scopes) : scopes
+  if (!client) return scopes
+  return intersectScopes(scopes, client.scopesIn?.(customer, mode) ?? client.scopes)
 }
 
 function createPrincipal(
@@ -210,8 +215,7 @@ function createPrincipal(
   { no, rate, totalRate, externalId }: TokenCustomer,
   client: ClientPermissions | undefined,
 ): Principal {
-  const { customer, mode, sub, client_id, sid, name, third_party } = claims
-  const kind = client_id === sub ? 'client' : 'person'
+  const { customer, mode, kind, sub, client_id, sid, name, third_party } = claims
   const isThirdParty = client && (!client.firstParty || third_party === true)
   return {
     customer,

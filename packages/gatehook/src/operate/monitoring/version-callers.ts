@@ -6,6 +6,7 @@ import { hasVersion, listUsage, type UsageRow } from '../../declare/versions/usa
 import { customerIdOf, readCustomers } from '../../identity/access/customer-reader.ts'
 import { readKeyNames } from '../../identity/access/key-reader.ts'
 import { readClientNames } from '../../identity/oauth/client-store.ts'
+import { ISSUER_PREFIX } from '../../identity/oauth/issuer-store.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { modeOf, type Scope } from '../../kernel/principal.ts'
@@ -59,7 +60,7 @@ interface VersionCallerSum {
 
 const kindOf = ({ scope, key_id: key, client_id: client }: UsageRow): string => {
   if (key) return 'key'
-  if (client) return 'client'
+  if (client) return client.startsWith(ISSUER_PREFIX) ? 'workload' : 'client'
   return Number(scope) === 0 ? 'anonymous' : 'person'
 }
 
@@ -94,8 +95,9 @@ const sqlTexts = (texts: readonly string[]): Sql => join(texts.map((text) => sql
 async function readNames(from: Reader, callers: readonly VersionCallerSum[]) {
   const idsOf = (kind: string) =>
     callers.flatMap((sum) => (sum.kind === kind ? (sum.id ?? []) : []))
+  const clients = [...idsOf('client'), ...idsOf('workload')]
   const keys = await readKeyNames(from, idsOf('key'))
-  return new Map([...keys, ...(await readClientNames(from, idsOf('client')))])
+  return new Map([...keys, ...(await readClientNames(from, clients))])
 }
 
 const seriesKey = (customer: string | null, mode: string | null, caller: string | null) =>

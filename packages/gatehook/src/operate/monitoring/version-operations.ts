@@ -26,7 +26,7 @@ const versionCaller = b
       .example('api@acme.example'),
     mode: b.oneOf(['live', 'test']).nullable(),
     kind: b
-      .openSet(['key', 'client', 'person', 'anonymous', 'webhook'])
+      .openSet(['key', 'client', 'workload', 'person', 'anonymous', 'webhook'])
       .describe('The kind of the caller; `webhook`: an endpoint pinned to the version.')
       .example('key'),
     id: b.text().nullable().describe('The id of a key, client or endpoint.').example('key_01jdq8'),

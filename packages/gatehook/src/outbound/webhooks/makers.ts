@@ -18,8 +18,8 @@ import { eventsOf, scopesOf } from './registration.ts'
 
 export const CREATOR_REMOVED = 'creator_removed'
 
-/** Reads the stored scopes of a person or a client; undefined: disabled or deleted. */
-type StoredScopes = (tx: Tx, id: string) => Promise<ReadonlySet<string> | undefined>
+/** Reads the scopes of a person, a client or an issuer; undefined: disabled or deleted. */
+type StoredScopes = (tx: Tx, id: string, scope: Scope) => Promise<ReadonlySet<string> | undefined>
 
 interface MakerDeps extends AuditContext {
   readonly db: Database
@@ -55,7 +55,7 @@ export function createMakers(deps: MakerDeps): Makers {
     async personChanged(tx, scope, subject) {
       const rows = await store.registrationsOfPerson(tx, scope, subject)
       if (rows.length === 0) return
-      await reviewRegistrations(tx, rows, 'person', await personScopes(tx, subject))
+      await reviewRegistrations(tx, rows, 'person', await personScopes(tx, subject, scope))
     },
     async consentEnded(tx, scope, subject, clientId) {
       const rows = await store.registrationsOfPerson(tx, scope, subject)
@@ -64,7 +64,7 @@ export function createMakers(deps: MakerDeps): Makers {
     async clientChanged(tx, scope, clientId) {
       const rows = await store.registrationsOfClient(tx, scope, clientId)
       if (rows.length === 0) return
-      const scopes = await clientScopes(tx, clientId)
+      const scopes = await clientScopes(tx, clientId, scope)
       const ofPersons = rows.filter(({ subject }) => subject !== null)
       const ofClient = rows.filter(({ subject }) => subject === null)
       await reviewRegistrations(tx, ofClient, 'client', scopes)

@@ -10,6 +10,7 @@ export type Client = {
     | 'client_credentials'
     | 'refresh_token'
     | 'urn:ietf:params:oauth:grant-type:device_code'
+    | 'urn:ietf:params:oauth:grant-type:jwt-bearer'
   )[]
   readonly public: boolean
   readonly jwks: unknown

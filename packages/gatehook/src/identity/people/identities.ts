@@ -1,0 +1,82 @@
+/**
+ * The identities of persons at trusted issuers (§16.8): an administrator stores the `sub` by which
+ * an issuer names a person. In a customer and mode, one person has it.
+ */
+import { Failure } from '../../kernel/failure.ts'
+import { ConstraintError, type Reader, type Tx } from '../../platform/storage/database.ts'
+import { sql } from '../../platform/storage/sql.ts'
+import { b } from '../../protocol/fields/members.ts'
+import type { CredentialRow } from './store.ts'
+import { IDENTITY_INDEX } from './tables.ts'
+
+const MAX_ISSUER = 500
+const MAX_SUB = 500
+const MAX_IDENTITIES = 20
+
+export interface Identity {
+  readonly issuer: string
+  readonly sub: string
+}
+
+const members = {
+  issuer: b.line(MAX_ISSUER).describe('The `iss` of assertions.').example('https://idp.example'),
+  sub: b.line(MAX_SUB).describe('The `sub` of assertions.').example('00u1a2b3c4'),
+}
+export const identity = b.object(members)
+export const identitiesInput = b
+  .list(identity, { max: MAX_IDENTITIES })
+  .describe('How trusted issuers name the person (`/admin/issuers`).')
+
+type PersonKey = Pick<CredentialRow, 'resource' | 'id'>
+
+export const readIdentities = (from: Reader, { resource, id }: PersonKey): Promise<Identity[]> =>
+  from.all<Identity & Record<string, unknown>>(sql`SELECT issuer, sub FROM gh_identities
+    WHERE resource = ${resource} AND person = ${id} ORDER BY issuer, sub`)
+
+export const deleteIdentities = (tx: Tx, { resource, id }: PersonKey) =>
+  tx.run(sql`DELETE FROM gh_identities WHERE resource = ${resource} AND person = ${id}`)
+
+/** Replaces the identities of a person. Throws 409 `conflict` if another person has one. */
+export async function storeIdentities(
+  tx: Tx,
+  { resource, id, scope }: PersonKey & Pick<CredentialRow, 'scope'>,
+  identities: readonly Identity[],
+): Promise<void> {
+  await deleteIdentities(tx, { resource, id })
+  for (const [at, { issuer, sub }] of uniqueOf(identities).entries()) {
+    try {
+      await tx.run(sql`INSERT INTO gh_identities (resource, person, scope, issuer, sub)
+        VALUES (${resource}, ${id}, ${scope}, ${issuer}, ${sub})`)
+    } catch (error) {
+      if (!(error instanceof ConstraintError) || !error.isOf(IDENTITY_INDEX)) throw error
+      const message = 'is the identity of another person'
+      throw new Failure('conflict', `identities: ${message}`, {
+        errors: [{ pointer: `/identities/${at}`, code: 'conflict', message }],
+      })
+    }
+  }
+}
+
+const nameOf = ({ issuer, sub }: Identity) => JSON.stringify([issuer, sub])
+
+const uniqueOf = (identities: readonly Identity[]): Identity[] => [
+  ...new Map(identities.map((one) => [nameOf(one), one])).values(),
+]
+
+/** Whether the second list lacks an identity of the first. */
+export function losesIdentity(before: readonly Identity[], after: readonly Identity[]): boolean {
+  const names = new Set(after.map(nameOf))
+  return before.some((one) => !names.has(nameOf(one)))
+}
+
+/** Returns the id of the person that an issuer names in a scope; undefined: none. */
+export async function findIdentified(
+  from: Reader,
+  resource: string,
+  scope: number,
+  { issuer, sub }: Identity,
+): Promise<number | undefined> {
+  const row = await from.get<{ person: number }>(sql`SELECT person FROM gh_identities
+    WHERE scope = ${scope} AND issuer = ${issuer} AND sub = ${sub} AND resource = ${resource}`)
+  return row && Number(row.person)
+}
