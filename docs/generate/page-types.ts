@@ -59,6 +59,11 @@ export const typesModules: readonly TypesModule[] = [
   },
   {
     document: 'admin',
+    file: new URL('packages/pages/src/console/issuers/issuer-types.ts', root),
+    names: ['AssertionExplanation', 'Issuer'],
+  },
+  {
+    document: 'admin',
     file: new URL('packages/pages/src/console/versions/version-types.ts', root),
     names: ['VersionChangelog', 'VersionNotice', 'VersionTraffic'],
   },

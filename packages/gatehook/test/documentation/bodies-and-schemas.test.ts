@@ -36,6 +36,8 @@ const REASONS: readonly (readonly [message: string, reason: string])[] = [
   ['is not for public clients.*', 'some members exclude others'],
   ['is not beside jwks', 'some members exclude others'],
   ['is not a JWK set with keys', 'keys have a grammar of their own (RFC 7517)'],
+  ['(names no claim of the owner|has an? |needs \\d ).*', 'claims are compared with owners'],
+  ['is (oauth-id-jag\\+jwt for persons|for rules with person: email)', 'it compares two members'],
   ['is for clients that were created with keys', 'it depends on stored rows'],
   ['Send a token, or an email and a password\\.', 'some members exclude others'],
   ['must be an e-mail address', 'mail has a grammar of its own (RFC 5321)'],

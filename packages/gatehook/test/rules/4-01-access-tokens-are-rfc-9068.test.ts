@@ -29,6 +29,7 @@ eachMigrated('§4.1 jose verifies an access token with the key set', async (db, 
     scope: 'things:read things:write',
     customer: CUSTOMER,
     mode: 'test',
+    kind: 'person',
     name: 'Ada',
     role: 'admin',
   })
@@ -39,6 +40,7 @@ eachMigrated('§4.1 a hook adds claims and cannot overwrite reserved ones', asyn
   const reservedClaims = {
     ...{ iss: 'x', sub: '1', aud: 'x', exp: 9e9, nbf: 9e9, iat: 0, jti: 'x', sid: 'x' },
     ...{ client_id: 'x', scope: 'admin', customer: 'x', mode: 'live', cnf: {}, act: {} },
+    ...{ kind: 'workload', third_party: true, assertion_issuer: 'x' },
     team: { name: 'blue' },
   }
   const plain = (await tokens.readAccessToken((await tokens.openSession(login)).access_token))!
@@ -50,10 +52,22 @@ eachMigrated('§4.1 a hook adds claims and cannot overwrite reserved ones', asyn
       await tokens.issueAccessToken(clientGrant)
     ).access_token,
   ))!
-  const names = ['iss', 'sub', 'aud', 'scope', 'client_id', 'customer', 'mode', 'exp', 'iat']
+  const names = [
+    'iss',
+    'sub',
+    'aud',
+    'scope',
+    'client_id',
+    'customer',
+    'mode',
+    'kind',
+    'exp',
+    'iat',
+  ]
   for (const name of names) assert.deepEqual(person[name], plain[name], name)
   assert.deepEqual([person.team, client.team], [{ name: 'blue' }, { name: 'blue' }])
-  for (const name of ['nbf', 'cnf', 'act']) assert.equal(person[name], undefined, name)
+  for (const name of ['nbf', 'cnf', 'act', 'third_party', 'assertion_issuer'])
+    assert.equal(person[name], undefined, name)
   assert.deepEqual([client.sid, client.sub], [undefined, 'cli_1'])
 })
 

@@ -75,6 +75,13 @@ export const pages: readonly ConsolePage[] = [
     load: () => import('./clients/clients-page.tsx'),
   },
   {
+    path: '/console/issuers/:id?',
+    label: 'Issuers',
+    group: 'Access',
+    key: 'i',
+    load: () => import('./issuers/issuers-page.tsx'),
+  },
+  {
     path: '/console/customers/:id?',
     label: 'Customers',
     group: 'Access',

@@ -12,7 +12,6 @@ import type { JsonOf, ValuesOf } from '../../protocol/fields/members.ts'
 import type { AddedMembers } from '../../protocol/lists/definition.ts'
 import { createAdminTable } from '../access/admin-table.ts'
 import type { AdminCaller, Administration } from '../access/administration.ts'
-import { ADMIN_SCOPE } from '../access/administration.ts'
 import { customerIdOf } from '../access/customer-reader.ts'
 import { findMisplacedScope, holdCustomerScope } from '../access/grant-validation.ts'
 import type { Tokens } from '../tokens/api.ts'
@@ -189,9 +188,6 @@ function ruleErrors(rule: RuleInput, customer: string, row: store.IssuerRow, at:
   const typeFault = typ ? findTypeFault(typ, Boolean(person)) : undefined
   if (typeFault !== undefined) add('typ', typeFault)
   if (domains.length > 0 && person !== 'email') add('domains', 'is for rules with person: email')
-  if (scopes.includes(ADMIN_SCOPE)) {
-    add(`scopes/${scopes.indexOf(ADMIN_SCOPE)}`, 'is for operators: no rule grants it')
-  }
   const misplaced = findMisplacedScope('clients', scopes, customer, mode)
   if (misplaced && errors.length === 0) add('scopes', misplaced.message)
   return errors

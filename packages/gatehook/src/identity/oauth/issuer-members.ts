@@ -1,6 +1,6 @@
 /** The members of trusted issuers in requests and responses of the administration (§16.8). */
 import { b } from '../../protocol/fields/members.ts'
-import type { Administration } from '../access/administration.ts'
+import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
 import { mode } from '../access/collections.ts'
 import { scopeSet } from '../access/grant-validation.ts'
 import { MAX_ASSERTION_CHARACTERS } from './assertion.ts'
@@ -52,6 +52,10 @@ const domain = b.matching(/^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,9}$/, 'a domain
   max: 253,
 })
 
+/** No rule grants the scope of operators. */
+const scopesOfRules = ({ scopes }: Pick<Administration, 'scopes'>) =>
+  new Set([...scopes].filter((scope) => scope !== ADMIN_SCOPE))
+
 const rule = (admin: Pick<Administration, 'scopes'>) =>
   b.object({
     match: b
@@ -70,7 +74,7 @@ const rule = (admin: Pick<Administration, 'scopes'>) =>
       .example(null),
     customer: b.line(NAME_MAX).describe('The id of a customer, or `default`.').example('default'),
     mode,
-    scopes: scopeSet(admin).example(['webhooks:read']),
+    scopes: scopeSet({ scopes: scopesOfRules(admin) }).example(['webhooks:read']),
     person: person
       .nullable()
       .optional()

@@ -18,6 +18,7 @@ const claims = {
   scope: 'things:read',
   customer: 'cus_default',
   mode: 'test',
+  kind: 'person',
 } as const
 
 const sign = (content: unknown = claims) =>
@@ -55,6 +56,8 @@ test('a payload without the claims of an access token does not verify', () => {
     withoutExp,
     { ...claims, sub: 7 },
     { ...claims, mode: 'both' },
+    { ...claims, kind: 'operator' },
+    { ...claims, kind: undefined },
     { ...claims, sid: 1 },
     { ...claims, aud: ['a', 7] },
     { ...claims, exp: '1' },

@@ -16,7 +16,7 @@ export const auditWords: readonly FilterWord[] = [
   {
     name: 'kind',
     hint: 'who, by kind',
-    values: ['operator', 'key', 'cli', 'engine', 'person', 'client'],
+    values: ['operator', 'key', 'cli', 'engine', 'person', 'client', 'workload'],
   },
   { name: 'act', hint: 'an operation: key.create' },
   { name: 'target', hint: 'the id that the operation changed' },

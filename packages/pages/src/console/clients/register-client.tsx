@@ -75,10 +75,15 @@ const NewClient = ({ created, onClose }: NewClientProps) => (
 
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 const USUAL_GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'] as const
-const GRANTS = [...USUAL_GRANTS, DEVICE_GRANT] as const
-const PUBLIC_GRANTS = GRANTS.filter((grant) => grant !== 'client_credentials')
-const grantLabel = (grant: string): string =>
-  grant === DEVICE_GRANT ? 'device code: a device without a browser' : grant.replaceAll('_', ' ')
+const ASSERTION_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+const GRANTS = [...USUAL_GRANTS, DEVICE_GRANT, ASSERTION_GRANT] as const
+const CONFIDENTIAL_GRANTS: readonly string[] = ['client_credentials', ASSERTION_GRANT]
+const PUBLIC_GRANTS = GRANTS.filter((grant) => !CONFIDENTIAL_GRANTS.includes(grant))
+const LABELS: Readonly<Record<string, string>> = {
+  [DEVICE_GRANT]: 'device code: a device without a browser',
+  [ASSERTION_GRANT]: 'assertion: a trusted issuer names the person',
+}
+const grantLabel = (grant: string): string => LABELS[grant] ?? grant.replaceAll('_', ' ')
 
 function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret) => void }) {
   const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')

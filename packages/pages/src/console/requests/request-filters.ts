@@ -119,6 +119,9 @@ const COMPARE: Readonly<Record<string, (a: number, b: number) => boolean>> = {
   '<=': (a, b) => a <= b,
 }
 
+/** Kinds of callers whose id is that of a client, or of an issuer. */
+const OF_CLIENTS: ReadonlySet<string | undefined> = new Set(['client', 'workload'])
+
 /** The members of a row that a word compares with; status, path and duration are special. */
 const MEMBERS: Readonly<Record<string, (row: RequestRow) => string | null | undefined>> = {
   error: ({ error }) => error,
@@ -126,7 +129,7 @@ const MEMBERS: Readonly<Record<string, (row: RequestRow) => string | null | unde
   method: ({ method }) => method,
   customer: ({ customer }) => customer,
   key: ({ credential }) => (credential?.kind === 'key' ? credential.id : null),
-  client: ({ credential }) => (credential?.kind === 'client' ? credential.id : null),
+  client: ({ credential }) => (OF_CLIENTS.has(credential?.kind) ? credential!.id : null),
   version: ({ version }) => version,
   object: ({ object }) => object,
   warnings: ({ warnings }) => String(warnings > 0),

@@ -29,6 +29,7 @@ const origin = gate('Origin', () => 'not from another site')
 const KINDS: Readonly<Record<string, string>> = {
   key: 'API key',
   client: 'client',
+  workload: 'workload',
   person: 'person',
   application: 'application',
   operator: 'operator',

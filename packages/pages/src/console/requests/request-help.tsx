@@ -135,9 +135,10 @@ const ACTIONS: Readonly<Record<string, (props: ActionProps) => ComponentChildren
   open_key: linkTo('Open the key', ({ credential }) =>
     credential?.kind === 'key' ? href(`/console/keys/${credential.id}`) : undefined,
   ),
-  open_client: linkTo('Open the client', ({ credential }) =>
-    credential?.kind === 'client' ? href(`/console/clients/${credential.id}`) : undefined,
-  ),
+  open_client: linkTo('Open the client', ({ credential }) => {
+    if (credential?.kind === 'workload') return href(`/console/issuers/${credential.id}`)
+    return credential?.kind === 'client' ? href(`/console/clients/${credential.id}`) : undefined
+  }),
   open_object: linkTo('Open the row', (request) =>
     request.object === null
       ? undefined

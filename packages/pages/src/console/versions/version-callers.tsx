@@ -132,11 +132,12 @@ function credentialWords({ kind, id, name }: Caller): string {
 /** Returns the page of a pinned endpoint, or the requests of a caller. */
 function hrefOf({ kind, customer, id }: Caller, version: string): string {
   if (kind === 'webhook') return href(`/console/webhooks/${id}`)
+  const word = kind === 'workload' ? 'client' : kind
   return href('/console/requests', {
     ...(customer !== null && { customer }),
     version,
     range: '7d',
-    ...(id !== null && { [kind]: id }),
+    ...(id !== null && { [word]: id }),
   })
 }
 

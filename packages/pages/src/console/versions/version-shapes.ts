@@ -98,7 +98,7 @@ export interface Caller {
   readonly contact: string | null
   /** Null for unauthenticated callers. */
   readonly mode: 'live' | 'test' | null
-  readonly kind: 'key' | 'client' | 'person' | 'anonymous' | 'webhook'
+  readonly kind: 'key' | 'client' | 'workload' | 'person' | 'anonymous' | 'webhook'
   readonly id: string | null
   readonly name: string | null
   readonly routes: readonly { readonly method: string; readonly route: string }[]

@@ -1,0 +1,139 @@
+/** One trusted issuer: its keys and rules, the explanation of an assertion, and its deletion. */
+import { useState } from 'preact/hooks'
+import { send } from '../../api.ts'
+import { instant } from '../../format.ts'
+import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Failed } from '../../parts/notices.tsx'
+import { Id, Tag } from '../../parts/state.tsx'
+import { say } from '../../parts/toast.tsx'
+import { href } from '../../router.ts'
+import { useSend } from '../../use-send.ts'
+import type { OpenRow } from '../list-screen.tsx'
+import {
+  Facts,
+  OfCustomer,
+  type OperationProps,
+  RowDrawer,
+  type RowOperation,
+} from '../row-drawer.tsx'
+import type { AssertionExplanation, Issuer } from './issuer-types.ts'
+
+const pathOf = (id: string): string => `/admin/issuers/${encodeURIComponent(id)}`
+
+export const IssuerDrawer = (props: OpenRow) => (
+  <RowDrawer<Issuer, Issuer>
+    {...props}
+    path={pathOf(props.id)}
+    noun="issuer"
+    rowOf={(issuer) => issuer}
+    nameOf={({ issuer }) => issuer}
+    facts={IssuerFacts}
+    operations={operations}
+    more={({ rules }) => rules.map((rule, at) => <Rule key={at} rule={rule} at={at} />)}
+  />
+)
+
+const IssuerFacts = ({ row }: { readonly row: Issuer }) => (
+  <Facts
+    of={[
+      ['Issuer id', <Id id={row.id} subject="issuer id" />],
+      ['Keys', row.jwks_uri ?? (row.jwks ? 'stored here' : 'where its metadata says')],
+      ['An assertion counts', row.reuse ? 'until it expires' : 'once'],
+      ['Further owners', row.owners.join(', ') || 'none'],
+      ['Created', instant(row.created_at)],
+      [
+        'Requests',
+        <a href={href('/console/requests', { client: row.id, range: '24h' })}>the last 24 hours</a>,
+      ],
+    ]}
+  />
+)
+
+interface RuleProps {
+  readonly rule: Issuer['rules'][number]
+  readonly at: number
+}
+
+const Rule = ({ rule, at }: RuleProps) => (
+  <section aria-label={`Rule ${at + 1}`}>
+    <h3>Rule {at + 1}</h3>
+    <Facts
+      of={[
+        ['Match', JSON.stringify(rule.match), 'mono'],
+        ['Acts for', <OfCustomer customer={rule.customer} mode={rule.mode} />],
+        ['Caller', rule.person === null ? 'a workload' : `a person, by ${rule.person}`],
+        ['Scopes', rule.scopes.join(' ') || 'none', 'mono'],
+        rule.typ === null ? undefined : ['typ', rule.typ, 'mono'],
+        rule.domains.length === 0 ? undefined : ['Domains', rule.domains.join(', ')],
+      ]}
+    />
+  </section>
+)
+
+function Explain({ row, onClose }: OperationProps<Issuer>) {
+  const [assertion, setAssertion] = useState('')
+  const [explained, setExplained] = useState<AssertionExplanation>()
+  const { isBusy, failure, run } = useSend()
+  const explain = () =>
+    run(async () => {
+      const body = { assertion: assertion.trim() }
+      const path = `${pathOf(row.id)}/explain`
+      setExplained((await send<AssertionExplanation>('POST', path, { body })).body)
+    })
+  return (
+    <Dialog
+      title={`Explain an assertion of ${row.issuer}`}
+      onClose={onClose}
+      submit={{ verb: 'Explain', busy: isBusy && 'Explaining…', run: explain }}
+    >
+      <Field
+        label="Assertion"
+        hint="A JWT of the issuer. It stays unused, and no log has it."
+        rows={4}
+        value={assertion}
+        onInput={setAssertion}
+      />
+      {failure && <Failed failure={failure} />}
+      {explained && <Explanation of={explained} />}
+    </Dialog>
+  )
+}
+
+const Explanation = ({ of: { valid, checks, principal } }: { of: AssertionExplanation }) => (
+  <div role="status">
+    <p>
+      <b>{valid ? 'It is accepted.' : 'It is refused.'}</b>{' '}
+      {principal && `It names the ${principal.kind} ${principal.id}.`}
+    </p>
+    <Facts
+      of={checks.map(({ name, passed, message }) => [
+        name,
+        passed ? <Tag>passed</Tag> : <b>{message}</b>,
+      ])}
+    />
+  </div>
+)
+
+const Delete = ({ row, onClose, onEnd }: OperationProps<Issuer>) => (
+  <Confirm
+    title={`Delete ${row.issuer}`}
+    verb="Delete the issuer"
+    busyVerb="Deleting…"
+    isDangerous
+    typed={row.issuer}
+    onClose={onClose}
+    run={async () => {
+      await send('DELETE', pathOf(row.id))
+      say(`${row.issuer} is deleted.`)
+      onEnd()
+    }}
+  >
+    <p>Its tokens end within 2 s, and its callers get no others.</p>
+  </Confirm>
+)
+
+const operations: readonly RowOperation<Issuer>[] = [
+  { verb: 'Explain an assertion', role: 'administrator', dialog: Explain },
+  { verb: 'Delete', role: 'administrator', isDangerous: true, dialog: Delete },
+]

@@ -1,0 +1,57 @@
+/** Trusted issuers: the list, and one issuer in the drawer. */
+import { day } from '../../format.ts'
+import type { FilterWord } from '../../parts/query-box.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { keepQuery, type PageProps } from '../../router.ts'
+import { ListScreen } from '../list-screen.tsx'
+import { IssuerDrawer } from './issuer-drawer.tsx'
+import type { Issuer } from './issuer-types.ts'
+
+const PATH = '/admin/issuers'
+const COMMAND = 'npx gatehook issuers create https://… --match repository=… --scope …'
+
+const words: readonly FilterWord[] = [
+  { name: 'issuer', hint: 'the URL of an issuer' },
+  { name: 'id', hint: 'the id of an issuer' },
+]
+
+const columns: readonly Column<Issuer>[] = [
+  {
+    name: 'issuer',
+    label: 'Issuer',
+    isMain: true,
+    cell: (row) => (
+      <a class="cover" href={keepQuery(`/console/issuers/${row.id}`)}>
+        {row.issuer}
+      </a>
+    ),
+  },
+  { name: 'rules', label: 'Rules', class: 'nowrap', cell: ({ rules }) => rules.length },
+  { name: 'id', label: 'Id', priority: 3, cell: ({ id }) => <code class="soft">{id}</code> },
+  {
+    name: 'created',
+    label: 'Created',
+    priority: 2,
+    class: 'nowrap',
+    cell: ({ created_at: at }) => <time dateTime={at}>{day(at)}</time>,
+  },
+]
+
+export const Page = ({ params }: PageProps) => (
+  <ListScreen<Issuer>
+    title="Issuers"
+    path={PATH}
+    parameters={(filters) => Object.fromEntries(filters.map(({ name, value }) => [name, value]))}
+    noun="issuer"
+    intro="Pipelines, clusters and identity providers whose tokens open this API, by rules."
+    words={words}
+    placeholder="issuer:https://…"
+    caption="Trusted issuers"
+    columns={columns}
+    rowKey={({ id }) => id}
+    empty={{ text: 'Trust an issuer in a terminal.', command: COMMAND }}
+    openId={params.id}
+    closePath="/console/issuers"
+    drawer={(row) => <IssuerDrawer key={row.id} {...row} />}
+  />
+)
