@@ -13,7 +13,11 @@ const versionUsage = b
       .nullable()
       .describe('The OAuth client of the caller, or the issuer of a workload.')
       .example(null),
-    subject: b.text().nullable().describe('`issuer|sub` of a workload.').example(null),
+    subject: b
+      .text()
+      .optional()
+      .describe('`issuer|sub`, of a workload only.')
+      .example('https://ci.example|repo:acme/shop'),
     method: b.text().describe('The HTTP method.').example('GET'),
     route: b.text().describe('The path, with parameters as `:name`.').example('/api/protected'),
     count: b.int(0).describe('The number of requests.').example(120),

@@ -98,7 +98,7 @@ function representUsage([, ...cells]: readonly Value[]): UsageRepresentation {
     customer: String(customer),
     key_id: keyId ? String(keyId) : null,
     client_id: clientId ? String(clientId) : null,
-    subject: subject ? String(subject) : null,
+    ...(subject && { subject: String(subject) }),
     method: String(method),
     route: String(route),
     count: Number(count),
