@@ -45,8 +45,8 @@ export async function storeIdentities(
   await deleteIdentities(tx, { resource, id })
   for (const [at, { issuer, sub }] of uniqueOf(identities).entries()) {
     try {
-      await tx.run(sql`INSERT INTO gh_identities (resource, person, scope, issuer, sub)
-        VALUES (${resource}, ${id}, ${scope}, ${issuer}, ${sub})`)
+      await tx.run(sql`INSERT INTO gh_identities (resource, person, position, scope, issuer, sub)
+        VALUES (${resource}, ${id}, ${at}, ${scope}, ${issuer}, ${sub})`)
     } catch (error) {
       if (!(error instanceof ConstraintError) || !error.isOf(IDENTITY_INDEX)) throw error
       const message = 'is the identity of another person'

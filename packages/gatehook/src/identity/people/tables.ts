@@ -52,11 +52,12 @@ const identities: Table = {
   columns: {
     resource: text.plain,
     person: int,
+    position: int,
     scope: int,
     issuer: text.plain,
     sub: text.personal,
   },
-  key: ['resource', 'person', 'issuer', 'sub'],
+  key: ['resource', 'person', 'position'],
   place: 'reference',
   belongs: byScope,
   ofPerson: {
