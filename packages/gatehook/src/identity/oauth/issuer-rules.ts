@@ -31,7 +31,7 @@ const MAX_MATCH_BYTES = 4_096
 const MAX_DEPTH = 4
 const MAX_TEXT = 500
 
-export type MatchValue = string | readonly string[] | { readonly [claim: string]: MatchValue }
+type MatchValue = string | readonly string[] | { readonly [claim: string]: MatchValue }
 export type Match = Readonly<Record<string, MatchValue>>
 
 export interface IssuerRule {
@@ -50,7 +50,7 @@ export interface IssuerRule {
 }
 
 /** Returns a media type as `typ` compares (RFC 7515 §4.1.9). */
-export const foldType = (typ: string): string => typ.toLowerCase().replace(/^application\//, '')
+const foldType = (typ: string): string => typ.toLowerCase().replace(/^application\//, '')
 
 /** Returns the type in the header of an assertion; `jwt` without one. */
 export const typeOf = ({ typ }: Claims): string =>

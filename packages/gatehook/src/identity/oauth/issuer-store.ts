@@ -24,7 +24,7 @@ export interface IssuerRow extends Row {
   readonly created_at: number
 }
 
-export interface RuleRow extends Row {
+interface RuleRow extends Row {
   readonly issuer_id: string
   readonly position: number
   readonly scope: number
@@ -153,7 +153,7 @@ export function createIssuers(db: Database, clock: Pick<Clock, 'elapsedMs'>): Is
 }
 
 /** Returns the scopes of the rules of workloads in a scope; undefined: there is no such rule. */
-export function scopesOfRules(
+function scopesOfRules(
   rules: readonly IssuerRule[],
   { customer, mode }: Pick<IssuerRule, 'customer' | 'mode'>,
 ): readonly string[] | undefined {

@@ -33,7 +33,7 @@ export type ClientKeys = { readonly jwks: JSONWebKeySet } | { readonly jwksUri: 
 export type KeySource = ClientKeys | { readonly issuer: string; readonly jwksUri?: string }
 
 /** The keys of a set, as `jose` selects one of them for a signature. */
-export type SelectKey = ReturnType<typeof createLocalJWKSet>
+type SelectKey = ReturnType<typeof createLocalJWKSet>
 
 const isKeyList = (
   value: unknown,

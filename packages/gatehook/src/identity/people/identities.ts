@@ -33,7 +33,7 @@ export const readIdentities = (from: Reader, { resource, id }: PersonKey): Promi
   from.all<Identity & Record<string, unknown>>(sql`SELECT issuer, sub FROM gh_identities
     WHERE resource = ${resource} AND person = ${id} ORDER BY issuer, sub`)
 
-export const deleteIdentities = (tx: Tx, { resource, id }: PersonKey) =>
+const deleteIdentities = (tx: Tx, { resource, id }: PersonKey) =>
   tx.run(sql`DELETE FROM gh_identities WHERE resource = ${resource} AND person = ${id}`)
 
 /** Replaces the identities of a person. Throws 409 `conflict` if another person has one. */
