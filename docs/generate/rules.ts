@@ -320,10 +320,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         '16.7',
         'A client authenticates by keys of its own; each assertion counts once on all nodes.',
       ],
-      [
-        '16.8',
-        'Assertions of trusted issuers become tokens of workloads and persons, by rules; explained.',
-      ],
+      ['16.8', 'Assertions of trusted issuers become tokens of workloads and persons, by rules.'],
       [
         '16.9',
         'Operators sign in with OpenID Connect; without a group, their sessions end in 15 minutes.',

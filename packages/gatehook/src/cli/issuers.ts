@@ -1,14 +1,11 @@
 /** `gatehook issuers …`: trusted issuers of assertions (§16.8). */
 import { readFileSync } from 'node:fs'
-import type { trustedIssuer } from '../identity/oauth/issuer-members.ts'
-import type { JsonOf } from '../protocol/fields/members.ts'
+import type { IssuerJson } from '../identity/oauth/issuer-administration.ts'
 import { administration, declaredScopes } from './api.ts'
 import { requireScopes, words } from './arguments.ts'
 import type { CommandFamily, CommandSpec, Input } from './command.ts'
 import { UsageError } from './errors.ts'
 import { alarm, bold, dim, green } from './output.ts'
-
-type IssuerJson = JsonOf<typeof trustedIssuer>
 
 interface Explanation {
   readonly valid: boolean
@@ -102,7 +99,7 @@ export const issuers: CommandFamily = {
         ['--reuse', 'an assertion counts until it expires, and needs no jti'],
       ],
       examples: [
-        [`${createExample} --match repository=acme/shop --scope orders:read`, 'GitHub Actions'],
+        [`${createExample} --match repository=acme/shop --scope events:read`, 'GitHub Actions'],
       ],
       parse: ({ options: { match, jwks } }) => ({ match: matchOf(match), jwks: keySetOf(jwks) }),
       act(
@@ -129,7 +126,7 @@ export const issuers: CommandFamily = {
       options: ruleOptions,
       examples: [
         [
-          'gatehook issuers add-rule iss_… --match sub=repo:acme/till:* --scope orders:read',
+          'gatehook issuers add-rule iss_… --match sub=repo:acme/till:* --scope events:read',
           'more',
         ],
       ],

@@ -1,7 +1,11 @@
 /** §16.8: where the keys of a trusted issuer come from, and which hosts may serve them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ClientKeys, createKeySets, type KeySource } from '../../src/identity/oauth/key-set.ts'
+import {
+  type AssertionKeys,
+  type ClientKeys,
+  createKeySets,
+} from '../../src/identity/oauth/key-set.ts'
 import { documentEnv, openDocumentHost } from '../oauth/document-host.ts'
 import { createIssuerKey, issuerEnv, openIssuerRig } from '../oauth/issuer-rig.ts'
 import { openOauthFixture } from '../oauth/rig.ts'
@@ -9,7 +13,7 @@ import { openOauthFixture } from '../oauth/rig.ts'
 const ISSUER = 'https://idp.internal/tenant/'
 const METADATA = 'https://idp.internal/tenant/.well-known/openid-configuration'
 
-test('metadata leads to the keys; only the host of the issuer is exempt from the guard', async () => {
+test('metadata leads to keys; only the host of the issuer is exempt from the guard', async () => {
   const { jwk } = await createIssuerKey()
   let documents: Record<string, unknown> = {}
   let fetched: string[] = []
@@ -18,7 +22,7 @@ test('metadata leads to the keys; only the host of the issuer is exempt from the
     if (!(url in documents)) throw new Error('not served')
     return { value: documents[url], lifetimeMs: 0 }
   }
-  const read = async (source: KeySource, served: Record<string, unknown>) => {
+  const read = async (source: AssertionKeys, served: Record<string, unknown>) => {
     documents = served
     fetched = []
     const { find } = createKeySets({
@@ -68,7 +72,7 @@ test('metadata leads to the keys; only the host of the issuer is exempt from the
   }
 })
 
-test('an issuer at a private address is reached, and what its metadata names elsewhere is not', async (t) => {
+test('a private address of an issuer is reached, another one in its metadata is not', async (t) => {
   const host = await openDocumentHost(t)
   const elsewhere = await openDocumentHost(t)
   const { GATEHOOK_WEBHOOK_CA } = documentEnv

@@ -134,10 +134,10 @@ for (const { name } of databases) {
     assert.ok(log.body.data.some(({ path }: { path: string }) => path === '/oauth/token'))
     assert.doesNotMatch(log.text, new RegExp(assertion.slice(-40)))
     const usage = await admin.get('/admin/versions/v2/usage')
-    const row = usage.body.data.find((one: { client_id: string }) => one.client_id === id)
+    const row = usage.body.data.find(({ client_id }: { client_id: string }) => client_id === id)
     assert.equal(row.subject, subject)
     const traffic = await admin.get('/admin/versions/v2/callers')
-    const caller = traffic.body.data.find((one: { id: string }) => one.id === id)
+    const caller = traffic.body.data.find(({ id: caller }: { id: string }) => caller === id)
     assert.deepEqual([caller.kind, caller.name], ['workload', ISSUER])
     // The audit trail names it as the actor.
     const revoked = await anonymous.post('/auth/logout', undefined, headers)
@@ -154,10 +154,10 @@ for (const { name } of databases) {
     }
     const api = await exchange(await sign(), { resource: `${SERVER}/api` })
     assert.equal(decodeJwt(api.body.access_token).aud, `${SERVER}/api`)
-    const kept = await sign()
-    const target = await exchange(kept, { resource: 'https://other.example' })
+    const unused = await sign()
+    const target = await exchange(unused, { resource: 'https://other.example' })
     assert.equal(target.body.error, 'invalid_target')
-    assert.equal((await exchange(kept)).status, 200, 'a refused request consumes nothing')
+    assert.equal((await exchange(unused)).status, 200, 'a refused request consumes nothing')
   })
 
   test(`the kind of a token is that of its grant [${name}]`, async (t) => {
@@ -171,7 +171,7 @@ for (const { name } of databases) {
     assert.equal(decodeJwt(session.body.access_token).kind, 'person')
   })
 
-  test(`an assertion counts once, on all nodes, unless its issuer says else [${name}]`, async (t) => {
+  test(`an assertion counts once on all nodes, or until it expires [${name}]`, async (t) => {
     const fixture = await openOauthFixture(t, name, { env })
     const { sign, create, exchange, explain } = await openIssuerRig(fixture)
     const { id } = await create()
@@ -354,7 +354,7 @@ test('a wrong rule is refused with its pointer', async (t) => {
   assert.equal((await admin.get('/admin/issuers')).body.data.length, 0)
 })
 
-test('a rule matches texts, lists, beginnings and nested claims, and the first decides', async (t) => {
+test('a rule matches texts, lists, beginnings and nested claims; the first decides', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite', { env })
   const { admin } = fixture
   const { sign, create, exchange } = await openIssuerRig(fixture)

@@ -8,7 +8,7 @@ import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose'
 import { sha256 } from '../../kernel/secret.ts'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
-import type { ClientKeys, KeySets, KeySource } from './key-set.ts'
+import type { AssertionKeys, ClientKeys, KeySets } from './key-set.ts'
 
 export const ASSERTION_ALGORITHMS = ['ES256', 'RS256', 'PS256', 'EdDSA', 'Ed25519'] as const
 export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -36,8 +36,6 @@ export interface AssertionCheck {
   readonly fault?: string | undefined
   /** Whether the caller may read the fault. */
   readonly isPublic?: boolean
-  /** What an operator may want to know of a check that passes. */
-  readonly note?: string
 }
 
 export type Claims = Readonly<Record<string, unknown>>
@@ -80,7 +78,7 @@ export interface AssertionDeps {
 }
 
 export interface ExpectedAssertion {
-  readonly keys: KeySource
+  readonly keys: AssertionKeys
   readonly iss: string
   /** Undefined: any text. */
   readonly sub?: string
@@ -125,7 +123,7 @@ export async function examineAssertion(
 
 async function findSignatureFault(
   keySets: KeySets,
-  keys: KeySource,
+  keys: AssertionKeys,
   { jwt, header: { kid } }: DecodedAssertion,
 ): Promise<string | undefined> {
   const algorithms = [...ASSERTION_ALGORITHMS]

@@ -23,7 +23,7 @@ const MAX_ISSUERS = 1_000
 
 type IssuerPatch = ValuesOf<ReturnType<typeof issuerPatch>>
 type RuleInput = NonNullable<IssuerPatch['rules']>[number]
-type IssuerJson = JsonOf<typeof trustedIssuer>
+export type IssuerJson = JsonOf<typeof trustedIssuer>
 
 export const issuerTable = createAdminTable({
   row: trustedIssuer,
@@ -203,9 +203,9 @@ async function storeRules(
   const rules: IssuerRule[] = []
   for (const [at, input] of inputs.entries()) {
     const customer = await customerIdOf(tx, input.customer)
-    const found = ruleErrors(input, customer, row, at)
-    errors.push(...found)
-    if (found.length > 0) continue
+    const ruleFaults = ruleErrors(input, customer, row, at)
+    errors.push(...ruleFaults)
+    if (ruleFaults.length > 0) continue
     const scope = await holdCustomerScope(tx, customer, input.mode).catch((error: unknown) => {
       if (!(error instanceof Failure) || !error.errors) throw error
       errors.push(invalid(`/rules/${at}/customer`, error.errors[0]!.message))

@@ -162,17 +162,17 @@ async function findClient(
 
 async function findPerson(
   { db, people }: ExplanationDeps,
-  { scope, person: by, domains }: IssuerRule,
+  { scope, person: kind, domains }: IssuerRule,
   { issuer }: TrustedIssuer,
   { sub, email, email_verified: isVerified }: Claims,
 ): Promise<Found<Person>> {
-  if (by === 'email') {
+  if (kind === 'email') {
     if (!isPlainText(email, MAX_EMAIL)) return ['email is missing']
     if (isVerified !== true) return ['email_verified is not true']
     if (!isOfDomain(email, domains)) return ['email has another domain than the rule']
   }
   if (!isPlainText(sub, Number.POSITIVE_INFINITY)) return ['sub is missing']
-  const identity = by === 'email' ? { email: String(email) } : { issuer, sub }
+  const identity = kind === 'email' ? { email: String(email) } : { issuer, sub }
   const person = await people.findAsserted(db, scope, identity)
   return person ? [undefined, person] : ['no enabled person of the customer and mode is named so']
 }

@@ -171,6 +171,6 @@ export const explanation = b
         scopes: b.list(b.text()).example(['webhooks:read']),
       })
       .nullable()
-      .describe('Whom the assertion names by the first rule that matches; null: none.'),
+      .describe('The caller that the assertion names, by the first rule that matches; null: none.'),
   })
   .named('AssertionExplanation')

@@ -6,7 +6,7 @@ import type { Database, Reader, Row, Tx } from '../../platform/storage/database.
 import { join, prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { ClientPermissions } from '../tokens/api.ts'
 import type { IssuerRule } from './issuer-rules.ts'
-import type { KeySource } from './key-set.ts'
+import type { AssertionKeys } from './key-set.ts'
 
 export const ISSUER_PREFIX = 'iss_'
 const ID = /^iss_[0-9A-Za-z]{22}$/
@@ -65,8 +65,8 @@ export async function countIssuers(from: Reader): Promise<number> {
 export async function storeRules(tx: Tx, id: string, rules: readonly IssuerRule[]): Promise<void> {
   await tx.run(sql`DELETE FROM gh_issuer_rules WHERE issuer_id = ${id}`)
   for (const [position, rule] of rules.entries()) {
-    await tx.run(sql`INSERT INTO gh_issuer_rules (issuer_id, position, scope, customer, mode, claims,
-        typ, scopes, person, domains)
+    await tx.run(sql`INSERT INTO gh_issuer_rules (issuer_id, position, scope, customer, mode,
+        claims, typ, scopes, person, domains)
       VALUES (${id}, ${position}, ${rule.scope}, ${rule.customer}, ${rule.mode},
               ${JSON.stringify(rule.match)}, ${rule.typ ?? null}, ${JSON.stringify(rule.scopes)},
               ${rule.person ?? null}, ${JSON.stringify(rule.domains)})`)
@@ -113,7 +113,7 @@ export async function readIssuerNames(
 export interface TrustedIssuer {
   readonly id: string
   readonly issuer: string
-  readonly keys: KeySource
+  readonly keys: AssertionKeys
   /** Whether its assertions count until they expire. */
   readonly isReusable: boolean
   readonly rules: readonly IssuerRule[]

@@ -30,7 +30,7 @@ const CURVES: Readonly<Record<string, readonly string[]>> = { EC: ['P-256'], OKP
 export type ClientKeys = { readonly jwks: JSONWebKeySet } | { readonly jwksUri: string }
 
 /** Where keys are; of an issuer without a URL, its metadata has it (OpenID Connect Discovery). */
-export type KeySource = ClientKeys | { readonly issuer: string; readonly jwksUri?: string }
+export type AssertionKeys = ClientKeys | { readonly issuer: string; readonly jwksUri?: string }
 
 /** The keys of a set, as `jose` selects one of them for a signature. */
 type SelectKey = ReturnType<typeof createLocalJWKSet>
@@ -99,7 +99,7 @@ function usableKeys(value: unknown): JSONWebKeySet {
   return { keys: keys as unknown as JWK[] }
 }
 
-type FetchedSource = Exclude<KeySource, { readonly jwks: JSONWebKeySet }>
+type FetchedSource = Exclude<AssertionKeys, { readonly jwks: JSONWebKeySet }>
 
 /** @see OpenID Connect Discovery §4 */
 const metadataUrl = (issuer: string): string =>
@@ -134,7 +134,7 @@ const NEVER: FetchedSet = {
 
 export interface KeySets {
   /** Returns the keys for a signature. Throws an error whose message is for the log. */
-  find(keys: KeySource, kid: string | undefined): Promise<SelectKey>
+  find(keys: AssertionKeys, kid: string | undefined): Promise<SelectKey>
 }
 
 export function createKeySets(deps: {

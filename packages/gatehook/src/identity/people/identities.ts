@@ -13,7 +13,7 @@ const MAX_ISSUER = 500
 const MAX_SUB = 500
 const MAX_IDENTITIES = 20
 
-export interface Identity {
+export interface AssertedIdentity {
   readonly issuer: string
   readonly sub: string
 }
@@ -22,15 +22,18 @@ const members = {
   issuer: b.line(MAX_ISSUER).describe('The `iss` of assertions.').example('https://idp.example'),
   sub: b.line(MAX_SUB).describe('The `sub` of assertions.').example('00u1a2b3c4'),
 }
-export const identity = b.object(members)
+export const assertedIdentity = b.object(members)
 export const identitiesInput = b
-  .list(identity, { max: MAX_IDENTITIES })
+  .list(assertedIdentity, { max: MAX_IDENTITIES })
   .describe('How trusted issuers name the person (`/admin/issuers`).')
 
 type PersonKey = Pick<CredentialRow, 'resource' | 'id'>
 
-export const readIdentities = (from: Reader, { resource, id }: PersonKey): Promise<Identity[]> =>
-  from.all<Identity & Record<string, unknown>>(sql`SELECT issuer, sub FROM gh_identities
+export const readIdentities = (
+  from: Reader,
+  { resource, id }: PersonKey,
+): Promise<AssertedIdentity[]> =>
+  from.all<AssertedIdentity & Record<string, unknown>>(sql`SELECT issuer, sub FROM gh_identities
     WHERE resource = ${resource} AND person = ${id} ORDER BY issuer, sub`)
 
 const deleteIdentities = (tx: Tx, { resource, id }: PersonKey) =>
@@ -40,7 +43,7 @@ const deleteIdentities = (tx: Tx, { resource, id }: PersonKey) =>
 export async function storeIdentities(
   tx: Tx,
   { resource, id, scope }: PersonKey & Pick<CredentialRow, 'scope'>,
-  identities: readonly Identity[],
+  identities: readonly AssertedIdentity[],
 ): Promise<void> {
   await deleteIdentities(tx, { resource, id })
   for (const [at, { issuer, sub }] of uniqueOf(identities).entries()) {
@@ -57,16 +60,19 @@ export async function storeIdentities(
   }
 }
 
-const nameOf = ({ issuer, sub }: Identity) => JSON.stringify([issuer, sub])
+const nameOf = ({ issuer, sub }: AssertedIdentity) => JSON.stringify([issuer, sub])
 
-const uniqueOf = (identities: readonly Identity[]): Identity[] => [
-  ...new Map(identities.map((one) => [nameOf(one), one])).values(),
+const uniqueOf = (identities: readonly AssertedIdentity[]): AssertedIdentity[] => [
+  ...new Map(identities.map((identity) => [nameOf(identity), identity])).values(),
 ]
 
 /** Whether the second list lacks an identity of the first. */
-export function losesIdentity(before: readonly Identity[], after: readonly Identity[]): boolean {
+export function losesIdentity(
+  before: readonly AssertedIdentity[],
+  after: readonly AssertedIdentity[],
+): boolean {
   const names = new Set(after.map(nameOf))
-  return before.some((one) => !names.has(nameOf(one)))
+  return before.some((identity) => !names.has(nameOf(identity)))
 }
 
 /** Returns the id of the person that an issuer names in a scope; undefined: none. */
@@ -74,7 +80,7 @@ export async function findIdentified(
   from: Reader,
   resource: string,
   scope: number,
-  { issuer, sub }: Identity,
+  { issuer, sub }: AssertedIdentity,
 ): Promise<number | undefined> {
   const row = await from.get<{ person: number }>(sql`SELECT person FROM gh_identities
     WHERE scope = ${scope} AND issuer = ${issuer} AND sub = ${sub} AND resource = ${resource}`)

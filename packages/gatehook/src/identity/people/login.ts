@@ -27,7 +27,7 @@ import { respond } from '../../protocol/http/operation.ts'
 import type { Administration } from '../access/administration.ts'
 import { LOGIN_CLIENT_ID, type Tokens } from '../tokens/api.ts'
 import type { Devices } from './devices.ts'
-import { findIdentified, type Identity } from './identities.ts'
+import { type AssertedIdentity, findIdentified } from './identities.ts'
 import {
   findNamespace,
   INSTALLATION,
@@ -108,7 +108,7 @@ export interface SignInApi {
   findAsserted(
     reader: Reader,
     scope: Scope,
-    by: { readonly email: string } | Identity,
+    asserted: { readonly email: string } | AssertedIdentity,
   ): Promise<Person | undefined>
 }
 
@@ -151,14 +151,14 @@ export function createSignInApi(
       const person = row && toPerson(account, row, directory, claims)
       return person && { ...person, suspended: account.suspended !== 0 }
     },
-    async findAsserted(reader, scope, by) {
+    async findAsserted(reader, scope, asserted) {
       let account: store.AccountRow | undefined
-      if (!('email' in by)) {
-        const id = await findIdentified(reader, resource, scope, by)
+      if (!('email' in asserted)) {
+        const id = await findIdentified(reader, resource, scope, asserted)
         account = id === undefined ? undefined : await store.findById(reader, resource, id)
       } else if (directory.fields[directory.username]?.kind === 'email') {
         const { no } = namespaceOf(names, scope)
-        account = await store.findByName(reader, resource, no, foldName(by.email))
+        account = await store.findByName(reader, resource, no, foldName(asserted.email))
       }
       if (account?.disabled !== 0 || account.scope !== scope) return undefined
       return loadPerson(reader, account, directory, claims)

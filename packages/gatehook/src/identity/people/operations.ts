@@ -5,7 +5,7 @@ import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import type { Administration } from '../access/administration.ts'
 import { account, credentialMembers } from './collection.ts'
-import { identity } from './identities.ts'
+import { assertedIdentity } from './identities.ts'
 import { credentialCreation, passwordInput, personPatch } from './person-administration.ts'
 import { rowMembers } from './row-members.ts'
 
@@ -16,7 +16,7 @@ export const personOperations = (admin: Pick<Administration, 'scopes'>, row: Fie
       ...rowMembers(row),
       id: b.int(1),
       ...credentialMembers,
-      identities: b.list(identity).describe('How trusted issuers name the person.').example([]),
+      identities: b.list(assertedIdentity).describe('Its names at trusted issuers.').example([]),
     })
     .named('Person')
   return {
@@ -52,7 +52,7 @@ export const personOperations = (admin: Pick<Administration, 'scopes'>, row: Fie
       tag: 'people',
       summary: 'Change the role, scopes and identities of a person, or disable it',
       description:
-        'Sessions end if the person is disabled, gets another role, or loses a scope or an identity.',
+        'Sessions end if the person is disabled, gets another role, or loses a scope or identity.',
       params: { id: b.int(1) },
       input: personPatch(admin),
       headers: ['If-Match', 'Idempotency-Key'],

@@ -22,7 +22,7 @@ import {
 import { findCustomer } from '../access/store.ts'
 import { rejectTakenName } from './credential-sync.ts'
 import {
-  type Identity,
+  type AssertedIdentity,
   identitiesInput,
   losesIdentity,
   readIdentities,
@@ -63,14 +63,14 @@ type PersonJson = DirectoryRow & {
   readonly disabled: boolean
   readonly customer: string
   readonly mode: 'live' | 'test'
-  readonly identities: readonly Identity[]
+  readonly identities: readonly AssertedIdentity[]
 }
 
 const toJson = (
   directory: Directory,
   row: DirectoryRow,
   credential: store.CredentialRow,
-  identities: readonly Identity[],
+  identities: readonly AssertedIdentity[],
 ): PersonJson => ({
   ...directory.show(row),
   id: credential.id,
@@ -218,11 +218,11 @@ export async function updatePerson(
       scopes: JSON.stringify(scopes),
       disabled: patch.disabled === undefined ? before.disabled : Number(patch.disabled),
     }
-    const known = await readIdentities(tx, before)
-    const { identities = known } = patch
+    const storedIdentities = await readIdentities(tx, before)
+    const { identities = storedIdentities } = patch
     if (patch.identities) await storeIdentities(tx, before, identities)
     const losesScope = parseScopes(before).some((name) => !scopes.includes(name))
-    const losesPower = losesScope || losesIdentity(known, identities)
+    const losesPower = losesScope || losesIdentity(storedIdentities, identities)
     if (losesPower || after.role !== before.role || after.disabled > before.disabled) {
       await signOutEverywhere(tx, context, after)
     } else {

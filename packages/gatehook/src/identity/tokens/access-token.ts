@@ -12,6 +12,7 @@ import {
   type Grant,
   type Rejection,
   SUBJECT_KINDS,
+  type TokenBound,
   type TokenResponse,
 } from './api.ts'
 import { type Audiences, audienceClaim } from './audience.ts'
@@ -81,14 +82,6 @@ export interface DraftDeps {
   readonly lifetimes: TokenLifetimes
   readonly issuer: () => string
   readonly audiences: Audiences
-}
-
-/** What an access token does not outlive. */
-export interface TokenBound {
-  /** The id of the session; undefined for a token without one. */
-  readonly id?: string
-  /** Epoch milliseconds. */
-  readonly endsAt: number
 }
 
 /** Drafts an access token. Throws if its claims are too large. */

@@ -10,7 +10,6 @@ import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { b, type JsonOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
-import type { TokenBound } from './access-token.ts'
 import type { Audiences } from './audience.ts'
 import type { Authentication, Identity, IdTokenAlgorithm } from './id-token.ts'
 
@@ -28,7 +27,15 @@ export interface KeyReplacement {
   readonly deleted: readonly string[]
 }
 
-/** Whom the subject of an access token identifies. */
+/** The end of a session or an assertion, after which no token of it is valid. */
+export interface TokenBound {
+  /** The id of the session; undefined for a token without one. */
+  readonly id?: string
+  /** Epoch milliseconds. */
+  readonly endsAt: number
+}
+
+/** The kinds of subjects of access tokens. */
 export const SUBJECT_KINDS = ['person', 'client', 'workload'] as const
 type SubjectKind = (typeof SUBJECT_KINDS)[number]
 

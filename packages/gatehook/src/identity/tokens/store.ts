@@ -273,7 +273,7 @@ const findRevocation = prepareStatement(
    OR (value IN (?, ?) AND kind = 'client') OR (value = ? AND kind = 'session') LIMIT 1`,
 )
 
-/** Values of a token that can be revoked; an empty text stands for none. */
+/** Values of a token that can be revoked; none is an empty text. */
 interface RevocableValues {
   readonly jti: string
   /** The client, and the issuer of the assertion. */

@@ -105,13 +105,7 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     return token
   }
 
-  /** Returns null for a client that was deleted or is blocked, and an issuer without a rule. */
-  const findPermissions = async ({ client_id: id, customer, mode }: AccessTokenClaims) => {
-    if (id === LOGIN_CLIENT_ID) return undefined
-    const client = await clients.find(id)
-    if (!client?.scopesIn) return client ?? null
-    return client.scopesIn(customer, mode) ? client : null
-  }
+  const findPermissions = (claims: AccessTokenClaims) => permissionsFor(claims, clients.find)
 
   /** Checks a token that may have been valid under an older generation. */
   const isStillValid = (token: VerifiedToken): boolean => {
@@ -165,6 +159,17 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
       verifiedTokens.clear()
     },
   }
+}
+
+/** Returns null for a client that was deleted or is blocked, and an issuer without a rule. */
+async function permissionsFor(
+  { client_id: id, customer, mode }: AccessTokenClaims,
+  find: (id: string) => Promise<ClientPermissions | undefined>,
+): Promise<ClientPermissions | null | undefined> {
+  if (id === LOGIN_CLIENT_ID) return undefined
+  const client = await find(id)
+  if (!client?.scopesIn) return client ?? null
+  return client.scopesIn(customer, mode) ? client : null
 }
 
 /** Returns why a token was rejected; throws any other error. */
