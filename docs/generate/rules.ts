@@ -102,7 +102,6 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       [
         '6.1',
         'A resource is declared once; table, validation, OpenAPI, lists, events and pages follow.',
-        part('types of the client'),
       ],
       [
         '6.2',
@@ -292,6 +291,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         part('`timeZone`, `each`'),
       ],
       ['15.10', 'Routes receive and return media types; bodies up to 16 MiB, texts up to 1 MiB.'],
+      ['15.11', 'The types of a client are those of the declaration, in every version.'],
       [
         '15.12',
         'Mistakes in a declaration are reported together; the test kit runs on both databases.',

@@ -1,20 +1,23 @@
-/** The public interface: a client of one Gatehook service, and its collections. */
+/** The public interface: a client of one Gatehook service. */
+import { type Collection, collectionAt, type Id, segment } from './collection.ts'
 import type { Credential } from './credentials.ts'
 import { GatehookError } from './error.ts'
-import { type ListEnvelope, type ListParams, nextParams, queryText } from './pages.ts'
+import { type ListParams, queryText } from './pages.ts'
 import {
   type ApiResponse,
   type CallOptions,
   createSend,
-  type Send,
   type TransportOptions,
 } from './transport.ts'
+import type { ApiSource, TypedClient, TypedClientOptions, TypesOf } from './typed-api.ts'
 
+export type { Collection, Id, List, Page } from './collection.ts'
 export type { Credential, Tokens } from './credentials.ts'
 export type { DeprecationNotice } from './deprecation.ts'
 export { type FieldError, GatehookError } from './error.ts'
 export type { ListEnvelope, ListParams, ParamValue } from './pages.ts'
 export type { ApiResponse, CallOptions } from './transport.ts'
+export type { ApiError, ApiEvent, ApiSource, ApiTypes, TypedClient, TypesOf } from './typed-api.ts'
 export {
   type ActiveCredential,
   type RefusedCredential,
@@ -25,46 +28,6 @@ export {
 export { createVerifier, type Verifier, type VerifierOptions } from './verifier.ts'
 
 export type ClientOptions = TransportOptions & Credential
-
-/** The id of a row: an integer for resources, a string for webhooks and events. */
-export type Id = number | string
-
-/** One page of a list. Iteration yields its rows and the rows of all later pages. */
-export interface Page<Row> extends AsyncIterable<Row> {
-  readonly data: readonly Row[]
-  /** The number of rows in the whole list; undefined in styles that do not count. */
-  readonly total: number | undefined
-  readonly hasMore: boolean
-  /** The unchanged response body. */
-  readonly envelope: ListEnvelope<Row>
-  /** Fetches the next page; undefined on the last one. */
-  next(): Promise<Page<Row> | undefined>
-}
-
-/** A list: awaited, the first page; iterated, every row, fetched page by page. */
-export type List<Row> = Promise<Page<Row>> & AsyncIterable<Row>
-
-export interface Collection<Row, Create = Partial<Row>, Patch = Partial<Create>> {
-  /**
-   * Lists rows. The parameters select the pagination style (`offset`, `after_id`, `page`, `cursor`,
-   * `pagination`); without one, the service does. With `fields` rows have these members only.
-   *
-   * @example
-   * for await (const order of orders.list({ status: 'paid' })) console.log(order.id)
-   */
-  list<const Name extends keyof Row & string>(
-    params: ListParams & { readonly fields: readonly Name[]; readonly expand?: undefined },
-    options?: CallOptions,
-  ): List<Pick<Row, Name>>
-  list(params?: ListParams, options?: CallOptions): List<Row>
-  get(id: Id, options?: CallOptions): Promise<Row>
-  create(body: Create, options?: CallOptions): Promise<Row>
-  /** Sends a merge patch (RFC 7396): omitted members do not change, `null` clears. */
-  update(id: Id, patch: Patch, options?: CallOptions): Promise<Row>
-  delete(id: Id, options?: CallOptions): Promise<void>
-  /** Performs an action of the resource: `orders.act(7, 'pay')`. */
-  act<Result = Row>(id: Id, action: string, body?: unknown, options?: CallOptions): Promise<Result>
-}
 
 export interface Client {
   /**
@@ -95,6 +58,19 @@ export interface Client {
  * const client = createClient({ baseUrl: 'https://api.example.com', apiKey, version: 'v2' })
  * const order = await client.collection<Order>('orders').get(7)
  */
+export function createClient(options: ClientOptions): Client
+/**
+ * Creates a client that knows the names and values of an API: `createClient<typeof api>` with the
+ * declaration, or with the types that `gatehook client types` writes. It requires their `version`.
+ *
+ * @example
+ * import type { api } from './service.ts'
+ * const client = createClient<typeof api>({ baseUrl, apiKey, version: 'v2' })
+ * const invoice = await client.collection('invoices').act(id, 'finalize')
+ */
+export function createClient<S extends ApiSource>(
+  options: TypedClientOptions<S>,
+): TypedClient<TypesOf<S>>
 export function createClient(options: ClientOptions): Client {
   const base = new URL(options.baseUrl)
   if (!/^https?:$/.test(base.protocol)) throw new TypeError('baseUrl must be http or https.')
@@ -102,7 +78,7 @@ export function createClient(options: ClientOptions): Client {
   const api = options.version === undefined ? '/api' : `/api/${segment(options.version)}`
   const urlOf = (path: string) => baseUrl + (path.startsWith('/') ? path : `${api}/${path}`)
   const send = createSend(options, baseUrl)
-  return {
+  const client = {
     collection: <Row, Create, Patch>(name: string) =>
       collectionAt<Row, Create, Patch>(urlOf(name), send),
     request: async <T>(
@@ -113,63 +89,30 @@ export function createClient(options: ClientOptions): Client {
       const url = urlOf(path) + queryText(query ?? {})
       return (await send(method.toUpperCase(), url, body, callOptions)) as ApiResponse<T>
     },
-  }
-}
-
-function collectionAt<Row, Create, Patch>(url: string, send: Send): Collection<Row, Create, Patch> {
-  const row = async (method: string, path: string, body: unknown, options?: CallOptions) =>
-    (await send(method, url + path, body, options)).data as Row
-  const list = (params: ListParams = {}, options?: CallOptions): List<Row> => {
-    const first = pageOf<Row>(url, send, params, options)
-    return Object.assign(first, {
-      [Symbol.asyncIterator]: async function* () {
-        yield* await first
-      },
-    })
-  }
-  return {
-    list: list as Collection<Row>['list'],
-    get: async (id, options) => row('GET', `/${segment(id)}`, undefined, options),
-    create: (body, options) => row('POST', '', body, options),
-    update: async (id, patch, options) => row('PATCH', `/${segment(id)}`, patch, options),
-    delete: async (id, options) =>
-      void (await row('DELETE', `/${segment(id)}`, undefined, options)),
-    act: async <Result>(id: Id, action: string, body?: unknown, options?: CallOptions) => {
-      const path = `${url}/${segment(id)}/${segment(action)}`
-      return (await send('POST', path, body, options)).data as Result
+    route: async (name: string, request: AnyRouteRequest = {}, callOptions?: CallOptions) => {
+      const [method = '', path = ''] = name.split(' ')
+      const url =
+        urlOf(pathOf(path, request.params ?? {}).slice(1)) + queryText(request.query ?? {})
+      return (await send(method, url, request.input, callOptions)).data
     },
+    events: collectionAt(`${baseUrl}/events`, send),
+    isError: (error: unknown, code: string) =>
+      error instanceof GatehookError && error.code === code,
   }
+  return client
 }
 
-async function pageOf<Row>(
-  url: string,
-  send: Send,
-  params: ListParams,
-  options: CallOptions | undefined,
-): Promise<Page<Row>> {
-  const { data, status, requestId } = await send('GET', url + queryText(params), undefined, options)
-  const envelope = data as ListEnvelope<Row>
-  if (!Array.isArray(envelope?.data)) {
-    const details = { status, requestId, body: data }
-    throw new GatehookError('unexpected_response', 'The API returned no list.', details)
-  }
-  const after = nextParams(params, envelope)
-  const page: Page<Row> = {
-    data: envelope.data,
-    total: envelope.total ?? envelope.meta?.total,
-    hasMore: after !== undefined,
-    envelope,
-    next: async () => after && (await pageOf<Row>(url, send, after, options)),
-    async *[Symbol.asyncIterator]() {
-      for (let at: Page<Row> | undefined = page; at; at = await at.next()) yield* at.data
-    },
-  }
-  return page
+/** The request of a route, without its types. */
+interface AnyRouteRequest {
+  readonly params?: Readonly<Record<string, Id>>
+  readonly query?: ListParams
+  readonly input?: unknown
 }
 
-/** Returns one path segment. Throws for `.` and `..`, which would resolve to another path. */
-function segment(value: Id): string {
-  const text = String(value)
-  if (text === '' || text === '.' || text === '..') throw new TypeError(`"${text}" is not an id.`)
-  return encodeURIComponent(text)
-}
+/** Returns the path of a route with its values. Throws for a missing one. */
+const pathOf = (path: string, params: Readonly<Record<string, Id>>): string =>
+  path.replace(/:(\w+)/g, (_, name: string) => {
+    const value = params[name]
+    if (value === undefined) throw new TypeError(`${path} needs the parameter ${name}.`)
+    return segment(value)
+  })

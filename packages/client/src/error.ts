@@ -13,6 +13,7 @@ export interface GatehookErrorDetails {
   readonly requestId?: string | undefined
   readonly errors?: readonly FieldError[] | undefined
   readonly retryAfter?: number | undefined
+  readonly details?: unknown
   readonly body?: unknown
   readonly cause?: unknown
 }
@@ -34,6 +35,8 @@ export class GatehookError extends Error {
   readonly errors: readonly FieldError[]
   /** `Retry-After`, in seconds from the response. */
   readonly retryAfter: number | undefined
+  /** `details` of a failure that the service declares: `{ due: 1200 }`. */
+  readonly details: unknown
   /** The unchanged body, with further members (`documentation`, `upgrade_url`). */
   readonly body: unknown
 
@@ -45,6 +48,7 @@ export class GatehookError extends Error {
     this.requestId = details.requestId
     this.errors = details.errors ?? []
     this.retryAfter = details.retryAfter
+    this.details = details.details
     this.body = details.body
   }
 }

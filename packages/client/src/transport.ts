@@ -224,6 +224,7 @@ function errorOf(response: Response, body: unknown): GatehookError {
     error_description?: unknown
     request_id?: unknown
     errors?: unknown
+    details?: unknown
   }
   const hasCode = typeof envelope.error === 'string'
   const message = envelope.message ?? envelope.error_description
@@ -237,6 +238,7 @@ function errorOf(response: Response, body: unknown): GatehookError {
         (typeof envelope.request_id === 'string' ? envelope.request_id : undefined),
       errors: Array.isArray(envelope.errors) ? (envelope.errors as FieldError[]) : [],
       retryAfter: retryAfterOf(response.headers.get('retry-after'), Date.now()),
+      details: envelope.details,
       body,
     },
   )

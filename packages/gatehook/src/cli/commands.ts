@@ -35,6 +35,7 @@ const entries: readonly CommandEntry[] = [
   { name: 'jobs', load: async () => (await import('./jobs.ts')).jobs },
   { name: 'versions', load: async () => (await import('./versions.ts')).versions },
   { name: 'openapi', load: async () => (await import('./openapi.ts')).openapi },
+  { name: 'client', load: async () => (await import('./client.ts')).client },
   { name: 'check', load: async () => (await import('./check.ts')).checkCommand },
   { name: 'requests', load: async () => (await import('./requests.ts')).requests },
   { name: 'logs', load: async () => (await import('./logs.ts')).logs },

@@ -44,13 +44,17 @@ function documentOf({ definition }: Service, input: Input) {
 }
 
 async function run(input: Input): Promise<undefined> {
-  const { options, out } = input
+  const { options } = input
   const service = await serviceOf(input)
   const { publicUrl } = configOf(input)
   const whole = documentOf(service, input)
   const general = options.webhooks === false ? withoutWebhooks(whole) : whole
   const document = publicUrl ? withServer(general, publicUrl) : general
-  const text = `${JSON.stringify(document, null, 2)}\n`
+  writeResult(input, `${JSON.stringify(document, null, 2)}\n`)
+}
+
+/** Writes a text to the file of `--out`, or prints it. */
+export function writeResult({ options, out }: Input, text: string): void {
   if (options.out === undefined) {
     writeText(process.stdout, text)
     return

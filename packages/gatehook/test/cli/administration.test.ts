@@ -154,6 +154,18 @@ test('openapi prints the served document, without a database', async (t) => {
   assert.deepEqual(written, await served.json())
 })
 
+test('client types writes the types of a version, without a database', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  assert.equal((await gatehook(place, 'client', 'types', '--out', 'api.ts')).exit, 0)
+  assert.equal(existsSync(join(place.cwd, 'data')), false)
+  assert.match(readFileSync(join(place.cwd, 'api.ts'), 'utf8'), /readonly version: 'v2'\n/)
+  const older = await gatehook(place, 'client', 'types', '--version', 'v1')
+  assert.match(older.stdout, /^\/\*\* Types of .* v1\..*readonly version: 'v1'\n/s)
+  const unknown = await gatehook(place, 'client', 'types', '--version', 'v7')
+  assert.equal(unknown.exit, 2)
+  assert.match(unknown.stderr, /There is no version v7; there are v1, v2/)
+})
+
 const SCOPES = ['--scopes', 'users:read'] as const
 
 test('with --url, administration goes to a running node', async (t) => {

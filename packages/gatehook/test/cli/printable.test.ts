@@ -43,6 +43,7 @@ const PRINTED: Readonly<
   config: () => [],
   doctor: () => [],
   openapi: () => ['--version', 'v2'],
+  'client types': () => ['--version', 'v2'],
 }
 
 /** Leaves hostile text in names, rows, events, requests and the audit trail. */

@@ -1,6 +1,6 @@
 /**
  * The types of a service for its clients: `typeof api` has each name and value in its wire form.
- * The file is compiled, not run.
+ * `tsc` checks them; nothing runs the service.
  */
 import { event, f, failure, fields, resource, service } from 'gatehook'
 
@@ -13,7 +13,7 @@ const exceeded = failure('amount_exceeds_due', {
   details: fields({ due: f.int(), at: f.time() }),
 })
 const declined = failure('declined', { status: 402, message: 'x' })
-const refused = failure('refused', { status: 402, message: 'x' })
+const soldOut = failure('sold_out', { status: 402, message: 'x' })
 
 const people = resource('people', {
   fields: { id: f.id(), email: f.email(), born: f.date().nullable() },
@@ -57,12 +57,12 @@ const bills = resource('bills', {
   })
   .action('close', { scope: false })
   .check(() => undefined)
-  .editable(['ends'], { from: ['open'] })
+  .editable(['margin'], { from: ['open'] })
 
 const overdue = event('bill.overdue', bills)
 const ready = event('report.ready', fields({ url: f.url(), at: f.time() }))
 const shipped = event('parcel.shipped', fields({ code: f.string() }))
-const api = service({
+export const api = service({
   name: 'x',
   versions: { v9: { released: '2026-01-01' }, v10: { released: '2026-02-01' } },
   resources: [people, bills],
@@ -77,7 +77,7 @@ const api = service({
     query: { since: f.time(), size: f.int().default(1) },
     input: bills,
     output: { bill: bills, at: f.time(), days: [f.date()], all: [people] },
-    failures: [refused, 'conflict'],
+    failures: [soldOut, 'conflict'],
     handle: () => ({ body: { bill: {} as never, at: 1, days: [], all: [] } }),
   })
   .route({
@@ -90,7 +90,7 @@ const api = service({
   })
   .every('1d', 'daily', () => undefined)
 
-export type Types = (typeof api)['types']
+type Types = (typeof api)['types']
 exactly<Types['version'], 'v10'>(true)
 
 type Bill = Types['resources']['bills']
@@ -207,6 +207,6 @@ exactly<
   {
     readonly amount_exceeds_due: { readonly due: number; readonly at: string }
     readonly declined: undefined
-    readonly refused: undefined
+    readonly sold_out: undefined
   }
 >(true)

@@ -56,7 +56,11 @@ import { sampleCreate, sampleInput, samplePatch, sampleWire } from './sample.ts'
 import { readScopeOf } from './scopes.ts'
 
 /** Returns the fields of an action's body in a version. */
-function inputIn(action: ActionDefinition, { shapes }: CatalogEntry, version: string): FieldSpecs {
+export function inputIn(
+  action: ActionDefinition,
+  { shapes }: Pick<CatalogEntry, 'shapes'>,
+  version: string,
+): FieldSpecs {
   const { members } = bodyFormIn(declaredInput(action), [...shapes.keys()], version)
   return fieldSpecsOf(members)
 }
