@@ -156,7 +156,7 @@ function routeType(
         input instanceof Resource
           ? rowInput(input)
           : inputType(input as DeclaredMembers, versions, version),
-      output: output ? write(output, '      ') : 'unknown',
+      output: output ? write(output, '      ') : route.output ? 'string' : 'unknown',
     },
     '    ',
   )
