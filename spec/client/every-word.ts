@@ -178,6 +178,12 @@ export interface Types {
       readonly input: Record<never, never>
       readonly output: string
     }
+    readonly 'PUT /photos/:id': {
+      readonly params: 'id'
+      readonly query: Record<never, never>
+      readonly input: Uint8Array
+      readonly output: Uint8Array | string
+    }
   }
   readonly events: {
     readonly 'person.deleted': Person

@@ -139,6 +139,11 @@ const answer = await client.route(
 exactly<typeof answer, Types['routes'][typeof part]['output']>(true)
 const csv = await client.route('GET /report')
 exactly<typeof csv, string>(true)
+const photo = { params: { id: 1 }, input: Uint8Array.of(1) }
+const answered = await client.route('PUT /photos/:id', photo, { headers: { accept: 'text/csv' } })
+exactly<typeof answered, Uint8Array | string>(true)
+// @ts-expect-error: a photo is bytes
+client.route('PUT /photos/:id', { params: { id: 1 }, input: 'text' })
 // @ts-expect-error: there is no route GET /reports
 client.route('GET /reports')
 // @ts-expect-error: the route has parameters

@@ -88,6 +88,15 @@ export const api = service({
     output: { media: 'text/csv' },
     handle: () => ({ body: 'a' }),
   })
+  .route({
+    method: 'PUT',
+    path: '/photos/:id',
+    scope: 'w',
+    summary: 's',
+    input: { media: ['image/png', 'image/jpeg'] },
+    output: { media: ['application/pdf', 'text/csv'] },
+    handle: () => ({ media: 'text/csv', body: 'a' }),
+  })
   .every('1d', 'daily', () => undefined)
 
 type Types = (typeof api)['types']
@@ -184,6 +193,9 @@ exactly<
   }
 >(true)
 exactly<Types['routes']['GET /report']['output'], string>(true)
+
+exactly<Types['routes']['PUT /photos/:id']['input'], Uint8Array>(true)
+exactly<Types['routes']['PUT /photos/:id']['output'], Uint8Array | string>(true)
 
 type Events = Types['events']
 exactly<

@@ -21,6 +21,7 @@ import { bodyFormIn, type DeclaredMembers, fieldSpecsOf } from './body-versions.
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { detailSpecs } from './failure.ts'
 import { ownFailuresOf } from './listed-failures.ts'
+import { mediaTypesOf } from './media.ts'
 import { inputIn } from './openapi-resource.ts'
 import { schemaName } from './openapi-words.ts'
 import { relationsOf } from './relations.ts'
@@ -138,6 +139,12 @@ const inputType = (
   return write(createSchema(fieldSpecsOf(members)), '      ')
 }
 
+/** Returns the type that a client reads from a response of a media type. */
+function mediaType(type: string): string {
+  if (/[/+]json$/.test(type)) return 'unknown'
+  return /^text\/|(json|xml)$/.test(type) ? 'string' : 'Uint8Array'
+}
+
 function routeType(
   route: RouteDefinition,
   { entries, versions }: Catalog,
@@ -147,16 +154,22 @@ function routeType(
   const params = [...path.matchAll(/:(\w+)/g)].map(([, name]) => literalType(name))
   const rowInput = ({ definition }: AnyResource) =>
     write(createSchema(entries.get(definition.name)!.shapes.get(version)!.specs), '      ')
+  const media = mediaTypesOf(route.output)
   const output = outputSchema(route, versions, version)
   return objectType(
     {
       params: unionType(params, '      '),
       query: inputType(query as DeclaredMembers, versions, version),
-      input:
-        input instanceof Resource
+      input: mediaTypesOf(input)
+        ? 'Uint8Array'
+        : input instanceof Resource
           ? rowInput(input)
           : inputType(input as DeclaredMembers, versions, version),
-      output: output ? write(output, '      ') : route.output ? 'string' : 'unknown',
+      output: media
+        ? unionType(media.map(mediaType))
+        : output
+          ? write(output, '      ')
+          : 'unknown',
     },
     '    ',
   )

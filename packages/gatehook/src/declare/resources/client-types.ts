@@ -17,9 +17,10 @@ import type {
 import type { FieldWrite } from '../../protocol/fields/spec.ts'
 import type { BodyFields } from './body-fields.ts'
 import type { DetailsOf } from './listed-failures.ts'
+import type { MediaDeclaration } from './media.ts'
 import type { ObjectEvent, RowEvent } from './own-event.ts'
 import type { ResourceWords } from './resource-options.ts'
-import type { ParametersOf } from './route.ts'
+import type { MediaOf, ParametersOf } from './route.ts'
 
 /** The declaration of a service and its routes. */
 export interface ServiceWords {
@@ -127,9 +128,18 @@ type SentBody<I> = I extends { readonly fields: infer F extends Fields; readonly
   ? WireCreateOf<F>
   : I extends BodyFields<infer M extends Fields, infer _>
     ? WireCreateOf<M>
-    : I extends Fields
-      ? WireCreateOf<I>
-      : never
+    : I extends MediaDeclaration
+      ? Uint8Array
+      : I extends Fields
+        ? WireCreateOf<I>
+        : never
+
+/** The body that a client reads from a response of a media type. */
+type ReadBody<T extends string> = T extends `${string}/json` | `${string}+json`
+  ? unknown
+  : T extends `text/${string}` | `${string}json` | `${string}xml`
+    ? string
+    : Uint8Array
 
 /** A member of a response. */
 type AnswerMember<M> =
@@ -146,8 +156,8 @@ type AnswerBody<O> = [O] extends [undefined]
   ? unknown
   : O extends AnyResourceWords
     ? WireRowOf<O['fields']>
-    : O extends { readonly media: unknown }
-      ? string
+    : O extends MediaDeclaration
+      ? ReadBody<MediaOf<O>>
       : O extends BodyFields<infer M, infer _>
         ? AnswerMembers<M>
         : AnswerMembers<O>

@@ -116,7 +116,9 @@ export type RouteResult<O> = {
   SelectedMedia<O>
 
 /** The declared media types. */
-type MediaOf<O> = O extends { readonly media: infer M extends MediumName | readonly MediumName[] }
+export type MediaOf<O> = O extends {
+  readonly media: infer M extends MediumName | readonly MediumName[]
+}
   ? M extends readonly (infer T extends MediumName)[]
     ? T
     : M
