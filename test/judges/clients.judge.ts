@@ -6,7 +6,7 @@
  * folder that has tools, dependencies and clients after the run; default: a temporary one.
  */
 import assert from 'node:assert/strict'
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { hotel } from '../../packages/gatehook/examples/bookings/service.ts'
@@ -173,6 +173,11 @@ const judges: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
     bench.write('Judge.java', 'src/main/java/Judge.java')
     await bench.run('mvn', '-q', '-DskipTests', 'compile')
     return bench.run('mvn', '-q', 'exec:java', '-Dexec.mainClass=Judge')
+  },
+  // Generated only: the SDK of .NET is not among the required programs.
+  csharp: async ({ generate, folder }) => {
+    await generate(PUBLISHED, 'csharp', 'generated', ONE_PARAMETER)
+    return existsSync(join(folder, 'generated/src/Org.OpenAPITools/Api')) ? 'ok' : 'no client'
   },
 }
 
