@@ -282,7 +282,8 @@ export const alerts: readonly Alert[] = [
     when: 'a mail failed for good in the last hour',
     expr:
       'sum by (job) ' +
-      '(increase(gatehook_job_attempts_total{kind="mail",outcome="failed"}[1h])) > 0',
+      '(increase(gatehook_job_attempts_total{kind=~"mail|stranger_mail",outcome="failed"}[1h])) ' +
+      '> 0',
     for: '0m',
     severity: 'ticket',
     summary: 'A mail failed for good; `gatehook doctor` prints the error of its transport.',

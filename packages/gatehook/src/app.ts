@@ -310,7 +310,7 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
     { routes: accessRoutes(administration, { list, perform, readRefusals }) },
     modules.tokens,
     modules.people,
-    modules.mail.component,
+    ...modules.mail.components,
     modules.sessions,
     modules.clientModule,
     modules.oauth,

@@ -3,7 +3,7 @@
 import { findCustomerOf } from '../identity/access/customer-reader.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { runDueJobs } from '../platform/jobs/due-jobs.ts'
-import type { JobHandler, Lane } from '../platform/jobs/job.ts'
+import { type JobHandler, LANES, type Lane } from '../platform/jobs/job.ts'
 import type { JobQueue } from '../platform/jobs/queue.ts'
 import {
   type ClaimNow,
@@ -93,7 +93,7 @@ export function createJobLane(
 const laneMetrics = (lane: Lane, figures: () => JobFigures | undefined): readonly Metric[] => [
   {
     name: 'gatehook_jobs_running',
-    help: 'Jobs that this node runs, by lane: service, request, mail, replay, deletion.',
+    help: `Jobs that this node runs, by lane: ${Object.keys(LANES).join(', ')}.`,
     type: 'gauge',
     read: () => [{ value: figures()?.running ?? 0, labels: { lane } }],
   },

@@ -2,6 +2,7 @@
 
 import type { ServiceDefinition } from '../declare/resources/service.ts'
 import { mailFolder } from '../platform/config/environment.ts'
+import { MAIL_KINDS, policyOf } from '../platform/jobs/job.ts'
 import type { JobQueue } from '../platform/jobs/queue.ts'
 import { createFileTransport } from '../platform/mail/file-transport.ts'
 import { createMailer, type MailTemplates } from '../platform/mail/mailer.ts'
@@ -12,7 +13,7 @@ import { createJobLane } from './job-lane.ts'
 const FILE_SENDER = 'no-reply@localhost'
 
 export interface MailModule {
-  readonly component: Component
+  readonly components: readonly Component[]
   /** Sends all mail that is due, and returns the number of mails that the transport accepted. */
   sendDue(): Promise<number>
 }
@@ -27,12 +28,19 @@ export function assembleMail(
   const transport = mail?.transport ?? createFileTransport(mailFolder(config))
   const from = mail?.from ?? FILE_SENDER
   const { handlers, sentCount } = createMailer({ db, clock, transport, from, templates })
-  const lane = createJobLane(foundation, { lane: 'mail', handlers, queue, isOutward: true })
+  const lanes = MAIL_KINDS.map((kind) =>
+    createJobLane(foundation, {
+      lane: policyOf(kind).lane,
+      handlers: handlers.filter((handler) => handler.kind === kind),
+      queue,
+      isOutward: true,
+    }),
+  )
   return {
-    component: lane.component,
+    components: lanes.map(({ component }) => component),
     async sendDue() {
       const before = sentCount()
-      await lane.runDue()
+      for (const lane of lanes) await lane.runDue()
       return sentCount() - before
     },
   }

@@ -22,6 +22,7 @@ import {
   secretFile,
 } from '../platform/config/environment.ts'
 import type { BindAddress } from '../platform/config/values.ts'
+import { MAIL_KINDS } from '../platform/jobs/job.ts'
 import { countJobs, findLastFailedJob } from '../platform/jobs/store.ts'
 import { CLOCK_SETTING, type StoredClock } from '../platform/storage/clock-setting.ts'
 import type { Database } from '../platform/storage/database.ts'
@@ -210,13 +211,18 @@ export async function checkMail(
   const transport = service?.definition.mail?.transport
   const place = transport ? 'the transport of the service' : `files in ${mailFolder(config)}`
   if (!db || !(await isInstalled(db))) return ok(place)
-  const waiting = await countJobs(db, { lane: 'mail', state: 'waiting' }, COUNT_MAX)
-  const failed = await countJobs(db, { lane: 'mail', state: 'failed' }, COUNT_MAX)
+  let [waiting, failed] = [0, 0]
+  let error: string | null | undefined
+  for (const lane of MAIL_KINDS) {
+    waiting += await countJobs(db, { lane, state: 'waiting' }, COUNT_MAX)
+    failed += await countJobs(db, { lane, state: 'failed' }, COUNT_MAX)
+    error ??= (await findLastFailedJob(db, lane))?.error
+  }
   if (failed === 0) return ok(waiting === 0 ? place : `${place}; ${waiting} waiting`)
-  const error = (await findLastFailedJob(db, 'mail'))?.error
   const hint =
     'Correct the transport. The mail is deleted after 7 days; its senders may repeat it. ' +
-    'An alert on gatehook_job_attempts_total{kind="mail",outcome="failed"} reports the next one.'
+    'An alert on gatehook_job_attempts_total{kind=~"mail|stranger_mail",outcome="failed"} ' +
+    'reports the next one.'
   return warn(`${place}; ${waiting} waiting, ${failed} failed: ${error}`, hint)
 }
 

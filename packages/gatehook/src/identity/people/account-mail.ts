@@ -4,9 +4,11 @@
  * template looks for the account when the mail is sent.
  */
 
+import { addressBlock } from '../../kernel/address.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
+import { type JobCaller, jobCallerOf } from '../../platform/jobs/job.ts'
 import { isMailAddress } from '../../platform/mail/message.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import type { Tx } from '../../platform/storage/database.ts'
@@ -170,6 +172,36 @@ export interface MailedName {
 /** Returns the 401 of a token that is unknown, expired or used. */
 export const invalidMailToken = (): Failure => new Failure('invalid_grant')
 
+interface RequestedMailJob {
+  readonly kind: RequestedMail
+  readonly mail: Parameters<MailOutbox['enqueue']>[2]
+  readonly hasAccount: boolean
+}
+
+/**
+ * Enqueues the mail of a request. Mail of an account waits for none that clients without one cause:
+ * that has a queue of its own. Throws `overloaded`, also for a reset of an address without an
+ * account, by the queue of those with one: the response is the same.
+ */
+async function enqueueRequested(
+  tx: Tx,
+  outbox: MailOutbox,
+  { kind, mail, hasAccount }: RequestedMailJob,
+): Promise<void> {
+  const isSignUp = kind === 'sign_up' || kind === 'sign_up_again'
+  const queue = isSignUp ? 'stranger_mail' : 'mail'
+  if (await outbox.isFull(tx, queue)) {
+    throw new Failure('overloaded', undefined, { headers: { 'retry-after': '60' } })
+  }
+  const job = kind === 'password_reset' && !hasAccount ? 'stranger_mail' : queue
+  if (job !== queue && (await outbox.isFull(tx, job))) return
+  await outbox.enqueue(tx, kind, { ...mail, job })
+}
+
+/** Returns the person, or the address block of the client, for the turns of the mail. */
+const callerOf = ({ principal, address }: Call): JobCaller =>
+  principal ? jobCallerOf(principal) : { name: `address ${addressBlock(address)}`, isPerson: true }
+
 /**
  * Counts a request for mail and enqueues the mail; `record` runs in the same transaction. Throws
  * `rate_limited`, `overloaded`.
@@ -187,13 +219,14 @@ export async function acceptMailRequest(
   const namespace = await findNamespace(admin.db, names, place)
   const name = JSON.stringify([namespace.key, foldName(email)])
   const request = { name, address: call.address, kind }
+  const caller = callerOf(call)
   const verdict = await admin.db.write(async (tx) => {
     const verdict = await countMailRequest(tx, vault, request, admin.clock.now())
     if (verdict.kind === 'send') {
       const account = await store.findByName(tx, resource, namespace.no, foldName(email))
       const scope = scopeOfNamespace(namespace.no) ?? (account?.scope as Scope | undefined)
-      const mail = { scope, payload: { ...payload, namespace: namespace.no } }
-      await outbox.enqueueBounded(tx, kind, mail)
+      const mail = { scope, payload: { ...payload, namespace: namespace.no }, caller }
+      await enqueueRequested(tx, outbox, { kind, mail, hasAccount: account !== undefined })
     }
     if (verdict.kind !== 'rejected') await record?.(tx)
     return verdict

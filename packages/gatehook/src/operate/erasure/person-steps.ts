@@ -11,6 +11,7 @@ import type { RowId } from '../../kernel/row-id.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import { eraseDeliveredEvent } from '../../outbound/deliveries/erased-event.ts'
 import type { BodyRenderer } from '../../outbound/deliveries/outbox.ts'
+import { MAIL_KINDS } from '../../platform/jobs/job.ts'
 import { deleteLostResult, isUnfinished } from '../../platform/jobs/steps-store.ts'
 import { removeJob, replaceJobInput } from '../../platform/jobs/store.ts'
 import { jobs, steps } from '../../platform/jobs/tables.ts'
@@ -232,7 +233,7 @@ function erasedJob(
   { no, kind, name, input, subject, error }: NamedCells,
 ): RowErasure | undefined {
   if (kind === 'erasure') return undefined
-  if (kind === 'mail') {
+  if (MAIL_KINDS.some((mail) => mail === kind)) {
     return values.names(input, error) ? (tx) => removeJob(tx, Number(no)) : undefined
   }
   const job = { name: String(name), text: String(input), subject: subject as string | null }

@@ -6,7 +6,14 @@ import type { NextDueTime } from './schedule.ts'
  * Lanes, each with the number of jobs that a node runs at the same time. Jobs of one lane never
  * wait for those of another.
  */
-export const LANES = { service: 10, request: 10, mail: 5, replay: 10, deletion: 1 } as const
+export const LANES = {
+  service: 10,
+  request: 10,
+  mail: 5,
+  stranger_mail: 5,
+  replay: 10,
+  deletion: 1,
+} as const
 export type Lane = keyof typeof LANES
 
 /** The policy of the jobs of a kind. */
@@ -55,10 +62,20 @@ const ofDeletion: JobPolicy = {
   notCanceled: 'A deletion cannot be undone.',
 }
 
+const ofMail = {
+  lane: 'mail',
+  doneForMs: 0,
+  failedForMs: 7 * DAY_MS,
+  isPersonal: true,
+  /** 30 s, 2 min, 8 min, … up to two hours. */
+  retryDelayMs: growing(30_000, 4, 2 * 3_600_000),
+} as const
+
 /**
  * The kinds of jobs. Of the service's code: `job` (enqueued by code), `event` (handles an event),
- * `schedule` (recurs), `request` (a request whose route has steps). Of the engine: `mail`, `replay`
- * (replays and recoveries of a customer), `deletion` (of a customer), and `erasure` (of a person).
+ * `schedule` (recurs), `request` (a request whose route has steps). Of the engine: `mail` (to
+ * accounts), `stranger_mail` (that clients without an account cause), `replay` (replays and
+ * recoveries of a customer), `deletion` (of a customer), and `erasure` (of a person).
  */
 const KINDS = {
   job: ofService,
@@ -74,14 +91,8 @@ const KINDS = {
     failedForMs: DAY_MS,
     notCanceled: 'The engine finishes a request whose steps have begun.',
   },
-  mail: {
-    lane: 'mail',
-    doneForMs: 0,
-    failedForMs: 7 * DAY_MS,
-    isPersonal: true,
-    /** 30 s, 2 min, 8 min, … up to two hours. */
-    retryDelayMs: growing(30_000, 4, 2 * 3_600_000),
-  },
+  mail: ofMail,
+  stranger_mail: { ...ofMail, lane: 'stranger_mail' },
   replay: {
     ...ofService,
     lane: 'replay',
@@ -97,6 +108,8 @@ const KINDS = {
 } as const satisfies Readonly<Record<string, JobPolicy>>
 
 export type JobKind = keyof typeof KINDS
+export const MAIL_KINDS = ['mail', 'stranger_mail'] as const satisfies readonly JobKind[]
+export type MailKind = (typeof MAIL_KINDS)[number]
 /** Kinds of jobs that the service declares. */
 export type ServiceJobKind = 'job' | 'event' | 'schedule'
 export const JOB_KINDS = Object.keys(KINDS) as [JobKind, ...JobKind[]]

@@ -4,7 +4,7 @@
  * transport and the end of the attempt sends it again, with the same `Message-ID`.
  */
 import type { Clock } from '../../kernel/clock.ts'
-import type { JobAttempt, JobHandler } from '../jobs/job.ts'
+import { type JobAttempt, type JobHandler, MAIL_KINDS } from '../jobs/job.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { checkMessage, isPermanentError, type MailContent, type MailTransport } from './message.ts'
 
@@ -42,7 +42,7 @@ interface MailerDeps {
 }
 
 export interface Mailer {
-  /** One for each kind of mail. */
+  /** For each kind of job, one for each kind of mail. */
   readonly handlers: readonly JobHandler[]
   /** Mail that the transport has accepted. */
   sentCount(): number
@@ -69,15 +69,17 @@ export function createMailer({ db, clock, transport, from, templates }: MailerDe
     sent++
   }
   return {
-    handlers: Object.entries({ ...templates, plain }).map(([name, template]) => ({
-      kind: 'mail',
-      name,
-      attempts: ATTEMPTS,
-      timeoutMs: SEND_TIMEOUT_MS,
-      run: send(template),
-      isFinal: isPermanentError,
-      describeError: describeMailError,
-    })),
+    handlers: MAIL_KINDS.flatMap((kind) =>
+      Object.entries({ ...templates, plain }).map(([name, template]) => ({
+        kind,
+        name,
+        attempts: ATTEMPTS,
+        timeoutMs: SEND_TIMEOUT_MS,
+        run: send(template),
+        isFinal: isPermanentError,
+        describeError: describeMailError,
+      })),
+    ),
     sentCount: () => sent,
   }
 }
