@@ -6,6 +6,7 @@ import { type ClientCache, createClientCache } from '../identity/oauth/client-ca
 import type { DocumentHosts } from '../identity/oauth/client-document.ts'
 import { createClientDocuments } from '../identity/oauth/client-documents.ts'
 import type { RegistrationDeps } from '../identity/oauth/client-registration.ts'
+import { createFetchBudget } from '../identity/oauth/fetch-budget.ts'
 import { createKeySets, type KeySets } from '../identity/oauth/key-set.ts'
 import { isLoopback } from '../kernel/address.ts'
 import { createDocumentFetcher } from '../outbound/transport/fetch-document.ts'
@@ -40,10 +41,11 @@ export function assembleClients(
   const userAgent = `Gatehook/${release}`
   const fetchDocument = createDocumentFetcher({ send: transport.send, userAgent, clock })
   const fetchTrusted = createDocumentFetcher({ send: issuerTransport.send, userAgent, clock })
+  const countFetch = createFetchBudget(limiter)
   const documents = createClientDocuments({
     hosts,
     fetchDocument,
-    limiter,
+    countFetch,
     clock,
     log,
   })
@@ -53,7 +55,7 @@ export function assembleClients(
     transport,
     clients: createClientCache({ db, clock, documents, documentScopes, hasOpenid }),
     hasOpenid,
-    keySets: createKeySets({ fetchDocument, fetchTrusted, clock }),
+    keySets: createKeySets({ fetchDocument, fetchTrusted, countFetch, clock }),
     log,
     readsDocuments: () => hosts() !== 'off',
     registration: { mode: config.clientRegistration, limiter, scopes: documentScopes },

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { databases } from '../../../../test/rig/databases.ts'
+import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
+import { createFetchBudget } from '../../src/identity/oauth/fetch-budget.ts'
 import { createKeySets } from '../../src/identity/oauth/key-set.ts'
+import { createLimiter } from '../../src/protocol/quota/store.ts'
 import { codeOf, documentEnv, openDocumentHost, signIn } from '../oauth/document-host.ts'
 import {
   authorizePath,
@@ -238,6 +240,8 @@ test('an assertion whose subject is no text is refused at every endpoint', async
   }
 })
 
+const UNLIMITED = { countFetch: async () => undefined }
+
 test('a key set is fetched when the rule says so', async () => {
   let nowMs = 1_000_000_000_000
   let answer: { keys: { kid: string }[] } | Error = { keys: [] }
@@ -249,7 +253,8 @@ test('a key set is fetched when the rule says so', async () => {
     return { value: answer, lifetimeMs: 0 }
   }
   const fetchTrusted = fetchDocument
-  const { find } = createKeySets({ fetchDocument, fetchTrusted, clock: { now: () => nowMs } })
+  const clock = { now: () => nowMs }
+  const { find } = createKeySets({ ...UNLIMITED, fetchDocument, fetchTrusted, clock })
   const keys = { jwksUri: 'https://app.example/jwks.json' }
   const use = async (afterS: number, kid = 'one') => {
     nowMs += afterS * 1000
@@ -275,4 +280,35 @@ test('a key set is fetched when the rule says so', async () => {
   assert.equal(await use(60), 'found 1')
   answer = { keys: [] }
   assert.equal(await use(600), 'missing 1', 'a removed key ends')
+})
+
+eachMigrated('fetches of key sets are limited for a host and in all', async (db) => {
+  let nowMs = 1_000_000_000_000
+  const clock = { now: () => nowMs, elapsedMs: () => nowMs }
+  const key = await createKey('ES256', 'one')
+  const fetched: string[] = []
+  const fetchDocument = async (url: string) => {
+    fetched.push(url)
+    return { value: { keys: [key.jwk] }, lifetimeMs: 0 }
+  }
+  const countFetch = createFetchBudget(createLimiter(db, clock))
+  const { find } = createKeySets({
+    countFetch,
+    fetchDocument,
+    fetchTrusted: fetchDocument,
+    clock,
+  })
+  const count = async (hosts: number, each: number) => {
+    fetched.length = 0
+    for (let n = 0; n < hosts * each; n++) {
+      const jwksUri = `https://h${n % hosts}.example/${n}.json`
+      await find({ jwksUri }, 'one').catch((error) => assert.match(error.message, /too many/))
+    }
+    return fetched.length
+  }
+  assert.equal(await count(1, 40), 30)
+  assert.equal(await count(10, 20), 90)
+  // Sets that were read before have limits of their own.
+  nowMs += 10 * 60_000
+  assert.equal(await count(10, 20), 200)
 })

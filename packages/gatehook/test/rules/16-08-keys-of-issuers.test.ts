@@ -28,6 +28,7 @@ test('metadata leads to keys; only the host of the issuer is exempt from the gua
     const { find } = createKeySets({
       fetchDocument: fetcher('guarded'),
       fetchTrusted: fetcher('trusted'),
+      countFetch: async () => undefined,
       clock: { now: () => 1e12 },
     })
     return find(source, 'one').then(

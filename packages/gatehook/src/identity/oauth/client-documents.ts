@@ -8,7 +8,6 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { FetchDocument } from '../../kernel/fetched-document.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { Limiter } from '../../protocol/quota/limiter.ts'
 import {
   allowsHost,
   type DocumentHosts,
@@ -17,12 +16,11 @@ import {
   readClientDocument,
 } from './client-document.ts'
 import type { ClientMetadata } from './client-metadata.ts'
+import type { CountFetch } from './fetch-budget.ts'
 
 const MIN_LIFETIME_MS = 5 * 60_000
 const MAX_LIFETIME_MS = 24 * 3_600_000
 const MAX_CACHED = 1_000
-const WINDOW_MS = 60_000
-const FETCHES = { person: 10, host: 30, all: 120 } as const
 
 export interface ClientDocuments {
   /** Whether an id is the URL of a document that the server may read. */
@@ -43,13 +41,13 @@ interface DocumentDeps {
   /** The hosts that the operator allows. */
   readonly hosts: () => DocumentHosts
   readonly fetchDocument: FetchDocument
-  readonly limiter: Limiter
+  readonly countFetch: CountFetch
   readonly clock: Pick<Clock, 'now'>
   readonly log: Pick<Log, 'warn'>
 }
 
 export function createClientDocuments(deps: DocumentDeps): ClientDocuments {
-  const { hosts, fetchDocument, limiter, clock, log } = deps
+  const { hosts, fetchDocument, countFetch, clock, log } = deps
   const cache = new BoundedMap<string, { metadata: ClientMetadata; untilMs: number }>(MAX_CACHED)
   const failed = new BoundedMap<string, true>(MAX_CACHED)
   const pending = new Map<string, Promise<ClientMetadata | undefined>>()
@@ -63,17 +61,11 @@ export function createClientDocuments(deps: DocumentDeps): ClientDocuments {
     return entry && entry.untilMs > clock.now() ? entry.metadata : undefined
   }
   const count = async (id: string, person: string | undefined, used: boolean): Promise<void> => {
-    const { hostname } = new URL(id)
-    const keys = [`host:${hostname}`, 'all', ...(person === undefined ? [] : [`person:${person}`])]
-    const limits = keys.map((key) => {
-      const limit = FETCHES[key.split(':', 1)[0] as keyof typeof FETCHES]
-      const subject = `${used ? 'used' : 'new'} client document ${key}`
-      return { key: subject, rate: { limit, windowMs: WINDOW_MS } }
-    })
-    const { allowed, resetMs } = await limiter.take(limits)
-    if (allowed) return
+    const kind = `${used ? 'used' : 'new'} client document` as const
+    const waitMs = await countFetch({ kind, url: id, person })
+    if (waitMs === undefined) return
     throw new Failure('rate_limited', 'Too many applications were looked up. Wait a minute.', {
-      headers: { 'retry-after': String(Math.max(1, Math.ceil(resetMs / 1000))) },
+      headers: { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) },
     })
   }
   const load = async (id: string, used: boolean): Promise<ClientMetadata | undefined> => {

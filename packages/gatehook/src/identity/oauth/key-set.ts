@@ -8,6 +8,7 @@ import { isLoopback } from '../../kernel/address.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { FetchDocument } from '../../kernel/fetched-document.ts'
+import type { CountFetch } from './fetch-budget.ts'
 
 const MAX_KEY_SET_BYTES = 16 * 1024
 /** Sets of identity providers have certificates as well. */
@@ -141,15 +142,22 @@ export function createKeySets(deps: {
   readonly fetchDocument: FetchDocument
   /** Fetches from the host of an issuer, which an administrator trusts, wherever it is. */
   readonly fetchTrusted: FetchDocument
+  /** Counts fetches from addresses that clients choose. */
+  readonly countFetch: CountFetch
   readonly clock: Pick<Clock, 'now'>
 }): KeySets {
-  const { fetchDocument, fetchTrusted, clock } = deps
+  const { fetchDocument, fetchTrusted, countFetch, clock } = deps
   const sets = new BoundedMap<string, FetchedSet>(MAX_CACHED)
   const pending = new Map<string, Promise<FetchedSet>>()
   const inline = new WeakMap<JSONWebKeySet, SelectKey>()
 
-  const read = async (source: FetchedSource): Promise<unknown> => {
-    if (!('issuer' in source)) return (await fetchDocument(source.jwksUri, MAX_KEY_SET_BYTES)).value
+  const read = async (source: FetchedSource, isUsed: boolean): Promise<unknown> => {
+    if (!('issuer' in source)) {
+      const { jwksUri: url } = source
+      const waitMs = await countFetch({ kind: isUsed ? 'used key set' : 'new key set', url })
+      if (waitMs !== undefined) throw new Error('too many key sets were fetched in a minute')
+      return (await fetchDocument(url, MAX_KEY_SET_BYTES)).value
+    }
     const { issuer } = source
     const fetchFrom = async (url: string) => {
       const isOwnHost = new URL(url).host === new URL(issuer).host
@@ -165,7 +173,7 @@ export function createKeySets(deps: {
     const attemptMs = clock.now()
     let next: FetchedSet
     try {
-      const keys = usableKeys(await read(source))
+      const keys = usableKeys(await read(source, before.readMs > 0))
       next = {
         keys,
         select: createLocalJWKSet(keys),
