@@ -7,6 +7,7 @@ import {
   databaseCheck,
   drainCheck,
   type HealthChecks,
+  heartbeatChecks,
   migrationCheck,
   primaryCheck,
   writeCheck,
@@ -54,7 +55,14 @@ export function assembleReadiness(
     writes: writeCheck(db, clock),
     master_secret: secrets.check,
   }
-  const readiness = createReadiness({ read, write, free: FREE, clock, log })
+  const readiness = createReadiness({
+    read,
+    write,
+    heartbeat: heartbeatChecks(db, write),
+    free: FREE,
+    clock,
+    log,
+  })
   return {
     readiness,
     warnings: {

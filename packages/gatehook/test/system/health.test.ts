@@ -26,7 +26,7 @@ async function get(endpoints: readonly Route[], path: string) {
 
 const readinessOf = (write: HealthChecks) =>
   createReadiness({
-    ...{ read: {}, write, free: new Set<string>() },
+    ...{ read: {}, write, heartbeat: write, free: new Set<string>() },
     clock: { elapsedMs: () => 0 },
     log: quietLog,
   })

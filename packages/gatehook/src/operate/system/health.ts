@@ -77,6 +77,13 @@ export const databaseCheck =
     return db.hasDamage() ? DAMAGED : undefined
   }
 
+/** Returns the checks of a heartbeat: its row proves that the database answers and stores. */
+export const heartbeatChecks = (db: Database, checks: HealthChecks): HealthChecks => ({
+  ...checks,
+  database: () => (db.hasDamage() ? DAMAGED : undefined),
+  writes: () => (db.lacksSpace() ? checks.writes?.() : undefined),
+})
+
 /** Says at once why no primary answers, also while the result of an earlier write is valid. */
 export const primaryCheck =
   (primaryFault: Database['fault']): HealthCheck =>

@@ -1,19 +1,22 @@
 /**
  * The readiness of a node: `/readyz`, metrics, `/admin/system` and the row of the node say the same
- * of it. A heartbeat repeats the last result of the checks that query the database.
+ * of it. A heartbeat repeats the last result of the checks that query the database, and runs them
+ * if no probe has done so for a minute.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type HealthChecks, listUnreadyReasons, type UnreadyReason } from './health.ts'
 
-/** The last result of the checks says so little about a node after this time. */
-const VALID_MS = 30_000
+/** A heartbeat runs checks again whose last result is older. */
+const VALID_MS = 60_000
 
 interface ReadinessChecks {
   /** For a node that serves reads. */
   readonly read: HealthChecks
   /** For a node that also stores writes; includes the checks of reads. */
   readonly write: HealthChecks
+  /** For a node that stores its row afterwards. */
+  readonly heartbeat: HealthChecks
   /** The names of checks that query nothing. */
   readonly free: ReadonlySet<string>
 }
@@ -22,7 +25,7 @@ export interface Readiness {
   readonly checks: Pick<ReadinessChecks, 'read' | 'write'>
   /** Runs the checks. Returns why the node is not ready; empty if it is. */
   assess(purpose: 'read' | 'write'): Promise<readonly UnreadyReason[]>
-  /** Returns the reasons of the last run for writes, and runs the checks that query nothing. */
+  /** Returns the reasons for writes; runs the checks that query only if the last run is old. */
   recall(): Promise<readonly UnreadyReason[]>
   /** Calls the listener when other checks fail than before. */
   onChange(listener: () => void): void
@@ -36,24 +39,31 @@ interface ReadinessOptions extends ReadinessChecks {
 const namesOf = (reasons: readonly UnreadyReason[]): string =>
   reasons.map(({ check }) => check).join(' ')
 
-export function createReadiness({ read, write, free, clock, log }: ReadinessOptions): Readiness {
+export function createReadiness({
+  read,
+  write,
+  heartbeat,
+  free,
+  clock,
+  log,
+}: ReadinessOptions): Readiness {
   const checks = { read, write }
   const listeners: (() => void)[] = []
   const freeChecks = Object.fromEntries(Object.entries(write).filter(([name]) => free.has(name)))
   let last: { readonly atMs: number; readonly reasons: readonly UnreadyReason[] } | undefined
+  const run = async (all: HealthChecks): Promise<readonly UnreadyReason[]> => {
+    const reasons = await listUnreadyReasons(all, log)
+    const isChanged = namesOf(reasons) !== namesOf(last?.reasons ?? [])
+    last = { atMs: clock.elapsedMs(), reasons }
+    if (isChanged) for (const listener of listeners) listener()
+    return reasons
+  }
   return {
     checks,
-    async assess(purpose) {
-      const reasons = await listUnreadyReasons(checks[purpose], log)
-      if (purpose === 'read') return reasons
-      const isChanged = namesOf(reasons) !== namesOf(last?.reasons ?? [])
-      last = { atMs: clock.elapsedMs(), reasons }
-      if (isChanged) for (const listener of listeners) listener()
-      return reasons
-    },
+    assess: (purpose) => (purpose === 'read' ? listUnreadyReasons(read, log) : run(write)),
     async recall() {
+      if (!last || clock.elapsedMs() - last.atMs > VALID_MS) return run(heartbeat)
       const reasons = await listUnreadyReasons(freeChecks, log)
-      if (!last || clock.elapsedMs() - last.atMs > VALID_MS) return reasons
       return [...reasons, ...last.reasons.filter(({ check }) => !free.has(check))]
     },
     onChange: (listener) => void listeners.push(listener),
