@@ -141,6 +141,19 @@ eachService('jobs that failed and run again are named with their error', async (
   assert.deepEqual(item?.facts, { waiting: 2, error: 'ledger: refused' })
 })
 
+eachService('a deletion that fails again and again is named with its error', async (service) => {
+  const admin = await adminOf(service)
+  const { db } = service.app
+  const customer = (await admin.post('/admin/customers', { name: 'Leaving' })).body
+  await db.migrate((_tx, ddl) => ddl('ALTER TABLE gh_events RENAME TO gh_events_old'))
+  assert.equal((await admin.delete(`/admin/customers/${customer.id}`)).status, 202)
+  await service.app.erasure.runDue()
+  const [item, ...others] = await itemsOf(service, 'jobs_failing')
+  assert.deepEqual([others, item?.subject.label], [[], 'delete_customer'])
+  assert.equal(item?.facts.waiting, 1)
+  assert.match(String(item?.facts.error), /gh_events/)
+})
+
 const rename = ({ app }: TestApp, from: string, to: string) =>
   app.db.migrate((_tx, ddl) => ddl(`ALTER TABLE orders RENAME COLUMN ${from} TO ${to}`))
 

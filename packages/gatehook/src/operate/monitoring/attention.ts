@@ -257,9 +257,15 @@ const failedJobs: AttentionKind = async ({ db }, now) => {
   )
 }
 
+/** Mail has an alert: strangers choose some of its recipients. */
+const RETRIED_LANES = ['deletion', 'service', 'request', 'replay'] as const
+
 /** Jobs whose last attempt failed, and which run again. */
 const failingJobs: AttentionKind = async ({ db }, now) => {
-  const rows = await listFailingJobs(db, { lane: 'service', jobs: WAITING_JOBS_MAX })
+  const rows: Awaited<ReturnType<typeof listFailingJobs>> = []
+  for (const lane of RETRIED_LANES) {
+    rows.push(...(await listFailingJobs(db, { lane, jobs: WAITING_JOBS_MAX })))
+  }
   return rows.slice(0, store.ITEMS_MAX).map(({ name, waiting, created_at, error }) =>
     itemOf('jobs_failing', 'warn', Math.min(Number(created_at), now), {
       subject: { type: 'job', id: name, label: name },
