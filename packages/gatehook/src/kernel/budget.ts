@@ -11,6 +11,11 @@ export type Level = 'process' | 'group' | 'caller'
 export interface Shares extends Readonly<Record<Level, number>> {
   /** A caller that holds at most this cuts larger holdings, also those with progress. */
   readonly small: number
+  /**
+   * In a full process, a group that holds at most this cuts holdings of larger groups, also those
+   * with progress. Default 0.
+   */
+  readonly smallGroup?: number
   /** A holding without progress for this time gives way to any caller that holds less. */
   readonly stalledMs: number
 }
@@ -137,7 +142,9 @@ export class Budget {
     if (excess <= 0 && processExcess <= 0) return []
     // Others are cut for the whole of it, not again for each part.
     const missing = Math.max(amount, entry.expected - entry.amount)
-    const isSmall = held + missing <= this.#shares.small
+    const { small, smallGroup = 0 } = this.#shares
+    const isSmall = held + missing <= small
+    const cutsGroups = isSmall || groupHeld + missing <= smallGroup
     const isSibling = ({ owner }: CountedHolding) =>
       owner.group === group && (this.#callers.get(owner.caller) ?? 0) > held + missing
     const isOfLargerGroup = ({ owner }: CountedHolding) =>
@@ -149,7 +156,8 @@ export class Budget {
     const freed = cuts.reduce((sum, other) => sum + other.amount, 0)
     const more = this.#select(processExcess - freed, (other) => {
       if (other === entry || cuts.includes(other)) return false
-      return this.#isStalled(other) || (isSmall && (isSibling(other) || isOfLargerGroup(other)))
+      if (this.#isStalled(other) || (isSmall && isSibling(other))) return true
+      return cutsGroups && isOfLargerGroup(other)
     })
     return more ? [...cuts, ...more] : 'process'
   }

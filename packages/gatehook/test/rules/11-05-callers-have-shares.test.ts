@@ -279,3 +279,38 @@ test('a body counts until its answer, also behind a response that does not end',
   assert.equal(ingress.total, 0)
   assert.equal((await post(MIB, 'quiet')).status, 200)
 })
+
+test('a full process has an event stream for each further group, and cuts end', () => {
+  const names = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, n) => prefix + n)
+  const budget = new Budget(EVENT_STREAM_SHARES, { elapsedMs: () => 0 })
+  const open = new Map<Holding, BudgetOwner>()
+  const reconnecting: BudgetOwner[] = []
+  let cuts = 0
+  const take = (owner: BudgetOwner): boolean => {
+    const holding = budget.hold(owner, () => {
+      cuts++
+      open.delete(holding)
+      reconnecting.push(owner)
+    })
+    const isFull = holding.grow(1) !== undefined
+    if (isFull) holding.release()
+    else open.set(holding, owner)
+    return !isFull
+  }
+  // Both modes of three customers, and the persons of each: 12 groups that take all they get.
+  for (const group of names('hog', 12)) {
+    for (const caller of names(group, 5)) for (let n = 0; n < 6; n++) take({ group, caller })
+  }
+  assert.deepEqual([budget.total, open.size], [200, 200])
+  cuts = 0
+  reconnecting.length = 0
+  for (const group of names('quiet', 150)) {
+    assert.ok(take({ group, caller: group }), group)
+    for (const owner of reconnecting.splice(0)) assert.ok(!take(owner), 'it cuts none')
+    assert.equal(open.size, 200)
+  }
+  assert.ok(cuts >= 140 && cuts <= 150, `${cuts} cuts`)
+  const held = Map.groupBy(open.values(), ({ group }) => group)
+  assert.equal(held.size, 12 + 150)
+})

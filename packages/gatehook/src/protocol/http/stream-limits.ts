@@ -11,10 +11,13 @@ const LABELS: Readonly<Record<Level, string>> = {
   caller: 'a credential',
 }
 
-/** A stream may wait for events as long as it likes, and none is cut for another. */
+/**
+ * A stream may wait for events as long as it likes. In a full process the first one of a group cuts
+ * one of the largest group; the client of that one has others, and cuts none when it reconnects.
+ */
 export const EVENT_STREAM_SHARES: Shares = {
   ...{ caller: 5, group: 20, process: 200 },
-  ...{ small: 0, stalledMs: Number.POSITIVE_INFINITY },
+  ...{ small: 0, smallGroup: 1, stalledMs: Number.POSITIVE_INFINITY },
 }
 
 export interface StreamLimits {
