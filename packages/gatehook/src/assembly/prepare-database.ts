@@ -9,6 +9,7 @@ import { createRepairWork, type RepairWork } from '../declare/resources/repair-w
 import { createRowRepairs } from '../declare/resources/row-repairs.ts'
 import { openSchemaCheck, type SchemaCheck } from '../declare/resources/schema-check.ts'
 import { listScopes } from '../declare/resources/scopes.ts'
+import { recordSecretColumns } from '../declare/resources/secret-columns.ts'
 import { type SeedCounts, seedService } from '../declare/resources/seed.ts'
 import type { ServiceDefinition } from '../declare/resources/service.ts'
 import { migrateEngine } from '../engine-tables.ts'
@@ -93,6 +94,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     ignoresNodes: foundation.ignoresNodes || isOnlyNode,
     now: () => clock.now(),
   })
+  await recordSecretColumns(db, service.resources)
   const columns = await listUndeclaredAdditions(db, service.resources)
   if (columns.length > 0) {
     log.info({ columns }, 'another declaration has added columns that this one lacks; they stay')
