@@ -6,6 +6,7 @@ import { type AnswerRequests, createStepAnswers } from '../declare/resources/ste
 import { createRequestJob } from '../declare/resources/step-routes.ts'
 import { createStoredRequests, type StoredRequest } from '../declare/resources/stored-requests.ts'
 import type { RecordEvent } from '../history/events/store.ts'
+import { isHeld } from '../operate/restore/state.ts'
 import { CHANNEL, JOBS_DUE } from '../outbound/deliveries/wake-up.ts'
 import { jobRoutes } from '../outbound/jobs/routes.ts'
 import type { Transport } from '../outbound/transport/transport.ts'
@@ -85,6 +86,11 @@ export function assembleJobs(
     openSchedules: service.openSchedules,
     runDue: async () => [...(await service.runDue()), ...(await requestLane.runDue())],
     components: [routes, service.component, requestLane.component],
-    answerSteps: createStepAnswers(catalog, { ...own, lane: requestLane, recordChange }),
+    answerSteps: createStepAnswers(catalog, {
+      ...own,
+      lane: requestLane,
+      isHeld: () => isHeld(foundation.restore.current()),
+      recordChange,
+    }),
   }
 }

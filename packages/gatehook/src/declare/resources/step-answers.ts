@@ -50,6 +50,8 @@ interface AnswerDeps {
   readonly requests: StoredRequests
   readonly received: Map<string, StoredRequest>
   readonly lane: Pick<JobRunner, 'begin' | 'endOf'>
+  /** Whether restored data is held (§18.5): stored requests then wait, as other jobs do. */
+  readonly isHeld: () => boolean
   /** Runs in the transaction that stores a request. */
   readonly recordChange: (tx: Tx, call: Call) => Promise<void>
 }
@@ -76,7 +78,7 @@ export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerReq
           if (stored) return replayOutcome(call, db, stored)
           if (job.state !== 'waiting' && job.state !== 'running')
             throw await ofEnded(db, clock, job)
-          if (isLeftToEngine(job)) throw unfinished(clock, job)
+          if (isLeftToEngine(job) || deps.isHeld()) throw unfinished(clock, job)
         }
         const begun = isLive ? await continueJob(deps, job) : await begin(call, { hash, name, job })
         if (begun) {

@@ -1,0 +1,40 @@
+/** §18.5: held data continues no request with steps; a new request runs its first attempt. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { copyOf, databases, migratedUrl } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { payments, probe } from '../fixtures/payments.ts'
+
+for (const { name } of databases) {
+  test(`a stored request waits for the release [${name}]`, async (t) => {
+    const open = (url: string) =>
+      openService(t, name, { url, service: payments, recognition: { isRestored: false } })
+    const runs: string[] = []
+    const send = (service: Pick<TestApp, 'patch'>, key: string) => {
+      probe.run = async () => {
+        runs.push(key)
+        if (runs.length === 1) throw new Error('the other system is down')
+      }
+      return service.patch('/api/v1/probe', {}, { 'idempotency-key': key })
+    }
+    const url = await migratedUrl(t, name)
+    const first = await open(url)
+    const key = await first.key({ scopes: ['r', 'w'] })
+    const operator = await first.key({ scopes: ['admin'], mode: 'live' })
+    const failed = await send(first.as(key), 'stored')
+    assert.deepEqual([failed.status, failed.body.error], [503, 'request_incomplete'])
+    await first.app.close()
+    const restored = await open(await copyOf(url))
+    await restored.app.work()
+    const held = await send(restored.as(key), 'stored')
+    assert.deepEqual([held.status, held.body.error], [503, 'request_incomplete'])
+    assert.ok(Number(held.headers['retry-after']) >= 1)
+    assert.deepEqual(runs, ['stored'])
+    assert.ok((await send(restored.as(key), 'new')).status < 300)
+    const admin = restored.as(operator)
+    assert.equal((await admin.post('/admin/restore/release')).status, 200)
+    const repeat = () => send(restored.as(key), 'stored')
+    await eventually(repeat, ({ status }) => status < 300, 20_000)
+  })
+}
