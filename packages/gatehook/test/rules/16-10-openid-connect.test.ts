@@ -36,7 +36,8 @@ async function tokensFor(
 }
 
 const PERSON = { name: 'A person' }
-const MAIL = { email: 'person1@example.com', email_verified: true }
+/** An administrator has created the person. */
+const MAIL = { email: 'person1@example.com', email_verified: false }
 
 for (const { name } of databases) {
   test(`an ID token states the sign-in; each scope opens its claims [${name}]`, async (t) => {

@@ -23,7 +23,7 @@ const userinfo = b
     email_verified: b
       .bool()
       .optional()
-      .describe('The person or an administrator has confirmed the address.')
+      .describe('The person has confirmed the address by a mail.')
       .example(true),
   })
   .named('Userinfo')

@@ -79,6 +79,7 @@ export function resetPassword(
       }
       const { username, scope } = credential
       await signOutEverywhere(tx, context, { ...credential, password: hash })
+      await store.confirmName(tx, credential)
       await outbox.enqueue(tx, 'password_changed', {
         scope: scope as Scope,
         payload: { email: username },

@@ -306,5 +306,5 @@ export async function insertCredential(
   }
   await rejectTakenName(username, () => store.insertCredential(tx, credential))
   tx.afterCommit(() => evict(credential.id))
-  return { ...credential, disabled: 0 }
+  return { ...credential, disabled: 0, confirmed: 0 }
 }

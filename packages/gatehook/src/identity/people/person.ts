@@ -19,8 +19,10 @@ export interface Person {
   /** The id as a string (§3.7). */
   readonly subject: string
   readonly username: string
-  /** The sign-in name if it is an address: its holder or an administrator has confirmed it. */
+  /** The sign-in name if it is an address. */
   readonly email: string | undefined
+  /** Whether the person has used a token of a mail to the sign-in name. */
+  readonly isConfirmed: boolean
   readonly name: string | undefined
   readonly role: string | undefined
   readonly scopes: readonly string[]
@@ -122,6 +124,7 @@ export function toPerson(
     subject: String(credential.id),
     username: credential.username,
     email: fields[username]?.kind === 'email' ? credential.username : undefined,
+    isConfirmed: credential.confirmed === 1,
     name,
     role,
     scopes: parseScopes(credential),

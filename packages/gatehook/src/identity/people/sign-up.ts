@@ -173,6 +173,7 @@ export function verifyEmail(call: Call, input: TokenInput, deps: AccountMailDeps
         role: null,
         scopes,
       })
+      await store.confirmName(tx, { resource: directory.resource, id })
       const person = { kind: 'person', id: String(id), name: nameOf(pending), scope } as const
       const actor = actorOf(call, person)
       const detail = { customer, mode, scopes }

@@ -27,6 +27,8 @@ export interface CredentialRow extends Row {
   readonly role: string | null
   readonly scopes: string
   readonly disabled: number
+  /** 1: the person has used a token of a mail to the sign-in name. */
+  readonly confirmed: number
   /** Changes with the name, the password, the role, the scopes and `disabled`. */
   readonly revision: number
   readonly created_at: number
@@ -43,8 +45,8 @@ export interface AccountRow extends CredentialRow {
 export const USERNAME_INDEX = 'gh_people_names'
 
 const account = `SELECT p.resource, p.id, p.scope, p.customer, p.mode, p.name, p.username,
-  p.folded, p.namespace, p.password, p.role, p.scopes, p.disabled, p.revision, p.created_at,
-  c.suspended, c.limits, c.external_id
+  p.folded, p.namespace, p.password, p.role, p.scopes, p.disabled, p.confirmed, p.revision,
+  p.created_at, c.suspended, c.limits, c.external_id
   FROM gh_people p JOIN ${customerOf('p.customer')} WHERE p.resource = ?`
 const byName = prepareStatement(`${account} AND p.namespace = ? AND p.folded = ?`)
 const byId = prepareStatement(`${account} AND p.id = ?`)
@@ -57,13 +59,14 @@ export const findById = (from: Reader, resource: string, id: number) =>
 
 const credential = prepareStatement(
   `SELECT resource, id, scope, customer, mode, name, username, folded, namespace, password,
-   role, scopes, disabled, revision, created_at FROM gh_people WHERE resource = ? AND id = ?`,
+   role, scopes, disabled, confirmed, revision, created_at FROM gh_people
+   WHERE resource = ? AND id = ?`,
 )
 
 export const lockCredential = (tx: Tx, resource: string, id: number) =>
   tx.lock<CredentialRow>(credential([resource, id]))
 
-export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'disabled'>) =>
+export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'disabled' | 'confirmed'>) =>
   tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, name, username, folded,
     namespace, password, role, scopes, created_at, revision)
     VALUES (${row.resource}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode},
@@ -83,8 +86,12 @@ export const rename = (
   row: Pick<CredentialRow, 'resource' | 'id' | 'username' | 'folded'>,
 ) =>
   tx.run(sql`UPDATE gh_people SET username = ${row.username}, folded = ${row.folded},
-    revision = revision + 1
+    confirmed = 0, revision = revision + 1
     WHERE resource = ${row.resource} AND id = ${row.id}`)
+
+/** Stores that the person receives the mail to the sign-in name; the revision stays. */
+export const confirmName = (tx: Tx, { resource, id }: Pick<CredentialRow, 'resource' | 'id'>) =>
+  tx.run(sql`UPDATE gh_people SET confirmed = 1 WHERE resource = ${resource} AND id = ${id}`)
 
 /** Stores the name in the row of a person; the revision stays. */
 export const updateName = (

@@ -8,7 +8,8 @@ const people: Table = {
   name: 'gh_people',
   row:
     'The account of a row that signs in. The name leads to the scope: it is unique in its ' +
-    '`namespace`, the installation (-1) or a scope (§4.8).',
+    '`namespace`, the installation (-1) or a scope (§4.8). `confirmed` (1): the person has used ' +
+    'the token of a mail to the name.',
   columns: {
     resource: text.plain,
     id: int,
@@ -24,6 +25,7 @@ const people: Table = {
     revision: int.or(1),
     created_at: int,
     last_sign_in_at: int.orNull,
+    confirmed: int.or(0),
     name: text.personal.orNull,
     namespace: int.or(-1),
   },

@@ -149,6 +149,7 @@ export async function confirmUsername(
     const { username: name, scope } = account
     const actor = actorOf(call, { kind: 'person', id: target, name, scope })
     await directory.rename(tx, principal, person, username, actor)
+    await store.confirmName(tx, { resource, id: person })
     await signOutEverywhere(tx, context, account, session ?? undefined)
     await deleteMailTokens(tx, grant)
   }

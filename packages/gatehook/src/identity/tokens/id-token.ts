@@ -19,8 +19,10 @@ export interface IdTokenKey {
 /** The members of a person that the scopes `profile` and `email` open. */
 export interface Identity {
   readonly name?: string | undefined
-  /** The sign-in name if it is an address, which its holder or an administrator has confirmed. */
+  /** The sign-in name if it is an address. */
   readonly email?: string | undefined
+  /** Whether the person has confirmed the address. */
+  readonly isConfirmed?: boolean
 }
 
 /** The sign-in that an ID token states. */
@@ -45,11 +47,18 @@ export interface IdTokenDraft {
 }
 
 /** Returns the claims about a person that scopes open (OpenID Connect Core §5.4). */
-export const identityClaims = ({ name, email }: Identity, scopes: Iterable<string>) => {
+export const identityClaims = (
+  { name, email, isConfirmed }: Identity,
+  scopes: Iterable<string>,
+) => {
   const granted = new Set(scopes)
   return {
     ...(granted.has('profile') && name !== undefined && { name }),
-    ...(granted.has('email') && email !== undefined && { email, email_verified: true }),
+    ...(granted.has('email') &&
+      email !== undefined && {
+        email,
+        email_verified: isConfirmed === true,
+      }),
   }
 }
 
