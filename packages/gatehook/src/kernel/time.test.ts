@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { hasMoreThanMillis, isoTime, parseTime } from './time.ts'
+import { hasMoreThanMillis, isoTime, parseTime, retryAfterS } from './time.ts'
 
 test('dates and instants parse, except for days that do not exist', () => {
   assert.equal(parseTime('2026-12-01'), Date.UTC(2026, 11, 1))
@@ -60,4 +60,9 @@ test('an instant has more than milliseconds if a later digit is not zero', () =>
   ] as const) {
     assert.equal(hasMoreThanMillis(`2026-01-01T00:00:00${digits}Z`), expected, digits)
   }
+})
+
+test('a wait is a whole number of seconds, at least 1, and never too short', () => {
+  const waits = [-5, 0, 1, 999, 1000, 1001, 59_001].map(retryAfterS)
+  assert.deepEqual(waits, [1, 1, 1, 1, 1, 2, 60])
 })

@@ -20,6 +20,9 @@ const CACHED_DAYS = 64
 const cachedDays = new Float64Array(CACHED_DAYS).fill(Number.NaN)
 const cachedDates: string[] = new Array(CACHED_DAYS).fill('')
 
+/** Returns a wait in whole seconds, as `Retry-After` has it: at least 1. */
+export const retryAfterS = (waitMs: number): number => Math.max(1, Math.ceil(waitMs / 1000))
+
 /** Whether a value is an instant in milliseconds that the wire has. */
 export const isInstantMs = (value: unknown): boolean =>
   Number.isInteger(value) &&

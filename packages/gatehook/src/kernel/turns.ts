@@ -2,9 +2,11 @@
  * Fair access to a few slots: each key (a customer) uses one slot at a time, and keys that wait
  * take turns. With `Rests`, a key uses its slot for a part of the time only.
  */
+
 import type { Clock } from './clock.ts'
 import { Failure } from './failure.ts'
 import type { Share } from './share.ts'
+import { retryAfterS } from './time.ts'
 
 /** Bodies of one key that may wait for its slots; further ones are rejected with 503. */
 const WAITING_PER_KEY_MAX = 64
@@ -38,7 +40,7 @@ interface WaitingBody {
 
 const overloadFailure = (afterMs: number): Failure =>
   new Failure('overloaded', 'Too many expensive requests of this caller wait.', {
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(afterMs / 1000))) },
+    headers: { 'retry-after': String(retryAfterS(afterMs)) },
   })
 
 interface KeyState {

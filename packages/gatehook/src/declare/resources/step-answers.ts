@@ -3,11 +3,13 @@
  * and waits for its response. A repeat waits for the attempt that runs, begins the next one, or
  * gets the stored response.
  */
+
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createIdSequence } from '../../kernel/id.ts'
 import type { Random } from '../../kernel/random.ts'
+import { retryAfterS } from '../../kernel/time.ts'
 import {
   findRequestJob,
   insertRequestJob,
@@ -186,9 +188,9 @@ async function ofUnfinished(db: Database, clock: Clock, hash: string): Promise<F
 
 /** A caller that waits for the engine's next attempt uses none. */
 function unfinished(clock: Clock, job: Pick<RequestJob, 'run_at'> | undefined): Failure {
-  const waitS = Math.ceil(((job?.run_at ?? 0) - clock.now()) / 1_000)
+  const waitMs = (job?.run_at ?? 0) - clock.now()
   return new Failure('request_incomplete', undefined, {
-    headers: { 'retry-after': String(Math.max(1, waitS)) },
+    headers: { 'retry-after': String(retryAfterS(waitMs)) },
   })
 }
 

@@ -6,7 +6,7 @@ import type { Identify } from '../../identity/access/authenticate.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
-import { isoTime } from '../../kernel/time.ts'
+import { isoTime, retryAfterS } from '../../kernel/time.ts'
 import type { Answer, Call } from '../../protocol/http/call.ts'
 import { formatProblem } from '../../protocol/http/problem.ts'
 import { errorsUrl, upgradeUrl } from './signals.ts'
@@ -32,7 +32,7 @@ export const goneResponder =
 /** The usual error envelope, with `upgrade_url`. */
 function brownoutResponse(call: Call, status: VersionStatus, now: number): Answer {
   const { end } = status.brownout!
-  const seconds = Math.max(1, Math.ceil((end - now) / 1000))
+  const seconds = retryAfterS(end - now)
   const failure = new Failure(
     'api_version_brownout',
     `Version ${status.version} is unavailable until ${isoTime(end)}, as announced.`,

@@ -3,11 +3,13 @@
  * are not cached, and fetches are limited for a person, a host and in all. Documents of clients
  * that persons use have limits apart from those that strangers name.
  */
+
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { FetchDocument } from '../../kernel/fetched-document.ts'
 import type { Log } from '../../kernel/log.ts'
+import { retryAfterS } from '../../kernel/time.ts'
 import {
   allowsHost,
   type DocumentHosts,
@@ -65,7 +67,7 @@ export function createClientDocuments(deps: DocumentDeps): ClientDocuments {
     const waitMs = await countFetch({ kind, url: id, person })
     if (waitMs === undefined) return
     throw new Failure('rate_limited', 'Too many applications were looked up. Wait a minute.', {
-      headers: { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) },
+      headers: { 'retry-after': String(retryAfterS(waitMs)) },
     })
   }
   const load = async (id: string, used: boolean): Promise<ClientMetadata | undefined> => {

@@ -2,12 +2,14 @@
  * `POST /oauth/register` (RFC 7591, §16.5): clients register themselves, with a key of a customer
  * or, where the operator allows it, without. Their metadata is a claim, as a document (§16.4).
  */
+
 import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
 import { addressBlock } from '../../kernel/address.ts'
 import { parseApiKey } from '../../kernel/api-key-format.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Principal } from '../../kernel/principal.ts'
+import { retryAfterS } from '../../kernel/time.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { bearerChallenge, parseAuthorization } from '../../protocol/http/authorization.ts'
 import type { Call, Route } from '../../protocol/http/call.ts'
@@ -86,7 +88,7 @@ async function authenticateRegistrar(
   const { allowed, resetMs } = await limiter.take([{ key, rate: PER_ADDRESS }])
   if (allowed) return undefined
   throw new Failure('rate_limited', `At most ${PER_ADDRESS.limit} registrations an hour.`, {
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(resetMs / 1000))) },
+    headers: { 'retry-after': String(retryAfterS(resetMs)) },
   })
 }
 

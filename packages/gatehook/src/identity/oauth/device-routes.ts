@@ -7,10 +7,12 @@
  * 2. With a code, the consent page: consent is necessary each time.
  * 3. `POST /oauth/device` takes these forms.
  */
+
 import type { AuditContext } from '../../history/audit/store.ts'
 import { addressBlock } from '../../kernel/address.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { sha256 } from '../../kernel/secret.ts'
+import { retryAfterS } from '../../kernel/time.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
@@ -147,7 +149,7 @@ async function requestCodes(deps: DeviceDeps, call: Call, parameters: OauthParam
 
 const tooMany = (message: string, untilMs: number, { clock }: Pick<DeviceDeps, 'clock'>) =>
   new Failure('rate_limited', message, {
-    headers: { 'retry-after': String(Math.max(1, Math.ceil((untilMs - clock.now()) / 1000))) },
+    headers: { 'retry-after': String(retryAfterS(untilMs - clock.now())) },
   })
 
 async function openVisit(

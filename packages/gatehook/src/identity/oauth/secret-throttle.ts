@@ -3,10 +3,12 @@
  * secret has 256 bits, so the limit protects the log and the CPU. It counts per address, so that
  * knowledge of a client's id is not enough to lock the client out.
  */
+
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { sha256 } from '../../kernel/secret.ts'
+import { retryAfterS } from '../../kernel/time.ts'
 
 const MAX_FAILURES = 20
 const WINDOW_MS = 5 * 60_000
@@ -33,7 +35,7 @@ export function createSecretThrottle(clock: Pick<Clock, 'now'>): SecretThrottle 
     check(clientId, address) {
       const times = recentFailures(keyOf(clientId, address))
       if (times.length < MAX_FAILURES) return
-      const waitS = Math.max(1, Math.ceil((times[0]! + WINDOW_MS - clock.now()) / 1000))
+      const waitS = retryAfterS(times[0]! + WINDOW_MS - clock.now())
       throw new Failure('rate_limited', 'Too many failed attempts. Wait before the next one.', {
         headers: { 'retry-after': String(waitS) },
       })

@@ -6,10 +6,12 @@
  * 429 would let a stranger block the password reset of a person. The address of a client has 30
  * requests.
  */
+
 import { createHmac } from 'node:crypto'
 import { addressBlock } from '../../kernel/address.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Vault } from '../../kernel/secret.ts'
+import { retryAfterS } from '../../kernel/time.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import { THROTTLE_PURPOSE } from './throttle.ts'
@@ -87,5 +89,5 @@ async function lockRecent(tx: Tx, subject: string, nowMs: number): Promise<Count
 /** Returns the 429 of too many requests for mail. */
 export const tooMuchMail = (waitMs: number): Failure =>
   new Failure('rate_limited', 'Too many mails were requested. Wait, then retry.', {
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) },
+    headers: { 'retry-after': String(retryAfterS(waitMs)) },
   })

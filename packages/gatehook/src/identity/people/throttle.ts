@@ -7,11 +7,13 @@
  * attempt as failed just before it is hashed, in a transaction that locks the counters: concurrent
  * attempts, on any number of nodes, get at most the limit of passwords hashed.
  */
+
 import { createHmac, type KeyObject } from 'node:crypto'
 import { addressBlock } from '../../kernel/address.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Vault } from '../../kernel/secret.ts'
+import { retryAfterS } from '../../kernel/time.ts'
 import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import type { Namespace } from './namespace.ts'
@@ -127,7 +129,7 @@ const createReport = (
   address,
   requestId,
   limit: kind,
-  retryAfterS: Math.max(1, Math.ceil(waitMs / 1000)),
+  retryAfterS: retryAfterS(waitMs),
 })
 
 /** Returns the 429 `rate_limited` of too many failed passwords. */

@@ -2,8 +2,10 @@
  * Limits of POSTs outside of the delivery queue, per customer and minute: the pings that verify
  * receivers, and test deliveries (§9.1, §9.3). Deleted registrations count.
  */
+
 import { Failure } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
+import { retryAfterS } from '../../kernel/time.ts'
 import type { Limiter } from '../../protocol/quota/limiter.ts'
 
 const WINDOW_MS = 60_000
@@ -30,7 +32,7 @@ export function createPostLimits(limiter: Limiter): PostLimits {
     const { allowed, resetMs, limit } = await limiter.take(limits)
     if (allowed) return
     throw new Failure('rate_limited', `At most ${limit.rate.limit} ${limit.label} a minute.`, {
-      headers: { 'retry-after': String(Math.max(1, Math.ceil(resetMs / 1000))) },
+      headers: { 'retry-after': String(retryAfterS(resetMs)) },
     })
   }
   return {
