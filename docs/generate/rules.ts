@@ -327,6 +327,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
       ['16.10', 'Clients sign persons in with OpenID Connect; the operator can switch it off.'],
       ['16.11', 'Agents use four tools at `/mcp`, which send requests of their caller.'],
+      ['16.12', 'Persons and operators sign in by passkeys; a reset of the password deletes them.'],
     ],
   ],
   [

@@ -42,6 +42,10 @@ import { consoleOperations } from './identity/people/console-operations.ts'
 import { personOperations } from './identity/people/operations.ts'
 import { operatorOperations } from './identity/people/operator-administration.ts'
 import { operatorSessionOperations } from './identity/people/operator-sessions.ts'
+import {
+  operatorPasskeyOperations,
+  passkeyOperations,
+} from './identity/people/passkey-operations.ts'
 import { personSessionOperations } from './identity/people/person-sessions.ts'
 import { signInOperations } from './identity/people/sign-in-operations.ts'
 import { tokenOperations } from './identity/tokens/operations.ts'
@@ -131,6 +135,7 @@ export function engineOperations({
     documentOperations,
     mcpOperations,
     consoleOperations,
+    operatorPasskeyOperations,
     { protectedOperation },
     tokenOperations,
     oauthOperations,
@@ -149,6 +154,7 @@ function personGroups(
   const { username, names, signUp, passwordReset } = resource.signsIn!
   return [
     signInOperations(names),
+    passkeyOperations,
     passwordReset ? passwordMailOperations(names) : {},
     hasMailNames(resource) ? usernameOperations : {},
     signUp ? signUpOperations(fields, new Set([username, ...signUp.fields]), names) : {},

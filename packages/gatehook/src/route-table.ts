@@ -111,6 +111,11 @@ const rows: readonly RouteRow[] = [
   ['GET', '/.well-known/oauth-protected-resource/mcp', 'public', 'anyone'],
 
   ['POST', '/auth/login', 'root', 'proof'],
+  ['POST', '/auth/login/passkey', 'root', 'proof'],
+  ['POST', '/auth/login/passkey/options', 'root', 'proof'],
+  ['POST', '/auth/passkeys/options', 'root', 'account'],
+  ['GET POST', '/auth/passkeys', 'root', 'account'],
+  ['DELETE', '/auth/passkeys/:id', 'root', 'account'],
   ['POST', '/auth/refresh', 'root', 'proof'],
   ['POST', '/auth/logout', 'root', 'proof'],
   ['POST', '/auth/logout-all', 'root', 'account'],
@@ -140,13 +145,11 @@ const rows: readonly RouteRow[] = [
   ['GET POST', '/oauth/userinfo', 'oauth', 'signedIn'],
   ['GET', '/api/protected', 'api', 'credential'],
   ['POST', '/mcp', 'mcp', 'credential'],
-
   ['POST*', '/keys/verify', 'root', 'credential', 'keys:verify'],
   ['GET', '/events', 'root', 'credential', 'events:read'],
   ['POST*', '/events', 'root', 'credential', 'events:write'],
   ['GET', '/events/stream', 'root', 'credential', 'events:read'],
   ['GET', '/events/:id', 'root', 'credential', 'events:read'],
-
   ['GET', '/webhooks', 'root', 'credential', 'webhooks:read'],
   ['POST', '/webhooks', 'root', 'credential', 'webhooks:write'],
   ['GET', '/webhooks/:id', 'root', 'credential', 'webhooks:read'],
@@ -159,14 +162,17 @@ const rows: readonly RouteRow[] = [
   ['GET', '/deliveries/:id', 'root', 'credential', 'webhooks:read'],
   ['GET', '/deliveries/:id/request', 'root', 'credential', 'webhooks:read'],
   ['POST', '/deliveries/:id/resend', 'root', 'credential', 'webhooks:write'],
-
   ['GET', '/console/oidc', 'page', 'proof'],
   ['GET', '/console/sign-in', 'public', 'anyone'],
   ['POST DELETE', '/console/session', 'admin', 'proof'],
   ['GET', '/console/session', 'admin', 'console'],
+  ['POST', '/console/login/passkey', 'admin', 'proof'],
+  ['POST', '/console/login/passkey/options', 'admin', 'proof'],
+  ['POST', '/console/passkeys/options', 'admin', 'console'],
+  ['GET POST', '/console/passkeys', 'admin', 'console'],
+  ['DELETE', '/console/passkeys/:id', 'admin', 'console'],
   ['POST', '/console/session/operator', 'admin', 'console'],
   ['POST PUT', '/console/session/second-factor', 'admin', 'console'],
-
   ['POST DELETE', '/portal/session', 'portal', 'proof'],
   ['GET', '/portal/session', 'portal', 'portal'],
   ['GET', '/portal/api/*', 'portal', 'portal'],
@@ -179,7 +185,6 @@ const rows: readonly RouteRow[] = [
   ['POST', '/portal/api/keys', 'portal', 'portal', 'keys:write'],
   ['DELETE', '/portal/api/keys/:id', 'portal', 'portal', 'keys:write'],
   ['POST', '/portal/api/keys/:id/roll', 'portal', 'portal', 'keys:write'],
-
   ['GET POST', '/admin/customers', 'admin', 'administration', 'admin'],
   ['GET PATCH DELETE', '/admin/customers/:id', 'admin', 'administration', 'admin'],
   ['GET', '/admin/customers/:id/export', 'admin', 'administration', 'admin', 'administrator'],

@@ -18,6 +18,7 @@ import {
   type OperatorOpenid,
 } from '../identity/people/operator-openid.ts'
 import { createOperatorProvider } from '../identity/people/operator-provider.ts'
+import { createPasskeyCeremonies } from '../identity/people/passkey-ceremony.ts'
 import { createHasher, type Hasher } from '../identity/people/password.ts'
 import { createPeople, createSignInVerifier, type People } from '../identity/people/people.ts'
 import { createRecognizedClients } from '../identity/people/recognized-clients.ts'
@@ -84,8 +85,16 @@ export function assemblePeople(
     { admin, vault, hasher, record, directory },
     recognizedClients,
   )
+  const ceremonies = createPasskeyCeremonies({
+    admin,
+    vault,
+    service: service.name,
+    publicUrl,
+    origins: config.corsOrigins === '*' ? [] : config.corsOrigins,
+  })
   const people = createPeople(
     {
+      ceremonies,
       admin,
       vault,
       log,
@@ -115,6 +124,7 @@ export function assemblePeople(
     hasher,
     secondFactor,
     verifyPassword,
+    ceremonies,
     devices,
     publicUrl,
     outbox,

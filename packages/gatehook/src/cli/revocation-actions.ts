@@ -8,8 +8,10 @@ import { repeatClientUpdate } from '../identity/oauth/client-administration.ts'
 import { findClientScope } from '../identity/oauth/client-store.ts'
 import { revokeConsent } from '../identity/oauth/consent-revocation.ts'
 import { findConsentScope } from '../identity/oauth/consent-store.ts'
+import { repeatOperatorPasskeyDeletion } from '../identity/people/operator-passkeys.ts'
 import { findOperatorEmail } from '../identity/people/operator-store.ts'
 import { setOperatorPassword } from '../identity/people/operators.ts'
+import { repeatPasskeyDeletion } from '../identity/people/passkey-store.ts'
 import { systemRandom } from '../kernel/random.ts'
 import type { Api } from './api.ts'
 import { cliActor } from './installation.ts'
@@ -112,6 +114,10 @@ export const applications: Readonly<Record<string, Apply>> = {
     app.people.repeatUpdate(Number(target), detail, cliActor()),
   'person.password': resetPassword,
   'person.password_reset': resetPassword,
+  'operator.passkey_delete': ({ app }, { target }) =>
+    app.db.write((tx) => repeatOperatorPasskeyDeletion(tx, target)),
+  'passkey.delete': ({ app }, { target }) =>
+    app.db.write((tx) => repeatPasskeyDeletion(tx, target)),
   'person.remove': disablePerson,
   'person.erase': send('DELETE', personPath),
   'session.end': endSession,

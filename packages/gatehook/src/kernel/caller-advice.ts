@@ -37,6 +37,8 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
     'Omit the sign-in name. The person changes it with `POST /auth/username`, or an administrator.',
   first_party_required:
     'Use a token of `POST /auth/login`, Basic, or a client registered with `first_party: true`.',
+  recent_sign_in_required:
+    'Use the session of a sign-in within the last 5 minutes: with the password or a passkey.',
   customer_suspended: 'Contact the operator.',
   https_required: 'Send the request to the same path with `https://`.',
   second_factor_required:

@@ -41,6 +41,7 @@ export const failures = {
     'A sign-in name is changed by its person at `/auth/username`, or by `admin`.',
   ],
   first_party_required: [403, 'Use a session of the person: sign in, or use a first-party client.'],
+  recent_sign_in_required: [403, 'Sign in again first: the last sign-in is older than 5 minutes.'],
   customer_suspended: [403, 'This account is suspended.'],
   https_required: [403, 'Use HTTPS.'],
   forbidden: [403, 'The operation is not allowed.'],

@@ -72,6 +72,7 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   first_party_required: help(
     'The path is for persons in a first-party session: a login, or a client with first_party.',
   ),
+  recent_sign_in_required: help('The caller must sign in again before it enrols a passkey.'),
   customer_suspended: help('The customer is suspended. Resume it.', 'open_customer'),
   https_required: help('The request came over plain HTTP. A proxy must forward the scheme.'),
   second_factor_required: help('The operator must send a code, or enrol a second factor.'),

@@ -22,6 +22,7 @@ import {
   PASSWORD,
   type Person,
 } from '../oauth/rig.ts'
+import { createAuthenticator } from '../people/software-authenticator.ts'
 import { openHook } from '../webhooks/hook.ts'
 
 const ENV = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
@@ -127,6 +128,11 @@ export async function openFixture(t: TestContext, kind: Kind) {
       const log = await own.send('GET', `/webhooks/${webhook.body.id}/deliveries`)
       const { id: delivery, event_id: event } = log.body.data.at(-1)
       const sessions = await owner('GET', '/auth/sessions')
+      const options = await owner('POST', '/auth/passkeys/options')
+      const { origin } = new URL(app.publicUrl())
+      const created = createAuthenticator(origin).create(options.body)
+      const passkey = await owner('POST', '/auth/passkeys', created)
+      assert.equal(passkey.status, 201, passkey.text)
       const can = ['orders:read']
       const link = await create('/admin/portal-links', { customer: shop, mode: 'live', can })
       const issuer = await create('/admin/issuers', { issuer: 'https://idp.example', rules: [] })
@@ -136,6 +142,7 @@ export async function openFixture(t: TestContext, kind: Kind) {
         '/events': event,
         '/auth/sessions': sessions.body.data[0].id,
         '/auth/consents': client.client_id,
+        '/auth/passkeys': passkey.body.id,
         '/api/users': String(person.id),
         '/api/orders': String(order.body.id),
         '/admin/customers': shop,

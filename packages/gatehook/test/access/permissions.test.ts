@@ -170,7 +170,7 @@ for (const { name } of databases) {
     const state = () =>
       Promise.all(
         ownIds.map(async ([before, id]) => {
-          if (before === '/auth/consents') return (await owner('GET', before)).text
+          if (/consents|passkeys/.test(before)) return (await owner('GET', before)).text
           const send = before.startsWith('/auth/') ? owner : own.send
           const path = `${before.replace(/^\/api\//, '/api/v2/')}/${id}`
           const reply = await send('GET', path)

@@ -35,6 +35,14 @@ const NOT_SENT: Readonly<Record<string, string>> = {
   create_own_operator: 'an operator has to sign in first',
   enrol_second_factor: 'an operator has to sign in first',
   confirm_second_factor: 'an operator has to sign in first',
+  create_operator_passkey_options: 'an operator has to sign in first',
+  create_operator_passkey: 'an operator has to sign in first',
+  list_operator_passkeys: 'an operator has to sign in first',
+  delete_operator_passkey: 'an operator has to sign in first',
+  console_login_by_passkey: 'it needs an authenticator; §16.12 has a test',
+  create_passkey: 'it needs an authenticator; §16.12 has a test',
+  delete_own_passkey: 'it needs an authenticator; §16.12 has a test',
+  login_by_passkey: 'it needs an authenticator; §16.12 has a test',
   authorize: 'it is a page for a browser',
   get_userinfo: 'it needs the scope openid; §16.10 has a test',
   post_userinfo: 'it needs the scope openid; §16.10 has a test',
@@ -55,6 +63,9 @@ const NOT_AUDITED: Readonly<Record<string, string>> = {
   introspect_token: 'it changes nothing',
   explain_assertion: 'it changes nothing',
   verify_credential: 'it changes nothing',
+  create_passkey_options: 'it changes nothing',
+  login_passkey_options: 'it changes nothing',
+  console_login_passkey_options: 'it changes nothing',
   release_restore: 'it changes nothing where no data is restored',
   confirm_restore: 'it changes nothing where no data is restored',
 }
@@ -90,7 +101,7 @@ for (const name of ['v1', 'v2', 'platform', 'admin']) {
         const { operationId, requestBody, responses, security = document.security } = operation
         if (NOT_SENT[operationId] !== undefined) continue
         const url = (await targetOf(targets, path, operationId)) + queryOf(operation)
-        const values = path.startsWith('/admin') ? NO_VALUES : await exampleValues(targets)
+        const values = /^\/(admin|console)/.test(path) ? NO_VALUES : await exampleValues(targets)
         const [type, media] = Object.entries<Json>(requestBody?.content ?? {})[0] ?? []
         const example = await bodyOf(targets, media && JSON.stringify(media.example), values)
         const isForm = type === FORM

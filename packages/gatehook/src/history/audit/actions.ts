@@ -88,6 +88,8 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'operator.enable': of('operator', 'An operator was enabled.'),
   'operator.invite': of('operator', 'A mail with a one-time link to the console was requested.'),
   'operator.link': of('link', 'A one-time link to the console was created.'),
+  'operator.passkey_create': of('passkey', 'An operator created a passkey.'),
+  'operator.passkey_delete': of('passkey', 'An operator deleted a passkey.'),
   'operator.password': of('operator', 'An operator got a new password; the sessions ended.'),
   'operator.recovery_code': of('operator', 'An operator signed in with a recovery code.'),
   'operator.role': of('operator', 'An operator got another role; `detail` has it.'),
@@ -97,6 +99,8 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'operator.session_end': of('session', 'A session of an operator was ended.'),
   'operator.sign_out': of('operator', 'An operator signed out of the console.'),
   'operator.sign_in': of('operator or link', 'An operator signed in to the console.'),
+  'passkey.create': of('passkey', 'A person created a passkey.'),
+  'passkey.delete': of('passkey', 'A person deleted a passkey.'),
   'person.create': of('person', 'A person who can sign in was created.'),
   'person.erase': of(
     'person',

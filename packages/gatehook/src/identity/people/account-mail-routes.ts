@@ -4,6 +4,7 @@
  */
 
 import type { MailTemplates } from '../../platform/mail/mailer.ts'
+import type { Tx } from '../../platform/storage/database.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
 import {
@@ -12,7 +13,8 @@ import {
   signUpOperations,
   usernameOperations,
 } from './account-mail.ts'
-import type { MailWording } from './mail-texts.ts'
+import { type MailWording, writeMail } from './mail-texts.ts'
+import { TOKEN_LIFE_MINUTES } from './mail-tokens.ts'
 import { passwordResetTemplates, requestPasswordReset, resetPassword } from './password-reset.ts'
 import {
   resendVerification,
@@ -62,6 +64,10 @@ export function accountMailTemplates(deps: AccountMailDeps, wording: MailWording
   return {
     ...(signUp && signUpTemplates(deps, wording)),
     ...(hasPasswordReset && passwordResetTemplates(deps, wording)),
-    ...(hasMailNames && usernameChangeTemplates(deps, wording)),
+    ...(hasMailNames && {
+      ...usernameChangeTemplates(deps, wording),
+      passkey_added: async (_tx: Tx, { email }: { readonly email: string }) =>
+        writeMail(wording, 'passkeyAdded', { email, validMinutes: TOKEN_LIFE_MINUTES }),
+    }),
   }
 }

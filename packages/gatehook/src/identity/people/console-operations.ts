@@ -31,7 +31,7 @@ const sessionMembers = {
     .oneOf(['enrolment_required', 'verified'])
     .describe('Whether it has to enrol a second factor.'),
 }
-const newSession = b.object(sessionMembers).named('NewConsoleSession')
+export const newSession = b.object(sessionMembers).named('NewConsoleSession')
 const session = b
   .object({
     ...sessionMembers,

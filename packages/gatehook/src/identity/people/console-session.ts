@@ -32,6 +32,8 @@ import {
   COOKIE_NAME,
   createSignIn,
   IDLE_MS,
+  type OpenedSession,
+  type RequireSession,
   SESSION_LIFE_MS,
   type SignInDeps,
   sessionCookie,
@@ -40,9 +42,11 @@ import {
 import type { Devices } from './devices.ts'
 import { operatorRoutes } from './operator-administration.ts'
 import { OPENID_PATH, type OperatorOpenid } from './operator-openid.ts'
+import { operatorPasskeyRoutes, operatorPasskeySignIn } from './operator-passkeys.ts'
 import { operatorSessionRoutes } from './operator-sessions.ts'
 import * as store from './operator-store.ts'
 import { createOperator, type OperatorCreation } from './operators.ts'
+import type { PasskeyCeremonies } from './passkey-ceremony.ts'
 import type { Hasher } from './password.ts'
 import { consoleLinks, consoleSessions } from './tables.ts'
 
@@ -67,6 +71,7 @@ interface ConsoleDeps extends AdminDeps, SignInDeps {
   readonly devices: Devices
   /** Undefined: operators do not sign in with OpenID Connect. */
   readonly operatorOpenid: OperatorOpenid | undefined
+  readonly ceremonies: PasskeyCeremonies
   readonly publicUrl: () => string
   readonly outbox: MailOutbox
 }
@@ -77,9 +82,6 @@ const { rejectForeignOrigin, requireOwnPage } = createOwnPageGuard({
   header: CONSOLE_HEADER,
   message: 'A session of the console is valid in the console’s own pages only.',
 })
-
-/** Returns the session of a request that passed `guard`. Throws 401. */
-type RequireSession = (call: Call) => Promise<store.ConsoleSessionRow>
 
 /** Routes in which a session creates its operator and enrols the operator's second factor. */
 function enrolmentRoutes(deps: ConsoleDeps, requireSession: RequireSession): Route[] {
@@ -151,6 +153,13 @@ const toJson = (row: Pick<store.ConsoleSessionRow, 'operator' | 'verified' | 'ex
   operator: row.operator,
   expires_at: isoTime(row.expires_at),
   second_factor: row.verified === 0 ? 'enrolment_required' : 'verified',
+})
+
+/** Returns the response of a sign-in, which sets the cookie of its session. */
+const answerWith = (call: Call, session: OpenedSession) => ({
+  ...json(201, toJson(session), { 'cache-control': 'no-store' }),
+  cookies: [sessionCookie(call, session.token, SESSION_LIFE_MS)],
+  secret: true,
 })
 
 /** An operator acts for the installation: live, for the default customer (§13). */
@@ -231,10 +240,8 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
     const session = hasPassword
       ? await signInByPassword(call, client, { email, password, code })
       : await signInByLink(call, token!)
-    const cookies = [sessionCookie(call, session.token, SESSION_LIFE_MS)]
-    if (hasPassword) cookies.push(client.cookie)
-    const answer = json(201, toJson(session), { 'cache-control': 'no-store' })
-    return { ...answer, cookies, secret: true }
+    const answer = answerWith(call, session)
+    return hasPassword ? { ...answer, cookies: [...answer.cookies, client.cookie] } : answer
   }
 
   const requireSession: RequireSession = async (call) => {
@@ -269,6 +276,8 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
       // Unauthenticated: also for a browser whose session has ended.
       implement(consoleOperations.close, (call) => signOut(admin, call)),
       ...enrolmentRoutes(deps, requireSession),
+      ...operatorPasskeyRoutes(deps, requireSession),
+      ...operatorPasskeySignIn(deps, answerWith),
       ...operatorSessionRoutes(admin, deps),
       ...operatorRoutes(admin, deps),
     ],

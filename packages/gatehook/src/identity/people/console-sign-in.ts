@@ -33,7 +33,7 @@ export interface SignInDeps {
 }
 
 /** Throws 403 where operators sign in with OpenID Connect alone. */
-function requirePasswords({ passwords }: Pick<SignInDeps, 'passwords'>): void {
+export function requirePasswords({ passwords }: Pick<SignInDeps, 'passwords'>): void {
   if (passwords !== 'off') return
   throw new Failure('forbidden', 'Operators of this installation sign in with OpenID Connect.')
 }
@@ -100,6 +100,11 @@ export const createSessionOpener =
     }
     return { ...row, token }
   }
+
+/** Returns the session of a request that passed the guard of the console. Throws 401. */
+export type RequireSession = (call: Call) => Promise<store.ConsoleSessionRow>
+
+export type OpenedSession = Awaited<ReturnType<ReturnType<typeof createSessionOpener>>>
 
 /** Creates the two ways to open a session: a one-time link, or a password and a code. */
 export function createSignIn(deps: SignInDeps) {

@@ -13,6 +13,7 @@ import { foldName } from '../../protocol/fields/folding.ts'
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import { isAccountScope, isAdministrator, missingScope } from '../access/scopes.ts'
 import { deleteMailTokens } from './mail-tokens.ts'
+import { deletePasskeysOf } from './passkey-store.ts'
 import { type DirectoryRow, nameOf, parseScopes } from './person.ts'
 import { type SignOutDeps, signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
@@ -129,6 +130,7 @@ export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
       if (!credential) return
       // First the removal: the sign-out reviews the registrations of a person that is gone (§9.14).
       await store.removeCredential(tx, resource, id)
+      await deletePasskeysOf(tx, resource, id)
       await signOutEverywhere(tx, deps, credential)
       const { scope } = credential
       await recordAudit(tx, { actor, action: 'person.remove', target: String(id), scope }, deps)

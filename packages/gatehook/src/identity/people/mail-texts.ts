@@ -68,6 +68,13 @@ const DEFAULT_TEXTS: Readonly<Record<MailOccasion, (facts: MailFacts) => MailCon
       'If you did not change it, request a new password now.',
     ),
   }),
+  passkeyAdded: (facts) => ({
+    subject: `A passkey was added to your account of ${facts.service}`,
+    text: paragraphs(
+      `A device can now sign in as ${facts.email} to ${facts.service} by a passkey.`,
+      'If you did not add it, reset your password now: that deletes all passkeys.',
+    ),
+  }),
 }
 
 const LINK_OF: Readonly<Partial<Record<MailOccasion, keyof MailLinks>>> = {

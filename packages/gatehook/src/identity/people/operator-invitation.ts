@@ -56,6 +56,8 @@ interface InvitationDeps {
 }
 
 /** Creates the mail with a link. */
+const nameOf = (service: string) => service.replace(/[\x00-\x1f\x7f]+/g, ' ').slice(0, 100)
+
 export const invitationTemplates = ({
   admin,
   service,
@@ -65,7 +67,7 @@ export const invitationTemplates = ({
     const row = await store.lockOperator(tx, foldName(email))
     if (row?.disabled !== 0) return undefined
     const { path } = await insertConsoleLink(tx, admin, row.email, SENDER)
-    const name = service.replace(/[\x00-\x1f\x7f]+/g, ' ').slice(0, 100)
+    const name = nameOf(service)
     return {
       to: row.email,
       subject: `Sign in to the console of ${name}`,
@@ -74,4 +76,11 @@ export const invitationTemplates = ({
         `${publicUrl()}${path}\n\nIf you expected no invitation, ignore this mail.\n`,
     }
   },
+  operator_passkey_added: async (_tx, { email }: { readonly email: string }) => ({
+    to: email,
+    subject: `A passkey was added for the console of ${nameOf(service)}`,
+    text:
+      `A device can now sign in as ${email} to the console of ${nameOf(service)}.\n\n` +
+      'If you did not add it, an administrator must set a new password: gatehook operators.\n',
+  }),
 })

@@ -147,6 +147,7 @@ export interface ConsoleSessionRow extends Row {
   readonly id: string
   /** 0 until the second factor is verified or enrolled. */
   readonly verified: number
+  readonly created_at: number
   readonly last_used_at: number
   /** The end of the session unless it is used before. */
   readonly expires_at: number
@@ -233,8 +234,8 @@ export const deleteSessionById = (tx: Tx, id: string) =>
 /** Returns a session that is not expired and whose operator is not disabled. */
 export const findSession = (from: Reader, hash: Uint8Array, customer: string, now: number) =>
   from.get<ConsoleSessionRow>(sql`SELECT s.id, s.operator, s.link, o.email, o.role, s.verified,
-      s.last_used_at, s.expires_at, s.ends_at, s.provider_tokens, s.claims_read_at, o.issuer,
-      o.subject,
+      s.created_at, s.last_used_at, s.expires_at, s.ends_at, s.provider_tokens, s.claims_read_at,
+      o.issuer, o.subject,
       ${selectCustomerNo(customer)} AS customer_no
     FROM gh_console_sessions s
     LEFT JOIN gh_operators o ON o.id = s.operator
@@ -249,6 +250,10 @@ export const takeSession = (tx: Tx, hash: Uint8Array) =>
 
 export const deleteSessions = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator}`)
+
+/** Deletes the passkeys of an operator. */
+export const deletePasskeysOf = (tx: Tx, operator: string) =>
+  tx.run(sql`DELETE FROM gh_operator_passkeys WHERE operator = ${operator}`)
 
 /** Removes second factors of an operator that no secret decrypts. */
 export const removeLostTotp = (tx: Tx, id: string) =>

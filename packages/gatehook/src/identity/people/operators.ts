@@ -151,6 +151,7 @@ export async function setOperatorPassword(
   return admin.write(async (tx) => {
     const row = await lockRow(tx, email)
     await store.updateOperator(tx, { ...row, password })
+    await store.deletePasskeysOf(tx, row.id)
     await endAccess(admin, tx, row)
     const entry = { actor, action: 'operator.password', target: row.id, detail: {} }
     await recordAudit(tx, entry, admin)

@@ -23,6 +23,7 @@ import {
 import { type MailWording, writeMail } from './mail-texts.ts'
 import { exchangeMailToken } from './mail-token-exchange.ts'
 import { insertMailToken, TOKEN_LIFE_MINUTES } from './mail-tokens.ts'
+import { deletePasskeysOf } from './passkey-store.ts'
 import { signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
 
@@ -78,6 +79,7 @@ export function resetPassword(
         throw invalidMailToken()
       }
       const { username, scope } = credential
+      await deletePasskeysOf(tx, resource, person!)
       await signOutEverywhere(tx, context, { ...credential, password: hash })
       await store.confirmName(tx, credential)
       await outbox.enqueue(tx, 'password_changed', {

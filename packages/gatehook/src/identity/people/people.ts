@@ -35,6 +35,8 @@ import {
 } from './login.ts'
 import type { MailWording } from './mail-texts.ts'
 import { findNamespace } from './namespace.ts'
+import type { PasskeyCeremonies } from './passkey-ceremony.ts'
+import { passkeyRoutes } from './passkeys.ts'
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, toPrincipal } from './person.ts'
 import { type PersonPatch, updatePerson } from './person-administration.ts'
@@ -42,7 +44,7 @@ import type { RecognizedClients } from './recognized-clients.ts'
 import { personRoutes, signInRoutes } from './routes.ts'
 import { signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
-import { mailTokens, throttle } from './tables.ts'
+import { mailTokens, passkeyChallenges, throttle } from './tables.ts'
 import { createThrottle, type ThrottleDeps } from './throttle.ts'
 import { invalidCredentials } from './username.ts'
 
@@ -77,6 +79,7 @@ interface PeopleDeps {
   readonly hasher: Hasher
   readonly devices: Devices
   readonly outbox: MailOutbox
+  readonly ceremonies: PasskeyCeremonies
   readonly wording: MailWording
   /** Undefined if no resource signs in. */
   readonly directory: Directory | undefined
@@ -136,7 +139,7 @@ export function createPeople(
   const chores = {
     throttle: () => purgeExpired(db, [throttle], clock.now()),
     'recognized clients': () => recognizedClients.purge(),
-    'mail tokens': () => purgeExpired(db, [mailTokens], clock.now()),
+    'mail tokens': () => purgeExpired(db, [mailTokens, passkeyChallenges], clock.now()),
   }
   if (!directory) return { ...withoutPeople(), chores }
   const background = createBackgroundTasks(deps.log)
@@ -180,6 +183,15 @@ export function createPeople(
     routes: [
       ...signInRoutes({ admin, people: signInApi, devices, tokens, verifyPassword, context }),
       ...accountMailRoutes({ ...accountMail, devices, verifyPassword }),
+      ...passkeyRoutes({
+        admin,
+        ceremonies: deps.ceremonies,
+        people: signInApi,
+        tokens,
+        outbox: deps.outbox,
+        context,
+        list,
+      }),
       ...personRoutes(admin, context, { list, perform }),
     ],
     mailTemplates: accountMailTemplates(accountMail, deps.wording),

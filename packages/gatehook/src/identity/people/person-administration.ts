@@ -30,6 +30,7 @@ import {
 } from './identities.ts'
 import { personAccountKey } from './login.ts'
 import { namespaceOf } from './namespace.ts'
+import { deletePasskeysOf } from './passkey-store.ts'
 import type { Hasher } from './password.ts'
 import {
   findPasswordError,
@@ -259,6 +260,7 @@ export async function setPassword(
     const credential = await store.lockCredential(tx, directory.resource, id)
     if (credential) {
       await signOutEverywhere(tx, context, { ...credential, password })
+      await deletePasskeysOf(tx, directory.resource, id)
     } else {
       const row = await directory.find(tx, scope, id)
       if (!row) throw new Failure('not_found')

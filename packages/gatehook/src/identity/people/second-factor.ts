@@ -131,6 +131,7 @@ export const resetSecondFactor = (
     const row = await store.lockNamedOperator(tx, name)
     if (!row) throw new Failure('not_found')
     await store.removeTotp(tx, row.id)
+    await store.deletePasskeysOf(tx, row.id)
     await store.deleteSessions(tx, row.id)
     await recordAudit(tx, { actor, action: 'operator.second_factor_reset', target: row.id }, admin)
     return { id: row.id, email: row.email }

@@ -261,6 +261,65 @@ export const mailTokens: Table = {
   endsInRestoredData: true,
 }
 
+const passkeyColumns = {
+  credential: text.secret,
+  public_key: bytes.secret,
+  counter: int,
+  transports: text.plain,
+  created_at: int,
+  last_used_at: int.orNull,
+}
+
+const passkeys: Table = {
+  name: 'gh_passkeys',
+  row: 'A passkey of a person (§16.12): the public key of a credential of WebAuthn.',
+  columns: { id: text.plain, resource: text.plain, person: int, scope: int, ...passkeyColumns },
+  key: ['id'],
+  place: 'reference',
+  belongs: byScope,
+  ofPerson: {
+    columns: ['resource', 'person'],
+    isOf: ({ resource, person: id }, person) =>
+      resource === person.resource && String(id) === person.id,
+    effect: 'delete',
+  },
+  indexes: {
+    credential: { on: 'credential', unique: true, serves: 'sign-in by a passkey' },
+    person: { on: 'scope, person, id', serves: 'the passkeys of a person' },
+    created: { on: 'scope, person, created_at, id', serves: 'these by time' },
+    owner: { on: 'resource, person', serves: 'their deletion' },
+  },
+  stays: 'until its person deletes it, or a reset of the password does',
+}
+
+const operatorPasskeys: Table = {
+  name: 'gh_operator_passkeys',
+  row: 'A passkey of an operator.',
+  columns: { id: text.plain, operator: text.plain, ...passkeyColumns },
+  key: ['id'],
+  place: 'local',
+  belongs: 'installation',
+  indexes: {
+    credential: { on: 'credential', unique: true, serves: 'sign-in by a passkey' },
+    operator: { on: 'operator', serves: 'the passkeys of an operator' },
+  },
+  stays: 'until its operator deletes it, or a new password does',
+}
+
+export const passkeyChallenges: Table = {
+  name: 'gh_passkey_challenges',
+  row: 'The hash of a challenge that was used: no other ceremony uses it.',
+  columns: { hash: bytes.secret, expires_at: int },
+  key: ['hash'],
+  place: 'local',
+  belongs: 'installation',
+  indexes: {
+    expiry: { on: 'expires_at', serves: 'the purge' },
+  },
+  stays: 'until `expires_at`',
+  purgedBy: 'expires_at',
+}
+
 export const peopleTables: readonly Table[] = [
   people,
   identities,
@@ -271,4 +330,7 @@ export const peopleTables: readonly Table[] = [
   consoleLinks,
   consoleSessions,
   mailTokens,
+  passkeys,
+  operatorPasskeys,
+  passkeyChallenges,
 ]

@@ -38,6 +38,7 @@ const MAIL_OCCASIONS = [
   'passwordChanged',
   'confirmUsername',
   'usernameChanged',
+  'passkeyAdded',
 ] as const
 export type MailOccasion = (typeof MAIL_OCCASIONS)[number]
 

@@ -11,6 +11,8 @@ import { Field } from '../../parts/field.tsx'
 import { Brand, useTitle } from '../../parts/frame.tsx'
 import { Notice } from '../../parts/notices.tsx'
 import { keepQuery, place } from '../../router.ts'
+import { useSend } from '../../use-send.ts'
+import { hasPasskeys, signInByPasskey } from '../passkeys.ts'
 import { loadSignInMethods, type SignInMethods, session, signIn } from '../session.ts'
 
 /** Counts down the seconds of `Retry-After`. */
@@ -111,6 +113,36 @@ function SignInForm({ email = '' }: { readonly email?: string }) {
   )
 }
 
+function PasskeyButton() {
+  const { isBusy, failure, run } = useSend()
+  const [isUnused, setUnused] = useState(false)
+  const start = () =>
+    run(async () => {
+      setUnused(false)
+      try {
+        await signInByPasskey()
+      } catch (error) {
+        // The operator cancelled, or the device has no passkey.
+        if (!(error instanceof DOMException)) throw error
+        setUnused(true)
+      }
+    })
+  return (
+    <>
+      <p>
+        <Button onClick={start} busy={isBusy && 'Waiting for the device…'}>
+          Sign in with a passkey
+        </Button>
+      </p>
+      {(failure || isUnused) && (
+        <Notice tone="bad" word="Not signed in" role="alert">
+          {failure ? 'This passkey is not registered here.' : 'No passkey was used.'}
+        </Notice>
+      )}
+    </>
+  )
+}
+
 /** The ways to sign in; undefined until they are loaded. */
 function useSignInMethods(): SignInMethods | undefined {
   const [methods, setMethods] = useState<SignInMethods | undefined>(undefined)
@@ -140,6 +172,7 @@ function SignInWays({ email, query = '' }: { readonly email?: string; readonly q
   const form = passwords !== 'off' && (
     <>
       <SignInForm {...(email !== undefined && { email })} />
+      {hasPasskeys() && <PasskeyButton />}
       {email === undefined && (
         <p class="hint">
           Without an account, or without the password: <code>{operatorLinkCommand}</code> on the

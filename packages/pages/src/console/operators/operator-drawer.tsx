@@ -11,6 +11,7 @@ import { operations } from './operator-operations.tsx'
 import { OperatorSessions } from './operator-sessions.tsx'
 import { type OperatorRow, ROLE_MEANINGS } from './operator-shapes.ts'
 import { OperatorState } from './operator-state.tsx'
+import { OwnPasskeys } from './own-passkeys.tsx'
 
 export const OperatorDrawer = (props: OpenRow) => (
   <RowDrawer<Page<OperatorRow>, OperatorRow>
@@ -28,7 +29,12 @@ export const OperatorDrawer = (props: OpenRow) => (
         <p class="soft small">Another administrator must change your own account.</p>
       )
     }
-    more={({ id }, changes) => <OperatorSessions key={changes} operator={id} />}
+    more={({ id, issuer }, changes) => (
+      <>
+        {id === session.value?.operator && issuer === null && <OwnPasskeys />}
+        <OperatorSessions key={changes} operator={id} />
+      </>
+    )}
   />
 )
 

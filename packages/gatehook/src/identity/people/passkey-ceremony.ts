@@ -1,0 +1,146 @@
+/**
+ * The ceremonies of WebAuthn (§16.12), by `@simplewebauthn/server`, which loads with the first.
+ * A challenge is a text that this server encrypted for one ceremony: unused ones take no row.
+ */
+import type {
+  AuthenticationResponseJSON,
+  AuthenticatorTransport,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server'
+import { sha256, type Vault } from '../../kernel/secret.ts'
+import { sql } from '../../platform/storage/sql.ts'
+import type { Administration } from '../access/administration.ts'
+
+const PURPOSE = 'passkey-challenge'
+/** A ceremony takes at most this time; a sign-in is recent for as long. */
+export const CEREMONY_MS = 5 * 60_000
+
+export interface StoredPasskey {
+  /** The credential id in base64url. */
+  readonly credential: string
+  readonly public_key: Uint8Array
+  readonly counter: number
+  /** JSON: a list of texts. */
+  readonly transports: string
+}
+
+interface CeremonyDeps {
+  readonly admin: Pick<Administration, 'db' | 'clock'>
+  readonly vault: Vault
+  /** The name of the service, which authenticators display. */
+  readonly service: string
+  readonly publicUrl: () => string
+  /** Further origins of pages that use passkeys. */
+  readonly origins: readonly string[]
+}
+
+interface PasskeyUser {
+  /** Stable, and no personal data. */
+  readonly id: string
+  readonly name: string
+}
+
+function createChallenges({ admin: { db, clock }, vault }: CeremonyDeps) {
+  const createChallenge = (ceremony: string): Uint8Array<ArrayBuffer> =>
+    new Uint8Array(vault.encrypt(PURPOSE, ceremony, String(clock.now() + CEREMONY_MS)))
+
+  /** Returns whether a challenge belongs to a ceremony and is used for the first time. */
+  const takeChallenge = async (ceremony: string, text: string): Promise<boolean> => {
+    const bytes = Buffer.from(text, 'base64url')
+    let expiresAt: number
+    try {
+      expiresAt = Number(vault.decrypt(PURPOSE, ceremony, bytes).toString())
+    } catch {
+      return false
+    }
+    if (!(expiresAt > clock.now())) return false
+    const hash = sha256(bytes.toString('base64url'))
+    const used = await db.write((tx) =>
+      tx.run(sql`INSERT INTO gh_passkey_challenges (hash, expires_at)
+        VALUES (${hash}, ${expiresAt}) ON CONFLICT (hash) DO NOTHING`),
+    )
+    return used > 0
+  }
+  return { createChallenge, takeChallenge }
+}
+
+export type PasskeyCeremonies = ReturnType<typeof createPasskeyCeremonies>
+
+export function createPasskeyCeremonies(deps: CeremonyDeps) {
+  const { publicUrl, service } = deps
+  const load = () => import('@simplewebauthn/server')
+  const rpID = () => new URL(publicUrl()).hostname
+  const { createChallenge, takeChallenge } = createChallenges(deps)
+  const expected = (ceremony: string) => ({
+    expectedChallenge: (text: string) => takeChallenge(ceremony, text),
+    expectedOrigin: [new URL(publicUrl()).origin, ...deps.origins],
+    expectedRPID: rpID(),
+    requireUserVerification: true,
+  })
+
+  return {
+    /** Returns the options with which a browser creates a passkey. */
+    async beginCreation({ id, name }: PasskeyUser, passkeys: readonly StoredPasskey[]) {
+      const { generateRegistrationOptions } = await load()
+      return generateRegistrationOptions({
+        rpName: service,
+        rpID: rpID(),
+        userID: new Uint8Array(Buffer.from(id)),
+        userName: name,
+        challenge: createChallenge(`create ${id}`),
+        timeout: CEREMONY_MS,
+        attestationType: 'none',
+        excludeCredentials: passkeys.map(({ credential }) => ({ id: credential })),
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      })
+    },
+
+    /** Verifies a created passkey; undefined: it does not match the options, or comes late. */
+    async verifyCreation(id: string, response: object): Promise<StoredPasskey | undefined> {
+      const { verifyRegistrationResponse } = await load()
+      const result = await verifyRegistrationResponse({
+        response: response as RegistrationResponseJSON,
+        ...expected(`create ${id}`),
+      }).catch(() => undefined)
+      if (!result?.verified) return undefined
+      const { credential } = result.registrationInfo
+      return {
+        credential: credential.id,
+        public_key: credential.publicKey,
+        counter: credential.counter,
+        transports: JSON.stringify(credential.transports ?? []),
+      }
+    },
+
+    /** Returns the options with which a browser signs in by any passkey of this server. */
+    async beginSignIn(realm: string) {
+      const { generateAuthenticationOptions } = await load()
+      return generateAuthenticationOptions({
+        rpID: rpID(),
+        challenge: createChallenge(`sign in ${realm}`),
+        timeout: CEREMONY_MS,
+        userVerification: 'required',
+      })
+    },
+
+    /** Verifies a sign-in; returns the new counter of the passkey, undefined if it is not valid. */
+    async verifySignIn(
+      realm: string,
+      response: object,
+      { credential, public_key, counter, transports }: StoredPasskey,
+    ): Promise<number | undefined> {
+      const { verifyAuthenticationResponse } = await load()
+      const result = await verifyAuthenticationResponse({
+        response: response as AuthenticationResponseJSON,
+        ...expected(`sign in ${realm}`),
+        credential: {
+          id: credential,
+          publicKey: new Uint8Array(public_key),
+          counter,
+          transports: JSON.parse(transports) as AuthenticatorTransport[],
+        },
+      }).catch(() => undefined)
+      return result?.verified ? result.authenticationInfo.newCounter : undefined
+    },
+  }
+}
