@@ -104,14 +104,16 @@ const HARMLESS: Readonly<Record<string, string>> = {
     'webhook.recover ' +
     'webhook.replay webhook.resend webhook.stop_replay',
   'It gives a permission, or an object that the backup lacks.':
-    'client.create client.register consent.grant customer.create key.create operator.create ' +
+    'client.create client.register issuer.create consent.grant customer.create key.create ' +
+    'operator.create ' +
     'operator.passkey_create passkey.create person.create person.sign_up session.create ' +
     'webhook.create',
   'It is a step: what follows from it has an action of its own.':
     'customer.deleted operator.invite operator.second_factor_enrol person.erased ' +
     'person.request_rename',
   'Links, codes and sessions of console and portal end in restored data.':
-    'operator.break_glass operator.link operator.recovery_code operator.session_end operator.sign_in ' +
+    'operator.break_glass operator.link operator.recovery_code operator.session_end ' +
+    'operator.sign_in ' +
     'operator.sign_out person.login person.logout portal.sign_in portal.sign_out ' +
     'portal_link.create portal_link.revoke',
   'Receivers reject signatures of the former secret.': 'webhook.rotate_secret',
