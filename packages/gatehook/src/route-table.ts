@@ -303,16 +303,13 @@ export const actingRoutes: readonly Permission[] = engineRoutes
 
 /** The path under which a session of the portal uses public paths of its customer. */
 const PORTAL_PATH = '/portal/api'
-
 const PORTAL_PATHS = /^\/(events|webhooks|deliveries)(\/|$)/
-
 const isPortalPath = (path: string): boolean => PORTAL_PATHS.test(path)
 
 /** The engine's routes under `PORTAL_PATH`. */
 export const portalRoutes: readonly Permission[] = engineRoutes
   .filter(({ path }) => isPortalPath(path))
   .map((row) => ({ ...row, path: PORTAL_PATH + row.path, callers: 'portal' }))
-
 const rowsByRoute = new Map(engineRoutes.map((row) => [`${row.method} ${row.path}`, row]))
 
 /** Throws for a route without a row: a mistake in the program, found at start. */
