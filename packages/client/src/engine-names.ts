@@ -35,6 +35,7 @@ export type EngineCode =
   | 'insufficient_role'
   | 'credential_protected'
   | 'first_party_required'
+  | 'recent_sign_in_required'
   | 'customer_suspended'
   | 'https_required'
   | 'forbidden'
