@@ -3,6 +3,7 @@
  * the source.
  */
 import { readFileSync } from 'node:fs'
+import { contextTable } from './context-words.ts'
 
 const SOURCE = new URL('../../packages/gatehook/src/', import.meta.url)
 
@@ -59,7 +60,17 @@ const blocks: readonly Block[] = [
     title: 'Arguments of `.rule(operation, rule)`',
     lead: 'See the guide [own code](../guides/own-code.md).',
     file: 'declare/resources/rule.ts',
-    opens: 'interface RuleArguments<',
+    opens: 'export interface RuleArguments<',
+  },
+  {
+    title: 'Arguments of `run` of an action',
+    file: 'declare/resources/resource-options.ts',
+    opens: 'export interface RunArguments<',
+  },
+  {
+    title: '`log` and `signal` of own code',
+    file: 'declare/resources/own-words.ts',
+    opens: 'export interface OwnContext {',
   },
   {
     title: '`.signsIn({…})`',
@@ -129,7 +140,7 @@ const blocks: readonly Block[] = [
   {
     title: 'Arguments of every handler of background work',
     file: 'declare/resources/job.ts',
-    opens: 'interface AttemptContext {',
+    opens: 'interface AttemptContext ',
   },
   {
     title: 'Further arguments of `.job()` and `.on()`',
@@ -141,6 +152,11 @@ const blocks: readonly Block[] = [
     title: 'Further arguments of `.every()`',
     file: 'declare/resources/job.ts',
     opens: 'export interface ScheduleContext ',
+  },
+  {
+    title: 'Arguments of the code of a step',
+    file: 'declare/resources/service-access.ts',
+    opens: 'export interface StepEffect ',
   },
   {
     title: 'Inside `write`',
@@ -165,7 +181,14 @@ export function declarationPage(): string {
       "`import { f, fields, job, resource, service } from 'gatehook'`. " +
       '[Your first API](../guides/first-api.md) uses it step by step.',
   ]
-  return `${[...head, ...parts.flat()].filter(Boolean).join('\n\n')}\n`
+  const contexts = [
+    '## The words of each context of own code',
+    'A `.check` receives the row alone: it must hold after every later change. A route that is ' +
+      'no GET is a transaction, and calls other systems in steps. `.every()` belongs to no ' +
+      'customer.',
+    contextTable(),
+  ]
+  return `${[...head, ...parts.flat(), ...contexts].filter(Boolean).join('\n\n')}\n`
 }
 
 const readSource = (file: string): string => readFileSync(new URL(file, SOURCE), 'utf8')

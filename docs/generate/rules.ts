@@ -270,8 +270,8 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     [
       [
         '15.1',
-        'Own code has the time of the engine; of a write that of its rows.',
-        part('`log`, `fetch`, `access: false`'),
+        'Each context of own code has the time of the engine, its caller, `log` and `signal`.',
+        part('`access: false`'),
       ],
       [
         '15.2',

@@ -4,7 +4,6 @@
  * resources are in `declare/resources/openapi.ts`.
  */
 
-import { specsOfEveryVersion } from './declare/resources/body-versions.ts'
 import type { Catalog } from './declare/resources/catalog.ts'
 import { hasMailNames, signInResource } from './declare/resources/directory.ts'
 import { listEventSamples } from './declare/resources/event-samples.ts'
@@ -14,6 +13,7 @@ import { schemaName } from './declare/resources/openapi-words.ts'
 import { resourceOverviewOperations } from './declare/resources/overview.ts'
 import type { ResourceDefinition } from './declare/resources/resource.ts'
 import { listScopes } from './declare/resources/scopes.ts'
+import { declaredSecrets } from './declare/resources/service-secrets.ts'
 import { versionOperations } from './declare/versions/operations.ts'
 import { eventOperations } from './history/events/operations.ts'
 import {
@@ -72,7 +72,6 @@ import { portalKeyOperations, sessionOperations } from './pages/portal/operation
 import { linkOperations } from './pages/portal/portal.ts'
 import type { JsonSchema } from './protocol/fields/json-schema.ts'
 import { specsOf } from './protocol/fields/members.ts'
-import type { FieldSpecs } from './protocol/fields/schema.ts'
 import { secretNames } from './protocol/fields/secret-names.ts'
 import type { OperationData } from './protocol/http/operation-data.ts'
 import { engineDocument, type OpenApiDocument } from './protocol/openapi/document.ts'
@@ -166,20 +165,8 @@ function personGroups(
 
 /** Returns the names of secret fields of the service, in every version, and of secret inputs. */
 export function secretFieldNames(service: ServiceInVersions): ReadonlySet<string> {
-  const { resources, routes } = service.service
-  const specs = [
-    ...resources.flatMap(({ fields, actions, changes }) => [
-      fields,
-      ...actions.flatMap(({ input, inputChanges }) => [
-        input,
-        ...inputChanges.map(({ had }) => had),
-      ]),
-      ...changes.map(({ had }) => had as FieldSpecs),
-    ]),
-    ...routes.flatMap(({ input }) => specsOfEveryVersion(input)),
-    ...engineOperations(service).map(({ input = {} }) => specsOf(input)),
-  ]
-  return new Set(specs.flatMap(secretNames))
+  const inputs = engineOperations(service).map(({ input = {} }) => specsOf(input))
+  return declaredSecrets(service.service).union(new Set(inputs.flatMap(secretNames)))
 }
 
 /** Returns the document of a path; paths under `/api` are in those of the versions. */

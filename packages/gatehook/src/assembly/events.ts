@@ -47,7 +47,7 @@ export function assembleEvents(
   { service, publicScope, indexes, administration }: PreparedDatabase,
   late: LateCalls,
 ): EventModules {
-  const { clock, random, db, tracing, recent } = foundation
+  const { clock, random, db, log, tracing, recent } = foundation
   const eventSignal = createEventSignal()
   const outbox = createOutbox({
     clock,
@@ -75,6 +75,7 @@ export function assembleEvents(
     clock,
     random,
     record,
+    log,
     database: db.name,
     credentials: assembleCredentials(foundation, service, late, mailOutbox),
     publicScope,

@@ -34,6 +34,8 @@ export interface JobsModule extends Pick<JobLane, 'openSchedules' | 'runDue'> {
   /** The lanes of the service, and the routes. */
   readonly components: readonly Component[]
   readonly answerSteps: AnswerRequests
+  /** `fetch` of own code. */
+  readonly fetch: typeof fetch
 }
 
 /** Creates the queue of this node. */
@@ -83,6 +85,7 @@ export function assembleJobs(
     chores: { jobs: () => purgeJobs(db, clock) },
   }
   return {
+    fetch: transport.guardedFetch,
     openSchedules: service.openSchedules,
     runDue: async () => [...(await service.runDue()), ...(await requestLane.runDue())],
     components: [routes, service.component, requestLane.component],

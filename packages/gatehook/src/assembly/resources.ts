@@ -23,11 +23,12 @@ interface ResourceAssembly {
   readonly record: RecordEvent
   readonly limitItems: LimitItems
   readonly answerSteps: AnswerRequests
+  readonly fetch: typeof fetch
 }
 
 export function assembleResources(
   { db, clock, vault }: Foundation,
-  { catalog, types, list, perform, record, limitItems, answerSteps }: ResourceAssembly,
+  { catalog, types, list, perform, record, limitItems, answerSteps, fetch }: ResourceAssembly,
 ): Component {
   const exportRows = createExporter({ db, cursorKeys: vault.macKeys('cursor') })
   const deps = { catalog, types, perform }
@@ -36,7 +37,7 @@ export function assembleResources(
   return {
     endpoints: [
       ...resourceEndpoints(catalog, { db, list, exportRows, perform: writes, limitItems }),
-      ...customEndpoints(catalog, { db, perform: ownWrites, record, answerSteps }),
+      ...customEndpoints(catalog, { db, perform: ownWrites, record, answerSteps, fetch }),
     ],
     chores: {
       own_keys: () => purgeRepeatKeys(db, clock.now()),

@@ -51,9 +51,7 @@ export interface ActionDefinition extends ActionInputForms {
   readonly to: string | undefined
   readonly emits: string | undefined
   readonly failures: readonly ListedFailure[]
-  readonly run:
-    | ((args: { row: AnyRow; input: AnyRow; now: number }) => AnyRow | undefined)
-    | undefined
+  readonly run: ((args: AnyRow) => AnyRow | undefined) | undefined
   readonly mcp?: boolean | undefined
 }
 

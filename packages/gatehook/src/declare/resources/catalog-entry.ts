@@ -5,6 +5,7 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
 import type { ObjectForms } from './own-event.ts'
+import type { CreateOwnLog } from './own-words.ts'
 import type { ReachRule } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { ResourceRows } from './rows.ts'
@@ -35,6 +36,7 @@ export interface Catalog {
   /** Validates the object of an external event in a version. Returns JSON text of the newest. */
   readObject(type: string, object: unknown, version: string | undefined): string
   readonly enqueue: EnqueueOwnJob
+  readonly ownLog: CreateOwnLog
 }
 
 /** A job that own code enqueues. */

@@ -5,6 +5,7 @@
 import type { RenderObject } from '../../history/events/event.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { EnqueueJob } from '../../platform/jobs/queue.ts'
@@ -13,10 +14,12 @@ import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { convertObject } from './event-object.ts'
 import { createOwnEnqueue } from './job-input.ts'
 import { createObjectForms } from './own-event.ts'
+import { createOwnLogs } from './own-words.ts'
 import { createReachRule } from './ownership.ts'
 import { createRows, type RowCredentials } from './rows.ts'
 import { createRuleRunner } from './rule-runner.ts'
 import type { ServiceDefinition } from './service.ts'
+import { declaredSecrets } from './service-secrets.ts'
 import { createShape } from './shape.ts'
 import { resourceCollection } from './table.ts'
 
@@ -26,6 +29,8 @@ interface CatalogDeps {
   readonly clock: Clock
   readonly random: Random
   readonly record: RecordEvent
+  /** Has the lines of own code. Default: none. */
+  readonly log?: Log | undefined
   /** The database whose SQL derives fields. Default: SQLite. */
   readonly database?: Database['name']
   /** The credentials of the rows that sign in. */
@@ -42,6 +47,7 @@ export const newestVersion = (service: ServiceDefinition): string => service.ver
 
 export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Catalog {
   const { resources } = service
+  const ownLog = createOwnLogs(deps.log, declaredSecrets(service))
   const versions = service.versions.map((version) => version.name)
   const newest = newestVersion(service)
   const entries = new Map<string, CatalogEntry>()
@@ -61,6 +67,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
         clock: deps.clock,
         random: deps.random,
         record: deps.record,
+        ownLog,
         rowsOf,
         resources,
         credentials: definition.signsIn && deps.credentials,
@@ -94,6 +101,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     readObject: (type, object, version = newest) =>
       objectForms.get(type)?.read(object, version) ?? JSON.stringify(object),
     enqueue,
+    ownLog,
   }
   return catalog
 }

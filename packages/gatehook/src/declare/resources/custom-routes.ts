@@ -9,6 +9,7 @@ import { inCallersTerms } from './caller-terms.ts'
 import type { Catalog } from './catalog.ts'
 import { mediaOperation } from './media.ts'
 import { ownPrincipalOf } from './own-principal.ts'
+import { fetchUntil, wordsOfCall } from './own-words.ts'
 import type { RouteDefinition } from './route.ts'
 import { createRouteReader } from './route-input.ts'
 import { createOutputEncoder } from './route-output.ts'
@@ -21,7 +22,12 @@ interface CustomRouteDeps {
   readonly perform: Perform
   readonly record: RecordEvent
   readonly answerSteps: AnswerRequests
+  /** `fetch` to allowed addresses. */
+  readonly fetch: typeof fetch
 }
+
+/** The longest request of a GET route to another system. */
+const FETCH_MAX_MS = 25_000
 
 export function customEndpoints(catalog: Catalog, deps: CustomRouteDeps): Endpoint[] {
   const endpointByPath = new Map<string, Endpoint>()
@@ -48,6 +54,7 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
     const reach = callersReach(principal)
     const { chain, ...request } = readRequest(call)
     const context = {
+      ...wordsOfCall(call, catalog.ownLog),
       principal: ownPrincipalOf(principal),
       version: call.version!,
       params: call.params,
@@ -56,8 +63,10 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
       show: views.show,
     }
     if (route.method === 'GET') {
-      const { clock } = catalog
-      const handle = () => route.handle({ ...context, now: clock.now(), write: rejectWrite })
+      const now = catalog.clock.now()
+      const timed = () => AbortSignal.any([call.signal, AbortSignal.timeout(FETCH_MAX_MS)])
+      const network = { fetch: fetchUntil(deps.fetch, timed), write: rejectWrite }
+      const handle = () => route.handle({ ...context, ...network, now })
       return encode(await inCallersTerms({ chain }, handle), views)
     }
     const access = { principal, actor: actorOf(call), reach, record: deps.record, views }
@@ -66,11 +75,16 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
       const serviceTx = createServiceTx(catalog, access, tx)
       const write = (change: (tx: typeof serviceTx) => Promise<unknown>) => change(serviceTx)
       const { now } = serviceTx
-      const handle = () => route.handle({ ...context, now, read: serviceTx, write })
+      const handle = () =>
+        route.handle({ ...context, now, read: serviceTx, write, fetch: rejectFetch })
       return encode(await inCallersTerms({ chain }, handle), views)
     }
     return deps.perform(call, change, { serializable: true })
   }
+}
+
+const rejectFetch = async (): Promise<never> => {
+  throw new Error('a route that writes is a transaction: call other systems in steps: true')
 }
 
 const rejectWrite = (): never => {

@@ -4,7 +4,7 @@ import { findEvent, type RecordEvent } from '../../history/events/store.ts'
 import { listCustomers } from '../../identity/access/customer-reader.ts'
 import { modeOf, type Principal, type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { EventHandlers } from '../../outbound/jobs/event-jobs.ts'
-import type { JobAttempt, JobHandler } from '../../platform/jobs/job.ts'
+import type { JobAttempt, JobCaller, JobHandler } from '../../platform/jobs/job.ts'
 import { setJobCaller } from '../../platform/jobs/queue.ts'
 import { parseSchedule, type RunInput } from '../../platform/jobs/schedule.ts'
 import { isUnknownOutcome } from '../../platform/jobs/steps.ts'
@@ -13,7 +13,14 @@ import type { Catalog } from './catalog.ts'
 import type { JobDefinition } from './job.ts'
 import { createJobInput } from './job-input.ts'
 import { ownPrincipalOf } from './own-principal.ts'
-import { createOwnSteps, type OwnStepDeps, type OwnSteps, withSteps } from './own-steps.ts'
+import {
+  createOwnSteps,
+  type OwnStepDeps,
+  type OwnSteps,
+  type OwnWritingSteps,
+  withSteps,
+} from './own-steps.ts'
+import { type OwnContext, type OwnLog, setWordsOf } from './own-words.ts'
 import type { AnyRow } from './resource.ts'
 import { listScopes } from './scopes.ts'
 import type { ServiceDefinition } from './service.ts'
@@ -55,94 +62,134 @@ type CreateRun = (
 const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
   job(catalog, { name, input, handle }, deps) {
     const { decode } = createJobInput(name, input)
-    const contextOf = createContexts(catalog, name, deps)
+    const begin = createBegin(catalog, name, deps)
     return async (attempt) => {
-      const steps = stepsOf(catalog, attempt, deps)
-      const context = contextOf(attempt.scope!, attempt.customer!, steps, attempt)
-      const facts = factsOf(attempt, steps, deps)
-      await withSteps(steps, () => handle({ ...context, ...facts, input: decode(attempt.input) }))
+      const { steps, context } = begin(attempt)
+      await withSteps(steps, () => handle({ ...context, input: decode(attempt.input) }))
     }
   },
   event(catalog, { name, handle }, deps) {
-    const contextOf = createContexts(catalog, name, deps)
+    const begin = createBegin(catalog, name, deps)
     return async (attempt) => {
       const { event_id: id } = JSON.parse(attempt.input) as { event_id: string }
-      const steps = stepsOf(catalog, attempt, deps)
-      const context = contextOf(attempt.scope!, attempt.customer!, steps, attempt)
+      const { steps, context } = begin(attempt)
       const event = await findEvent(deps.db, attempt.scope!, id)
       if (!event) throw new Error(`the event ${id} was purged`)
       const objectText = catalog.render(event, catalog.newest)
       const received = { event: JSON.parse(envelope(event, objectText)) }
-      const facts = factsOf(attempt, steps, deps)
-      await withSteps(steps, () => handle({ ...context, ...facts, ...received }))
+      await withSteps(steps, () => handle({ ...context, ...received }))
     }
   },
   schedule(catalog, { name, handle }, deps) {
-    const contextOf = createContexts(catalog, name, deps)
+    const begin = createBegin(catalog, name, deps)
     return async (attempt) => {
       const { due_at: dueAt, missed } = JSON.parse(attempt.input) as RunInput
-      const steps = stepsOf(catalog, attempt, deps)
-      const { step } = steps
-      const contextIn = (scope: Scope, customer: string) =>
-        contextOf(scope, customer, { ...steps, ...steps.within(scope) })
+      const { steps, context, contextIn } = begin(attempt)
       const customers = () => iterateCustomers(deps.db, contextIn, steps.steps.signal)
-      const facts = factsOf(attempt, steps, deps)
-      await withSteps(steps, () => handle({ ...facts, dueAt, missed, customers, step }))
+      await withSteps(steps, () => handle({ ...context, dueAt, missed, customers }))
     }
   },
 }
 
-const factsOf = (
-  { id, attempt }: JobAttempt,
-  { steps: { signal } }: OwnSteps,
-  { clock }: JobHandlerDeps,
-) => ({ id, attempt, signal, now: clock.now() })
-
 /** Rows need no recognition: a job has no response. */
 const views = { register: (_entry: unknown, row: AnyRow) => row, resourceOf: () => undefined }
 
-const stepsOf = (catalog: Catalog, attempt: JobAttempt, deps: JobHandlerDeps): OwnSteps =>
-  createOwnSteps(catalog, deps, attempt, { views })
+interface AttemptWords {
+  readonly steps: OwnSteps
+  /** The words of the handler, with those of the customer if the job has one. */
+  readonly context: AnyRow
+  /** Returns the words for a customer and mode of a recurring job. */
+  readonly contextIn: (scope: Scope, customer: string) => AnyRow
+}
 
-type ContextOf = (
-  scope: Scope,
-  customer: string,
-  steps: Pick<OwnSteps, 'steps' | 'step' | 'write'>,
-  /** The attempt at a job of this customer. */
-  cause?: JobAttempt,
-) => AnyRow
-
-/** Returns the access of a job to the rows of a customer and mode. */
-function createContexts(catalog: Catalog, name: string, { db, record }: JobHandlerDeps): ContextOf {
+/** Returns the function that creates the words of an attempt at a job. */
+function createBegin(catalog: Catalog, name: string, deps: JobHandlerDeps) {
   const scopes = new Set(listScopes(catalog.service))
-  const actor = { kind: 'system', id: `job ${name}` } as const
-  return (scope, customer, { steps, step, write }, cause) => {
-    const mode = modeOf(scope)
-    const principal: Principal = { customer, mode, scope, kind: 'job', subject: name, scopes }
-    const reach: ReachOf = () => ({ scope, owner: undefined, principal })
+  const principalIn = (scope: Scope, customer: string): Principal => ({
+    customer,
+    mode: modeOf(scope),
+    scope,
+    kind: 'job',
+    subject: name,
+    scopes,
+  })
+  return (attempt: JobAttempt): AttemptWords => {
+    const { id, attempt: number, scope, customer } = attempt
+    const now = deps.clock.now()
+    const wordsFor = (principal?: Principal) => ({
+      now,
+      log: catalog.ownLog(() => {
+        const { customer, mode } = principal ?? {}
+        return { job: name, job_id: id, attempt: number, customer, mode }
+      }),
+      ...(principal && { principal: ownPrincipalOf(principal) }),
+    })
+    const own = scope === null ? undefined : principalIn(scope, customer!)
+    const words = wordsFor(own)
+    const steps = createOwnSteps(catalog, deps, attempt, { views, words })
+    const { signal } = steps.steps
+    const caller = own && attempt.caller
+    const facts = { id, attempt: number, signal, fetch: steps.fetch }
+    const access = (principal: Principal, log: OwnLog, writing: OwnWritingSteps) =>
+      createAccess(catalog, deps, { principal, caller, words: { log, signal }, steps, writing })
     return {
-      principal: ownPrincipalOf(principal),
-      read: createServiceReader(catalog, reach, db, views),
-      step,
-      async write(name: string | TxCode, code?: TxCode) {
-        const access = { principal, actor, reach, record, views }
-        const given = typeof name === 'string' ? code! : name
-        const change = (tx: Tx) => {
-          if (cause) setJobCaller(tx, cause.caller)
-          return given(createServiceTx(catalog, access, tx))
-        }
-        if (typeof name === 'string') return write(name, change, { customer })
-        steps.throwIfEnded()
-        return db.write(
-          async (tx) => {
-            const result = await change(tx)
-            steps.throwIfEnded()
-            return result
-          },
-          { serializable: true, customer },
-        )
+      steps,
+      context: {
+        ...facts,
+        ...words,
+        step: steps.step,
+        ...(own && access(own, words.log, steps)),
+      },
+      contextIn(scope, customer) {
+        const principal = principalIn(scope, customer)
+        const words = wordsFor(principal)
+        const writing = steps.within(scope, words)
+        return { ...facts, ...words, ...access(principal, words.log, writing) }
       },
     }
+  }
+}
+
+interface AccessParts {
+  readonly principal: Principal
+  /** The caller of the jobs that its changes enqueue; undefined: the engine. */
+  readonly caller: JobCaller | undefined
+  readonly words: OwnContext
+  readonly steps: OwnSteps
+  readonly writing: OwnWritingSteps
+}
+
+/** Returns the access of a job to the rows of a customer and mode. */
+function createAccess(
+  catalog: Catalog,
+  { db, record }: JobHandlerDeps,
+  { principal, caller, words, steps: { steps }, writing }: AccessParts,
+) {
+  const { scope, customer, subject } = principal
+  const actor = { kind: 'system', id: `job ${subject}` } as const
+  const reach: ReachOf = () => ({ scope, owner: undefined, principal })
+  return {
+    read: createServiceReader(catalog, reach, db, views),
+    step: writing.step,
+    async write(name: string | TxCode, code?: TxCode) {
+      const access = { principal, actor, reach, record, views }
+      const given = typeof name === 'string' ? code! : name
+      const change = (tx: Tx) => {
+        if (caller) setJobCaller(tx, caller)
+        return given(createServiceTx(catalog, access, tx))
+      }
+      if (typeof name === 'string') return writing.write(name, change, { customer })
+      steps.throwIfEnded()
+      return db.write(
+        async (tx) => {
+          setWordsOf(tx, words)
+          const result = await change(tx)
+          steps.throwIfEnded()
+          return result
+        },
+        { serializable: true, customer },
+      )
+    },
   }
 }
 

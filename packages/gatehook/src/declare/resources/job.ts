@@ -7,8 +7,9 @@ import type { ServiceJobKind } from '../../platform/jobs/job.ts'
 import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { OwnPrincipal } from './own-principal.ts'
+import type { OwnContext } from './own-words.ts'
 import type { AnyRow } from './resource.ts'
-import type { RunStep, ServiceReader, ServiceTx } from './service-access.ts'
+import type { RunStep, ServiceReader, ServiceTx, StepEffect } from './service-access.ts'
 
 /** A job that own code enqueues. */
 export class Job<I extends Fields> {
@@ -47,21 +48,16 @@ export interface HandlerOptions extends JobOptions {
   readonly name?: string
 }
 
-interface AttemptContext {
+/** Its `signal` aborts after the timeout and when the node stops. */
+interface AttemptContext extends OwnContext {
   /** The id of the job, the same at each attempt: `job_…`. */
   readonly id: string
   /** The number of the attempt, from 1. */
   readonly attempt: number
-  /** Aborts after the timeout and when the node stops; pass it to `fetch`. */
-  readonly signal: AbortSignal
   /** The beginning of the attempt in epoch milliseconds, by the clock of the engine. */
   readonly now: number
-  /**
-   * Runs code that may use the network, and stores its result (§15.6): JSON of at most 64 KiB, or a
-   * `Failure` below 500. A later attempt receives the result and does not run the code again. An
-   * attempt that ended meanwhile repeats it with the same `key`. Names are unique in an attempt.
-   */
-  readonly step: RunStep
+  /** `fetch` to allowed addresses (§9.9), which ends with `signal`. It runs in every attempt. */
+  readonly fetch: typeof fetch
 }
 
 interface CustomerContext {
@@ -76,7 +72,11 @@ interface CustomerContext {
   write<T>(change: (tx: ServiceTx) => Promise<T>): Promise<T>
   /** The same as a step: its changes and its result commit together, and once (§15.6). */
   write<T>(name: string, change: (tx: ServiceTx) => Promise<T>): Promise<T>
-  /** A step of the customer. */
+  /**
+   * Runs code that may use the network, and stores its result (§15.6): JSON of at most 64 KiB, or a
+   * `Failure` below 500. A later attempt receives the result and does not run the code again. An
+   * attempt that ended meanwhile repeats it with the same `key`. Names are unique in an attempt.
+   */
   readonly step: RunStep
 }
 
@@ -111,8 +111,10 @@ export interface ScheduleContext extends AttemptContext {
    * had not ended. At most 100,000.
    */
   readonly missed: number
+  /** A step of no customer. */
+  readonly step: RunStep<Omit<StepEffect, 'principal'>>
   /** Yields each customer in each mode, with access to its rows. */
-  customers(): AsyncIterable<CustomerContext>
+  customers(): AsyncIterable<AttemptContext & CustomerContext>
 }
 
 type Handle<C> = (context: C) => Promise<unknown> | unknown

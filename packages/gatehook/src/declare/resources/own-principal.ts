@@ -1,5 +1,5 @@
 /** The caller as own code has it. */
-import type { Principal } from '../../kernel/principal.ts'
+import { modeOf, type Principal, type Scope } from '../../kernel/principal.ts'
 
 /**
  * The principal of a request or a job: customer, mode, kind, scopes. It lacks the number by which
@@ -13,3 +13,13 @@ export interface OwnPrincipal extends Omit<Principal, 'scope' | 'caller'> {
 export function ownPrincipalOf({ scope: _scope, caller, ...principal }: Principal): OwnPrincipal {
   return caller ? { ...principal, caller: ownPrincipalOf(caller) } : principal
 }
+
+/** Returns the caller of actions that create sample rows, in the customer `default`. */
+export const seedPrincipal = (scope: number): Principal => ({
+  customer: 'default',
+  mode: modeOf(scope as Scope),
+  scope: scope as Scope,
+  kind: 'cli',
+  subject: 'seed',
+  scopes: new Set(),
+})

@@ -10,6 +10,8 @@ import {
 } from '../../platform/jobs/steps.ts'
 import type { Tx, WriteOptions } from '../../platform/storage/database.ts'
 import type { Catalog } from './catalog-entry.ts'
+import type { OwnPrincipal } from './own-principal.ts'
+import { fetchUntil, type OwnLog, setWordsOf } from './own-words.ts'
 import type { StepEffect } from './service-access.ts'
 import { decodeResult, type StepViews, textOfResult } from './step-results.ts'
 
@@ -20,20 +22,30 @@ export interface OwnStepDeps extends StepDeps {
 
 type Code<A extends unknown[]> = (...given: A) => unknown
 
-interface OwnWritingSteps {
+/** The words of each step of an attempt; a step of no customer has no principal. */
+interface StepWords {
+  readonly now: number
+  readonly log: OwnLog
+  readonly principal?: OwnPrincipal
+}
+
+export interface OwnWritingSteps {
   step(name: string, code: Code<[StepEffect]>): Promise<unknown>
   write(name: string, code: Code<[Tx]>, options?: WriteOptions): Promise<unknown>
 }
 
 export interface OwnSteps extends OwnWritingSteps {
   readonly steps: AttemptSteps
+  /** `fetch` to allowed addresses, until the attempt ends. */
+  readonly fetch: typeof fetch
   read(name: string, code: Code<[]>): Promise<unknown>
   /** Returns the steps for a customer and mode of a recurring job. */
-  within(scope: Scope): OwnWritingSteps
+  within(scope: Scope, words: StepWords): OwnWritingSteps
 }
 
 interface StepsOptions {
   readonly views: StepViews
+  readonly words: StepWords
   readonly origin?: string
 }
 
@@ -41,36 +53,39 @@ export function createOwnSteps(
   catalog: Catalog,
   { fetch: guardedFetch, ...deps }: OwnStepDeps,
   attempt: JobAttempt,
-  { views, origin }: StepsOptions,
+  { views, words, origin }: StepsOptions,
 ): OwnSteps {
   const steps = createSteps(deps, attempt, origin)
   const { signal } = steps
-  const fetchUntilEnd: typeof fetch = (input, init) => {
-    const signals = [signal, ...(init?.signal ? [init.signal] : [])]
-    return guardedFetch(input, { ...init, signal: AbortSignal.any(signals) })
-  }
+  const fetchUntilEnd = fetchUntil(guardedFetch, () => signal)
   const decode = async (text: Promise<string>) => decodeResult(await text, catalog, views)
-  const wordsOf = ({ effect, write }: WritingSteps): OwnWritingSteps => ({
+  const stepsWith = ({ effect, write }: WritingSteps, own: StepWords): OwnWritingSteps => ({
     step: (name, code) =>
       decode(
         effect(name, (key) =>
-          textOfResult(name, views, () => code({ key, signal, fetch: fetchUntilEnd })),
+          textOfResult(name, views, () =>
+            code({ ...(own as StepEffect), key, signal, fetch: fetchUntilEnd }),
+          ),
         ),
       ),
     write: (name, code, options) =>
       decode(
         write(
           name,
-          (tx) => textOfResult(name, views, () => tx.attempt(async () => code(tx))),
+          (tx) => {
+            setWordsOf(tx, { log: own.log, signal })
+            return textOfResult(name, views, () => tx.attempt(async () => code(tx)))
+          },
           options,
         ),
       ),
   })
   return {
-    ...wordsOf(steps),
+    ...stepsWith(steps, words),
     steps,
+    fetch: fetchUntilEnd,
     read: (name, code) => decode(steps.read(name, () => textOfResult(name, views, () => code()))),
-    within: (scope) => wordsOf(steps.within(scope)),
+    within: (scope, own) => stepsWith(steps.within(scope), own),
   }
 }
 

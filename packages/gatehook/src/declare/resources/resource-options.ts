@@ -6,6 +6,8 @@ import type { ActionInput, ActionInputOf } from './action.ts'
 import type { CollectionOptions } from './collection-options.ts'
 import type { ListField, ListOptions } from './list-options.ts'
 import type { AnyFailure } from './listed-failures.ts'
+import type { OwnPrincipal } from './own-principal.ts'
+import type { OwnContext } from './own-words.ts'
 import type { RetiredOptions } from './retired-columns.ts'
 
 /** The scopes of the four operations. `false`: the operation does not exist. */
@@ -123,6 +125,17 @@ export type WithAction<
   }
 >
 
+export interface RunArguments<F extends Fields, I extends ActionInput> extends OwnContext {
+  /** The locked row before the change. */
+  readonly row: RowOf<F>
+  /** The validated body. */
+  readonly input: ActionInputOf<I>
+  /** The instant of the transaction in epoch milliseconds. */
+  readonly now: number
+  /** The caller. */
+  readonly principal: OwnPrincipal
+}
+
 export interface ActionOptions<
   F extends Fields,
   I extends ActionInput,
@@ -146,11 +159,7 @@ export interface ActionOptions<
    * Returns further changes: `({ row, input, now }) => ({ sum: row.sum + input.n, paid_at: now })`.
    * `now` is the instant of the transaction. Pure.
    */
-  readonly run?: (args: {
-    row: RowOf<F>
-    input: ActionInputOf<I>
-    now: number
-  }) => Partial<Omit<RowOf<F>, State>> | undefined
+  readonly run?: (args: RunArguments<F, I>) => Partial<Omit<RowOf<F>, State>> | undefined
   /** `false`: agents do not reach it by the Model Context Protocol. Default: as the resource. */
   readonly mcp?: boolean
   /** The failures that its rules throw, for OpenAPI, docs and clients: `[exceeded, 'conflict']`. */

@@ -16,6 +16,7 @@ import type {
 import type { AnyFailure, ListedFailure } from './listed-failures.ts'
 import type { MediaDeclaration, MediumName } from './media.ts'
 import type { OwnPrincipal } from './own-principal.ts'
+import type { OwnContext } from './own-words.ts'
 import type { AnyResource, AnyRow, Resource } from './resource.ts'
 import type { RunStep, ServiceReader, ServiceTx } from './service-access.ts'
 
@@ -54,7 +55,8 @@ type BodyOf<O> =
         ? MemberValues<M>
         : MemberValues<O>
 
-export interface RouteContext<Q extends RouteQuery, I extends RouteInput, P extends string> {
+export interface RouteContext<Q extends RouteQuery, I extends RouteInput, P extends string>
+  extends OwnContext {
   /** The authenticated caller. */
   readonly principal: OwnPrincipal
   /** Epoch milliseconds by the clock of the engine; of a write the instant of its transaction. */
@@ -76,6 +78,11 @@ export interface RouteContext<Q extends RouteQuery, I extends RouteInput, P exte
   readonly accepted: readonly string[]
   /** Reads rows within the caller's reach, `read.get(orders, 7)`, and SQL. */
   readonly read: ServiceReader
+  /**
+   * `fetch` to allowed addresses, up to 25 s. Of a GET alone: a write is a transaction, and calls
+   * other systems in steps.
+   */
+  readonly fetch: typeof fetch
   /** Returns a row as JSON has it, in the caller's version. */
   show(row: AnyRow): ShownRow
   /**
@@ -91,11 +98,9 @@ export interface RouteContext<Q extends RouteQuery, I extends RouteInput, P exte
  * and stored results take the place of its steps.
  */
 export interface StepContext<Q extends RouteQuery, I extends RouteInput, P extends string>
-  extends Omit<RouteContext<Q, I, P>, 'read' | 'write' | 'now'> {
+  extends Omit<RouteContext<Q, I, P>, 'read' | 'write' | 'now' | 'fetch'> {
   /** The beginning of the first attempt in epoch milliseconds, by the clock of the engine. */
   readonly now: number
-  /** Aborts after the timeout and when the node stops. */
-  readonly signal: AbortSignal
   /** Runs code that may use the network, and stores its result. */
   readonly step: RunStep
   /** Reads within the caller's reach, and stores the result. */

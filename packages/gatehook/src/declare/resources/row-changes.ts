@@ -6,6 +6,7 @@ import type { Principal, Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Reader, Tx, Value } from '../../platform/storage/database.ts'
+import type { CreateOwnLog } from './own-words.ts'
 import type { RowReach } from './ownership.ts'
 import type { ActionDefinition, AnyRow, ResourceDefinition } from './resource.ts'
 import type { VersionShape } from './shape.ts'
@@ -119,6 +120,7 @@ export interface RowDeps {
   readonly clock: Clock
   readonly random: Random
   readonly record: RecordEvent
+  readonly ownLog: CreateOwnLog
   /** Returns the rows of a resource by name, to check references. */
   readonly rowsOf: (resource: string) => ResourceRows
   /** Every resource of the service. */

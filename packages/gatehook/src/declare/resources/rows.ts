@@ -14,7 +14,9 @@ import { isSameValue } from '../../protocol/fields/forms.ts'
 import { addToTotal } from '../../protocol/lists/counters.ts'
 import { type ComputeRow, rowComputer, storedComputations } from './computed.ts'
 import { derivedRefresher } from './derived.ts'
+import { ownPrincipalOf, seedPrincipal } from './own-principal.ts'
 import { readChangedValues, requireNoState } from './own-values.ts'
+import { wordsOf } from './own-words.ts'
 import type { RowReach } from './ownership.ts'
 import {
   type ActionDefinition,
@@ -147,15 +149,16 @@ interface RunnerParts {
 function actionRunner(
   definition: ResourceDefinition,
   newest: VersionShape,
-  { clock }: Pick<RowDeps, 'clock'>,
+  { clock, ownLog }: Pick<RowDeps, 'clock' | 'ownLog'>,
   { lockRow, complete, writeChanges, recordEvent }: RunnerParts,
 ): ResourceRows['act'] {
   return async (tx, target, action, input) => {
     const row = await lockRow(tx, target)
     requireState(action, row[STATE_FIELD] as string)
     const source = `action ${action.name} of ${definition.name}`
+    const principal = ownPrincipalOf(target.reach.principal ?? seedPrincipal(target.reach.scope))
     const now = timeOf(tx, clock)
-    const run = action.run?.({ row, input, now }) ?? {}
+    const run = action.run?.({ row, input, now, principal, ...wordsOf(tx, ownLog) }) ?? {}
     requireNoState(definition, source, run)
     const edited = readChangedValues(newest, source, run)
     const sent = { ...edited }

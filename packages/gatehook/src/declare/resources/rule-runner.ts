@@ -8,6 +8,7 @@ import type { Catalog } from './catalog-entry.ts'
 import { enterRow } from './changed-rows.ts'
 import { ownPrincipalOf } from './own-principal.ts'
 import { readChangedValues, requireNoState } from './own-values.ts'
+import { wordsOf } from './own-words.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { RunRules } from './rows.ts'
 import { createServiceTx, type ReachOf } from './service-tx.ts'
@@ -35,12 +36,14 @@ export function createRuleRunner(
     const views = { register: (_entry: unknown, row: AnyRow) => row }
     const access = createServiceTx(catalog(), { principal, actor, reach, record, views }, tx)
     const newest = catalog().rowsOf(name).newest
+    const words = wordsOf(tx, catalog().ownLog)
     const completion: AnyRow = {}
     try {
       for (const { rule } of rules) {
         const current = after && { ...after, ...completion }
         const { lock, now } = access
         const args = {
+          ...words,
           tx: access,
           lock,
           now,

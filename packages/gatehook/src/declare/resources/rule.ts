@@ -4,6 +4,7 @@ import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { AnyRow } from '../versions/change.ts'
 import type { AnyFailure, ListedFailure } from './listed-failures.ts'
 import type { OwnPrincipal } from './own-principal.ts'
+import type { OwnContext } from './own-words.ts'
 import type { ServiceTx } from './service-access.ts'
 
 /** The operation of a rule: a change of rows, or the name of an action. */
@@ -13,7 +14,7 @@ export type RuleOperation = 'create' | 'update' | 'delete' | (string & {})
 type NewRowOf<F extends Fields> =
   RowOf<F> extends { readonly id: string } ? RowOf<F> : Omit<RowOf<F>, 'id'>
 
-interface RuleArguments<F extends Fields, O extends string> {
+export interface RuleArguments<F extends Fields, O extends string> extends OwnContext {
   /** Reads and changes every row of the customer and mode, in the transaction of the change. */
   readonly tx: ServiceTx
   /** Is `tx.lock`: `await lock(rooms, after.room_id)`. */

@@ -3,7 +3,9 @@
 import type { CreateOf, Field, Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { FieldWrite } from '../../protocol/fields/spec.ts'
 import type { ActionCreateOf, ActionInput } from './action.ts'
+import type { OwnPrincipal } from './own-principal.ts'
 import type { OwnReader, OwnSqlTx } from './own-sql.ts'
+import type { OwnContext } from './own-words.ts'
 import type { ResourceWords } from './resource-options.ts'
 
 /** A resource of the service. */
@@ -150,17 +152,23 @@ export interface ServiceTx extends ServiceReader {
   readonly sql: OwnSqlTx
 }
 
-/** The argument of the code of a step. */
-export interface StepEffect {
+/** The argument of the code of a step. Its `signal` aborts, too, when a parallel step fails. */
+export interface StepEffect extends OwnContext {
+  /** The caller, or the customer and mode of the job. */
+  readonly principal: OwnPrincipal
+  /** That of the code that calls the step. */
+  readonly now: number
   /**
    * Identifies the effect, the same at each attempt: the idempotency key of the upstream. No other
    * caller has it.
    */
   readonly key: string
-  /** Aborts after the timeout, when the node stops, and when a parallel step ends the attempt. */
-  readonly signal: AbortSignal
   /** `fetch` to allowed addresses, which ends with `signal`. */
   readonly fetch: typeof fetch
 }
 
-export type RunStep = <T>(name: string, code: (effect: StepEffect) => Promise<T> | T) => Promise<T>
+/** @typeParam E without `principal` for a step of no customer */
+export type RunStep<E = StepEffect> = <T>(
+  name: string,
+  code: (effect: E) => Promise<T> | T,
+) => Promise<T>

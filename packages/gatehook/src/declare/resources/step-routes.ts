@@ -24,6 +24,7 @@ import { inCallersTerms } from './caller-terms.ts'
 import type { Catalog } from './catalog.ts'
 import { ownPrincipalOf } from './own-principal.ts'
 import { createOwnSteps, type OwnStepDeps, type OwnSteps, withSteps } from './own-steps.ts'
+import { factsOfCall } from './own-words.ts'
 import type { AnyResult, RouteDefinition } from './route.ts'
 import { createRouteReader } from './route-input.ts'
 import { createOutputEncoder } from './route-output.ts'
@@ -64,16 +65,21 @@ export function createRequestJob(
       const { call, now } = request
       const principal = call.principal!
       const views = createRowViews(catalog, call.version!, principal)
-      const own = createOwnSteps(catalog, deps, attempt, { views, origin: originOf(request) })
+      const log = catalog.ownLog(() => {
+        const job = { job: jobNameOf(route), job_id: id, attempt: attempt.attempt }
+        return { ...factsOfCall(call), ...job }
+      })
+      const words = { now, log, principal: ownPrincipalOf(principal) }
+      const origin = originOf(request)
+      const own = createOwnSteps(catalog, deps, attempt, { views, words, origin })
       if ((await own.steps.readResponse()) !== undefined) return
       const { chain, ...sent } = readAgain(() => readRequest(call))
       const { version, params } = call
       const { show } = views
       const { signal } = own.steps
-      const caller = { principal: ownPrincipalOf(principal), version, params }
-      const context = { ...caller, ...sent, now, signal, show }
-      const words = wordsOf(catalog, deps, { call, own, views })
-      const handle = () => route.handle({ ...context, ...words })
+      const context = { ...words, ...sent, version, params, signal, show }
+      const access = accessOf(catalog, deps, { call, own, views })
+      const handle = () => route.handle({ ...context, ...access })
       const outcome = await outcomeOf(async () => {
         const run = () => withSteps<AnyResult>(own, handle)
         return encode(await inCallersTerms({ chain }, run), views)
@@ -122,7 +128,7 @@ interface RequestParts {
 }
 
 /** Returns `step`, `read` and `write` of a handler, within the reach of the caller. */
-function wordsOf(
+function accessOf(
   catalog: Catalog,
   { db, record }: StepRouteDeps,
   { call, own, views }: RequestParts,

@@ -5,6 +5,7 @@
 
 import { redactUrl } from '../../kernel/log.ts'
 import type { Principal } from '../../kernel/principal.ts'
+import { redactBody, redactHeaders } from '../../kernel/redaction.ts'
 import { parseTraceparent } from '../../kernel/tracing.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { describeStorageFailure } from '../../platform/storage/storage-failure.ts'
@@ -12,7 +13,6 @@ import { ERRORS_MAX } from '../../protocol/fields/object-reader.ts'
 import type { Answer, Call, Kind } from '../../protocol/http/call.ts'
 import type { Exchange } from '../../protocol/http/exchange.ts'
 import { MediaBody } from '../../protocol/http/media-body.ts'
-import { redactBody, redactHeaders } from './redaction.ts'
 
 /** A row of `gh_monitoring_requests`. */
 export interface RequestRecord {

@@ -127,6 +127,8 @@ export interface Call {
   readonly out: Record<string, string>
   /** When the head of the request had arrived, by `clock.elapsedMs`. */
   readonly startedMs: number
+  /** Aborts when the connection ends before the response is written. */
+  readonly signal: AbortSignal
   /**
    * Resolves when the database may be read for a response that can be large. Throws `overloaded` if
    * the caller does not read earlier responses (§11.5).

@@ -189,6 +189,8 @@ export class Exchange implements Call {
   detail: unknown = undefined
   /** The span of the request, if traces are exported. */
   span: TraceSpan | undefined = undefined
+  /** Aborts when the client leaves; undefined until code reads `signal`. */
+  departure: AbortController | undefined = undefined
   /** The request whose handler sent this one, with its caller (`inner-request.ts`). */
   readonly outer: Exchange | undefined
 
@@ -241,6 +243,21 @@ export class Exchange implements Call {
     return this.outer ?? this
   }
 
+  get signal(): AbortSignal {
+    if (this.outer) return this.outer.signal
+    if (!this.departure) {
+      const { response } = this
+      const departure = new AbortController()
+      const end = () => {
+        if (!response.writableEnded) departure.abort(DEPARTED)
+      }
+      if (response.destroyed) end()
+      else response.once('close', end)
+      this.departure = departure
+    }
+    return this.departure.signal
+  }
+
   async beginLarge(): Promise<LargeResponse> {
     const { egress } = this.context
     const owner = ownerOf(this)
@@ -276,6 +293,8 @@ export class Exchange implements Call {
   }
 }
 
+/** The reason of `signal`: a handler that ends with it has no response. */
+export const DEPARTED = new DOMException('the client ended the request', 'AbortError')
 const NO_BYTES = new Uint8Array(0)
 
 /** Returns the operation of a method. HEAD uses that of GET; OPTIONS has none. */

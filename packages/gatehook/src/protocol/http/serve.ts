@@ -5,7 +5,7 @@
 import { Failure } from '../../kernel/failure.ts'
 import type { Answer, Call, Operation, Step } from './call.ts'
 import { patchTypes } from './content-negotiation.ts'
-import { type Exchange, STAGES } from './exchange.ts'
+import { DEPARTED, type Exchange, STAGES } from './exchange.ts'
 import { ABORTED, receiveBody } from './receive-body.ts'
 import { answerFailure, respond } from './respond.ts'
 
@@ -26,7 +26,7 @@ async function completeLater(exchange: Exchange, pending: Promise<Answer>): Prom
   try {
     answer = await pending
   } catch (error) {
-    if (error === ABORTED) return respond(exchange, undefined)
+    if (error === ABORTED || error === DEPARTED) return respond(exchange, undefined)
     const { explainError } = exchange.context
     answer = answerFailure(exchange, error instanceof Failure ? error : await explainError(error))
   }

@@ -1,9 +1,9 @@
 /**
- * Removes secrets from the headers and bodies of a request, and bounds their size, before the
- * request log stores them. Pure.
+ * Removes secrets from the headers and bodies of a request, and from what own code logs, and bounds
+ * their size, before a log has them. Pure.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { isCredentialName, redactUrl } from '../../kernel/log.ts'
+import { isCredentialName, redactUrl } from './log.ts'
 
 /** Characters of headers, and of a body, that the log stores. */
 const EXCERPT_CHARACTERS = 4096
@@ -55,8 +55,8 @@ export function redactHeaders(
   return redacted
 }
 
-/** Removes secrets that this server issued, for example `gk_live_…`, from any text. */
-const redactText = (text: string, secretFields: ReadonlySet<string>): string =>
+/** Removes credentials, for example `gk_live_…`, and the values of secret parameters. */
+export const redactText = (text: string, secretFields: ReadonlySet<string>): string =>
   redactUrl(text, secretFields).toWellFormed()
 
 function redactHeader(name: string, value: string, secretFields: ReadonlySet<string>): string {
@@ -65,6 +65,15 @@ function redactHeader(name: string, value: string, secretFields: ReadonlySet<str
   // Several URLs: `<url>; rel="next", <url>; rel="prev"`.
   const parts = value.split(/([<>])/)
   return parts.map((part) => redactText(part, secretFields)).join('')
+}
+
+/** Returns the JSON form of values that own code logs, and no body has. */
+function plainValue(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  if (value instanceof Date) return String(value.toJSON())
+  if (!(value instanceof Error)) return value
+  const { name, message, stack, cause } = value
+  return { name, message, stack, ...(cause !== undefined && { cause }) }
 }
 
 export interface BodyExcerpt {
@@ -101,7 +110,8 @@ export function redactBody(
     if (text.length > TEXT_CHARACTERS) truncated = true
     return take(excerpt.length + 2) ? excerpt : ''
   }
-  const copy = (value: unknown, depth: number, isMistake = false): unknown => {
+  const copy = (given: unknown, depth: number, isMistake = false): unknown => {
+    const value = plainValue(given)
     if (typeof value === 'string') return copyText(value)
     if (typeof value !== 'object' || value === null) {
       take(8)
