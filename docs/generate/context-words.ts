@@ -20,8 +20,9 @@ export const contextWords = {
   'the code of a step': [...common, 'fetch', 'key'],
   '`.job()`': [...attempt, ...access, 'input'],
   '`.on()`': [...attempt, ...access, 'event'],
-  '`.every()`': [...ofNone, 'dueAt', 'missed', 'customers'],
+  '`.every()`': [...ofNone, 'dueAt', 'missed', 'day', 'customers'],
   'each of its `customers()`': [...attempt, ...access],
+  "`.every()`, `{ each: 'customer' }`": [...attempt, ...access, 'dueAt', 'missed', 'day'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 /** Returns the table of the reference. */

@@ -138,6 +138,11 @@ const blocks: readonly Block[] = [
     opens: 'export interface JobOptions {',
   },
   {
+    title: 'Further options of `.every()`',
+    file: 'declare/resources/job.ts',
+    opens: 'export interface ScheduleOptions<',
+  },
+  {
     title: 'Arguments of every handler of background work',
     file: 'declare/resources/job.ts',
     opens: 'interface AttemptContext ',
@@ -150,6 +155,12 @@ const blocks: readonly Block[] = [
   },
   {
     title: 'Further arguments of `.every()`',
+    lead: "With `{ each: 'customer' }` also those of `.job()`, except `input`.",
+    file: 'declare/resources/job.ts',
+    opens: 'interface DueTimes {',
+  },
+  {
+    title: 'Further arguments of `.every()` without `each`',
     file: 'declare/resources/job.ts',
     opens: 'export interface ScheduleContext ',
   },

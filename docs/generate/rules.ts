@@ -287,8 +287,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['15.7', 'A conflict of own code runs it again; both databases give the same answers.'],
       [
         '15.8',
-        'A run of `.every()` serves the latest due time and those missed.',
-        part('`timeZone`, `each`'),
+        'A run of `.every()` serves the due times that have passed, in a zone, for each customer.',
       ],
       ['15.10', 'Routes receive and return media types; bodies up to 16 MiB, texts up to 1 MiB.'],
       ['15.11', 'The types of a client are those of the declaration, in every version.'],

@@ -6,6 +6,7 @@
 export { type BodyFields, fields } from './declare/resources/body-fields.ts'
 export { failure } from './declare/resources/failure.ts'
 export {
+  type CustomerScheduleContext,
   type EventContext,
   type HandlerOptions,
   type Job,
@@ -13,6 +14,7 @@ export {
   type JobOptions,
   job,
   type ScheduleContext,
+  type ScheduleOptions,
 } from './declare/resources/job.ts'
 export type { DeclaredFailure } from './declare/resources/listed-failures.ts'
 export { event, type ObjectEvent, type RowEvent } from './declare/resources/own-event.ts'

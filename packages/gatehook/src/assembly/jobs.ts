@@ -66,7 +66,8 @@ export function assembleJobs(
   { catalog, record, queue, list, perform, transport, recordChange }: JobAssembly,
 ): JobsModule {
   const { db, clock, random, trail } = foundation
-  const deps = { ...foundation, record, fetch: transport.guardedFetch }
+  const { enqueue } = queue
+  const deps = { ...foundation, record, enqueue, fetch: transport.guardedFetch }
   const handlers = createJobHandlers(catalog, deps)
   const service = createJobLane(foundation, { lane: 'service', handlers, queue, isOutward: true })
   const requests = createStoredRequests(foundation)

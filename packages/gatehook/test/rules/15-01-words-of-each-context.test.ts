@@ -124,6 +124,9 @@ const library = service({
     note('`.every()`', words)
     for await (const customer of words.customers()) note('each of its `customers()`', customer)
   })
+  .every('1h', 'tock', (words) => note("`.every()`, `{ each: 'customer' }`", words), {
+    each: 'customer',
+  })
 
 async function runAll(app: TestApp): Promise<{ look: string; walk: string }> {
   seen.clear()

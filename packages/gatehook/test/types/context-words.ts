@@ -7,6 +7,7 @@ import type { contextWords } from '../../../../docs/generate/context-words.ts'
 import type { RunArguments } from '../../src/declare/resources/resource-options.ts'
 import type { RuleArguments } from '../../src/declare/resources/rule.ts'
 import type {
+  CustomerScheduleContext,
   EventContext,
   JobContext,
   RouteContext,
@@ -41,4 +42,8 @@ export const every: Same<Words<'`.every()`'>, keyof ScheduleContext> = true
 export const customer: Same<
   Words<'each of its `customers()`'>,
   keyof CustomerOf<ScheduleContext>
+> = true
+export const everyCustomer: Same<
+  Words<"`.every()`, `{ each: 'customer' }`">,
+  keyof CustomerScheduleContext
 > = true

@@ -7,7 +7,11 @@ import type { ActionInput } from '../../src/declare/resources/action.ts'
 import type { BodyChangeOptions } from '../../src/declare/resources/body-fields.ts'
 import type { declaredMembers } from '../../src/declare/resources/declared-members.ts'
 import type { FailureDeclaration } from '../../src/declare/resources/failure.ts'
-import type { HandlerOptions, JobOptions } from '../../src/declare/resources/job.ts'
+import type {
+  HandlerOptions,
+  JobOptions,
+  ScheduleOptions,
+} from '../../src/declare/resources/job.ts'
 import type { ListField } from '../../src/declare/resources/list-options.ts'
 import type {
   Access,
@@ -68,6 +72,6 @@ export const contact: Same<Service['contact'], ServiceContact> = true
 export const externalEvent: Same<Service['externalEvents'], ExternalEvent> = true
 export const migration: Same<Service['migrations'], MigrationOptions> = true
 export const jobOptions: Same<Table['job'], JobOptions> = true
-export const every: Same<Table['every'], JobOptions> = true
+export const every: Same<Table['every'], ScheduleOptions> = true
 export const on: Same<Table['on'], HandlerOptions> = true
 export const mail: Same<Table['mail'], MailOptions> = true

@@ -130,3 +130,22 @@ export const api = service({
 api.on(invoices, 'invoice.piad', () => {})
 // @ts-expect-error: no backend and no engine emits it
 api.on('payment.suceeded', () => {})
+api.every('0 5 * * *', 'all', ({ customers, day }) => {
+  exactly<typeof day, string>(true)
+  customers()
+})
+api.every(
+  '0 5 * * *',
+  'each',
+  async ({ day, read, write, principal }) => {
+    exactly<typeof day, string>(true)
+    exactly<typeof principal.customer, string>(true)
+    await read.list(invoices)
+    await write((tx) => tx.list(invoices))
+  },
+  { timeZone: 'Europe/Berlin', each: 'customer', attempts: 2 },
+)
+// @ts-expect-error: a run of each customer has no customers
+api.every('1h', 'x', ({ customers }) => customers(), { each: 'customer' })
+// @ts-expect-error: there is no such each
+api.every('1h', 'x', () => {}, { each: 'person' })

@@ -115,7 +115,7 @@ export const declaredMembers = {
     oauth: { documents: { scopes: true } },
   },
   job: jobOptions,
-  every: jobOptions,
+  every: { ...jobOptions, timeZone: true, each: true },
   on: { ...jobOptions, name: true },
   mail: { from: true, links: true, texts: true },
 } as const satisfies Readonly<Record<string, Shape>>

@@ -62,7 +62,7 @@ function inputMistakes(name: string, spec: FieldSpec | undefined): string[] {
 }
 
 function triggerMistakes(
-  { kind, trigger = '' }: JobDefinition,
+  { kind, trigger = '', timeZone, each }: JobDefinition,
   eventTypes: ReadonlySet<string>,
 ): string[] {
   if (kind === 'event' && !eventTypes.has(trigger)) {
@@ -70,6 +70,9 @@ function triggerMistakes(
     return [`there is no event ${name}${closestClause(name, [...eventTypes])}`]
   }
   if (kind !== 'schedule') return []
-  const schedule = parseSchedule(String(trigger), REFERENCE_MS)
-  return typeof schedule === 'string' ? [schedule] : []
+  const schedule = parseSchedule(String(trigger), REFERENCE_MS, timeZone)
+  return [
+    ...(typeof schedule === 'string' ? [schedule] : []),
+    ...(each === undefined || each === 'customer' ? [] : ["each is 'customer'"]),
+  ]
 }

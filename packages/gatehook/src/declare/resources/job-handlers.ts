@@ -4,9 +4,15 @@ import { findEvent, type RecordEvent } from '../../history/events/store.ts'
 import { listCustomers } from '../../identity/access/customer-reader.ts'
 import { modeOf, type Principal, type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { EventHandlers } from '../../outbound/jobs/event-jobs.ts'
-import type { JobAttempt, JobCaller, JobHandler } from '../../platform/jobs/job.ts'
-import { setJobCaller } from '../../platform/jobs/queue.ts'
-import { parseSchedule, type RunInput } from '../../platform/jobs/schedule.ts'
+import {
+  Continuation,
+  type JobAttempt,
+  type JobCaller,
+  type JobHandler,
+} from '../../platform/jobs/job.ts'
+import { type EnqueueJob, setJobCaller } from '../../platform/jobs/queue.ts'
+import { customerRun } from '../../platform/jobs/recurring.ts'
+import { dayIn, inputOfRun, parseSchedule, type RunInput } from '../../platform/jobs/schedule.ts'
 import { isUnknownOutcome } from '../../platform/jobs/steps.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Catalog } from './catalog.ts'
@@ -28,6 +34,7 @@ import { createServiceReader, createServiceTx, type ReachOf } from './service-tx
 
 interface JobHandlerDeps extends OwnStepDeps {
   readonly record: RecordEvent
+  readonly enqueue: EnqueueJob
 }
 
 /** Returns the names of the handlers of each event type. */
@@ -47,10 +54,13 @@ export const createJobHandlers = (catalog: Catalog, deps: JobHandlerDeps): JobHa
     return { kind, name, attempts, timeoutMs, ...schedule, run, isFinal: isUnknownOutcome }
   })
 
-function scheduleOf({ trigger = '' }: JobDefinition, { clock }: Pick<JobHandlerDeps, 'clock'>) {
-  const next = parseSchedule(trigger, clock.now())
+function scheduleOf(
+  { trigger = '', timeZone }: JobDefinition,
+  { clock }: Pick<JobHandlerDeps, 'clock'>,
+) {
+  const next = parseSchedule(trigger, clock.now(), timeZone)
   if (typeof next === 'string') throw new Error(next)
-  return { expression: trigger, next }
+  return { expression: [trigger, ...(timeZone ? [timeZone] : [])].join(' '), next }
 }
 
 type CreateRun = (
@@ -80,15 +90,43 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
       await withSteps(steps, () => handle({ ...context, ...received }))
     }
   },
-  schedule(catalog, { name, handle }, deps) {
+  schedule(catalog, { name, handle, timeZone, each }, deps) {
     const begin = createBegin(catalog, name, deps)
     return async (attempt) => {
       const { due_at: dueAt, missed } = JSON.parse(attempt.input) as RunInput
       const { steps, context, contextIn } = begin(attempt)
+      if (each && attempt.scope === null) return enqueueRuns(name, attempt, steps, deps)
+      const times = { dueAt, missed, day: dayIn(dueAt, timeZone) }
       const customers = () => iterateCustomers(deps.db, contextIn, steps.steps.signal)
-      await withSteps(steps, () => handle({ ...context, dueAt, missed, customers }))
+      const all = attempt.scope === null && { customers }
+      await withSteps(steps, () => handle({ ...context, ...times, ...all }))
     }
   },
+}
+
+/**
+ * Enqueues the runs of the next customers of a recurring job, once, in one transaction. A customer
+ * whose last run has not ended gets none: that run serves the due times that have passed.
+ */
+async function enqueueRuns(
+  name: string,
+  { input }: JobAttempt,
+  steps: OwnSteps,
+  { db, enqueue, clock }: JobHandlerDeps,
+): Promise<Continuation | undefined> {
+  const run = JSON.parse(input) as RunInput
+  const { every, due_at, missed, after = 0 } = run
+  const page = await listCustomers(db, after, CUSTOMERS_PER_PAGE)
+  await steps.write(`${due_at} after ${after}`, async (tx) => {
+    for (const { no } of page) {
+      for (const mode of MODES) {
+        const input = inputOfRun(every, due_at, missed)
+        await enqueue(tx, { ...customerRun(name, scopeOf(no, mode)), input })
+      }
+    }
+  })
+  if (page.length < CUSTOMERS_PER_PAGE) return undefined
+  return new Continuation(clock.now(), JSON.stringify({ ...run, after: page.at(-1)!.no }))
 }
 
 /** Rows need no recognition: a job has no response. */
@@ -196,6 +234,7 @@ function createAccess(
 type TxCode = (tx: unknown) => Promise<unknown>
 
 const CUSTOMERS_PER_PAGE = 100
+const MODES = ['live', 'test'] as const
 
 async function* iterateCustomers(
   db: Database,
@@ -205,7 +244,7 @@ async function* iterateCustomers(
   for (let after = 0; ; ) {
     const page = await listCustomers(db, after, CUSTOMERS_PER_PAGE)
     for (const { no, id } of page) {
-      for (const mode of ['live', 'test'] as const) {
+      for (const mode of MODES) {
         signal.throwIfAborted()
         yield contextOf(scopeOf(no, mode), id)
       }

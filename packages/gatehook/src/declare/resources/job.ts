@@ -48,6 +48,16 @@ export interface HandlerOptions extends JobOptions {
   readonly name?: string
 }
 
+export interface ScheduleOptions<A = 'customer' | undefined> extends JobOptions {
+  /** The zone of a cron expression and of `day`: `Europe/Berlin`. Default: UTC. */
+  readonly timeZone?: string
+  /**
+   * `customer`: the handler runs for every customer and mode, with its `read` and `write`. Each run
+   * has its own attempts and time limit, so that the failure of one stops no other.
+   */
+  readonly each?: A
+}
+
 /** Its `signal` aborts after the timeout and when the node stops. */
 interface AttemptContext extends OwnContext {
   /** The id of the job, the same at each attempt: `job_…`. */
@@ -102,8 +112,7 @@ interface JobEvent<O> {
   readonly data: { readonly object: O }
 }
 
-/** The arguments of a handler of `.every(schedule, name, handle)`. */
-export interface ScheduleContext extends AttemptContext {
+interface DueTimes {
   /** The latest due time that has passed, as epoch milliseconds. */
   readonly dueAt: number
   /**
@@ -111,6 +120,15 @@ export interface ScheduleContext extends AttemptContext {
    * had not ended. At most 100,000.
    */
   readonly missed: number
+  /** The date of `dueAt` in the time zone of the schedule: `2026-11-29`. */
+  readonly day: string
+}
+
+/** The arguments of a handler of `.every(…, { each: 'customer' })`. */
+export interface CustomerScheduleContext extends AttemptContext, CustomerContext, DueTimes {}
+
+/** The arguments of a handler of `.every(schedule, name, handle)`. */
+export interface ScheduleContext extends AttemptContext, DueTimes {
   /** A step of no customer. */
   readonly step: RunStep<Omit<StepEffect, 'principal'>>
   /** Yields each customer in each mode, with access to its rows. */
@@ -121,7 +139,10 @@ type Handle<C> = (context: C) => Promise<unknown> | unknown
 
 export type JobHandle<I extends Fields> = Handle<JobContext<I>>
 export type EventHandle<O = AnyRow> = Handle<EventContext<O>>
-export type ScheduleHandle = Handle<ScheduleContext>
+/** @typeParam A whether each customer and mode has its own run */
+export type ScheduleHandle<A> = Handle<
+  A extends 'customer' ? CustomerScheduleContext : ScheduleContext
+>
 
 /** A declared job, handler of an event or recurring job, without type parameters. */
 export interface JobDefinition {
@@ -131,6 +152,9 @@ export interface JobDefinition {
   readonly input: FieldSpecs
   /** The event type of an `event`, the expression of a `schedule`. */
   readonly trigger?: string
+  /** Of a `schedule`. */
+  readonly timeZone?: string | undefined
+  readonly each?: string | undefined
   readonly attempts: number
   readonly timeoutMs: number
   readonly handle: Handle<AnyRow>
@@ -161,12 +185,14 @@ export const defineSchedule = (
   expression: string,
   name: string,
   handle: unknown,
-  options: JobOptions = {},
+  options: ScheduleOptions = {},
 ): JobDefinition => ({
   kind: 'schedule',
   name,
   input: {},
   trigger: expression,
+  timeZone: options.timeZone,
+  each: options.each,
   ...limitsOf('schedule', options),
   handle: handle as JobDefinition['handle'],
 })

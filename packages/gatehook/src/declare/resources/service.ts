@@ -38,6 +38,7 @@ import {
   type JobHandle,
   type JobOptions,
   type ScheduleHandle,
+  type ScheduleOptions,
 } from './job.ts'
 import { findJobMistakes } from './job-check.ts'
 import {
@@ -191,14 +192,14 @@ export class Service<E extends string = string, W extends ServiceWords = any> {
   }
 
   /**
-   * Adds a recurring job, which one node runs at each due time: an interval (`15m`, `1h`, `1d`) or
-   * a cron expression in UTC (`0 3 * * *`). Times that pass while no node runs cause one run.
+   * Adds a recurring job: at an interval (`15m`, `1h`, `1d`) or by a cron expression (`0 3 * * *`),
+   * on one node. Missed times are one run. With `{ each: 'customer' }` every customer has its run.
    */
-  every(
+  every<const A extends 'customer' | undefined = undefined>(
     schedule: string,
     name: string,
-    handle: ScheduleHandle,
-    options?: JobOptions,
+    handle: ScheduleHandle<A>,
+    options?: ScheduleOptions<A>,
   ): Service<E, W> {
     reportUnknown(`.every ${name}`, options, declaredMembers.every)
     return this.#withJob(defineSchedule(schedule, name, handle, options))

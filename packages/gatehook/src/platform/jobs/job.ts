@@ -159,7 +159,7 @@ export interface NewJob {
   readonly rowKey?: string | undefined
   /** A waiting job with the same key does the work of this one, too: no further one is stored. */
   readonly isMerged?: true
-  /** The name of a recurring job, of which one run waits. */
+  /** The name of a recurring job, or of its run for a customer and mode, of which one waits. */
   readonly schedule?: string | undefined
 }
 

@@ -1,9 +1,10 @@
 /**
  * The due times of a recurring job: an interval (`15m`, `1h`), aligned to midnight of 1 January
- * 1970, or a cron expression with five fields, in UTC. Pure.
+ * 1970 in UTC, or a cron expression with five fields, in a time zone. Pure.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Cron } from 'croner'
+import { closestClause } from '../../kernel/closest.ts'
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const INTERVAL = /^([1-9]\d{0,5})([smhd])$/
@@ -16,8 +17,20 @@ const HORIZON_MS = 10 * 366 * UNIT_MS.d
 /** Returns the first due time after an instant, both in epoch milliseconds. */
 export type NextDueTime = (afterMs: number) => number
 
-/** Returns the due times of an expression, or a sentence for the developer. */
-export function parseSchedule(expression: string, nowMs: number): NextDueTime | string {
+/**
+ * Returns the due times of an expression, or a sentence for the developer.
+ *
+ * @param timeZone the zone of a cron expression
+ */
+export function parseSchedule(
+  expression: string,
+  nowMs: number,
+  timeZone: string = UTC,
+): NextDueTime | string {
+  if (!isTimeZone(timeZone)) {
+    const zone = String(timeZone)
+    return `there is no time zone ${zone}${closestClause(zone, Intl.supportedValuesOf('timeZone'))}`
+  }
   const [, count, unit] = INTERVAL.exec(expression) ?? []
   if (count !== undefined) {
     const periodMs = Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]
@@ -31,13 +44,58 @@ export function parseSchedule(expression: string, nowMs: number): NextDueTime | 
   if (!isCron) return `"${expression}" is no interval such as 15m, 1h or 1d, and no cron expression`
   try {
     const cron = new Cron(expression, { mode: '5-part', timezone: 'UTC', paused: true })
-    const next = (afterMs: number) => cron.nextRun(new Date(afterMs))?.getTime() ?? Infinity
+    const nextOfUtc = (afterMs: number) => cron.nextRun(new Date(afterMs))?.getTime() ?? Infinity
+    const next = timeZone === UTC ? nextOfUtc : inZone(nextOfUtc, timeZone)
     if (next(nowMs) - nowMs <= HORIZON_MS) return next
     return `"${expression}" is never due`
   } catch (error) {
     return `"${expression}" is no cron expression: ${(error as Error).message}`
   }
 }
+
+/** The zone of schedules without another one. */
+const UTC = 'UTC'
+
+function isTimeZone(timeZone: string): boolean {
+  try {
+    return Intl.DateTimeFormat('en', { timeZone }).format(0) !== '' && timeZone !== undefined
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Returns the due times in a zone, whose clock shows the times of UTC. A time that the clock skips
+ * is due when it changes; of a time that the clock repeats, the first is due.
+ */
+function inZone(nextOfUtc: NextDueTime, zone: string): NextDueTime {
+  return (afterMs) => {
+    for (let localMs = localTimeAt(afterMs, zone); ; ) {
+      localMs = nextOfUtc(localMs)
+      if (localMs === Infinity) return Infinity
+      const dueAt = firstInstantOf(localMs, zone)
+      if (dueAt > afterMs) return dueAt
+    }
+  }
+}
+
+const inUtc = (ms: number) => Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(UTC)
+
+/** Returns the time that the clock of a zone shows, as if it were UTC. */
+const localTimeAt = (ms: number, zone: string): number =>
+  inUtc(ms).withTimeZone(zone).toPlainDateTime().toZonedDateTime(UTC).epochMilliseconds
+
+/** Returns when the clock of a zone shows a time first, or skips it. */
+function firstInstantOf(localMs: number, zone: string): number {
+  const localTime = inUtc(localMs).toPlainDateTime()
+  const first = localTime.toZonedDateTime(zone, { disambiguation: 'earlier' })
+  const isSkipped = !first.toPlainDateTime().equals(localTime)
+  return (isSkipped ? first.getTimeZoneTransition('next')! : first).epochMilliseconds
+}
+
+/** Returns the date of an instant in a zone, `2026-11-29`. */
+export const dayIn = (ms: number, zone: string = UTC): string =>
+  inUtc(ms).withTimeZone(zone).toPlainDate().toString()
 
 /** The due times that one run serves. */
 export interface PassedTimes {
@@ -92,6 +150,8 @@ export interface RunInput {
   readonly due_at: number
   /** The number of earlier ones. */
   readonly missed: number
+  /** The number of the last customer that has its own run, while the others get theirs. */
+  readonly after?: number
 }
 
 /** Returns the input of a recurring job. */

@@ -39,7 +39,8 @@ export const insertJob = (tx: Tx, { caller = ENGINE, ...job }: JobInsert) =>
       job.name,
       job.scope ?? null,
       job.subject ?? null,
-      groupOf(job.scope, caller),
+      // The runs of a recurring job for its customers share one turn: they are many at once.
+      groupOf(job.schedule === undefined ? job.scope : undefined, caller),
       caller.name,
       job.input,
       job.runAt,
