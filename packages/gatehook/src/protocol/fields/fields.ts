@@ -44,12 +44,32 @@ declare const jsonType: unique symbol
 
 /**
  * The JSON of a field with a limit: `visible`: only callers with a scope read it; `writeOnly`: none
- * reads it; `writeOnce`: no patch has it.
+ * reads it; `writeOnce`: no patch has it; `large`: no event has it.
  */
-interface Marked<M extends 'visible' | 'writeOnly' | 'writeOnce', X> {
+interface Marked<M extends 'visible' | 'writeOnly' | 'writeOnce' | 'large', X> {
   readonly mark: M
   readonly json: X
 }
+
+/** Whether the digits of a number are those of one above 65,536. */
+type IsLong<T extends string> =
+  T extends `${infer _1}${infer _2}${infer _3}${infer _4}${infer _5}${infer R}`
+    ? R extends ''
+      ? T extends `${'7' | '8' | '9'}${string}` | `6${'6' | '7' | '8' | '9'}${string}`
+        ? true
+        : T extends
+              | `65${'6' | '7' | '8' | '9'}${string}`
+              | `655${'4' | '5' | '6' | '7' | '8' | '9'}${string}`
+          ? true
+          : T extends `6553${'7' | '8' | '9'}`
+            ? true
+            : false
+      : true
+    : false
+
+/** The JSON of a text of at most `N` characters (§15.10). */
+export type TextJson<N extends number> =
+  IsLong<`${N}`> extends true ? Marked<'large', string> : string
 
 /** The JSON of a reference: the id of a row of the resource `T`. */
 export interface RefJson<T extends string, Id> {
@@ -243,6 +263,7 @@ type NamesMarked<F extends Fields, M> = {
 }[keyof F]
 type HiddenName<F extends Fields> = NamesMarked<F, 'writeOnly'>
 type LimitedName<F extends Fields> = NamesMarked<F, 'visible'>
+type LargeName<F extends Fields> = NamesMarked<F, 'large'>
 
 /** The type of a value in responses and events. */
 type ShownJson<X> =
@@ -251,7 +272,7 @@ type ShownJson<X> =
     : X extends RefJson<infer _, infer Id>
       ? Id
       : X extends ObjectJson<infer M extends Fields>
-        ? EventRowOf<M>
+        ? WireRowOf<M>
         : X extends readonly (infer I)[]
           ? readonly ShownJson<I>[]
           : X
@@ -261,13 +282,15 @@ export type FieldJson<F> = ShownJson<JsonValue<F>>
 
 /** A row as events have it: JSON values, without fields that need a scope or are write-only. */
 export type EventRowOf<F extends Fields> = Flat<{
-  readonly [K in Exclude<keyof F, HiddenName<F> | LimitedName<F>>]: FieldJson<F[K]>
+  readonly [K in Exclude<keyof F, HiddenName<F> | LimitedName<F> | LargeName<F>>]: FieldJson<F[K]>
 }>
 
 /** A row in responses: a field that needs a scope can be absent. */
 export type WireRowOf<F extends Fields> = Flat<
   EventRowOf<F> & {
     readonly [K in Exclude<LimitedName<F>, HiddenName<F>>]?: FieldJson<F[K]>
+  } & {
+    readonly [K in Exclude<LargeName<F>, HiddenName<F> | LimitedName<F>>]: FieldJson<F[K]>
   }
 >
 

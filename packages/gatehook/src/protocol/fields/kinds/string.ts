@@ -1,5 +1,5 @@
 /** `f.string()`: any text. */
-import { declareField, type Field } from '../fields.ts'
+import { declareField, type Field, type TextJson } from '../fields.ts'
 import { textSchema } from '../json-schema.ts'
 import type { FieldKind } from '../kind.ts'
 import { createReader, textFinder } from '../reading.ts'
@@ -7,9 +7,15 @@ import { textKind } from './text-kind.ts'
 
 const initial = { max: 255 }
 
+/** A text whose `.max()` decides whether events have it (§15.10). */
+export type TextField = {
+  min(bound: number): TextField
+  max<const N extends number>(bound: N): Field<string, 'required', TextJson<N>>
+} & Field<string, 'required'>
+
 export const stringCall = {
   /** Text of at most 255 characters, or `.max()`. */
-  string: (): Field<string, 'required'> => declareField('string', initial),
+  string: (): TextField => declareField('string', initial) as TextField,
 }
 
 export const string: FieldKind = {
