@@ -59,7 +59,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     entries.set(definition.name, {
       definition,
       collection: resourceCollection(definition, resources, {
-        missingIndexes: deps.missingIndexes?.get(definition.name),
+        missing: deps.missingIndexes,
         database: deps.database,
       }),
       shapes,

@@ -14,6 +14,7 @@ test('a field has an index unless each entry says index: false', () => {
     contains: [],
     sort: ['c', 'a', 'd'],
     sortIndexes: [['c'], ['a', 'c']],
+    related: { filter: [], sort: [], filterIndexes: [], sortIndexes: [] },
   })
 })
 

@@ -1,5 +1,8 @@
 /** The member `list` of a resource: the fields by which lists are filtered and sorted. */
 
+/** The path to a field of a row to which rows refer: `user.email`. */
+export type RelatedPath = `${string}.${string}`
+
 /** `index: false`: no index of its own serves the field. */
 export type ListField<Name extends string> = Name | { readonly field: Name; readonly index: false }
 
@@ -21,6 +24,16 @@ export interface ListDeclaration {
   readonly sort: readonly string[]
   /** Single fields and tuples that sort with an index: all but those with `index: false`. */
   readonly sortIndexes: readonly (readonly string[])[]
+  /** Fields of rows to which rows refer, by their paths: `user.email` (§15.9). */
+  readonly related: RelatedPaths
+}
+
+interface RelatedPaths {
+  readonly filter: readonly string[]
+  readonly sort: readonly string[]
+  /** The paths whose field has an index in its table, all but those with `index: false`. */
+  readonly filterIndexes: readonly string[]
+  readonly sortIndexes: readonly string[]
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string'
@@ -30,12 +43,14 @@ const nameOf = (item: ListField<string>): string => (isText(item) ? item : item.
 const isTuple = (item: ListOptions['sort'][number]): item is readonly string[] =>
   Array.isArray(item)
 
-export function readListOptions({
-  filter,
-  prefix = [],
-  contains = [],
-  sort,
-}: ListOptions): ListDeclaration {
+const isPath = (item: ListOptions['sort'][number]): item is ListField<string> =>
+  !isTuple(item) && nameOf(item).includes('.')
+
+export function readListOptions(options: ListOptions): ListDeclaration {
+  const { prefix = [], contains = [] } = options
+  const filter = options.filter.filter((item) => !isPath(item))
+  const sort = options.sort.filter((item) => !isPath(item))
+  const [filterPaths, sortPaths] = [options.filter.filter(isPath), options.sort.filter(isPath)]
   const sortIndexes = sort.flatMap((item): (readonly string[])[] => {
     if (isTuple(item)) return [item]
     return isText(item) ? [[item]] : []
@@ -47,6 +62,12 @@ export function readListOptions({
     contains,
     sort: [...new Set(sort.flatMap((item) => (isTuple(item) ? item : nameOf(item))))],
     sortIndexes,
+    related: {
+      filter: [...new Set(filterPaths.map(nameOf))],
+      sort: [...new Set(sortPaths.map(nameOf))],
+      filterIndexes: filterPaths.filter(isText),
+      sortIndexes: sortPaths.filter(isText),
+    },
   }
 }
 

@@ -1,8 +1,10 @@
 /** The parameters of a list that name columns: sort, filters, searches (§7.7). Pure. */
+
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { parameterSchema } from '../../protocol/fields/schema.ts'
+import { wireName } from '../../protocol/lists/collection.ts'
 import { OPERATORS, operatorRows } from '../../protocol/lists/filter.ts'
 import { SEARCH, SEARCH_MAX_CHARACTERS } from '../../protocol/lists/search-term.ts'
 import { TEXT_MAX_CHARACTERS } from '../../protocol/lists/text-filter.ts'
@@ -11,15 +13,24 @@ import type { CatalogEntry } from './catalog-entry.ts'
 
 /** Returns the parameters for sort and filters, with the names of the version. */
 export function columnParameters(entry: CatalogEntry, version: string): JsonSchema[] {
-  const { specs, chain } = entry.shapes.get(version)!
+  const { specs, chain, related } = entry.shapes.get(version)!
   const inVersion = (columns: readonly string[]) =>
     Object.keys(specs).filter((name) => columns.includes(chain.renamed[name] ?? name))
   const { filter, prefix, contains, search, sort } = entry.definition
-  const sortValues = inVersion(sort).flatMap((name) => [name, `-${name}`])
+  const listed = (paths: readonly string[]) =>
+    related.filter(({ column }) => paths.includes(wireName(column)))
+  const sorts = [
+    ...inVersion(sort),
+    ...listed(entry.definition.related.sort).map(({ name }) => name),
+  ]
+  const sortValues = sorts.flatMap((name) => [name, `-${name}`])
   const description = 'Columns in order, `-` for descending. The id is always the last.'
   return [
     inQuery('sort', listOf({ type: 'string', enum: sortValues }), description, separated),
     ...inVersion(filter).flatMap((name) => filterParameters(name, specs[name]!)),
+    ...listed(entry.definition.related.filter).flatMap(({ name, spec }) =>
+      filterParameters(name, spec),
+    ),
     ...searchParameter(inVersion(search)),
     ...textParameters(inVersion(prefix), 'prefix', 'begins with this text'),
     ...textParameters(inVersion(contains), 'contains', 'contains this text'),

@@ -4,17 +4,27 @@
  */
 import { Failure } from '../../kernel/failure.ts'
 import type { Database, Reader } from '../../platform/storage/database.ts'
+import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { toJson } from '../../protocol/fields/forms.ts'
 import { isPlainObject } from '../../protocol/fields/reading.ts'
 import { Query } from '../../protocol/http/query.ts'
 import type { Key } from '../../protocol/lists/cursor.ts'
+import { readRowsOfIds } from '../../protocol/lists/examined-rows.ts'
 import { operatorRows } from '../../protocol/lists/filter.ts'
 import { type ListRequest, parseListQuery } from '../../protocol/lists/grammar.ts'
-import { type ListSource, readRowsAfter } from '../../protocol/lists/page.ts'
+import {
+  createWalk,
+  keysOf,
+  type ListSource,
+  type ListTask,
+  readRowsAfter,
+} from '../../protocol/lists/page.ts'
 import { valueListText } from '../../protocol/lists/value-list.ts'
+import { columnOf } from '../../protocol/lists/walk.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { EVERY_SCOPE } from './field-rights.ts'
 import type { RowReach } from './ownership.ts'
+import { ownCaller, relatedCollection } from './related-reach.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import { cellWriter } from './table.ts'
 
@@ -32,49 +42,57 @@ const OPERATORS: readonly string[] = [...operatorRows.map(([name]) => name), 'pr
 const mistakeIn = ({ name }: ResourceDefinition, mistake: string): Error =>
   new Error(`list(${name}): ${mistake}`)
 
+/** The fields of a list, also those of other rows. */
+interface ListFields {
+  readonly definition: ResourceDefinition
+  readonly specs: ReadonlyMap<string, FieldSpec>
+}
+
 /** Returns the text that a request has for a value of a field. */
-function textOf(definition: ResourceDefinition, field: string, value: unknown): string {
+function textOf({ definition, specs }: ListFields, field: string, value: unknown): string {
   if (value === undefined || value === null) {
     throw mistakeIn(definition, `${field}: write null as { null: true }, or as the value alone`)
   }
-  const spec = definition.fields[field]
+  const spec = specs.get(field)
   return String(spec ? toJson(spec, value) : value)
 }
 
 /** Returns the parameters of a condition of one field. */
 function parametersOf(
-  definition: ResourceDefinition,
+  fields: ListFields,
   [field, condition]: readonly [string, unknown],
 ): [name: string, text: string][] {
   if (condition === undefined) return []
   if (condition === null) return [[`${field}[null]`, 'true']]
-  if (!isPlainObject(condition)) return [[field, textOf(definition, field, condition)]]
-  const isMap = definition.fields[field]?.kind === 'metadata'
+  if (!isPlainObject(condition)) return [[field, textOf(fields, field, condition)]]
+  const isMap = fields.specs.get(field)?.kind === 'metadata'
   return Object.entries(condition).map(([name, value]) => {
     const parameter = `${field}[${name}]`
     if (isMap) return [parameter, String(value)]
     if (!OPERATORS.includes(name) || name === 'eq') {
-      throw mistakeIn(definition, `${field}: there is no operator ${name}`)
+      throw mistakeIn(fields.definition, `${field}: there is no operator ${name}`)
     }
     if (name === 'in') {
-      const texts = (value as readonly unknown[]).map((item) => textOf(definition, field, item))
+      const texts = (value as readonly unknown[]).map((item) => textOf(fields, field, item))
       return [parameter, valueListText(texts)]
     }
-    return [parameter, name === 'null' ? String(value) : textOf(definition, field, value)]
+    return [parameter, name === 'null' ? String(value) : textOf(fields, field, value)]
   })
 }
 
 /** Reads the options as the parameters of a request. A mistake of the code is no failure. */
 function readOptions(
-  { definition, collection, shapes }: CatalogEntry,
+  { definition, collection, shapes }: Pick<CatalogEntry, 'definition' | 'collection' | 'shapes'>,
   { filter = {}, sort = [], limit }: AnyListOptions,
   newest: string,
 ): ListRequest {
-  const entries = Object.entries(filter).flatMap((entry) => parametersOf(definition, entry))
+  const { view, related } = shapes.get(newest)!.as(EVERY_SCOPE)
+  const paths = related.map(({ name, spec }) => [name, spec] as const)
+  const fields = { definition, specs: new Map([...Object.entries(definition.fields), ...paths]) }
+  const entries = Object.entries(filter).flatMap((entry) => parametersOf(fields, entry))
   const keys = [sort].flat()
   if (keys.length > 0) entries.push(['sort', keys.join(',')])
   if (limit !== undefined) entries.push(['limit', String(limit)])
-  const { view } = shapes.get(newest)!.as(EVERY_SCOPE)
   try {
     return parseListQuery(new Query(entries), collection, view, 'cursor')
   } catch (error) {
@@ -86,8 +104,18 @@ function readOptions(
   }
 }
 
-/** Returns the position of a row in an order. */
-function anchorOf(definition: ResourceDefinition, row: AnyRow, { sort }: ListRequest): Key[] {
+/** Returns the position of a row in an order. Values of other rows are those of now. */
+async function anchorOf(
+  definition: ResourceDefinition,
+  row: AnyRow,
+  task: ListTask,
+): Promise<Key[]> {
+  const { sort } = task.request
+  const walk = createWalk(task)
+  const isRelated = sort.some(({ column }) => columnOf(walk, column).related)
+  const [cells] = isRelated ? await readRowsOfIds(task.db, walk, [row.id]) : []
+  if (isRelated && !cells) throw mistakeIn(definition, 'after: the row does not exist')
+  if (cells) return keysOf(walk)(cells)
   return sort.map(({ column }) => {
     if (row[column] === undefined) throw mistakeIn(definition, `after: ${column} is missing`)
     return cellWriter(definition.fields[column]!)(row[column]) as Key
@@ -114,13 +142,14 @@ export async function listRows(
   reach: RowReach,
   options: AnyListOptions = {},
 ): Promise<AnyRow[]> {
-  const { definition, collection, rows } = entry
+  const { definition, rows } = entry
+  const collection = relatedCollection(entry.collection, definition.name, ownCaller(reach))
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
   if (unknown !== undefined) throw mistakeIn(definition, `there is no option ${unknown}`)
   const lists = Object.values(options.filter ?? {}).map((condition) => condition?.in)
   if (lists.some((values) => Array.isArray(values) && values.length === 0)) return []
-  const request = readOptions(entry, options, newest)
-  const task = {
+  const request = readOptions({ ...entry, collection }, options, newest)
+  const task: ListTask = {
     db: sourceOf(reader),
     customer: reach.principal?.customer ?? reach.scope,
     collection,
@@ -128,6 +157,6 @@ export async function listRows(
     request,
     encode: JSON.stringify,
   }
-  const anchor = options.after && anchorOf(definition, options.after, request)
+  const anchor = options.after && (await anchorOf(definition, options.after, task))
   return (await readRowsAfter(task, anchor)).map(rows.decode)
 }

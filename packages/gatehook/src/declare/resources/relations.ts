@@ -26,7 +26,7 @@ export interface Relation {
 }
 
 /** The fields of a resource in one version. */
-interface VersionFields {
+export interface VersionFields {
   readonly specs: FieldSpecs
   readonly chain: { readonly renamed: Readonly<Record<string, string>> }
 }

@@ -14,6 +14,7 @@ import { findRightsMistakes } from './field-rights.ts'
 import { findIdMistakes } from './id-check.ts'
 import { findIndexMistakes } from './index-check.ts'
 import { findOwnershipMistakes } from './ownership.ts'
+import { findRelatedMistakes } from './related-fields.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { RESERVED_SEGMENT } from './route-check.ts'
 import { sampleRow } from './sample.ts'
@@ -92,6 +93,7 @@ export function findResourceMistakes(
     ...findSoftDeletionMistakes(resource, service.resources),
     ...findOwnershipMistakes(resource, service.resources),
     ...findIndexMistakes(resource),
+    ...findRelatedMistakes(resource, service.resources),
     ...findRightsMistakes(resource),
     ...findComputedMistakes(resource),
     ...computationMistakes(resource),

@@ -4,7 +4,7 @@
 import type { Fields, Flat, RowOf } from '../../protocol/fields/fields.ts'
 import type { ActionInput, ActionInputOf } from './action.ts'
 import type { CollectionOptions } from './collection-options.ts'
-import type { ListField, ListOptions } from './list-options.ts'
+import type { ListField, ListOptions, RelatedPath } from './list-options.ts'
 import type { AnyFailure } from './listed-failures.ts'
 import type { OwnPrincipal } from './own-principal.ts'
 import type { OwnContext } from './own-words.ts'
@@ -45,13 +45,15 @@ export interface ResourceOptions<F extends Fields>
    * for the filters `name[prefix]=` and `name[contains]=`; the first has an index. A field listed
    * as `{ field, index: false }` has no index of its own, so that writes are cheaper. Its lists
    * examine at most 50,000 rows, and are otherwise 400 `query_too_expensive` (§7.10).
+   * `user.email` names a field of the row to which `user_id` refers, through at most three
+   * references (§15.9); its index is one of the other table.
    */
   readonly list: {
-    readonly filter: readonly ListField<keyof F & string>[]
+    readonly filter: readonly ListField<(keyof F & string) | RelatedPath>[]
     readonly prefix?: readonly NoInfer<TextName<F>>[]
     readonly contains?: readonly NoInfer<TextName<F>>[]
     readonly sort: readonly (
-      | ListField<keyof F & string>
+      | ListField<(keyof F & string) | RelatedPath>
       | readonly [keyof F & string, keyof F & string, ...(keyof F & string)[]]
     )[]
   }

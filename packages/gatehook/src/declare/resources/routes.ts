@@ -38,6 +38,7 @@ import {
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { expandRow, readExpansion } from './expansion.ts'
 import { visibleCollection } from './field-rights.ts'
+import { relatedCollection, requestCaller } from './related-reach.ts'
 import { hasRelations } from './relations.ts'
 import { narrowRows } from './replayed-rows.ts'
 import { type AnyRow, type ResourceDefinition, STATE_FIELD } from './resource.ts'
@@ -209,11 +210,14 @@ function listOperation(
     ...readPolicy(entry),
     ...(isExported && { produces: LIST_TYPES }),
     handle(call) {
-      const { scope, owner } = entry.reach(call.principal, 'read')
+      const reach = entry.reach(call.principal, 'read')
+      const { scope, owner } = reach
       const { view, hiddenColumns } = shapeFor(entry, call)
       const isDeleted = listsDeletedRows(entry.definition, call)
       const listed = isDeleted ? deletedCollection(entry.collection) : entry.collection
-      const collection = visibleCollection(listed, hiddenColumns)
+      const caller = requestCaller(entries, call, reach)
+      const visible = visibleCollection(listed, hiddenColumns)
+      const collection = relatedCollection(visible, entry.definition.name, caller)
       if (isExported) {
         call.out.vary = 'Accept'
         const type = exportTypeOf(call)

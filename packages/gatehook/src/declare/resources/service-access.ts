@@ -3,6 +3,7 @@
 import type { CreateOf, Field, Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { FieldWrite } from '../../protocol/fields/spec.ts'
 import type { ActionCreateOf, ActionInput } from './action.ts'
+import type { RelatedPath } from './list-options.ts'
 import type { OwnPrincipal } from './own-principal.ts'
 import type { OwnReader, OwnSqlTx } from './own-sql.ts'
 import type { OwnContext } from './own-words.ts'
@@ -49,13 +50,18 @@ type Condition<V> =
     })
 
 type SortTerm<Name extends string> = Name | `-${Name}`
+type SortOf<R> = SortTerm<(keyof R & string) | RelatedPath>
 
 /** The options of `list`. */
 interface OwnListOptions<R> {
   /** By fields of `list.filter`: `{ status: 'open', due_on: { lt: day }, id: { in: ids } }`. */
-  readonly filter?: { readonly [K in keyof R]?: Condition<R[K]> | undefined } | undefined
+  readonly filter?:
+    | ({ readonly [K in keyof R]?: Condition<R[K]> | undefined } & {
+        readonly [path: RelatedPath]: Condition<string | number | boolean> | null | undefined
+      })
+    | undefined
   /** By fields of `list.sort`: `'-created_at'`, `['status', 'due_on']`. Default: the id. */
-  readonly sort?: SortTerm<keyof R & string> | readonly SortTerm<keyof R & string>[] | undefined
+  readonly sort?: SortOf<R> | readonly SortOf<R>[] | undefined
   /** 1 to 100. Default: 20. */
   readonly limit?: number | undefined
   /** The last row of the page before. */

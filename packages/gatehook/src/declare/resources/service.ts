@@ -55,6 +55,7 @@ import {
   type OwnEventDefinition,
   type RowEvent,
 } from './own-event.ts'
+import { withRelatedIndexes } from './related-fields.ts'
 import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
 import { duplicatesIn, findResourceMistakes } from './resource-check.ts'
 import type { ResourceWords } from './resource-options.ts'
@@ -276,7 +277,7 @@ export function service<const O extends ServiceOptions>(
       ...(given.contact && { contact: given.contact }),
     },
     versions,
-    resources: given.resources.map(({ definition }) => definition),
+    resources: withRelatedIndexes(given.resources.map(({ definition }) => definition)),
     events: (given.events ?? []).map(({ definition }) => definition),
     externalEvents: (given.externalEvents ?? []).map(toExternal),
     migrations: given.migrations ?? [],
@@ -392,9 +393,7 @@ function checkDefinition(
   ]
   reportMistakes([
     ...checks.flatMap(checkWhole),
-    ...findInResources(resources, (resource) =>
-      findResourceMistakes(resource, { resources, versions }),
-    ),
+    ...findInResources(resources, (item) => findResourceMistakes(item, { resources, versions })),
   ])
   return definition
 }

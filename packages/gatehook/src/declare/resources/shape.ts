@@ -22,6 +22,7 @@ import {
   lockedFields,
   NO_SCOPES,
 } from './field-rights.ts'
+import { type RelatedName, relatedNames } from './related-fields.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import { listColumn } from './table.ts'
 import { createValidators, defaultsOf, type Validators } from './validate.ts'
@@ -44,6 +45,8 @@ export interface VersionShape {
   readonly chain: ChangeChain
   readonly validators: Validators
   readonly view: View
+  /** The fields of other rows by which lists are filtered and sorted. */
+  readonly related: readonly RelatedName[]
   readonly defaults: AnyRow
   /** Returns the JSON text of a row of the newest shape. */
   encode(row: AnyRow): string
@@ -72,6 +75,8 @@ export function createShape(
     const other = others.find((resource) => resource.name === name)
     return other ? chainChanges(other.changes, versions, version).renamed : {}
   })
+  const related = relatedNames(definition, others, versions, version)
+  const columnByName = Object.fromEntries(related.map(({ name, column }) => [name, column]))
   const scopes = limitingScopes(definition)
   const hasComputedReads = Object.values(specs).some(({ computed }) => computed === 'read')
   const shapes = new Map<string, VersionShape>()
@@ -85,6 +90,10 @@ export function createShape(
   const createFor = (held?: HeldScopes): VersionShape => {
     const hidden = hiddenFields(specs, held)
     const encode = rowEncoder(specs, hidden)
+    const view =
+      chain.isEmpty && !hasComputedReads
+        ? newestView(definition, encodeLinks, hidden)
+        : olderView(definition, { specs, chain, hidden }, encodeLinks)
     return {
       version,
       specs,
@@ -94,10 +103,8 @@ export function createShape(
       locked: lockedFields(definition.fields, held ?? NO_SCOPES),
       isWidened: hidden.size < hiddenFields(specs, undefined).size,
       validators: createValidators(specs, lockedFields(specs, held ?? NO_SCOPES)),
-      view:
-        chain.isEmpty && !hasComputedReads
-          ? newestView(definition, encodeLinks, hidden)
-          : olderView(definition, { specs, chain, hidden }, encodeLinks),
+      view: related.length === 0 ? view : { ...view, related: columnByName },
+      related,
       // A derived field has a value once the row is stored.
       defaults: { ...nullsOf(derivedFields(specs)), ...defaultsOf(specs) },
       encode: (row) => encode(chain.down(row)),

@@ -17,6 +17,7 @@ import { columnFields, tableFields } from './computed.ts'
 import { type DatabaseName, rowSource } from './derived.ts'
 import { comparedName, foldedColumns } from './folded-columns.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
+import { relatedColumns } from './related-fields.ts'
 import { hasRelations } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_FIELD, DELETED_PARAMETER } from './soft-deletion.ts'
@@ -247,32 +248,37 @@ const listIndexesOf = (definition: ResourceDefinition): (readonly string[])[] =>
  * Describes the resource to the list engine.
  *
  * @param resources the resources through which rows have their owner
- * @param options.missingIndexes the indexes that are not created yet; changes later
+ * @param options.missing the indexes of each resource that are not created yet; changes later
  * @param options.database the database whose SQL derives fields
  */
 export function resourceCollection(
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[] = [definition],
   {
-    missingIndexes,
+    missing,
     database = 'sqlite',
   }: {
-    missingIndexes?: Collection['missingIndexes']
+    missing?: ReadonlyMap<string, ReadonlySet<string>> | undefined
     database?: DatabaseName | undefined
   } = {},
 ): Collection {
   const owner = ownerPathOf(definition, resources)
+  const missingIndexes = missing?.get(definition.name)
+  const related = relatedColumns(definition, resources, { database, listColumn, missing })
   return {
     name: definition.name,
     table: rowSource(definition, database),
-    columns: columnFields(definition.fields).map(([name, spec]) => listColumn(name, spec)),
+    columns: [
+      ...columnFields(definition.fields).map(([name, spec]) => listColumn(name, spec)),
+      ...related.columns,
+    ],
     integerId: definition.fields.id!.idPrefix === undefined,
     scoped: true,
     hasStoredTotal: true,
-    filter: definition.filter,
+    filter: [...definition.filter, ...related.filter],
     prefix: definition.prefix,
     contains: definition.contains,
-    sort: definition.sort,
+    sort: [...definition.sort, ...related.sort],
     ...(definition.search.length > 0 && { wordTable: wordTable(definition) }),
     parameters: [
       ...(hasRelations(definition) ? [EXPAND] : []),
@@ -289,5 +295,16 @@ export function resourceCollection(
 /** Describes the rows that are marked as deleted, which the index of their instant selects. */
 export function deletedCollection(collection: Collection): Collection {
   const { where: _where, ...all } = collection
-  return { ...all, name: `${collection.name} deleted`, hasStoredTotal: false }
+  // Deleted rows can refer to deleted rows, which an index of the others lacks.
+  const columns = all.columns.map((column) => {
+    const { related } = column
+    return related ? { ...column, related: { ...related, isSorted: false } } : column
+  })
+  const hasRelated = columns.some(({ related }) => related)
+  return {
+    ...all,
+    ...(hasRelated && { columns }),
+    name: `${collection.name} deleted`,
+    hasStoredTotal: false,
+  }
 }

@@ -75,6 +75,9 @@ export const ORDERED: TransactionMode = {
     'SET LOCAL enable_bitmapscan = off',
     'SET LOCAL enable_sort = off',
     'SET LOCAL enable_incremental_sort = off',
+    // A join then begins with its bounded part, and seeks each row of the other.
+    'SET LOCAL enable_hashjoin = off',
+    'SET LOCAL enable_mergejoin = off',
   ],
   isReadOnly: true,
 }

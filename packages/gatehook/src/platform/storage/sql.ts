@@ -37,6 +37,8 @@ export const prepareUpsert = (text: string): PreparedStatement =>
 
 /**
  * Returns the text for SQLite of a statement by scope and ids, which finds the rows by their ids:
- * `+` hides the scope from the planner. With the index of scope and id, each row takes two seeks.
+ * `+` hides the last scope from the planner, that of the rows. With the index of scope and id, each
+ * row takes two seeks.
  */
-export const seekByIds = (text: string): string => text.replace('scope = ?', '+scope = ?')
+export const seekByIds = (text: string): string =>
+  text.replace(/scope = \?(?!.*scope = \?)/s, '+scope = ?')

@@ -10,7 +10,7 @@ import {
   MAX_SKIPPED_ROWS,
   OWN_ROWS_MAX,
 } from './bounds.ts'
-import type { Collection } from './collection.ts'
+import { type Collection, wireName } from './collection.ts'
 import { parameterOf } from './filter.ts'
 import type { ListRequest } from './grammar.ts'
 import { findIndexRanges, isServedByIndex } from './page-plan.ts'
@@ -54,7 +54,8 @@ export function createTooExpensive(
   })
   const sorts = collection.sort.filter((column) => isServedByIndex(walkSortedBy(column)))
   const advice: string[] = []
-  if (sorts.length > 0) advice.push(`sort by ${sorts.slice(0, NAMED_MAX).join(' or ')}`)
+  if (sorts.length > 0)
+    advice.push(`sort by ${sorts.map(wireName).slice(0, NAMED_MAX).join(' or ')}`)
   const narrowingColumns = collection.filter.filter(
     (column) =>
       column !== id.column &&
@@ -65,7 +66,7 @@ export function createTooExpensive(
       }).some((range) => range.filters.length > 0),
   )
   if (narrowingColumns.length > 0)
-    advice.push(`filter by ${narrowingColumns.slice(0, NAMED_MAX).join(' or ')}`)
+    advice.push(`filter by ${narrowingColumns.map(wireName).slice(0, NAMED_MAX).join(' or ')}`)
   if (sorts.length === 0 && filters.length > 0) advice.push('leave out a filter')
   if (advice.length === 0) advice.push(`filter by a range of ${id.column}`)
   const [first, ...rest] = [advice.join(', or ')].join('')

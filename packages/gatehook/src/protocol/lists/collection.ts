@@ -29,6 +29,8 @@ export interface ListColumn {
   readonly isMap?: boolean
   /** For texts: the column with the folded text, which filters compare (§4.8). */
   readonly folded?: string | undefined
+  /** For a field of another row, which no column of the table has. */
+  readonly related?: RelatedColumn
 }
 
 export interface Collection {
@@ -74,6 +76,8 @@ export interface Collection {
   readonly where?: string
   /** A condition for one kind of caller, without an index. Must not contain request data. */
   readonly visible?: { readonly condition: string; readonly columns: readonly string[] }
+  /** The rows of other resources that the caller reads. Default: all. */
+  readonly relatedReach?: RelatedReach
   /** The bytes of the largest row as JSON, in which a character has up to six. Default: small. */
   readonly maxRowBytes?: number
 }
@@ -112,4 +116,62 @@ export interface View {
   readonly anyJson?: ReadonlySet<string>
   /** Maps old names of filters and sorts to current ones (§8.8 `renamed`). */
   readonly renamed?: Readonly<Record<string, string>>
+  /** The columns of fields of other rows by their names in the version: `user.email`. */
+  readonly related?: Readonly<Record<string, string>>
 }
+
+/** One reference of a path, and the table that it leads to. */
+export interface RelatedStep {
+  /** The column of the row that refers. */
+  readonly reference: string
+  readonly resource: string
+  /** The table of the rows to which it refers, or the query that derives its columns. */
+  readonly source: string
+  /** A condition that most rows fulfil. */
+  readonly where?: string
+  /** The path to the person of a row, for callers that reach their own rows only. */
+  readonly owner?: OwnerPath
+}
+
+/** A field of a row that is one to three references away. */
+export interface RelatedColumn {
+  readonly steps: readonly RelatedStep[]
+  /** The column of the last table, and the one that filters compare. */
+  readonly column: string
+  readonly compared: string
+  /** Whether the field can be null in a row that exists. */
+  readonly isNullable: boolean
+  /** Whether no reference is null: a row that is not deleted refers to none that is. */
+  readonly isTotal: boolean
+  /** The order of the index that filters read; undefined without an index. */
+  readonly filterOrder?: string | undefined
+  /** Whether an index has the order of the field. */
+  readonly isSorted: boolean
+}
+
+/** The rows of other resources that a caller reads: all, those of the person, or none. */
+interface RelatedReach {
+  /** Differs between callers with other limits or other visible fields. */
+  readonly key: string
+  readonly person: number | undefined
+  readonly limits: Readonly<Record<string, 'all' | 'own' | 'none'>>
+}
+
+/** Returns the rows of a step that the caller reads. */
+export const limitOf = ({ relatedReach }: Collection, step: RelatedStep) =>
+  relatedReach?.limits[step.resource] ?? 'all'
+
+/** Distinguishes callers whose lists have other rows by related fields. */
+export const reachKey = ({ relatedReach }: Collection): string => relatedReach?.key ?? ''
+
+/** Returns the name of a related field in SQL; no other column has a dot. */
+export const relatedName = (path: string): string => `"${path}"`
+
+/** Returns the name of a column on the wire. */
+export const wireName = (column: string): string => column.replaceAll('"', '')
+
+/** Returns the columns of the table, and the related ones that `names` has. */
+export const relatedColumnsIn = (
+  { columns }: Collection,
+  names: readonly string[],
+): readonly ListColumn[] => columns.filter(({ name, related }) => related && names.includes(name))

@@ -3,21 +3,34 @@
  * `LIMIT` in a subquery, which no planner exceeds. The outer query applies filters, the position
  * and another order to the examined rows. `page-plan.ts` chooses the index and the bound.
  */
+
 import type { Reader, Statement, Value } from '../../platform/storage/database.ts'
 import { empty, join, raw, Sql, seekByIds, sql } from '../../platform/storage/sql.ts'
+import type { RelatedColumn } from './collection.ts'
 import type { Key } from './cursor.ts'
+import type { Filter } from './filter.ts'
 import {
   afterAnchor,
   collectionConditions,
+  conditionOf,
   filterCondition,
   isOwnedCondition,
   orderTerms,
   pageQuery,
   type Slot,
-  tableName,
+  sourceOf,
 } from './page-query.ts'
+import { idsOfLevel } from './related.ts'
 import { entriesOfTerm, termConditions } from './term-query.ts'
-import { comparedColumn, hasOwnerColumn, idOf, isEqual, type Walk } from './walk.ts'
+import {
+  columnOf,
+  comparedColumn,
+  hasOwnerColumn,
+  idOf,
+  isEqual,
+  selectedColumns,
+  type Walk,
+} from './walk.ts'
 
 /** An index in whose order the list can be read. */
 export interface IndexOrder {
@@ -77,7 +90,7 @@ export const otherFilters = (
 ): number[] => walk.filters.map((_, at) => at).filter((at) => !filters.includes(at))
 
 /** A bounded part of one index. */
-interface ExaminedRows {
+export interface ExaminedRows {
   readonly select: (columns: readonly string[]) => Sql
   /** Positions of the filters that the index does not apply. */
   readonly otherFilters: readonly number[]
@@ -86,8 +99,15 @@ interface ExaminedRows {
   readonly term?: number | undefined
 }
 
+/** Returns the column of the table that a filter reads. */
+function filteredColumn(walk: Walk, { column, operator }: Filter): string {
+  if (operator === 'same') return column
+  const { related } = columnOf(walk, column) ?? {}
+  return related ? related.steps[0]!.reference : comparedColumn(walk, column)
+}
+
 /** Returns the FROM and WHERE of the examined rows that match everything else. */
-function matchingRows(
+export function matchingRows(
   walk: Walk,
   { select, otherFilters, isOwnerApplied, term }: ExaminedRows,
   position: Sql,
@@ -95,7 +115,7 @@ function matchingRows(
   const { collection, filters, owner } = walk
   const columns = new Set(namesOf(walk))
   const conditions = otherFilters.map((at) => {
-    columns.add(comparedColumn(walk, filters[at]!.column))
+    columns.add(filteredColumn(walk, filters[at]!))
     return filterCondition(walk, at)
   })
   if (owner !== undefined && !isOwnerApplied) {
@@ -131,12 +151,14 @@ function rangeQuery(walk: Walk, range: IndexRange, columns: readonly string[], m
   const name = comparedColumn(walk, range.column)
   const id = idOf(walk.collection)
   const orderColumns = range.endsWithId && name !== id ? `${name}, ${id}` : name
-  const select = sql`SELECT ${raw(columns.join(', '))} FROM ${tableName(walk)}`
+  const select = sql`SELECT ${raw(columns.join(', '))} FROM ${sourceOf(walk, columns)}`
   const part = (condition: Sql, sorted = sql` ORDER BY ${raw(orderColumns)}`): Sql => {
     const where = join([...collectionConditions(walk), condition], ' AND ')
     return bind(sql`${select} WHERE ${where}${sorted} LIMIT ${raw(String(most))}`, walk)
   }
   const only = (value: Slot) => part(sql`${raw(name)} >= ${value} AND ${raw(name)} <= ${value}`)
+  const { related } = columnOf(walk, range.column) ?? {}
+  if (related) return relatedRange(walk, range, { related, columns, most })
   if (range.term !== undefined) {
     const conditions = join([...collectionConditions(walk), sql`1 = 1`], ' AND ')
     const entries = entriesOfTerm(walk, range.term, most)
@@ -163,6 +185,49 @@ function rangeQuery(walk: Walk, range: IndexRange, columns: readonly string[], m
   return sql`${join(parts, ' UNION ALL ')} LIMIT ${raw(String(most))}`
 }
 
+/** Returns the query for the rows that refer to the rows in the range of another table. */
+function relatedRange(
+  walk: Walk,
+  { filters }: IndexRange,
+  options: {
+    readonly related: RelatedColumn
+    readonly columns: readonly string[]
+    readonly most: number
+  },
+): Sql {
+  const { related, columns, most } = options
+  const ids = idsOfLevel(walk, related, relatedConditions(walk, related, filters), {
+    level: 0,
+    most,
+  })
+  const conditions = [
+    ...collectionConditions(walk),
+    sql`${raw(related.steps[0]!.reference)} = via.gh_id`,
+  ]
+  const query = sql`SELECT ${raw(columns.join(', '))} FROM (${ids}) AS via
+    CROSS JOIN ${sourceOf(walk, columns)}
+    WHERE ${join(conditions, ' AND ')} LIMIT ${raw(String(most))}`
+  return bind(query, walk)
+}
+
+/** Returns a condition for each part of the range: a value of `in`, or all bounds together. */
+function relatedConditions(
+  walk: Walk,
+  { compared }: RelatedColumn,
+  filters: readonly number[],
+): Sql[] {
+  const name = raw(compared)
+  const [first] = filters
+  const { operator, values } = walk.filters[first!]!
+  if (operator === 'in') return values.map((_, n) => sql`${name} = ${valueAt(first!, n)}`)
+  return [
+    join(
+      filters.map((at) => conditionOf(walk, at, name)),
+      ' AND ',
+    ),
+  ]
+}
+
 const valueAt =
   (filter: number, n: number): Slot =>
   (other) =>
@@ -181,13 +246,40 @@ export const countRange = (
   walk: Walk,
   range: IndexRange,
   most: number,
-): Promise<number> =>
-  countOf(
-    reader,
+): Promise<number> => {
+  const { related } = columnOf(walk, range.column) ?? {}
+  const query =
     range.term === undefined
       ? rangeQuery(walk, range, [idOf(walk.collection)], most)
-      : entriesOfTerm(walk, range.term, most),
+      : entriesOfTerm(walk, range.term, most)
+  return related
+    ? countRelated(reader, walk, { range, related, query, most })
+    : countOf(reader, query)
+}
+
+/** Counts the rows of each level, and returns the largest number: the limit of every level. */
+async function countRelated(
+  reader: Reader,
+  walk: Walk,
+  options: {
+    readonly range: IndexRange
+    readonly related: RelatedColumn
+    readonly query: Sql
+    readonly most: number
+  },
+): Promise<number> {
+  const { range, related, query, most } = options
+  const conditions = relatedConditions(walk, related, range.filters)
+  const levels = related.steps.map((_, level) =>
+    bind(idsOfLevel(walk, related, conditions, { level, most }), walk),
   )
+  let largest = 0
+  for (const rows of [...levels.reverse(), query]) {
+    largest = Math.max(largest, await countOf(reader, rows))
+    if (largest >= most) return most
+  }
+  return largest
+}
 
 export const countInRange = (reader: Reader, walk: Walk, range: MeasuredRange): Promise<number> =>
   countOf(reader, sql`SELECT 1 FROM ${matchingRows(walk, rowsOfRange(walk, range), empty)}`)
@@ -290,11 +382,14 @@ export async function readRowsOfIds(
   if (ids.length === 0) return []
   const size = ID_LIST_SIZES.find((candidate) => candidate >= ids.length)!
   const paddedIds = [...ids, ...Array<Key>(size - ids.length).fill(ids.at(-1)!)]
-  const names = walk.collection.columns.map((column) => column.name).join(', ')
+  const columns = selectedColumns(walk)
+  const names = columns.join(', ')
   const id = idOf(walk.collection)
   const parts = walk.collection.scoped ? [sql`scope = ${walk.scope}`] : []
   const where = join([...parts, sql`${raw(id)} IN (${join(paddedIds)})`], ' AND ')
-  const statement = statementOf(sql`SELECT ${raw(names)} FROM ${tableName(walk)} WHERE ${where}`)
+  const statement = statementOf(
+    sql`SELECT ${raw(names)} FROM ${bind(sourceOf(walk, columns), walk)} WHERE ${where}`,
+  )
   const rows = await reader.arrays({
     ...statement,
     ...(walk.collection.integerId && { sql: seekByIds(statement.sql) }),

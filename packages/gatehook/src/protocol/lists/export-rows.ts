@@ -17,10 +17,10 @@ import {
   orderTerms,
   pageStatement,
   type Slot,
-  tableName,
+  sourceOf,
 } from './page-query.ts'
 import { termConditions } from './term-query.ts'
-import { idOf, type Walk } from './walk.ts'
+import { idOf, selectedColumns, type Walk } from './walk.ts'
 import { isWide } from './wide-rows.ts'
 
 /** Rows of the first chunk, from which the size of the others follows. */
@@ -88,7 +88,7 @@ async function readSpans(reader: Reader, walk: Walk): Promise<ChunkRows> {
   const inOrder = (columns: string, more: readonly Sql[]): Sql => {
     const conditions = [...collectionConditions(walk), ...more]
     if (walk.anchor) conditions.push(sql`(${afterAnchor(walk)})`)
-    return sql`SELECT ${raw(columns)} FROM ${tableName(walk)} WHERE ${join(conditions, ' AND ')}
+    return sql`SELECT ${raw(columns)} FROM ${sourceOf(walk)} WHERE ${join(conditions, ' AND ')}
       ORDER BY ${orderTerms(walk, { fixedKeys: 0 })} LIMIT ${limitOf} + 0`
   }
   const end = raw(walk.sort[0]!.descending ? 'min' : 'max')
@@ -98,8 +98,8 @@ async function readSpans(reader: Reader, walk: Walk): Promise<ChunkRows> {
   const [last, examined] = [bounds![0] as Key, Number(bounds![1])]
   if (examined === 0) return { rows: [], next: undefined }
   const upTo = sql`${id} ${raw(walk.sort[0]!.descending ? '>=' : '<=')} ${last}`
-  const names = collection.columns.map(({ name }) => name).join(', ')
-  const conditions = filters.map((_, at) => filterCondition(walk, at))
+  const names = selectedColumns(walk).join(', ')
+  const conditions = filters.map((_, at) => filterCondition(walk, at, 'span'))
   conditions.push(...termConditions(walk, undefined, 'span'))
   if (walk.owner !== undefined) conditions.push(isOwnedCondition(walk))
   // Rows that others add to the span meanwhile must not replace its last ones.

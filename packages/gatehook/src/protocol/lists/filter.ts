@@ -9,7 +9,7 @@ import { idWords, isPrefixedId } from '../../kernel/row-id.ts'
 import { foldName } from '../fields/folding.ts'
 import type { ListCell } from '../fields/kind.ts'
 import { parameterFailure, plusClause } from '../http/query.ts'
-import type { Collection, ListColumn, View } from './collection.ts'
+import { type Collection, type ListColumn, type View, wireName } from './collection.ts'
 import { cellOf } from './encode.ts'
 import { readValueList } from './value-list.ts'
 
@@ -63,8 +63,11 @@ export const OPERATORS = {
 export const operatorRows: readonly (readonly [name: string, FilterOperator])[] =
   Object.entries(OPERATORS)
 
-/** `filled` is `[null]=false`; `holds` is a part of a text, or a key of metadata with a value. */
-type Operator = keyof typeof OPERATORS | 'filled' | 'holds'
+/**
+ * `filled` is `[null]=false`; `holds` is a part of a text, or a key of metadata with a value;
+ * `same` is the value of another row as it sorts, or null for none in reach.
+ */
+type Operator = keyof typeof OPERATORS | 'filled' | 'holds' | 'same'
 
 export interface Filter {
   readonly column: string
@@ -90,7 +93,7 @@ export function readFilter(
   const entry = readEntryFilter(parameter, text, collection, view)
   if (entry) return entry
   requireEntryKey(parameter, collection, view)
-  const match = /^([a-z0-9_]+)(?:\[([a-z]+)\])?$/.exec(parameter)
+  const match = /^([a-z0-9_.]+)(?:\[([a-z]+)\])?$/.exec(parameter)
   const column = match ? columnNamed(match[1]!, view) : undefined
   if (!match || column === undefined || !collection.filter.includes(column)) {
     const forms = filterForms(collection, view)
@@ -121,7 +124,7 @@ function filterForms(
   view: View,
 ): ReadonlyMap<string, string> {
   const forms = new Map<string, string>()
-  for (const name of view.fields) {
+  for (const name of columnNames(view)) {
     const column = columnNamed(name, view)
     if (column === undefined) continue
     if (filter.includes(column)) forms.set(name, name)
@@ -154,23 +157,26 @@ function exactFilter(
 /** Returns the parameters that filter a column: `name`, `name[ne]`, … */
 function listForms(name: string, collection: Collection, column: ListColumn): string[] {
   const operators = Object.keys(OPERATORS).filter(
-    (operator) => operator !== 'eq' && (operator !== 'null' || column.nullable),
+    (operator) => operator !== 'eq' && (operator !== 'null' || canBeNull(column)),
   )
   if (collection.prefix?.includes(column.name)) operators.push('prefix')
   if (collection.contains?.includes(column.name)) operators.push('contains')
   return [name, ...operators.map((operator) => `${name}[${operator}]`)]
 }
 
-function readNullFilter(parameter: string, text: string, { name, nullable }: ListColumn): Filter {
-  if (!nullable)
+const canBeNull = ({ nullable, related }: ListColumn): boolean =>
+  (related ? related.isNullable : nullable) === true
+
+function readNullFilter(parameter: string, text: string, column: ListColumn): Filter {
+  if (!canBeNull(column))
     throw parameterFailure('invalid_parameter', parameter, 'names a field without null')
   if (text !== 'true' && text !== 'false') {
     throw parameterFailure('invalid_parameter', parameter, 'must be true or false')
   }
-  return { column: name, operator: text === 'true' ? 'null' : 'filled', values: [] }
+  return { column: column.name, operator: text === 'true' ? 'null' : 'filled', values: [] }
 }
 
-const ENTRY = /^([a-z0-9_]{1,63})\[([A-Za-z0-9_.-]{1,40})\]$/
+const ENTRY = /^([a-z0-9_.]{1,255})\[([A-Za-z0-9_.-]{1,40})\]$/
 
 /** Parses `metadata[key]=value`. Returns undefined for a filter of another column. */
 function readEntryFilter(
@@ -202,16 +208,22 @@ function requireEntryKey(parameter: string, collection: Collection, view: View):
 }
 
 /** Returns the parameter of a filter, as requests have it. */
-export function parameterOf({ column, operator, values, parameter }: Filter): string {
+export function parameterOf({ operator, values, parameter, ...filter }: Filter): string {
   if (parameter !== undefined) return parameter
+  const column = wireName(filter.column)
   if (operator === 'eq') return column
-  if (operator === 'filled') return `${column}[null]`
+  if (operator === 'filled' || operator === 'same') return `${column}[null]`
   if (operator !== 'holds') return `${column}[${operator}]`
   return `${column}[${/^"([^"]*)"/.exec(String(values[0]))![1]}]`
 }
 
+/** Returns the names that filters and sorts can have. */
+export const columnNames = ({ fields, related }: View): readonly string[] =>
+  related ? [...fields, ...Object.keys(related)] : fields
+
 /** Returns the current name of a column that `name` denotes in the caller's version (§8.8). */
 export function columnNamed(name: string, view: View): string | undefined {
+  if (view.related && Object.hasOwn(view.related, name)) return view.related[name]
   if (view.renamed && Object.hasOwn(view.renamed, name)) return view.renamed[name]
   return view.fields.includes(name) ? name : undefined
 }

@@ -8,7 +8,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { idWords, isPrefixedId, type RowId } from '../../kernel/row-id.ts'
 import { parameterFailure, type Query, versionParameters } from '../http/query.ts'
 import type { Collection, View } from './collection.ts'
-import { columnNamed, type Filter, readFilter } from './filter.ts'
+import { columnNamed, columnNames, type Filter, readFilter } from './filter.ts'
 import { readSearchTerms, SEARCH, type SearchTerm } from './search-term.ts'
 import { readTextFilter } from './text-filter.ts'
 
@@ -190,7 +190,7 @@ function readSort(
     const column = columnNamed(name, view)
     if (column === undefined || !collection.sort.includes(column)) {
       const sortable = (field: string) => collection.sort.includes(columnNamed(field, view)!)
-      const names = view.fields.filter(sortable)
+      const names = columnNames(view).filter(sortable)
       throw invalid('sort', `names "${name}", which is not ${oneOfWords(name, names)}`)
     }
     if (keys.some((key) => key.column === column)) throw invalid('sort', `names "${name}" twice`)

@@ -11,7 +11,7 @@ import type { Database, Value } from '../../platform/storage/database.ts'
 import type { Answer, Call, LargeResponse } from '../http/call.ts'
 import { ownerOf } from '../http/owner.ts'
 import type { Query } from '../http/query.ts'
-import type { Collection, View } from './collection.ts'
+import { type Collection, reachKey, type View } from './collection.ts'
 import { bindingOfList, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
 import { type AddedMembers, addMembers } from './definition.ts'
 import { fieldsWithout, type PageExpansion } from './expanded-page.ts'
@@ -88,8 +88,11 @@ export function createLister(options: ListerOptions): Lister {
       })
     const text = own?.cacheable ? cacheKeyOf(query) : undefined
     if (text === undefined) return readPage(parse())
-    const key = `${path}${text}\0${cursor ?? ''}\0${own?.expansion?.key ?? ''}`
-    return getPage(key, view, rowScope, () => readPage(getParsedQuery(view, text, parse)))
+    const reach = reachKey(collection)
+    const key = `${path}${text}\0${cursor ?? ''}\0${own?.expansion?.key ?? ''}\0${reach}`
+    // Fields of other rows can be filters of one caller only.
+    const parseKey = `${reach}\0${text}`
+    return getPage(key, view, rowScope, () => readPage(getParsedQuery(view, parseKey, parse)))
   }
 }
 

@@ -15,7 +15,7 @@
  */
 import type { Reader } from '../../platform/storage/database.ts'
 import { BoundsExceeded, type ReadBounds } from './bounds.ts'
-import { type Collection, indexKey } from './collection.ts'
+import { type Collection, indexKey, limitOf } from './collection.ts'
 import type { Key } from './cursor.ts'
 import {
   countAll,
@@ -29,6 +29,7 @@ import {
   readRangeKeys,
 } from './examined-rows.ts'
 import { operatorRows } from './filter.ts'
+import { canReadRelated, readRelatedKeys } from './related-order.ts'
 import {
   canReadEntries,
   findOrderedEntries,
@@ -50,6 +51,8 @@ type PageAttempt =
   | { readonly kind: 'range'; readonly range: MeasuredRange }
   /** Reads at most `most` entries of a term, in the order of the id. */
   | { readonly kind: 'entries'; readonly entries: OrderedEntries; readonly most: number }
+  /** Reads at most `most` rows in the order of a field of another table. */
+  | { readonly kind: 'related'; readonly most: number }
   /** Reads at most `most` rows in the order of an index. */
   | {
       readonly kind: 'order'
@@ -58,6 +61,9 @@ type PageAttempt =
       /** The range of all filters that the index does not apply. */
       readonly within?: MeasuredRange
     }
+
+/** Rows that are read first where each is a look-up in another table. */
+const LOOKED_UP_ROWS = 2_000
 
 /** Returns the attempts to read a page that no index serves alone, the cheapest first. */
 async function planPage(reader: Reader, walk: Walk, bounds: ReadBounds): Promise<PageAttempt[]> {
@@ -73,14 +79,21 @@ async function planPage(reader: Reader, walk: Walk, bounds: ReadBounds): Promise
     const entries = await findOrderedEntries(reader, walk, terms)
     if (entries) return [{ kind: 'entries', entries, most: bounds.rows }, ...attempts]
   }
+  const related = canReadRelated(walk) ? ([{ kind: 'related', most: bounds.rows }] as const) : []
   const index = findIndexOrder(walk)
   // The rows of a person are sorted in memory, or read in the order of the id (§7.9).
-  if (index.order !== 'full' && (range || walk.owner !== undefined)) return attempts
+  if (index.order !== 'full' && (range || walk.owner !== undefined)) {
+    return [...related, ...attempts]
+  }
   if (range && appliesOtherFilters(walk, index, range)) {
     return [{ kind: 'order', index, most: bounds.rows, within: range }, ...attempts]
   }
   const most = range ? Math.min(range.rows, bounds.rows) : bounds.rows
-  return [{ kind: 'order', index, most }, ...attempts]
+  const byIndex = (most: number) => ({ kind: 'order', index, most }) as const
+  // A related field that sorts is a look-up of each row.
+  const isLookedUp = walk.sort.slice(1).some(({ column }) => columnOf(walk, column).related)
+  const few = isLookedUp && most > LOOKED_UP_ROWS ? [byIndex(LOOKED_UP_ROWS)] : []
+  return [...related, ...few, byIndex(most), ...attempts]
 }
 
 /**
@@ -108,6 +121,7 @@ function readKeysBy(
   if (attempt.kind === 'entries') {
     return readEntryKeys(reader, walk, attempt.entries, attempt.most)
   }
+  if (attempt.kind === 'related') return readRelatedKeys(reader, walk, attempt.most)
   return readOrderedKeys(reader, walk, attempt.index, attempt.most, attempt.within)
 }
 
@@ -126,7 +140,9 @@ export async function countBounded(
   const isOwnerApplied = range.filters.length === 0 || walk.owner === undefined
   const isComplete =
     otherFilters(walk, range).length === 0 && isOwnerApplied && walk.terms.length === 0
-  if (isComplete && !walk.collection.visible) return range.rows
+  // The rows of a related range are the most of any of its tables.
+  const isRelated = columnOf(walk, range.column)?.related !== undefined
+  if (isComplete && !walk.collection.visible && !isRelated) return range.rows
   if (range.rows > bounds.rows) throw new BoundsExceeded('counted')
   return countInRange(reader, walk, range)
 }
@@ -226,12 +242,28 @@ function orderOf(walk: Walk, rest: readonly string[]): IndexOrder['order'] {
   return hasOneDirection && !hasNulls ? 'full' : 'first'
 }
 
+/** Whether an index of another table selects rows by a related field, for this caller. */
+function hasRelatedRange(walk: Walk, column: string): boolean {
+  const { related } = columnOf(walk, column) ?? {}
+  if (!related) return false
+  const limits = related.steps.map((step) => limitOf(walk.collection, step))
+  const isWhole = related.filterOrder !== undefined && limits.every((limit) => limit === 'all')
+  return isWhole || limits.includes('none')
+}
+
+/** Whether the caller reads no row of a resource on the way to a related field. */
+const isOutOfReach = (walk: Walk, column: string): boolean =>
+  columnOf(walk, column)?.related?.steps.some(
+    (step) => limitOf(walk.collection, step) === 'none',
+  ) === true
+
 /** Returns the columns, including the owner's, whose filters select a range of an index. */
 export function findIndexRanges(walk: Walk): IndexRange[] {
   const ranges = new Map<string, IndexRange>()
   const { collection } = walk
   const id = idOf(collection)
   const add = (column: string, name: string, filters: readonly number[]) => {
+    if (hasRelatedRange(walk, column)) ranges.set(column, { column, filters, endsWithId: false })
     const index = indexesOf(collection).find(
       (columns) =>
         columns[0] === name &&
@@ -240,7 +272,8 @@ export function findIndexRanges(walk: Walk): IndexRange[] {
     if (index) ranges.set(column, { column, filters, endsWithId: index.length === 2 })
   }
   walk.filters.forEach(({ column, operator }, at) => {
-    if (!RANGE.has(operator) && operator !== 'in') return
+    const isEmpty = isOutOfReach(walk, column)
+    if (!RANGE.has(operator) && operator !== 'in' && !isEmpty) return
     // The bounds of one column form one range; `in` is separate.
     const existingRange = operator === 'in' ? undefined : ranges.get(column)
     const canJoin = existingRange?.filters.every((place) => walk.filters[place]!.operator !== 'in')

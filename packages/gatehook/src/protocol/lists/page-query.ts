@@ -19,10 +19,11 @@ import {
   type Sql,
   sql,
 } from '../../platform/storage/sql.ts'
-import { ownerCondition } from './collection.ts'
+import { ownerCondition, relatedColumnsIn } from './collection.ts'
 import type { Key } from './cursor.ts'
 import { type Filter, OPERATORS } from './filter.ts'
-import { columnOf, comparedColumn, isDescending, type Walk } from './walk.ts'
+import { relatedCondition, relatedValue } from './related.ts'
+import { columnOf, comparedColumn, isDescending, selectedColumns, type Walk } from './walk.ts'
 
 /** A placeholder in a text, which returns its value for each walk of the same shape. */
 export type Slot = (walk: Walk) => unknown
@@ -82,7 +83,20 @@ function pageShape(walk: Walk): string {
   return hasLiteralLimit(walk) ? `${shape} ${walk.limit}` : shape
 }
 
-export const tableName = (walk: Walk): Sql => raw(walk.collection.table)
+/** Returns the name of the rows of `sourceOf` in a statement. */
+export const aliasOf = ({ collection }: Walk): string => collection.table.split(' ').at(-1)!
+
+/** Returns the table, with the fields of other rows that `columns` has. */
+export function sourceOf(walk: Walk, columns: readonly string[] = []): Sql {
+  const table = raw(walk.collection.table)
+  const related = relatedColumnsIn(walk.collection, columns)
+  if (related.length === 0) return table
+  const alias = aliasOf(walk)
+  const values = related.map(
+    ({ name, related }) => sql`${relatedValue(walk, related!, alias)} AS ${raw(name)}`,
+  )
+  return sql`(SELECT ${raw(alias)}.*, ${join(values)} FROM ${table}) AS ${raw(alias)}`
+}
 
 const scope: Slot = (walk) => walk.scope
 const owner: Slot = (walk) => walk.owner
@@ -124,8 +138,8 @@ export function pageQuery(walk: Walk): Sql {
 }
 
 function rowsOf(walk: Walk): Sql {
-  const names = walk.columns ?? walk.collection.columns.map((column) => column.name)
-  return sql`SELECT ${raw(names.join(', '))} FROM ${tableName(walk)}`
+  const names = selectedColumns(walk)
+  return sql`SELECT ${raw(names.join(', '))} FROM ${sourceOf(walk, names)}`
 }
 
 /** Adjacent rows in the order of the list. */
@@ -308,20 +322,31 @@ function isImpliedByAnchor(walk: Walk, { column, operator }: Filter): boolean {
   return (isDescending(walk, key) ? ['lt', 'lte'] : ['gt', 'gte']).includes(operator)
 }
 
-/** Returns the condition of the filter at position `at`. */
-export function filterCondition(walk: Walk, at: number): Sql {
-  const { column, operator, values } = walk.filters[at]!
+/** Returns the condition of the filter at position `at` for the rows named `rows`. */
+export function filterCondition(walk: Walk, at: number, rows = 'examined'): Sql {
+  const { column, operator } = walk.filters[at]!
+  if (operator === 'same') return conditionOf(walk, at, raw(column))
+  const { related } = columnOf(walk, column) ?? {}
+  const compared = related?.compared ?? comparedColumn(walk, column)
+  const condition = conditionOf(walk, at, raw(compared))
+  return related ? relatedCondition(walk, related, rows, condition) : condition
+}
+
+/** Returns the condition of a filter for the column that it compares. */
+export function conditionOf(walk: Walk, at: number, compared: Sql): Sql {
+  const { operator, values } = walk.filters[at]!
   const operands = values.map(
     (_, n): Slot =>
       (other) =>
         other.filters[at]!.values[n],
   )
-  const compared = raw(comparedColumn(walk, column))
-  if (operator === 'null' || operator === 'filled') {
-    return sql`${compared} ${raw(operator === 'null' ? 'IS NULL' : 'IS NOT NULL')}`
-  }
+  if (operator === 'filled') return sql`${compared} IS NOT NULL`
+  if (operator === 'null') return sql`${compared} IS NULL`
   // Both databases have this function, and compare its result exactly.
   if (operator === 'holds') return sql`replace(${compared}, ${operands[0]}, '') <> ${compared}`
+  if (operator === 'same') {
+    return values.length === 0 ? sql`${compared} IS NULL` : sql`${compared} = ${operands[0]}`
+  }
   const operand = operator === 'in' ? sql`(${join(operands)})` : sql`${operands[0]}`
   return sql`${compared} ${raw(OPERATORS[operator].sql)} ${operand}`
 }

@@ -28,7 +28,7 @@ import { expandPage, type PageExpansion } from './expanded-page.ts'
 import type { ListRequest } from './grammar.ts'
 import { countBounded, isServedByIndex, readBoundedKeys } from './page-plan.ts'
 import { pageStatement } from './page-query.ts'
-import { idOf, type Walk } from './walk.ts'
+import { idOf, selectedColumns, type Walk } from './walk.ts'
 import { isWide, nextRows } from './wide-rows.ts'
 
 export type Rows = readonly (readonly Value[])[]
@@ -264,8 +264,9 @@ export async function readCursorPage(
 }
 
 /** Returns a function that returns the sort keys of a row. */
-export function keysOf({ collection, sort }: Walk) {
-  const at = sort.map((key) => collection.columns.findIndex((column) => column.name === key.column))
+export function keysOf(walk: Walk) {
+  const columns = selectedColumns(walk)
+  const at = walk.sort.map((key) => columns.indexOf(key.column))
   return (row: readonly Value[]): Key[] => at.map((index) => row[index] as Key)
 }
 

@@ -6,7 +6,13 @@ import type { Reader } from '../../platform/storage/database.ts'
 import { empty, join, raw, type Sql, sql } from '../../platform/storage/sql.ts'
 import type { Key } from './cursor.ts'
 import { bind, countOf, readQuery } from './examined-rows.ts'
-import { afterAnchor, collectionConditions, filterCondition, tableName } from './page-query.ts'
+import {
+  afterAnchor,
+  aliasOf,
+  collectionConditions,
+  filterCondition,
+  sourceOf,
+} from './page-query.ts'
 import { canMerge, idsOfWords, termConditions, wordsOfTerm } from './term-query.ts'
 import { idOf, type Walk } from './walk.ts'
 
@@ -62,10 +68,10 @@ function rowCondition(walk: Walk): Sql {
   const { collection, filters } = walk
   const conditions = [
     ...collectionConditions(walk),
-    ...filters.map((_, at) => filterCondition(walk, at)),
+    ...filters.map((_, at) => filterCondition(walk, at, aliasOf(walk))),
     ...(collection.visible ? [raw(collection.visible.condition)] : []),
     sql`${raw(idOf(collection))} = examined.id`,
   ]
-  const rows = sql`SELECT 1 FROM ${tableName(walk)} WHERE ${join(conditions, ' AND ')} LIMIT 1`
+  const rows = sql`SELECT 1 FROM ${sourceOf(walk)} WHERE ${join(conditions, ' AND ')} LIMIT 1`
   return sql`(${bind(rows, walk)}) = 1`
 }

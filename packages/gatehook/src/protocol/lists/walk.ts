@@ -39,6 +39,13 @@ export const columnOf = (walk: Walk, name: string): ListColumn =>
 
 export const isDescending = (walk: Walk, key: SortKey): boolean => key.descending !== walk.backward
 
+/** Returns the names of the selected columns: those of the table, and related ones that sort. */
+export const selectedColumns = (walk: Walk): readonly string[] =>
+  walk.columns ??
+  walk.collection.columns
+    .filter(({ name, related }) => !related || walk.sort.some(({ column }) => column === name))
+    .map(({ name }) => name)
+
 /** Whether a column of the table has the id of a row's person: an index then finds the rows. */
 export const hasOwnerColumn = ({ collection }: Walk): boolean =>
   (collection.ownerThrough ?? []).length === 0
