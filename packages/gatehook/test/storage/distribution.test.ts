@@ -144,7 +144,7 @@ test('rows of reference tables are locked by an advisory lock of their table', (
     referenceLock(text, kind, new Set(referenceTables))
   assert.match(
     lock('SELECT no FROM gh_customers WHERE id = $1', 'share')!,
-    /pg_advisory_xact_lock_shared\(\d+, hashtext\('gh_customers'\)\)/,
+    /pg_advisory_xact_lock_shared\(\d+, hashtext\(current_schema\(\) \|\| '\.gh_customers'\)\)/,
   )
   assert.match(lock('SELECT 1 FROM gh_people p', 'update')!, /xact_lock\(/)
   assert.equal(lock('SELECT id FROM orders WHERE scope = $1', 'update'), undefined)

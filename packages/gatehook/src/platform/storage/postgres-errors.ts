@@ -11,6 +11,8 @@ import {
 
 interface PostgresError extends Error {
   readonly code?: string
+  /** The schema of the constraint. */
+  readonly schema?: string
   readonly constraint?: string
   readonly detail?: string
 }
@@ -172,6 +174,19 @@ export const isTimeout = (error: unknown): boolean =>
 /** Whether a statement exceeded `lock_timeout`; also for the translated `Failure`. */
 export const isLockTimeout = (error: unknown): boolean =>
   codeOf(error instanceof Failure ? error.detail : error) === '55P03'
+
+/** A table, a schema or a function exists. */
+const EXISTS = new Set(['42P07', '42P06', '42723'])
+
+/**
+ * Whether another transaction has created an object of the same name meanwhile: its name was free,
+ * and the catalog has it now. Also for the translated error.
+ */
+export function isCreatedMeanwhile(error: unknown): boolean {
+  const original = error instanceof ConstraintError ? error.cause : error
+  const { schema } = (original ?? {}) as PostgresError
+  return EXISTS.has(codeOf(original)) || (codeOf(original) === '23505' && schema === 'pg_catalog')
+}
 
 /** Whether the server could not store for want of space. */
 export const isDiskFull = (error: unknown): boolean => codeOf(error) === '53100'

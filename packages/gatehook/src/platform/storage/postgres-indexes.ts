@@ -1,15 +1,12 @@
 /**
  * Creates indexes on PostgreSQL while requests read and write the table: `CREATE INDEX
- * CONCURRENTLY`, outside a transaction. A session of its own has an advisory lock as the lease over
- * nodes. If the node is killed, the server process finishes its index and has the lease until then;
- * if that is killed too, it leaves an invalid index, which the next build drops.
+ * CONCURRENTLY`, outside a transaction. A build that another session runs is seen by the lock of its
+ * table. If the node is killed, the server process finishes its index; if that is killed too, it
+ * leaves an invalid index, which the next build drops.
  */
 import type { IndexBuild, IndexDdl, Row } from './database.ts'
 import { translatePostgresError } from './postgres-errors.ts'
 import type { Session, Sessions } from './postgres-session.ts'
-
-/** Lock id of the lease: 'indx' in ASCII. */
-const INDEX_LOCK = 0x696e6478
 
 /** The lock of a build conflicts with no read and no write, so it may wait. */
 const UNLIMITED = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
@@ -21,7 +18,7 @@ export async function createIndexes(
   signal?: AbortSignal,
 ): Promise<boolean> {
   const build = async (session: Session, hasSession: boolean) => {
-    if (hasSession && !(await takeLease(session))) return false
+    if (hasSession) await waitWithoutLimit(session)
     for (const index of indexes) {
       if (signal?.aborted) break
       if (!(await createIndex(session, index))) return false
@@ -36,18 +33,20 @@ export async function createIndexes(
   }
 }
 
-/** Behind a pooler, sessions are those of others: the lease is the progress of a build alone. */
-async function takeLease(session: Session): Promise<boolean> {
+async function waitWithoutLimit(session: Session): Promise<void> {
   for (const setting of UNLIMITED) await session.query(`SET ${setting} = 0`)
-  const { rows } = await session.query(`SELECT pg_try_advisory_lock(${INDEX_LOCK}) AS lease`)
-  return Boolean(rows[0].lease)
 }
+
+/** The lock of a table that a build holds from its begin to its end. */
+const BUILD_LOCK = 'ShareUpdateExclusiveLock'
 
 /** Returns false if another session creates the index now. */
 async function createIndex(session: Session, { name, definition }: IndexDdl): Promise<boolean> {
-  const text = `SELECT i.indisvalid AS valid, p.pid IS NOT NULL AS building FROM pg_index i
-    LEFT JOIN pg_stat_progress_create_index p ON p.index_relid = i.indexrelid
-    WHERE i.indexrelid = to_regclass($1)`
+  const text = `SELECT i.indisvalid AS valid, EXISTS (SELECT 1 FROM pg_locks l
+      WHERE l.relation = i.indrelid AND l.mode = '${BUILD_LOCK}' AND l.granted
+        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND l.pid <> pg_backend_pid()) AS building
+    FROM pg_index i WHERE i.indexrelid = to_regclass($1)`
   const [existingIndex] = (await session.query(text, [name])).rows
   if (existingIndex?.valid) return true
   if (existingIndex?.building) return false
@@ -69,7 +68,7 @@ export const dropIndexes = (
   names: readonly string[],
 ): Promise<void> =>
   sessions.dedicate(async (session, hasSession) => {
-    for (const setting of hasSession ? UNLIMITED : []) await session.query(`SET ${setting} = 0`)
+    if (hasSession) await waitWithoutLimit(session)
     for (const name of names) await session.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
   })
 

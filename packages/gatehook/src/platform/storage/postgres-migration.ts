@@ -5,11 +5,15 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, type Row, StorageWaitError, type Tx } from './database.ts'
-import { isLockTimeout, translatePostgresError } from './postgres-errors.ts'
+import { isCreatedMeanwhile, isLockTimeout, translatePostgresError } from './postgres-errors.ts'
 import type { Sessions } from './postgres-session.ts'
 
-/** Lock id for one migration at a time on all nodes: 'gate' in ASCII. */
-const MIGRATION_LOCK = 0x67617465
+/**
+ * Locks the row of the creation: one migration runs at a time on all nodes, and no role without
+ * rights on the table can hold it up. Two nodes that create the tables meet in the catalog.
+ */
+export const LOCK_MIGRATIONS = 'SELECT number FROM gh_migrations WHERE number = 1 FOR UPDATE'
+const IS_CREATED = `SELECT to_regclass('gh_migrations') IS NOT NULL AS created`
 
 /** The wait for a lock doubles with each attempt up to the last one. */
 const LOCK_WAIT_MS = 50
@@ -48,7 +52,8 @@ export async function migrateWithShortWaits(
         await ddl('SET LOCAL idle_in_transaction_session_timeout = 0')
         // No request waits for this lock.
         await ddl('SET LOCAL lock_timeout = 0')
-        await ddl(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
+        const row = await tx.get({ sql: '', text: IS_CREATED, values: [] })
+        if (row!.created) await ddl(LOCK_MIGRATIONS)
         await ddl(`SET LOCAL lock_timeout = ${lockWaitMs(attempt)}`)
         await change(tx, (sql) => {
           lastStatement = sql
@@ -56,6 +61,7 @@ export async function migrateWithShortWaits(
         })
       })
     } catch (error) {
+      if (isCreatedMeanwhile(error) && attempt < attemptsMax) continue
       if (!isLockTimeout(error)) throw error
       const holder = await describeHolder(read, lastStatement)
       const line = `${describeStatement(lastStatement)} waits for a lock${holder}`

@@ -9,11 +9,9 @@ import type { Log } from '../../kernel/log.ts'
 import type { Promotion, Statement, Tx } from './database.ts'
 import { ID_SKIP, skipSequences } from './id-skip.ts'
 import { primaryFaultOf, StandbyError } from './postgres-errors.ts'
+import { LOCK_MIGRATIONS } from './postgres-migration.ts'
 import type { PrimaryFault } from './primary-fault.ts'
 import { replaceEpoch } from './transaction-epoch.ts'
-
-/** Lock id of one promotion at a time on all nodes: 'prom' in ASCII. */
-const PROMOTION_LOCK = 0x70726f6d
 
 /** The timeline of an installation: `system` identifies the cluster, of which copies share it. */
 interface StoredTimeline {
@@ -223,7 +221,7 @@ async function readStored(client: Session): Promise<number | undefined> {
 async function skipIds(client: Session, timeline: number): Promise<void> {
   await client.query('BEGIN')
   try {
-    await client.query(`SELECT pg_advisory_xact_lock(${PROMOTION_LOCK})`)
+    await client.query(LOCK_MIGRATIONS)
     // Opening a table lets the session notice the function that another one has replaced meanwhile.
     await client.query('SELECT 1 FROM pg_proc LIMIT 1')
     const stored = await readStored(client)

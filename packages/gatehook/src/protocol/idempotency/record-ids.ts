@@ -4,6 +4,7 @@
  * also looks at the days before and after. A claim sees no record whose transaction is still open,
  * so claims near the end of a day lock the request.
  */
+import { hash as digest } from 'node:crypto'
 import { DAY_MS, dayIdAt } from '../../platform/storage/partitions/periods.ts'
 
 /**
@@ -17,15 +18,18 @@ export interface RecordIds {
   readonly current: Buffer
   /** The ids of the days before and after. */
   readonly others: readonly [Buffer, Buffer]
-  /** Keys of a lock that a claim needs; undefined: none. */
-  readonly lockKeys: readonly [number, number] | undefined
+  /** The id of the row that a claim locks first; undefined: none. It is of the day that ends. */
+  readonly lock: Buffer | undefined
 }
+
+/** No record of another request has this hash. */
+const hashOfLock = (hash: Buffer): Buffer => digest('sha256', hash, 'buffer')
 
 /** Returns the ids of the record with the hash. */
 export function recordIdsAt(hash: Buffer, nowMs: number): RecordIds {
   const at = (days: number) => dayIdAt(hash, Math.max(0, nowMs + days * DAY_MS))
   const sinceDay = nowMs % DAY_MS
   const isNear = sinceDay < NEAR_MS || sinceDay >= DAY_MS - NEAR_MS
-  const lockKeys = isNear ? ([hash.readInt32BE(0), hash.readInt32BE(4)] as const) : undefined
-  return { current: at(0), others: [at(-1), at(1)], lockKeys }
+  const lock = isNear ? dayIdAt(hashOfLock(hash), Math.max(0, nowMs - NEAR_MS)) : undefined
+  return { current: at(0), others: [at(-1), at(1)], lock }
 }

@@ -40,11 +40,9 @@ const textAcrossDays = (bytes: string) =>
 const claimAcrossDays = prepareStatement(textAcrossDays('BYTEA'), textAcrossDays('BLOB'))
 const findOther = prepareStatement(`SELECT 1 AS found FROM gh_idempotency
   WHERE scope = ? AND id IN (?, ?) AND expires_at > ?`)
-/** SQLite has one writer, which needs no lock. */
-const lock = prepareStatement(
-  'SELECT pg_advisory_xact_lock(CAST(? AS INT), CAST(? AS INT))',
-  'SELECT ?, ?',
-)
+/** Waits for the transaction of another node that has written the row. */
+const lock = prepareStatement(`INSERT INTO gh_idempotency (scope, id, fingerprint, expires_at)
+  VALUES (?, ?, ?, ?) ON CONFLICT (scope, id) DO UPDATE SET expires_at = excluded.expires_at`)
 const update = prepareStatement(
   'UPDATE gh_idempotency SET answer = ?, expires_at = ?, secret = ? WHERE scope = ? AND id = ?',
 )
@@ -76,12 +74,12 @@ export interface RecordClaim {
  */
 export async function claimRecord(
   tx: Tx,
-  { distributed }: Pick<Dialect, 'distributed'>,
+  { distributed, shared }: Pick<Dialect, 'distributed' | 'shared'>,
   { scope, ids, fingerprint, expiresAt, now }: RecordClaim,
 ): Promise<boolean> {
-  const { current, others, lockKeys } = ids
+  const { current, others } = ids
   const row = [scope, current, fingerprint, expiresAt]
-  if (lockKeys) tx.runLater(lock(lockKeys))
+  if (ids.lock && shared) tx.runLater(lock([scope, ids.lock, ids.lock, expiresAt]))
   if (distributed) {
     // Citus runs no INSERT of a SELECT with a parameter after ON CONFLICT. Where
     // another day can be claimed meanwhile, the lock above precedes both statements.
