@@ -337,6 +337,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
   [
     '17. Beside what a team already has',
     [
+      [
+        '17.1',
+        'PostgreSQL: all tables are in one schema; nothing outside it is changed, locked or notified.',
+      ],
       ['17.2', 'A customer has an id of the team; a request names the customer by it as well.'],
       [
         '17.3',

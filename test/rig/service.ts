@@ -55,7 +55,7 @@ export interface TestApp extends Caller {
 export interface TestAppOptions {
   readonly service?: Service
   readonly env?: Readonly<Record<string, string>>
-  readonly seed?: boolean
+  readonly seed?: boolean | 'first'
   /** An existing database instead of a fresh one. */
   readonly url?: string
   /** An existing key for its requests instead of a new one. */

@@ -1,7 +1,7 @@
 /** Migrates the database for this program and this service, and does a first start's work. */
 
 import { listUndeclaredAdditions } from '../declare/resources/additions.ts'
-import { refuseOtherService } from '../declare/resources/database-owner.ts'
+import { refuseForeignTables, refuseOtherService } from '../declare/resources/database-owner.ts'
 import { signInResource } from '../declare/resources/directory.ts'
 import { createIndexBuilder, type IndexBuilder } from '../declare/resources/index-builds.ts'
 import { migrateService } from '../declare/resources/migrate.ts'
@@ -31,6 +31,7 @@ import type { RecentItems } from '../kernel/recent-items.ts'
 import { recognizeRestore } from '../operate/restore/recognition.ts'
 import { followRestore, type RestoreFollower } from '../operate/restore/state.ts'
 import { type ClockKeeper, clockKeeper } from '../operate/system/clock.ts'
+import { ConfigError } from '../platform/config/config.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
 import type { AppliedChange } from '../platform/storage/migrate.ts'
@@ -80,6 +81,9 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   const service = foundation.service.definition
   const versions = service.versions.map((version) => version.name)
   if (foundation.isReference) await refuseOtherService(db, service)
+  const isShared = await refuseForeignTables(db, service, foundation.isReference ?? false)
+  if (isShared && foundation.seed === true)
+    throw new ConfigError(['The database has tables of another program; no samples are added.'])
   const { applied } = await migrateEngine(db, {
     clock,
     onWait: onProgress,
@@ -127,7 +131,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
       ? [...administration.scopes].filter((scope) => !isInstallationScope(scope))
       : undefined,
   })
-  const isSeedRequested = foundation.seed === 'first' ? first.created : foundation.seed
+  const isSeedRequested = foundation.seed === 'first' ? first.created && !isShared : foundation.seed
   const testScope = await defaultScope(db, 'test')
   const seeded = isSeedRequested ? await seedService(service, testScope, { db, clock, random }) : {}
   for (const [name, count] of Object.entries(seeded)) onProgress(`${count} sample ${name}`)

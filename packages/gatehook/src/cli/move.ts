@@ -8,6 +8,7 @@ import { engineTables } from '../engine-tables.ts'
 import { recordAudit } from '../history/audit/store.ts'
 import { openSigner } from '../history/audit/trail.ts'
 import { wallClock } from '../kernel/clock.ts'
+import type { DatabaseTarget } from '../kernel/database-target.ts'
 import { createLog } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
 import {
@@ -90,9 +91,8 @@ async function runMove(input: Input): Promise<undefined> {
     if (!(await readMark(source))) await requireInstallation(config, service, log)
     const audit = await createAuditor(source, config)
     const maintains = listDerivations(service.definition)
-    const distributed = config.databaseDistributed ?? undefined
     const target = await openDatabase(
-      { url: to, maintains, distributed },
+      { ...targetOf(config, to), maintains, distributed: config.databaseDistributed ?? undefined },
       { log, checksReferences: false },
     )
     try {
@@ -144,8 +144,18 @@ function report({ out }: Input, config: Config, to: string, result: MoveResult):
   )
 }
 
+/** Schema and owner are the same in both databases. */
+const targetOf = (config: Config, url: string): DatabaseTarget => {
+  const { schema, owner } = databaseTarget(config)
+  return { url, schema, owner }
+}
+
 /** Opens the target of a move; its address has a password that the mark has not. */
-async function openTarget(name: string, { options, folder }: Input): Promise<Database> {
+async function openTarget(
+  name: string,
+  config: Config,
+  { options, folder }: Input,
+): Promise<Database> {
   const given = options.to ?? environmentMoveTarget()
   const to = given === undefined ? name : databaseIn(folder, String(given))
   const url = withoutPassword(to) === name ? to : databaseIn(folder, name)
@@ -153,7 +163,7 @@ async function openTarget(name: string, { options, folder }: Input): Promise<Dat
   try {
     if (address.kind === 'sqlite' && !existsSync(address.file)) throw new Error('there is no file')
     if (url.includes('…')) throw new Error('its address has a password, which was not stored')
-    const db = await openDatabase(url, { log: createLog({ level: 'silent' }) })
+    const db = await openDatabase(targetOf(config, url), { log: createLog({ level: 'silent' }) })
     if (await isInstalled(db)) return db
     await db.close()
     throw new Error('it holds no installation')
@@ -177,7 +187,7 @@ async function undo(input: Input, config: Config): Promise<undefined> {
         source,
         tables: engineTables,
         sourceName: withoutPassword(config.databaseUrl),
-        openTarget: (name) => openTarget(name, input),
+        openTarget: (name) => openTarget(name, config, input),
         isForced: options.force === true,
         audit: (tx) => audit(tx, 'installation.move_undo'),
       }),

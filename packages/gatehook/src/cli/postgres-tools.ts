@@ -1,7 +1,7 @@
 /** Sentences that name the backup commands of PostgreSQL. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { DatabaseTarget } from '../kernel/database-target.ts'
+import { type DatabaseTarget, DEFAULT_SCHEMA } from '../kernel/database-target.ts'
 import { createLog } from '../kernel/log.ts'
 import { withoutPassword } from '../platform/config/config.ts'
 import { openDatabase } from '../platform/storage/open.ts'
@@ -58,9 +58,12 @@ export async function pgDumpAdvice(
   if (isDistributed) return DISTRIBUTED
   const tool = tools[task]
   const address = withoutPassword(database.directUrl ?? database.url)
+  // A dump of `public` alone would create it again, where it exists.
+  const { schema = DEFAULT_SCHEMA } = database
+  const only = schema === DEFAULT_SCHEMA ? '' : ` --schema=${schema}`
   const command =
     task === 'dump'
-      ? `pg_dump --format=custom --file=${file} '${address}'`
+      ? `pg_dump --format=custom${only} --file=${file} '${address}'`
       : `pg_restore --exit-on-error --single-transaction --no-owner --dbname='${address}' ${file}`
   const sentence = clientSentence(tool, await clientMajor(tool), major)
   return (

@@ -14,6 +14,10 @@ export interface DatabaseTarget {
   /** The disks that a commit waits for; undefined: those that the server is configured for. */
   readonly durability?: 'local' | 'replica' | undefined
   readonly connections?: ConnectionCounts | undefined
+  /** PostgreSQL: the schema of all tables, in lower case; default `DEFAULT_SCHEMA`. */
+  readonly schema?: string | undefined
+  /** PostgreSQL: the role that creates and changes tables; default: that of the address. */
+  readonly owner?: string | undefined
   /** Distributes the tables of a new database; a database that has them needs no option. */
   readonly distributed?: 'citus' | undefined
   /** The derivations that the process writes with each row (`declare/resources/derivation.ts`). */
@@ -23,6 +27,8 @@ export interface DatabaseTarget {
    */
   readonly generation?: number | undefined
 }
+
+export const DEFAULT_SCHEMA = 'public'
 
 interface ConnectionCounts {
   /** For the transactions of requests. */

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
+import { placeOf } from '../../src/platform/storage/postgres-session.ts'
 import { createTimelineGuard } from '../../src/platform/storage/postgres-timeline.ts'
 
 const CONNECTIONS = 8
@@ -24,7 +25,9 @@ test('connections that notice a promotion at once skip ids once', async (t) => {
   await Promise.all(clients.map((client) => client.connect()))
   // Each of them knows the function before any of them replaces it, as connections in use do.
   for (const client of clients) await client.query('SELECT gh_timeline()')
-  await Promise.all(clients.map((client) => createTimelineGuard(quietLog).verify(client, true)))
+  await Promise.all(
+    clients.map((client) => createTimelineGuard(quietLog, placeOf({})).verify(client, true)),
+  )
   await Promise.all(clients.map((client) => client.end()))
   const [row] = await queryAsAdmin(url, "SELECT nextval('gh_customers_no_seq') AS id")
   assert.equal(Number(row!.id), 1_001_001)

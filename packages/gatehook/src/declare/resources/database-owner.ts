@@ -1,8 +1,13 @@
-/** Recognizes the database of another service, on which the reference service must not start. */
+/**
+ * Recognizes the database of another service, on which the reference service must not start, and
+ * tables of others, which no start alters.
+ */
 import { ConfigError } from '../../platform/config/config.ts'
 import type { Database } from '../../platform/storage/database.ts'
+import { listForeignTables } from '../../platform/storage/foreign-tables.ts'
 import { listTables } from '../../platform/storage/move/tables.ts'
 import { isInstalled } from '../../platform/storage/settings.ts'
+import { listMadeTables, tableExists } from './additions.ts'
 import type { ServiceDefinition } from './service.ts'
 
 /** Returns the tables of resources that the service does not declare. */
@@ -18,6 +23,45 @@ async function listOtherResources(
     if (columns.has('scope') && columns.has('id')) others.push(name)
   }
   return others.sort()
+}
+
+/**
+ * Throws `ConfigError` before the first start would create its tables among those of others, and
+ * where a resource has the name of a table that no migration has made. A table that others add
+ * later, of another name, stops no start. Returns whether the database has further tables, to
+ * which no samples belong.
+ */
+export async function refuseForeignTables(
+  db: Database,
+  { resources }: ServiceDefinition,
+  isReference: boolean,
+): Promise<boolean> {
+  const { inSchema, elsewhere } = await listForeignTables(db)
+  const isShared = elsewhere.length > 0
+  if (!(await isInstalled(db))) {
+    if (inSchema.length > 0)
+      throw new ConfigError([
+        `The schema has tables of another program: ${inSchema.join(', ')}. Name a schema of its ` +
+          'own in GATEHOOK_DATABASE_SCHEMA; it is created. Nothing was changed.',
+      ])
+    if (isShared && isReference)
+      throw new ConfigError([
+        `This folder has no service.ts, and the database has tables of another program: ` +
+          `${elsewhere.join(', ')}. Name the folder of a service (gatehook start DIR, or --dir ` +
+          'DIR), or an empty database in GATEHOOK_DATABASE_URL. Nothing was changed.',
+      ])
+    return isShared
+  }
+  const made = await listMadeTables(db)
+  for (const { name } of resources) {
+    if (made.has(name) || !(await tableExists(db, name))) continue
+    throw new ConfigError([
+      `The schema has a table ${name} that no migration of the service has made; the resource ` +
+        `${name} would alter it. Rename the resource, or move the table to another schema: ` +
+        `ALTER TABLE ${name} SET SCHEMA …. Nothing was changed.`,
+    ])
+  }
+  return isShared
 }
 
 /**

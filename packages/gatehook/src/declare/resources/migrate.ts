@@ -6,7 +6,7 @@
 import { wallClock } from '../../kernel/clock.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
-import { listAdditions, recordAdditions, tableExists } from './additions.ts'
+import { listAdditions, recordAdditions, recordTables, tableExists } from './additions.ts'
 import {
   columnsToCompute,
   fillComputedFields,
@@ -255,6 +255,7 @@ async function applyAdditions(
       const names = addedColumns(current)
       const columns = names.map((column) => [table, column] as const)
       if (columns.length > 0) await recordAdditions(tx, columns)
+      if (isNewTable(current)) await recordTables(tx, [table])
       if (!isMoveTarget && columnsToCompute(definition, names).length > 0) {
         await requestFill(tx, definition)
       }

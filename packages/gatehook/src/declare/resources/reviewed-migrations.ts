@@ -15,7 +15,7 @@ import { inDialect, migrationChecksum } from '../../platform/storage/migrate.ts'
 import { listRunningNodes, NodesRunError, namesOf } from '../../platform/storage/running-nodes.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
-import { recordAdditions, tableExists } from './additions.ts'
+import { recordAdditions, recordTables, tableExists } from './additions.ts'
 import { requestFill } from './computed-fill.ts'
 import { foldedColumns } from './folded-columns.ts'
 import { columnsAddedBy } from './retired-columns.ts'
@@ -61,7 +61,9 @@ export async function applyMigration(
       await ddl(sqlFor(db, migration.sql)).catch((error: unknown) => {
         throw describeError(migration, error)
       })
-      changed = subtractColumns(before, await readColumns(tx))
+      const after = await readColumns(tx)
+      changed = subtractColumns(before, after)
+      await recordTables(tx, newTables(before, after))
       if (!ignoresNodes) await requireUnused(tx, migration, changed, now())
       const columns = overlapColumns(db, service, migration)
       if (columns.length > 0) await recordAdditions(tx, columns)
@@ -131,6 +133,11 @@ const readColumns = async (tx: Tx): Promise<StoredColumn[]> =>
       AND c.relname NOT LIKE 'gh\\_%' AND a.attnum > 0 AND NOT a.attisdropped`,
     values: [],
   })) as unknown as StoredColumn[]
+
+function newTables(before: readonly StoredColumn[], after: readonly StoredColumn[]): string[] {
+  const former = new Set(before.map(([table]) => table))
+  return [...new Set(after.map(([table]) => table))].filter((table) => !former.has(table))
+}
 
 function subtractColumns(
   before: readonly StoredColumn[],

@@ -175,6 +175,8 @@ export const databaseTarget = (config: Settings): DatabaseTarget => ({
   otherUrls: [config.databaseDirectUrl ?? [], config.databaseReadUrls].flat(),
   durability: config.durability,
   distributed: config.databaseDistributed ?? undefined,
+  schema: config.databaseSchema,
+  owner: config.databaseOwner ?? undefined,
   connections: {
     transactions: config.databaseConnections,
     reads: config.databaseReadConnections,
@@ -276,6 +278,16 @@ export const optionRules: readonly OptionRule[] = [
       s.databasePooler === null &&
       'GATEHOOK_DATABASE_DIRECT_URL is set, GATEHOOK_DATABASE_POOLER is not; without a pooler, ' +
         'GATEHOOK_DATABASE_URL is the direct address.',
+  },
+  {
+    about: ['databasePooler', 'databaseDirectUrl', 'databaseOwner'],
+    sentence: 'Behind a pooler, `GATEHOOK_DATABASE_OWNER` requires `GATEHOOK_DATABASE_DIRECT_URL`.',
+    check: (s) =>
+      s.databaseOwner !== null &&
+      s.databasePooler !== null &&
+      s.databaseDirectUrl === null &&
+      'GATEHOOK_DATABASE_OWNER is set, GATEHOOK_DATABASE_DIRECT_URL is not; a session behind the ' +
+        'pooler cannot assume the role for the builds of indexes.',
   },
   {
     about: ['databaseUrl', 'databaseReadUrls'],

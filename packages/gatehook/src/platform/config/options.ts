@@ -3,6 +3,7 @@
  * `Config` follow from it. `values.ts` parses the values, `config.ts` checks the rules between
  * them.
  */
+import { DEFAULT_SCHEMA } from '../../kernel/database-target.ts'
 import { type Option, option } from './option.ts'
 import { signInOptions } from './sign-in-options.ts'
 import * as kind from './values.ts'
@@ -39,6 +40,23 @@ export const options = {
     sentence:
       'The database: a SQLite file, or PostgreSQL. A relative path is relative to the folder of ' +
       'the service. Of several hosts, it uses the primary.',
+  }),
+  databaseSchema: option({
+    env: 'GATEHOOK_DATABASE_SCHEMA',
+    kind: kind.schemaName,
+    fallback: DEFAULT_SCHEMA,
+    sentence:
+      'PostgreSQL: the schema of all tables of the engine and of the resources. `migrate` and ' +
+      '`start` create it if it is missing, and change nothing outside it.',
+  }),
+  databaseOwner: option({
+    env: 'GATEHOOK_DATABASE_OWNER',
+    kind: kind.roleName,
+    fallback: null,
+    otherwise: 'the role of the address',
+    sentence:
+      'PostgreSQL: the role that owns the tables. `migrate` and the nodes assume it to create and ' +
+      'to change tables; the role of the address is a member that inherits its rights.',
   }),
   databaseConnections: option({
     env: 'GATEHOOK_DATABASE_CONNECTIONS',

@@ -112,6 +112,22 @@ export const webUrl: ValueKind<string> = {
   },
 }
 
+/** A schema is in search paths and in names of tables, where it stands without quotes. */
+export const schemaName: ValueKind<string> = {
+  name: 'name',
+  expects: 'at most 63 characters of a–z, 0–9 and _, without a leading digit or pg_',
+  parse: (text) =>
+    /^[a-z_][a-z0-9_]{0,62}$/.test(text) && !/^(pg_|information_schema$)/.test(text)
+      ? text
+      : undefined,
+}
+
+export const roleName: ValueKind<string> = {
+  name: 'name',
+  expects: 'at most 63 characters of a–z, A–Z, 0–9, _ and -, without a leading digit',
+  parse: (text) => (/^[A-Za-z_][\w-]{0,62}$/.test(text) ? text : undefined),
+}
+
 export const share: ValueKind<number> = {
   name: 'share',
   expects: 'a number from 0 to 1',

@@ -44,7 +44,7 @@ export async function listen(
     const client = await source.open()
     client.on('end', reconnect)
     client.on('notification', ({ payload }) => onMessage(payload ?? ''))
-    await client.query(`LISTEN ${channel}`)
+    await client.query(`LISTEN "${channel}"`)
     current = client
     if (isStopped) await client.end()
   }

@@ -188,6 +188,9 @@ export function isCreatedMeanwhile(error: unknown): boolean {
   return EXISTS.has(codeOf(original)) || (codeOf(original) === '23505' && schema === 'pg_catalog')
 }
 
+/** Whether the role lacks a right. */
+export const isDenied = (error: unknown): boolean => codeOf(error) === '42501'
+
 /** Whether the server could not store for want of space. */
 export const isDiskFull = (error: unknown): boolean => codeOf(error) === '53100'
 

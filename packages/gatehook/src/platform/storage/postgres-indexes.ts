@@ -6,53 +6,60 @@
  */
 import type { IndexBuild, IndexDdl, Row } from './database.ts'
 import { translatePostgresError } from './postgres-errors.ts'
-import type { Session, Sessions } from './postgres-session.ts'
+import type { PostgresPlace, Session, Sessions } from './postgres-session.ts'
 
 /** The lock of a build conflicts with no read and no write, so it may wait. */
 const UNLIMITED = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
 
 /** See `Database.createIndexes`. */
 export async function createIndexes(
-  sessions: Pick<Sessions, 'dedicate'>,
+  { dedicate, place }: Pick<Sessions, 'dedicate' | 'place'>,
   indexes: readonly IndexDdl[],
   signal?: AbortSignal,
 ): Promise<boolean> {
   const build = async (session: Session, hasSession: boolean) => {
-    if (hasSession) await waitWithoutLimit(session)
+    if (hasSession) await prepareSession(session, place)
     for (const index of indexes) {
       if (signal?.aborted) break
-      if (!(await createIndex(session, index))) return false
+      if (!(await createIndex(session, index, place))) return false
     }
     return true
   }
   try {
-    return await sessions.dedicate(build, signal)
+    return await dedicate(build, signal)
   } catch (error) {
     if (signal?.aborted) return true
     throw translatePostgresError(error)
   }
 }
 
-async function waitWithoutLimit(session: Session): Promise<void> {
-  for (const setting of UNLIMITED) await session.query(`SET ${setting} = 0`)
+/** Behind a pooler, sessions are those of others, and keep their settings. */
+async function prepareSession(session: Session, place: PostgresPlace): Promise<void> {
+  const settings = UNLIMITED.map((setting) => `SET ${setting} = 0`)
+  for (const setting of [...settings, ...place.assumeOwner('SESSION')]) await session.query(setting)
 }
 
 /** The lock of a table that a build holds from its begin to its end. */
 const BUILD_LOCK = 'ShareUpdateExclusiveLock'
 
 /** Returns false if another session creates the index now. */
-async function createIndex(session: Session, { name, definition }: IndexDdl): Promise<boolean> {
+async function createIndex(
+  session: Session,
+  { name, table, definition }: IndexDdl,
+  { qualify }: PostgresPlace,
+): Promise<boolean> {
   const text = `SELECT i.indisvalid AS valid, EXISTS (SELECT 1 FROM pg_locks l
       WHERE l.relation = i.indrelid AND l.mode = '${BUILD_LOCK}' AND l.granted
         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
         AND l.pid <> pg_backend_pid()) AS building
     FROM pg_index i WHERE i.indexrelid = to_regclass($1)`
-  const [existingIndex] = (await session.query(text, [name])).rows
+  const [existingIndex] = (await session.query(text, [qualify(name)])).rows
   if (existingIndex?.valid) return true
   if (existingIndex?.building) return false
-  if (existingIndex) await session.query(`DROP INDEX CONCURRENTLY ${name}`)
+  if (existingIndex) await session.query(`DROP INDEX CONCURRENTLY ${qualify(name)}`)
   try {
-    await session.query(`CREATE INDEX CONCURRENTLY ${name} ${definition}`)
+    const on = definition.replace(`ON ${table}`, `ON ${qualify(table)}`)
+    await session.query(`CREATE INDEX CONCURRENTLY ${name} ${on}`)
     return true
   } catch (error) {
     if ((error as { code?: string }).code === DUPLICATE_TABLE) return false
@@ -64,12 +71,13 @@ const DUPLICATE_TABLE = '42P07'
 
 /** See `Database.dropIndexes`. */
 export const dropIndexes = (
-  sessions: Pick<Sessions, 'dedicate'>,
+  { dedicate, place }: Pick<Sessions, 'dedicate' | 'place'>,
   names: readonly string[],
 ): Promise<void> =>
-  sessions.dedicate(async (session, hasSession) => {
-    if (hasSession) await waitWithoutLimit(session)
-    for (const name of names) await session.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
+  dedicate(async (session, hasSession) => {
+    if (hasSession) await prepareSession(session, place)
+    for (const name of names)
+      await session.query(`DROP INDEX CONCURRENTLY IF EXISTS ${place.qualify(name)}`)
   })
 
 /** The part of a build that each step begins and ends at; steps wait, scan, sort and validate. */
@@ -91,7 +99,8 @@ export async function readIndexBuilds(read: Sessions['read']): Promise<IndexBuil
       p.blocks_done, p.tuples_total, p.tuples_done, p.current_locker_pid AS locker
     FROM pg_stat_progress_create_index p JOIN pg_class t ON t.oid = p.relid
       JOIN pg_class i ON i.oid = p.index_relid
-    WHERE p.datname = current_database() ORDER BY name`
+    WHERE p.datname = current_database() AND t.relnamespace = current_schema()::regnamespace
+    ORDER BY name`
   const rows = (await read({ sql: '', text, values: [] })) as Row[]
   return rows.map((row) => {
     const [from, to] = PHASES[row.phase] ?? [0, 0]

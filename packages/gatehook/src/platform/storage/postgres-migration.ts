@@ -4,9 +4,14 @@
  * waits briefly, gives up, and runs again after a pause. Contains no index builds.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Database, type Row, StorageWaitError, type Tx } from './database.ts'
-import { isCreatedMeanwhile, isLockTimeout, translatePostgresError } from './postgres-errors.ts'
-import type { Sessions } from './postgres-session.ts'
+import { type Database, type Row, StorageError, StorageWaitError, type Tx } from './database.ts'
+import {
+  isCreatedMeanwhile,
+  isDenied,
+  isLockTimeout,
+  translatePostgresError,
+} from './postgres-errors.ts'
+import type { PostgresPlace, Sessions } from './postgres-session.ts'
 
 /**
  * Locks the row of the creation: one migration runs at a time on all nodes, and no role without
@@ -32,13 +37,14 @@ export interface MigrationDeps {
     change: (tx: Tx, ddl: (sql: string) => Promise<void>) => Promise<void>,
   ) => Promise<void>
   readonly read: Sessions['read']
+  readonly place: PostgresPlace
   /** Statements with which a transaction begins. */
-  readonly settings?: readonly string[]
+  readonly settings: readonly string[]
 }
 
 /** Throws `StorageWaitError` with the transaction that holds the lock after the last attempt. */
 export async function migrateWithShortWaits(
-  { write, read, settings = [] }: MigrationDeps,
+  { write, read, place, settings }: MigrationDeps,
   change: MigrationChange,
   onWait: (line: string) => void = () => {},
   attemptsMax: number = ATTEMPTS_MAX,
@@ -52,6 +58,7 @@ export async function migrateWithShortWaits(
         await ddl('SET LOCAL idle_in_transaction_session_timeout = 0')
         // No request waits for this lock.
         await ddl('SET LOCAL lock_timeout = 0')
+        await createSchema(tx, ddl, place)
         const row = await tx.get({ sql: '', text: IS_CREATED, values: [] })
         if (row!.created) await ddl(LOCK_MIGRATIONS)
         await ddl(`SET LOCAL lock_timeout = ${lockWaitMs(attempt)}`)
@@ -76,9 +83,28 @@ export async function migrateWithShortWaits(
   }
 }
 
+/** A role without the right to create schemas can use one that exists. */
+async function createSchema(
+  tx: Tx,
+  ddl: (sql: string) => Promise<void>,
+  { schema }: PostgresPlace,
+): Promise<void> {
+  const text = `SELECT to_regnamespace('"${schema}"') IS NOT NULL AS found, current_user AS role`
+  const row = await tx.get({ sql: '', text, values: [] })
+  if (row!.found) return
+  await ddl(`CREATE SCHEMA "${schema}"`).catch((error) => {
+    if (!isDenied(error)) throw error
+    throw new StorageError(
+      `The schema ${schema} does not exist, and the role ${row!.role} may not create it: ` +
+        `CREATE SCHEMA "${schema}" AUTHORIZATION "${row!.role}".`,
+      { cause: error },
+    )
+  })
+}
+
 /** See `Database.validateConstraint`. */
 export async function validateConstraint(
-  { dedicate }: Pick<Sessions, 'dedicate'>,
+  { dedicate, place }: Pick<Sessions, 'dedicate' | 'place'>,
   table: string,
   name: string,
 ): Promise<void> {
@@ -88,7 +114,8 @@ export async function validateConstraint(
       for (const setting of hasSession ? ['statement_timeout', 'lock_timeout'] : []) {
         await session.query(`SET ${setting} = 0`)
       }
-      await session.query(`ALTER TABLE ${table} VALIDATE CONSTRAINT ${name}`)
+      for (const setting of place.assumeOwner('SESSION')) await session.query(setting)
+      await session.query(`ALTER TABLE ${place.qualify(table)} VALIDATE CONSTRAINT ${name}`)
     })
   } catch (error) {
     throw translatePostgresError(error)

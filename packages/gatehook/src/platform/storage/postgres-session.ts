@@ -2,8 +2,9 @@
  * Sessions with PostgreSQL: settings, types, statement names, connections for reads. Only this file
  * uses pg. Contains no transactions.
  */
+import { hash } from 'node:crypto'
 import pg from 'pg'
-import type { DatabaseTarget } from '../../kernel/database-target.ts'
+import { type DatabaseTarget, DEFAULT_SCHEMA } from '../../kernel/database-target.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type ConnectionSource, createConnectionSource } from './connection-source.ts'
@@ -61,6 +62,7 @@ const createResult = (mode: 'array' | ''): object =>
 export type Session = pg.ClientBase
 
 export interface Sessions {
+  readonly place: PostgresPlace
   /** Connections for transactions. */
   readonly size: number
   /** Takes a connection of the pool; with several hosts, of the first one that is usable. */
@@ -101,10 +103,31 @@ export interface Sessions {
     use: (session: Session, hasSession: boolean) => Promise<T>,
     signal?: AbortSignal,
   ): Promise<T>
-  /** Listens on a separate connection; see `Database.listen`. The channel is part of the SQL. */
+  /** Listens on a separate connection; see `Database.listen`. */
   listen(channel: string, onMessage: (message: string) => void): Promise<() => Promise<void>>
   close(): Promise<void>
 }
+
+/** Where the tables are, and who may change them. */
+export interface PostgresPlace {
+  readonly schema: string
+  /** Returns the name of an object with its schema, for sessions that have no search path. */
+  readonly qualify: (name: string) => string
+  /** Returns the channel of notifications of the schema: a channel belongs to the database. */
+  readonly channel: (name: string) => string
+  /** Assumes the owner of the tables for a transaction or a session; empty without one. */
+  readonly assumeOwner: (duration: 'LOCAL' | 'SESSION') => readonly string[]
+}
+
+export const placeOf = ({
+  schema = DEFAULT_SCHEMA,
+  owner,
+}: Partial<DatabaseTarget>): PostgresPlace => ({
+  schema,
+  qualify: (name) => `"${schema}".${name}`,
+  channel: (name) => `${name}_${hash('sha256', schema).slice(0, 16)}`,
+  assumeOwner: (duration) => (owner === undefined ? [] : [`SET ${duration} ROLE "${owner}"`]),
+})
 
 export interface SessionsOptions {
   readonly log: Log
@@ -122,15 +145,17 @@ export async function openSessions(
 ): Promise<Sessions> {
   const { log, isSyncDelayed } = options
   const { pooler, durability, maintains = [] } = target
+  const place = placeOf(target)
   const synchronousCommit = isSyncDelayed ? 'off' : durability && COMMIT_MODES[durability]
   const settings = {
+    search_path: place.schema,
     ...(synchronousCommit && { synchronous_commit: synchronousCommit }),
     ...(options.plansOnce && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
     // Triggers of resources read it (`declare/resources/stale-rows.ts`).
     ...(maintains.length > 0 && { 'gatehook.maintains': maintains.join(',') }),
   }
   const hosts = createHosts(target.url, { pooler, settings })
-  const guard = createTimelineGuard(log)
+  const guard = createTimelineGuard(log, place)
   const source = createConnectionSource({ hosts, guard, log, newClient })
   // A pooler forwards no notifications and shares locks of sessions; the direct address does not.
   const directHosts = target.directUrl ? createHosts(target.directUrl, {}) : undefined
@@ -142,7 +167,7 @@ export async function openSessions(
   const send = createSender(nameOf)
   const comparison = createComparison(hosts, directHosts, target, guard)
   await comparison?.compare()
-  await requireUtf8(pool.connect, hosts).catch(async (error) => {
+  await requireFit(pool.connect, hosts, target.owner).catch(async (error) => {
     comparison?.close()
     source.stop()
     await pool.close()
@@ -161,6 +186,7 @@ export async function openSessions(
   const { localSettings } = hosts
   const sendRead = localSettings === '' ? send : sendInTransaction(send, localSettings)
   return {
+    place,
     size,
     connect: pool.connect,
     waitingCount: pool.waitingCount,
@@ -197,7 +223,8 @@ export async function openSessions(
         }
       }
     },
-    listen: async (...args) => (direct ? listen(direct, ...args) : async () => {}),
+    listen: async (channel, onMessage) =>
+      direct ? listen(direct, place.channel(channel), onMessage) : async () => {},
     dedicate: (use, signal) =>
       dedicate(direct ?? source, (session) => use(session, direct !== undefined), signal),
     async close() {
@@ -301,12 +328,32 @@ const TLS_ADVICE =
   ' A host that is not local must have a valid certificate: add sslrootcert=FILE to the address ' +
   'for an authority of your own, or sslmode=disable for a private network'
 
-async function requireUtf8(connect: Sessions['connect'], hosts: PostgresHosts): Promise<void> {
+/** Whether the role has the rights of another one without SET ROLE; false if there is no such. */
+const HAS_OWNER = `SELECT count(*) FILTER (WHERE pg_has_role(oid, 'USAGE')) AS has FROM pg_roles
+  WHERE rolname = $1`
+
+/** Throws `StorageError` if the database cannot hold the tables. */
+async function requireFit(
+  connect: Sessions['connect'],
+  hosts: PostgresHosts,
+  owner: string | undefined,
+): Promise<void> {
   try {
     const client = await connect()
-    const { rows } = await client.query('SHOW server_encoding').finally(() => client.release())
-    const encoding = rows[0]?.server_encoding
-    if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}; UTF8 is required`)
+    try {
+      const { rows } = await client.query('SHOW server_encoding')
+      const encoding = rows[0]?.server_encoding
+      if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}; UTF8 is required`)
+      if (owner === undefined) return
+      const has = (await client.query(HAS_OWNER, [owner])).rows[0].has
+      if (has === 0)
+        throw new Error(
+          `its user is no member of the role ${owner} that inherits its rights, which ` +
+            'GATEHOOK_DATABASE_OWNER names',
+        )
+    } finally {
+      client.release()
+    }
   } catch (error) {
     const reason = (error as Error).message || (error as { code?: string }).code
     const isTls = hosts.verifiesByDefault && /SSL|certificate|altnames/i.test(String(reason))

@@ -1,5 +1,5 @@
 /** Verifies that a table of PostgreSQL can grow. */
-import type { Database } from './database.ts'
+import type { MigrationDeps } from './postgres-migration.ts'
 
 /** Shorter than a value that PostgreSQL compresses. */
 const ROW_BYTES = 1_900
@@ -11,7 +11,7 @@ const ROLL_BACK = new Error('the space is not needed')
  * Creates a table of this size and rolls back: rows of an existing table would use the pages of
  * deleted ones. Throws the error of a full disk.
  */
-export async function takeSpace(write: Database['write'], bytes: number): Promise<void> {
+export async function takeSpace(write: MigrationDeps['write'], bytes: number): Promise<void> {
   const rows = Math.ceil(bytes / ROW_BYTES)
   const text = `CREATE TABLE gh_space AS
     SELECT repeat('x', ${ROW_BYTES}) AS text FROM generate_series(1, ${rows})`

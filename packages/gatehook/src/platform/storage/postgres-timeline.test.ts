@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client, ClientBase, ClientConfig } from 'pg'
 import { createLog } from '../../kernel/log.ts'
+import { placeOf } from './postgres-session.ts'
 import { createServerComparison, createTimelineGuard } from './postgres-timeline.ts'
 
 const quietLog = createLog({ level: 'silent' })
@@ -31,7 +32,7 @@ test('a server is refused if another one of its cluster has a newer timeline', a
   ]
   for (const [n, { own, other, isRefused }] of cases.entries()) {
     for (const isRunning of [false, true]) {
-      const guard = createTimelineGuard(quietLog)
+      const guard = createTimelineGuard(quietLog, placeOf({}))
       if (isRunning) await guard.verify(own, true)
       await guard.noteOther(other)
       const verified = guard.verify(own, true)
@@ -44,7 +45,7 @@ test('a server is refused if another one of its cluster has a newer timeline', a
 })
 
 test('behind a pooler, each transaction notices a newer server', async () => {
-  const guard = createTimelineGuard(quietLog)
+  const guard = createTimelineGuard(quietLog, placeOf({}))
   await guard.verify(serverOf(1, 'a'), true)
   assert.equal(guard.isCurrent(1), true)
   await guard.noteOther(serverOf(2, 'a'))
@@ -53,7 +54,7 @@ test('behind a pooler, each transaction notices a newer server', async () => {
 })
 
 test('a comparison keeps its connections, and opens another one after a failure', async () => {
-  const guard = createTimelineGuard(quietLog)
+  const guard = createTimelineGuard(quietLog, placeOf({}))
   await guard.verify(serverOf(1, 'a'), true)
   const opened: string[] = []
   let closedCount = 0

@@ -10,6 +10,7 @@ import type { Promotion, Statement, Tx } from './database.ts'
 import { ID_SKIP, skipSequences } from './id-skip.ts'
 import { primaryFaultOf, StandbyError } from './postgres-errors.ts'
 import { LOCK_MIGRATIONS } from './postgres-migration.ts'
+import type { PostgresPlace } from './postgres-session.ts'
 import type { PrimaryFault } from './primary-fault.ts'
 import { replaceEpoch } from './transaction-epoch.ts'
 
@@ -29,10 +30,10 @@ const READ_SERVER = `SELECT pg_is_in_recovery() AS standby, ${TIMELINE} AS timel
 const READ_SYSTEM = 'SELECT system_identifier::text AS system FROM pg_control_system()'
 /** A function stores the timeline, because tables move to other databases (`move/tables.ts`). */
 const STORED = 'gh_timeline'
-const READ_STORED = `SELECT ${STORED}() AS value, system_identifier::text AS system
-  FROM pg_control_system()`
-/** No function, no permission, no value of a sequence. */
-const NOT_AVAILABLE = /^(42883|42501|0A000|55000)$/
+const readStoredBy = (name: string) => `SELECT ${name}() AS value,
+  system_identifier::text AS system FROM pg_control_system()`
+/** No schema, no function, no permission, no value of a sequence. */
+const NOT_AVAILABLE = /^(3F000|42883|42501|0A000|55000)$/
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown })?.code ?? '')
 
@@ -66,7 +67,8 @@ export interface TimelineGuard {
   onPromotion(listener: (promotion: Promotion) => void): void
 }
 
-export function createTimelineGuard(log: Log): TimelineGuard {
+/** `place`: the schema of the tables, which a session behind a pooler does not have in its path. */
+export function createTimelineGuard(log: Log, place: PostgresPlace): TimelineGuard {
   const listeners: ((promotion: Promotion) => void)[] = []
   let current: number | undefined
   /** The newest timeline of any primary, from which no connection may be in use. */
@@ -106,9 +108,9 @@ export function createTimelineGuard(log: Log): TimelineGuard {
       newest = Math.max(newest, current ?? 0, otherTimeline())
       if (timeline < newest) throw new OldPrimaryError(timeline, newest)
       if (timeline === current) return
-      const stored = await readStored(client)
+      const stored = await readStored(client, place)
       const isBehind = stored !== undefined && stored < timeline
-      if (isBehind) await skipIds(client, timeline)
+      if (isBehind) await skipIds(client, timeline, place)
       const from = isBehind ? stored : current
       // Another connection may have noticed it meanwhile.
       const isNew = from !== undefined && lastPromotion?.to !== timeline
@@ -203,8 +205,8 @@ async function readSystem(client: Session): Promise<string> {
 }
 
 /** Returns the stored timeline; undefined for none, and for that of another cluster. */
-async function readStored(client: Session): Promise<number | undefined> {
-  const result = await client.query(READ_STORED).catch((error) => {
+async function readStored(client: Session, place: PostgresPlace): Promise<number | undefined> {
+  const result = await client.query(readStoredBy(place.qualify(STORED))).catch((error) => {
     if (NOT_AVAILABLE.test(codeOf(error))) return undefined
     throw error
   })
@@ -218,13 +220,15 @@ async function readStored(client: Session): Promise<number | undefined> {
  * Advances every sequence and the epoch of transaction ids (`transaction-epoch.ts`), and stores the
  * timeline. The first node does so; the others wait for it.
  */
-async function skipIds(client: Session, timeline: number): Promise<void> {
+async function skipIds(client: Session, timeline: number, place: PostgresPlace): Promise<void> {
   await client.query('BEGIN')
   try {
+    const settings = [`SET LOCAL search_path = '${place.schema}'`, ...place.assumeOwner('LOCAL')]
+    for (const setting of settings) await client.query(setting)
     await client.query(LOCK_MIGRATIONS)
     // Opening a table lets the session notice the function that another one has replaced meanwhile.
     await client.query('SELECT 1 FROM pg_proc LIMIT 1')
-    const stored = await readStored(client)
+    const stored = await readStored(client, place)
     if (stored !== undefined && stored < timeline) {
       await client.query(skipSequences(ID_SKIP))
       const { rows } = await client.query('SELECT gh_txid_epoch() AS epoch')
@@ -253,7 +257,7 @@ export async function storeTimeline(tx: Tx, ddl: (text: string) => Promise<void>
     await tx.attempt(async () => {
       const current = (await tx.get(ofPostgres(DESCRIBE))) as StoredTimeline
       const row = await tx.get(ofPostgres(`SELECT to_regproc('${STORED}') IS NOT NULL AS exists`))
-      const stored = row!.exists && (await tx.get(ofPostgres(READ_STORED)))
+      const stored = row!.exists && (await tx.get(ofPostgres(readStoredBy(STORED))))
       const system = stored && (JSON.parse(stored.value) as StoredTimeline).system
       if (system !== current.system) await ddl(replaceStored(current))
     })

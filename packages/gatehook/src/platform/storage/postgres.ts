@@ -151,7 +151,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
         throw isTimeout(error) ? new Failure('query_too_expensive') : error
       })
     },
-    ...faults.methods((bytes) => takeSpace(write, bytes)),
+    ...faults.methods((bytes) => takeSpace(writeAsOwner(sessions, write), bytes)),
     stamp: () => undefined,
     generation: undefined,
     isOwner: () => true,
@@ -167,7 +167,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     indexBuilds: () => readIndexBuilds(sessions.read),
     async notify(channel, message) {
       const text = 'SELECT pg_notify($1, $2)'
-      await read({ sql: '', text, values: [channel, message] })
+      await read({ sql: '', text, values: [sessions.place.channel(channel), message] })
     },
     listen: (channel, onMessage) => sessions.listen(channel, onMessage),
     onPromotion: sessions.onPromotion,
@@ -256,13 +256,23 @@ const writeEach =
     )
 
 const migrationDeps = (
-  { read }: Sessions,
+  { read, place }: Sessions,
   write: Database['write'],
   isDistributed: boolean,
-): MigrationDeps =>
-  isDistributed
-    ? { write: writeEach(write), read, settings: CITUS_DDL }
-    : { write: writeDdl(write), read }
+): MigrationDeps => ({
+  write: isDistributed ? writeEach(write) : writeDdl(write),
+  read,
+  place,
+  settings: [...place.assumeOwner('LOCAL'), ...(isDistributed ? CITUS_DDL : [])],
+})
+
+const writeAsOwner =
+  ({ place }: Sessions, write: Database['write']): MigrationDeps['write'] =>
+  (change) =>
+    writeDdl(write)(async (tx, ddl) => {
+      for (const setting of place.assumeOwner('LOCAL')) await ddl(setting)
+      await change(tx, ddl)
+    })
 
 const LISTS_WAITING_MAX = 1_000
 
