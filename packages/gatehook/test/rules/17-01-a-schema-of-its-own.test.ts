@@ -9,7 +9,7 @@ import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { hasPgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
 import { queryAsAdmin, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { f, resource, service } from '../../src/gatehook.ts'
+import { f, resource, type Service, service } from '../../src/gatehook.ts'
 import { ConfigError, loadConfig } from '../../src/platform/config/config.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 
@@ -158,7 +158,7 @@ test('tables of others are never altered, and nothing is seeded beside them', as
     ],
   })
   await query('CREATE TABLE one.invoices (id int)')
-  const open = (declared: typeof mine, name: string) =>
+  const open = (declared: Service, name: string) =>
     openService(t, 'postgres', { service: declared, url, env: inSchema(name), seed: 'first' })
   await assert.rejects(open(mine, 'one'), (error: Error) => {
     assert.ok(error instanceof ConfigError)
@@ -196,7 +196,8 @@ test('an owner without login owns every table, also those that a node adds', asy
   const role = new URL(url).username
   await query(`CREATE ROLE ${owner}; CREATE SCHEMA owned AUTHORIZATION ${owner}`)
   const env = { ...inSchema('owned'), GATEHOOK_DATABASE_OWNER: owner }
-  const open = (declared = OWN) => openService(t, 'postgres', { service: declared, url, env })
+  const open = (declared: Service = OWN) =>
+    openService(t, 'postgres', { service: declared, url, env })
   await assert.rejects(open(), new RegExp(`no member of the role ${owner}`))
   await query(`GRANT ${owner} TO ${role}`)
   const app = await open()
