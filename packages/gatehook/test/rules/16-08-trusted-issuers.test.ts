@@ -15,7 +15,6 @@ import {
   SERVER,
 } from '../oauth/issuer-rig.ts'
 import { basicOf, form, openOauthFixture } from '../oauth/rig.ts'
-import { openHook } from '../webhooks/hook.ts'
 
 const SUB = 'repo:acme/shop:ref:refs/heads/main'
 const INVALID = 'The assertion is not valid.'
@@ -231,31 +230,6 @@ for (const { name } of databases) {
     })
     assert.equal(again.status, 201)
     await eventually(401, first)
-  })
-
-  test(`registrations of a workload follow the rules of its issuer [${name}]`, async (t) => {
-    const fixture = await openOauthFixture(t, name, {
-      env: { ...env, GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' },
-    })
-    const { admin, anonymous } = fixture
-    const { sign, create, exchange } = await openIssuerRig(fixture)
-    const scopes = ['webhooks:write', 'webhooks:read', 'orders:read', 'users:read', 'events:read']
-    const rules = [{ ...RULE, scopes }]
-    const { id } = await create({ rules })
-    const headers = bearer((await exchange(await sign())).body.access_token)
-    const hook = await openHook(t)
-    const registration = { url: hook.url, events: ['order.*', 'user.*'] }
-    const created = await anonymous.post('/webhooks', registration, headers)
-    assert.equal(created.status, 201, created.text)
-    const read = async () => (await admin.get(`/admin/webhooks/${created.body.id}`)).body
-    const narrower = [{ ...RULE, scopes: scopes.filter((scope) => scope !== 'users:read') }]
-    await admin.patch(`/admin/issuers/${id}`, { rules: narrower })
-    const narrowed = await read()
-    assert.equal(narrowed.active, true)
-    assert.ok(!narrowed.scopes.includes('users:read'), narrowed.scopes)
-    await admin.delete(`/admin/issuers/${id}`)
-    const ended = await read()
-    assert.deepEqual([ended.active, ended.disabled_reason], [false, 'creator_removed'])
   })
 
   test(`issuers are administered like clients [${name}]`, async (t) => {
