@@ -347,6 +347,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'Applications verify keys and tokens, and count their requests, also through a plain ' +
           'listener for a private network.',
       ],
+      ['17.4', 'An application mounts the engine in its own server, below a path.'],
     ],
   ],
   [

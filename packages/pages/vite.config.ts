@@ -47,6 +47,10 @@ const inputs = ['console', 'portal'].map((name) => join(folder, `${name}.html`))
 
 export const config = defineConfig({
   root: folder,
+  // Files find each other below any path; the engine adds its path to those of a shell.
+  experimental: {
+    renderBuiltUrl: (file, { hostType }) => (hostType === 'js' ? { relative: true } : `/${file}`),
+  },
   plugins: [serveShells, blockRendering],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   server: { proxy: Object.fromEntries(proxied.map((path) => [path, api])) },

@@ -2,7 +2,6 @@
  * Composes a running API from a configuration and a service. Reads top to bottom; no module imports
  * it. `assembly/` maps the configuration to the arguments of modules that need more than a line.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import type { AppParts } from './assembly/app-interface.ts'
 import { createBackgroundWork } from './assembly/background-work.ts'
 import { assembleClients } from './assembly/clients.ts'
@@ -51,12 +50,12 @@ import { createOauth } from './identity/oauth/api.ts'
 import { renderFailurePage } from './identity/oauth/pages.ts'
 import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
-import { createListeners } from './listeners.ts'
+import { createListeners, DRAIN_LIMIT_MS, leaveBalancers } from './listeners.ts'
 import type { Monitoring } from './operate/monitoring/monitoring.ts'
 import { createNodeAddress, type NodeAddress } from './operate/system/node-address.ts'
 import { ownBuiltPages } from './pages/assets/assets.ts'
 import { headStepNames, type StepsByName } from './pipeline.ts'
-import { drainDelayMs } from './platform/config/config.ts'
+import { mountPathOf } from './platform/config/config.ts'
 import { makeDataFolder } from './platform/config/environment.ts'
 import { refuseUnfinishedTarget } from './platform/storage/move/mark.ts'
 import { checkServer } from './platform/storage/server-check.ts'
@@ -66,6 +65,7 @@ import { requireAcceptable } from './protocol/http/content-negotiation.ts'
 import { createCors } from './protocol/http/cors.ts'
 import { createEgress, shed } from './protocol/http/egress.ts'
 import { createIngress } from './protocol/http/ingress.ts'
+import { addMountPath } from './protocol/http/mount-path.ts'
 import { formatOauthError } from './protocol/http/problem.ts'
 import { requireHttps, requireServedHost } from './protocol/http/proxy-trust.ts'
 import { addCacheHeaders, addStrictTransport, addWarnings } from './protocol/http/response-steps.ts'
@@ -79,8 +79,6 @@ export interface App extends AppParts {
   /** The callers and scopes of each endpoint, those of declared resources included. */
   readonly permissions: readonly Permission[]
 }
-
-const DRAIN_LIMIT_MS = 10_000
 
 /** Throws `ConfigError`, `StorageError`, `DeclarationError`: sentences for the operator. */
 export async function openApp(options: AppOptions): Promise<App> {
@@ -172,6 +170,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
     finishIndexes: prepared.indexes.finish,
     openapi: (version) => modules.documents.get(version),
     inject: server.inject,
+    server,
     work: work.start,
     async listen() {
       await work.start()
@@ -182,8 +181,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
     },
     async drain() {
       lifecycle.isDraining = true
-      server.leave()
-      if (server.isListening) await delay(drainDelayMs(config))
+      await leaveBalancers(server, base)
     },
     async close() {
       lifecycle.isDraining = true
@@ -330,12 +328,12 @@ function composeServer(
   all: readonly Endpoint[],
   { observe, ...options }: { observe: After } & ServerObservation,
 ): HttpServer {
-  const { config, log, clock, random } = foundation
+  const { log, clock, random } = foundation
   const egress = createEgress(clock)
   const steps = composeSteps(foundation, prepared, modules, { observe, shed: shed(egress) })
   const endpoints = foundation.serves === false ? all.filter(isServedByEveryNode) : all
   return createListeners(
-    config,
+    foundation,
     { endpoints, steps },
     {
       log,
@@ -378,6 +376,7 @@ function composeSteps(
     defaultVersion: versioning.steps.defaultVersion,
     authorize,
     rejectNoneMatch,
+    mountPath: addMountPath(mountPathOf(config)),
     countUnspared: quota.countUnspared,
     versionSignals: versioning.steps.signals,
     versionUsage: versioning.steps.count,

@@ -1,10 +1,14 @@
 /**
- * The listeners of a node: the public one, and the one for a private network (§17.3), which serves
- * the methods that `route-table.ts` marks in plain HTTP, for any Host.
+ * The servers of a node: the public one, and the one for a private network (§17.3), which serves
+ * the methods that `route-table.ts` marks in plain HTTP, for any Host. A mounted app (§17.4) has
+ * one without a port.
  */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Foundation } from './assembly/foundation.ts'
 import { createPipeline, innerSteps, passed, type StepsByName } from './pipeline.ts'
-import { type Config, tlsFilesOf } from './platform/config/config.ts'
+import { type Config, drainDelayMs, tlsFilesOf } from './platform/config/config.ts'
 import type { Endpoint } from './protocol/http/call.ts'
+import { requireMountedHttps, resolveMounted } from './protocol/http/mounted-request.ts'
 import { createOriginResolver } from './protocol/http/proxy-trust.ts'
 import { createServer, type HttpServer, type ServerOptions } from './protocol/http/server.ts'
 import { engineRoutes } from './route-table.ts'
@@ -18,10 +22,19 @@ interface Served {
 type SharedOptions = Omit<ServerOptions, 'endpoints' | 'pipeline' | 'resolveOrigin'>
 
 export function createListeners(
-  config: Config,
+  { config, mounted }: Pick<Foundation, 'config' | 'mounted'>,
   { endpoints, steps }: Served,
   options: SharedOptions,
 ): HttpServer {
+  if (mounted) {
+    return createServer({
+      ...options,
+      endpoints: mounted.pages ? endpoints : endpoints.filter(({ path }) => !PAGES.test(path)),
+      pipeline: createPipeline({ ...steps, requireHttps: requireMountedHttps }),
+      innerPipeline: createPipeline(innerSteps(steps)),
+      resolveOrigin: resolveMounted,
+    })
+  }
   const server = createServer({
     ...options,
     endpoints,
@@ -40,6 +53,9 @@ export function createListeners(
   })
   return joinListeners(server, internal, config.internal, options)
 }
+
+/** Console and portal, with their sessions. */
+const PAGES = /^\/(?:console|portal|assets)(?:\/|$)/
 
 const internalOperations: ReadonlySet<string> = new Set(
   engineRoutes.filter(({ isInternal }) => isInternal).map(({ method, path }) => method + path),
@@ -63,6 +79,8 @@ const joinListeners = (
 ): HttpServer => ({
   inject: server.inject,
   sendInner: server.sendInner,
+  adopt: server.adopt,
+  connect: server.connect,
   get isListening() {
     return server.isListening
   },
@@ -84,3 +102,15 @@ const joinListeners = (
     await Promise.all([server.close(), internal.close()])
   },
 })
+
+export const DRAIN_LIMIT_MS = 10_000
+
+/** Serves until load balancers have noticed. A mounted server then finishes its requests. */
+export async function leaveBalancers(
+  server: HttpServer,
+  { config, mounted }: Pick<Foundation, 'config' | 'mounted'>,
+): Promise<void> {
+  server.leave()
+  if (server.isListening || mounted) await delay(drainDelayMs(config))
+  if (mounted) await server.drain(DRAIN_LIMIT_MS)
+}

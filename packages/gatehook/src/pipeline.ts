@@ -38,6 +38,7 @@ export interface StepsByName {
   readonly defaultVersion: Step
   readonly authorize: Step
   readonly rejectNoneMatch: Step
+  readonly mountPath: After
   readonly countUnspared: After
   readonly versionSignals: After
   readonly versionUsage: After
@@ -81,6 +82,8 @@ const table: readonly (readonly [phase: Phase, columns: Columns, step: keyof Ste
   ['refused', '. x x x x x x x x x', 'limit'],
   ['refused', '. . x . . . x . . x', 'requestedVersion'],
   // before every response is sent
+  // before the entity tag, so that the tag is that of the sent body
+  ['out', '. x x x x x x x x x', 'mountPath'],
   ['out', '. . . x . . . . . .', 'countUnspared'],
   ['out', '. . x . . . . . . x', 'versionSignals'],
   ['out', '. . x . . . . . . x', 'versionUsage'],

@@ -1,6 +1,7 @@
 /** The only file that sends requests. Failures carry the problem that the server returned. */
 import { signal } from '@preact/signals'
 import { nowMs } from './clock.ts'
+import { mountedUrl } from './mount-path.ts'
 import { valueListText } from './value-list.ts'
 
 export interface FieldProblem {
@@ -105,7 +106,7 @@ export async function send<T>(
   let text: string
   pending.value++
   try {
-    response = await fetch(withQuery(path, query), init)
+    response = await fetch(mountedUrl(withQuery(path, query)), init)
     text = await response.text()
   } catch (error) {
     if ((error as Error).name !== 'AbortError') noteSilence()

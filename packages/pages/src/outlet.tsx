@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { pending } from './api.ts'
+import { ownPath } from './mount-path.ts'
 import { matchPath, type PageModule, type PageProps, type PageRow, place } from './router.ts'
 
 interface Open {
@@ -37,7 +38,7 @@ export function findPage<R extends PageRow>(rows: readonly R[], path: string) {
 export function startPrefetch(rows: readonly PageRow[]): void {
   document.addEventListener('pointerover', (event) => {
     const link = (event.target as Element).closest?.('a[href]') as HTMLAnchorElement | null
-    const page = link && link.origin === location.origin && findPage(rows, link.pathname)
+    const page = link && link.origin === location.origin && findPage(rows, ownPath(link.pathname))
     if (page) loadModule(page.row).catch(() => undefined)
   })
 }

@@ -2,6 +2,7 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { type Query, withQuery } from './api.ts'
+import { mountedUrl, ownPath } from './mount-path.ts'
 
 export interface PageProps {
   /** The parameters of the pattern; an absent optional one is undefined. */
@@ -19,7 +20,7 @@ export interface PageRow {
 }
 
 const read = () => ({
-  path: location.pathname,
+  path: ownPath(location.pathname),
   query: new URLSearchParams(location.search),
   hash: location.hash,
 })
@@ -45,8 +46,8 @@ export const keepQuery = (path: string): string =>
 
 /** Opens a URL of these pages. */
 export function go(url: string, { replace = false } = {}): void {
-  if (url === location.pathname + location.search + location.hash) return
-  history[replace ? 'replaceState' : 'pushState'](null, '', url)
+  if (url === ownPath(location.pathname) + location.search + location.hash) return
+  history[replace ? 'replaceState' : 'pushState'](null, '', mountedUrl(url))
   place.value = read()
 }
 
@@ -84,7 +85,8 @@ export function startRouter(base: string): void {
   document.addEventListener('click', (event) => {
     const link = (event.target as Element).closest?.('a[href]') as HTMLAnchorElement | null
     if (!link || event.defaultPrevented || !isPlainClick(event) || link.target) return
-    const { origin, pathname, search, hash } = link
+    const { origin, search, hash } = link
+    const pathname = ownPath(link.pathname)
     if (origin !== location.origin || !`${pathname}/`.startsWith(`${base}/`) || hash) return
     event.preventDefault()
     go(pathname + search)

@@ -5,6 +5,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { isSessionOver, type Query, sessionEpoch, withQuery } from './api.ts'
 import { after } from './clock.ts'
+import { mountedUrl } from './mount-path.ts'
 
 export type Topic = 'requests' | 'deliveries' | 'attention' | 'first_steps'
 
@@ -35,7 +36,7 @@ function connect(): void {
   source = undefined
   url = next
   if (next === '' || isSessionOver.value) return
-  const opened = new EventSource(next)
+  const opened = new EventSource(mountedUrl(next))
   source = opened
   for (const topic of [...topics, 'dropped']) {
     opened.addEventListener(topic, (event) => receive(topic, event as MessageEvent<string>))

@@ -60,8 +60,11 @@ export interface AppParts {
   listen(): Promise<{ url: string; port: number; internalUrl?: string }>
   /** Sends a request without a socket. */
   readonly inject: HttpServer['inject']
+  /** Serves a request, or a connection, that another program has accepted (§17.4). */
+  readonly server: Pick<HttpServer, 'adopt' | 'connect'>
   /**
-   * Makes the node unready; it serves until load balancers have noticed (§2.4). `close` follows.
+   * Makes the node unready; it serves until load balancers have noticed (§2.4). A mounted app then
+   * ends its streams, and waits for requests in flight. `close` follows.
    */
   drain(): Promise<void>
   /** Waits for requests in flight (§2.4), then closes everything. */

@@ -60,6 +60,8 @@ export interface AppOptions {
     /** Whether the operator says that the data was restored. */
     readonly isRestored: boolean
   }
+  /** Another program accepts its requests (§17.4). `pages`: it serves console and portal. */
+  readonly mounted?: { readonly pages: boolean }
   /** Receives a line for each step of the start that may take long: migrations, sample data. */
   readonly onProgress?: (line: string) => void
 }

@@ -16,6 +16,7 @@ import { auditRoute, auditStreamRoute } from '../operate/system/audit-routes.ts'
 import { machineMetrics } from '../operate/system/machine-facts.ts'
 import { replicationMetric } from '../operate/system/replication.ts'
 import { clockRoutes, probeRoutes, rootRoute, systemRoute } from '../operate/system/routes.ts'
+import { mountPathOf } from '../platform/config/config.ts'
 import { describeConfig } from '../platform/config/describe.ts'
 import { dataFolder } from '../platform/config/environment.ts'
 import { followClock } from '../platform/storage/clock-setting.ts'
@@ -29,12 +30,11 @@ import type { PreparedDatabase } from './prepare-database.ts'
 import type { ReadinessComponent } from './readiness.ts'
 
 /** Pages of every service. */
-const LINKS = {
-  console: '/console',
-  portal: '/portal',
+const linksOf = (mounted: Foundation['mounted']) => ({
+  ...(mounted?.pages !== false && { console: '/console', portal: '/portal' }),
   docs: '/docs',
   api_catalog: '/.well-known/api-catalog',
-}
+})
 
 export interface SystemAssembly {
   readonly list: Lister
@@ -46,7 +46,7 @@ export interface SystemAssembly {
 }
 
 export function assembleSystem(
-  { db, log, clock, random, config, recent, release = 'unknown' }: Foundation,
+  { db, log, clock, random, config, recent, release = 'unknown', mounted }: Foundation,
   { service, versions, keeper, keys, trail, indexes, repairs, restore }: PreparedDatabase,
   { list, perform, collections, ready, figures }: SystemAssembly,
 ): Component {
@@ -60,7 +60,8 @@ export function assembleSystem(
         name: service.name,
         versions,
         collections,
-        links: { ...LINKS, ...(config.mcp === 'on' && { mcp: '/mcp' }) },
+        links: { ...linksOf(mounted), ...(config.mcp === 'on' && { mcp: '/mcp' }) },
+        mountPath: mountPathOf(config),
       }),
       auditRoute(list, trail),
       auditStreamRoute({ db, trail, clock, log }),

@@ -8,7 +8,12 @@ import type { ServiceDefinition } from '../declare/resources/service.ts'
 import { createFirstLink } from '../identity/people/operators.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog, type Log } from '../kernel/log.ts'
-import { type Config, withoutPassword } from '../platform/config/config.ts'
+import {
+  type Config,
+  ConfigError,
+  mountPathOf,
+  withoutPassword,
+} from '../platform/config/config.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { portError } from './doctor-checks.ts'
@@ -22,6 +27,10 @@ import { welcomeText } from './welcome.ts'
 const ROLES = ['api', 'delivery'] as const
 /** Signal → exit code of a second signal: 128 plus its number. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
+
+const NO_PATH =
+  'GATEHOOK_PUBLIC_URL has a path, under which only an application mounts the API ' +
+  '(gatehook/server); set a URL without a path.'
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
@@ -106,6 +115,7 @@ async function run(input: Input): Promise<undefined> {
   const roles = rolesOf(options.role)
   const serves = roles.includes('api')
   const config = configOf(input)
+  if (mountPathOf(config) !== '') throw new ConfigError([NO_PATH])
   // A delivery node serves probes and metrics, but not on the default port: a node beside it may.
   const listens = serves || config.sources.port !== 'default' || config.internal !== null
   const serviceFile = findService(folder)

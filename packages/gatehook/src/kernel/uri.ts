@@ -41,3 +41,6 @@ function isAuthority(text: string): boolean {
 /** Whether a text is an absolute http or https URL, whose characters are those of a URI. */
 export const isWebUrl = (text: string): boolean =>
   /^https?:\/\/[^/?#]/i.test(text) && isUri(text) && URL.canParse(text)
+
+/** Returns the path of an absolute URL without a final slash; '' for the root. */
+export const pathOfUrl = (url: string): string => new URL(url).pathname.replace(/\/$/, '')

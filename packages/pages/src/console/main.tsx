@@ -1,6 +1,7 @@
 /** Starts the console. The token of a link leaves the address before anything else runs. */
 import { render } from 'preact'
 import { startKeyboard } from '../keyboard.ts'
+import { mountLinks } from '../mount-path.ts'
 import { startPrefetch } from '../outlet.tsx'
 import { startRouter } from '../router.ts'
 import { applyTheme } from '../theme.ts'
@@ -12,6 +13,7 @@ import { takeLinkToken } from './session.ts'
 const token = takeLinkToken()
 applyTheme()
 startScope()
+mountLinks()
 startRouter('/console')
 startKeyboard()
 startPrefetch(pages)

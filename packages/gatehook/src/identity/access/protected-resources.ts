@@ -2,6 +2,7 @@
  * The protected resources of a service (RFC 9728): the whole service, the API under `/api`, and
  * `/mcp` for agents. Each has metadata of its own. Pure.
  */
+import { pathOfUrl } from '../../kernel/uri.ts'
 import type { Audiences, ResourcePath } from '../tokens/audience.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
@@ -29,6 +30,9 @@ export function createAudiences(
   }
 }
 
-/** Returns the URL of the metadata of the resource to which a path belongs. */
+/**
+ * Returns the URL of the metadata of the resource to which a path belongs: the well-known part
+ * precedes the path of the resource (RFC 9728 §3.1).
+ */
 export const resourceMetadataUrl = (publicUrl: string, path: string): string =>
-  `${publicUrl}${METADATA_PATH}${resourceOf(path)}`
+  new URL(publicUrl).origin + METADATA_PATH + pathOfUrl(publicUrl) + resourceOf(path)

@@ -228,6 +228,8 @@ export const personAccountKey = (namespace: Namespace, username: string): string
 const isInvalidCredentials = (error: unknown): boolean =>
   error instanceof Failure && error.code === 'invalid_credentials'
 
+const NO_ADDRESS = 'A sign-in with a password needs the address of the client.'
+
 /**
  * Creates the function that finds an account and applies the throttle: it rejects before the
  * password waits for a thread. Logins of one address to one account are admitted in order.
@@ -241,6 +243,8 @@ function createAdmission({ throttle, recognizedClients, clock }: PasswordVerifie
     client: SignInClient,
   ) =>
     inOrder(JSON.stringify([formatAccountKey(identity), identity.address]), async () => {
+      // A mounted app whose application passes no address: guesses could not be limited (§17.4).
+      if (identity.address === '') throw new Failure('forbidden', NO_ADDRESS)
       const { realm, username } = identity
       const account = await accounts.find(username)
       const { clientKey, remember } = await recognizedClients.find(realm, account, client)

@@ -55,25 +55,35 @@ interface RootOptions {
   readonly collections: readonly string[]
   /** Links to pages by name: `{docs: '/docs'}`. */
   readonly links?: Readonly<Record<string, string>>
+  /** The path of the public URL; default: none. */
+  readonly mountPath?: string
 }
 
 /** `/` links to all parts of the service. It has paths only, which are valid behind any proxy. */
-export function rootRoute({ name, versions, collections, links }: RootOptions): Route {
+export function rootRoute({
+  name,
+  versions,
+  collections,
+  links = {},
+  mountPath = '',
+}: RootOptions): Route {
   const perVersion = <T>(path: (version: string) => T) =>
     Object.fromEntries(versions.map((version) => [version, path(version)]))
   const body = {
     name,
     versions,
     links: {
-      self: '/',
+      self: `${mountPath}/`,
       api: perVersion((version) =>
-        Object.fromEntries(collections.map((name) => [name, `/api/${version}/${name}`])),
+        Object.fromEntries(
+          collections.map((name) => [name, `${mountPath}/api/${version}/${name}`]),
+        ),
       ),
-      openapi: perVersion((version) => `/openapi/${version}.json`),
-      healthz: '/healthz',
-      readyz: '/readyz',
-      metrics: '/metrics',
-      ...links,
+      openapi: perVersion((version) => `${mountPath}/openapi/${version}.json`),
+      healthz: `${mountPath}/healthz`,
+      readyz: `${mountPath}/readyz`,
+      metrics: `${mountPath}/metrics`,
+      ...Object.fromEntries(Object.entries(links).map(([name, path]) => [name, mountPath + path])),
     },
   }
   const headers = { link: '</.well-known/api-catalog>; rel="api-catalog"' } // RFC 9727

@@ -1,4 +1,5 @@
 /** The lists of documents for programs: `/llms.txt`, and the API catalog of RFC 9727. Pure. */
+import { resourceMetadataUrl } from '../../identity/access/protected-resources.ts'
 import type { Page } from './content.ts'
 import { markdownAddress } from './markdown-page.ts'
 
@@ -36,7 +37,7 @@ const PROFILE = 'https://www.rfc-editor.org/info/rfc9727'
 const OPENAPI_TYPE = 'application/vnd.oai.openapi+json;version=3.1'
 
 const resourceMetadata = (base: string, path: string) => ({
-  href: `${base}/.well-known/oauth-protected-resource${path}`,
+  href: resourceMetadataUrl(base, path),
   type: 'application/json',
 })
 

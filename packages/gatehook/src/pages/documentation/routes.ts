@@ -5,8 +5,10 @@
  */
 
 import { Failure } from '../../kernel/failure.ts'
+import { pathOfUrl } from '../../kernel/uri.ts'
 import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
 import { html } from '../../protocol/http/html.ts'
+import { underPath } from '../../protocol/http/mount-path.ts'
 import { PAGE_POLICY } from '../../protocol/http/page-policy.ts'
 import { createResponder, type Responder } from '../../protocol/http/text-responder.ts'
 import type { BuiltPages } from '../assets/assets.ts'
@@ -69,22 +71,22 @@ export function documentationRoutes(deps: DocumentationDeps): Route[] {
 
   const pageRoute = (call: Call, version: string, file: string): Promise<Answer> | Answer => {
     const [, name, extension] = /^([a-z0-9_-]*)(\.md|\.json)?$/.exec(file) ?? []
-    if (name === undefined) return notFound(call, newest)
+    if (name === undefined) return notFound(call, deps)
     if (!versions.includes(version)) {
       const isPage = pagesIn(deps, currentEdition(), newest).some((page) => page.name === version)
-      return isPage && file === '' ? redirect(`/docs/${newest}/${version}`) : notFound(call, newest)
+      return isPage && file === '' ? redirect(`/docs/${newest}/${version}`) : notFound(call, deps)
     }
     if (file === 'search.json') {
       return respond(call, `${version}/search.json`, () => {
         const pages = pagesIn(deps, currentEdition(), version)
-        return createResponder(searchIndex(pages, version), {
+        return createResponder(searchIndex(pages, version, pathOfUrl(publicUrl())), {
           'content-type': 'application/json',
           'cache-control': FRESH,
         })
       })
     }
     const page = pagesIn(deps, currentEdition(), version).find((item) => item.name === name)
-    if (!page || extension === '.json') return notFound(call, newest)
+    if (!page || extension === '.json') return notFound(call, deps)
     const isMarkdown = extension === '.md'
     return respond(call, `${version}/${name}${extension ?? ''}`, () =>
       pageResponder(deps, currentEdition(), files, { version, page, isMarkdown }),
@@ -97,7 +99,7 @@ export function documentationRoutes(deps: DocumentationDeps): Route[] {
       GET: {
         handle(call) {
           const file = [files.style, files.script].find((file) => file?.name === call.params.name)
-          return file?.respond(call) ?? notFound(call, newest)
+          return file?.respond(call) ?? notFound(call, deps)
         },
       },
     }),
@@ -196,7 +198,8 @@ function pageResponder(
     style: style && `/docs/assets/${style.name}`,
     script: `/docs/assets/${script.name}`,
   }
-  return createResponder(renderPage(page, frame), { ...PAGE_HEADERS, 'cache-control': FRESH })
+  const text = underPath(renderPage(page, frame), pathOfUrl(edition.base))
+  return createResponder(text, { ...PAGE_HEADERS, 'cache-control': FRESH })
 }
 
 const redirect = (location: string): Answer => ({
@@ -206,7 +209,8 @@ const redirect = (location: string): Answer => ({
 })
 
 /** A browser gets a page, other callers the usual error. */
-function notFound({ headers }: Call, newest: string): Answer {
+function notFound({ headers }: Call, { versions, publicUrl }: DocumentationDeps): Answer {
+  const newest = versions.at(-1)!
   if (!headers.accept?.includes('text/html')) throw new Failure('not_found')
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>No such page</title>
@@ -216,5 +220,6 @@ function notFound({ headers }: Call, newest: string): Answer {
 <p>The <a href="/docs/${newest}">reference of ${newest}</a> lists every page.</p>
 </main></body></html>
 `
-  return { status: 404, raw: page.html, headers: { ...PAGE_HEADERS, 'cache-control': 'no-store' } }
+  const raw = underPath(page.html, pathOfUrl(publicUrl()))
+  return { status: 404, raw, headers: { ...PAGE_HEADERS, 'cache-control': 'no-store' } }
 }

@@ -6,9 +6,10 @@ import { sectionWords } from './html-page.ts'
 const WORDS_MAX = 160
 
 /** Returns `[title, page, address, words]` per entry, as JSON. */
-export function searchIndex(pages: readonly Page[], version: string): string {
+export function searchIndex(pages: readonly Page[], version: string, mountPath: string): string {
   const entries = pages.flatMap((page) => {
-    const address = page.name === '' ? `/docs/${version}` : `/docs/${version}/${page.name}`
+    const home = `${mountPath}/docs/${version}`
+    const address = page.name === '' ? home : `${home}/${page.name}`
     const sections = page.sections.map((section) => [
       section.title,
       page.title,

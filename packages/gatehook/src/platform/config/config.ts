@@ -5,6 +5,7 @@
 import { isLoopback } from '../../kernel/address.ts'
 import { findClosest } from '../../kernel/closest.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
+import { pathOfUrl } from '../../kernel/uri.ts'
 import { accentContrast, CONTRAST_MIN } from './accent.ts'
 import { commandVariables } from './command-variables.ts'
 import type { Option } from './option.ts'
@@ -193,6 +194,10 @@ export function publicUrlOf(config: Settings, port: number): string {
   const scheme = config.tlsCert ? 'https' : 'http'
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
+
+/** Returns the path of the public URL, under which an application mounts the API; '' for none. */
+export const mountPathOf = ({ publicUrl }: Pick<Settings, 'publicUrl'>): string =>
+  publicUrl === null ? '' : pathOfUrl(publicUrl)
 
 interface OptionRule {
   readonly about: readonly OptionName[]

@@ -7,14 +7,25 @@ import { hostname } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { createPrivateFile, describeFileError, fileErrors, makeFolder } from '../../kernel/files.ts'
 import type { Random } from '../../kernel/random.ts'
-import { type Config, ConfigError, databaseAddress, type Flags, loadConfig } from './config.ts'
+import {
+  type Config,
+  ConfigError,
+  databaseAddress,
+  type Environment,
+  type Flags,
+  loadConfig,
+} from './config.ts'
 import { createSecretFile, readSecretFiles } from './secret-files.ts'
 
 /**
  * Reads the configuration of the service in `folder`. Throws a `ConfigError` if it is invalid.
  */
-export function readConfig(flags: Flags = {}, folder = '.'): Config {
-  const config = loadConfig(process.env, flags, findFileProblem)
+export function readConfig(
+  flags: Flags = {},
+  folder = '.',
+  env: Environment = process.env,
+): Config {
+  const config = loadConfig(env, flags, findFileProblem)
   return { ...config, folder, databaseUrl: databaseIn(folder, config.databaseUrl) }
 }
 

@@ -126,7 +126,9 @@ export const options = {
     kind: kind.publicUrl,
     fallback: null,
     otherwise: 'the bind address',
-    sentence: 'The URL of the API without a path: the base of absolute links and the issuer.',
+    sentence:
+      'The URL of the API: the base of absolute links and the issuer. With a path only where an ' +
+      'application mounts it (`gatehook/server`).',
   }),
   bootstrapKey: option({
     env: 'GATEHOOK_BOOTSTRAP_KEY',

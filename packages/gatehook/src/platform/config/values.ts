@@ -95,10 +95,19 @@ function parseOrigin(text: string): string | undefined {
   return url.href === `${url.origin}/` && !/[?#]$/.test(text) ? url.origin : undefined
 }
 
+const MOUNT_PATH = /^(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*){1,8}$/
+
 export const publicUrl: ValueKind<string> = {
   name: 'url',
-  expects: 'http:// or https:// and a host, with no path, query or credentials',
-  parse: parseOrigin,
+  expects: 'http:// or https:// and a host, perhaps a path, with no query or credentials',
+  parse(text) {
+    const [, start = '', rest = ''] = /^(https?:\/\/[^/?#]*)(.*)$/i.exec(text) ?? []
+    const origin = parseOrigin(start)
+    const path = rest.replace(/\/$/, '')
+    return origin !== undefined && (path === '' || MOUNT_PATH.test(path))
+      ? origin + path
+      : undefined
+  },
 }
 
 export const webUrl: ValueKind<string> = {

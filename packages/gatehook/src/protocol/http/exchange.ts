@@ -24,6 +24,7 @@ import type {
 } from './call.ts'
 import { type Egress, type Hold, overloadFailure } from './egress.ts'
 import type { Ingress } from './ingress.ts'
+import { connectionOf } from './mounted-request.ts'
 import { ownerOf } from './owner.ts'
 import type { formatProblem } from './problem.ts'
 import type { ResolveOrigin } from './proxy-trust.ts'
@@ -204,10 +205,9 @@ export class Exchange implements Call {
     outer?: Exchange,
   ) {
     const method = request.method as Method
-    const { headers, socket } = request
-    const isEncrypted = 'encrypted' in socket && socket.encrypted === true
-    const origin =
-      outer ?? context.resolveOrigin(socket.remoteAddress, isEncrypted, headers, head.host)
+    const { headers } = request
+    const { address, isEncrypted } = connectionOf(request)
+    const origin = outer ?? context.resolveOrigin(address, isEncrypted, headers, head.host)
     this.context = context
     this.prepared = prepared
     this.request = request

@@ -59,16 +59,29 @@ function withPrefix(answer: Answer, prefix: string): Answer {
   }
 }
 
+/** Adds a prefix to the links of a page and of its items. */
+export function prefixLinks(json: string, prefix: string): string {
+  const page = withItemLinks(JSON.parse(json), prefix)
+  const { _links: links } = page
+  const added = links && { _links: prefixed(links, prefix) }
+  return JSON.stringify({ ...page, ...added })
+}
+
+type Links = Readonly<Record<string, string>>
+
+const prefixed = (links: Links, prefix: string): Links =>
+  Object.fromEntries(Object.entries(links).map(([rel, path]) => [rel, prefix + path]))
+
 interface LinkedPage {
-  readonly data?: readonly { readonly _links?: Readonly<Record<string, string>> }[]
+  readonly _links?: Links
+  readonly data?: readonly { readonly _links?: Links }[]
 }
 
 function withItemLinks(page: LinkedPage, prefix: string): LinkedPage {
   if (!Array.isArray(page.data)) return page
   const data = page.data.map((item) => {
     if (!item?._links) return item
-    const links = Object.entries(item._links as Readonly<Record<string, string>>)
-    return { ...item, _links: Object.fromEntries(links.map(([rel, path]) => [rel, prefix + path])) }
+    return { ...item, _links: prefixed(item._links, prefix) }
   })
   return { ...page, data }
 }

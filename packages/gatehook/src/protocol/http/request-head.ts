@@ -59,8 +59,8 @@ export function parseRequestHead(
   request: RawRequest,
   startedMs: number,
   rules: HeadRules,
+  url = request.url ?? '/',
 ): RequestHead {
-  const url = request.url ?? '/'
   let target = url
   let host = request.headers.host
   if (target.charCodeAt(0) !== SLASH) {

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createHttps, Server as HttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { Response as Injected, InjectOptions } from 'light-my-request'
 import type { Clock } from '../../kernel/clock.ts'
@@ -28,6 +29,7 @@ import {
 } from './exchange.ts'
 import { createIngress, type Ingress, LARGE_BODY_SHARES } from './ingress.ts'
 import { createInnerSender, type InnerListener, type SendInner } from './inner-request.ts'
+import { adoptRequest, findReadBody, type MountedRequest, mountedOf } from './mounted-request.ts'
 import {
   createConnectListener,
   createParserErrorListener,
@@ -88,6 +90,10 @@ export interface HttpServer {
   inject(call: string | InjectOptions): Promise<Injected>
   /** Runs a request of a handler, with the caller of its request. */
   readonly sendInner: SendInner
+  /** Serves a request that another program has accepted. */
+  adopt(request: IncomingMessage, response: ServerResponse, mounted: MountedRequest): void
+  /** Serves the requests of a connection that needs no port. */
+  connect(stream: Duplex): void
   /**
    * Makes every response close its connection, so that clients send their next request to another
    * node. New connections are still accepted.
@@ -160,9 +166,12 @@ export function createServer(options: ServerOptions): HttpServer {
     else serveTraced(exchange, () => serve(exchange))
   }
   const listener: Listener = (request, response) => {
-    let head = parseRequestHead(request, clock.elapsedMs(), rules)
+    const mounted = mountedOf(request)
+    let head = parseRequestHead(request, clock.elapsedMs(), rules, mounted?.target)
     const { prepared, params, refusal } = findPath(head.routedPath)
     if (refusal && !head.refusal) head = { ...head, refusal }
+    const readBody = mounted && findReadBody(request)
+    if (readBody) head = { ...head, refusal: readBody }
     begin(new Exchange(context, prepared, head, request, response, params))
   }
   const { innerPipeline = options.pipeline } = options
@@ -271,6 +280,16 @@ function trackRequests(server: NodeServer, listener: Listener, connections: Conn
     cut() {
       for (const socket of sockets) socket.destroy()
     },
+    /** Serves a request on a connection that this server does not own. */
+    adopt(request: IncomingMessage, response: ServerResponse) {
+      if (response.destroyed) return
+      inFlight++
+      response.once('close', () => {
+        inFlight--
+        if (inFlight === 0) whenIdle?.()
+      })
+      listener(request, response)
+    },
     /** Resolves with whether all requests have ended within the time limit. */
     async waitForIdle(limitMs: number): Promise<boolean> {
       if (inFlight === 0) return true
@@ -329,6 +348,11 @@ function operate(
       return inject(listener, call)
     },
     sendInner: createInnerSender(options.listenInner),
+    adopt(request, response, mounted) {
+      adoptRequest(request, mounted)
+      requests.adopt(request, response)
+    },
+    connect: (stream) => void server.emit('connection', stream),
     async listen({ host, port }) {
       // `localhost` may resolve to several addresses; every system has this one.
       server.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port })

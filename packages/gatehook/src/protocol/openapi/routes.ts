@@ -1,6 +1,7 @@
 /** Serves the OpenAPI documents at `/openapi/{name}.json`, with the public URL of the service. */
 
 import { Failure } from '../../kernel/failure.ts'
+import { pathOfUrl } from '../../kernel/uri.ts'
 import { b } from '../fields/members.ts'
 import type { Route } from '../http/call.ts'
 import { implement, operation } from '../http/operation.ts'
@@ -70,8 +71,14 @@ export function withoutWebhooks(document: OpenApiDocument): OpenApiDocument {
   return withUsedComponents({ ...others, tags })
 }
 
+/** The URLs of OAuth in security schemes, which do not follow `servers`. */
+const OAUTH_URLS = /("(?:authorizationUrl|tokenUrl|refreshUrl)":")\//g
+
 /** Returns the document with the public URL of the API. */
 export function withServer(document: OpenApiDocument, url: string): OpenApiDocument {
   const [server] = document.servers as readonly object[]
-  return { ...document, servers: [{ ...server, url }] }
+  const served = { ...document, servers: [{ ...server, url }] }
+  const path = pathOfUrl(url)
+  if (path === '') return served
+  return JSON.parse(JSON.stringify(served).replace(OAUTH_URLS, `$1${path}/`))
 }

@@ -1,0 +1,195 @@
+/**
+ * §17.4: the requests of a mounted engine: no forwarded header, no privilege of loopback, bounds,
+ * aborts, streams, and a graceful end.
+ */
+import assert from 'node:assert/strict'
+import { setImmediate as immediate } from 'node:timers/promises'
+import type { Sender } from '../../src/mounted.ts'
+import { BASE, each, keyOf, mounted, raw, SENDER, sendTo, serverOf } from '../fixtures/mounted.ts'
+
+each('no forwarded header is read, and loopback has no privilege', async (t, kind) => {
+  const gatehook = await mounted(t, kind, { GATEHOOK_TRUST_PROXY: '0.0.0.0/0,::/0' })
+  const send = sendTo(gatehook)
+  const forwarded = {
+    'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'mount.example',
+  }
+  const remote: Sender = { address: '198.51.100.1', secure: false }
+  const plain = await send('/gatehook/', { headers: forwarded, sender: remote })
+  assert.equal(plain.status, 403)
+  assert.equal(((await plain.json()) as { error: string }).error, 'https_required')
+  const local: Sender = { address: '127.0.0.1', secure: true }
+  assert.equal((await send('/gatehook/metrics', { sender: local })).status, 401)
+  assert.equal((await send('/gatehook/', { sender: { secure: false } })).status, 403)
+  const url = await serverOf(t, (incoming, outgoing) => void gatehook.node(incoming, outgoing))
+  const host = { host: 'mount.example' }
+  assert.equal((await raw(url, '/gatehook/metrics', host)).status, 401)
+  assert.equal((await raw(url, '/gatehook/', { ...forwarded, host: 'other.example' })).status, 421)
+  const narrow = await keyOf(send, { cidrs: ['127.0.0.0/8'] })
+  assert.equal((await send('/gatehook/events', { key: narrow, headers: forwarded })).status, 403)
+  assert.equal((await send('/gatehook/events', { key: narrow, sender: local })).status, 200)
+})
+
+each('without an address, passwords, Basic and keys with cidrs are refused', async (t, kind) => {
+  const gatehook = await mounted(t, kind, {
+    GATEHOOK_RATE_LIMIT: '20/60',
+    GATEHOOK_BASIC_ALLOWED_CIDRS: '0.0.0.0/0,::/0',
+  })
+  const send = sendTo(gatehook)
+  const sender: Sender = { secure: true }
+  const narrow = await keyOf(send, { cidrs: ['0.0.0.0/0', '::/0'] })
+  const wide = await keyOf(send)
+  assert.equal((await send('/gatehook/events', { key: narrow })).status, 200)
+  assert.equal((await send('/gatehook/events', { key: narrow, sender })).status, 403)
+  assert.equal((await send('/gatehook/events', { key: wide, sender })).status, 200)
+  const login = { username: 'ada@example.com', password: 'a long password' }
+  const signIn = (from: Sender) =>
+    send('/gatehook/auth/login', { method: 'POST', json: login, sender: from })
+  assert.equal((await signIn(SENDER)).status, 401)
+  const refused = await signIn(sender)
+  assert.equal(refused.status, 403)
+  assert.match(((await refused.json()) as { message: string }).message, /address of the client/)
+  const authorization = `Basic ${btoa('ada@example.com:a long password')}`
+  const basic = await send('/gatehook/api/v2/users', { headers: { authorization }, sender })
+  assert.equal(basic.status, 401)
+  const anonymous = async () => (await send('/gatehook/', { sender })).status
+  const statuses: number[] = []
+  for (let count = 0; count < 25; count++) statuses.push(await anonymous())
+  assert.equal(statuses.at(-1), 429, 'anonymous requests without an address share one limit')
+  assert.equal((await send('/gatehook/')).status, 200, 'others have their own')
+  assert.equal((await send('/gatehook/events', { key: wide, sender })).status, 200)
+})
+
+each('a body that was read before is a 500 that says so', async (t, kind) => {
+  const gatehook = await mounted(t, kind)
+  const url = await serverOf(t, async (incoming, outgoing) => {
+    for await (const _ of incoming);
+    await gatehook.node(incoming, outgoing, { secure: true })
+  })
+  const init = { method: 'POST', headers: { host: 'mount.example' }, body: '{}' }
+  const replies = [await fetch(`${url}/gatehook/auth/login`, init)]
+  const read = new Request(`${BASE}/auth/login`, init)
+  await read.text()
+  replies.push(await gatehook.fetch(read, SENDER))
+  for (const reply of replies) {
+    assert.equal(reply.status, 500)
+    const { error, message } = (await reply.json()) as Record<string, string>
+    assert.equal(error, 'internal_error')
+    assert.match(message!, /has read the body/)
+  }
+  assert.equal((await fetch(`${url}/gatehook/healthz`)).status, 200, 'no body to read')
+})
+
+each('console and portal are served at the root of a host only, unless asked', async (t, kind) => {
+  const paths = ['/console', '/console/keys', '/portal', '/console/session', '/portal/api/keys']
+  const below = await mounted(t, kind)
+  const send = sendTo(below)
+  for (const path of paths) assert.equal((await send(`/gatehook${path}`)).status, 404, path)
+  const links = (await (await send('/gatehook/')).json()) as { links: Record<string, string> }
+  assert.deepEqual([links.links.console, links.links.docs], [undefined, '/gatehook/docs'])
+  await below.close()
+  const root = await mounted(t, kind, { GATEHOOK_PUBLIC_URL: 'https://mount.example' })
+  for (const path of paths) assert.notEqual((await sendTo(root)(path)).status, 404, path)
+})
+
+each(
+  'bodies have their bounds, and an upload that is aborted ends its request',
+  async (t, kind) => {
+    const gatehook = await mounted(t, kind)
+    const send = sendTo(gatehook)
+    const key = await keyOf(send)
+    const url = await serverOf(t, (incoming, outgoing) => {
+      void gatehook.node(incoming, outgoing, { secure: true })
+    })
+    const large = JSON.stringify({ name: 'x'.repeat(1_100_000) })
+    const headers = { 'content-type': 'application/json', 'x-api-key': key, host: 'mount.example' }
+    const init = { method: 'POST', headers, body: large }
+    assert.equal((await send('/gatehook/api/v2/users', init)).status, 413)
+    assert.equal((await fetch(`${url}/gatehook/api/v2/users`, init)).status, 413)
+    let pulled = 0
+    let isCancelled = false
+    const endless = new ReadableStream({
+      pull(controller) {
+        pulled++
+        controller.enqueue(new Uint8Array(65_536).fill(32))
+      },
+      cancel() {
+        isCancelled = true
+      },
+    })
+    const streamed = new Request(`${BASE}/api/v2/users`, {
+      ...init,
+      body: endless,
+      duplex: 'half',
+    } as RequestInit)
+    assert.equal((await gatehook.fetch(streamed, SENDER)).status, 413)
+    assert.ok(pulled < 1_000, `${pulled} chunks`)
+    for (let count = 0; count < 1_000 && !isCancelled; count++) await immediate()
+    assert.ok(isCancelled, 'the rest is not read')
+    const aborter = new AbortController()
+    const half = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"email":'))
+        setImmediate(() => aborter.abort())
+      },
+    })
+    const aborted = new Request(`${BASE}/api/v2/users`, {
+      ...init,
+      body: half,
+      duplex: 'half',
+      signal: aborter.signal,
+    } as RequestInit)
+    await assert.rejects(gatehook.fetch(aborted, SENDER), { name: 'AbortError' })
+    // A body longer than its declared length is no second request.
+    const smuggled = '{}DELETE /admin/keys/1 HTTP/1.1\r\nhost: mount.example\r\n\r\n'
+    const forged = await gatehook
+      .fetch(
+        new Request(`${BASE}/api/v2/users`, {
+          method: 'POST',
+          headers: { ...headers, 'content-length': '2' },
+          body: new Blob([smuggled]).stream(),
+          duplex: 'half',
+        } as RequestInit),
+        SENDER,
+      )
+      .then(({ status }) => status)
+    assert.ok(forged >= 400, String(forged))
+  },
+)
+
+each(
+  'streams pass, with back-pressure, and end with their reader or the drain',
+  async (t, kind) => {
+    const gatehook = await mounted(t, kind)
+    const send = sendTo(gatehook)
+    const key = await keyOf(send)
+    const url = await serverOf(t, (incoming, outgoing) => {
+      void gatehook.node(incoming, outgoing, { secure: true })
+    })
+    const decoder = new TextDecoder()
+    const streams = [
+      await send('/gatehook/events/stream', { key }),
+      await fetch(`${url}/gatehook/events/stream`, {
+        headers: { 'x-api-key': key, host: 'mount.example' },
+      }),
+    ]
+    const readers = streams.map((reply) => {
+      assert.match(reply.headers.get('content-type')!, /^text\/event-stream/)
+      return reply.body!.getReader()
+    })
+    const json = { email: 'c@example.com', name: 'C' }
+    await send('/gatehook/api/v2/users', { method: 'POST', key, json })
+    for (const reader of readers) {
+      let text = ''
+      while (!text.includes('user.created')) text += decoder.decode((await reader.read()).value)
+    }
+    await readers[0]!.cancel()
+    await gatehook.drain()
+    for (;;) if ((await readers[1]!.read()).done) break
+    const ready = await send('/gatehook/readyz')
+    assert.equal(ready.status, 503)
+    await gatehook.close()
+    assert.equal((await send('/gatehook/healthz')).status, 503)
+  },
+)
