@@ -339,7 +339,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     [
       [
         '17.1',
-        'PostgreSQL: all tables are in one schema; nothing outside it is changed, locked or notified.',
+        'PostgreSQL: all tables are in one schema; nothing outside it is changed or locked.',
       ],
       ['17.2', 'A customer has an id of the team; a request names the customer by it as well.'],
       [

@@ -31,7 +31,6 @@ import type { RecentItems } from '../kernel/recent-items.ts'
 import { recognizeRestore } from '../operate/restore/recognition.ts'
 import { followRestore, type RestoreFollower } from '../operate/restore/state.ts'
 import { type ClockKeeper, clockKeeper } from '../operate/system/clock.ts'
-import { ConfigError } from '../platform/config/config.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
 import type { AppliedChange } from '../platform/storage/migrate.ts'
@@ -81,9 +80,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   const service = foundation.service.definition
   const versions = service.versions.map((version) => version.name)
   if (foundation.isReference) await refuseOtherService(db, service)
-  const isShared = await refuseForeignTables(db, service, foundation.isReference ?? false)
-  if (isShared && foundation.seed === true)
-    throw new ConfigError(['The database has tables of another program; no samples are added.'])
+  const isShared = await refuseForeignTables(db, service, foundation)
   const { applied } = await migrateEngine(db, {
     clock,
     onWait: onProgress,

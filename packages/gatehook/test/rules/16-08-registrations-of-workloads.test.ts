@@ -1,4 +1,4 @@
-/** §16.8, §9.14: what a workload registered follows the rules of its issuer. */
+/** §16.8, §9.14: registrations of a workload follow the rules of its issuer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'

@@ -3,64 +3,13 @@
  * nothing outside it is created, changed, locked or notified.
  */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import pg from 'pg'
+import { test } from 'node:test'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
-import { hasPgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
-import { queryAsAdmin, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { f, resource, type Service, service } from '../../src/gatehook.ts'
 import { ConfigError, loadConfig } from '../../src/platform/config/config.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
-
-const ACCESS = {
-  read: 'notes:read',
-  create: 'notes:write',
-  update: 'notes:write',
-  delete: 'notes:write',
-}
-const notes = resource('notes', {
-  fields: { id: f.id('no'), text: f.string() },
-  list: { filter: [], contains: ['text'], sort: [] },
-  access: ACCESS,
-  events: ['note.created'],
-})
-const HEAD = { name: 'notes', versions: { v1: { released: '2026-06-01' } } }
-const OWN = service({ ...HEAD, resources: [notes] })
-
-interface Place {
-  /** The address of the team's database, as the role of a node. */
-  readonly url: string
-  /** Runs a statement as the team. */
-  readonly query: (text: string) => Promise<Record<string, unknown>[]>
-}
-
-/** A database with a table of the team, and a role that owns two schemas and nothing else. */
-async function openTeamDatabase(t: TestContext): Promise<Place> {
-  const admin = await freshUrl(t, 'postgres')
-  const client = new pg.Client(admin)
-  await client.connect()
-  const database = new URL(admin).pathname.slice(1)
-  const role = `node_${database}`
-  const query = async (text: string) => (await client.query(text)).rows
-  await query('CREATE TABLE users (id int); INSERT INTO users VALUES (1)')
-  await query(`CREATE ROLE ${role} LOGIN PASSWORD 'node'`)
-  await query(`REVOKE CREATE ON SCHEMA public FROM PUBLIC`)
-  for (const name of ['one', 'two']) await query(`CREATE SCHEMA ${name} AUTHORIZATION ${role}`)
-  t.after(async () => {
-    const owner = `owner_${database}`
-    await query(`CREATE ROLE ${owner}`).catch(() => undefined)
-    for (const name of [role, owner])
-      await query(`DROP OWNED BY ${name} CASCADE; DROP ROLE ${name}`)
-    await client.end()
-  })
-  const url = new URL(admin)
-  url.username = role
-  url.password = 'node'
-  return { url: url.href, query }
-}
-
-const inSchema = (name: string) => ({ GATEHOOK_DATABASE_SCHEMA: name })
+import { ACCESS, HEAD, inSchema, notes, OWN, openTeamDatabase } from '../storage/team-database.ts'
 
 const OUTSIDE = `SELECT n.nspname, c.relname FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -74,12 +23,12 @@ test('two installations in one database share nothing, and change nothing outsid
   const before = [await query(OUTSIDE), await query(FUNCTIONS)]
   const open = (name: string) =>
     openService(t, 'postgres', { service: OWN, url, env: inSchema(name) })
-  const [one, two] = [await open('one'), await open('two')]
-  const note = await one.post('/api/v1/notes', { text: 'only one' }, { 'idempotency-key': 'k' })
+  const [first, second] = [await open('one'), await open('two')]
+  const note = await first.post('/api/v1/notes', { text: 'only one' }, { 'idempotency-key': 'k' })
   assert.equal(note.status, 201)
-  assert.equal((await one.get('/api/v1/notes?text[contains]=only')).body.data.length, 1)
-  assert.equal((await two.get('/api/v1/notes')).body.data.length, 0)
-  assert.equal((await two.get('/events')).body.data.length, 0)
+  assert.equal((await first.get('/api/v1/notes?text[contains]=only')).body.data.length, 1)
+  assert.equal((await second.get('/api/v1/notes')).body.data.length, 0)
+  assert.equal((await second.get('/events')).body.data.length, 0)
   assert.deepEqual([await query(OUTSIDE), await query(FUNCTIONS)], before)
   assert.deepEqual(await query('SELECT * FROM users'), [{ id: 1 }])
   const locks = await query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")
@@ -93,43 +42,21 @@ test('notifications of one schema do not reach another one', async (t) => {
     t.after(() => db.close())
     return db
   }
-  const [one, two] = [await open('one'), await open('two')]
+  const [first, second] = [await open('one'), await open('two')]
   const received: string[] = []
   const end = Promise.withResolvers<void>()
   const stops = await Promise.all([
-    one.listen('jobs', (message) => {
+    first.listen('jobs', (message) => {
       received.push(`one ${message}`)
       if (message === 'last') end.resolve()
     }),
-    two.listen('jobs', (message) => received.push(`two ${message}`)),
+    second.listen('jobs', (message) => received.push(`two ${message}`)),
   ])
-  await two.notify('jobs', 'first')
-  await one.notify('jobs', 'last')
+  await second.notify('jobs', 'first')
+  await first.notify('jobs', 'last')
   await end.promise
   await Promise.all(stops.map((stop) => stop()))
   assert.deepEqual(received, ['two first', 'one last'])
-})
-
-const skip = hasPgbouncer ? false : 'PgBouncer is not installed'
-
-test('a schema is used behind a pooler, with and without a direct address', { skip }, async (t) => {
-  const { url, query } = await openTeamDatabase(t)
-  const pooler = await startPgbouncer(url)
-  t.after(() => pooler.stop())
-  for (const direct of [{}, { GATEHOOK_DATABASE_DIRECT_URL: url }]) {
-    const app = await openService(t, 'postgres', {
-      service: OWN,
-      url: pooler.through(url),
-      env: { ...inSchema('two'), GATEHOOK_DATABASE_POOLER: 'transaction', ...direct },
-    })
-    assert.equal((await app.post('/api/v1/notes', { text: 'pooled' })).status, 201)
-    assert.equal((await app.get('/api/v1/notes')).status, 200)
-  }
-  assert.deepEqual((await query('SELECT count(*)::int AS n FROM two.notes'))[0], { n: 2 })
-  assert.deepEqual(
-    await query("SELECT 1 FROM pg_tables WHERE tablename LIKE 'gh%' AND schemaname = 'public'"),
-    [],
-  )
 })
 
 test('a schema that is missing is created, where the role may', async (t) => {
@@ -183,7 +110,7 @@ test('tables of others are never altered, and nothing is seeded beside them', as
     events: [],
   })
   const more = service({ ...HEAD, resources: [notes, bills] })
-  await assert.rejects(open(more, 'two'), /table bills that no migration of the service has made/)
+  await assert.rejects(open(more, 'two'), /table bills that no migration of the service created/)
   assert.equal(
     (await query("SELECT * FROM information_schema.columns WHERE table_name = 'bills'")).length,
     1,
@@ -248,29 +175,4 @@ test('a name that a search path cannot hold is a mistake', () => {
       }),
     /GATEHOOK_DATABASE_DIRECT_URL is not/,
   )
-})
-
-test('a promotion skips ids in the schema of the installation', async (t) => {
-  const primary = await startPostgres()
-  t.after(() => primary.stop())
-  const standby = await primary.openStandby()
-  t.after(() => standby.stop())
-  const env = inSchema('apart')
-  const first = await openService(t, 'postgres', { service: OWN, url: primary.url, env })
-  assert.equal((await first.post('/api/v1/notes', { text: 'x' })).status, 201)
-  await first.app.close()
-  const [written] = await queryAsAdmin(primary.url, 'SELECT pg_current_wal_lsn()::text AS lsn')
-  const hasReplayed = `SELECT pg_last_wal_replay_lsn() >= '${written!.lsn}' AS has`
-  while (!(await queryAsAdmin(standby.url, hasReplayed))[0]!.has);
-  await primary.halt('immediate')
-  await queryAsAdmin(standby.url, 'SELECT pg_promote()')
-  const second = await openService(t, 'postgres', { service: OWN, url: standby.url, env })
-  const note = await second.post('/api/v1/notes', { text: 'y' })
-  assert.equal(note.status, 201)
-  const sequences = await queryAsAdmin(
-    standby.url,
-    "SELECT last_value AS id FROM pg_sequences WHERE schemaname = 'apart' AND last_value IS NOT NULL",
-  )
-  assert.ok(sequences.length > 0)
-  assert.ok(sequences.every(({ id }) => Number(id) > 1_000_000))
 })

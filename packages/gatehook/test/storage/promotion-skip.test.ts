@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
-import { placeOf } from '../../src/platform/storage/postgres-session.ts'
+import { placeOf } from '../../src/platform/storage/postgres-place.ts'
 import { createTimelineGuard } from '../../src/platform/storage/postgres-timeline.ts'
 
 const CONNECTIONS = 8

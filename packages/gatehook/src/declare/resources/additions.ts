@@ -1,6 +1,6 @@
 /**
- * The tables that starts and migrations have made, and the columns that a start has added to a table
- * in use (decision 0022). A declaration that lacks one of the columns can still start.
+ * The tables that starts and migrations created, and the columns that a start has added to a
+ * table in use (decision 0022). A declaration that lacks one of the columns can still start.
  */
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
@@ -12,15 +12,15 @@ const ADDITIONS_TABLE = 'gh_service_additions'
 /** The column of the row that records a table itself. */
 const TABLE_ITSELF = ''
 
-/** Returns the tables that a start or a migration of the service has made. */
-export async function listMadeTables(reader: Reader): Promise<ReadonlySet<string>> {
+/** Returns the tables that a start or a migration of the service created. */
+export async function listCreatedTables(reader: Reader): Promise<ReadonlySet<string>> {
   const rows = await reader.arrays(
     sql`SELECT table_name FROM gh_service_additions WHERE column_name = ${TABLE_ITSELF}`,
   )
   return new Set(rows.map(([name]) => String(name)))
 }
 
-/** Records tables as made by the service. */
+/** Records tables as created by the service. */
 export const recordTables = (tx: Tx, tables: readonly string[]): Promise<void> =>
   recordAdditions(
     tx,

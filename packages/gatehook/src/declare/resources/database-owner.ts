@@ -7,7 +7,7 @@ import type { Database } from '../../platform/storage/database.ts'
 import { listForeignTables } from '../../platform/storage/foreign-tables.ts'
 import { listTables } from '../../platform/storage/move/tables.ts'
 import { isInstalled } from '../../platform/storage/settings.ts'
-import { listMadeTables, tableExists } from './additions.ts'
+import { listCreatedTables, tableExists } from './additions.ts'
 import type { ServiceDefinition } from './service.ts'
 
 /** Returns the tables of resources that the service does not declare. */
@@ -27,17 +27,19 @@ async function listOtherResources(
 
 /**
  * Throws `ConfigError` before the first start would create its tables among those of others, and
- * where a resource has the name of a table that no migration has made. A table that others add
+ * where a resource has the name of a table that no migration created. A table that others add
  * later, of another name, stops no start. Returns whether the database has further tables, to
  * which no samples belong.
  */
 export async function refuseForeignTables(
   db: Database,
   { resources }: ServiceDefinition,
-  isReference: boolean,
+  { isReference, seed }: { readonly isReference?: boolean; readonly seed?: boolean | 'first' },
 ): Promise<boolean> {
   const { inSchema, elsewhere } = await listForeignTables(db)
   const isShared = elsewhere.length > 0
+  if (isShared && seed === true)
+    throw new ConfigError(['The database has tables of another program; no samples are added.'])
   if (!(await isInstalled(db))) {
     if (inSchema.length > 0)
       throw new ConfigError([
@@ -52,11 +54,11 @@ export async function refuseForeignTables(
       ])
     return isShared
   }
-  const made = await listMadeTables(db)
+  const created = await listCreatedTables(db)
   for (const { name } of resources) {
-    if (made.has(name) || !(await tableExists(db, name))) continue
+    if (created.has(name) || !(await tableExists(db, name))) continue
     throw new ConfigError([
-      `The schema has a table ${name} that no migration of the service has made; the resource ` +
+      `The schema has a table ${name} that no migration of the service created; the resource ` +
         `${name} would alter it. Rename the resource, or move the table to another schema: ` +
         `ALTER TABLE ${name} SET SCHEMA …. Nothing was changed.`,
     ])

@@ -55,8 +55,8 @@ export const options = {
     fallback: null,
     otherwise: 'the role of the address',
     sentence:
-      'PostgreSQL: the role that owns the tables. `migrate` and the nodes assume it to create and ' +
-      'to change tables; the role of the address is a member that inherits its rights.',
+      'PostgreSQL: the role that owns the tables. `migrate` and the nodes assume it to create ' +
+      'and to change tables; the role of the address is a member that inherits its rights.',
   }),
   databaseConnections: option({
     env: 'GATEHOOK_DATABASE_CONNECTIONS',

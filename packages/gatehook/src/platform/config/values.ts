@@ -121,7 +121,7 @@ export const webUrl: ValueKind<string> = {
   },
 }
 
-/** A schema is in search paths and in names of tables, where it stands without quotes. */
+/** A schema is in search paths and in names of tables, without quotes. */
 export const schemaName: ValueKind<string> = {
   name: 'name',
   expects: 'at most 63 characters of a–z, 0–9 and _, without a leading digit or pg_',

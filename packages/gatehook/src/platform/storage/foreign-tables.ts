@@ -1,4 +1,4 @@
-/** Tables of a PostgreSQL database that no installation of this schema has made. */
+/** Tables of a PostgreSQL database that no installation of this schema created. */
 import type { Database } from './database.ts'
 import { prepareStatement } from './sql.ts'
 

@@ -1,12 +1,13 @@
 /**
  * Creates indexes on PostgreSQL while requests read and write the table: `CREATE INDEX
- * CONCURRENTLY`, outside a transaction. A build that another session runs is seen by the lock of its
- * table. If the node is killed, the server process finishes its index; if that is killed too, it
- * leaves an invalid index, which the next build drops.
+ * CONCURRENTLY`, outside a transaction. A build that another session runs is seen by the lock of
+ * its table. If the node is killed, the server process finishes its index; if that is killed too,
+ * it leaves an invalid index, which the next build drops.
  */
 import type { IndexBuild, IndexDdl, Row } from './database.ts'
 import { translatePostgresError } from './postgres-errors.ts'
-import type { PostgresPlace, Session, Sessions } from './postgres-session.ts'
+import type { PostgresPlace } from './postgres-place.ts'
+import type { Session, Sessions } from './postgres-session.ts'
 
 /** The lock of a build conflicts with no read and no write, so it may wait. */
 const UNLIMITED = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']

@@ -11,13 +11,9 @@ import {
   isLockTimeout,
   translatePostgresError,
 } from './postgres-errors.ts'
-import type { PostgresPlace, Sessions } from './postgres-session.ts'
+import { LOCK_MIGRATIONS, type PostgresPlace } from './postgres-place.ts'
+import type { Sessions } from './postgres-session.ts'
 
-/**
- * Locks the row of the creation: one migration runs at a time on all nodes, and no role without
- * rights on the table can hold it up. Two nodes that create the tables meet in the catalog.
- */
-export const LOCK_MIGRATIONS = 'SELECT number FROM gh_migrations WHERE number = 1 FOR UPDATE'
 const IS_CREATED = `SELECT to_regclass('gh_migrations') IS NOT NULL AS created`
 
 /** The wait for a lock doubles with each attempt up to the last one. */
@@ -89,9 +85,9 @@ async function createSchema(
   ddl: (sql: string) => Promise<void>,
   { schema }: PostgresPlace,
 ): Promise<void> {
-  const text = `SELECT to_regnamespace('"${schema}"') IS NOT NULL AS found, current_user AS role`
+  const text = `SELECT to_regnamespace('"${schema}"') IS NOT NULL AS exists, current_user AS role`
   const row = await tx.get({ sql: '', text, values: [] })
-  if (row!.found) return
+  if (row!.exists) return
   await ddl(`CREATE SCHEMA "${schema}"`).catch((error) => {
     if (!isDenied(error)) throw error
     throw new StorageError(

@@ -2,9 +2,8 @@
  * Sessions with PostgreSQL: settings, types, statement names, connections for reads. Only this file
  * uses pg. Contains no transactions.
  */
-import { hash } from 'node:crypto'
 import pg from 'pg'
-import { type DatabaseTarget, DEFAULT_SCHEMA } from '../../kernel/database-target.ts'
+import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type ConnectionSource, createConnectionSource } from './connection-source.ts'
@@ -22,6 +21,7 @@ import {
 } from './postgres-errors.ts'
 import { createHosts, type PostgresHosts } from './postgres-hosts.ts'
 import { createReadLanes } from './postgres-lanes.ts'
+import { type PostgresPlace, placeOf } from './postgres-place.ts'
 import { openPool } from './postgres-pool.ts'
 import {
   createNames,
@@ -108,27 +108,6 @@ export interface Sessions {
   close(): Promise<void>
 }
 
-/** Where the tables are, and who may change them. */
-export interface PostgresPlace {
-  readonly schema: string
-  /** Returns the name of an object with its schema, for sessions that have no search path. */
-  readonly qualify: (name: string) => string
-  /** Returns the channel of notifications of the schema: a channel belongs to the database. */
-  readonly channel: (name: string) => string
-  /** Assumes the owner of the tables for a transaction or a session; empty without one. */
-  readonly assumeOwner: (duration: 'LOCAL' | 'SESSION') => readonly string[]
-}
-
-export const placeOf = ({
-  schema = DEFAULT_SCHEMA,
-  owner,
-}: Partial<DatabaseTarget>): PostgresPlace => ({
-  schema,
-  qualify: (name) => `"${schema}".${name}`,
-  channel: (name) => `${name}_${hash('sha256', schema).slice(0, 16)}`,
-  assumeOwner: (duration) => (owner === undefined ? [] : [`SET ${duration} ROLE "${owner}"`]),
-})
-
 export interface SessionsOptions {
   readonly log: Log
   readonly connections?: { readonly transactions?: number; readonly reads?: number } | undefined
@@ -183,8 +162,7 @@ export async function openSessions(
     if (guard.isSuspect() && pool.isReplaceable()) replaceConnections()
   }
   const stopComparing = comparison && startComparing(comparison, leaveFormerPrimary, log)
-  const { localSettings } = hosts
-  const sendRead = localSettings === '' ? send : sendInTransaction(send, localSettings)
+  const read = createRead(lanes, hosts, send)
   return {
     place,
     size,
@@ -209,20 +187,7 @@ export async function openSessions(
       replaceConnections()
     },
     send,
-    async read(statement, shape) {
-      checkValues(statement.values)
-      for (let attempt = 1; ; attempt++) {
-        const lane = lanes.choose()
-        try {
-          return (await lane.use((client) => sendRead(client, statement, shape))).rows
-        } catch (error) {
-          if (isStalePlan(error)) lane.drop()
-          const isElsewhere = cannotGrow(error) && lanes.pauseGrowth()
-          if (attempt > 1 || !(isElsewhere || isConnectionLost(error) || isStalePlan(error)))
-            throw translatePostgresError(error)
-        }
-      }
-    },
+    read,
     listen: async (channel, onMessage) =>
       direct ? listen(direct, place.channel(channel), onMessage) : async () => {},
     dedicate: (use, signal) =>
@@ -233,6 +198,29 @@ export async function openSessions(
       source.stop()
       direct?.stop()
     },
+  }
+}
+
+/** A read is repeated once on a new connection when the first one breaks. */
+function createRead(
+  lanes: ReturnType<typeof createReadLanes>,
+  { localSettings }: PostgresHosts,
+  send: SendStatement,
+): Sessions['read'] {
+  const sendRead = localSettings === '' ? send : sendInTransaction(send, localSettings)
+  return async (statement, shape) => {
+    checkValues(statement.values)
+    for (let attempt = 1; ; attempt++) {
+      const lane = lanes.choose()
+      try {
+        return (await lane.use((client) => sendRead(client, statement, shape))).rows
+      } catch (error) {
+        if (isStalePlan(error)) lane.drop()
+        const isElsewhere = cannotGrow(error) && lanes.pauseGrowth()
+        if (attempt > 1 || !(isElsewhere || isConnectionLost(error) || isStalePlan(error)))
+          throw translatePostgresError(error)
+      }
+    }
   }
 }
 

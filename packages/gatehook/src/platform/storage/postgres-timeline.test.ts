@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client, ClientBase, ClientConfig } from 'pg'
 import { createLog } from '../../kernel/log.ts'
-import { placeOf } from './postgres-session.ts'
+import { placeOf } from './postgres-place.ts'
 import { createServerComparison, createTimelineGuard } from './postgres-timeline.ts'
 
 const quietLog = createLog({ level: 'silent' })

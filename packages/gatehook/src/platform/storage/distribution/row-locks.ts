@@ -19,5 +19,6 @@ export function referenceLock(
   const table = /\bFROM (gh_\w+)/.exec(text)?.[1]
   if (table === undefined || !referenceTables.has(table)) return undefined
   const suffix = kind === 'share' ? '_shared' : ''
-  return `SELECT pg_advisory_xact_lock${suffix}(${CLASS}, hashtext(current_schema() || '.${table}'))`
+  const key = `hashtext(current_schema() || '.${table}')`
+  return `SELECT pg_advisory_xact_lock${suffix}(${CLASS}, ${key})`
 }

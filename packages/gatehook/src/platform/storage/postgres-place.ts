@@ -1,0 +1,30 @@
+/** The place of the tables in a database of PostgreSQL: their schema, their owner, their lock. */
+import { hash } from 'node:crypto'
+import { type DatabaseTarget, DEFAULT_SCHEMA } from '../../kernel/database-target.ts'
+
+/** Where the tables are, and who may change them. */
+export interface PostgresPlace {
+  readonly schema: string
+  /** Returns the name of an object with its schema, for sessions that have no search path. */
+  readonly qualify: (name: string) => string
+  /** Returns the channel of notifications of the schema: a channel belongs to the database. */
+  readonly channel: (name: string) => string
+  /** Assumes the owner of the tables for a transaction or a session; empty without one. */
+  readonly assumeOwner: (duration: 'LOCAL' | 'SESSION') => readonly string[]
+}
+
+export const placeOf = ({
+  schema = DEFAULT_SCHEMA,
+  owner,
+}: Partial<DatabaseTarget>): PostgresPlace => ({
+  schema,
+  qualify: (name) => `"${schema}".${name}`,
+  channel: (name) => `${name}_${hash('sha256', schema).slice(0, 16)}`,
+  assumeOwner: (duration) => (owner === undefined ? [] : [`SET ${duration} ROLE "${owner}"`]),
+})
+
+/**
+ * Locks the row of the creation: one migration runs at a time on all nodes, and no role without
+ * rights on the table can hold it up. Two nodes that create the tables meet in the catalog.
+ */
+export const LOCK_MIGRATIONS = 'SELECT number FROM gh_migrations WHERE number = 1 FOR UPDATE'
