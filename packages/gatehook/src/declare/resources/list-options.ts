@@ -25,15 +25,13 @@ export interface ListDeclaration {
   /** Single fields and tuples that sort with an index: all but those with `index: false`. */
   readonly sortIndexes: readonly (readonly string[])[]
   /** Fields of rows to which rows refer, by their paths: `user.email` (§15.9). */
-  readonly related: RelatedPaths
-}
-
-interface RelatedPaths {
-  readonly filter: readonly string[]
-  readonly sort: readonly string[]
-  /** The paths whose field has an index in its table, all but those with `index: false`. */
-  readonly filterIndexes: readonly string[]
-  readonly sortIndexes: readonly string[]
+  readonly related: {
+    readonly filter: readonly string[]
+    readonly sort: readonly string[]
+    /** The paths whose field has an index in its table, all but those with `index: false`. */
+    readonly filterIndexes: readonly string[]
+    readonly sortIndexes: readonly string[]
+  }
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string'
