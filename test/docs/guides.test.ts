@@ -77,6 +77,12 @@ test('docs/guides/deleted-rows.md: its service returns the responses of the page
   await checkPage(t, 'docs/guides/deleted-rows.md', folder, scopes)
 })
 
+test('docs/guides/only-keys.md: its service returns the responses of the page', async (t) => {
+  const folder = emptyFolder(t)
+  writeFiles(folder, read('docs/guides/only-keys.md'))
+  await checkPage(t, 'docs/guides/only-keys.md', join(folder, 'gatehook'), ['reports:read'])
+})
+
 test('docs/guides/limits.md: its service returns the responses of the page', async (t) => {
   const folder = join(emptyFolder(t), 'limits')
   await gatehook('init', folder, '--no-pack')

@@ -37,6 +37,7 @@ export interface RunningService {
   readonly admin: string
   /** `GATEHOOK_DATABASE_URL`, for commands beside the service. */
   readonly database: string
+  stop(): Promise<void>
 }
 
 /** Starts the service of a folder with sample data, and stops it after the test. */
@@ -61,12 +62,13 @@ export async function startService(
   // A file that fails before its first test runs no hooks.
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
-  onEnd(t, async () => {
+  const stop = async () => {
     process.off('exit', kill)
     if (child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGTERM')
     await once(child, 'exit')
-  })
+  }
+  onEnd(t, stop)
   const url = await waitUntilListening(child)
   const response = await fetch(`${url}/admin/keys`, {
     method: 'POST',
@@ -75,7 +77,7 @@ export async function startService(
   })
   const { key } = (await response.json()) as { key: string }
   if (response.status !== 201) throw new Error(`no key: ${response.status}`)
-  return { url, key, admin, database }
+  return { url, key, admin, database, stop }
 }
 
 async function waitUntilListening(child: ChildProcess): Promise<string> {

@@ -42,18 +42,20 @@ export function stepsOf(markdown: string): Step[] {
   return steps
 }
 
-/** Returns the files of a page: `ts` blocks that begin with a comment of their path. */
+const FILE = /^(?:\/\/|#) (\S+\.(?:ts|mjs|py|go))\n/
+
+/** Returns the files of a page: blocks of code that begin with a comment of their path. */
 export function filesOf(markdown: string): { path: string; text: string }[] {
   return blocksOf(markdown).flatMap(({ language, text }) => {
-    const path = language === 'ts' ? /^\/\/ (\S+\.ts)\n/.exec(text)?.[1] : undefined
+    const path = language === 'sh' ? undefined : FILE.exec(text)?.[1]
     return path === undefined ? [] : [{ path, text }]
   })
 }
 
 /** Returns the status in a documented error; undefined for a success. */
 export function documentedStatus(json: unknown): number | undefined {
-  const status = (json as { error?: unknown; status?: unknown } | undefined)?.status
-  return typeof status === 'number' && status >= 400 ? status : undefined
+  const { error, status } = (json ?? {}) as { error?: unknown; status?: unknown }
+  return typeof error === 'string' && typeof status === 'number' ? status : undefined
 }
 
 const kindOf = (value: unknown): string =>

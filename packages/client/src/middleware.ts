@@ -41,10 +41,13 @@ export interface VerifierMiddleware {
   express<R extends ExpressRequest>(
     options?: ProtectOptions<R>,
   ): (req: R, res: ExpressResponse, next: (error?: unknown) => void) => Promise<void>
-  /** A `preHandler`: `{ preHandler: verifier.fastify({ scopes }) }`. */
+  /**
+   * A `preHandler`: `{ preHandler: verifier.fastify({ scopes }) }`. `NoInfer`, because the compiler
+   * finds no type in the overloads of a hook.
+   */
   fastify<R extends ExpressRequest>(
     options?: ProtectOptions<R>,
-  ): (request: R, reply: FastifyReply) => Promise<unknown>
+  ): (request: NoInfer<R>, reply: FastifyReply) => Promise<unknown>
   /** `app.use(path, verifier.hono({ scopes, address }))`; `c.get('gatehook')` is the answer. */
   hono<C extends HonoContext>(
     options?: ProtectOptions<C>,

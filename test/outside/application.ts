@@ -1,0 +1,87 @@
+/** Applications of the guides: their folders, with frameworks and packages, and their processes. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { cleanEnv } from '../docs/process.ts'
+import { filesOf } from '../docs/snippets.ts'
+import { type CleanupScope, onEnd } from '../rig/cleanup.ts'
+import { eventually } from '../rig/eventually.ts'
+import { freePort } from '../rig/postgres.ts'
+import { npm } from './stage.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** Writes the files of a page below a folder. */
+export function writePage(folder: string, page: string): void {
+  for (const { path, text } of filesOf(readFileSync(join(ROOT, page), 'utf8'))) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+}
+
+/** Installs the frameworks, and the packages of the checkout. */
+export async function installFrameworks(folder: string): Promise<void> {
+  cpSync(join(import.meta.dirname, 'frameworks'), folder, { recursive: true })
+  await npm(folder, dirname(process.execPath), 'install')
+  const modules = join(folder, 'node_modules')
+  symlinkSync(join(ROOT, 'packages/gatehook'), join(modules, 'gatehook'))
+  symlinkSync(join(ROOT, 'packages/client'), join(modules, 'gatehook-client'))
+}
+
+export interface Application {
+  readonly url: string
+  /** Ends it with SIGTERM, and returns its exit code. */
+  stop(): Promise<number | null>
+}
+
+/**
+ * Starts a program that listens on `PORT`, and waits until it accepts connections.
+ *
+ * @param words The program and its arguments; an argument `PORT` is replaced by the port.
+ */
+export async function startApplication(
+  t: CleanupScope,
+  folder: string,
+  words: readonly string[],
+  environment: (url: string) => Readonly<Record<string, string>>,
+): Promise<Application> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const [program = '', ...args] = words.map((word) => (word === 'PORT' ? String(port) : word))
+  const output: string[] = []
+  const child: ChildProcess = spawn(program, args, {
+    cwd: folder,
+    env: { ...cleanEnv(), PORT: String(port), ...environment(url) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = once(child, 'exit') as Promise<[number | null]>
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  onEnd(t, async () => {
+    process.off('exit', kill)
+    kill()
+    await exited
+  })
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.on('data', (chunk) => output.push(String(chunk)))
+  }
+  const isListening = async () => {
+    assert.equal(child.exitCode, null, output.join(''))
+    return fetch(url).then(
+      () => true,
+      () => false,
+    )
+  }
+  await eventually(isListening, Boolean, 30_000)
+  return {
+    url,
+    async stop() {
+      child.kill('SIGTERM')
+      const [code] = await exited
+      if (code !== 0) process.stderr.write(output.join(''))
+      return code
+    },
+  }
+}
