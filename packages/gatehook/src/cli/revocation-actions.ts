@@ -51,7 +51,13 @@ const revokeKey = send('DELETE', keyPath)
 const deleteClient = send('DELETE', clientPath)
 const deleteIssuer = send('DELETE', issuerPath)
 /** Rules and keys of the trail replace those of the restored data. */
-const narrowIssuer = send('PATCH', issuerPath, (detail) => detail)
+const narrowIssuer = send('PATCH', issuerPath, ({ rules, owners, jwks, jwks_uri, reuse }) => ({
+  rules,
+  owners,
+  jwks,
+  jwks_uri,
+  reuse,
+}))
 const suspendCustomer = (suspended: boolean) => send('PATCH', customerPath, () => ({ suspended }))
 const disablePerson = send('PATCH', personPath, () => ({ disabled: true }))
 const disableOperator = send('PATCH', operatorPath, () => ({ disabled: true }))

@@ -45,6 +45,7 @@ const REASONS: readonly (readonly [message: string, reason: string])[] = [
   ['must be an IP address', 'no format has addresses of both families'],
   ['must be an address or a range, .*', 'no format has ranges of addresses'],
   ['Send a token, or a username and a password\\.', 'some members exclude others'],
+  ['The passkey does not match its options: begin again\\.', 'a challenge belongs to it'],
   ['Send refresh_token, or an access token as Bearer\\.', 'a header replaces a member'],
 ]
 const usedReasons = new Set<string>()
@@ -185,6 +186,7 @@ const NOT_SENT: Readonly<Record<string, string>> = {
   set_clock: 'it exists with the test clock only',
   create_own_operator: 'an operator has to sign in first',
   confirm_second_factor: 'an operator has to sign in first',
+  create_operator_passkey: 'an operator has to sign in first',
   register_client: 'an address registers 10 clients; §16.5 has a test of each mistake',
 }
 

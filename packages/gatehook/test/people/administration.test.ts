@@ -20,6 +20,7 @@ eachService(
       disabled: false,
       customer: 'cus_default',
       mode: 'test',
+      identities: [],
     })
     assert.deepEqual(scopes, ['users:read', 'orders:read', 'orders:write'])
     assert.deepEqual((await operator.get(`/admin/users/${id}`)).body, created.body)

@@ -31,7 +31,7 @@ const REVIEWED: readonly string[] = [
   String.raw`/^[\d.]+:\d+$/`,
   String.raw`/^(\[[^\]]*\]|[^:]*)(?::\d*)?$/`,
   '/^[a-z][a-z0-9_-]*(:[a-z][a-z0-9_-]*)?$/',
-  String.raw`/^([a-z0-9_]+)(?:\[([a-z]+)\])?$/`,
+  String.raw`/^([a-z0-9_.]+)(?:\[([a-z]+)\])?$/`,
   String.raw`/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/`,
   String.raw`/^\w+:\/\/[^/?]*@/`,
   String.raw`/^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:\/[^/]?/`,
