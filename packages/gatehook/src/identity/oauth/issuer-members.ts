@@ -26,21 +26,28 @@ const reuse = b
 
 const ruleMembers = {
   match: b.anyObject().describe('Claims and their values.').example(EXAMPLE_MATCH),
-  typ: b.text().nullable().example(null),
+  typ: b
+    .text()
+    .nullable()
+    .describe('The `typ` of its assertions; null: none or `JWT`.')
+    .example(null),
   customer: b.text().example('cus_01jdq8w9vgk7'),
   mode,
   scopes: b.list(b.text()).example(['webhooks:read']),
   person: person.nullable().describe('null: the caller is a workload.').example(null),
-  domains: b.list(b.text()).example([]),
+  domains: b.list(b.text()).describe('The domains of `email`; none: any.').example([]),
 }
 
 const issuerMembers = {
   id: b.text().example('iss_01jdq8w9vgk7'),
-  issuer: b.text().example(EXAMPLE_ISSUER),
+  issuer: b.text().describe('The `iss` of its assertions.').example(EXAMPLE_ISSUER),
   jwks: b.json().nullable().describe('Its public keys, if they are stored here.').example(null),
   jwks_uri: b.text().nullable().describe('The URL of its public keys.').example(null),
   reuse,
-  owners: b.list(b.text()).example([]),
+  owners: b
+    .list(b.text())
+    .describe('Further claims that only the owner of a caller can have.')
+    .example([]),
   created_at: b.time(),
   rules: b.list(b.object(ruleMembers)),
 }
@@ -155,13 +162,15 @@ export const explanationInput = {
 export const explanation = b
   .object({
     valid: b.bool().describe('Whether all checks pass.').example(false),
-    checks: b.list(
-      b.object({
-        name: b.text().example('exp'),
-        passed: b.bool().example(false),
-        message: b.text().nullable().describe('Why it fails.').example('exp is in the past'),
-      }),
-    ),
+    checks: b
+      .list(
+        b.object({
+          name: b.text().example('exp'),
+          passed: b.bool().describe('Whether the assertion passes it.').example(false),
+          message: b.text().nullable().describe('Why it fails.').example('exp is in the past'),
+        }),
+      )
+      .describe('The checks, in their order.'),
     principal: b
       .object({
         kind: b.oneOf(['workload', 'person']),

@@ -7,48 +7,91 @@ import { newSession } from './console-operations.ts'
 const MAX_TEXT = 4096
 const MAX_ATTESTATION = 32 * 1024
 
-const encoded = (max = MAX_TEXT) =>
-  b.matching(/^[A-Za-z0-9_-]+={0,2}$/, 'base64url', { max }).example('c2lnbmF0dXJl')
-const list = b.list(b.anyObject()).optional()
-const text = b.text({ max: 200 }).optional()
+const encoded = (meaning: string, max = MAX_TEXT) =>
+  b
+    .matching(/^[A-Za-z0-9_-]+={0,2}$/, 'base64url', { max })
+    .describe(`${meaning} (base64url).`)
+    .example('c2lnbmF0dXJl')
+const credentials = (meaning: string) =>
+  b
+    .list(b.anyObject())
+    .optional()
+    .describe(meaning)
+    .example([{ type: 'public-key', id: 'c2lnbmF0dXJl' }])
+const text = (meaning: string, example: string) =>
+  b.text({ max: 200 }).optional().describe(meaning).example(example)
+const challenge = encoded('What the authenticator signs, for one use')
+const timeout = b
+  .int(0)
+  .optional()
+  .describe('The time that the person has, in milliseconds.')
+  .example(60_000)
+const extensions = b.anyObject().optional().describe('Extensions of WebAuthn.').example({})
 
 const creationOptions = b
   .openObject({
-    challenge: encoded(),
-    rp: b.openObject({ id: text, name: b.text() }),
-    user: b.openObject({ id: encoded(), name: b.text(), displayName: b.text() }),
-    pubKeyCredParams: b.list(b.anyObject()),
-    timeout: b.int(0).optional(),
-    excludeCredentials: list,
-    authenticatorSelection: b.anyObject().optional(),
-    attestation: text,
-    extensions: b.anyObject().optional(),
+    challenge,
+    rp: b
+      .openObject({ id: text('The host of the passkey.', 'api.example.com'), name: b.text() })
+      .describe('The service, as the authenticator shows it.'),
+    user: b.openObject({
+      id: encoded('The account, in an opaque form'),
+      name: b.text(),
+      displayName: b.text().describe('The name that the authenticator shows.').example('Ada'),
+    }),
+    pubKeyCredParams: b
+      .list(b.anyObject())
+      .describe('The algorithms that the server verifies.')
+      .example([{ type: 'public-key', alg: -7 }]),
+    timeout,
+    excludeCredentials: credentials('The passkeys that the account has.'),
+    authenticatorSelection: b
+      .anyObject()
+      .optional()
+      .describe('What the authenticator has to do.')
+      .example({ userVerification: 'required' }),
+    attestation: text('Whether its maker is proved.', 'none'),
+    extensions,
   })
   .named('PasskeyCreationOptions')
 
 const requestOptions = b
   .openObject({
-    challenge: encoded(),
-    rpId: text,
-    timeout: b.int(0).optional(),
-    allowCredentials: list,
-    userVerification: text,
-    extensions: b.anyObject().optional(),
+    challenge,
+    rpId: text('The host of the passkey.', 'api.example.com'),
+    timeout,
+    allowCredentials: credentials('The passkeys that may answer; none: any of the host.'),
+    userVerification: text('Whether the authenticator verifies the person.', 'required'),
+    extensions,
   })
   .named('PasskeyRequestOptions')
 
 const credentialMembers = {
-  id: encoded(),
-  rawId: encoded(),
+  id: encoded('The id of the passkey'),
+  rawId: encoded('The same id'),
   type: b.oneOf(['public-key']),
-  authenticatorAttachment: b.text({ max: 200 }).nullable().optional(),
-  clientExtensionResults: b.anyObject().optional(),
+  authenticatorAttachment: b
+    .text({ max: 200 })
+    .nullable()
+    .optional()
+    .describe('Where the authenticator is.')
+    .example('platform'),
+  clientExtensionResults: b
+    .anyObject()
+    .optional()
+    .describe('Results of extensions, which the server ignores.')
+    .example({}),
 }
+
+const clientData = encoded('The challenge and the origin, as the browser has them')
 
 const passkeyCreation = {
   ...credentialMembers,
   response: b
-    .openObject({ clientDataJSON: encoded(), attestationObject: encoded(MAX_ATTESTATION) })
+    .openObject({
+      clientDataJSON: clientData,
+      attestationObject: encoded('The new public key', MAX_ATTESTATION),
+    })
     .describe('As the browser returned it (`PublicKeyCredential.toJSON()`).'),
 }
 
@@ -56,10 +99,10 @@ const passkeySignIn = {
   ...credentialMembers,
   response: b
     .openObject({
-      clientDataJSON: encoded(),
-      authenticatorData: encoded(),
-      signature: encoded().secret(),
-      userHandle: encoded().nullable().optional(),
+      clientDataJSON: clientData,
+      authenticatorData: encoded('The counter and flags of the authenticator'),
+      signature: encoded('The signature of both').secret(),
+      userHandle: encoded('The account, in an opaque form').nullable().optional(),
     })
     .describe('As the browser returned it (`PublicKeyCredential.toJSON()`).'),
 }

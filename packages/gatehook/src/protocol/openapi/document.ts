@@ -36,6 +36,7 @@ const TAGS: Readonly<Record<string, string>> = {
   credentials: 'The credential of the caller.',
   customers: 'Customers and their limits.',
   events: 'Events, as webhooks deliver them.',
+  issuers: 'Trusted issuers, whose assertions are exchanged for tokens (RFC 7523).',
   jobs: 'Jobs of the service’s code: queued, recurring, and handlers of events.',
   keys: 'API keys.',
   monitoring: 'Requests, series and errors of the installation.',
