@@ -20,7 +20,7 @@ const credentials = (meaning: string) =>
     .example([{ type: 'public-key', id: 'c2lnbmF0dXJl' }])
 const text = (meaning: string, example: string) =>
   b.text({ max: 200 }).optional().describe(meaning).example(example)
-const challenge = encoded('What the authenticator signs, for one use')
+const challenge = encoded('The text that the authenticator signs, for one use')
 const timeout = b
   .int(0)
   .optional()
@@ -48,7 +48,7 @@ const creationOptions = b
     authenticatorSelection: b
       .anyObject()
       .optional()
-      .describe('What the authenticator has to do.')
+      .describe('The duties of the authenticator.')
       .example({ userVerification: 'required' }),
     attestation: text('Whether its maker is proved.', 'none'),
     extensions,
