@@ -50,7 +50,7 @@ eachService(
     await runDue(app)
     assert.deepEqual(runs.splice(0), [`${morning(11)} missed 0 attempt 1`])
 
-    // A retry serves the due times that have passed since the first attempt.
+    // A retry keeps its due time, which the results of its steps belong to; a run follows at once.
     faults.push(new Error('once'))
     await advance(DAY_MS)
     await runDue(app)
@@ -58,10 +58,11 @@ eachService(
     await runDue(app)
     assert.deepEqual(runs.splice(0), [
       `${morning(12)} missed 0 attempt 1`,
-      `${morning(14)} missed 2 attempt 2`,
+      `${morning(12)} missed 0 attempt 2`,
+      `${morning(14)} missed 1 attempt 1`,
     ])
 
-    // Due times that pass during a run belong to the next one.
+    // Due times that pass during a run belong to the next one, directly after it.
     meanwhile = async () => {
       meanwhile = async () => {}
       await advance(2 * DAY_MS)
@@ -72,7 +73,8 @@ eachService(
     await runDue(app)
     assert.deepEqual(runs.splice(0), [
       `${morning(15)} missed 0 attempt 1`,
-      `${morning(18)} missed 2 attempt 1`,
+      `${morning(17)} missed 1 attempt 1`,
+      `${morning(18)} missed 0 attempt 1`,
     ])
   },
   { service: daily, env },

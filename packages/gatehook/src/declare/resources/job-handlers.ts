@@ -5,15 +5,21 @@ import { listCustomers } from '../../identity/access/customer-reader.ts'
 import { modeOf, type Principal, type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { EventHandlers } from '../../outbound/jobs/event-jobs.ts'
 import {
+  ATTEMPTS_MAX,
   Continuation,
   type JobAttempt,
   type JobCaller,
   type JobHandler,
 } from '../../platform/jobs/job.ts'
 import { type EnqueueJob, setJobCaller } from '../../platform/jobs/queue.ts'
-import { customerRun } from '../../platform/jobs/recurring.ts'
-import { dayIn, inputOfRun, parseSchedule, type RunInput } from '../../platform/jobs/schedule.ts'
-import { isUnknownOutcome } from '../../platform/jobs/steps.ts'
+import { createEnqueueCustomerRuns } from '../../platform/jobs/recurring.ts'
+import {
+  dayIn,
+  type NextDueTime,
+  parseSchedule,
+  type RunInput,
+} from '../../platform/jobs/schedule.ts'
+import { createSteps, isUnknownOutcome } from '../../platform/jobs/steps.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Catalog } from './catalog.ts'
 import type { JobDefinition } from './job.ts'
@@ -48,10 +54,13 @@ export function listEventHandlers({ jobs }: ServiceDefinition): EventHandlers {
 
 export const createJobHandlers = (catalog: Catalog, deps: JobHandlerDeps): JobHandler[] =>
   catalog.service.jobs.map((definition) => {
-    const { kind, name, attempts, timeoutMs } = definition
-    const schedule = kind === 'schedule' && { schedule: scheduleOf(definition, deps) }
+    const { kind, name, attempts, timeoutMs, each } = definition
+    const schedule = kind === 'schedule' ? scheduleOf(definition, deps) : undefined
     const run = runners[kind](catalog, definition, deps)
-    return { kind, name, attempts, timeoutMs, ...schedule, run, isFinal: isUnknownOutcome }
+    const spread = schedule && each && spreadOf(name, schedule.next, deps)
+    const limits = { attempts, timeoutMs }
+    const recurring = { ...(schedule && { schedule }), ...(spread && { spread }) }
+    return { kind, name, ...limits, ...recurring, run, isFinal: isUnknownOutcome }
   })
 
 function scheduleOf(
@@ -90,12 +99,11 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
       await withSteps(steps, () => handle({ ...context, ...received }))
     }
   },
-  schedule(catalog, { name, handle, timeZone, each }, deps) {
+  schedule(catalog, { name, handle, timeZone }, deps) {
     const begin = createBegin(catalog, name, deps)
     return async (attempt) => {
       const { due_at: dueAt, missed } = JSON.parse(attempt.input) as RunInput
       const { steps, context, contextIn } = begin(attempt)
-      if (each && attempt.scope === null) return enqueueRuns(name, attempt, steps, deps)
       const times = { dueAt, missed, day: dayIn(dueAt, timeZone) }
       const customers = () => iterateCustomers(deps.db, contextIn, steps.steps.signal)
       const all = attempt.scope === null && { customers }
@@ -105,28 +113,28 @@ const runners: Readonly<Record<JobDefinition['kind'], CreateRun>> = {
 }
 
 /**
- * Enqueues the runs of the next customers of a recurring job, once, in one transaction. A customer
- * whose last run has not ended gets none: that run serves the due times that have passed.
+ * Returns the code that enqueues the runs of a recurring job for the next customers, once, in one
+ * transaction. A customer whose last run has not ended gets none: its end enqueues the next one.
  */
-async function enqueueRuns(
-  name: string,
-  { input }: JobAttempt,
-  steps: OwnSteps,
-  { db, enqueue, clock }: JobHandlerDeps,
-): Promise<Continuation | undefined> {
-  const run = JSON.parse(input) as RunInput
-  const { every, due_at, missed, after = 0 } = run
-  const page = await listCustomers(db, after, CUSTOMERS_PER_PAGE)
-  await steps.write(`${due_at} after ${after}`, async (tx) => {
-    for (const { no } of page) {
-      for (const mode of MODES) {
-        const input = inputOfRun(every, due_at, missed)
-        await enqueue(tx, { ...customerRun(name, scopeOf(no, mode)), input })
-      }
-    }
-  })
-  if (page.length < CUSTOMERS_PER_PAGE) return undefined
-  return new Continuation(clock.now(), JSON.stringify({ ...run, after: page.at(-1)!.no }))
+function spreadOf(name: string, next: NextDueTime, deps: JobHandlerDeps): JobHandler['spread'] {
+  const { db, clock } = deps
+  const enqueueRuns = createEnqueueCustomerRuns(deps, name, next)
+  return {
+    attempts: ATTEMPTS_MAX,
+    timeoutMs: SPREAD_TIMEOUT_MS,
+    async run(attempt) {
+      const run = JSON.parse(attempt.input) as RunInput
+      const { due_at, after = 0 } = run
+      const page = await listCustomers(db, after, CUSTOMERS_PER_PAGE)
+      const scopes = page.flatMap(({ no }) => MODES.map((mode) => scopeOf(no, mode)))
+      await createSteps(deps, attempt).write(`${due_at} after ${after}`, async (tx) => {
+        await enqueueRuns(tx, scopes, run)
+        return ''
+      })
+      if (page.length < CUSTOMERS_PER_PAGE) return undefined
+      return new Continuation(clock.now(), JSON.stringify({ ...run, after: page.at(-1)!.no }))
+    },
+  }
 }
 
 /** Rows need no recognition: a job has no response. */
@@ -234,6 +242,7 @@ function createAccess(
 type TxCode = (tx: unknown) => Promise<unknown>
 
 const CUSTOMERS_PER_PAGE = 100
+const SPREAD_TIMEOUT_MS = 60_000
 const MODES = ['live', 'test'] as const
 
 async function* iterateCustomers(

@@ -80,7 +80,8 @@ export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerReq
           if (stored) return replayOutcome(call, db, stored)
           if (job.state !== 'waiting' && job.state !== 'running')
             throw await ofEnded(db, clock, job)
-          if (isLeftToEngine(job) || deps.isHeld()) throw unfinished(clock, job)
+          const isWaiting = job.state === 'waiting'
+          if (isWaiting && (isLeftToEngine(job) || deps.isHeld())) throw unfinished(clock, job)
         }
         const begun = isLive ? await continueJob(deps, job) : await begin(call, { hash, name, job })
         if (begun) {
@@ -152,8 +153,8 @@ function createBegin({ clock, random, requests, received, lane, recordChange }: 
 }
 
 /** Whether repeats begin no further attempt: those that are left are for a longer outage. */
-const isLeftToEngine = ({ state, attempt }: RequestJob): boolean =>
-  state === 'waiting' && attempt > REQUEST_ATTEMPTS - ATTEMPTS_OF_ENGINE
+const isLeftToEngine = ({ attempt }: RequestJob): boolean =>
+  attempt > REQUEST_ATTEMPTS - ATTEMPTS_OF_ENGINE
 
 /** Begins the next attempt of a job that waits for it. */
 async function continueJob({ lane }: Pick<AnswerDeps, 'lane'>, job: RequestJob) {

@@ -35,7 +35,8 @@ const rejectSpent = () => Promise.reject(new Error('the node ended during the la
  * Returns the code of an attempt. A job whose attempts all ended with their node would end every
  * node.
  */
-export function handlerFor(job: ClaimedJob, handler: JobHandler): JobHandler {
+export function handlerFor(job: ClaimedJob, declared: JobHandler): JobHandler {
+  const handler = job.scope === null ? { ...declared, ...declared.spread } : declared
   if (job.isDeleted) return { ...handler, ...ofDeletedCustomer }
   return job.attempt > handler.attempts ? { ...handler, run: rejectSpent } : handler
 }

@@ -35,6 +35,8 @@ export interface JobPolicy {
 }
 
 const DAY_MS = 86_400_000
+/** A done run of a recurring job for a customer; its due time stays in `gh_served_times`. */
+export const DONE_CUSTOMER_RUN_MS = 600_000
 
 /** Returns delays that grow by a factor, each up to a fifth shorter or longer (`JITTER`). */
 const growing =
@@ -194,6 +196,10 @@ export const callerOfJob = ({
   isPerson: caller_group % 2 === 1,
 })
 
+/** Whether a job is the run of a recurring job for a customer and mode: these are many. */
+export const isCustomerRun = ({ kind, scope }: Pick<DueJob, 'kind' | 'scope'>): boolean =>
+  kind === 'schedule' && scope !== null
+
 /** A customer, as far as its jobs need it. */
 export interface JobCustomer {
   readonly id: string
@@ -230,6 +236,8 @@ export interface JobHandler {
   readonly timeoutMs: number
   /** The due times of a recurring job. */
   readonly schedule?: { readonly expression: string; readonly next: NextDueTime }
+  /** The engine's code, with its limits, that enqueues the runs of a recurring job's customers. */
+  readonly spread?: Pick<JobHandler, 'attempts' | 'timeoutMs' | 'run'>
   /** A `Continuation` has the time of the next attempt; any other result ends the job. */
   readonly run: (attempt: JobAttempt) => Promise<unknown>
   /** Whether an attempt that failed with this error is the last one. */

@@ -5,7 +5,7 @@ import { PURGE_SLICE_ROWS, purgeExpired, purgeInSlices } from '../storage/purge.
 import { LANES, type Lane } from './job.ts'
 import { purgeSteps } from './steps-store.ts'
 import { failOverdue, OVERDUE_FOR_MS, overdueRuns } from './store.ts'
-import { jobs } from './tables.ts'
+import { jobs, servedTimes } from './tables.ts'
 
 /** Slices of one lane in one run. */
 const SLICES_MAX = 100
@@ -22,5 +22,5 @@ export async function purgeJobs(db: Database, clock: Clock): Promise<number> {
       if ((await db.write((tx) => failOverdue(tx, fail))) < PURGE_SLICE_ROWS) break
     }
   }
-  return purgedRuns + (await purgeExpired(db, [jobs], now))
+  return purgedRuns + (await purgeExpired(db, [jobs, servedTimes], now))
 }

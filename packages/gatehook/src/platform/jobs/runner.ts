@@ -16,6 +16,7 @@ import { endAfter, handlerFor } from './attempt-end.ts'
 import {
   type ClaimedJob,
   type DueJob,
+  isCustomerRun,
   type JobCustomer,
   type JobHandler,
   type JobKind,
@@ -255,7 +256,7 @@ export class NodeJobRunner implements JobRunner {
     const { scope } = job
     const customer = scope === null ? undefined : await this.#deps.findCustomer(scope)
     const isDeleted = scope !== null && customer?.deleting_since !== null
-    const due = await withPassedTimes(this.#handlers.get(job.name)!, job, now)
+    const due = await withPassedTimes(this.#deps.db, this.#handlers.get(job.name)!, job, now)
     return { ...due, customer: customer?.id, isDeleted, node: this.#node }
   }
 
@@ -320,15 +321,11 @@ export class NodeJobRunner implements JobRunner {
 
   async #storeEnd({ attempt, outcome }: AttemptEnd): Promise<void> {
     const { db, clock, log } = this.#deps
-    const { job, handler } = attempt
+    const { job } = attempt
     const now = clock.now()
     const end = endAfter(attempt, outcome, this.#deps)
-    const isStored = await db.write(async (tx) => {
-      const isMine = await store.endAttempt(tx, job, end, { node: this.#node, now })
-      const hasEnded = end.state === 'done' || end.state === 'failed'
-      if (isMine && hasEnded && job.schedule) await this.#recurring.enqueue(tx, handler, job)
-      return isMine
-    })
+    const hold = { node: this.#node, now }
+    const isStored = await db.write((tx) => this.#recurring.endAttempt(tx, attempt, end, hold))
     if ('runAt' in end) this.#noteDue(end.runAt)
     const label = outcome.kind === 'failed' && end.state === 'waiting' ? 'retried' : outcome.kind
     this.#count(job, label)
@@ -342,7 +339,8 @@ export class NodeJobRunner implements JobRunner {
       ...(end.state === 'waiting' && { retry_at: isoTime(end.runAt) }),
     }
     if (!isStored) log.warn(line, 'another node has taken this job over; its end is not stored')
-    else if (outcome.kind === 'continued') log.debug(line, 'job')
+    else if (outcome.kind === 'continued' || (outcome.kind === 'done' && isCustomerRun(job)))
+      log.debug(line, 'job')
     else if (outcome.kind !== 'failed') log.info(line, 'job')
     else if (policyOf(job.kind).isPersonal) log.warn(line, 'a job failed')
     else log.warn({ ...line, err: outcome.cause }, 'a job failed')

@@ -150,10 +150,16 @@ export interface RunInput {
   readonly due_at: number
   /** The number of earlier ones. */
   readonly missed: number
+  /** The earliest. */
+  readonly first_at: number
   /** The number of the last customer that has its own run, while the others get theirs. */
   readonly after?: number
 }
 
 /** Returns the input of a recurring job. */
-export const inputOfRun = (every: string, due_at: number, missed: number): string =>
-  JSON.stringify({ every, due_at, missed } satisfies RunInput)
+export const inputOfRun = (
+  every: string,
+  due_at: number,
+  missed = 0,
+  first_at: number = due_at,
+): string => JSON.stringify({ every, due_at, missed, first_at } satisfies RunInput)

@@ -73,6 +73,11 @@ export const hasUnknownStep = async (from: Reader, job: string, before: number):
   (await from.get(sql`SELECT 1 AS found FROM gh_steps WHERE job = ${job}
     AND name <> ${ATTEMPT_ROW} AND result IS NULL AND begun_at <= ${before} LIMIT 1`)) !== undefined
 
+/** Returns whether a step of a job has begun. */
+export const hasStep = async (from: Reader, job: string): Promise<boolean> =>
+  (await from.get(sql`SELECT 1 AS found FROM gh_steps
+    WHERE job = ${job} AND name <> ${ATTEMPT_ROW} LIMIT 1`)) !== undefined
+
 /** Has steps whose outcome is unknown run again. */
 export const forgetUnknownSteps = (tx: Tx, job: string) =>
   tx.run(sql`DELETE FROM gh_steps WHERE job = ${job} AND name <> ${ATTEMPT_ROW} AND result IS NULL`)

@@ -1,15 +1,17 @@
 /** SQL of jobs. */
+import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Statement, Tx } from '../storage/database.ts'
 import { PURGE_SLICE_ROWS } from '../storage/purge.ts'
 import { join, prepareStatement, raw, sql } from '../storage/sql.ts'
 import {
   type ClaimedJob,
+  DONE_CUSTOMER_RUN_MS,
   type DueJob,
   ENGINE,
   groupOf,
+  isCustomerRun,
   isPersonalLane,
   type JobKind,
-  type JobPolicy,
   type Lane,
   type NewJob,
   policyOf,
@@ -142,18 +144,19 @@ export type JobEnd =
 /** Stores the end of an attempt. Returns false if another node has taken the job over. */
 export async function endAttempt(
   tx: Tx,
-  { no, kind, attempt, row_key }: ClaimedJob,
+  job: ClaimedJob,
   end: JobEnd,
   { node, now }: { node: string; now: number },
 ): Promise<boolean> {
+  const { no, attempt, row_key } = job
   const isMine = sql`no = ${no} AND node = ${node} AND attempt = ${attempt}
     AND state = 'running'`
-  if ((await tx.run(endOf(isMine, policyOf(kind), end, now))) === 0) return false
+  if ((await tx.run(endOf(isMine, job, end, now))) === 0) return false
   if (end.state === 'done' || end.state === 'failed') await unblockNext(tx, row_key)
   return true
 }
 
-function endOf(isMine: Statement, policy: JobPolicy, end: JobEnd, now: number) {
+function endOf(isMine: Statement, job: ClaimedJob, end: JobEnd, now: number) {
   if (end.state === 'interrupted') {
     return sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, attempt = attempt - 1
       WHERE ${isMine}`
@@ -166,7 +169,9 @@ function endOf(isMine: Statement, policy: JobPolicy, end: JobEnd, now: number) {
     return sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, error = NULL, attempt = 0,
       run_at = ${end.runAt}, input = ${end.input} WHERE ${isMine}`
   }
-  const staysMs = end.state === 'done' ? policy.doneForMs : policy.failedForMs
+  const policy = policyOf(job.kind)
+  const doneForMs = isCustomerRun(job) ? DONE_CUSTOMER_RUN_MS : policy.doneForMs
+  const staysMs = end.state === 'done' ? doneForMs : policy.failedForMs
   if (staysMs === 0) return sql`DELETE FROM gh_jobs WHERE ${isMine}`
   return sql`UPDATE gh_jobs SET state = ${end.state}, node = NULL, schedule = NULL,
     error = ${end.error}, input = ${inputAfter(policy.isPersonal)}, ended_at = ${now},
@@ -205,6 +210,30 @@ export const findScheduledRun = (from: Reader, schedule: string) =>
 export const rescheduleRun = (tx: Tx, no: number, input: string, runAt: number) =>
   tx.run(sql`UPDATE gh_jobs SET input = ${input}, run_at = ${runAt}
     WHERE no = ${no} AND state = 'waiting' AND attempt = 0`)
+
+interface ServedTime {
+  readonly scope: Scope
+  /** The latest due time of a recurring job that the customer and mode has had a run for. */
+  readonly due_at: number
+}
+
+/**
+ * Locks the last due times that customers and modes have had their runs for, as the ends of those
+ * runs do; 0 before the first one.
+ */
+export const lockServedTimes = (
+  tx: Tx,
+  { name, scopes, purgeAt }: { name: string; scopes: readonly Scope[]; purgeAt: number },
+) =>
+  tx.all<Row & ServedTime>(sql`INSERT INTO gh_served_times (name, scope, due_at, purge_at)
+    VALUES ${join(scopes.map((scope) => sql`(${name}, ${scope}, 0, ${purgeAt})`))}
+    ON CONFLICT (name, scope) DO UPDATE SET purge_at = excluded.purge_at
+    RETURNING scope, due_at`)
+
+/** Stores a due time that a customer and mode has had its run for; 0: the customer is gone. */
+export const storeServedTime = (tx: Tx, name: string, { scope, due_at }: ServedTime) =>
+  tx.run(sql`UPDATE gh_served_times SET due_at = ${due_at}
+    WHERE name = ${name} AND scope = ${scope}`)
 
 const replaceInput = prepareStatement('UPDATE gh_jobs SET input = ?, error = ? WHERE no = ?')
 

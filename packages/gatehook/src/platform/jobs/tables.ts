@@ -90,8 +90,23 @@ export const jobs: Table = {
     },
   },
   stays:
-    'a day after its end, 30 days after a failure other than that of a request; mail until it is ' +
-    'sent, 7 days if it failed',
+    'a day after its end, ten minutes after that of the run of a recurring job for a customer, ' +
+    '30 days after a failure other than that of a request; mail until it is sent, 7 days if it ' +
+    'failed',
+  purgedBy: 'purge_at',
+}
+
+export const servedTimes: Table = {
+  name: 'gh_served_times',
+  row:
+    'The latest due time of a recurring job, `name`, that a customer and mode has had its run ' +
+    'for: it gets no second one.',
+  columns: { name: text.plain, scope: int, due_at: int, purge_at: int },
+  key: ['name', 'scope'],
+  place: 'local',
+  belongs: byScope,
+  indexes: { purge: { on: 'purge_at', serves: 'the purge' } },
+  stays: '30 days after the last due time',
   purgedBy: 'purge_at',
 }
 
@@ -127,4 +142,4 @@ export const steps: Table = {
   },
 }
 
-export const jobsTables: readonly Table[] = [jobs, steps]
+export const jobsTables: readonly Table[] = [jobs, servedTimes, steps]
