@@ -96,10 +96,11 @@ export const factsOfCall = (call: Call | undefined): LogFacts => ({
   mode: call?.principal?.mode,
 })
 
-/** Returns a `fetch` that ends with a signal, and with that of its options. */
+/** Returns a `fetch` that ends with a signal, and with that of its options or its `Request`. */
 export const fetchUntil =
   (guardedFetch: typeof fetch, signalOf: () => AbortSignal): typeof fetch =>
   (input, init) => {
-    const signals = [signalOf(), ...(init?.signal ? [init.signal] : [])]
+    const given = [init?.signal, input instanceof Request ? input.signal : undefined]
+    const signals = [signalOf(), ...given.filter((signal) => signal instanceof AbortSignal)]
     return guardedFetch(input, { ...init, signal: AbortSignal.any(signals) })
   }

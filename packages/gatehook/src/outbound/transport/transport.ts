@@ -5,7 +5,7 @@
  */
 import { isIP, type Socket } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
-import { Agent, buildConnector, Client, fetch as undiciFetch } from 'undici'
+import { Agent, buildConnector, Client } from 'undici'
 import type { Clock } from '../../kernel/clock.ts'
 import { isDialable } from './address-guard.ts'
 import type { Outcome, Send } from './attempt.ts'
@@ -27,6 +27,9 @@ import {
 import { guardResponses } from './response-guard.ts'
 import { CODE, createCodedError, describeFailure } from './socket-error.ts'
 import { createTargetParser } from './target.ts'
+
+/** The one that knows `Request`, `FormData` and `Response` of own code, which may replace it. */
+const platformFetch = globalThis.fetch
 
 export interface TransportOptions {
   readonly clock: Pick<Clock, 'elapsedMs'>
@@ -140,15 +143,14 @@ export function createTransport(options: TransportOptions): Transport {
     maxResponseSize: LIMITS.fetchedBytes,
     keepAliveTimeout: LIMITS.idleMs,
   })
-  const guarded = async (input: unknown, init?: object) => {
-    const options = { redirect: 'manual', ...init, dispatcher: agent } as const
-    const response = (await undiciFetch(input as string, options)) as unknown as Response
-    return boundDecodedBody(response, LIMITS.fetchedBytes)
+  const guardedFetch: typeof fetch = async (input, init) => {
+    const options = { redirect: 'manual', ...init, dispatcher: agent } as RequestInit
+    return boundDecodedBody(await platformFetch(input, options), LIMITS.fetchedBytes)
   }
 
   return {
     send,
-    guardedFetch: guarded as unknown as typeof fetch,
+    guardedFetch,
     connections: () => ({ open: pool.size, idle: pool.idle }),
     close() {
       isClosed = true
