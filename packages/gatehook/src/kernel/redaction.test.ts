@@ -42,3 +42,42 @@ test('a member of another name keeps its value', () => {
   const { value } = redactBody({ pins: 'a', pi: 'b', ' name ': 'c' }, secretFields)
   assert.deepEqual(value, { pins: 'a', pi: 'b', ' name ': 'c' })
 })
+
+test('bytes are logged as their number, and characters as their text', () => {
+  const bytes = new Uint8Array([52, 49, 49, 49])
+  const input = { bytes, view: new DataView(bytes.buffer, 1), buffer: bytes.buffer }
+  const shared = new SharedArrayBuffer(5)
+  const { value } = redactBody({ ...input, shared, text: new String('ab') }, secretFields)
+  assert.deepEqual(value, {
+    bytes: '[4 bytes]',
+    view: '[3 bytes]',
+    buffer: '[4 bytes]',
+    shared: '[5 bytes]',
+    text: 'ab',
+  })
+})
+
+test('a copy reads no more members than its excerpt has, of any value', () => {
+  let reads = 0
+  const count = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get(of, name) {
+        reads++
+        return Reflect.get(of, name)
+      },
+    })
+  const cycle: Record<string, unknown> = {}
+  for (let n = 0; n < 100; n++) cycle[`m${n}`] = cycle
+  const members = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`m${n}`, []]))
+  for (const value of [
+    count(Array.from({ length: 100_000 }, () => [])),
+    count(Array.from({ length: 100_000 }, () => ({}))),
+    count(new Array(1e8)),
+    count(members),
+    cycle,
+  ]) {
+    reads = 0
+    assert.equal(redactBody(value, secretFields).truncated, true)
+    assert.ok(reads < 10_000, `${reads} reads`)
+  }
+})

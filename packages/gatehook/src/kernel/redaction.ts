@@ -3,6 +3,7 @@
  * their size, before a log has them. Pure.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { types } from 'node:util'
 import { isCredentialName, redactUrl } from './log.ts'
 
 /** Characters of headers, and of a body, that the log stores. */
@@ -32,7 +33,7 @@ const SECRET_MEMBERS: ReadonlySet<string> = new Set([
 ])
 
 /** A JSON text as a value: the names of its members are not examined. */
-const ENCODED = /^\s*["[{].*:/s
+const isEncoded = (text: string): boolean => /^\s*["[{]/.test(text) && text.includes(':')
 
 const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name) || isCredentialName(name)
 
@@ -71,6 +72,11 @@ function redactHeader(name: string, value: string, secretFields: ReadonlySet<str
 function plainValue(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   if (value instanceof Date) return String(value.toJSON())
+  // Their members would be their bytes and characters.
+  if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
+    return `[${value.byteLength} bytes]`
+  }
+  if (types.isStringObject(value)) return String(value)
   if (!(value instanceof Error)) return value
   const { name, message, stack, cause } = value
   return { name, message, stack, ...(cause !== undefined && { cause }) }
@@ -105,7 +111,7 @@ export function redactBody(
   // A caller may have misspelled the name of a field, which is in lower case.
   const isSecret = (name: string) => isSecretName(name) || isSecretName(name.trim().toLowerCase())
   const copyText = (text: string): string => {
-    if (ENCODED.test(text)) return take(HIDDEN.length + 2) ? HIDDEN : ''
+    if (isEncoded(text)) return take(HIDDEN.length + 2) ? HIDDEN : ''
     const excerpt = redactText(text.slice(0, TEXT_CHARACTERS), secretFields)
     if (text.length > TEXT_CHARACTERS) truncated = true
     return take(excerpt.length + 2) ? excerpt : ''
@@ -123,9 +129,8 @@ export function redactBody(
     }
     if (Array.isArray(value)) {
       const items: unknown[] = []
-      for (const item of value) {
-        if (left <= 0) break
-        items.push(copy(item, depth + 1, isMistake))
+      for (let index = 0; index < value.length && take(2); index++) {
+        items.push(copy(value[index], depth + 1, isMistake))
       }
       if (items.length < value.length) truncated = true
       return items
