@@ -35,6 +35,18 @@ test('a count ends at its bound, also in an unfinished string', () => {
   assert.equal(countJsonValues(bytes('"[[[[,,,,{{{{"'), 10), 1)
 })
 
+test('a quote ends a text unless an odd number of backslashes precedes it', () => {
+  for (let slashes = 0; slashes < 6; slashes++) {
+    const text = `["${'\\'.repeat(slashes)}",1]`
+    const isWhole = slashes % 2 === 0
+    assert.equal(countJsonValues(bytes(text), 10), isWhole ? 3 : 2, text)
+    if (isWhole) assert.deepEqual(parseJsonBody(bytes(text)), ['\\'.repeat(slashes / 2), 1])
+  }
+  const white = ' \n\t\r'.repeat(50)
+  assert.throws(() => parseJsonBody(bytes(`{${white}"a":1,${white}"a":2${white}}${white}`)))
+  assert.deepEqual(parseJsonBody(bytes(`${white}[${white}1${white}]${white}`)), [1])
+})
+
 test('a repeated member is found at any place of an object', () => {
   for (const text of [
     '{"a":1,"a":2}',

@@ -15,19 +15,15 @@ export const MAX_DEPTH = 32
  * @returns A number above `max` as soon as the text has more. Linear in the bytes.
  */
 export function countJsonValues(bytes: Uint8Array, max: number): number {
+  // As Latin-1, each byte is one character, and the marks of JSON are no part of others.
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice()
+  const mark = /[",[{]/g
   let count = 1
-  for (let i = 0; i < bytes.length && count <= max; i++) {
-    const code = bytes[i]!
-    if (code === QUOTE) i = endOfStringBytes(bytes, i)
-    else if (code === COMMA || code === OPEN_ARRAY || code === OPEN_OBJECT) count++
+  for (let found = mark.exec(text); found && count <= max; found = mark.exec(text)) {
+    if (found[0] === '"') mark.lastIndex = endOfString(text, found.index) + 1
+    else count++
   }
   return count
-}
-
-function endOfStringBytes(bytes: Uint8Array, start: number): number {
-  let i = start + 1
-  for (; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++
-  return i
 }
 
 // The decoder skips a byte order mark, which some clients send (allowed by RFC 8259 §8.1).
@@ -66,6 +62,7 @@ interface ScanFrame {
   at: string | number | undefined
 }
 
+const SPACE = 32
 const QUOTE = 34
 const COMMA = 44
 const MINUS = 45
@@ -81,7 +78,12 @@ function checkStrictly(text: string): void {
   const frames: ScanFrame[] = []
   let frame: ScanFrame | undefined
   let nameNext = false
+  const token = /["\-0-9,[\]{}]/g
   for (let i = 0; i < text.length; i++) {
+    if (text.charCodeAt(i) <= SPACE) {
+      token.lastIndex = i
+      i = token.exec(text)?.index ?? text.length
+    }
     const code = text.charCodeAt(i)
     if (code === QUOTE) {
       const end = endOfString(text, i)
@@ -115,11 +117,15 @@ function checkStrictly(text: string): void {
   }
 }
 
+/** Returns the place of the quote that ends a string; the length of an unfinished text. */
 function endOfString(text: string, start: number): number {
-  for (let i = start + 1; ; i++) {
-    const code = text.charCodeAt(i)
-    if (code === QUOTE) return i
-    if (code === BACKSLASH) i++
+  for (let end = start; ; ) {
+    const from = end
+    end = text.indexOf('"', end + 1)
+    if (end < 0) return text.length
+    let slashes = 0
+    while (end - 1 - slashes > from && text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++
+    if (slashes % 2 === 0) return end
   }
 }
 
