@@ -181,7 +181,10 @@ export interface Types {
     readonly 'PUT /photos/:id': {
       readonly params: 'id'
       readonly query: Record<never, never>
-      readonly input: Uint8Array
+      readonly input: {
+        readonly media: 'image/png' | 'image/jpeg'
+        readonly body: Uint8Array
+      }
       readonly output: Uint8Array | string
     }
   }

@@ -139,11 +139,13 @@ const answer = await client.route(
 exactly<typeof answer, Types['routes'][typeof part]['output']>(true)
 const csv = await client.route('GET /report')
 exactly<typeof csv, string>(true)
-const photo = { params: { id: 1 }, input: Uint8Array.of(1) }
+const photo = { params: { id: 1 }, input: { media: 'image/png', body: Uint8Array.of(1) } } as const
 const answered = await client.route('PUT /photos/:id', photo, { headers: { accept: 'text/csv' } })
 exactly<typeof answered, Uint8Array | string>(true)
 // @ts-expect-error: a photo is bytes
-client.route('PUT /photos/:id', { params: { id: 1 }, input: 'text' })
+client.route('PUT /photos/:id', { params: { id: 1 }, input: { media: 'image/png', body: 'text' } })
+// @ts-expect-error: a photo is no text
+client.route('PUT /photos/:id', { params: { id: 1 }, input: { ...photo.input, media: 'text/csv' } })
 // @ts-expect-error: there is no route GET /reports
 client.route('GET /reports')
 // @ts-expect-error: the route has parameters

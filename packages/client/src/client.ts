@@ -93,7 +93,18 @@ export function createClient(options: ClientOptions): Client {
       const [method = '', path = ''] = name.split(' ')
       const url =
         urlOf(pathOf(path, request.params ?? {}).slice(1)) + queryText(request.query ?? {})
-      return (await send(method, url, request.input, callOptions)).data
+      const { input } = request
+      const isMedia = input instanceof Object && 'body' in input && input.body instanceof Uint8Array
+      const { media, body } = (isMedia ? input : { body: input }) as {
+        media?: string
+        body: unknown
+      }
+      const headers = {
+        accept: 'application/json, */*;q=0.5', // the route decides what it responds with
+        ...(media !== undefined && { 'content-type': media }),
+        ...callOptions?.headers,
+      }
+      return (await send(method, url, body, { ...callOptions, headers })).data
     },
     events: collectionAt(`${baseUrl}/events`, send),
     isError: (error: unknown, code: string) =>

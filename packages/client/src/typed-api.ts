@@ -309,7 +309,8 @@ export interface TypedClient<T extends ApiTypes> {
     path: `/${string}`,
   ): Collection<Row, Create, Patch>
   /**
-   * Calls a route of the team, and returns the body of its response.
+   * Calls a route of the team, and returns the body of its response. A body of a media type is
+   * `{ media: 'text/csv', body: bytes }`; `headers.accept` selects one of several responses.
    *
    * @example
    * await client.route('POST /invoices/:id/payments', { params: { id }, input: { amount: 100 } })

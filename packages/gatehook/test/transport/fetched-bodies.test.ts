@@ -31,7 +31,12 @@ function formData(): FormData {
   return form
 }
 
-const BODIES: readonly [kind: string, body: () => BodyInit, type: RegExp, text: RegExp][] = [
+const BODIES: readonly [
+  kind: string,
+  body: () => RequestInit['body'],
+  type: RegExp,
+  text: RegExp,
+][] = [
   ['a text', () => 'a text', /^text\/plain/, /^a text$/],
   ['bytes', () => new TextEncoder().encode('bytes'), /^none$/, /^bytes$/],
   ['a buffer', () => new TextEncoder().encode('buffer').buffer, /^none$/, /^buffer$/],
@@ -80,7 +85,7 @@ test('no Request and no dispatcher of own code reaches a private address', async
   t.after(() => transport.close())
   const dispatcher = new Agent()
   t.after(() => dispatcher.destroy())
-  const own = { dispatcher } as RequestInit
+  const own = { dispatcher } as object as RequestInit
   await assert.rejects(transport.guardedFetch(url, own))
   await assert.rejects(transport.guardedFetch(new Request(url, own)))
 })

@@ -194,7 +194,10 @@ exactly<
 >(true)
 exactly<Types['routes']['GET /report']['output'], string>(true)
 
-exactly<Types['routes']['PUT /photos/:id']['input'], Uint8Array>(true)
+exactly<
+  Types['routes']['PUT /photos/:id']['input'],
+  { readonly media: 'image/png' | 'image/jpeg'; readonly body: Uint8Array }
+>(true)
 exactly<Types['routes']['PUT /photos/:id']['output'], Uint8Array | string>(true)
 
 type Events = Types['events']

@@ -82,6 +82,7 @@ function* findLeaks(
     const { hidden, specs, chain } = createShape(definition, versions, version)
     for (const name of hidden) {
       const spec = specs[name]!
+      if (!spec.isWriteOnly && spec.visibleTo === undefined) continue // only events lack it
       const exposed = Object.keys(had).filter(
         (old) => !hasSameVisibility(spec, had[old] as FieldSpec),
       )

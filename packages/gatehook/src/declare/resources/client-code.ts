@@ -154,14 +154,15 @@ function routeType(
   const params = [...path.matchAll(/:(\w+)/g)].map(([, name]) => literalType(name))
   const rowInput = ({ definition }: AnyResource) =>
     write(createSchema(entries.get(definition.name)!.shapes.get(version)!.specs), '      ')
+  const sent = mediaTypesOf(input)
   const media = mediaTypesOf(route.output)
   const output = outputSchema(route, versions, version)
   return objectType(
     {
       params: unionType(params, '      '),
       query: inputType(query as DeclaredMembers, versions, version),
-      input: mediaTypesOf(input)
-        ? 'Uint8Array'
+      input: sent
+        ? objectType({ media: unionType(sent.map(literalType)), body: 'Uint8Array' }, '      ')
         : input instanceof Resource
           ? rowInput(input)
           : inputType(input as DeclaredMembers, versions, version),

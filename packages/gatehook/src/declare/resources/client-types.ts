@@ -129,7 +129,7 @@ type SentBody<I> = I extends { readonly fields: infer F extends Fields; readonly
   : I extends BodyFields<infer M extends Fields, infer _>
     ? WireCreateOf<M>
     : I extends MediaDeclaration
-      ? Uint8Array
+      ? { readonly media: MediaOf<I>; readonly body: Uint8Array }
       : I extends Fields
         ? WireCreateOf<I>
         : never

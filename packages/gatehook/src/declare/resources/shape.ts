@@ -6,12 +6,13 @@
 import type { Principal } from '../../kernel/principal.ts'
 import type { Value } from '../../platform/storage/database.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
-import { formOf, toJson } from '../../protocol/fields/forms.ts'
+import { formOf, isSameValue, toJson } from '../../protocol/fields/forms.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { View } from '../../protocol/lists/collection.ts'
 import { cellEncoder, cellView } from '../../protocol/lists/encode.ts'
 import { type ChangeChain, chainChanges, fieldsInVersion } from '../versions/change.ts'
+import { boundaryValues, cornerRow } from './boundary-values.ts'
 import { columnFields, rowComputer } from './computed.ts'
 import { derivedFields } from './derived.ts'
 import {
@@ -65,12 +66,13 @@ export function createShape(
   others: readonly ResourceDefinition[] = [definition],
 ): VersionShape {
   const chain = chainChanges(definition.changes, versions, version)
-  const specs = fieldsInVersion(
+  const declared = fieldsInVersion(
     definition.fields,
     definition.changes as Parameters<typeof fieldsInVersion<FieldSpec>>[1],
     versions,
     version,
   )
+  const specs = withoutUnknown(definition, chain, declared)
   const encodeLinks = linkEncoder(definition, version, (name) => {
     const other = others.find((resource) => resource.name === name)
     return other ? chainChanges(other.changes, versions, version).renamed : {}
@@ -112,6 +114,42 @@ export function createShape(
     }
   }
   return createFor()
+}
+
+/**
+ * Marks the fields of an older version that follow from a field which events lack: nothing is known
+ * of their values then.
+ */
+function withoutUnknown(
+  { fields }: ResourceDefinition,
+  chain: ChangeChain,
+  specs: FieldSpecs,
+): FieldSpecs {
+  const absent = chain.isEmpty ? [] : [...hiddenFields(fields, undefined)]
+  if (absent.length === 0) return specs
+  const base = cornerRow(fields, -1)
+  const older = downOrNothing(chain, base)
+  const others = absent.flatMap((name) =>
+    boundaryValues(fields[name]!).map((value) => downOrNothing(chain, { ...base, [name]: value })),
+  )
+  const isUnknown = (name: string) =>
+    specs[name] !== fields[name] &&
+    others.some((other) => older && other && !isSameValue(older[name], other[name]))
+  return Object.fromEntries(
+    Object.entries(specs).map(([name, spec]) => [
+      name,
+      isUnknown(name) ? { ...spec, isAbsentFromEvents: true } : spec,
+    ]),
+  )
+}
+
+/** The check of a declaration reports a conversion that throws. */
+function downOrNothing(chain: ChangeChain, row: AnyRow): AnyRow | undefined {
+  try {
+    return chain.down(row)
+  } catch {
+    return undefined
+  }
 }
 
 const nullsOf = (fields: readonly (readonly [name: string, spec: FieldSpec])[]): AnyRow =>

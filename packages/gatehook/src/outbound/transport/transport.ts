@@ -144,8 +144,10 @@ export function createTransport(options: TransportOptions): Transport {
     keepAliveTimeout: LIMITS.idleMs,
   })
   const guardedFetch: typeof fetch = async (input, init) => {
-    const options = { redirect: 'manual', ...init, dispatcher: agent } as RequestInit
-    return boundDecodedBody(await platformFetch(input, options), LIMITS.fetchedBytes)
+    // The types of the platform's dispatcher are those of another version.
+    const dispatcher = agent as unknown as NonNullable<RequestInit['dispatcher']>
+    const response = await platformFetch(input, { redirect: 'manual', ...init, dispatcher })
+    return boundDecodedBody(response, LIMITS.fetchedBytes)
   }
 
   return {

@@ -44,9 +44,11 @@ declare const jsonType: unique symbol
 
 /**
  * The JSON of a field with a limit: `visible`: only callers with a scope read it; `writeOnly`: none
- * reads it; `writeOnce`: no patch has it; `large`: no event has it.
+ * reads it; `writeOnce`: no patch has it; `text`: its maximum is one of characters; `large`: no
+ * event has it; `sized`: the type does not tell whether events have it.
  */
-interface Marked<M extends 'visible' | 'writeOnly' | 'writeOnce' | 'large', X> {
+type Mark = 'visible' | 'writeOnly' | 'writeOnce' | 'text' | 'large' | 'sized'
+interface Marked<M extends Mark, X> {
   readonly mark: M
   readonly json: X
 }
@@ -67,9 +69,17 @@ type IsLong<T extends string> =
       : true
     : false
 
-/** The JSON of a text of at most `N` characters (§15.10). */
-export type TextJson<N extends number> =
-  IsLong<`${N}`> extends true ? Marked<'large', string> : string
+/** The JSON of `f.string()`. */
+export type TextJson = Marked<'text', string>
+
+/** The JSON of a field whose maximum is `N`: of a text, the characters (§15.10). */
+type BoundedJson<X, N extends number> = [Extract<MarksOf<X>, 'text'>] extends [never]
+  ? X
+  : number extends N
+    ? Marked<'sized', X>
+    : IsLong<`${N}`> extends true
+      ? Marked<'large', X>
+      : X
 
 /** The JSON of a reference: the id of a row of the resource `T`. */
 export interface RefJson<T extends string, Id> {
@@ -132,7 +142,7 @@ export class Field<V, W extends FieldWrite, X = V> {
    * other texts and JSON 65,536, and a text that `list` or `unique` indexes 600. Events have no
    * field whose maximum is above 65,536.
    */
-  max(bound: number): Field<V, W, X> {
+  max<const N extends number>(bound: N): Field<V, W, BoundedJson<X, N>> {
     return this.#with({ max: bound })
   }
 
@@ -263,7 +273,23 @@ type NamesMarked<F extends Fields, M> = {
 }[keyof F]
 type HiddenName<F extends Fields> = NamesMarked<F, 'writeOnly'>
 type LimitedName<F extends Fields> = NamesMarked<F, 'visible'>
-type LargeName<F extends Fields> = NamesMarked<F, 'large'>
+
+/** The marks of a field's JSON that say whether events have it, also of the values inside. */
+type SizesOf<X> = 0 extends 1 & X
+  ? never
+  : X extends Marked<infer M, infer Y>
+    ? Extract<M, 'large' | 'sized'> | SizesOf<Y>
+    : X extends ObjectJson<infer M extends Fields>
+      ? { [K in keyof M]: SizesOf<JsonValue<M[K]>> }[keyof M]
+      : X extends readonly (infer I)[]
+        ? SizesOf<I>
+        : never
+type LargeName<F extends Fields> = {
+  [K in keyof F]: 'large' extends SizesOf<JsonValue<F[K]>> ? K : never
+}[keyof F]
+type SizedName<F extends Fields> = {
+  [K in keyof F]: [SizesOf<JsonValue<F[K]>>] extends [never] ? never : K
+}[keyof F]
 
 /** The type of a value in responses and events. */
 type ShownJson<X> =
@@ -280,17 +306,25 @@ type ShownJson<X> =
 /** The type of a field's value in responses. */
 export type FieldJson<F> = ShownJson<JsonValue<F>>
 
-/** A row as events have it: JSON values, without fields that need a scope or are write-only. */
-export type EventRowOf<F extends Fields> = Flat<{
-  readonly [K in Exclude<keyof F, HiddenName<F> | LimitedName<F> | LargeName<F>>]: FieldJson<F[K]>
-}>
+/** The fields that every response has, and every event unless they are too large. */
+type OpenName<F extends Fields> = Exclude<keyof F, HiddenName<F> | LimitedName<F>>
+
+/**
+ * A row as events have it: JSON values, without fields that need a scope, are write-only or too
+ * large. A field can be absent whose maximum the declaration does not write as a number.
+ */
+export type EventRowOf<F extends Fields> = Flat<
+  {
+    readonly [K in Exclude<OpenName<F>, SizedName<F>>]: FieldJson<F[K]>
+  } & {
+    readonly [K in Exclude<OpenName<F> & SizedName<F>, LargeName<F>>]?: FieldJson<F[K]>
+  }
+>
 
 /** A row in responses: a field that needs a scope can be absent. */
 export type WireRowOf<F extends Fields> = Flat<
-  EventRowOf<F> & {
+  { readonly [K in OpenName<F>]: FieldJson<F[K]> } & {
     readonly [K in Exclude<LimitedName<F>, HiddenName<F>>]?: FieldJson<F[K]>
-  } & {
-    readonly [K in Exclude<LargeName<F>, HiddenName<F> | LimitedName<F>>]: FieldJson<F[K]>
   }
 >
 

@@ -42,6 +42,8 @@ export interface MemberSpec {
   readonly format?: string
   /** The items of a list or of a page, or the values of a map. */
   readonly items?: MemberSpec
+  /** Whether its value follows from one that events lack, in an older version. */
+  readonly isAbsentFromEvents?: boolean
   /** Whether duplicates of a list are removed. */
   readonly isSet?: boolean
   /** The members of an object; without them any object is valid. */

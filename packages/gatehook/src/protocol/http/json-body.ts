@@ -16,7 +16,7 @@ export const MAX_DEPTH = 32
  */
 export function countJsonValues(bytes: Uint8Array, max: number): number {
   // As Latin-1, each byte is one character, and the marks of JSON are no part of others.
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice()
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
   const mark = /[",[{]/g
   let count = 1
   for (let found = mark.exec(text); found && count <= max; found = mark.exec(text)) {

@@ -7,15 +7,9 @@ import { textKind } from './text-kind.ts'
 
 const initial = { max: 255 }
 
-/** A text whose `.max()` decides whether events have it (§15.10). */
-export type TextField = {
-  min(bound: number): TextField
-  max<const N extends number>(bound: N): Field<string, 'required', TextJson<N>>
-} & Field<string, 'required'>
-
 export const stringCall = {
   /** Text of at most 255 characters, or `.max()`. */
-  string: (): TextField => declareField('string', initial) as TextField,
+  string: (): Field<string, 'required', TextJson> => declareField('string', initial),
 }
 
 export const string: FieldKind = {
