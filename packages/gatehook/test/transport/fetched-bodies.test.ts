@@ -64,7 +64,7 @@ for (const [kind, body, type, text] of BODIES) {
   })
 }
 
-test('a Request ends with its own signal, with that of the options, and with the step', async (t) => {
+test('a request ends with the signal of its Request, its options and the step', async (t) => {
   const url = await startEcho(t)
   const { guardedFetch } = createTestTransport(t)
   const ended = () => AbortSignal.abort(new Error('ended'))

@@ -72,7 +72,7 @@ export function createShape(
     versions,
     version,
   )
-  const specs = withoutUnknown(definition, chain, declared)
+  const specs = markAbsent(definition, chain, declared)
   const encodeLinks = linkEncoder(definition, version, (name) => {
     const other = others.find((resource) => resource.name === name)
     return other ? chainChanges(other.changes, versions, version).renamed : {}
@@ -117,10 +117,10 @@ export function createShape(
 }
 
 /**
- * Marks the fields of an older version that follow from a field which events lack: nothing is known
- * of their values then.
+ * Marks the fields of an older version that follow from a field which events lack, so that events
+ * of that version lack them too.
  */
-function withoutUnknown(
+function markAbsent(
   { fields }: ResourceDefinition,
   chain: ChangeChain,
   specs: FieldSpecs,
@@ -132,13 +132,13 @@ function withoutUnknown(
   const others = absent.flatMap((name) =>
     boundaryValues(fields[name]!).map((value) => downOrNothing(chain, { ...base, [name]: value })),
   )
-  const isUnknown = (name: string) =>
+  const isAbsent = (name: string) =>
     specs[name] !== fields[name] &&
     others.some((other) => older && other && !isSameValue(older[name], other[name]))
   return Object.fromEntries(
     Object.entries(specs).map(([name, spec]) => [
       name,
-      isUnknown(name) ? { ...spec, isAbsentFromEvents: true } : spec,
+      isAbsent(name) ? { ...spec, isAbsentFromEvents: true } : spec,
     ]),
   )
 }

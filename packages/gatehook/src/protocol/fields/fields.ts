@@ -47,8 +47,8 @@ declare const jsonType: unique symbol
  * reads it; `writeOnce`: no patch has it; `text`: its maximum is one of characters; `large`: no
  * event has it; `sized`: the type does not tell whether events have it.
  */
-type Mark = 'visible' | 'writeOnly' | 'writeOnce' | 'text' | 'large' | 'sized'
-interface Marked<M extends Mark, X> {
+type FieldMark = 'visible' | 'writeOnly' | 'writeOnce' | 'text' | 'large' | 'sized'
+interface Marked<M extends FieldMark, X> {
   readonly mark: M
   readonly json: X
 }

@@ -19,8 +19,8 @@ export function countJsonValues(bytes: Uint8Array, max: number): number {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
   const mark = /[",[{]/g
   let count = 1
-  for (let found = mark.exec(text); found && count <= max; found = mark.exec(text)) {
-    if (found[0] === '"') mark.lastIndex = endOfString(text, found.index) + 1
+  for (let match = mark.exec(text); match && count <= max; match = mark.exec(text)) {
+    if (match[0] === '"') mark.lastIndex = endOfString(text, match.index) + 1
     else count++
   }
   return count
