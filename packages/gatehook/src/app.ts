@@ -68,7 +68,12 @@ import { createIngress } from './protocol/http/ingress.ts'
 import { addMountPath } from './protocol/http/mount-path.ts'
 import { formatOauthError } from './protocol/http/problem.ts'
 import { requireHttps, requireServedHost } from './protocol/http/proxy-trust.ts'
-import { addCacheHeaders, addStrictTransport, addWarnings } from './protocol/http/response-steps.ts'
+import {
+  addCacheHeaders,
+  addStrictTransport,
+  addWarnings,
+  STRICT_TRANSPORT,
+} from './protocol/http/response-steps.ts'
 import type { HttpServer } from './protocol/http/server.ts'
 import { createPerform } from './protocol/idempotency/perform.ts'
 import { createLister } from './protocol/lists/list.ts'
@@ -386,7 +391,7 @@ function composeSteps(
     addCacheHeaders: addCacheHeaders(people.placeHeaders),
     urlCredential,
     corsHeaders: cors.addHeaders,
-    addStrictTransport,
+    addStrictTransport: addStrictTransport(STRICT_TRANSPORT),
     observe,
   }
 }

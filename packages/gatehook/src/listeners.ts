@@ -6,10 +6,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Foundation } from './assembly/foundation.ts'
 import { createPipeline, innerSteps, passed, type StepsByName } from './pipeline.ts'
-import { type Config, drainDelayMs, tlsFilesOf } from './platform/config/config.ts'
+import {
+  type Config,
+  ConfigError,
+  drainDelayMs,
+  mountPathOf,
+  tlsFilesOf,
+} from './platform/config/config.ts'
 import type { Endpoint } from './protocol/http/call.ts'
 import { requireMountedHttps, resolveMounted } from './protocol/http/mounted-request.ts'
 import { createOriginResolver } from './protocol/http/proxy-trust.ts'
+import { addStrictTransport, MOUNTED_STRICT_TRANSPORT } from './protocol/http/response-steps.ts'
 import { createServer, type HttpServer, type ServerOptions } from './protocol/http/server.ts'
 import { engineRoutes } from './route-table.ts'
 
@@ -22,16 +29,24 @@ interface Served {
 type SharedOptions = Omit<ServerOptions, 'endpoints' | 'pipeline' | 'resolveOrigin'>
 
 export function createListeners(
-  { config, mounted }: Pick<Foundation, 'config' | 'mounted'>,
+  { config, mounted, publicUrl }: Pick<Foundation, 'config' | 'mounted' | 'publicUrl'>,
   { endpoints, steps }: Served,
   options: SharedOptions,
 ): HttpServer {
   if (mounted) {
+    refuseOwnPath(mountPathOf(config), endpoints, options)
+    const strictTransport = MOUNTED_STRICT_TRANSPORT
+    const mountedSteps = {
+      ...steps,
+      requireHttps: requireMountedHttps(publicUrl()),
+      addStrictTransport: addStrictTransport(strictTransport),
+    }
     return createServer({
       ...options,
+      strictTransport,
       endpoints: mounted.pages ? endpoints : endpoints.filter(({ path }) => !PAGES.test(path)),
-      pipeline: createPipeline({ ...steps, requireHttps: requireMountedHttps }),
-      innerPipeline: createPipeline(innerSteps(steps)),
+      pipeline: createPipeline(mountedSteps),
+      innerPipeline: createPipeline(innerSteps(mountedSteps)),
       resolveOrigin: resolveMounted,
     })
   }
@@ -52,6 +67,27 @@ export function createListeners(
     resolveOrigin: createOriginResolver(undefined),
   })
   return joinListeners(server, internal, config.internal, options)
+}
+
+/**
+ * Throws a `ConfigError` for a path that the API has itself: when a framework strips it, a path of
+ * the API remains, which then seems to be whole.
+ */
+function refuseOwnPath(
+  path: string,
+  endpoints: readonly Endpoint[],
+  { roots }: Pick<SharedOptions, 'roots'>,
+): void {
+  const [, first = '', second = ''] = path.split('/')
+  const isOwn =
+    first === 'api'
+      ? second === '' || roots.has(second) || /^v\d/.test(second)
+      : endpoints.some((endpoint) => endpoint.path.split('/')[1] === first)
+  if (path === '' || !isOwn) return
+  throw new ConfigError([
+    `GATEHOOK_PUBLIC_URL has the path ${path}, which is one of the API itself; choose another, ` +
+      'such as /gatehook.',
+  ])
 }
 
 /** Console and portal, with their sessions. */

@@ -9,7 +9,7 @@ import { loadServiceModule, type ServiceModule } from './declare/resources/servi
 import { wallClock } from './kernel/clock.ts'
 import { Failure } from './kernel/failure.ts'
 import { createLog } from './kernel/log.ts'
-import { ConfigError, mountPathOf } from './platform/config/config.ts'
+import { ConfigError, mountMistakes, mountPathOf } from './platform/config/config.ts'
 import { nodeNameOf, readConfig } from './platform/config/environment.ts'
 import { StorageError } from './platform/storage/database.ts'
 import { fetchThrough } from './protocol/http/fetch-request.ts'
@@ -135,7 +135,8 @@ async function openService({ service, env, pages }: MountOptions): Promise<Opene
   try {
     const config = readConfig({}, '.', env)
     log = createLog({ level: config.logLevel, node: nodeNameOf(config) })
-    if (config.internal !== null) throw new ConfigError([NO_LISTENER])
+    const mistakes = mountMistakes(config)
+    if (mistakes.length > 0) throw new ConfigError(mistakes)
     for (const warning of config.warnings) log.warn(warning)
     const path = mountPathOf(config)
     const app = await openApp({
@@ -148,7 +149,12 @@ async function openService({ service, env, pages }: MountOptions): Promise<Opene
       onTakenOver: () => log.fatal('another process has taken the database over'),
       onProgress: (line) => log.info(line),
     })
-    await app.work()
+    try {
+      await app.work()
+    } catch (error) {
+      await app.close().catch((err: unknown) => log.warn({ err }, 'a failed start did not end'))
+      throw error
+    }
     return { app, path }
   } catch (error) {
     log.fatal({ err: error }, 'the mounted service cannot be opened')
@@ -156,8 +162,25 @@ async function openService({ service, env, pages }: MountOptions): Promise<Opene
   }
 }
 
-const NO_LISTENER =
-  'GATEHOOK_INTERNAL opens a listener of gatehook start; a mounted service has no listener.'
+/** A request waits this long for the opening; `ready` waits for its end. */
+const WAIT_MS = 2_000
+
+/** Rejects with `storage_unavailable` after `WAIT_MS`, and with the reason of the signal. */
+async function inTime<T>(opening: Promise<T>, signal?: AbortSignal): Promise<T> {
+  signal?.throwIfAborted()
+  const { promise: end, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Failure('storage_unavailable', OPENING)), WAIT_MS)
+  const abort = () => reject(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([opening, end])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+const OPENING = 'The database is being opened. Retry later.'
 
 /**
  * Returns the target of a request for the server: path and query below the public URL.
@@ -171,7 +194,7 @@ function handlersOf(open: () => Promise<OpenedService>, findTarget: FindTarget):
     fetch: async (request, { address, secure } = {}) => {
       try {
         if (request.bodyUsed) throw new Failure('internal_error', BODY_READ)
-        const { app, path } = await open()
+        const { app, path } = await inTime(open(), request.signal)
         const { pathname, search, protocol } = new URL(request.url)
         const target = findTarget([pathname + search], path)
         const isSecure = secure ?? protocol === 'https:'
@@ -190,7 +213,7 @@ function handlersOf(open: () => Promise<OpenedService>, findTarget: FindTarget):
       const { socket, url = '/' } = request
       const { originalUrl = url } = request as { originalUrl?: string }
       try {
-        const { app, path } = await open()
+        const { app, path } = await inTime(open())
         const isEncrypted = 'encrypted' in socket && socket.encrypted === true
         app.server.adopt(request, response, {
           target: findTarget([originalUrl, url], path),

@@ -115,6 +115,7 @@ export function assemblePeople(
     recognizedClients,
   )
   const secondFactor = createSecondFactor({ admin, vault, service: service.name })
+  const isMounted = foundation.mounted !== undefined
   const consoleSessions = createConsoleSessions({
     admin,
     passwords: config.operatorsPasswords,
@@ -128,6 +129,7 @@ export function assemblePeople(
     devices,
     publicUrl,
     outbox,
+    isMounted,
   })
   const entries = [...catalog.entries.values()]
   const portal = createPortal({
@@ -139,6 +141,7 @@ export function assemblePeople(
     names: directory?.names ?? 'installation',
     publicUrl,
     isFramed: config.portalFrameAncestors.length > 0,
+    isMounted,
     seesAllRows: (person) => entries.every(({ holdsAll }) => holdsAll(person)),
   })
   const sessions: PageSessions = {

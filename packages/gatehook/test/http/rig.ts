@@ -14,7 +14,7 @@ import {
   requireHttps,
   requireServedHost,
 } from '../../src/protocol/http/proxy-trust.ts'
-import { addStrictTransport } from '../../src/protocol/http/response-steps.ts'
+import { addStrictTransport, STRICT_TRANSPORT } from '../../src/protocol/http/response-steps.ts'
 import { requireKnownMethod } from '../../src/protocol/http/serve.ts'
 import {
   createServer,
@@ -137,7 +137,7 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
       ...(options.head ?? []),
     ],
     refused: [],
-    out: [cors.addHeaders, async () => {}, addStrictTransport],
+    out: [cors.addHeaders, async () => {}, addStrictTransport(STRICT_TRANSPORT)],
   }
   const unknown: PipelineSteps = { ...steps, head: steps.head.slice(0, 4) }
   const pipeline: Pipeline = {

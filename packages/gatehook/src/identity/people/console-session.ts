@@ -24,8 +24,9 @@ import {
 import { readCookie } from '../../protocol/http/cookies.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { createOwnPageGuard, hasCredential } from '../../protocol/http/own-page.ts'
+import { signOutHeaders } from '../../protocol/http/response-steps.ts'
 import type { AdminDeps } from '../access/admin-handlers.ts'
-import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
+import { ADMIN_SCOPE, DEFAULT_CUSTOMER } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { consoleOperations, type signInInput } from './console-operations.ts'
 import {
@@ -52,8 +53,6 @@ import { consoleLinks, consoleSessions } from './tables.ts'
 
 /** The use of a session is written at most this often. */
 const REFRESH_MS = 60_000
-/** The data that a browser clears at sign-out; the device cookie remains (§3.8). */
-const CLEARED_DATA = '"cache", "storage"'
 /** Sent by the console's own script. Forms and other origins cannot send it without CORS. */
 const CONSOLE_HEADER = 'x-gatehook-console'
 
@@ -74,6 +73,8 @@ interface ConsoleDeps extends AdminDeps, SignInDeps {
   readonly ceremonies: PasskeyCeremonies
   readonly publicUrl: () => string
   readonly outbox: MailOutbox
+  /** Whether the host belongs to an application (§17.4). */
+  readonly isMounted: boolean
 }
 
 type SignInInput = ValuesOf<typeof signInInput>
@@ -176,7 +177,7 @@ const toPrincipal = (row: store.ConsoleSessionRow): Principal => ({
 })
 
 /** Ends the session of a request, if there is one. */
-async function signOut(admin: Administration, call: Call): Promise<Answer> {
+async function signOut({ admin, isMounted }: ConsoleDeps, call: Call): Promise<Answer> {
   const { db } = admin
   const token = readCookie(call, COOKIE_NAME)
   if (token !== undefined) {
@@ -188,8 +189,7 @@ async function signOut(admin: Administration, call: Call): Promise<Answer> {
       await recordAudit(tx, { actor, action: 'operator.sign_out', target: row.id }, admin)
     })
   }
-  const headers = { 'clear-site-data': CLEARED_DATA }
-  return { status: 204, headers, cookies: [sessionCookie(call, '', 0)] }
+  return { status: 204, headers: signOutHeaders(isMounted), cookies: [sessionCookie(call, '', 0)] }
 }
 
 /** Returns the cookie of a request under `/admin` that has no other credential. */
@@ -274,7 +274,7 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
       implement(consoleOperations.open, signIn),
       implement(consoleOperations.read, show),
       // Unauthenticated: also for a browser whose session has ended.
-      implement(consoleOperations.close, (call) => signOut(admin, call)),
+      implement(consoleOperations.close, (call) => signOut(deps, call)),
       ...enrolmentRoutes(deps, requireSession),
       ...operatorPasskeyRoutes(deps, requireSession),
       ...operatorPasskeySignIn(deps, answerWith),

@@ -22,6 +22,7 @@ import type { Answer, Call, Route, Step } from '../../protocol/http/call.ts'
 import { readCookie, setCookie } from '../../protocol/http/cookies.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { createOwnPageGuard, hasCredential } from '../../protocol/http/own-page.ts'
+import { signOutHeaders } from '../../protocol/http/response-steps.ts'
 import { keyScopesOf, personScopes, sectionsOf } from './authority.ts'
 import { TOKEN_BYTES } from './link.ts'
 import { type PortalSessionJson, sessionOperations } from './operations.ts'
@@ -31,8 +32,6 @@ const SESSION_LIFE_MS = 2 * 3_600_000
 /** A further sign-in of a person ends the oldest session. */
 const SESSIONS_PER_PERSON = 20
 const COOKIE_NAME = 'gatehook_portal'
-/** The data that a browser clears at sign-out; the device cookie remains (§3.8). */
-const CLEARED_DATA = '"cache", "storage"'
 
 const { rejectForeignOrigin, requireOwnPage } = createOwnPageGuard({
   header: 'x-gatehook-portal',
@@ -55,6 +54,8 @@ export interface PortalSessionDeps {
   readonly names: NameReach
   /** Whether pages of other sites may frame the portal (`GATEHOOK_PORTAL_FRAME_ANCESTORS`). */
   readonly isFramed: boolean
+  /** Whether the host belongs to an application (§17.4). */
+  readonly isMounted: boolean
   /** Whether a person reaches every row of its customer and mode (§6.7). */
   readonly seesAllRows: (person: Principal) => boolean
 }
@@ -227,8 +228,11 @@ export function createPortalSessions(deps: PortalSessionDeps): PortalSessions {
         await recordAudit(tx, { actor, action: 'portal.sign_out', target: row.id }, admin)
       })
     }
-    const headers = { 'clear-site-data': CLEARED_DATA }
-    return { status: 204, headers, cookies: [sessionCookie(call, '', 0)] }
+    return {
+      status: 204,
+      headers: signOutHeaders(deps.isMounted),
+      cookies: [sessionCookie(call, '', 0)],
+    }
   })
 
   return {

@@ -207,15 +207,42 @@ interface OptionRule {
   readonly check: (settings: Settings) => string | undefined | false
 }
 
-const loopbackOnly = (name: 'testClock' | 'webhookAllowPrivate', reason: string): OptionRule => ({
+/** Options for this machine alone, and why. */
+const loopbackOnly = {
+  testClock: 'a change of the clock expires credentials',
+  webhookAllowPrivate: 'receivers could then reach into your network',
+} as const
+
+const loopbackNames = Object.keys(loopbackOnly) as (keyof typeof loopbackOnly)[]
+
+const loopbackRule = (name: keyof typeof loopbackOnly): OptionRule => ({
   about: [name, 'host'],
-  sentence: `\`${options[name].env}\` requires a loopback \`GATEHOOK_HOST\`.`,
+  sentence:
+    `\`${options[name].env}\` requires a loopback \`GATEHOOK_HOST\`; mounted, also a loopback ` +
+    'host of `GATEHOOK_PUBLIC_URL`.',
   check: (s) =>
     s[name] &&
     !isLoopback(s.host) &&
     `${options[name].env} is 1, but GATEHOOK_HOST is ${s.host}; ` +
-      `${reason}, so it needs a loopback host.`,
+      `${loopbackOnly[name]}, so it needs a loopback host.`,
 })
+
+/** Returns the mistakes of a configuration whose server is that of an application (§17.4). */
+export function mountMistakes(config: Settings): string[] {
+  const { hostname } = new URL(publicUrlOf(config, config.port))
+  const forbidden = isLoopback(hostname) ? [] : loopbackNames.filter((name) => config[name])
+  return [
+    ...(config.internal === null ? [] : [NO_LISTENER]),
+    ...forbidden.map(
+      (name) =>
+        `${options[name].env} is 1, but the host of GATEHOOK_PUBLIC_URL is ${hostname}; ` +
+        `${loopbackOnly[name]}, so it needs a loopback host.`,
+    ),
+  ]
+}
+
+const NO_LISTENER =
+  'GATEHOOK_INTERNAL opens a listener of gatehook start; a mounted service has no listener.'
 
 export const optionRules: readonly OptionRule[] = [
   {
@@ -343,8 +370,7 @@ export const optionRules: readonly OptionRule[] = [
       s.port === s.internal?.port &&
       `GATEHOOK_INTERNAL has port ${s.port}, which is that of GATEHOOK_PORT; choose another one.`,
   },
-  loopbackOnly('testClock', 'a change of the clock expires credentials'),
-  loopbackOnly('webhookAllowPrivate', 'receivers could then reach into your network'),
+  ...loopbackNames.map(loopbackRule),
 ]
 
 function fileMistakes(

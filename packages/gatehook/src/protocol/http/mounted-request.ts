@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http'
 import { isLoopback, unmapAddress } from '../../kernel/address.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Step } from './call.ts'
-import { hostName, type ResolveOrigin } from './proxy-trust.ts'
+import type { ResolveOrigin } from './proxy-trust.ts'
 
 export interface MountedRequest {
   /** Path and query below the path of the public URL. */
@@ -57,11 +57,14 @@ export const resolveMounted: ResolveOrigin = (remote, isEncrypted, _, host) => (
 
 /**
  * Rejects plain HTTP, except from this machine: the program says that TLS ends before it. Without
- * an address, the requested host decides.
+ * an address, the public URL decides: the client chooses the host that it names.
  */
-export const requireMountedHttps: Step = (call) => {
-  if (call.secure || call.kind === 'probe') return
-  if (!isLoopback(call.address === '' ? hostName(call.host) : call.address)) {
-    throw new Failure('https_required')
+export function requireMountedHttps(publicUrl: string): Step {
+  const isLocal = isLoopback(new URL(publicUrl).hostname)
+  return (call) => {
+    if (call.secure || call.kind === 'probe') return
+    if (!(call.address === '' ? isLocal : isLoopback(call.address))) {
+      throw new Failure('https_required')
+    }
   }
 }

@@ -11,7 +11,7 @@ import type { Random } from '../../kernel/random.ts'
 import { JSON_TYPE } from './content-negotiation.ts'
 import { formatProblem } from './problem.ts'
 import { requestIdOf } from './request-head.ts'
-import { commonHeaders, STRICT_TRANSPORT } from './response-steps.ts'
+import { commonHeaders } from './response-steps.ts'
 
 interface ParserError extends Error {
   readonly code?: string
@@ -68,6 +68,8 @@ export interface ParserErrorOptions {
   /** Returns epoch milliseconds. */
   readonly now: () => number
   readonly urlBytes: number
+  /** `Strict-Transport-Security` over TLS. */
+  readonly strictTransport: string
   readonly documentation: (() => string) | undefined
   /** Returns the response to the latest request of a connection, finished or not. */
   readonly latestResponse: (socket: Socket) => ServerResponse | undefined
@@ -127,7 +129,7 @@ function sendRefusal(error: ParserError, socket: Socket, options: ParserErrorOpt
   const isEncrypted = 'encrypted' in socket && socket.encrypted === true
   const headers = {
     ...commonHeaders(id),
-    ...(isEncrypted && { 'strict-transport-security': STRICT_TRANSPORT }),
+    ...(isEncrypted && { 'strict-transport-security': options.strictTransport }),
     'content-type': JSON_TYPE,
     'content-length': Buffer.byteLength(json),
     connection: 'close',

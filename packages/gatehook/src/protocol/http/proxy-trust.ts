@@ -98,7 +98,7 @@ export const requireHttps: Step = (call) => {
 }
 
 /** Returns the host part of `host:port` in lower case, without the final dot. */
-export function hostName(host: string): string {
+function hostName(host: string): string {
   const name = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/.exec(host)?.[1]
   return (name ?? '').toLowerCase().replace(/\.$/, '')
 }

@@ -3,6 +3,8 @@ import type { After } from './call.ts'
 
 /** `Strict-Transport-Security` of every HTTPS response (§2.3, RFC 6797). */
 export const STRICT_TRANSPORT = 'max-age=31536000; includeSubDomains'
+/** That of a mounted app (§17.4): the subdomains belong to the application. */
+export const MOUNTED_STRICT_TRANSPORT = 'max-age=31536000'
 
 /**
  * A browser runs, loads and sends nothing, and no page can frame the response. Stored text that is
@@ -26,9 +28,18 @@ export const commonHeaders = (requestId: string): Record<string, string> => ({
   'content-security-policy': LOAD_NOTHING,
 })
 
-export const addStrictTransport: After = (call) => {
-  if (call.secure) call.out['strict-transport-security'] = STRICT_TRANSPORT
-}
+export const addStrictTransport =
+  (value: string): After =>
+  (call) => {
+    if (call.secure) call.out['strict-transport-security'] = value
+  }
+
+/**
+ * Returns the headers of a sign-out: the browser clears the data of the host; the device cookie
+ * remains (§3.8). The host of a mounted app has data of the application, which stay.
+ */
+export const signOutHeaders = (isMounted: boolean): Record<string, string> =>
+  isMounted ? {} : { 'clear-site-data': '"cache", "storage"' }
 
 const PRIVATE = 'private, no-cache'
 const NO_STORE = 'no-store'

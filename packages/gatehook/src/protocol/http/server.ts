@@ -39,6 +39,7 @@ import { createPathFinder } from './path-finder.ts'
 import type { ResolveOrigin } from './proxy-trust.ts'
 import { type HeadRules, parseRequestHead } from './request-head.ts'
 import { createRequestLog } from './request-log.ts'
+import { STRICT_TRANSPORT } from './response-steps.ts'
 import { serve } from './serve.ts'
 import { createStreamAuthority, type IdentifyAgain } from './stream-authority.ts'
 import { readTls, type TlsFiles, watchTls } from './tls.ts'
@@ -52,6 +53,8 @@ export interface ServerOptions {
   readonly clock: Clock
   readonly random: Random
   readonly resolveOrigin: ResolveOrigin
+  /** `Strict-Transport-Security` of the responses of the parser. Default: with subdomains. */
+  readonly strictTransport?: string
   /** Addresses of trusted proxies. */
   readonly proxies?: readonly string[]
   /** The first segments of the paths declared under `/api`, which are never versions. */
@@ -193,6 +196,7 @@ export function createServer(options: ServerOptions): HttpServer {
     random,
     now,
     urlBytes: limits.urlBytes,
+    strictTransport: options.strictTransport ?? STRICT_TRANSPORT,
     documentation,
     latestResponse: (socket) => (socket as TrackedSocket)[LATEST],
   }
