@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { Continuation, type JobHandler } from '../../src/platform/jobs/job.ts'
 import { storeStep } from '../../src/platform/jobs/steps-store.ts'
-import { HOUR_MS, type Run, rigOf, START_MS } from './runner-rig.ts'
+import { gate, HOUR_MS, type Run, rigOf, START_MS } from './runner-rig.ts'
 
 const hourly = { expression: '1h', next: (ms: number) => (Math.floor(ms / HOUR_MS) + 1) * HOUR_MS }
 const dueOf = (input: string) => (JSON.parse(input).due_at - START_MS) / 60_000
@@ -39,6 +39,7 @@ eachMigrated(
   async (db) => {
     const rig = rigOf(db)
     const runs: number[] = []
+    const stored = gate()
     const declare = (run: Run) =>
       rig.handlerOf('report', run, { kind: 'schedule', schedule: hourly })
     const first = rig.nodeOf([
@@ -47,12 +48,16 @@ eachMigrated(
         await db.write((tx) =>
           storeStep(tx, { job: id, name: 'charge', scope: null, result: null, now: START_MS }),
         )
+        stored.open()
         await new Promise((_, reject) => signal.addEventListener('abort', reject))
       }),
     ])
     await first.settle()
     rig.advance(HOUR_MS)
+    // A heartbeat, then the claim.
     await first.pass()
+    await first.pass()
+    await stored.promise
     await first.runner.drain(0)
     rig.advance(HOUR_MS)
     await rig.nodeOf([declare(async ({ input }) => runs.push(dueOf(input)))]).settle()

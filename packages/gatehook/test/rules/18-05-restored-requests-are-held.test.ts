@@ -11,9 +11,11 @@ for (const { name } of databases) {
     const open = (url: string) =>
       openService(t, name, { url, service: payments, recognition: { isRestored: false } })
     const runs: string[] = []
+    let meanwhile = async () => {}
     const send = (service: Pick<TestApp, 'patch'>, key: string) => {
       probe.run = async () => {
         runs.push(key)
+        await meanwhile()
         if (runs.length === 1) throw new Error('the other system is down')
       }
       return service.patch('/api/v1/probe', {}, { 'idempotency-key': key })
@@ -31,7 +33,21 @@ for (const { name } of databases) {
     assert.deepEqual([held.status, held.body.error], [503, 'request_incomplete'])
     assert.ok(Number(held.headers['retry-after']) >= 1)
     assert.deepEqual(runs, ['stored'])
-    assert.ok((await send(restored.as(key), 'new')).status < 300)
+    // A repeat while the first attempt runs waits for its response.
+    const entered = Promise.withResolvers<void>()
+    const left = Promise.withResolvers<void>()
+    meanwhile = () => {
+      entered.resolve()
+      return left.promise
+    }
+    const begun = send(restored.as(key), 'new')
+    await entered.promise
+    const repeated = send(restored.as(key), 'new')
+    // The attempt ends once the repeat has found it.
+    setTimeout(left.resolve, 500)
+    assert.ok((await begun).status < 300)
+    assert.ok((await repeated).status < 300)
+    meanwhile = async () => {}
     const admin = restored.as(operator)
     assert.equal((await admin.post('/admin/restore/release')).status, 200)
     const repeat = () => send(restored.as(key), 'stored')
