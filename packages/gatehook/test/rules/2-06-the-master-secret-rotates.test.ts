@@ -248,8 +248,8 @@ each('a rotation without the new secret, or after its end, changes nothing', asy
   assert.deepEqual(secrets, [{ value: 'whsec_late' }])
 })
 
-/** Columns of hashes, and refresh tokens encrypted under the previous token. */
-const NOT_SEALED = /\.(\w*hash|successor)$|^gh_idempotency\.(id|fingerprint)$/
+/** Columns of hashes, public keys, and refresh tokens encrypted under the previous token. */
+const NOT_SEALED = /\.(\w*hash|successor|public_key)$|^gh_idempotency\.(id|fingerprint)$/
 
 test('a rotation rewrites every encrypted column of the schema', async (t) => {
   const { app } = await (await nodesOn(t, 'sqlite'))(OLD)

@@ -46,7 +46,11 @@ test('each error has its code, and no response may be cached', async (t) => {
     ],
     [400, 'unsupported_grant_type', { grant_type: 'implicit' }, credential],
     [400, 'unsupported_grant_type', { grant_type: 'constructor' }, credential],
-    [400, 'unsupported_grant_type', { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer' }],
+    [
+      400,
+      'unsupported_grant_type',
+      { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange' },
+    ],
     [
       400,
       'unauthorized_client',

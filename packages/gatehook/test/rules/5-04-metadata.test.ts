@@ -29,6 +29,7 @@ test('the metadata of the server has all endpoints', async (t) => {
   assert.deepEqual(body.grant_types_supported, [
     ...['authorization_code', 'client_credentials', 'refresh_token'],
     'urn:ietf:params:oauth:grant-type:device_code',
+    'urn:ietf:params:oauth:grant-type:jwt-bearer',
   ])
   assert.equal(body.authorization_response_iss_parameter_supported, true)
   assert.equal(body.request_parameter_supported, false)

@@ -27,6 +27,7 @@ test('a client introspects its own access and refresh tokens', async (t) => {
   assert.deepEqual(rest, {
     active: true,
     token_type: 'Bearer',
+    kind: 'person',
     sub: String(person.id),
     client_id: client.client_id,
     scope: 'users:read orders:read orders:write',

@@ -25,7 +25,8 @@ export interface BodyForm {
 export function newestMembers(
   declared: DeclaredMembers | AnyResource | MediaDeclaration | undefined,
 ): OutputMembers {
-  if (declared === undefined || declared instanceof Resource || isMedia(declared)) return {}
+  // A script can declare null, which another check rejects.
+  if (!declared || declared instanceof Resource || isMedia(declared)) return {}
   return declared instanceof BodyFields ? declared.members : declared
 }
 

@@ -1,11 +1,12 @@
 /**
  * Creates indexes on PostgreSQL while requests read and write the table: `CREATE INDEX
- * CONCURRENTLY`, outside a transaction. A build that another session runs is seen by the lock of
- * its table. If the node is killed, the server process finishes its index; if that is killed too,
- * it leaves an invalid index, which the next build drops.
+ * CONCURRENTLY`, outside a transaction. A second session locks a table as the lease over nodes: two
+ * builds on one table would end in a deadlock. If the node is killed, its lease ends and the server
+ * process finishes its index, which others see by the lock of its table; if that is killed too, it
+ * leaves an invalid index, which the next build drops.
  */
 import type { IndexBuild, IndexDdl, Row } from './database.ts'
-import { translatePostgresError } from './postgres-errors.ts'
+import { isLockTimeout, translatePostgresError } from './postgres-errors.ts'
 import type { PostgresPlace } from './postgres-place.ts'
 import type { Session, Sessions } from './postgres-session.ts'
 
@@ -18,7 +19,7 @@ export async function createIndexes(
   indexes: readonly IndexDdl[],
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const build = async (session: Session, hasSession: boolean) => {
+  const build = async (session: Session, hasSession: boolean): Promise<boolean> => {
     if (hasSession) await prepareSession(session, place)
     for (const index of indexes) {
       if (signal?.aborted) break
@@ -27,10 +28,25 @@ export async function createIndexes(
     return true
   }
   try {
-    return await dedicate(build, signal)
+    return await dedicate(
+      async (session) => (await takeLease(session, place)) && dedicate(build, signal),
+      signal,
+    )
   } catch (error) {
     if (signal?.aborted) return true
     throw translatePostgresError(error)
+  }
+}
+
+/** The lock conflicts with itself, and with no statement of a node. It has no transaction id. */
+async function takeLease(session: Session, { qualify }: PostgresPlace): Promise<boolean> {
+  const lease = `LOCK TABLE ${qualify('gh_migrations')} IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`
+  try {
+    await session.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; ${lease}`)
+    return true
+  } catch (error) {
+    if (isLockTimeout(error)) return false
+    throw error
   }
 }
 
