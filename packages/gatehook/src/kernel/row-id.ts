@@ -12,11 +12,10 @@ export type RowId = number | string
 const PREFIX = /^[a-z][a-z0-9]{0,7}$/
 
 /** The prefixes of the platform's own ids and secrets. */
-export const PLATFORM_PREFIXES: ReadonlySet<string> = new Set(
-  'aud client cus dlv evt iss job key lnk mail op plk psk pss req ses tok wh gh gk grt gs id whsec'.split(
-    ' ',
-  ),
-)
+export const PLATFORM_PREFIXES: ReadonlySet<string> = new Set([
+  ...'aud client cus dlv evt iss job key lnk mail op plk psk pss req ses tok wh'.split(' '),
+  ...'gh gk grt gs id whsec'.split(' '),
+])
 
 /** Returns the rest of a sentence about a prefix that no row can have. */
 export function prefixMistake(prefix: unknown): string | undefined {
