@@ -4,8 +4,10 @@ import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 const FLAGS = { present: 0x01, verified: 0x04, attested: 0x40 } as const
 const sha256 = (data: Buffer | string) => createHash('sha256').update(data).digest()
 
+type Cbor = number | string | Buffer | readonly Cbor[] | ReadonlyMap<number | string, Cbor>
+
 /** Encodes the few kinds of CBOR (RFC 8949) that an attestation has. */
-function encodeCbor(value: unknown): Buffer {
+function encodeCbor(value: Cbor): Buffer {
   const head = (major: number, n: number) =>
     n < 24
       ? Buffer.from([(major << 5) | n])
@@ -15,7 +17,8 @@ function encodeCbor(value: unknown): Buffer {
   if (typeof value === 'number') return value >= 0 ? head(0, value) : head(1, -1 - value)
   if (typeof value === 'string') return Buffer.concat([head(3, value.length), Buffer.from(value)])
   if (Buffer.isBuffer(value)) return Buffer.concat([head(2, value.length), value])
-  const entries = [...(value as Map<unknown, unknown>)]
+  if ('length' in value) return Buffer.concat([head(4, value.length), ...value.map(encodeCbor)])
+  const entries = [...value]
   return Buffer.concat([head(5, entries.length), ...entries.flat().map(encodeCbor)])
 }
 
@@ -25,6 +28,8 @@ export interface Deviation {
   readonly isVerified?: boolean
   readonly challenge?: string
   readonly counter?: number
+  /** The format and the statement of the attestation; default: `none`, empty. */
+  readonly attestation?: readonly [format: string, statement: ReadonlyMap<string, Cbor>]
 }
 
 export function createAuthenticator(origin: string) {
@@ -47,19 +52,26 @@ export function createAuthenticator(origin: string) {
     const bits = Buffer.from([flags | FLAGS.present | verified])
     return Buffer.concat([sha256(other.rpId ?? rpId), bits, counter])
   }
-  const answer = (response: Record<string, Buffer>) => ({
+  /** As `PublicKeyCredential.toJSON()`, with a member of a later level of the standard. */
+  const answer = (response: Record<string, Buffer>, plain: object = {}) => ({
     id: id.toString('base64url'),
     rawId: id.toString('base64url'),
     type: 'public-key',
-    clientExtensionResults: {},
-    response: Object.fromEntries(
-      Object.entries(response).map(([name, bytes]) => [name, bytes.toString('base64url')]),
-    ),
+    authenticatorAttachment: 'platform',
+    clientExtensionResults: { credProps: { rk: true } },
+    later: {},
+    response: {
+      ...Object.fromEntries(
+        Object.entries(response).map(([name, bytes]) => [name, bytes.toString('base64url')]),
+      ),
+      ...plain,
+      later: [],
+    },
   })
   return {
     // biome-ignore lint/suspicious/noExplicitAny: options of the server
     create({ challenge, rp }: any, other: Deviation = {}) {
-      const key = new Map<number, unknown>([
+      const key = new Map<number, Cbor>([
         [1, 2],
         [3, -7],
         [-1, 1],
@@ -69,15 +81,19 @@ export function createAuthenticator(origin: string) {
       const length = Buffer.from([0, id.length])
       const attested = [Buffer.alloc(16), length, id, encodeCbor(key)]
       const authData = Buffer.concat([headOf(rp.id, FLAGS.attested, other), ...attested])
-      const attestation = new Map<string, unknown>([
-        ['fmt', 'none'],
-        ['attStmt', new Map()],
+      const [format, statement] = other.attestation ?? ['none', new Map<string, Cbor>()]
+      const attestation = new Map<string, Cbor>([
+        ['fmt', format],
+        ['attStmt', statement],
         ['authData', authData],
       ])
-      return answer({
+      const response = {
         clientDataJSON: clientData('webauthn.create', challenge, other),
         attestationObject: encodeCbor(attestation),
-      })
+        authenticatorData: authData,
+        publicKey: publicKey.export({ format: 'der', type: 'spki' }),
+      }
+      return answer(response, { transports: ['internal', 'hybrid'], publicKeyAlgorithm: -7 })
     },
     // biome-ignore lint/suspicious/noExplicitAny: options of the server
     get({ challenge, rpId }: any, other: Deviation = {}) {
@@ -85,7 +101,8 @@ export function createAuthenticator(origin: string) {
       const authenticatorData = headOf(rpId, 0, other)
       const signed = Buffer.concat([authenticatorData, sha256(clientDataJSON)])
       const signature = sign('sha256', signed, privateKey)
-      return answer({ clientDataJSON, authenticatorData, signature })
+      const userHandle = null
+      return answer({ clientDataJSON, authenticatorData, signature }, { userHandle })
     },
   }
 }

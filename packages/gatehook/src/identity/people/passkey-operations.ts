@@ -91,6 +91,11 @@ const passkeyCreation = {
     .openObject({
       clientDataJSON: clientData,
       attestationObject: encoded('The new public key', MAX_ATTESTATION),
+      transports: b
+        .list(b.text({ max: 200 }))
+        .optional()
+        .describe('The ways to reach the authenticator.')
+        .example(['internal']),
     })
     .describe('As the browser returned it (`PublicKeyCredential.toJSON()`).'),
 }
@@ -134,6 +139,7 @@ export const operatorPasskeyOperations = {
     summary: 'Store a created passkey of the operator',
     description: 'A mail reports it.',
     input: passkeyCreation,
+    isOpen: true,
     output: passkey,
     status: 201,
     errors: ['invalid_state', 'recent_sign_in_required', 'conflict'],
@@ -162,6 +168,7 @@ export const operatorPasskeyOperations = {
     summary: 'Open a session of the console by a passkey',
     description: 'No code of a second factor is needed: the passkey verified its user.',
     input: passkeySignIn,
+    isOpen: true,
     output: newSession,
     status: 201,
     isSecret: true,
@@ -185,6 +192,7 @@ export const passkeyOperations = {
     summary: 'Store a created passkey',
     description: `A mail reports it. ${RECENT}`,
     input: passkeyCreation,
+    isOpen: true,
     bodyCode,
     output: passkey,
     status: 201,
@@ -212,6 +220,7 @@ export const passkeyOperations = {
     id: 'login_by_passkey',
     summary: 'Sign in by a passkey',
     input: passkeySignIn,
+    isOpen: true,
     bodyCode,
     output: sessionTokens,
     isSecret: true,

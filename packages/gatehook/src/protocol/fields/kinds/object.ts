@@ -81,8 +81,8 @@ function membersForm(spec: MemberSpec, inside: (spec: MemberSpec) => ValueForm):
 
 export const object: FieldKind = {
   ...jsonKind,
-  reader({ members, nullable }, inside) {
-    if (members) return withDefaults(members, objectReader({ members }, nullable, inside))
+  reader({ members, isOpen = false, nullable }, inside) {
+    if (members) return withDefaults(members, objectReader({ members, isOpen }, nullable, inside))
     const mistake = mistypedAs('an object', nullable)
     return createReader((value) => (isPlainObject(value) ? undefined : mistake))
   },
