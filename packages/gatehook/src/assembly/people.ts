@@ -85,11 +85,9 @@ export function assemblePeople(
     { admin, vault, hasher, record, directory },
     recognizedClients,
   )
+  const passkeys = { admin, vault, service: service.name, publicUrl }
   const ceremonies = createPasskeyCeremonies({
-    admin,
-    vault,
-    service: service.name,
-    publicUrl,
+    ...passkeys,
     origins: config.corsOrigins === '*' ? [] : config.corsOrigins,
   })
   const people = createPeople(
@@ -125,7 +123,8 @@ export function assemblePeople(
     hasher,
     secondFactor,
     verifyPassword,
-    ceremonies,
+    // Only a page of this server opens a session of the console.
+    ceremonies: createPasskeyCeremonies({ ...passkeys, origins: [] }),
     devices,
     publicUrl,
     outbox,

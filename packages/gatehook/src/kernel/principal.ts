@@ -46,6 +46,8 @@ export interface Principal {
   /** The client of a token; of a workload, its issuer's id. */
   readonly clientId?: string
   readonly sessionId?: string
+  /** Of Basic: the revision of the credential whose password the request has. */
+  readonly revision?: number
   /** The version this credential is pinned to, for example `v1`. */
   readonly version?: string
   /** The request limit of each credential of this customer, if it has its own (§11.3). */
@@ -85,12 +87,17 @@ export const credentialName = ({
 
 /**
  * Returns the name of a caller for what it uses up. Applications of a person that no operator has
- * verified share one name, because a person can have any number of them.
+ * verified share one name, because a person can have any number of them; so do the workloads of an
+ * issuer in a customer and mode, because those who run them choose their subjects.
  */
 export const callerName = (
   principal: Pick<Principal, 'scope' | 'kind' | 'subject' | 'clientId' | 'isUnverified'>,
-): string =>
-  credentialName(principal.isUnverified ? { ...principal, clientId: 'unverified' } : principal)
+): string => {
+  if (principal.kind === 'workload') return credentialName({ ...principal, subject: '' })
+  return credentialName(
+    principal.isUnverified ? { ...principal, clientId: 'unverified' } : principal,
+  )
+}
 
 /** Returns whether a principal has the permissions of a role. */
 export const hasRole = (principal: Pick<Principal, 'role'>, role: Role): boolean =>

@@ -20,7 +20,7 @@ import {
   requirePasswords,
   type SignInDeps,
 } from './console-sign-in.ts'
-import { lockOperatorById } from './operator-store.ts'
+import { hasSession, lockOperatorById } from './operator-store.ts'
 import { CEREMONY_MS, type PasskeyCeremonies, type StoredPasskey } from './passkey-ceremony.ts'
 import { operatorPasskeyOperations } from './passkey-operations.ts'
 import { invalidCredentials } from './username.ts'
@@ -73,27 +73,28 @@ export function operatorPasskeyRoutes(
   const { db, clock, random } = admin
   const operations = operatorPasskeyOperations
 
-  /** Returns the operator of a session. Throws 403 unless it signed in within 5 minutes. */
-  const requireRecent = async (call: Call): Promise<string> => {
-    const { operator, claims_read_at, created_at } = await requireSession(call)
+  /** Returns the operator and the session. Throws 403 unless it began within 5 minutes. */
+  const requireRecent = async (call: Call) => {
+    const { id: session, operator, claims_read_at, created_at } = await requireSession(call)
     if (operator === null || claims_read_at !== null) {
       throw new Failure('invalid_state', 'Passkeys are for operators with a password.')
     }
     if (clock.now() - created_at > CEREMONY_MS) throw new Failure('recent_sign_in_required')
-    return operator
+    return { operator, session }
   }
 
   return [
     implement(operations.createOptions, async (call) => {
-      const operator = await requireRecent(call)
-      const user = { id: operator, name: call.principal!.name ?? operator }
+      const { operator, session } = await requireRecent(call)
+      const user = { id: operator, name: call.principal!.name ?? operator, begunBy: session }
       const options = await ceremonies.beginCreation(user, await listPasskeys(db, operator))
       return json(200, options, { 'cache-control': 'no-store' })
     }),
 
     implement(operations.create, async (call, input) => {
-      const operator = await requireRecent(call)
-      const created = await ceremonies.verifyCreation(operator, input)
+      const { operator, session } = await requireRecent(call)
+      const user = { id: operator, begunBy: session }
+      const created = await ceremonies.verifyCreation(user, input)
       if (!created) {
         throw new Failure('invalid_request', 'The passkey does not match its options: begin again.')
       }
@@ -102,6 +103,8 @@ export function operatorPasskeyRoutes(
       await db.write(async (tx) => {
         const row = await lockOperatorById(tx, operator)
         if (row?.disabled !== 0) throw new Failure('forbidden')
+        // A new password ends the sessions in a transaction that locks the operator, too.
+        if (!(await hasSession(tx, session))) throw new Failure('unauthorized')
         const { length } = await listPasskeys(tx, operator)
         const passkey = { ...created, id, operator, created_at }
         if (length >= MAX_PASSKEYS || (await insertPasskey(tx, passkey)) === 0) {

@@ -61,6 +61,11 @@ export const findOperatorEmail = async (from: Reader, id: string): Promise<strin
     WHERE id = ${id} AND issuer IS NULL`)
   )?.email
 
+/** Returns whether the provider of an operator decides about its role. */
+export const hasIssuer = async (from: Reader, id: string): Promise<boolean> =>
+  (await from.get(sql`SELECT 1 AS found FROM gh_operators
+    WHERE id = ${id} AND issuer IS NOT NULL`)) !== undefined
+
 /** The identity of an operator who signs in with OpenID Connect. */
 export interface ProviderIdentity {
   readonly issuer: string
@@ -199,6 +204,9 @@ export const claimReading = async (
 export const findReading = async (from: Reader, id: string): Promise<number | null | undefined> =>
   (await from.get(sql`SELECT claims_read_at FROM gh_console_sessions WHERE id = ${id}`))
     ?.claims_read_at
+
+export const hasSession = async (from: Reader, id: string): Promise<boolean> =>
+  (await findReading(from, id)) !== undefined
 
 /** Stores that the groups were read, and the tokens of the next reading. */
 export const finishReading = (tx: Tx, id: string, tokens: Uint8Array, now: number) =>

@@ -38,6 +38,8 @@ interface PasskeyUser {
   /** Stable, and no personal data. */
   readonly id: string
   readonly name: string
+  /** The revision of the credential or the session that begins; another one cannot end it. */
+  readonly begunBy: number | string
 }
 
 /** A created credential: the members that a body was read for. */
@@ -102,14 +104,14 @@ export function createPasskeyCeremonies(deps: CeremonyDeps) {
 
   return {
     /** Returns the options with which a browser creates a passkey. */
-    async beginCreation({ id, name }: PasskeyUser, passkeys: readonly StoredPasskey[]) {
+    async beginCreation({ id, name, begunBy }: PasskeyUser, passkeys: readonly StoredPasskey[]) {
       const { generateRegistrationOptions } = await load()
       return generateRegistrationOptions({
         rpName: service,
         rpID: rpID(),
         userID: new Uint8Array(Buffer.from(id)),
         userName: name,
-        challenge: createChallenge(`create ${id}`),
+        challenge: createChallenge(`create ${id} ${begunBy}`),
         timeout: CEREMONY_MS,
         attestationType: 'none',
         excludeCredentials: passkeys.map(({ credential }) => ({ id: credential })),
@@ -119,7 +121,7 @@ export function createPasskeyCeremonies(deps: CeremonyDeps) {
 
     /** Verifies a created passkey; undefined: it does not match the options, or comes late. */
     async verifyCreation(
-      id: string,
+      { id, begunBy }: Omit<PasskeyUser, 'name'>,
       created: CreatedCredential,
     ): Promise<StoredPasskey | undefined> {
       const { verifyRegistrationResponse } = await load()
@@ -128,7 +130,7 @@ export function createPasskeyCeremonies(deps: CeremonyDeps) {
         const response = { ...created, response: { ...created.response, attestationObject } }
         return verifyRegistrationResponse({
           response: response as RegistrationResponseJSON,
-          ...expected(`create ${id}`),
+          ...expected(`create ${id} ${begunBy}`),
         })
       }
       const result = await verify().catch(() => undefined)

@@ -8,7 +8,7 @@ import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
-import type { Tx } from '../../platform/storage/database.ts'
+import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { type Call, json, noContent, type Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { createList } from '../../protocol/lists/definition.ts'
@@ -21,7 +21,7 @@ import { CEREMONY_MS, type PasskeyCeremonies } from './passkey-ceremony.ts'
 import { passkey, passkeyOperations } from './passkey-operations.ts'
 import * as store from './passkey-store.ts'
 import type { PersonContext } from './person-administration.ts'
-import { findById, lockCredential } from './store.ts'
+import { type CredentialRow, findById, lockCredential } from './store.ts'
 import { invalidCredentials } from './username.ts'
 
 const REALM = 'person'
@@ -54,11 +54,16 @@ interface PasskeyDeps {
 }
 
 /** Throws 403 unless the password, or a passkey, was used for the session within 5 minutes. */
-async function requireRecentSignIn({ admin }: PasskeyDeps, call: Call): Promise<void> {
-  const { sessionId } = call.principal!
-  // Basic sends the password with the request.
-  if (sessionId === undefined) return
-  const session = await findSession(admin.db, sessionId)
+async function requireRecentSignIn(
+  { admin }: PasskeyDeps,
+  call: Call,
+  from: Reader,
+  account: CredentialRow,
+): Promise<void> {
+  const { sessionId, revision } = call.principal!
+  // Basic sends the password with the request; this node may not know yet that it was replaced.
+  if (sessionId === undefined && revision === account.revision) return
+  const session = sessionId === undefined ? undefined : await findSession(from, sessionId)
   const isLogin = session?.client_id === LOGIN_CLIENT_ID
   const at = session?.authenticated_at ?? (isLogin ? session.created_at : undefined)
   if (at === undefined || admin.clock.now() - at > CEREMONY_MS) {
@@ -74,29 +79,34 @@ function enrolmentRoutes(deps: PasskeyDeps): Route[] {
 
   return [
     implement(passkeyOperations.createOptions, async (call) => {
-      await requireRecentSignIn(deps, call)
       const id = Number(call.principal!.subject)
       const account = await findById(db, resource, id)
       if (!account) throw new Failure('forbidden')
-      const user = { id: userIdOf(call), name: account.username }
+      await requireRecentSignIn(deps, call, db, account)
+      const user = { id: userIdOf(call), name: account.username, begunBy: account.revision }
       const existing = await store.listPasskeys(db, resource, id)
       const options = await ceremonies.beginCreation(user, existing)
       return json(200, options, { 'cache-control': 'no-store' })
     }),
 
     implement(passkeyOperations.create, async (call, input) => {
-      await requireRecentSignIn(deps, call)
       const { subject, scope } = call.principal!
-      const created = await ceremonies.verifyCreation(userIdOf(call), input)
+      const person = Number(subject)
+      const account = await findById(db, resource, person)
+      if (!account) throw new Failure('forbidden')
+      await requireRecentSignIn(deps, call, db, account)
+      const user = { id: userIdOf(call), begunBy: account.revision }
+      const created = await ceremonies.verifyCreation(user, input)
       if (!created) {
         throw new Failure('invalid_request', 'The passkey does not match its options: begin again.')
       }
       const created_at = clock.now()
       const id = createTimeOrderedId('psk_', created_at, random)
-      const person = Number(subject)
       await db.write(async (tx) => {
         const credential = await lockCredential(tx, resource, person)
         if (credential?.disabled !== 0) throw new Failure('forbidden')
+        if (credential.revision !== account.revision) throw new Failure('recent_sign_in_required')
+        await requireRecentSignIn(deps, call, tx, credential)
         const { length } = await store.listPasskeys(tx, resource, person)
         const row = { ...created, id, resource, person, scope, created_at }
         if (length >= MAX_PASSKEYS || (await store.insertPasskey(tx, row)) === 0) {

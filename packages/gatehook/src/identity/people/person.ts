@@ -21,7 +21,7 @@ export interface Person {
   readonly username: string
   /** The sign-in name if it is an address. */
   readonly email: string | undefined
-  /** Whether the person has used a token of a mail to the sign-in name. */
+  /** Whether `admin` set the sign-in name, or the person used a token of a mail to it. */
   readonly isConfirmed: boolean
   readonly name: string | undefined
   readonly role: string | undefined
@@ -90,6 +90,7 @@ export function toPrincipal(row: AccountRow): Principal {
     subject: String(row.id),
     name: row.username,
     scopes: new Set(parseScopes(row)),
+    revision: row.revision,
     ...principalMembersOf(row),
   }
 }
