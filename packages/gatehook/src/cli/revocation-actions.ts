@@ -9,7 +9,7 @@ import { findClientScope } from '../identity/oauth/client-store.ts'
 import { revokeConsent } from '../identity/oauth/consent-revocation.ts'
 import { findConsentScope } from '../identity/oauth/consent-store.ts'
 import { repeatOperatorPasskeyDeletion } from '../identity/people/operator-passkeys.ts'
-import { findOperatorEmail } from '../identity/people/operator-store.ts'
+import { findOperatorEmail, hasIssuer } from '../identity/people/operator-store.ts'
 import { setOperatorPassword } from '../identity/people/operators.ts'
 import { repeatPasskeyDeletion } from '../identity/people/passkey-store.ts'
 import { systemRandom } from '../kernel/random.ts'
@@ -60,6 +60,7 @@ const narrowIssuer = send('PATCH', issuerPath, ({ rules, owners, jwks, jwks_uri,
 }))
 const suspendCustomer = (suspended: boolean) => send('PATCH', customerPath, () => ({ suspended }))
 const disablePerson = send('PATCH', personPath, () => ({ disabled: true }))
+const setRole = send('PATCH', operatorPath, ({ role }) => ({ role }))
 const disableOperator = send('PATCH', operatorPath, () => ({ disabled: true }))
 const resetPassword = send(
   'PUT',
@@ -113,7 +114,11 @@ export const applications: Readonly<Record<string, Apply>> = {
   },
   'operator.disable': disableOperator,
   'operator.enable': send('PATCH', operatorPath, () => ({ disabled: false })),
-  'operator.role': send('PATCH', operatorPath, ({ role }) => ({ role })),
+  'operator.role': async (installation, entry) => {
+    // Its provider decides about the role, at the next sign-in: restored sessions have ended.
+    if (await hasIssuer(installation.app.db, entry.target)) return
+    await setRole(installation, entry)
+  },
   'operator.second_factor_reset': send('DELETE', (id) => `${operatorPath(id)}/second-factor`),
   'operator.password': ({ app }, { target }) => resetOperatorPassword(app, target),
   'person.update': ({ app }, { target, detail }) =>
