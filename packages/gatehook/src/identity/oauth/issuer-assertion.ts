@@ -125,7 +125,11 @@ export function readResources(
   audiences: readonly string[],
 ): readonly string[] | undefined {
   if (resource === undefined) return undefined
-  return selectAudience([resource].flat().map(String), audiences) ?? []
+  const names: unknown[] = [resource].flat()
+  const isText = (name: unknown) => typeof name === 'string'
+  if (!names.every(isText))
+    throw new Failure('invalid_target', 'resource has another value than texts')
+  return selectAudience(names, audiences) ?? []
 }
 
 function findResourceFault(claims: Claims, audiences: readonly string[]): string | undefined {
@@ -153,7 +157,7 @@ async function findClient(
   { scope }: IssuerRule,
   { client_id: id }: Claims,
 ): Promise<Found<OauthClient>> {
-  const client = await clients.find(String(id))
+  const client = typeof id === 'string' ? await clients.find(id) : undefined
   if (!client || client.isPublic) return ['client_id is no confidential client']
   if (client.scope !== scope) return ['the client has another customer or mode than the rule']
   if (!client.grantTypes.includes(JWT_BEARER_GRANT)) return ['the client lacks the grant']
@@ -211,7 +215,7 @@ export async function explainAssertion(deps: ExplanationDeps, id: string, jwt: s
 }
 
 function principalOf(issuer: TrustedIssuer, claims: Claims, { rule, asserted }: Examination) {
-  if (!rule || (rule.person && !asserted)) return null
+  if (!rule || (rule.person && !asserted) || typeof claims.sub !== 'string') return null
   const { customer, mode } = rule
   if (!asserted) {
     const scopes = [...rule.scopes]
