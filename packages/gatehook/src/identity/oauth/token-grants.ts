@@ -139,7 +139,7 @@ async function grantOf(
   }
   const authentication =
     algorithm && at !== undefined ? { identity: person, algorithm, at, nonce } : undefined
-  return { ...grant, audience, tokenAudience, thirdParty, authentication }
+  return { ...grant, audience, tokenAudience, thirdParty, authenticatedAt: at, authentication }
 }
 
 /**

@@ -62,6 +62,8 @@ export interface Grant {
   readonly thirdParty?: boolean | undefined
   /** `name`, `role`, and the claims of the service's hook. Reserved names are ignored. */
   readonly claims?: Readonly<Record<string, unknown>>
+  /** The instant of the sign-in that led to the grant, in epoch milliseconds. */
+  readonly authenticatedAt?: number | undefined
   /** The sign-in that an ID token states, if the scopes have `openid` (§16.10). */
   readonly authentication?: Authentication | undefined
 }

@@ -21,7 +21,7 @@ export interface Identity {
   readonly name?: string | undefined
   /** The sign-in name if it is an address. */
   readonly email?: string | undefined
-  /** Whether the person has confirmed the address. */
+  /** Whether the person, or `admin`, has confirmed the address. */
   readonly isConfirmed?: boolean
 }
 

@@ -68,7 +68,7 @@ export function createSessions(deps: SessionDeps): SessionOperations {
           scopes: grant.scopes.join(' '),
           third_party: Number(grant.thirdParty ?? false),
           audience: grant.audience ? JSON.stringify(grant.audience) : null,
-          authenticated_at: grant.authentication?.at ?? null,
+          authenticated_at: grant.authenticatedAt ?? null,
           token_hash: hashToken(refreshToken),
           created_at: now,
           expires_at: Math.min(now + lifetimes.idleMs, endsAt),

@@ -15,7 +15,7 @@ export interface SessionRow extends Row, RotationState {
   readonly audience: string | null
   /** Whether its tokens never reach account endpoints. */
   readonly third_party: number
-  /** When the person signed in, in epoch milliseconds; null without ID tokens. */
+  /** When the person signed in to a client, in epoch milliseconds; else null. */
   readonly authenticated_at: number | null
   /** The encrypted successor of the previous token; null without a grace period. */
   readonly successor: Uint8Array | null

@@ -44,7 +44,7 @@ export const sessions: Table = {
     'A session: a family of refresh tokens. `successor` is the encrypted token that a repeated ' +
     'refresh returns. `audience`: a JSON array, the resources of its first request. ' +
     '`third_party`: its tokens never reach account endpoints (§16.6). ' +
-    '`authenticated_at`: when its person signed in, for ID tokens.',
+    '`authenticated_at`: when its person signed in to a client.',
   columns: {
     id: text.plain,
     scope: int,
