@@ -23,7 +23,7 @@ const userinfo = b
     email_verified: b
       .bool()
       .optional()
-      .describe('The person has confirmed the address by a mail.')
+      .describe('`admin` set the address, or the person confirmed it by a mail.')
       .example(true),
   })
   .named('Userinfo')

@@ -83,28 +83,31 @@ function protectedName(field: string): Failure {
 const ENGINE: Actor = { kind: 'system', id: 'people' }
 
 export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
-  const { resource, username, outbox, evict } = deps
+  const { resource, username: field, outbox, evict } = deps
   const sync: CredentialSync = {
     async authorize(tx, { id, principal }, change) {
       if (change === 'permitted' || (change === 'none' && principal && isAdministrator(principal)))
         return
       const credential = await store.lockCredential(tx, resource, id)
       if (!credential) return
-      if (change === 'protected') throw protectedName(username)
+      if (change === 'protected') throw protectedName(field)
       if (parseScopes(credential).some(isAccountScope)) throw missingScope(ADMIN_SCOPE)
     },
     async rename(tx, target, fields, changed) {
       const { id, actor = ENGINE } = target
-      const name = changed[username]
-      const isRenamed = fields.includes(username)
+      const name = changed[field]
+      const isRenamed = fields.includes(field)
       // A row without a sign-in name cannot sign in.
       if (isRenamed && typeof name !== 'string') return sync.remove(tx, target)
       const credential = await store.lockCredential(tx, resource, id)
       if (!credential) return
       await store.updateName(tx, { resource, id, name: nameOf(changed) })
       if (isRenamed && credential.username !== name) {
-        const row = { resource, id, username: String(name), folded: foldName(String(name)) }
-        await rejectTakenName(username, () => store.rename(tx, row))
+        const { principal } = target
+        const confirmed = Number(principal !== undefined && isAdministrator(principal))
+        const username = String(name)
+        const row = { resource, id, username, folded: foldName(username), confirmed }
+        await rejectTakenName(field, () => store.rename(tx, row))
         // Resets of the former address end; their revision of the credential is over, too.
         await deleteMailTokens(tx, credential)
         await outbox?.enqueue(tx, 'username_changed', {

@@ -165,7 +165,7 @@ export async function createPerson(
   return admin.write(async (tx) => {
     const scope = await holdCustomerScope(tx, customer, mode)
     const row = await directory.create(tx, scope, values)
-    const newCredential = { customer, mode, password, role, scopes }
+    const newCredential = { customer, mode, password, role, scopes, confirmed: 1 }
     const credential = await insertCredential(tx, admin, context, scope, row, newCredential)
     const detail = { customer, mode, role, scopes }
     const entry = { actor, action: 'person.create', target: String(credential.id), detail }
@@ -265,7 +265,9 @@ export async function setPassword(
       const row = await directory.find(tx, scope, id)
       if (!row) throw new Failure('not_found')
       const customer = (await findCustomerIdOf(tx, scope))!
-      const newCredential = { customer, mode: modeOf(scope), password, role: null, scopes }
+      const common = { customer, mode: modeOf(scope), password, role: null, scopes }
+      // Another caller may have set the name of the row.
+      const newCredential = { ...common, confirmed: 0 }
       await insertCredential(tx, admin, context, scope, row, newCredential)
     }
     await recordAudit(tx, { actor, action: 'person.password', target: String(id), scope }, admin)
@@ -273,7 +275,7 @@ export async function setPassword(
 }
 
 export interface NewCredential
-  extends Pick<store.CredentialRow, 'customer' | 'mode' | 'password' | 'role'> {
+  extends Pick<store.CredentialRow, 'customer' | 'mode' | 'password' | 'role' | 'confirmed'> {
   readonly scopes: readonly string[]
 }
 
@@ -308,5 +310,5 @@ export async function insertCredential(
   }
   await rejectTakenName(username, () => store.insertCredential(tx, credential))
   tx.afterCommit(() => evict(credential.id))
-  return { ...credential, disabled: 0, confirmed: 0 }
+  return { ...credential, disabled: 0 }
 }

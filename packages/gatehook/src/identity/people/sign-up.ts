@@ -167,13 +167,13 @@ export function verifyEmail(call: Call, input: TokenInput, deps: AccountMailDeps
       const scope = await holdCustomerScope(tx, customer, mode)
       const row = await directory.create(tx, scope, valuesOf(pending))
       const { id } = await insertCredential(tx, admin, context, scope, row, {
+        confirmed: 1,
         customer,
         mode,
         password: hash,
         role: null,
         scopes,
       })
-      await store.confirmName(tx, { resource: directory.resource, id })
       const person = { kind: 'person', id: String(id), name: nameOf(pending), scope } as const
       const actor = actorOf(call, person)
       const detail = { customer, mode, scopes }

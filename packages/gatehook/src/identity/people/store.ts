@@ -66,12 +66,13 @@ const credential = prepareStatement(
 export const lockCredential = (tx: Tx, resource: string, id: number) =>
   tx.lock<CredentialRow>(credential([resource, id]))
 
-export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'disabled' | 'confirmed'>) =>
+export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'disabled'>) =>
   tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, name, username, folded,
-    namespace, password, role, scopes, created_at, revision)
+    namespace, password, role, scopes, created_at, revision, confirmed)
     VALUES (${row.resource}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode},
             ${row.name}, ${row.username}, ${row.folded}, ${row.namespace}, ${row.password},
-            ${row.role}, ${row.scopes}, ${row.created_at}, ${row.revision})`)
+            ${row.role}, ${row.scopes}, ${row.created_at}, ${row.revision},
+            ${row.confirmed})`)
 
 export const updateCredential = (
   tx: Tx,
@@ -83,10 +84,10 @@ export const updateCredential = (
 
 export const rename = (
   tx: Tx,
-  row: Pick<CredentialRow, 'resource' | 'id' | 'username' | 'folded'>,
+  row: Pick<CredentialRow, 'resource' | 'id' | 'username' | 'folded' | 'confirmed'>,
 ) =>
   tx.run(sql`UPDATE gh_people SET username = ${row.username}, folded = ${row.folded},
-    confirmed = 0, revision = revision + 1
+    confirmed = ${row.confirmed}, revision = revision + 1
     WHERE resource = ${row.resource} AND id = ${row.id}`)
 
 /** Stores that the person receives the mail to the sign-in name; the revision stays. */

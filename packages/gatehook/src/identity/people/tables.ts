@@ -8,8 +8,8 @@ const people: Table = {
   name: 'gh_people',
   row:
     'The account of a row that signs in. The name leads to the scope: it is unique in its ' +
-    '`namespace`, the installation (-1) or a scope (§4.8). `confirmed` (1): the person has used ' +
-    'the token of a mail to the name.',
+    '`namespace`, the installation (-1) or a scope (§4.8). `confirmed` (1): `admin` set the ' +
+    'name, or the person used the token of a mail to it.',
   columns: {
     resource: text.plain,
     id: int,
