@@ -43,7 +43,7 @@ interface PasskeyUser {
 }
 
 /** A created credential: the members that a body was read for. */
-interface CreatedCredential {
+interface AttestedCredential {
   readonly response: { readonly attestationObject: string }
 }
 
@@ -122,7 +122,7 @@ export function createPasskeyCeremonies(deps: CeremonyDeps) {
     /** Verifies a created passkey; undefined: it does not match the options, or comes late. */
     async verifyCreation(
       { id, begunBy }: Omit<PasskeyUser, 'name'>,
-      created: CreatedCredential,
+      created: AttestedCredential,
     ): Promise<StoredPasskey | undefined> {
       const { verifyRegistrationResponse } = await load()
       const verify = async () => {
