@@ -91,16 +91,21 @@ async function consume(tx: Tx, { issuer, assertion }: Presented): Promise<void> 
   throw new AssertionFault('The assertion was used before.', true)
 }
 
-/** A token does not outlive its assertion. */
-const boundOf = ({ assertion }: Presented) => ({
-  endsAt: Math.floor(Number(assertion.claims.exp)) * 1000,
+/** A token lives at most so long, and does not outlive its assertion. */
+const MAX_TOKEN_MS = 900_000
+const boundOf = ({ clock }: AssertionGrantDeps, { assertion }: Presented) => ({
+  endsAt: Math.min(
+    Math.floor(Number(assertion.claims.exp)) * 1000,
+    Math.floor(clock.now() / 1000) * 1000 + MAX_TOKEN_MS,
+  ),
 })
 
 async function issueToWorkload(
-  { tokens, db }: AssertionGrantDeps,
+  deps: AssertionGrantDeps,
   { call, parameters }: AssertionRequest,
   presented: Presented,
 ): Promise<TokenResponse> {
+  const { tokens, db } = deps
   const { issuer, rule, assertion } = presented
   const { scope, customer, mode } = rule
   const subject = workloadName(issuer, assertion.claims)
@@ -110,7 +115,7 @@ async function issueToWorkload(
   const audience = selectAudience(resourcesOf(parameters), tokens.audiences.all())
   await db.write((tx) => consume(tx, presented))
   const grant = { scope, customer, mode, clientId, subject, scopes, audience }
-  return tokens.issueAccessToken({ ...grant, kind: 'workload' }, boundOf(presented))
+  return tokens.issueAccessToken({ ...grant, kind: 'workload' }, boundOf(deps, presented))
 }
 
 async function issueToPerson(
@@ -129,19 +134,22 @@ async function issueToPerson(
     selectAudience(resourcesOf(parameters), allowed ?? tokens.audiences.all()) ?? allowed
   const { id: clientId, name, scope: clientScope } = client!
   const actor = actorOf(call, { kind: 'client', id: clientId, name, scope: clientScope })
-  const openSession = tokens.openSession(async (tx, target) => {
-    await consume(tx, presented)
-    if (!(await holdClientAt(tx, clientId, undefined))) {
-      throw new AssertionFault('the client is deleted or blocked')
-    }
-    const current = await people.confirm(tx, person)
-    const { scope, customer, mode, subject } = current
-    const scopes = scopesOfPerson(requested, rule, current, claims)
-    const detail = { subject, scopes, issuer: issuer.issuer }
-    await recordAudit(tx, { actor, action: 'session.create', target, scope, detail }, deps)
-    const grant = { scope, customer, mode, clientId, subject, scopes, audience }
-    return { ...grant, claims: current.claims, thirdParty: true, assertionIssuer: issuer.id }
-  }, boundOf(presented))
+  const openSession = tokens.openSession(
+    async (tx, target) => {
+      await consume(tx, presented)
+      if (!(await holdClientAt(tx, clientId, undefined))) {
+        throw new AssertionFault('the client is deleted or blocked')
+      }
+      const current = await people.confirm(tx, person)
+      const { scope, customer, mode, subject } = current
+      const scopes = scopesOfPerson(requested, rule, current, claims)
+      const detail = { subject, scopes, issuer: issuer.issuer }
+      await recordAudit(tx, { actor, action: 'session.create', target, scope, detail }, deps)
+      const grant = { scope, customer, mode, clientId, subject, scopes, audience }
+      return { ...grant, claims: current.claims, thirdParty: true, assertionIssuer: issuer.id }
+    },
+    boundOf(deps, presented),
+  )
   const { refresh_token: _, ...response } = await openSession.catch((error: unknown) => {
     const isChanged = error instanceof Failure && error.code === 'invalid_credentials'
     throw isChanged ? new AssertionFault('the person has changed meanwhile') : error
