@@ -31,6 +31,11 @@ const blocks: readonly Block[] = [
   {
     title: '`resource(name, {…})`',
     file: 'declare/resources/resource-options.ts',
+    opens: 'export interface RowOptions<',
+  },
+  {
+    title: '`resource(name, {…})`: its API',
+    file: 'declare/resources/resource-options.ts',
     opens: 'export interface ResourceOptions<',
   },
   {

@@ -270,8 +270,8 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     [
       [
         '15.1',
-        'Each context of own code has the time of the engine, its caller, `log` and `signal`.',
-        part('`access: false`'),
+        'Each context of own code has the time of the engine, its caller, `log` and `signal`; ' +
+          'own code alone uses resources with `access: false`.',
       ],
       [
         '15.2',

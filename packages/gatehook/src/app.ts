@@ -129,7 +129,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   const consoleApi = assembleConsoleApi(foundation, { ...modules, monitoring, readiness })
   const system = assembleSystem(foundation, prepared, {
     ...modules,
-    collections: [...modules.catalog.entries.keys()],
+    collections: [...modules.catalog.apiEntries.keys()],
     ready,
     figures: consoleApi.figures,
   })

@@ -270,8 +270,8 @@ function publish(name: string, catalog: Catalog, readsReplicas: boolean): OpenAp
 }
 
 /** The object of an event is a row of its collection, or any object. */
-function objectSchema({ entries }: Catalog, collection: string | undefined): JsonSchema {
-  const entry = collection === undefined ? undefined : entries.get(collection)
+function objectSchema({ apiEntries }: Catalog, collection: string | undefined): JsonSchema {
+  const entry = collection === undefined ? undefined : apiEntries.get(collection)
   return entry
     ? ref('schemas', schemaName(entry.definition))
     : { type: 'object', description: 'The object after the change.', additionalProperties: true }

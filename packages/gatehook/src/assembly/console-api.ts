@@ -89,7 +89,7 @@ export function assembleConsoleApi(
   })
   const search = searchRoute({
     db,
-    tables: [...catalog.entries].map(([name, { collection, definition }]) => ({
+    tables: [...catalog.apiEntries].map(([name, { collection, definition }]) => ({
       collection: name,
       table: collection.table,
       idPrefix: definition.fields.id!.idPrefix,

@@ -15,6 +15,7 @@ import {
   serializeLock,
   type VersionPromise,
 } from '../declare/gate/lock.ts'
+import { withApi } from '../declare/resources/api-resources.ts'
 import { findNarrowings } from '../declare/resources/change-check.ts'
 import { EXTERNAL_EVENT_SCOPE } from '../declare/resources/event-types.ts'
 import { describeUncomparedRules, promisedRules } from '../declare/resources/promised-rules.ts'
@@ -61,11 +62,11 @@ function documentsOf(service: ServiceDefinition): Map<string, VersionPromise> {
   const events = scopesByEvent.length > 0 && { externalEvents: Object.fromEntries(scopesByEvent) }
   return new Map(
     catalog.versions.map((version) => {
-      const fields = [...catalog.entries].map(([name, { shapes }]) => [
+      const fields = [...catalog.apiEntries].map(([name, { shapes }]) => [
         name,
         shapes.get(version)!.specs,
       ])
-      const rules = [...catalog.entries].map(([name, { definition, shapes }]) => [
+      const rules = [...catalog.apiEntries].map(([name, { definition, shapes }]) => [
         name,
         promisedRules(definition, shapes.get(version)!, personScopes),
       ])
@@ -93,7 +94,7 @@ export function check(service: ServiceDefinition, lock: Lock): Checked {
   const routes = service.routes.map(
     ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
   )
-  const uncompared = service.resources.flatMap(
+  const uncompared = withApi(service.resources).flatMap(
     (resource) => describeUncomparedRules(resource) ?? [],
   )
   const warnings = findScopeWarnings(service)

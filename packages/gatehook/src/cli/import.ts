@@ -1,6 +1,8 @@
 /** `gatehook import RESOURCE FILE`: creates the rows of a file by the API, or by its batches. */
+
 import { createReadStream, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { withApi } from '../declare/resources/api-resources.ts'
 import type { ResourceDefinition } from '../declare/resources/resource.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { closestSentence } from '../kernel/closest.ts'
@@ -111,7 +113,7 @@ function fittingRows({ error, errors = [] }: RowFailure): number {
 }
 
 function resourceOf(api: Api, name: string): ResourceDefinition {
-  const { resources } = api.service
+  const resources = withApi(api.service.resources)
   const definition = resources.find((resource) => resource.name === name)
   if (!definition) {
     const names = resources.map((resource) => resource.name)

@@ -4,6 +4,7 @@
  */
 
 import { endpointActions } from '../declare/resources/action.ts'
+import { type ApiResource, withApi } from '../declare/resources/api-resources.ts'
 import { postedEventTypes } from '../declare/resources/event-type-list.ts'
 import type { ActionDefinition, AnyRow, ResourceDefinition } from '../declare/resources/resource.ts'
 import { STATE_FIELD } from '../declare/resources/resource.ts'
@@ -18,7 +19,7 @@ export type EventPlan =
   | { readonly kind: 'external' }
   | {
       readonly kind: 'row'
-      readonly resource: ResourceDefinition
+      readonly resource: ApiResource
       /** Actions on a new row, in order. The last one may emit the event. */
       readonly actions: readonly ActionDefinition[]
       readonly ending: 'update' | 'delete' | undefined
@@ -36,7 +37,7 @@ export function triggerable(service: ServiceDefinition): string[] {
 /** Returns the plan for a type; undefined if no request leads to it. */
 export function planFor(service: ServiceDefinition, type: string): EventPlan | undefined {
   if (postedEventTypes(service).includes(type)) return { kind: 'external' }
-  for (const resource of service.resources) {
+  for (const resource of withApi(service.resources)) {
     if (resource.access.create === false) continue
     if (resource.events.includes(type)) {
       const verb = type.slice(type.lastIndexOf('.') + 1)

@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path'
 import type { App } from '../app.ts'
+import { withApi } from '../declare/resources/api-resources.ts'
 import { findNarrowings } from '../declare/resources/change-check.ts'
 import { findScopeWarnings, readScopeOf } from '../declare/resources/scopes.ts'
 import type { ServiceDefinition } from '../declare/resources/service.ts'
@@ -75,7 +76,7 @@ async function printWelcome(
 ): Promise<void> {
   const isLinkUseful = config.operatorsPasswords !== 'off'
   const link = isLinkUseful ? await createFirstLink(app.administration) : undefined
-  const [first] = app.service.resources
+  const [first] = withApi(app.service.resources)
   const text = welcomeText({
     consolePath: link?.path,
     version: packageVersion,

@@ -1,5 +1,6 @@
 /** `gatehook trigger TYPE`: causes an event by the API requests that lead to it. */
 
+import { type ApiResource, withApi } from '../declare/resources/api-resources.ts'
 import type { AnyRow, ResourceDefinition } from '../declare/resources/resource.ts'
 import { closestSentence } from '../kernel/closest.ts'
 import { systemRandom } from '../kernel/random.ts'
@@ -49,11 +50,7 @@ const collectionPath = ({ version }: Trigger, { name }: ResourceDefinition) =>
   `/api/${version}/${name}`
 
 /** Creates a row from the declared sample, and a row for each required reference. */
-async function createRow(
-  trigger: Trigger,
-  resource: ResourceDefinition,
-  data: AnyRow,
-): Promise<AnyRow> {
+async function createRow(trigger: Trigger, resource: ApiResource, data: AnyRow): Promise<AnyRow> {
   const { api, sampleNo } = trigger
   if (resource.access.create === false) {
     throw new CommandError(`The API cannot create rows of ${resource.name}.`)
@@ -93,7 +90,7 @@ async function withReferences(
 
 /** Returns the id of an existing row, or of a new one where the collection is empty. */
 async function referenceTo(trigger: Trigger, target: string): Promise<unknown> {
-  const resource = trigger.api.service.resources.find(({ name }) => name === target)!
+  const resource = withApi(trigger.api.service.resources).find(({ name }) => name === target)!
   const [row] = await trigger.api.list(collectionPath(trigger, resource), 1)
   return (row ?? (await createRow(trigger, resource, {}))).id
 }

@@ -12,7 +12,11 @@ const fields = {
   email: f.email(),
   age: f.int().default(1),
 }
-const listOf = (more: object) => ({ filter: ['age'], sort: ['id', 'name'], ...more }) as never
+const listOf = (more: object) => ({
+  filter: ['age'] as const,
+  sort: ['id', 'name'] as const,
+  ...more,
+})
 const guests = (more: object, members: object = {}) =>
   resource('guests', { fields: { ...fields, ...members }, list: listOf(more), access, events: [] })
 const inn = (more: object) =>

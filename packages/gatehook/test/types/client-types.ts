@@ -15,6 +15,10 @@ const exceeded = failure('amount_exceeds_due', {
 const declined = failure('declined', { status: 402, message: 'x' })
 const soldOut = failure('sold_out', { status: 402, message: 'x' })
 
+const counters = resource('counters', {
+  fields: { id: f.id(), name: f.string().unique(), last: f.int().default(0) },
+  access: false,
+})
 const people = resource('people', {
   fields: { id: f.id(), email: f.email(), born: f.date().nullable() },
   list: { filter: ['email'], contains: ['email'], sort: [] },
@@ -65,7 +69,7 @@ const shipped = event('parcel.shipped', fields({ code: f.string() }))
 export const api = service({
   name: 'x',
   versions: { v9: { released: '2026-01-01' }, v10: { released: '2026-02-01' } },
-  resources: [people, bills],
+  resources: [people, bills, counters],
   events: [overdue, ready],
   externalEvents: ['payment.succeeded', { type: 'payment.failed', scope: 'r' }, { event: shipped }],
 })
@@ -101,6 +105,8 @@ export const api = service({
 
 type Types = (typeof api)['types']
 exactly<Types['version'], 'v10'>(true)
+// Own code alone uses counters.
+exactly<keyof Types['resources'], 'people' | 'bills'>(true)
 
 type Bill = Types['resources']['bills']
 exactly<

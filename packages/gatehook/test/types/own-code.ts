@@ -30,6 +30,20 @@ declined({ errors: [{ pointer: '/a', code: 'oops', message: 'x' }] })
 // @ts-expect-error: 418 is no status of a failure
 failure('teapot', { status: 418, message: 'x' })
 
+const internal = { fields: { id: f.id(), name: f.string().unique() }, access: false } as const
+resource('counters', internal)
+resource('counters', { ...internal, list: { filter: ['name'], sort: ['name'] } })
+// @ts-expect-error: there is no field title
+resource('counters', { ...internal, list: { filter: ['title'], sort: [] } })
+// @ts-expect-error: no event has the rows of own code alone
+resource('counters', { ...internal, events: ['counter.created'] })
+// @ts-expect-error: agents do not reach them
+resource('counters', { ...internal, mcp: false })
+// @ts-expect-error: no client restores them
+resource('counters', { ...internal, softDelete: true })
+// @ts-expect-error: a resource with an API has a list and events
+resource('counters', { fields: internal.fields, access: { read: 'r', create: 'w' } })
+
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
 const list = { filter: [], sort: [] } as const
 resource('bills', {

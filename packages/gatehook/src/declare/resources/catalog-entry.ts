@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
+import type { ApiResource } from './api-resources.ts'
 import type { ObjectForms } from './own-event.ts'
 import type { CreateOwnLog } from './own-words.ts'
 import type { ReachRule } from './ownership.ts'
@@ -20,6 +21,10 @@ export interface CatalogEntry extends ReachRule {
   readonly rows: ResourceRows
 }
 
+export interface ApiEntry extends CatalogEntry {
+  readonly definition: ApiResource
+}
+
 export interface Catalog {
   readonly clock: Clock
   /** The database whose SQL the catalog has. */
@@ -29,6 +34,8 @@ export interface Catalog {
   readonly versions: readonly string[]
   readonly newest: string
   readonly entries: ReadonlyMap<string, CatalogEntry>
+  /** The resources that own code does not use alone (§15.1). */
+  readonly apiEntries: ReadonlyMap<string, ApiEntry>
   rowsOf(resource: string): ResourceRows
   readonly render: RenderObject
   /** Of the events whose objects are no rows, by type. */

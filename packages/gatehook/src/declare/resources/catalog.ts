@@ -10,7 +10,8 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { EnqueueJob } from '../../platform/jobs/queue.ts'
 import type { Database } from '../../platform/storage/database.ts'
-import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import { hasApi } from './api-resources.ts'
+import type { ApiEntry, Catalog, CatalogEntry } from './catalog-entry.ts'
 import { convertObject } from './event-object.ts'
 import { createOwnEnqueue } from './job-input.ts'
 import { createObjectForms } from './own-event.ts'
@@ -23,7 +24,7 @@ import { declaredSecrets } from './service-secrets.ts'
 import { createShape } from './shape.ts'
 import { resourceCollection } from './table.ts'
 
-export type { Catalog, CatalogEntry }
+export type { ApiEntry, Catalog, CatalogEntry }
 
 interface CatalogDeps {
   readonly clock: Clock
@@ -51,13 +52,13 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
   const versions = service.versions.map((version) => version.name)
   const newest = newestVersion(service)
   const entries = new Map<string, CatalogEntry>()
+  const apiEntries = new Map<string, ApiEntry>()
   const rowsOf = (resource: string) => entries.get(resource)!.rows
   for (const definition of resources) {
     const shapes = new Map(
       versions.map((version) => [version, createShape(definition, versions, version, resources)]),
     )
-    entries.set(definition.name, {
-      definition,
+    const entry = {
       collection: resourceCollection(definition, resources, {
         missing: deps.missingIndexes,
         database: deps.database,
@@ -74,7 +75,9 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
         runRules: createRuleRunner(definition, () => catalog, deps.record),
       }),
       ...createReachRule(definition, resources, deps.publicScope),
-    })
+    }
+    entries.set(definition.name, { ...entry, definition })
+    if (hasApi(definition)) apiEntries.set(definition.name, { ...entry, definition })
   }
   const objectForms = createObjectForms(service, versions)
   const render: RenderObject = ({ type, collection, object, shape }, version = newest) => {
@@ -95,6 +98,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     versions,
     newest,
     entries,
+    apiEntries,
     rowsOf,
     render,
     objectForms,

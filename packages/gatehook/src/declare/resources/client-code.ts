@@ -17,8 +17,9 @@ import {
   unionType,
 } from '../../protocol/openapi/type-code.ts'
 import { endpointActions } from './action.ts'
+import { type ApiResource, withApi } from './api-resources.ts'
 import { bodyFormIn, type DeclaredMembers, fieldSpecsOf } from './body-versions.ts'
-import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import type { ApiEntry, Catalog } from './catalog-entry.ts'
 import { detailSpecs } from './failure.ts'
 import { ownFailuresOf } from './listed-failures.ts'
 import { mediaTypesOf } from './media.ts'
@@ -39,7 +40,7 @@ const write = createTypeWriter((name) => name)
 /** Returns the text of the module. */
 export function clientCode(catalog: Catalog, version: string): string {
   const { service } = catalog
-  const entries = [...catalog.entries.values()]
+  const entries = [...catalog.apiEntries.values()]
   const api = {
     version: literalType(version),
     resources: objectType(
@@ -78,7 +79,7 @@ const eventSpecs = (specs: FieldSpecs): FieldSpecs =>
   Object.fromEntries(Object.entries(specs).filter(([, spec]) => spec.visibleTo === undefined))
 
 /** Returns the types of a row, of its event objects, and of the bodies that write it. */
-function rowTypes(definition: ResourceDefinition, { specs }: VersionShape): string[] {
+function rowTypes(definition: ApiResource, { specs }: VersionShape): string[] {
   const { access } = definition
   const name = schemaName(definition)
   const types: (readonly [name: string, schema: object])[] = [[name, rowSchema(specs)]]
@@ -88,7 +89,7 @@ function rowTypes(definition: ResourceDefinition, { specs }: VersionShape): stri
   return types.map(([type, schema]) => `export type ${type} = ${write(schema)}\n`)
 }
 
-function resourceType(entry: CatalogEntry, version: string): string {
+function resourceType(entry: ApiEntry, version: string): string {
   const { definition, shapes } = entry
   const { access, filter, prefix, contains, search, sort } = definition
   const name = schemaName(definition)
@@ -182,7 +183,7 @@ function eventTypes({ service, entries, versions }: Catalog, version: string): M
     const { specs } = entries.get(definition.name)!.shapes.get(version)!
     return `${schemaName(definition)}${hasLimited(specs) ? 'Object' : ''}`
   }
-  const ofRows = service.resources.flatMap((definition) =>
+  const ofRows = withApi(service.resources).flatMap((definition) =>
     [...definition.events, ...actionEvents(definition)].map((type) => [
       type,
       rowObject(definition),

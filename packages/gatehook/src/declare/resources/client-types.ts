@@ -65,21 +65,29 @@ interface AnyResourceWords {
   readonly words: ResourceWords
 }
 
-/** The resources of a service by name. */
+interface ApiResourceWords extends AnyResourceWords {
+  readonly words: ApiWords
+}
+
+interface ApiWords extends ResourceWords {
+  readonly access: Exclude<ResourceWords['access'], false>
+}
+
+/** The resources of a service with an API, by name. */
 type ResourcesOf<O> = {
-  readonly [R in ItemOf<O, 'resources'> as R extends AnyResourceWords
+  readonly [R in ItemOf<O, 'resources'> as R extends ApiResourceWords
     ? R['words']['name']
     : never]: R extends AnyResourceWords ? R : never
 }
 
 type ResourceTypesOf<All> = {
-  readonly [N in keyof All]: All[N] extends AnyResourceWords
+  readonly [N in keyof All]: All[N] extends ApiResourceWords
     ? ResourceTypes<All[N]['fields'], All[N]['words'], All>
     : never
 }
 
 /** The types of one resource. `never`: the operation does not exist. */
-interface ResourceTypes<F extends Fields, W extends ResourceWords, All> {
+interface ResourceTypes<F extends Fields, W extends ApiWords, All> {
   readonly row: WireRowOf<F>
   readonly create: [W['access']['create']] extends [false] ? never : WireCreateOf<F>
   readonly update: [W['access']['update']] extends [false] ? never : WirePatchOf<F>

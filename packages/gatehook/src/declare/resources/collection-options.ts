@@ -74,7 +74,7 @@ export const readCollectionOptions = (
 
 /** The parts of a resource that its added operations depend on. */
 interface FeatureTarget extends CollectionFeatures {
-  readonly access: { readonly create: string | false }
+  readonly access: { readonly create: string | false } | false
   readonly fields: Readonly<Record<string, FieldSpec>>
   readonly filter: readonly string[]
 }
@@ -86,7 +86,8 @@ export function findCollectionMistakes(target: FeatureTarget): string[] {
   if (typeof batch !== 'boolean') mistakes.push('batch is true or false')
   if (typeof isExported !== 'boolean') mistakes.push('export is true or false')
   if (typeof target.mcp !== 'boolean') mistakes.push('mcp is true or false')
-  if (batch && !access.create) mistakes.push('batch: access.create is false, so no row is created')
+  if (batch && access && !access.create)
+    mistakes.push('batch: access.create is false, so no row is created')
   return mistakes
 }
 

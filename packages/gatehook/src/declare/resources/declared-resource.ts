@@ -8,10 +8,12 @@ import {
   reportMistakes,
 } from '../../protocol/fields/declaration-mistakes.ts'
 import type { FieldSpec, Fields } from '../../protocol/fields/fields.ts'
+import { findOptionsOfApi } from './api-options.ts'
 import { isObject, specsOf, validSpecsOf } from './chain-check.ts'
 import { type CollectionOptions, readCollectionOptions } from './collection-options.ts'
 import { declaredMembers } from './declared-members.ts'
 import { isListField, isSortField, type ListOptions, readListOptions } from './list-options.ts'
+import type { Access } from './resource-options.ts'
 import { type RetiredOptions, readRetired } from './retired-columns.ts'
 import { COLLECTION_NAME, readSingular } from './singular.ts'
 import { addDeletedField } from './soft-deletion.ts'
@@ -24,18 +26,11 @@ const siteOfFields = new WeakMap<object, Error>()
 export const declarationSite = ({ fields }: { readonly fields: object }): Error | undefined =>
   siteOfFields.get(fields)
 
-interface PlainAccess {
-  readonly read: string
-  readonly create: string | false
-  readonly update: string | false
-  readonly delete: string | false
-}
-
 /** The options of a resource, as plain JavaScript passes them. */
 interface Parts extends CollectionOptions<string>, RetiredOptions {
   readonly fields?: Fields
   readonly list?: Partial<ListOptions>
-  readonly access?: PlainAccess
+  readonly access?: Partial<Access> | false
   readonly events?: readonly string[]
   readonly singular?: string
   readonly unique?: readonly (readonly string[])[]
@@ -51,6 +46,7 @@ export function readResource(name: string, options: unknown) {
     ...nameMistakes(name),
     ...findUnknownMembers(parts, declaredMembers.resource),
     ...findMissingMembers(parts),
+    ...(parts.access === false ? findOptionsOfApi(parts) : []),
   ]
   /** Adds the mistakes of a part, and returns its valid rest. */
   const read = <T>(part: () => T, rest: () => T): T => {
@@ -62,12 +58,13 @@ export function readResource(name: string, options: unknown) {
       return rest()
     }
   }
-  const access = isObject(parts.access) ? parts.access! : placeholderAccess(name)
+  const access = parts.access !== false && validAccess(name, parts.access)
+  const deletionScope = access ? access.delete : false
   const search = isNames(parts.search ?? []) ? parts.search : []
   const collected = { ...parts, ...(search && { search }) }
   const features = read(
-    () => readCollectionOptions(collected, access.delete),
-    () => readCollectionOptions({}, access.delete),
+    () => readCollectionOptions(access ? collected : {}, deletionScope),
+    () => readCollectionOptions({}, deletionScope),
   )
   const declared = isObject(parts.fields)
     ? read(
@@ -89,7 +86,7 @@ export function readResource(name: string, options: unknown) {
     fields,
     ...readListOptions(validList(parts.list)),
     access,
-    events: Array.isArray(parts.events) ? parts.events : [],
+    events: access && Array.isArray(parts.events) ? parts.events : [],
     actions: [],
     changes: [],
     links: undefined,
@@ -124,12 +121,38 @@ function withId(fields: Record<string, FieldSpec>): Record<string, FieldSpec> {
   throw new DeclarationError('the first field is `id: f.id()`')
 }
 
-const placeholderAccess = (name: string): PlainAccess => ({
-  read: `${name}:read`,
-  create: false,
-  update: false,
-  delete: false,
+/** Returns the access with a valid member for each that plain JavaScript omitted. */
+const validAccess = (name: string, access: unknown): Access => ({
+  ...{ read: `${name}:read`, create: false, update: false, delete: false },
+  ...(isObject(access) && definedMembers(access as object)),
 })
+
+const definedMembers = (object: object): object =>
+  Object.fromEntries(
+    Object.entries(object).filter(([, value]) => (value ?? undefined) !== undefined),
+  )
+
+const ACCESS_FORMS = {
+  read: "a scope, or 'public'",
+  create: 'a scope, or false',
+  update: 'a scope, or false',
+  delete: 'a scope, or false',
+} as const
+
+/** Reports each operation to which plain JavaScript gives no access and no `false`. */
+function accessMistakes(access: Parts['access']): string[] {
+  if (access === false) return []
+  if (!isObject(access)) {
+    return [
+      'access is required: a scope or false for read, create, update, delete; ' +
+        'or false, if own code alone uses the rows',
+    ]
+  }
+  const operations = Object.keys(ACCESS_FORMS) as (keyof typeof ACCESS_FORMS)[]
+  return operations
+    .filter((operation) => (access![operation] ?? undefined) === undefined)
+    .map((operation) => `access.${operation} is required: ${ACCESS_FORMS[operation]}`)
+}
 
 const isArrayOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
   Array.isArray(value) && value.every(isItem)
@@ -147,19 +170,24 @@ function findMissingMembers({
   unique = [],
   search = [],
 }: Parts): string[] {
-  return [
+  const isListed = access !== false || list !== undefined
+  const sentences = [
     !isObject(fields) && 'fields is required, for example { id: f.id() }',
-    !isArrayOf(list?.filter, isListField) &&
+    isListed &&
+      !isArrayOf(list?.filter, isListField) &&
       `list.filter is required: an array of field names or ${UNINDEXED}, or []`,
-    !isArrayOf(list?.sort, isSortField) &&
+    isListed &&
+      !isArrayOf(list?.sort, isSortField) &&
       `list.sort is required: an array of field names, tuples of them or ${UNINDEXED}, or []`,
     !isNames(list?.prefix ?? []) && 'list.prefix is an array of field names',
     !isNames(list?.contains ?? []) && 'list.contains is an array of field names',
     !isNames(search) && "search is an array of field names: ['name']",
-    !isObject(access) && 'access is required: a scope or false for read, create, update, delete',
     !isArrayOf(unique, Array.isArray) && "unique is an array of tuples: [['room_id', 'day']]",
-    !Array.isArray(events) && 'events is required: an array of event types, or []',
-  ].filter((sentence) => sentence !== false)
+    access !== false &&
+      !Array.isArray(events) &&
+      'events is required: an array of event types, or []',
+  ]
+  return [...accessMistakes(access), ...sentences.filter((sentence) => sentence !== false)]
 }
 
 /** Returns the valid entries of `list`. */

@@ -1,8 +1,8 @@
 /** A sample of each event type in the shape of a version, for OpenAPI and the docs. Pure. */
 import { engineEventScope, engineEvents } from '../../history/events/engine-types.ts'
+import { type ApiResource, hasApi, withApi } from './api-resources.ts'
 import type { Catalog } from './catalog.ts'
 import { EXTERNAL_EVENT_SCOPE, objectSample } from './event-types.ts'
-import type { ResourceDefinition } from './resource.ts'
 import { sampleAfter, sampleRow } from './sample.ts'
 import { readScopeOf } from './scopes.ts'
 
@@ -18,18 +18,18 @@ export interface EventSample {
 /** Returns the types of resources, of other backends, then of the engine. */
 export function listEventSamples(catalog: Catalog, version: string): EventSample[] {
   const { service, entries } = catalog
-  const rowSample = (definition: ResourceDefinition, type: string): EventSample => {
+  const rowSample = (definition: ApiResource, type: string): EventSample => {
     const shape = entries.get(definition.name)!.shapes.get(version)!
     const object = JSON.parse(shape.encode(sampleAfter(definition, type, sampleRow(definition))))
     return { type, scope: readScopeOf(definition), collection: definition.name, object }
   }
-  const rows = service.resources.flatMap((definition) => {
+  const rows = withApi(service.resources).flatMap((definition) => {
     const { events, actions } = definition
     const types = [...events, ...actions.flatMap(({ emits }) => emits ?? [])]
     return types.map((type) => rowSample(definition, type))
   })
   const ownRows = service.events.flatMap(({ type, resource }) =>
-    resource ? [rowSample(resource, type)] : [],
+    resource && hasApi(resource) ? [rowSample(resource, type)] : [],
   )
   const objects = [...service.events.filter(({ resource }) => !resource), ...service.externalEvents]
   const external = objects.map(({ type, scope }) => ({

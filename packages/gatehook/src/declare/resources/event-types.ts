@@ -11,7 +11,8 @@ import {
 import type { Clock } from '../../kernel/clock.ts'
 import type { Principal, Scope } from '../../kernel/principal.ts'
 import { reachesResource } from './agent-reach.ts'
-import type { Catalog, CatalogEntry } from './catalog.ts'
+import { withApi } from './api-resources.ts'
+import type { ApiEntry, Catalog, CatalogEntry } from './catalog.ts'
 import { listAllEventTypes } from './event-type-list.ts'
 import { sampleAfter, sampleRow } from './sample.ts'
 import { readScopeOf } from './scopes.ts'
@@ -26,22 +27,23 @@ export interface ServiceEventTypes extends EventAccess {
 }
 
 export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTypes {
-  const { service, entries, newest } = catalog
+  const { service, apiEntries, newest } = catalog
   const owners = new Map<string, EventRule>()
-  const ruleOfRows = (entry: CatalogEntry): EventRule => ({
+  const ruleOfRows = (entry: ApiEntry): EventRule => ({
     collection: entry.definition.name,
     scope: readScopeOf(entry.definition),
     owned: isOwned(entry),
     agents: reachesResource(entry.definition),
   })
-  for (const { name, events, actions } of service.resources) {
-    const rule = ruleOfRows(entries.get(name)!)
+  for (const entry of apiEntries.values()) {
+    const { events, actions } = entry.definition
+    const rule = ruleOfRows(entry)
     for (const type of [...events, ...actions.flatMap(({ emits }) => emits ?? [])]) {
       owners.set(type, rule)
     }
   }
   for (const { type, resource } of service.events) {
-    if (resource) owners.set(type, ruleOfRows(entries.get(resource.name)!))
+    if (resource) owners.set(type, ruleOfRows(apiEntries.get(resource.name)!))
   }
   const external = new Map(
     [...service.events, ...service.externalEvents].map(({ type, scope = EXTERNAL_EVENT_SCOPE }) => [
@@ -61,7 +63,7 @@ export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTy
   return {
     ...access,
     sample(type) {
-      const entry = entries.get(access.collections.get(type) ?? '')
+      const entry = apiEntries.get(access.collections.get(type) ?? '')
       if (entry) {
         const row = sampleRow(entry.definition, { n: 0, at: clock.now() })
         return entry.shapes.get(newest)!.encode(sampleAfter(entry.definition, type, row))
@@ -92,7 +94,7 @@ export function listEventScopes({
 }: ServiceDefinition): string[] {
   const engineScopes = Object.keys(engineEvents).map(engineEventScope)
   const externalScopes = [...events, ...externalEvents].flatMap(({ scope }) => scope ?? [])
-  const readScopes = resources.flatMap((definition) => readScopeOf(definition) ?? [])
+  const readScopes = withApi(resources).flatMap((definition) => readScopeOf(definition) ?? [])
   return [...new Set([EXTERNAL_EVENT_SCOPE, ...engineScopes, ...externalScopes, ...readScopes])]
 }
 

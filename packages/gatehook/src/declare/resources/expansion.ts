@@ -18,7 +18,8 @@ import {
   withMembers,
 } from '../../protocol/lists/expanded-page.ts'
 import { reachesResource } from './agent-reach.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
+import type { ApiResource } from './api-resources.ts'
+import type { ApiEntry } from './catalog-entry.ts'
 import { columnFields } from './computed.ts'
 import type { RowReach } from './ownership.ts'
 import {
@@ -41,7 +42,7 @@ interface RelationColumn {
 
 /** A requested relation, and those of its rows. */
 interface ExpandedRelation extends RelationColumn {
-  readonly entry: CatalogEntry
+  readonly entry: ApiEntry
   /** The rows that the caller reads. */
   readonly reach: RowReach
   /** The rows in the caller's version, with the fields that the caller sees. */
@@ -58,8 +59,8 @@ const invalid = (problem: string): Failure => parameterFailure('invalid_paramete
  * unknown relation and beyond the bounds; `insufficient_scope` if the caller cannot read the rows.
  */
 export function readExpansion(
-  entry: CatalogEntry,
-  entries: ReadonlyMap<string, CatalogEntry>,
+  entry: ApiEntry,
+  entries: ReadonlyMap<string, ApiEntry>,
   call: Call,
 ): PageExpansion | undefined {
   const text = call.query.get(EXPAND)
@@ -100,8 +101,8 @@ function parsePaths(text: string): RelationPaths {
 }
 
 function resolveRelations(
-  { definition, shapes }: CatalogEntry,
-  entries: ReadonlyMap<string, CatalogEntry>,
+  { definition, shapes }: ApiEntry,
+  entries: ReadonlyMap<string, ApiEntry>,
   call: Call,
   paths: RelationPaths,
 ): ExpandedRelation[] {
@@ -147,7 +148,7 @@ function visibleRelations(
 }
 
 /** Throws `insufficient_scope` unless the caller can list the resource. */
-function requireReadable({ access }: ResourceDefinition, { principal }: Call, name: string): void {
+function requireReadable({ access }: ApiResource, { principal }: Call, name: string): void {
   if (access.read === PUBLIC || (principal && holdsScope(principal, access.read))) return
   throw new Failure('insufficient_scope', `expand=${name} needs the scope ${access.read}.`, {
     scope: access.read,

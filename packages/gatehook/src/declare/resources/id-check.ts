@@ -4,8 +4,10 @@
  */
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
+import { hasApi, ownCodeAlone } from './api-resources.ts'
 import { declaredInput, specsOfEveryVersion } from './body-versions.ts'
 import type { JobDefinition } from './job.ts'
+import type { OwnEventDefinition } from './own-event.ts'
 import type { ResourceDefinition } from './resource.ts'
 import type { RouteDefinition } from './route.ts'
 
@@ -36,33 +38,80 @@ export function findIdMistakes(
     ...changes.map(({ had }) => had as FieldSpecs),
     ...actions.flatMap((action) => specsOfEveryVersion(declaredInput(action))),
   ]
-  const mistakes = inputs.flatMap((specs) => findReferenceMistakes(specs, resources))
+  const mistakes = inputs.flatMap((specs) => [
+    ...findReferenceMistakes(specs, resources),
+    ...(hasApi(resource) ? findHiddenTargets(specs, resources) : []),
+  ])
   if (signsIn && prefixOf(resource) !== undefined) {
     mistakes.push('id: tokens name a person by an integer; rows that sign in have the id f.id()')
   }
   return mistakes
 }
 
-/** Returns a sentence per reference in the inputs of routes and jobs. */
-export function findInputIdMistakes({ resources, routes, jobs }: InputDeclarations): string[] {
-  const inputs = [
-    ...routes.flatMap(({ method, path, query, input }) =>
-      [query, input]
+/** Returns a sentence per reference in routes, events and the inputs of jobs. */
+export function findInputIdMistakes(service: InputDeclarations): string[] {
+  const { resources, routes, jobs, events, externalEvents } = service
+  const ofRoutes = (parts: (route: InputDeclarations['routes'][number]) => RoutePart[]) =>
+    routes.flatMap((route) =>
+      parts(route)
         .flatMap(specsOfEveryVersion)
-        .map((specs) => [`route ${method} ${path}`, specs] as const),
-    ),
-    ...jobs.map(({ name, input }) => [`.job ${name}`, input] as const),
-  ]
-  return inputs.flatMap(([where, specs]) =>
-    findReferenceMistakes(specs, resources).map((mistake) => `${where}: ${mistake}`),
+        .map((specs) => [`route ${route.method} ${route.path}`, specs] as const),
+    )
+  const inputs = ofRoutes(({ query, input }) => [query, input])
+  const ofJobs = jobs.map(({ name, input }) => [`.job ${name}`, input] as const)
+  const ofEvents = [...events, ...externalEvents.flatMap(({ event }) => event ?? [])].flatMap(
+    ({ type, fields }) =>
+      specsOfEveryVersion(fields).map((specs) => [`event ${type}`, specs] as const),
   )
+  const publicParts = [...inputs, ...ofRoutes(({ output }) => [output]), ...ofEvents]
+  return [
+    ...[...inputs, ...ofJobs].flatMap(([where, specs]) =>
+      findReferenceMistakes(specs, resources).map((mistake) => `${where}: ${mistake}`),
+    ),
+    ...publicParts.flatMap(([where, specs]) =>
+      findHiddenTargets(specs, resources).map((mistake) => `${where}: ${mistake}`),
+    ),
+  ]
+}
+
+/** Reports references of callers to rows that own code alone uses (§15.1). */
+const findHiddenTargets = (
+  specs: Readonly<Record<string, FieldSpec | undefined>>,
+  resources: readonly ResourceDefinition[],
+): string[] =>
+  Object.entries(specs).flatMap(([name, spec]) =>
+    spec ? hiddenTargetsIn(name, spec, resources) : [],
+  )
+
+function hiddenTargetsIn(
+  path: string,
+  { target: name, members, items }: Pick<FieldSpec, 'target' | 'members' | 'items'>,
+  resources: readonly ResourceDefinition[],
+): string[] {
+  const inMembers = Object.entries((members ?? {}) as FieldSpecs).flatMap(([member, spec]) =>
+    hiddenTargetsIn(`${path}.${member}`, spec, resources),
+  )
+  const inItems = items ? hiddenTargetsIn(path, items as FieldSpec, resources) : []
+  const target = resources.find((resource) => resource.name === name)
+  const isHidden = target && !hasApi(target)
+  return [
+    ...(isHidden
+      ? [`${path}: ${ownCodeAlone(target)}, and callers have its ids; refer from it instead`]
+      : []),
+    ...inMembers,
+    ...inItems,
+  ]
 }
 
 interface InputDeclarations {
   readonly resources: readonly ResourceDefinition[]
-  readonly routes: readonly Pick<RouteDefinition, 'method' | 'path' | 'query' | 'input'>[]
+  readonly routes: readonly RouteDefinition[]
   readonly jobs: readonly Pick<JobDefinition, 'name' | 'input'>[]
+  readonly events: readonly OwnEventDefinition[]
+  readonly externalEvents: readonly { readonly event?: OwnEventDefinition | undefined }[]
 }
+
+type RoutePart = RouteDefinition['query' | 'input' | 'output']
 
 /** Plain JavaScript can declare members that are no fields; `route-check.ts` reports them. */
 const findReferenceMistakes = (

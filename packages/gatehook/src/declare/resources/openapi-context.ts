@@ -10,7 +10,7 @@ import {
   idParameter,
   ref,
 } from '../../protocol/openapi/parts.ts'
-import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import type { ApiEntry, Catalog } from './catalog-entry.ts'
 import { codeOf, type ListedFailure, statusOf } from './listed-failures.ts'
 import { expandParameters } from './openapi-relations.ts'
 import {
@@ -27,7 +27,7 @@ import { uniqueTuples } from './table.ts'
 
 /** The parts that the operations of a resource in a version share. */
 export interface ResourceContext {
-  readonly entry: CatalogEntry
+  readonly entry: ApiEntry
   readonly version: string
   /** `Order`, in the names of schemas. */
   readonly schema: string
@@ -43,9 +43,9 @@ export interface ResourceContext {
 }
 
 export function contextOf(
-  entry: CatalogEntry,
+  entry: ApiEntry,
   version: string,
-  { entries, service: { resources } }: Pick<Catalog, 'entries' | 'service'>,
+  { apiEntries, service: { resources } }: Pick<Catalog, 'apiEntries' | 'service'>,
 ): ResourceContext {
   const { definition, shapes } = entry
   return {
@@ -56,7 +56,7 @@ export function contextOf(
     reach: describeReach(definition, resources),
     deletion: describeDeletion(definition, resources),
     row: sampleWire(definition, shapes.get(version)!),
-    expand: expandParameters(entry, version, entries),
+    expand: expandParameters(entry, version, apiEntries),
   }
 }
 

@@ -4,21 +4,21 @@ import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
 import { idSchema } from '../../protocol/fields/kinds/row-id-kind.ts'
 import { EXPAND } from '../../protocol/lists/expanded-page.ts'
 import { ref } from '../../protocol/openapi/parts.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
+import type { ApiEntry } from './catalog-entry.ts'
 import { schemaName } from './openapi-words.ts'
 import { EXPAND_DEPTH_MAX, EXPAND_RELATIONS_MAX, relationsOf } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
 
-type Entries = ReadonlyMap<string, CatalogEntry>
+type Entries = ReadonlyMap<string, ApiEntry>
 
 /** Most paths that a document lists; beyond, the paths of one level. */
 const PATHS_MAX = 50
 
-const relationsIn = ({ definition, shapes }: CatalogEntry, version: string) =>
+const relationsIn = ({ definition, shapes }: ApiEntry, version: string) =>
   relationsOf(definition, shapes.get(version)!)
 
 /** Returns the paths of at most `depth` levels; each of them can be expanded. */
-function pathsOf(entry: CatalogEntry, version: string, entries: Entries, depth: number): string[] {
+function pathsOf(entry: ApiEntry, version: string, entries: Entries, depth: number): string[] {
   return relationsIn(entry, version).flatMap(({ name, target }) => {
     const further = depth > 1 ? pathsOf(entries.get(target)!, version, entries, depth - 1) : []
     return [name, ...further.slice(0, PATHS_MAX).map((path) => `${name}.${path}`)]
@@ -26,11 +26,7 @@ function pathsOf(entry: CatalogEntry, version: string, entries: Entries, depth: 
 }
 
 /** Returns the parameter `expand`; none for a resource that refers to no other. */
-export function expandParameters(
-  entry: CatalogEntry,
-  version: string,
-  entries: Entries,
-): JsonSchema[] {
+export function expandParameters(entry: ApiEntry, version: string, entries: Entries): JsonSchema[] {
   const paths = pathsOf(entry, version, entries, EXPAND_DEPTH_MAX)
   if (paths.length === 0) return []
   const words = paths.length > PATHS_MAX ? pathsOf(entry, version, entries, 1) : paths
@@ -62,7 +58,7 @@ function idForm({ fields }: ResourceDefinition, isNullable: boolean): JsonSchema
 
 /** Returns the members that `expand` adds to a row, or whose values it replaces. */
 export function expandedMembers(
-  entry: CatalogEntry,
+  entry: ApiEntry,
   version: string,
   entries: Entries,
 ): Record<string, JsonSchema> {

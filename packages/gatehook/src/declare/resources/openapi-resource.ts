@@ -25,7 +25,7 @@ import {
 } from '../../protocol/openapi/parts.ts'
 import { type ActionDefinition, type EndpointAction, endpointActions } from './action.ts'
 import { bodyFormIn, declaredInput, fieldSpecsOf } from './body-versions.ts'
-import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import type { ApiEntry, Catalog, CatalogEntry } from './catalog-entry.ts'
 import { batchPath, batchSchemas } from './openapi-batch.ts'
 import {
   bodyOf,
@@ -69,9 +69,9 @@ const inputName = (name: string, action: ActionDefinition): string =>
   `${name}${action.name[0]!.toUpperCase()}${action.name.slice(1)}Input`
 
 export function resourceSchemas(
-  entry: CatalogEntry,
+  entry: ApiEntry,
   version: string,
-  { entries }: Pick<Catalog, 'entries'>,
+  { apiEntries }: Pick<Catalog, 'apiEntries'>,
 ): Record<string, JsonSchema> {
   const { definition, shapes } = entry
   const { access } = definition
@@ -81,7 +81,10 @@ export function resourceSchemas(
   const row = sampleWire(definition, shape)
   const object = withArticle(singularWords(definition))
   const fields = annotateSchema({ ...rowSchema(specs), additionalProperties: true }, specs, row)
-  const members = { ...(fields.properties as object), ...expandedMembers(entry, version, entries) }
+  const members = {
+    ...(fields.properties as object),
+    ...expandedMembers(entry, version, apiEntries),
+  }
   const schemas: Record<string, JsonSchema> = {
     [name]: { description: `${definition.name}: a row.`, ...fields, properties: members },
     [`${name}List`]: {
@@ -115,9 +118,9 @@ export function resourceSchemas(
 }
 
 export function resourcePaths(
-  entry: CatalogEntry,
+  entry: ApiEntry,
   version: string,
-  catalog: Pick<Catalog, 'entries' | 'service'>,
+  catalog: Pick<Catalog, 'apiEntries' | 'service'>,
 ): Record<string, JsonSchema> {
   const context = contextOf(entry, version, catalog)
   const { name, access, batch } = entry.definition

@@ -1,10 +1,12 @@
 /** Texts of OpenAPI and docs that follow from a declaration: names, fields, access. Pure. */
+
 import { exceedsEvents } from '../../protocol/fields/event-texts.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import { isReservedComponent } from '../../protocol/openapi/component-names.ts'
+import { type ApiResource, hasApi } from './api-resources.ts'
 import { signInResource } from './directory.ts'
 import { allScope, ownerPathOf, type RowOperation } from './ownership.ts'
 import { type ResourceDefinition, STATE_FIELD } from './resource.ts'
@@ -122,7 +124,7 @@ function annotateInside(schema: JsonSchema, spec: FieldSpec, value: unknown): Js
  * service without persons has no words on them.
  */
 export function describeReach(
-  definition: ResourceDefinition,
+  definition: ApiResource,
   resources: readonly ResourceDefinition[],
 ): Readonly<Record<RowOperation, string>> {
   const { name, access, signsIn } = definition
@@ -178,6 +180,8 @@ export function describeDeletion(
     Object.entries(resource.fields)
       .filter(([, { target }]) => target === name)
       .map(([field, { onDelete }]) => {
+        // Own code alone knows the rows (§15.1).
+        if (!hasApi(resource)) return undefined
         if (onDelete === 'cascade') return `Deletes the \`${resource.name}\` that refer to it.`
         if (onDelete === 'setNull') return `Clears \`${field}\` of \`${resource.name}\`.`
         return undefined

@@ -49,7 +49,7 @@ export function openApiDocument(
   engine: DescribedOperations,
 ): OpenApiDocument {
   const { service } = catalog
-  const entries = [...catalog.entries.values()]
+  const entries = [...catalog.apiEntries.values()]
   const paths: Record<string, JsonSchema> = {}
   for (const entry of entries) Object.assign(paths, resourcePaths(entry, version, catalog))
   for (const route of service.routes) {
@@ -136,22 +136,22 @@ function inputBody(
 /** Returns the fields of a route's body in a version. */
 const inputSpecs = (
   input: RouteInput,
-  { entries, versions }: Catalog,
+  { apiEntries, versions }: Catalog,
   version: string,
 ): FieldSpecs =>
   input instanceof Resource
-    ? entries.get(input.definition.name)!.shapes.get(version)!.specs
+    ? apiEntries.get(input.definition.name)!.shapes.get(version)!.specs
     : fieldSpecsOf(bodyFormIn(input, versions, version).members)
 
 /** Returns a parameter of a path. Behind a collection, its example is the id of the sample row. */
 function pathParameter(
   name: string,
   { path }: RouteDefinition,
-  { entries }: Catalog,
+  { apiEntries }: Catalog,
   version: string,
 ): JsonSchema {
   const segments = path.split('/')
-  const entry = entries.get(segments[segments.indexOf(`:${name}`) - 1] ?? '')
+  const entry = apiEntries.get(segments[segments.indexOf(`:${name}`) - 1] ?? '')
   const row = entry && sampleWire(entry.definition, entry.shapes.get(version)!)
   const examples = row && { examples: [String(row.id)] }
   return { ...idParameter({ type: 'string', ...examples }), name }

@@ -14,7 +14,7 @@ import { parameterFailure } from '../../protocol/http/query.ts'
 import { readTotal } from '../../protocol/lists/counters.ts'
 import { columnNamed } from '../../protocol/lists/filter.ts'
 import { type EndpointAction, endpointActions } from './action.ts'
-import type { Catalog, CatalogEntry } from './catalog.ts'
+import type { ApiEntry, Catalog } from './catalog.ts'
 import { listEventTypes } from './event-type-list.ts'
 import { describeInput, fieldInput } from './field-input.ts'
 import { EVERY_SCOPE } from './field-rights.ts'
@@ -231,7 +231,7 @@ function editableStates(
   return first?.from.filter((state) => others.every(({ from }) => from.includes(state))) ?? null
 }
 
-function describeResource({ definition, collection }: CatalogEntry, shape: VersionShape) {
+function describeResource({ definition, collection }: ApiEntry, shape: VersionShape) {
   const { name, access, actions, events, signsIn } = definition
   const { view, specs, chain } = shape.as(EVERY_SCOPE)
   const namedIn = (columns: readonly string[]) =>
@@ -268,14 +268,14 @@ interface OverviewDeps {
 /** Returns the route of `GET /admin/resources`. */
 export function resourceOverviewRoute(catalog: Catalog, deps: OverviewDeps): Route {
   const { db, features, isReference } = deps
-  const { service, versions, newest, entries } = catalog
+  const { service, versions, newest, apiEntries } = catalog
   return implement(resourceOverviewOperations.read, async (_call, _input, query) => {
     const { version = newest, ...selection } = query
     if (!versions.includes(version)) {
       throw parameterFailure('invalid_parameter', 'version', 'is not a known version')
     }
     const { scope } = await readSelection(db, selection)
-    const resources = [...entries.values()].map(async (entry) => ({
+    const resources = [...apiEntries.values()].map(async (entry) => ({
       ...describeResource(entry, entry.shapes.get(version)!),
       count: scope === undefined ? null : await readTotal(db, scope, entry.collection.name),
     }))

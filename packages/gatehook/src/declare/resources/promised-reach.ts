@@ -2,15 +2,12 @@
  * What persons and strangers can do with the rows of a resource, as sentences for the lock (§8.11).
  * The text of a sentence never changes: locks of earlier releases contain it. Pure.
  */
+import type { ApiResource } from './api-resources.ts'
 import { owningField } from './ownership.ts'
-import type { ResourceDefinition } from './resource.ts'
 import { PUBLIC } from './scopes.ts'
 
 /** @param personScopes the default scopes of a person */
-export function promisedReach(
-  definition: ResourceDefinition,
-  personScopes: readonly string[],
-): string[] {
+export function promisedReach(definition: ApiResource, personScopes: readonly string[]): string[] {
   const { access, signsIn } = definition
   const isOwned = signsIn !== undefined || owningField(definition) !== undefined
   const readsAll = access.persons !== undefined || access.read === PUBLIC

@@ -3,6 +3,7 @@
  * that the server rejects by a rule, and effects on which callers rely (§8.11). The text of a
  * sentence never changes: locks of earlier releases contain it. Pure.
  */
+import type { ApiResource } from './api-resources.ts'
 import { promisedReach } from './promised-reach.ts'
 import type { ActionDefinition, ResourceDefinition } from './resource.ts'
 import { STATE_FIELD } from './resource.ts'
@@ -25,7 +26,7 @@ interface PromisedRules {
  * @param personScopes the default scopes of a person
  */
 export function promisedRules(
-  definition: ResourceDefinition,
+  definition: ApiResource,
   { chain, specs }: Pick<VersionShape, 'chain' | 'specs'>,
   personScopes: readonly string[],
 ): PromisedRules {

@@ -7,7 +7,7 @@ import type { Call } from '../../protocol/http/call.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
 import type { RowScope } from '../../protocol/lists/page.ts'
 import { reachesResource } from './agent-reach.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
+import type { ApiEntry } from './catalog-entry.ts'
 import type { RowReach } from './ownership.ts'
 import { PUBLIC } from './scopes.ts'
 
@@ -21,7 +21,7 @@ interface RelatedCaller {
 
 /** Returns the caller of a request: it reads rows of other resources with their scopes only. */
 export function requestCaller(
-  entries: ReadonlyMap<string, CatalogEntry>,
+  entries: ReadonlyMap<string, ApiEntry>,
   { principal, version }: Pick<Call, 'principal' | 'version'>,
   { refersTo }: Pick<RowReach, 'refersTo'>,
 ): RelatedCaller {

@@ -4,6 +4,7 @@
  */
 import { closestSentence, missingField } from '../../kernel/closest.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
+import { findWordsOfApi } from './api-resources.ts'
 import { findInputMistakes } from './body-check.ts'
 import { declaredInput } from './body-versions.ts'
 import { findChainMistakes } from './chain-check.ts'
@@ -88,6 +89,7 @@ export function findResourceMistakes(
   return [
     ...mistakes,
     ...fieldMistakes(resource, service.resources),
+    ...findWordsOfApi(resource),
     ...findIdMistakes(resource, service.resources),
     ...findCollectionMistakes(resource),
     ...findSoftDeletionMistakes(resource, service.resources),

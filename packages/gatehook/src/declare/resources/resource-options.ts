@@ -28,16 +28,20 @@ type TextName<F extends Fields> = {
 
 export type EventName = `${string}.${'created' | 'updated' | 'deleted' | 'restored'}`
 
+/** The options of `resource(…)`. `access: false`: own code alone uses the rows (§15.1). */
+export type OptionsOf<F extends Fields, A extends Access | false> = [A] extends [false]
+  ? InternalOptions<F>
+  : ResourceOptions<F>
+
 export interface ResourceOptions<F extends Fields>
   extends CollectionOptions<NoInfer<TextName<F>>>,
-    RetiredOptions {
+    RowOptions<F> {
   /**
-   * The singular of the name, for schemas and operations in OpenAPI. Default: by the rules of
-   * English, `company` for `companies`.
+   * The scopes of `read`, `create`, `update` and `delete`; `false`: the operation does not exist.
+   * `read: 'public'` serves anonymous callers; `persons: 'read' | 'write'` opens rows without an
+   * owner to persons (§6.7, §6.10). Without an API, for own code alone: `access: false` (§15.1).
    */
-  readonly singular?: string
-  /** The fields by name; the first is `id: f.id()`. They define columns, JSON members and types. */
-  readonly fields: F
+  readonly access: Access
   /**
    * The fields by which lists are filtered and sorted; each has an index (§7.7). A tuple in `sort`,
    * `['status', 'created_at']`, has one index for its fields in this order (§7.10). The index also
@@ -48,23 +52,39 @@ export interface ResourceOptions<F extends Fields>
    * `user.email` names a field of the row to which `user_id` refers, through at most three
    * references (§15.9); its index is one of the other table.
    */
-  readonly list: {
-    readonly filter: readonly ListField<(keyof F & string) | RelatedPath>[]
-    readonly prefix?: readonly NoInfer<TextName<F>>[]
-    readonly contains?: readonly NoInfer<TextName<F>>[]
-    readonly sort: readonly (
-      | ListField<(keyof F & string) | RelatedPath>
-      | readonly [keyof F & string, keyof F & string, ...(keyof F & string)[]]
-    )[]
-  }
-  /**
-   * The scopes of `read`, `create`, `update` and `delete`; `false`: the operation does not exist.
-   * `read: 'public'` serves anonymous callers; `persons: 'read' | 'write'` opens rows without an
-   * owner to persons (§6.7, §6.10).
-   */
-  readonly access: Access
+  readonly list: ListNames<F>
   /** `<one>.created`, `.updated`, `.deleted`. Actions declare their own events. */
   readonly events: readonly EventName[]
+}
+
+/** The options of a resource without an API: no path, scope, event or document has it. */
+interface InternalOptions<F extends Fields> extends RowOptions<F> {
+  readonly access: false
+  /** The filters and sorts of `list` in own code. */
+  readonly list?: ListNames<F>
+  readonly events?: readonly []
+  readonly search?: undefined
+  readonly softDelete?: undefined
+}
+
+interface ListNames<F extends Fields> {
+  readonly filter: readonly ListField<(keyof F & string) | RelatedPath>[]
+  readonly prefix?: readonly NoInfer<TextName<F>>[]
+  readonly contains?: readonly NoInfer<TextName<F>>[]
+  readonly sort: readonly (
+    | ListField<(keyof F & string) | RelatedPath>
+    | readonly [keyof F & string, keyof F & string, ...(keyof F & string)[]]
+  )[]
+}
+
+export interface RowOptions<F extends Fields> extends RetiredOptions {
+  /**
+   * The singular of the name, for schemas and operations in OpenAPI. Default: by the rules of
+   * English, `company` for `companies`.
+   */
+  readonly singular?: string
+  /** The fields by name; the first is `id: f.id()`. They define columns, JSON members and types. */
+  readonly fields: F
   /**
    * Tuples of fields: rows of one customer and mode cannot have the same values in all of them (409
    * `conflict`). A row with `null` in one of them equals no other row.
@@ -85,7 +105,7 @@ export interface EditableOptions<Name> {
 /** The words of a resource and its chain, for the types of own code and clients. */
 export interface ResourceWords {
   readonly name: string
-  readonly access: Pick<Access, 'create' | 'update' | 'delete'>
+  readonly access: Pick<Access, 'create' | 'update' | 'delete'> | false
   readonly list: ListOptions
   /** Whether `?q=` finds words, and whether deleted rows are stored. */
   readonly search: boolean

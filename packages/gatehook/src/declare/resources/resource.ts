@@ -42,8 +42,9 @@ import type {
   EditableOptions,
   EventName,
   Older,
-  ResourceOptions,
+  OptionsOf,
   ResourceWords,
+  RowOptions,
   StateOf,
   WithAction,
   WithWords,
@@ -61,7 +62,8 @@ export interface ResourceDefinition extends CollectionFeatures, ListDeclaration,
   /** `tax_rate` for `tax_rates`. */
   readonly singular: string
   readonly fields: Readonly<Record<string, FieldSpec>>
-  readonly access: Access
+  /** `false`: own code alone uses the rows (§15.1). */
+  readonly access: Access | false
   readonly events: readonly string[]
   readonly actions: readonly ActionDefinition[]
   readonly changes: readonly Change[]
@@ -308,6 +310,12 @@ type DeclaredResource<
   }
 >
 
+/** The `list` of a resource that declares none. */
+interface NoLists {
+  readonly filter: readonly []
+  readonly sort: readonly []
+}
+
 /** Whether an option is declared. */
 type Declares<T> = [T] extends [undefined | false | readonly []] ? false : true
 
@@ -326,20 +334,20 @@ type Declares<T> = [T] extends [undefined | false | readonly []] ? false : true
 export function resource<
   const N extends string,
   const F extends Fields,
-  const L extends ListOptions,
-  const A extends Access,
+  const A extends Access | false,
+  const L extends ListOptions = NoLists,
   const D extends CollectionOptions<string>['softDelete'] = undefined,
   const Q extends CollectionOptions<string>['search'] = undefined,
   const E extends EventName = never,
 >(
   name: N,
-  options: ResourceOptions<F> & {
-    readonly list: L
+  options: RowOptions<F> & {
     readonly access: A
+    readonly list?: L
     readonly softDelete?: D
     readonly search?: Q
     readonly events?: readonly E[]
-  },
+  } & OptionsOf<F, A>,
 ): DeclaredResource<
   Declares<D> extends true ? Flat<F & DeletedFields> : F,
   {

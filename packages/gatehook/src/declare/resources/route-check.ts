@@ -3,6 +3,7 @@
 import { Field, type FieldSpec, type Fields } from '../../protocol/fields/fields.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { defaultLimits } from '../../protocol/http/exchange.ts'
+import { hasApi, ownCodeAlone, withApi } from './api-resources.ts'
 import { findInputMistakes, findOutputMistakes } from './body-check.ts'
 import { findMemberMistakes, type OutputMembers } from './body-fields.ts'
 import { bodyChanges, type DeclaredMembers, newestMembers } from './body-versions.ts'
@@ -48,7 +49,7 @@ function pathMistakes({ path }: RouteDefinition, resources: readonly ResourceDef
     return ['paths look like /reports/daily or /reports/:id']
   }
   if (RESERVED_SEGMENT.test(first!)) return [`/${first} is taken`]
-  if (resources.some(({ name }) => name === first) && rest.length < 2) {
+  if (withApi(resources).some(({ name }) => name === first) && rest.length < 2) {
     return [`/${first} belongs to the resource of that name`]
   }
   return []
@@ -169,10 +170,13 @@ const unknownResource = (
   part: 'input' | 'output',
   { definition }: AnyResource,
   resources: readonly ResourceDefinition[],
-): string[] =>
-  resources.includes(definition)
-    ? []
-    : [`${part}: ${definition.name} is not the resource of that name in this service`]
+): string[] => {
+  // The service adds indexes to a definition, whose fields stay the same object.
+  if (!resources.some(({ fields }) => fields === definition.fields)) {
+    return [`${part}: ${definition.name} is not the resource of that name in this service`]
+  }
+  return hasApi(definition) ? [] : [`${part}: ${ownCodeAlone(definition)}; declare fields instead`]
+}
 
 const isReservedHeader = (name: string): boolean =>
   RESERVED_HEADERS.has(name) || name.startsWith('access-control-')

@@ -35,7 +35,7 @@ import {
   validateConverted,
   withHiddenFields,
 } from './caller-terms.ts'
-import type { Catalog, CatalogEntry } from './catalog.ts'
+import type { ApiEntry, Catalog, CatalogEntry } from './catalog.ts'
 import { expandRow, readExpansion } from './expansion.ts'
 import { visibleCollection } from './field-rights.ts'
 import { relatedCollection, requestCaller } from './related-reach.ts'
@@ -59,17 +59,17 @@ interface ResourceDeps {
 }
 
 interface EndpointDeps extends ResourceDeps {
-  /** Every resource, for the rows to which rows refer. */
-  readonly entries: ReadonlyMap<string, CatalogEntry>
+  /** Every resource with an API, for the rows to which rows refer. */
+  readonly entries: ReadonlyMap<string, ApiEntry>
 }
 
 export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoint[] {
   const { resources } = catalog.service
-  return [...catalog.entries.values()].flatMap((entry) => {
+  return [...catalog.apiEntries.values()].flatMap((entry) => {
     const serializable = runsRules(entry.definition, resources)
     const options = { serializable, narrowReplay: narrowRows(entry) }
     const perform: Perform = (call, change) => deps.perform(call, change, options)
-    const endpoints = endpointsOf(entry, { ...deps, perform, entries: catalog.entries })
+    const endpoints = endpointsOf(entry, { ...deps, perform, entries: catalog.apiEntries })
     return endpoints.map((endpoint) => withOptions(entry.definition, endpoint))
   })
 }
@@ -100,7 +100,7 @@ function runsRules(
   return dependents.some((dependent) => runsRules(dependent, resources, seen))
 }
 
-function endpointsOf(entry: CatalogEntry, deps: EndpointDeps): Endpoint[] {
+function endpointsOf(entry: ApiEntry, deps: EndpointDeps): Endpoint[] {
   const { name, access } = entry.definition
   const base = `/api/${name}`
   return [
@@ -146,7 +146,7 @@ function withParameters(operation: Operation, parameter: string | false): Operat
 const change = (operation: Operation): Operation => withParameters(operation, DRY_RUN_PARAMETER)
 
 /** Returns the endpoints of the operations that the declaration adds. */
-function addedEndpoints(entry: CatalogEntry, deps: ResourceDeps): Endpoint[] {
+function addedEndpoints(entry: ApiEntry, deps: ResourceDeps): Endpoint[] {
   const { name, access, batch, softDeletion } = entry.definition
   const endpoints: Endpoint[] = []
   if (batch && access.create) {
@@ -180,7 +180,7 @@ function rowAnswer(shape: VersionShape, written: WrittenRow, status = 200): Answ
 }
 
 /** Returns the policy of reading: a scope, or none if the rows are public (§6.10). */
-const readPolicy = ({ definition }: CatalogEntry): Pick<Operation, 'scope' | 'authenticated'> =>
+const readPolicy = ({ definition }: ApiEntry): Pick<Operation, 'scope' | 'authenticated'> =>
   definition.access.read === PUBLIC
     ? { authenticated: 'optional' }
     : { scope: readScopeOf(definition) }
@@ -201,10 +201,7 @@ function targetOf(entry: CatalogEntry, call: Call): RowTarget {
 /** The media types of a list that is exported. */
 const LIST_TYPES = [JSON_TYPE, PROBLEM_TYPE, ...EXPORT_TYPES]
 
-function listOperation(
-  entry: CatalogEntry,
-  { list, exportRows, entries }: EndpointDeps,
-): Operation {
+function listOperation(entry: ApiEntry, { list, exportRows, entries }: EndpointDeps): Operation {
   const { isExported } = entry.definition
   return {
     ...readPolicy(entry),
@@ -232,7 +229,7 @@ function listOperation(
   }
 }
 
-function readOperation(entry: CatalogEntry, { db, entries }: EndpointDeps): Operation {
+function readOperation(entry: ApiEntry, { db, entries }: EndpointDeps): Operation {
   return {
     ...readPolicy(entry),
     async handle(call) {

@@ -10,6 +10,7 @@ import { budgetOf } from '../../platform/storage/change-budget.ts'
 import type { Tx, Value } from '../../platform/storage/database.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
 import { addToTotal } from '../../protocol/lists/counters.ts'
+import { hasApi } from './api-resources.ts'
 import { type RowReach, wholeScope } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type {
@@ -115,6 +116,8 @@ export const credentialOf = ({ reach, id, actor }: RowTarget): CredentialTarget 
 /** A reference to the row that is deleted. */
 interface Referrer {
   readonly resource: string
+  /** In messages, which callers read: none names a resource of own code alone (§15.1). */
+  readonly words: string
   readonly field: string
   readonly effect: 'restrict' | 'cascade' | 'setNull'
 }
@@ -126,18 +129,26 @@ interface Referrer {
  */
 function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: RowDeps) {
   const referrers: readonly Referrer[] = referrersOf(name, resources)
-  const releaseLive = async (tx: Tx, { resource, effect, field }: Referrer, next: RowTarget) => {
+  const releaseLive = async (
+    tx: Tx,
+    { resource, words, effect, field }: Referrer,
+    next: RowTarget,
+  ) => {
     const { cascade } = next
     const isCircle = cascade!.deleted.has(`${resource} ${next.id}`)
     if (effect === 'restrict' || (effect === 'cascade' && isCircle)) {
-      throw new Failure('conflict', `Rows of ${resource} still refer to this row of ${name}.`)
+      throw new Failure('conflict', `Rows of ${words} still refer to this row of ${name}.`)
     }
     if (effect === 'cascade') await rowsOf(resource).remove(tx, next)
     else await rowsOf(resource).update(tx, next, () => ({ [field]: null }))
   }
-  const releaseDeleted = async (tx: Tx, { resource, effect, field }: Referrer, next: RowTarget) => {
+  const releaseDeleted = async (
+    tx: Tx,
+    { resource, words, effect, field }: Referrer,
+    next: RowTarget,
+  ) => {
     if (effect === 'restrict') {
-      const message = `Deleted rows of ${resource} still refer to this row of ${name}.`
+      const message = `Deleted rows of ${words} still refer to this row of ${name}.`
       throw new Failure('conflict', message)
     }
     const { scope } = next.reach
@@ -154,7 +165,7 @@ function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: Ro
     referrer: Referrer,
     reference: RowReference,
   ) => {
-    const { resource, effect } = referrer
+    const { resource, words: label, effect } = referrer
     const { definition, store } = rowsOf(resource)
     const { rows, words, bytes } = await store.measureReferences(tx, scope, reference)
     const suffix = effect === 'cascade' ? 'deleted' : 'updated'
@@ -166,7 +177,7 @@ function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: Ro
       bytes: bytes * copies,
     }
     const verb = effect === 'cascade' ? 'Delete' : 'Change'
-    const advice = `${verb} rows of ${resource} that refer to this row of ${name} first.`
+    const advice = `${verb} rows of ${label} that refer to this row of ${name} first.`
     budgetOf(tx).require(cost, advice)
   }
   return async (tx: Tx, target: RowTarget, isMarked: boolean): Promise<void> => {
@@ -203,6 +214,7 @@ const referrersOf = (target: string, resources: readonly ResourceDefinition[]) =
       .filter(([, spec]) => spec.target === target)
       .map(([field, { onDelete: effect = 'restrict' }]) => ({
         resource: resource.name,
+        words: hasApi(resource) ? resource.name : 'own code',
         field,
         effect,
       })),

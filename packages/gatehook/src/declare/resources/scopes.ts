@@ -3,6 +3,7 @@ import { accountScopes, isAccountScope, isScopeName } from '../../identity/acces
 import { isIdentityScope } from '../../identity/tokens/identity-scopes.ts'
 import { findClosest } from '../../kernel/closest.ts'
 import { endpointActions } from './action.ts'
+import { type ApiResource, withApi } from './api-resources.ts'
 import { limitingScopes } from './field-rights.ts'
 import { allScope, owningField } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -65,13 +66,12 @@ export function findScopeWarnings(service: ScopeSource): string[] {
 export const PUBLIC = 'public'
 
 /** Returns the scope that reading requires; undefined for public rows. */
-export const readScopeOf = ({ access }: ResourceDefinition): string | undefined =>
+export const readScopeOf = ({ access }: ApiResource): string | undefined =>
   access.read === PUBLIC ? undefined : access.read
 
-const readScopes = (definition: ResourceDefinition): string[] =>
-  [readScopeOf(definition) ?? []].flat()
+const readScopes = (definition: ApiResource): string[] => [readScopeOf(definition) ?? []].flat()
 
-const writeScopes = ({ access }: ResourceDefinition): string[] =>
+const writeScopes = ({ access }: ApiResource): string[] =>
   [access.create, access.update, access.delete].filter((scope) => scope !== false)
 
 /** Returns every scope that a credential can hold (§3.6): declared ones, then account scopes. */
@@ -83,7 +83,7 @@ export function listScopes({
   externalEvents,
 }: ScopeSource): Set<string> {
   return new Set([
-    ...resources.flatMap((definition) => [
+    ...withApi(resources).flatMap((definition) => [
       ...readScopes(definition),
       ...writeScopes(definition),
       ...endpointActions(definition).map(({ scope }) => scope),
@@ -106,7 +106,7 @@ export function defaultPersonScopes({ resources }: ScopeSource): string[] {
   const declaredScopes = resources.find(({ signsIn }) => signsIn)?.signsIn?.scopes
   if (declaredScopes) return [...new Set(declaredScopes)]
   const allScopes = new Set(resources.map(({ name }) => allScope(name)))
-  const scopes = resources.flatMap((definition) => {
+  const scopes = withApi(resources).flatMap((definition) => {
     if (definition.signsIn) return readScopes(definition)
     if (owningField(definition) === undefined) return []
     return [...readScopes(definition), ...writeScopes(definition)]
@@ -129,7 +129,7 @@ export function findScopeMistakes(service: ScopeSource): string[] {
       mistakes.push(`${where}: the scope "${scope}" is not of the form collection:write`)
     }
   }
-  for (const definition of service.resources) {
+  for (const definition of withApi(service.resources)) {
     const { name, access, actions, softDeletion } = definition
     const where = `resource ${name}`
     if (isAccountScope(`${name}:read`)) mistakes.push(`${where}: the name is taken`)

@@ -5,6 +5,7 @@
 import { engineEvents } from '../../history/events/engine-types.ts'
 import { closestClause } from '../../kernel/closest.ts'
 import type { Fields } from '../../protocol/fields/fields.ts'
+import { hasApi, ownCodeAlone } from './api-resources.ts'
 import { findChainMistakes } from './chain-check.ts'
 import { ObjectEvent, type OwnEventDefinition } from './own-event.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -98,6 +99,8 @@ export function findEventMistakes({
   for (const { type, resource } of events) {
     if (resource && !resources.some(({ name }) => name === resource.name)) {
       mistakes.push(`event ${type}: the service has no resource ${resource.name}`)
+    } else if (resource && !hasApi(resource)) {
+      mistakes.push(`event ${type}: ${ownCodeAlone(resource)}; declare fields({…}) instead`)
     }
   }
   const names = versions.map(({ name }) => name)

@@ -29,7 +29,7 @@ function hasValidSample(
   referrers: readonly string[] = [],
 ): boolean {
   const { name, access, fields, rules, sample } = definition
-  if (access.create === false || referrers.includes(name)) return false
+  if (!access || access.create === false || referrers.includes(name)) return false
   if (!sample && rules.some(({ operation }) => operation === 'create')) return false
   if (!passesChecks(definition)) return false
   return Object.values(fields)

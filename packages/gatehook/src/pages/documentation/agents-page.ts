@@ -1,4 +1,5 @@
 /** The page for agents: the requests from a bare URL to the first call (§16.11). Pure. */
+import { withApi } from '../../declare/resources/api-resources.ts'
 import { code, list, type Page, pretty, type Section, text } from './content.ts'
 import type { PageContext } from './page-source.ts'
 
@@ -20,7 +21,7 @@ const step = (id: string, title: string, words: readonly string[], command: stri
 })
 
 export function agentsPage({ reader, service, version, base }: PageContext): Page {
-  const [first] = service.resources
+  const [first] = withApi(service.resources)
   const collection = first && `/api/${version}/${first.name}`
   const listing = reader.operations.find(
     ({ path, method }) => path === (collection ?? '/events') && method === 'GET',

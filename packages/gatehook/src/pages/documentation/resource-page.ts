@@ -1,4 +1,5 @@
 /** The page of a resource, and the page of the team's own endpoints. Pure. */
+import { withApi } from '../../declare/resources/api-resources.ts'
 import {
   type ActionDefinition,
   type ResourceDefinition,
@@ -96,7 +97,7 @@ const SEARCH_MAX = 10_000
 
 /** Returns the page of declared routes under no collection, if there are any. */
 export function endpointsPage({ reader, service, version, base }: PageContext): Page[] {
-  const names = new Set(service.resources.map(({ name }) => name))
+  const names = new Set(withApi(service.resources).map(({ name }) => name))
   const others = service.routes.filter(({ path }) => !names.has(path.split('/')[1]!))
   const isDeclared = ({ method, path }: OperationView) =>
     others.some(

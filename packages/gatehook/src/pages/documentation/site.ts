@@ -2,6 +2,7 @@
  * The pages of each version, from the declaration and its OpenAPI document. Pure. `routes.ts`
  * renders a page at its first request.
  */
+import { withApi } from '../../declare/resources/api-resources.ts'
 import { ownFailuresOf } from '../../declare/resources/listed-failures.ts'
 import { agentsPage } from './agents-page.ts'
 import { changelogPage } from './changelog-page.ts'
@@ -27,7 +28,9 @@ export function pagesOf(source: PageSource, statuses: readonly VersionNotice[]):
   const { service } = source
   const reader = readDocument(source.document)
   const context = { ...source, reader }
-  const resources = service.resources.map((definition) => resourcePage(context, definition))
+  const resources = withApi(service.resources).map((definition) =>
+    resourcePage(context, definition),
+  )
   const guides = [
     startPage(context),
     ...(source.hasMcp ? [agentsPage(context)] : []),

@@ -1,5 +1,6 @@
 /** The first page of a version, and the page that leads to the first calls. Pure. */
 
+import { withApi } from '../../declare/resources/api-resources.ts'
 import { codeExamples, type ExampleRequest } from './code-examples.ts'
 import { type ContentBlock, code, list, type Page, softText, table, text } from './content.ts'
 import { anchorOf } from './operation-section.ts'
@@ -30,7 +31,7 @@ export function overviewPage(context: PageContext, pages: readonly Page[]): Page
 
 /** Returns the first call of a reader: a list of the first resource, or the check of a key. */
 function firstCall({ service, version, base }: PageContext): ContentBlock {
-  const [first] = service.resources
+  const [first] = withApi(service.resources)
   const request: ExampleRequest = first
     ? {
         ...PLAIN,
@@ -58,7 +59,7 @@ const PLAIN: ExampleRequest = {
 
 export function startPage(context: PageContext): Page {
   const { reader, service, version } = context
-  const [first] = service.resources
+  const [first] = withApi(service.resources)
   const collection = first && `/api/${version}/${first.name}`
   const listing = reader.operations.find(
     ({ path, method }) => path === collection && method === 'GET',
