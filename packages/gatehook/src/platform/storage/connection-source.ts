@@ -65,7 +65,11 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
   }
   const watches = hosts.all.map((config, host) =>
     createServerWatch({
-      probe: () => answers(newClient({ ...config, query_timeout: ANSWER_MS })),
+      probe: () =>
+        answers(newClient({ ...config, query_timeout: ANSWER_MS }), (error) => {
+          // The pooler itself answers now, or no longer.
+          if (hosts.isPooled && watches.every(({ isSilent }) => isSilent())) lose(error)
+        }),
       onSilent() {
         hosts.moveOn(host)
         if (watches.every(({ isSilent }) => isSilent())) lose(new SilentServerError())
@@ -101,7 +105,8 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
         hosts.moveOn(host)
         const isLast = attempt >= hosts.count || wallClock.elapsedMs() - startMs >= TRY_MS
         if (!isLast) continue
-        lose(error)
+        // No connection was tried: the probes of the watch know the fault.
+        if (!(error instanceof SilentServerError && fault)) lose(error)
         throw error
       }
     }
@@ -137,16 +142,19 @@ export const logBrokenConnection = (log: Log, error: Error): void =>
 
 /**
  * Whether a server answers a statement. Its refusal of a user or a connection is an answer too. The
- * report of a pooler that lacks the server is none, and neither is the end of the time.
+ * report of a pooler that lacks the server is none, and neither is the end of the time: `onFault`
+ * receives them.
  */
-async function answers(client: Client): Promise<boolean> {
+async function answers(client: Client, onFault: (error: unknown) => void): Promise<boolean> {
   client.on('error', () => undefined)
   try {
     await client.connect()
     await client.query('SELECT 1')
     return true
   } catch (error) {
-    return hasState(error) && !isConnectionLost(error)
+    const isAnswer = hasState(error) && !isConnectionLost(error)
+    if (!isAnswer) onFault(error)
+    return isAnswer
   } finally {
     client.connection.stream.destroy()
   }
