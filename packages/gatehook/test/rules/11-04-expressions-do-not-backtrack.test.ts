@@ -72,7 +72,6 @@ const REVIEWED: readonly string[] = [
   // Each repetition has the same three characters, and nothing follows.
   '/(?:%[0-9a-f]{2})+/g',
   // White space, then another character, then up to the last colon.
-  String.raw`/^\s*["[{].*:/s`,
   // Digits follow a colon, so that each character is read at most twice.
   String.raw`/^(?:file:\/\/)?(\/\S.*|[A-Za-z]:[\\/].*):(\d+)$/`,
   String.raw`/^(file:\/\/.*?):(\d+)(?::\d+)?$/`,
