@@ -81,7 +81,7 @@ test('OpenID Connect: nonce, max_age, hint, signatures, userinfo', async (t) => 
     const { sub, email } = tokens.claims()!
     assert.deepEqual([sub, email], [server.subject, server.credentials.username])
     const userinfo = await oauth.fetchUserInfo(config, tokens.access_token, sub)
-    assert.deepEqual(userinfo, { sub, name: 'Ada', email, email_verified: false })
+    assert.deepEqual(userinfo, { sub, name: 'Ada', email, email_verified: true })
     const next = await oauth.refreshTokenGrant(config, tokens.refresh_token!)
     assert.equal(next.claims()!.sub, sub)
   }

@@ -24,7 +24,8 @@ export const placeOf = ({
 })
 
 /**
- * Locks the row of the creation: one migration runs at a time on all nodes, and no role without
- * rights on the table can hold it up. Two nodes that create the tables meet in the catalog.
+ * One migration runs at a time on all nodes, and no role without rights on the table can hold it up.
+ * The lock of a row would have a transaction id, so that a migration without changes would wait for
+ * a standby. Two nodes that create the tables at once meet in the catalog.
  */
-export const LOCK_MIGRATIONS = 'SELECT number FROM gh_migrations WHERE number = 1 FOR UPDATE'
+export const LOCK_MIGRATIONS = 'LOCK TABLE gh_migrations IN SHARE ROW EXCLUSIVE MODE'
