@@ -126,7 +126,7 @@ const declarations: [title: string, text: string, sentence: RegExp][] = [
     'members that plain JavaScript left out',
     "import { f, resource, service } from 'gatehook'\n\n" +
       "const notes = resource('notes', { fields: { id: f.id() }, list: {} })\n",
-    /service\.ts:3: resource notes: list\.filter is .*\n(.*\n)+.*: access is .*\n.*: events is /,
+    /service\.ts:3: resource notes: access is .*\n.*: list\.filter is .*\n(.*\n)+.*: events is /,
   ],
   [
     'no resources',
