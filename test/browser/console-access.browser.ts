@@ -18,7 +18,7 @@ test('a client is registered, rotated and deleted', async (t) => {
   await page.goto(`${stage.url}/console/clients`)
   await page.getByText('No client in live mode yet').waitFor()
   const sheet = await openDialog(page, 'Register a client')
-  await sheet.getByLabel('Name').fill('Ledger')
+  await sheet.getByRole('textbox', { name: 'Name' }).fill('Ledger')
   await sheet.getByLabel('Redirect URIs').fill('not a uri')
   await sheet.getByRole('checkbox', { name: 'users:read' }).check()
   await sheet.getByRole('button', { name: 'Register the client' }).click()

@@ -100,7 +100,7 @@ test('wrong passwords end in a wait, which the form counts down', async (t) => {
   for (let attempt = 1; attempt <= 10; attempt++) {
     await signIn(page, `wrong password ${attempt}`, 'eve@example.com')
     await notice.filter({ hasText: 'is wrong' }).waitFor()
-    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
   }
   await signIn(page, 'wrong password 11', 'eve@example.com')
   await notice.filter({ hasText: 'The next attempt is possible in' }).waitFor()

@@ -144,9 +144,9 @@ export function createTransport(options: TransportOptions): Transport {
     keepAliveTimeout: LIMITS.idleMs,
   })
   const guardedFetch: typeof fetch = async (input, init) => {
-    // The types of the platform's dispatcher are those of another version.
-    const dispatcher = agent as unknown as NonNullable<RequestInit['dispatcher']>
-    const response = await platformFetch(input, { redirect: 'manual', ...init, dispatcher })
+    // Not every version of the platform's types has the dispatcher.
+    const guarded = { redirect: 'manual', ...init, dispatcher: agent } as object as RequestInit
+    const response = await platformFetch(input, guarded)
     return boundDecodedBody(response, LIMITS.fetchedBytes)
   }
 
