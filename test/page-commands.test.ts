@@ -26,6 +26,7 @@ const offered: Readonly<Record<keyof typeof pageCommands, readonly string[]>> = 
     pageCommands.createClientCommand('live'),
     pageCommands.createClientCommand('test'),
   ],
+  createIssuerCommand: [pageCommands.createIssuerCommand],
   exportCustomerCommand: [pageCommands.exportCustomerCommand('cus_1')],
   exportPersonCommand: [pageCommands.exportPersonCommand('1')],
   listenCommand: [pageCommands.listenCommand(''), pageCommands.listenCommand('9001')],

@@ -26,6 +26,11 @@ export const createClientCommand = (mode: Mode): string =>
   `npx gatehook clients create --name "My app" --mode ${mode} --scope events:read` +
   ' --redirect-uri https://app.example.com/callback'
 
+/** Pipelines of one repository at GitHub. */
+export const createIssuerCommand =
+  'npx gatehook issuers create https://token.actions.githubusercontent.com' +
+  ' --match repository=acme/shop --scope events:read'
+
 export const exportCustomerCommand = (id: string): string => `npx gatehook customers export ${id}`
 
 export const exportPersonCommand = (id: string): string => `npx gatehook users export ${id}`

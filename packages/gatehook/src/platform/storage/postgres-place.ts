@@ -25,7 +25,7 @@ export const placeOf = ({
 
 /**
  * One migration runs at a time on all nodes, and no role without rights on the table can hold it
- * up. The lock of a row would have a transaction id, so that a migration without changes would wait for
- * a standby. Two nodes that create the tables at once meet in the catalog.
+ * up. The lock of a row would have a transaction id, so that a migration without changes would wait
+ * for a standby. Two nodes that create the tables at once meet in the catalog.
  */
 export const LOCK_MIGRATIONS = 'LOCK TABLE gh_migrations IN SHARE ROW EXCLUSIVE MODE'

@@ -1,4 +1,5 @@
 /** Trusted issuers: the list, and one issuer in the drawer. */
+import { createIssuerCommand } from '../../commands.ts'
 import { day } from '../../format.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import type { Column } from '../../parts/table.tsx'
@@ -8,7 +9,6 @@ import { IssuerDrawer } from './issuer-drawer.tsx'
 import type { Issuer } from './issuer-types.ts'
 
 const PATH = '/admin/issuers'
-const COMMAND = 'npx gatehook issuers create https://… --match repository=… --scope …'
 
 const words: readonly FilterWord[] = [
   { name: 'issuer', hint: 'the URL of an issuer' },
@@ -49,7 +49,7 @@ export const Page = ({ params }: PageProps) => (
     caption="Trusted issuers"
     columns={columns}
     rowKey={({ id }) => id}
-    empty={{ text: 'Trust an issuer in a terminal.', command: COMMAND }}
+    empty={{ text: 'Trust an issuer in a terminal.', command: createIssuerCommand }}
     openId={params.id}
     closePath="/console/issuers"
     drawer={(row) => <IssuerDrawer key={row.id} {...row} />}
