@@ -40,7 +40,7 @@ export async function createIndexes(
 
 /** The lock conflicts with itself, and with no statement of a node. It has no transaction id. */
 async function takeLease(session: Session, { qualify }: PostgresPlace): Promise<boolean> {
-  const table = qualify('gh_service_migrations')
+  const table = qualify('gh_settings')
   const lease = `LOCK TABLE ${table} IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`
   try {
     await session.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; ${lease}`)
