@@ -54,7 +54,7 @@ export const findOperator = (from: Reader, folded: string) =>
   from.get<OperatorRow>(byFoldedEmail(folded))
 export const lockOperator = (tx: Tx, folded: string) => tx.lock<OperatorRow>(byFoldedEmail(folded))
 
-/** Returns the address of an operator who has a password. */
+/** Returns the e-mail address of an operator with a password; undefined for any other. */
 export const findOperatorEmail = async (from: Reader, id: string): Promise<string | undefined> =>
   (
     await from.get(sql`SELECT email FROM gh_operators

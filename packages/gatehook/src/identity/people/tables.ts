@@ -1,6 +1,21 @@
 /** Accounts that sign in, failed attempts, operators and the tokens that mail carries. */
 import type { Value } from '../../platform/storage/database.ts'
-import { byScope, bytes, int, type Table, text } from '../../platform/storage/table.ts'
+import {
+  byScope,
+  bytes,
+  int,
+  type PersonRows,
+  type Table,
+  text,
+} from '../../platform/storage/table.ts'
+
+/** The rows of a person's account, which `column` names in its resource. */
+const ofAccount = (column: 'id' | 'person'): PersonRows => ({
+  columns: ['resource', column],
+  isOf: ({ resource, [column]: id }, person) =>
+    resource === person.resource && String(id) === person.id,
+  effect: 'delete',
+})
 
 const byId = ([id]: readonly Value[]) => String(id)
 
@@ -32,11 +47,7 @@ const people: Table = {
   key: ['resource', 'id'],
   place: 'reference',
   belongs: byScope,
-  ofPerson: {
-    columns: ['resource', 'id'],
-    isOf: ({ resource, id }, person) => resource === person.resource && String(id) === person.id,
-    effect: 'delete',
-  },
+  ofPerson: ofAccount('id'),
   indexes: {
     customer: { on: 'resource, customer, id', serves: 'lists of a customer' },
     names: { on: 'namespace, folded', unique: true, serves: 'sign-in by a name' },
@@ -62,12 +73,7 @@ const identities: Table = {
   key: ['resource', 'person', 'position'],
   place: 'reference',
   belongs: byScope,
-  ofPerson: {
-    columns: ['resource', 'person'],
-    isOf: ({ resource, person: id }, person) =>
-      resource === person.resource && String(id) === person.id,
-    effect: 'delete',
-  },
+  ofPerson: ofAccount('person'),
   indexes: {
     identity: { on: 'scope, issuer, sub', unique: true, serves: 'the person of an assertion' },
   },
@@ -277,12 +283,7 @@ const passkeys: Table = {
   key: ['id'],
   place: 'reference',
   belongs: byScope,
-  ofPerson: {
-    columns: ['resource', 'person'],
-    isOf: ({ resource, person: id }, person) =>
-      resource === person.resource && String(id) === person.id,
-    effect: 'delete',
-  },
+  ofPerson: ofAccount('person'),
   indexes: {
     credential: { on: 'credential', unique: true, serves: 'sign-in by a passkey' },
     person: { on: 'scope, person, id', serves: 'the passkeys of a person' },
