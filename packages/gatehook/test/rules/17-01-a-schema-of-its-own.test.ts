@@ -102,6 +102,10 @@ test('tables of others are never altered, and nothing is seeded beside them', as
   const app = await open(mine, 'two')
   assert.equal((await app.get('/api/v1/notes')).body.data.length, 0)
   await app.app.close()
+  await assert.rejects(
+    openService(t, 'postgres', { service: mine, url, env: inSchema('two'), seed: true }),
+    /no samples are added/,
+  )
   await query('CREATE TABLE two.bills (id int)')
   const bills = resource('bills', {
     fields: { id: f.id('bi'), text: f.string() },

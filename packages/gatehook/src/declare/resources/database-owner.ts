@@ -4,11 +4,13 @@
  */
 import { ConfigError } from '../../platform/config/config.ts'
 import type { Database } from '../../platform/storage/database.ts'
-import { listForeignTables } from '../../platform/storage/foreign-tables.ts'
+import { type ForeignTables, listForeignTables } from '../../platform/storage/foreign-tables.ts'
 import { listTables } from '../../platform/storage/move/tables.ts'
 import { isInstalled } from '../../platform/storage/settings.ts'
 import { listCreatedTables, tableExists } from './additions.ts'
 import type { ServiceDefinition } from './service.ts'
+
+const NO_TABLES: ForeignTables = { inSchema: [], elsewhere: [] }
 
 /** Returns the tables of resources that the service does not declare. */
 async function listOtherResources(
@@ -36,11 +38,13 @@ export async function refuseForeignTables(
   { resources }: ServiceDefinition,
   { isReference, seed }: { readonly isReference?: boolean; readonly seed?: boolean | 'first' },
 ): Promise<boolean> {
-  const { inSchema, elsewhere } = await listForeignTables(db)
+  const isNew = !(await isInstalled(db))
+  // Later starts without samples need no look at other schemas.
+  const { inSchema, elsewhere } = isNew || seed ? await listForeignTables(db) : NO_TABLES
   const isShared = elsewhere.length > 0
   if (isShared && seed === true)
     throw new ConfigError(['The database has tables of another program; no samples are added.'])
-  if (!(await isInstalled(db))) {
+  if (isNew) {
     if (inSchema.length > 0)
       throw new ConfigError([
         `The schema has tables of another program: ${inSchema.join(', ')}. Name a schema of its ` +

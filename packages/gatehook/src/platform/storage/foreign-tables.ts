@@ -9,17 +9,20 @@ export interface ForeignTables {
   readonly elsewhere: readonly string[]
 }
 
-/** A message names some of them. */
+/** Tables of the schema, and of others; a message names them. */
 const NAMED_MAX = 5
 
 const list = prepareStatement(
-  `SELECT n.nspname AS schema, c.relname AS name, n.nspname = current_schema() AS here
+  `SELECT schema, name, here FROM (SELECT n.nspname AS schema, c.relname AS name,
+     n.nspname IS NOT DISTINCT FROM current_schema() AS here,
+     row_number() OVER (PARTITION BY n.nspname IS NOT DISTINCT FROM current_schema()
+       ORDER BY n.nspname, c.relname) AS place
    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
      AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
-       AND d.objid = c.oid AND d.deptype = 'e')
-   ORDER BY here DESC, schema, name LIMIT ${NAMED_MAX * 2}`,
+       AND d.objid = c.oid AND d.deptype = 'e')) AS tables
+   WHERE place <= ${NAMED_MAX} ORDER BY place`,
   "SELECT '' AS schema, '' AS name, 0 AS here WHERE FALSE",
 )
 
@@ -28,7 +31,7 @@ const list = prepareStatement(
  * installation is no other program's.
  */
 export async function listForeignTables(db: Database): Promise<ForeignTables> {
-  const rows = await db.all<{ schema: string; name: string; here: number | null }>(list([]))
+  const rows = await db.all<{ schema: string; name: string; here: number }>(list([]))
   const names = (isHere: boolean) => rows.filter(({ here }) => (here === 1) === isHere)
   return {
     inSchema: names(true).map(({ name }) => name),
