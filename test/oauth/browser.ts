@@ -13,10 +13,16 @@ interface Page {
 }
 
 /** Follows an authorization request; returns the URL of the redirect to the application. */
-export async function authorizeInBrowser(
+export async function authorizeInBrowser(address: URL, credentials: Credentials): Promise<URL> {
+  const { text, outside } = await allowInBrowser(address, credentials)
+  return outside ?? assert.fail(`no redirect to the application: ${text}`)
+}
+
+/** Signs in and allows; returns the redirect to another server, or the first page without form. */
+export async function allowInBrowser(
   address: URL,
   { username, password }: Credentials,
-): Promise<URL> {
+): Promise<{ readonly text: string; readonly outside?: URL }> {
   const { origin } = address
   const cookies = new Map<string, string>()
   const load = async (url: URL, form?: Record<string, string>): Promise<Page> => {
@@ -33,23 +39,21 @@ export async function authorizeInBrowser(
     const { status, headers } = reply
     return { status, text: await reply.text(), location: headers.get('location') }
   }
-  const submit = (page: Page, fields: Record<string, string>): Promise<Page> => {
-    const action = /<form method="post" action="([^"]+)"/.exec(page.text)?.[1]
-    const ticket = /name="ticket" value="([^"]+)"/.exec(page.text)?.[1]
-    assert(action && ticket, page.text)
-    return load(new URL(action, origin), { ticket, ...fields })
-  }
   let page = await load(address)
   for (let steps = 0; steps < 6; steps++) {
+    const action = /<form method="post" action="([^"]+)"/.exec(page.text)?.[1]
+    const ticket = /name="ticket" value="([^"]+)"/.exec(page.text)?.[1]
     if (page.location !== null) {
       const next = new URL(page.location, origin)
-      if (next.origin !== origin) return next
+      if (next.origin !== origin) return { text: page.text, outside: next }
       page = await load(next)
-    } else if (page.text.includes('name="password"')) {
-      page = await submit(page, { username, password, action: 'sign-in' })
+    } else if (!action || !ticket) {
+      return page
     } else {
-      page = await submit(page, { action: 'allow' })
+      const isSignIn = page.text.includes('name="password"')
+      const fields = isSignIn ? { username, password, action: 'sign-in' } : { action: 'allow' }
+      page = await load(new URL(action, origin), { ticket, ...fields })
     }
   }
-  throw new Error(`no redirect to the application: ${page.status} ${page.text}`)
+  throw new Error(`no end: ${page.status} ${page.text}`)
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as oauth from 'openid-client'
 import { documentEnv, openDocumentHost } from '../../packages/gatehook/test/oauth/document-host.ts'
-import { authorizeInBrowser } from './browser.ts'
+import { allowInBrowser, authorizeInBrowser } from './browser.ts'
 import { CALLBACK, LOOPBACK, type OauthServer, openOauthServer } from './server.ts'
 
 /** The metadata of RFC 8414. */
@@ -85,6 +85,25 @@ test('OpenID Connect: nonce, max_age, hint, signatures, userinfo', async (t) => 
     const next = await oauth.refreshTokenGrant(config, tokens.refresh_token!)
     assert.equal(next.claims()!.sub, sub)
   }
+})
+
+test('a device with OpenID Connect', async (t) => {
+  const server = await openOauthServer(t)
+  const { client_id } = server.device
+  const execute = [oauth.allowInsecureRequests, oauth.enableNonRepudiationChecks]
+  const config = await oauth.discovery(server.url, client_id, {}, oauth.None(), { execute })
+  const codes = await oauth.initiateDeviceAuthorization(config, { scope: 'openid email' })
+  const page = await allowInBrowser(new URL(codes.verification_uri_complete!), server.credentials)
+  assert.match(page.text, /is connected/)
+  const tokens = await oauth.pollDeviceAuthorizationGrant(config, { ...codes, interval: 0 })
+  const { sub, aud, email, auth_time, nonce } = tokens.claims()!
+  assert.deepEqual([sub, aud, nonce], [server.subject, client_id, undefined])
+  assert.equal(email, server.credentials.username)
+  assert.equal(typeof auth_time, 'number')
+  const userinfo = await oauth.fetchUserInfo(config, tokens.access_token, sub)
+  assert.equal(userinfo.email, email)
+  const next = await oauth.refreshTokenGrant(config, tokens.refresh_token!)
+  assert.equal(next.claims()!.auth_time, auth_time)
 })
 
 test('a public app on a dynamic loopback port', async (t) => {

@@ -14,6 +14,7 @@ export interface OauthServer {
   readonly subject: string
   readonly client: { readonly client_id: string; readonly client_secret: string }
   readonly app: { readonly client_id: string }
+  readonly device: { readonly client_id: string }
   patchClient(id: string, members: object): Promise<void>
 }
 
@@ -46,6 +47,13 @@ export async function openOauthServer(
       redirect_uris: [CALLBACK],
       scopes,
       grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
+    }),
+    device: await create('/admin/clients', {
+      name: 'TV',
+      redirect_uris: [],
+      scopes: ['orders:read'],
+      public: true,
+      grant_types: ['refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
     }),
     app: await create('/admin/clients', {
       name: 'Desk',

@@ -75,6 +75,30 @@ for (const { name } of databases) {
     }
   })
 
+  test(`a device gets ID tokens of the sign-in of its person [${name}]`, async (t) => {
+    const fixture = await openOauthFixture(t, name, clock)
+    const { app, admin, person } = fixture
+    const { request, poll } = deviceOf(fixture, await createDeviceClient(fixture))
+    const tokensOf = async (scope?: string) => {
+      const { device_code, user_code } = (await request(scope ? { scope } : {})).body
+      const browser = openBrowser(app)
+      const page = await enterCode(browser, user_code, person)
+      await admin.post('/admin/clock', { advance_s: 7, freeze: true })
+      await browser.submit(page, { action: 'allow' })
+      return (await poll(device_code)).body
+    }
+    await admin.post('/admin/clock', { advance_s: 0, freeze: true })
+    const { id_token, access_token } = await tokensOf('openid orders:read')
+    const { iat, auth_time, sub, email } = decodeJwt(id_token)
+    assert.deepEqual(
+      [sub, email, Number(iat) - Number(auth_time)],
+      [String(person.id), undefined, 7],
+    )
+    assert.equal(decodeJwt(access_token).third_party, true)
+    assert.equal((await tokensOf()).id_token, undefined)
+    assert.equal((await tokensOf('orders:read')).id_token, undefined)
+  })
+
   test(`each reason of a poll without tokens has its error [${name}]`, async (t) => {
     const fixture = await openOauthFixture(t, name, clock)
     const { app, admin, person } = fixture

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { databases } from '../../../../test/rig/databases.ts'
+import { createDeviceClient, deviceOf } from '../oauth/device-rig.ts'
 import {
   authorizePath,
   basicOf,
@@ -275,6 +276,8 @@ test('discovery is complete; GATEHOOK_OPENID=off removes it with all else', asyn
   assert.ok(!metadata.scopes_supported.includes('openid'))
   const page = await openBrowser(off.app).get(authorizePath(off.client, { scope: 'openid' }))
   assert.equal(page.location?.searchParams.get('error'), 'invalid_scope')
+  const device = deviceOf(off, await createDeviceClient(off))
+  assert.equal((await device.request({ scope: 'openid' })).body.error, 'invalid_scope')
 })
 
 test('a client that registers itself chooses the algorithm', async (t) => {

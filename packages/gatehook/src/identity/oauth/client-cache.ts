@@ -7,7 +7,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { createLookupCache } from '../../kernel/lookup-cache.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Reader } from '../../platform/storage/database.ts'
-import type { OauthClient } from './client.ts'
+import { type OauthClient, SIGN_IN_GRANTS } from './client.ts'
 import { parseDocumentId } from './client-document.ts'
 import type { ClientDocuments } from './client-documents.ts'
 import type { ClientMetadata } from './client-metadata.ts'
@@ -53,7 +53,10 @@ interface ClientCacheDeps {
 const algorithmOf = (
   { hasOpenid }: Pick<ClientCacheDeps, 'hasOpenid'>,
   { grantTypes, idTokenAlgorithm }: Pick<ClientMetadata, 'grantTypes' | 'idTokenAlgorithm'>,
-) => (hasOpenid && grantTypes.includes('authorization_code') ? idTokenAlgorithm : undefined)
+) => {
+  const hasPersons = SIGN_IN_GRANTS.some((grant) => grantTypes.includes(grant))
+  return hasOpenid && hasPersons ? idTokenAlgorithm : undefined
+}
 
 /** Returns the client that a document, or its row, describes. */
 const ofDocument = (

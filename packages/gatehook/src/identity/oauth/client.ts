@@ -20,6 +20,9 @@ export type GrantType = (typeof GRANT_TYPES)[number]
 /** A public client cannot authenticate, so it has no client credentials (RFC 6749 §4.4). */
 export const PUBLIC_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
 
+/** The grants for which a person signs in at this server; they can have ID tokens (§16.10). */
+export const SIGN_IN_GRANTS = ['authorization_code', DEVICE_GRANT] as const
+
 /** How a client came: by an operator, by itself (§16.5), or with a document (§16.4). */
 export const CLIENT_SOURCES = ['administration', 'registration', 'document'] as const
 export type ClientSource = (typeof CLIENT_SOURCES)[number]

@@ -102,17 +102,26 @@ export const findDeviceGrant = (from: Reader, hash: Uint8Array) =>
 export const lockDeviceGrant = (tx: Tx, hash: Uint8Array) =>
   tx.lock<DeviceGrantRow>(sql`SELECT ${COLUMNS} FROM gh_device_grants WHERE hash = ${hash}`)
 
+interface DeviceApproval {
+  readonly subject: string
+  readonly revision: number
+  /** When the person signed in, in epoch milliseconds. */
+  readonly authenticatedAt: number
+  readonly scopes: readonly string[]
+}
+
 /** Stores the decision of a person; undefined: denied. Returns false if the grant has ended. */
 export async function decideDeviceGrant(
   tx: Tx,
   hash: Uint8Array,
   now: number,
-  approval?: { readonly subject: string; readonly revision: number; readonly scopes: string[] },
+  approval?: DeviceApproval,
 ): Promise<boolean> {
   const scopes = approval ? JSON.stringify(approval.scopes) : null
   const changed = await tx.run(sql`UPDATE gh_device_grants
     SET state = ${approval ? 'approved' : 'denied'}, subject = ${approval?.subject ?? null},
-      revision = ${approval?.revision ?? null}, scopes = COALESCE(${scopes}, scopes)
+      revision = ${approval?.revision ?? null},
+      authenticated_at = ${approval?.authenticatedAt ?? null}, scopes = COALESCE(${scopes}, scopes)
     WHERE hash = ${hash} AND state = 'pending' AND expires_at > ${now}`)
   return changed === 1
 }
@@ -124,11 +133,12 @@ export async function decideDeviceGrant(
 export async function redeemDeviceGrant(tx: Tx, hash: Uint8Array, clientId: string, now: number) {
   const row = await tx.get(sql`UPDATE gh_device_grants SET state = 'used'
     WHERE hash = ${hash} AND client_id = ${clientId} AND state = 'approved'
-      AND expires_at > ${now} RETURNING subject, scopes, audience, revision`)
+      AND expires_at > ${now} RETURNING subject, scopes, audience, authenticated_at, revision`)
   if (!row) return undefined
   return {
     subject: String(row.subject),
     revision: Number(row.revision),
+    authenticatedAt: Number(row.authenticated_at),
     scopes: JSON.parse(row.scopes) as string[],
     audience: row.audience === null ? undefined : (JSON.parse(row.audience) as string[]),
   }

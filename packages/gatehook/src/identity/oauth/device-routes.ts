@@ -52,9 +52,9 @@ import { oauthOperations } from './operations.ts'
 import { isOfOwnPage, redirect, storeConsent, withErrorPage } from './page-requests.ts'
 import { type AuthorizationLifetimes, renderErrorPage, renderSignInPage } from './pages.ts'
 import { FORM_TYPES, type OauthParameters, parseForm, resourcesOf } from './parameters.ts'
-import { parseScopes } from './scopes.ts'
+import { identityScopesOf, parseScopes } from './scopes.ts'
 import { type FailedAttempt, signInByForm } from './sign-in-form.ts'
-import type { BrowserCookie, SignInSessions } from './sign-in-session.ts'
+import type { BrowserCookie, SignedInPerson, SignInSessions } from './sign-in-session.ts'
 
 const MAX_OPEN_PER_ADDRESS = 10
 const GUESSES_OF_SESSION = { limit: 5, windowMs: 10 * 60_000 } as const
@@ -81,7 +81,7 @@ interface DeviceVisit {
   readonly call: Call
   readonly cookie: BrowserCookie
   /** Undefined before the sign-in. */
-  readonly person: Person | undefined
+  readonly person: SignedInPerson | undefined
   /** The code that the person has entered; '' without one. */
   readonly userCode: string
 }
@@ -124,7 +124,7 @@ async function requestCodes(deps: DeviceDeps, call: Call, parameters: OauthParam
   }
   const audience = selectAudience(resourcesOf(parameters), deps.audiences.all())
   const allowedScopes = client.scopes.filter((name) => !isAccountScope(name))
-  const scopes = parseScopes(parameters.get('scope'), allowedScopes)
+  const scopes = parseScopes(parameters.get('scope'), allowedScopes, identityScopesOf(client))
   const block = addressBlock(call.address)
   const { deviceCode, userCode } = await db.write(async (tx) => {
     await lockClient(tx, id) // Parallel requests of a client count one after another.
@@ -345,9 +345,8 @@ const decide = (
   deps.db.write(async (tx) => {
     const now = deps.clock.now()
     if (!scopes) return decideDeviceGrant(tx, grant.hash, now)
-    const { subject, revision } = person!
     if (!(await holdClientAt(tx, client.id, undefined))) return false
-    const isDecided = await decideDeviceGrant(tx, grant.hash, now, { subject, revision, scopes })
+    const isDecided = await decideDeviceGrant(tx, grant.hash, now, { ...person!, scopes })
     if (!isDecided) return false
     await storeConsent(tx, { call, person: person!, client, redirectUri: '', scopes }, deps)
     return true

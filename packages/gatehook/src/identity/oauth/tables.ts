@@ -189,6 +189,7 @@ export const deviceGrants: Table = {
     address_block: text.personal,
     state: text.plain,
     subject: text.plain.orNull,
+    authenticated_at: int.orNull,
     revision: int.orNull,
     interval_s: int,
     polled_at: int.orNull,
