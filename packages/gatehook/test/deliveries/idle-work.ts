@@ -4,5 +4,4 @@ import type { NodeWork } from '../../src/outbound/deliveries/ports.ts'
 export const idleWork: NodeWork = {
   countUnfinished: () => 0,
   finish: () => true,
-  takeLoad: () => ({ busyPart: 0, customers: [] }),
 }

@@ -11,7 +11,6 @@ import {
 import { startTrafficProxy } from '../../../../test/rig/postgres-traffic.ts'
 import { createLeaseStore, type LeaseStore } from '../../src/outbound/deliveries/lease-store.ts'
 import { nodeLeases } from '../../src/outbound/deliveries/leases.ts'
-import type { NodeWork } from '../../src/outbound/deliveries/ports.ts'
 import { SharedLeases } from '../../src/outbound/deliveries/shared-leases.ts'
 import { idleWork } from './idle-work.ts'
 import { MemoryLeases } from './memory-leases.ts'
@@ -27,21 +26,21 @@ eachMigrated('other nodes take over from a stopped node within 30 s', async (db)
   const [a, b] = ['a', 'b'].map((node) => nodeLeases({ db, clock, log: quietLog, node }))
   await a!.heartbeat(idleWork)
   await a!.take([1])
-  assert.ok(a!.isAlive && a!.holds(1, 0))
+  assert.ok(a!.isAlive && a!.holds(1))
   if (db.dialect.shared) {
     await b!.heartbeat(idleWork)
     await b!.take([1])
-    assert.ok(!b!.holds(1, 0))
-    for (let s = 0; s < 30 && !b!.holds(1, 0); s += 2) {
+    assert.ok(!b!.holds(1))
+    for (let s = 0; s < 30 && !b!.holds(1); s += 2) {
       pass(2_000)
       await b!.heartbeat(idleWork)
       await b!.take([1])
     }
   } else await b!.heartbeat(idleWork) // on SQLite the last process to start sends
-  assert.ok(b!.isAlive && b!.holds(1, 0))
+  assert.ok(b!.isAlive && b!.holds(1))
   if (db.dialect.shared) assert.ok(!a!.isAlive, 'it stops sending before another node takes over')
   await a!.heartbeat(idleWork)
-  assert.ok(!a!.holds(1, 0))
+  assert.ok(!a!.holds(1))
 })
 
 eachMigrated('a node that shuts down releases its customers at once', async (db) => {
@@ -52,11 +51,11 @@ eachMigrated('a node that shuts down releases its customers at once', async (db)
   if (db.dialect.shared) await b!.heartbeat(idleWork)
   const before = b!.generation
   await a!.release()
-  assert.ok(!a!.isAlive && !a!.holds(1, 0))
+  assert.ok(!a!.isAlive && !a!.holds(1))
   await b!.heartbeat(idleWork)
   assert.notEqual(b!.generation, before, 'it looks for the due work of those customers')
   await b!.take([1, 2])
-  assert.ok(b!.holds(1, 0) && b!.holds(2, 0))
+  assert.ok(b!.holds(1) && b!.holds(2))
 })
 
 const postgres = databases.find(({ name }) => name === 'postgres')!
@@ -74,7 +73,7 @@ test('a node that joins gets its share of the customers [postgres]', async (t) =
   await a!.take(customers)
   await b!.heartbeat(idleWork)
   assert.notEqual(b!.generation, before, 'it looks for the due work of its new customers')
-  const heldBy = (node: typeof a) => customers.filter((customer) => node!.holds(customer, 0))
+  const heldBy = (node: typeof a) => customers.filter((customer) => node!.holds(customer))
   assert.equal(heldBy(a).length, 10)
   assert.equal(heldBy(b).length, 10)
 })
@@ -85,7 +84,7 @@ test('a heartbeat reads other customers of the same number [postgres]', async (t
   await store.register('a')
   await store.take('a', [1, 3])
   const customersOf = async (held: readonly number[]) =>
-    (await store.heartbeat('a', new Set(held), 0))?.customers
+    (await store.heartbeat('a', new Set(held)))?.customers
   assert.equal(await customersOf([1, 3]), undefined)
   assert.deepEqual(await customersOf([1, 2]), [1, 3])
   assert.deepEqual(await customersOf([]), [1, 3])
@@ -124,7 +123,7 @@ test('a heartbeat that read before a take keeps the customer of the take', async
   const { memory, leases, beatAround } = await openGated()
   memory.leases.set(1, 'a')
   await beatAround(() => leases.take([2]))
-  assert.ok(leases.holds(1, 0) && leases.holds(2, 0))
+  assert.ok(leases.holds(1) && leases.holds(2))
 })
 
 test('a heartbeat that read before a move does not bring the customer back', async () => {
@@ -139,8 +138,8 @@ test('a heartbeat that read before a move does not bring the customer back', asy
   isFinished = true
   await beatAround(() => leases.finishHandovers(work))
   const [moved] = [...memory.leases].find(([, node]) => node === 'b')!
-  assert.ok(!leases.holds(moved, 0))
-  assert.ok(leases.holds(3, 0))
+  assert.ok(!leases.holds(moved))
+  assert.ok(leases.holds(3))
 })
 
 test('the engine looks for the due work of a customer that stays after all', async () => {
@@ -150,28 +149,16 @@ test('the engine looks for the due work of a customer that stays after all', asy
   const leases = new SharedLeases({ store: memory, clock, log: quietLog, node: 'a', announce })
   await leases.heartbeat(idleWork)
   const work = { ...idleWork, finish: () => false }
-  /** Lets the handover of an endpoint take too long. */
-  const stay = async () => {
-    const places = [1, 2].flatMap((customer) => [1, 2].map((no) => [customer, no] as const))
-    const place = places.find(([customer, no]) => !leases.holds(customer, no))
-    assert.ok(place, 'this node sends nothing of it meanwhile, and ignores wake-ups')
-    const before = leases.generation
-    pass(5_000)
-    await leases.finishHandovers(work)
-    assert.ok(leases.holds(...place))
-    assert.notEqual(leases.generation, before)
-  }
   await leases.take([1, 2])
   memory.nodes.set('b', 1)
   await leases.heartbeat(work)
-  await stay()
-  memory.leases.set(3, 'b')
-  memory.leases.set(4, 'b')
-  const starts = new Map([1, 2].map((endpoint) => [endpoint, 1_000]))
-  const customers = [{ customer: 1, ratePerS: undefined, starts }]
-  const busy = { ...work, takeLoad: () => ({ busyPart: 1, customers }) }
-  for (let heartbeat = 0; heartbeat < 2; heartbeat++) await leases.heartbeat(busy)
-  await stay()
+  const leaving = [1, 2].find((customer) => !leases.holds(customer))
+  assert.ok(leaving, 'this node sends nothing of it meanwhile, and ignores wake-ups')
+  const before = leases.generation
+  pass(5_000)
+  await leases.finishHandovers(work)
+  assert.ok(leases.holds(leaving))
+  assert.notEqual(leases.generation, before)
 })
 
 test('a node looks once a minute for customers that another one holds', async () => {
@@ -196,7 +183,7 @@ test('a node looks once a minute for customers that another one holds', async ()
   await memory.remove(['b'])
   await leases.heartbeat(idleWork)
   await leases.take([1])
-  assert.ok(leases.holds(1, 0), 'the end of a node frees its customers at once')
+  assert.ok(leases.holds(1), 'the end of a node frees its customers at once')
 })
 
 test('a heartbeat is one round trip [postgres]', async (t) => {
@@ -218,65 +205,13 @@ test('a node that is not registered gets no customer, and its leases end [postgr
   assert.deepEqual(await store.take('gone', [1]), [])
   assert.deepEqual(await store.take('a', [2, 1]), [1, 2])
   await store.hand('a', [{ customer: 1, target: 'gone' }])
-  assert.deepEqual(await store.heartbeat('a', new Set(), 40), {
-    nodes: [{ id: 'a', heartbeat: 1, customers: 2, load: 0 }],
+  assert.deepEqual(await store.heartbeat('a', new Set()), {
+    nodes: [{ id: 'a', heartbeat: 1, customers: 2 }],
     customers: [1, 2],
-    parts: [],
   })
-  assert.equal((await store.heartbeat('a', new Set([1, 2]), 0))!.customers, undefined)
+  assert.equal((await store.heartbeat('a', new Set([1, 2])))!.customers, undefined)
   await store.remove(['a'])
-  assert.equal(await store.heartbeat('a', new Set([1, 2]), 0), undefined)
+  assert.equal(await store.heartbeat('a', new Set([1, 2])), undefined)
   await store.register('b')
   assert.deepEqual(await store.take('b', [1, 2]), [1, 2])
-})
-
-test('a part moves when its attempts have ended, whatever the others do', async () => {
-  const { memory, leases } = await openGated()
-  await memory.register('b')
-  await leases.take([1])
-  const inFlight = new Set<number>()
-  const starts = new Map(Array.from({ length: 8 }, (_, no) => [no, 100]))
-  const saturated: NodeWork = {
-    countUnfinished: () => inFlight.size,
-    finish: (_customer, leaves) => ![...inFlight].some(leaves),
-    takeLoad: () => ({ busyPart: 1, customers: [{ customer: 1, ratePerS: undefined, starts }] }),
-  }
-  const heldNos = () => [...starts.keys()].filter((no) => leases.holds(1, no))
-  for (const no of starts.keys()) inFlight.add(no)
-  for (let n = 0; n < 2; n++) await leases.heartbeat(saturated)
-  const stayingNos = heldNos()
-  assert.equal(stayingNos.length, 4, 'endpoints that leave start no attempt')
-  const leavingNos = [...starts.keys()].filter((no) => !stayingNos.includes(no))
-  for (const no of leavingNos) {
-    await leases.finishHandovers(saturated)
-    assert.deepEqual(memory.parts, [])
-    inFlight.delete(no)
-  }
-  await leases.finishHandovers(saturated)
-  assert.deepEqual(
-    memory.parts.map(({ node, modulus }) => [node, modulus]),
-    [['b', 2]],
-  )
-  assert.deepEqual(heldNos(), stayingNos)
-})
-
-test('a part belongs to a registered node, and ends with it [postgres]', async (t) => {
-  const store = createLeaseStore(await postgres.openMigrated(t))
-  const part = { customer: 1, modulus: 2, residue: 1 }
-  const partsSeenBy = async (node: string) => (await store.heartbeat(node, new Set(), 0))!.parts
-  for (const node of ['a', 'b']) await store.register(node)
-  await store.movePart('a', { ...part, target: 'b' })
-  assert.deepEqual(await partsSeenBy('a'), [], 'the customer is not of this node')
-  await store.take('a', [1])
-  await store.movePart('a', { ...part, target: 'gone' })
-  assert.deepEqual(await partsSeenBy('a'), [])
-  await store.movePart('a', { ...part, target: 'b' })
-  assert.deepEqual(await partsSeenBy('b'), [{ ...part, node: 'b', holder: 'a' }])
-  await store.movePart('a', { ...part, target: undefined })
-  assert.equal((await partsSeenBy('a')).length, 1, 'only its own node returns it')
-  await store.remove(['a'])
-  assert.deepEqual(await partsSeenBy('b'), [{ ...part, node: 'b', holder: undefined }])
-  await store.remove(['b'])
-  await store.register('a')
-  assert.deepEqual(await partsSeenBy('a'), [])
 })

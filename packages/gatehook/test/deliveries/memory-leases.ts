@@ -1,6 +1,5 @@
 /** The leases of simulated nodes in memory, instead of tables. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isSamePart, type PartLease } from '../../src/outbound/deliveries/customer-parts.ts'
 import type { LeaseStore } from '../../src/outbound/deliveries/lease-store.ts'
 
 /** Lets some turns of the event loop pass, as a round trip does. */
@@ -10,8 +9,6 @@ export class MemoryLeases implements LeaseStore {
   readonly nodes = new Map<string, number>()
   /** The node of each customer. */
   readonly leases = new Map<number, string>()
-  parts: PartLease[] = []
-  readonly #loads = new Map<string, number>()
   /** Before a statement takes effect, and before its result arrives. */
   delay: Delay = nextTurn
 
@@ -22,12 +19,11 @@ export class MemoryLeases implements LeaseStore {
     return result
   }
 
-  heartbeat: LeaseStore['heartbeat'] = (node, cached, load) =>
+  heartbeat: LeaseStore['heartbeat'] = (node, cached) =>
     this.#run(() => {
       const heartbeat = this.nodes.get(node)
       if (heartbeat === undefined) return undefined
       this.nodes.set(node, heartbeat + 1)
-      this.#loads.set(node, load)
       const customersOf = (id: string) =>
         [...this.leases].flatMap(([customer, holder]) => (holder === id ? [customer] : []))
       const held = customersOf(node)
@@ -36,10 +32,8 @@ export class MemoryLeases implements LeaseStore {
           id,
           heartbeat: value,
           customers: customersOf(id).length,
-          load: this.#loads.get(id) ?? 0,
         })),
         customers: cached.symmetricDifference(new Set(held)).size === 0 ? undefined : held,
-        parts: this.parts.map((part) => ({ ...part, holder: this.leases.get(part.customer) })),
       }
     })
 
@@ -61,27 +55,11 @@ export class MemoryLeases implements LeaseStore {
       }
     })
 
-  movePart: LeaseStore['movePart'] = (node, { customer, modulus, residue, target }) =>
-    this.#run(() => {
-      const part = { customer, modulus, residue }
-      const row = this.parts.find((other) => isSamePart(other, part))
-      if (target === undefined) {
-        this.parts = this.parts.filter((other) => other !== row || other.node !== node)
-        return
-      }
-      const isOwn =
-        this.leases.get(part.customer) === node ||
-        this.parts.some((other) => other.customer === part.customer && other.node === node)
-      if (row || !isOwn || !this.nodes.has(node) || !this.nodes.has(target)) return
-      this.parts.push({ ...part, node: target, holder: undefined })
-    })
-
   remove: LeaseStore['remove'] = (nodes) =>
     this.#run(() => {
       for (const node of nodes) this.nodes.delete(node)
       for (const [customer, node] of this.leases) {
         if (!this.nodes.has(node)) this.leases.delete(customer)
       }
-      this.parts = this.parts.filter(({ node }) => this.nodes.has(node))
     })
 }

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seedsOf } from '../../../../test/rig/depth.ts'
-import type { EngineDeps } from '../../src/outbound/deliveries/engine.ts'
 import { hang, type Receiver, type Row, respond, World } from './simulation.ts'
 
 const SECOND = 1_000
@@ -28,7 +27,7 @@ test('a customer moves when its attempts have ended and are recorded', async () 
   await world.run(SECOND)
   const second = world.startNode()
   await world.run(10 * SECOND)
-  const heldBy = ({ leases }: typeof first) => [1, 2, 3, 4].filter((no) => leases.holds(no, 0))
+  const heldBy = ({ leases }: typeof first) => [1, 2, 3, 4].filter((no) => leases.holds(no))
   assert.deepEqual([heldBy(first).length, heldBy(second).length], [2, 2])
   await world.run(MINUTE)
   assert.equal(world.count('delivered'), 200)
@@ -38,8 +37,7 @@ test('a customer moves when its attempts have ended and are recorded', async () 
 test('an endpoint of a customer that leaves starts no attempt before the next sweep', async () => {
   let isHeld = true
   const holds = () => isHeld
-  const shareOf = () => 1
-  const leases = { isAlive: true, generation: 0, holds, shareOf, take: async () => {} }
+  const leases = { isAlive: true, generation: 0, holds, take: async () => {} }
   const world = new World(63, { leases })
   world.register(1, 1, () => respond(200))
   const row = world.add(1, { quiet: true })
@@ -103,70 +101,3 @@ for (const seed of seedsOf([71, 72, 73, 74])) {
     for (const { mostInFlight } of world.endpoints.values()) assert.ok(mostInFlight <= 20)
   })
 }
-
-/** Fills the queues of endpoints with more than one node sends in some seconds. */
-function addBacklog(world: World, endpoints: readonly number[], each: number): void {
-  for (let n = 0; n < each; n++) for (const no of endpoints) world.add(no)
-}
-
-const quick: Receiver = () => ({ ...respond(200), afterMs: 40 })
-const eight = [1, 2, 3, 4, 5, 6, 7, 8]
-
-/** Two nodes, of which the first holds customer 1 with eight endpoints. */
-async function openPair(seed: number, options: Partial<EngineDeps> = {}) {
-  const world = new World(seed, options)
-  for (const no of eight) world.register(no, 1, quick)
-  const nodes = [world.startNode()]
-  await world.run(SECOND)
-  world.add(1)
-  await world.run(SECOND)
-  nodes.push(world.startNode())
-  await world.run(5 * SECOND)
-  return { world, nodes }
-}
-
-test('a customer that saturates its node is split, and whole again when it is calm', async () => {
-  const { world, nodes } = await openPair(81)
-  addBacklog(world, eight, 1_500)
-  await world.run(12 * SECOND)
-  assert.equal(world.leases.parts.length, 1)
-  const servedBy = ({ leases }: (typeof nodes)[number]) => eight.filter((no) => leases.holds(1, no))
-  const [a, b] = nodes.map((node) => servedBy(node))
-  assert.deepEqual([...a!, ...b!].sort(), eight, 'each endpoint is served by one node')
-  assert.ok(b!.length >= 2)
-  await world.run(MINUTE)
-  assert.equal(world.count('pending'), 0)
-  await world.run(2 * MINUTE)
-  assert.equal(world.leases.parts.length, 0)
-  world.add(2)
-  world.add(3)
-  await world.run(SECOND)
-  assert.equal(world.count('pending'), 0)
-  assertNoRepetition(world.rows.values())
-  for (const { mostInFlight } of world.endpoints.values()) assert.ok(mostInFlight <= 20)
-})
-
-test('a customer with the default rate is never split', async () => {
-  const { world } = await openPair(82, { rate: { limit: 100, windowMs: SECOND, burst: 200 } })
-  addBacklog(world, eight, 500)
-  await world.run(20 * SECOND)
-  assert.equal(world.leases.parts.length, 0)
-})
-
-test('the nodes that share a customer send at its rate in sum', async () => {
-  const rate = { limit: 4_000, windowMs: SECOND, burst: 4_000 }
-  const { world, nodes } = await openPair(83, { rate })
-  world.leases.parts = [{ customer: 1, modulus: 2, residue: 1, node: 'node2', holder: undefined }]
-  await world.run(5 * SECOND)
-  assert.deepEqual(
-    nodes.map(({ leases }) => leases.shareOf(1)),
-    [0.5, 0.5],
-  )
-  for (const no of eight) world.change(no, { rate: { limit: 40, windowMs: SECOND, burst: 40 } })
-  await world.run(5 * SECOND)
-  const from = world.now
-  addBacklog(world, eight, 200)
-  await world.run(20 * SECOND)
-  const arrivals = [...world.rows.values()].filter((row) => (row.arrivals[0] ?? 0) > from).length
-  assert.ok(arrivals > 760 && arrivals <= 20 * 40 + 40 + 2, `${arrivals} in 20 s`)
-})

@@ -97,7 +97,6 @@ const ALL_CUSTOMERS: Leases = {
   isAlive: true,
   generation: 0,
   holds: () => true,
-  shareOf: () => 1,
   take: async () => {},
 }
 

@@ -5,6 +5,5 @@ export const soleLeases: Leases = {
   isAlive: true,
   generation: 0,
   holds: () => true,
-  shareOf: () => 1,
   take: async () => {},
 }

@@ -262,7 +262,6 @@ async function deliver({ app }: TestApp): Promise<void> {
       isAlive: true,
       generation: 0,
       holds: () => true,
-      shareOf: () => 1,
       take: async () => {},
     },
     async post() {

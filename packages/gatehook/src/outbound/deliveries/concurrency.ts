@@ -97,11 +97,6 @@ export class ConcurrencySlots {
     return this.#quick.admits(elapsedMs, true)
   }
 
-  /** Whether a customer waits for this node: quick attempts have no slot for it. */
-  isQuickFull(customer: CustomerState, elapsedMs: number): boolean {
-    return !this.#quick.admits(elapsedMs, customer.inFlight === 0)
-  }
-
   /** Whether a customer may start an attempt. Shares apply once half of the slots are taken. */
   hasSlotFor(customer: CustomerState, elapsedMs: number): boolean {
     if (!this.#quick.admits(elapsedMs, customer.inFlight === 0)) return false

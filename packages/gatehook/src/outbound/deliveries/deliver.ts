@@ -64,8 +64,6 @@ export class Deliverer {
   readonly counter = new AttemptCounter()
   /** An endpoint has no slot left until its results are written. */
   isWaitingForResults = false
-  /** Whether endpoints waited for this node when attempts last started: for a slot, or results. */
-  isSaturated = false
   /** Endpoints that have had a slot freed since they were last offered. */
   readonly freedEndpoints = new Set<EndpointState>()
   readonly #deps: DelivererDeps
@@ -105,7 +103,6 @@ export class Deliverer {
   /** Starts every attempt that the gates admit; returns the endpoints whose turn came. */
   startAttempts(now: number, elapsedMs: number): ReadonlySet<EndpointState> {
     const servedEndpoints = new Set<EndpointState>()
-    this.isSaturated = false
     // Without a free slot the loop ends here, and the turn stays with the same endpoint.
     while (this.#deps.results.size < UNWRITTEN_MAX && this.#slots.hasSlot(elapsedMs)) {
       const endpoint = this.#queue.next()
@@ -115,7 +112,6 @@ export class Deliverer {
       if (!canStart || !this.#slots.fitsNextBody(endpoint)) {
         this.#queue.remove(endpoint)
       } else if (!this.#slots.hasSlotFor(owner, elapsedMs) || !owner.hasToken(elapsedMs)) {
-        if (this.#slots.isQuickFull(owner, elapsedMs)) this.isSaturated = true
         this.#queue.block(owner.no)
       } else {
         this.#queue.charge(endpoint, endpoint.cost)
@@ -123,7 +119,6 @@ export class Deliverer {
       }
       servedEndpoints.add(endpoint)
     }
-    if (!this.#queue.isEmpty) this.isSaturated = true
     return servedEndpoints
   }
 
@@ -144,7 +139,6 @@ export class Deliverer {
     const { n } = attemptCounts(due.attempt + 1)
     const isProbe = endpoint.breaker.recordStart()
     endpoint.owner.takeToken()
-    endpoint.starts += 1
     const { largeBytes = 0 } = due
     const slot = this.#slots.take(endpoint.owner, elapsedMs, largeBytes)
     this.#send(registration, due, { n, now }).then((outcome) => {

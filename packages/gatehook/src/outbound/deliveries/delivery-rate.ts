@@ -16,25 +16,15 @@ export function parseDeliveryRate(limits: string): DeliveryRate | undefined {
   return own && { limit: own.limit, windowMs: own.window_s * 1000, burst: own.limit * 2 }
 }
 
-/** Returns the part of a rate that one of several nodes may use. */
-export const partOfRate = (
-  { limit, windowMs, burst }: DeliveryRate,
-  part: number,
-): DeliveryRate => ({
-  limit: limit * part,
-  windowMs,
-  burst: Math.max(1, burst * part),
-})
-
 /** A token bucket. It uses monotonic time: a stopped wall clock must not stop deliveries. */
 export class TokenBucket {
   #rate: DeliveryRate
   #tokens: number
   #filledAtMs: number
 
-  constructor(rate: DeliveryRate, elapsedMs: number, tokens = rate.burst) {
+  constructor(rate: DeliveryRate, elapsedMs: number) {
     this.#rate = rate
-    this.#tokens = tokens
+    this.#tokens = rate.burst
     this.#filledAtMs = elapsedMs
   }
 

@@ -4,7 +4,7 @@
  * the rows on disk say which work is left.
  */
 import { customerNoOf, type Scope } from '../../kernel/principal.ts'
-import { type DeliveryRate, partOfRate, TokenBucket } from './delivery-rate.ts'
+import { type DeliveryRate, TokenBucket } from './delivery-rate.ts'
 import { CircuitBreaker, type EndpointHealth } from './endpoint-health.ts'
 import type { Queued } from './fair-queue.ts'
 import type { HealthState, OutcomeSummary } from './outcome-summary.ts'
@@ -41,8 +41,6 @@ export class EndpointState implements Queued {
   holdUntil = 0
   /** Results that are not committed. */
   unwrittenResults = 0
-  /** Attempts that began since the last heartbeat. */
-  starts = 0
   /** The window filler is reading its rows. */
   isFilling = false
   /** A wake-up arrived since its registration was read. */
@@ -214,21 +212,13 @@ export class CustomerState {
   largeBytes = 0
   #bucket: TokenBucket | undefined
   #rate: DeliveryRate | undefined
-  #wholeRate: DeliveryRate | undefined
 
   constructor(no: number) {
     this.no = no
   }
 
-  /** Deliveries a second on all nodes; undefined: unlimited. */
-  get ratePerS(): number | undefined {
-    return this.#wholeRate && (this.#wholeRate.limit / this.#wholeRate.windowMs) * 1_000
-  }
-
-  /** Sets the delivery rate; undefined: unlimited. `share`: the part of it for this node. */
-  setRate(wholeRate: DeliveryRate | undefined, share: number, elapsedMs: number): void {
-    this.#wholeRate = wholeRate
-    const rate = wholeRate && share < 1 ? partOfRate(wholeRate, share) : wholeRate
+  /** Sets the delivery rate; undefined: unlimited. */
+  setRate(rate: DeliveryRate | undefined, elapsedMs: number): void {
     const isSame =
       rate?.limit === this.#rate?.limit &&
       rate?.windowMs === this.#rate?.windowMs &&
@@ -237,13 +227,7 @@ export class CustomerState {
     this.#rate = rate
     if (!rate) this.#bucket = undefined
     else if (this.#bucket) this.#bucket.setRate(rate)
-    // The node that had the part before may have used its tokens.
-    else this.#bucket = new TokenBucket(rate, elapsedMs, share < 1 ? 0 : rate.burst)
-  }
-
-  /** Applies a changed share of the same rate. */
-  setShare(share: number, elapsedMs: number): void {
-    this.setRate(this.#wholeRate, share, elapsedMs)
+    else this.#bucket = new TokenBucket(rate, elapsedMs)
   }
 
   hasToken(elapsedMs: number): boolean {

@@ -13,7 +13,7 @@ import { Deliverer } from './deliver.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
 import { type EndpointState, EndpointTable } from './endpoint.ts'
 import type { DeliveryFigures } from './metrics.ts'
-import type { EngineStore, Leases, NodeLoad, NodeWork, PostDelivery } from './ports.ts'
+import type { EngineStore, Leases, NodeWork, PostDelivery } from './ports.ts'
 import { queueAgesOf } from './queue-age.ts'
 import { ResultWriter } from './result-writer.ts'
 import type { OnDeliveryEnd } from './traced-post.ts'
@@ -48,9 +48,6 @@ export class DeliveryEngine implements NodeWork {
   readonly #deliverer: Deliverer
   /** Rows in windows, as of the last sweep. */
   #windowRows = 0
-  /** Sweeps since the last heartbeat, and those after which endpoints waited for this node. */
-  #sweeps = 0
-  #saturatedSweeps = 0
   #isDraining = false
   #onQuiet: (() => void) | undefined
 
@@ -70,7 +67,7 @@ export class DeliveryEngine implements NodeWork {
       scheduleS,
       results,
       feed: this.#feed,
-      holds: ({ customer, no }) => leases.holds(customer, no),
+      holds: ({ customer }) => leases.holds(customer),
       onResult: () => deps.nudge?.(),
       onEnd: deps.onEnd,
       onQuiet: () => this.#onQuiet?.(),
@@ -129,8 +126,7 @@ export class DeliveryEngine implements NodeWork {
     const otherNos: number[] = []
     for (const no of new Set([...webhookNos, ...resends.map(({ webhookNo }) => webhookNo)])) {
       const endpoint = await this.#windows.findAwakened(no)
-      if (!endpoint || !leases.isAlive || !leases.holds(endpoint.customer, endpoint.no))
-        otherNos.push(no)
+      if (!endpoint || !leases.isAlive || !leases.holds(endpoint.customer)) otherNos.push(no)
       if (!endpoint) continue
       const now = this.#deps.clock.now()
       endpoint.expectDueAt(now)
@@ -148,13 +144,10 @@ export class DeliveryEngine implements NodeWork {
     const { clock, leases } = this.#deps
     const now = clock.now()
     const elapsedMs = clock.elapsedMs()
-    for (const customer of this.#table.customers) {
-      customer.setShare(leases.shareOf(customer.no), elapsedMs)
-    }
     this.#deliverer.unblockAll()
     this.#windowRows = 0
     for (const endpoint of this.#table.endpoints) {
-      if (!leases.holds(endpoint.customer, endpoint.no)) {
+      if (!leases.holds(endpoint.customer)) {
         this.#leaveEndpoint(endpoint, now)
         continue
       }
@@ -163,8 +156,6 @@ export class DeliveryEngine implements NodeWork {
       this.#windowRows += endpoint.windowSize
     }
     this.startAttempts()
-    this.#sweeps += 1
-    if (this.#deliverer.isSaturated) this.#saturatedSweeps += 1
   }
 
   /** Another node continues with the rows on disk; nothing of them stays in this memory. */
@@ -186,24 +177,12 @@ export class DeliveryEngine implements NodeWork {
     return count
   }
 
-  finish(customer: number, leaves: (endpoint: number) => boolean): boolean {
+  finish(customer: number): boolean {
     this.#results.expediteSummaries()
     for (const endpoint of this.#table.endpointsOf(customer)) {
-      if (leaves(endpoint.no) && !this.#hasFinished(endpoint)) return false
+      if (!this.#hasFinished(endpoint)) return false
     }
     return true
-  }
-
-  takeLoad(): NodeLoad {
-    const busyPart = this.#sweeps === 0 ? 0 : this.#saturatedSweeps / this.#sweeps
-    this.#sweeps = this.#saturatedSweeps = 0
-    const customers = [...this.#table.customers].map(({ no, ratePerS, endpoints }) => {
-      const active = [...endpoints].filter(({ starts }) => starts > 0)
-      const starts = new Map(active.map((endpoint) => [endpoint.no, endpoint.starts]))
-      for (const endpoint of active) endpoint.starts = 0
-      return { customer: no, ratePerS, starts }
-    })
-    return { busyPart, customers }
   }
 
   /** Starts every attempt that may start now. */

@@ -95,11 +95,6 @@ export class FairQueue<E extends Queued> {
   readonly #byScope = new Map<number, Endpoints<E>>()
   readonly #blocked = new Set<number>()
 
-  /** Whether there is nothing to serve: every endpoint belongs to a blocked customer. */
-  get isEmpty(): boolean {
-    return this.#customers.size === 0
-  }
-
   /** Adds an endpoint that has a delivery to send and may send it. */
   add(endpoint: E): void {
     const { customer, scope } = endpoint

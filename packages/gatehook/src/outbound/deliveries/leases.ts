@@ -54,7 +54,6 @@ function soleLease({ db, clock, log, node }: Omit<LeasesDeps, 'announce'>): Node
     },
     hasHandovers: false,
     holds: () => isHolder,
-    shareOf: () => 1,
     async take() {},
     async heartbeat() {
       const wasHolder = isHolder

@@ -172,25 +172,10 @@ export interface Leases {
   readonly isAlive: boolean
   /** Changes when other nodes may have left customers with due deliveries to this one. */
   readonly generation: number
-  /** Whether this node sends to an endpoint of a customer. */
-  holds(customer: number, endpoint: number): boolean
-  /** Returns the part of a customer's rate that this node may use, 0 to 1. */
-  shareOf(customer: number): number
+  /** Whether this node sends the deliveries of a customer. */
+  holds(customer: number): boolean
   /** Takes those of the customers that no node holds. */
   take(customers: readonly number[]): Promise<void>
-}
-
-/** The attempts of a node since its last heartbeat. */
-export interface NodeLoad {
-  /** The part of the time in which deliveries waited for this node, 0 to 1. */
-  readonly busyPart: number
-  readonly customers: readonly {
-    readonly customer: number
-    /** Deliveries a second that the customer may get; undefined: unlimited. */
-    readonly ratePerS: number | undefined
-    /** Attempts that began, by endpoint. */
-    readonly starts: ReadonlyMap<number, number>
-  }[]
 }
 
 /** The attempts of this node by customer, for whose end a handover waits. */
@@ -198,12 +183,9 @@ export interface NodeWork {
   /** Returns the number of attempts whose results are not written. */
   countUnfinished(customer: number): number
   /**
-   * Expedites the unwritten data of those endpoints of a customer that leave. Returns whether all
-   * is written and no attempt runs.
+   * Expedites the unwritten data of a customer. Returns whether all is written and no attempt runs.
    */
-  finish(customer: number, leaves: (endpoint: number) => boolean): boolean
-  /** Returns the load since the last call. */
-  takeLoad(): NodeLoad
+  finish(customer: number): boolean
 }
 
 export interface NodeLeases extends Leases {
@@ -211,8 +193,8 @@ export interface NodeLeases extends Leases {
   readonly hasHandovers: boolean
   /**
    * Increments this node's counter, removes failed nodes and begins to hand over customers beyond
-   * this node's share to nodes with fewer, and a part of the customer that saturates this node. To
-   * be called regularly, and after an announcement of another node; one call at a time.
+   * this node's share to nodes with fewer. To be called regularly, and after an announcement of
+   * another node; one call at a time.
    */
   heartbeat(work: NodeWork): Promise<void>
   /** Moves the customers that have finished. To be called while `hasHandovers`. */

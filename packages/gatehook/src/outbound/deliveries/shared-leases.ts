@@ -7,11 +7,8 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { createFailureDetector } from '../../kernel/failure-detector.ts'
 import type { Log } from '../../kernel/log.ts'
-import { includesEndpoint } from './customer-parts.ts'
 import { planHandovers } from './handover-plan.ts'
 import type { DeliveryNode, Handover, LeaseStore } from './lease-store.ts'
-import { PartLeases } from './part-leases.ts'
-import { PartMoves } from './part-moves.ts'
 import type { NodeLeases, NodeWork } from './ports.ts'
 
 /** Another node's counter that has not changed for this long means that the node has failed. */
@@ -56,15 +53,10 @@ export class SharedLeases implements NodeLeases {
   #elsewhere = new Set<number>()
   #elsewhereAtMs = Number.NEGATIVE_INFINITY
   #others: readonly DeliveryNode[] = []
-  readonly #parts: PartLeases
-  readonly #partMoves: PartMoves
-  #loadPercent = 0
   readonly #findFailed: ReturnType<typeof createFailureDetector<string>>
 
   constructor(deps: SharedLeasesDeps) {
     this.#deps = deps
-    this.#parts = new PartLeases(deps.node)
-    this.#partMoves = new PartMoves(this.#parts, deps.node, (no) => this.shareOf(no))
     this.#findFailed = createFailureDetector<string>(deps.clock, FAILED_AFTER_MS)
   }
 
@@ -73,18 +65,10 @@ export class SharedLeases implements NodeLeases {
   }
 
   get hasHandovers(): boolean {
-    return this.#leaving.size > 0 || this.#parts.leaving.length > 0
+    return this.#leaving.size > 0
   }
 
-  holds(customer: number, endpoint: number): boolean {
-    return this.#parts.serves(customer, endpoint, this.#isHolder(customer))
-  }
-
-  shareOf(customer: number): number {
-    return this.#parts.shareOf(customer, this.#isHolder(customer))
-  }
-
-  #isHolder(customer: number): boolean {
+  holds(customer: number): boolean {
     return this.#held.has(customer) && !this.#leaving.has(customer)
   }
 
@@ -105,14 +89,11 @@ export class SharedLeases implements NodeLeases {
     const { store, node, clock, log } = this.#deps
     // The time before the statement: other nodes may see the increment long before the response.
     const startedMs = clock.elapsedMs()
-    const load = work.takeLoad()
-    this.#loadPercent = Math.round(load.busyPart * 100)
     let state = await this.#read()
     if (!state) {
       // The node is new, or others regarded it as failed and hold its customers now.
       this.#held.clear()
       this.#leaving.clear()
-      this.#parts.clear()
       await store.register(node)
       // A take of a node that is not registered has no effect.
       this.#expectFree()
@@ -121,7 +102,6 @@ export class SharedLeases implements NodeLeases {
     }
     this.#heartbeatAtMs = startedMs
     this.#apply(state.customers)
-    if (this.#parts.apply(state.parts)) this.generation++
     const others = state.nodes.filter(({ id }) => id !== node)
     const failedNodes = this.#findFailed(others.map(({ id, heartbeat }) => [id, heartbeat]))
     if (failedNodes.length > 0) {
@@ -134,18 +114,16 @@ export class SharedLeases implements NodeLeases {
     if (this.#others.some(({ id }) => !ids.includes(id))) this.#expectFree()
     this.#others = registered
     this.#beginHandovers(work)
-    this.#partMoves.plan(load, this.#others, startedMs)
     await this.finishHandovers(work)
   }
 
   async finishHandovers(work: NodeWork): Promise<void> {
     const { store, node, clock } = this.#deps
     if (this.#isMoving) return
-    await this.#finishParts(work)
     const ready: PendingHandover[] = []
     for (const handover of this.#leaving.values()) {
       const { customer, sinceMs } = handover
-      if (work.finish(customer, () => true)) ready.push(handover)
+      if (work.finish(customer)) ready.push(handover)
       else if (clock.elapsedMs() - sinceMs >= HANDOVER_WAIT_MS) {
         this.#leaving.delete(customer)
         this.#stayUntilMs.set(customer, clock.elapsedMs() + HANDOVER_PAUSE_MS)
@@ -165,31 +143,9 @@ export class SharedLeases implements NodeLeases {
     await this.#announce()
   }
 
-  /** Moves the parts that have finished, one after the other. */
-  async #finishParts(work: NodeWork): Promise<void> {
-    const { store, node, clock } = this.#deps
-    for (const part of this.#parts.leaving) {
-      const leaves = (endpoint: number) => includesEndpoint(part, endpoint)
-      if (work.finish(part.customer, leaves)) {
-        this.#isMoving = true
-        try {
-          await store.movePart(node, part)
-        } finally {
-          this.#isMoving = false
-          this.#parts.leave(part)
-        }
-        await this.#announce()
-      } else if (clock.elapsedMs() - part.sinceMs >= HANDOVER_WAIT_MS) {
-        this.#parts.stay(part)
-        this.generation++
-      }
-    }
-  }
-
   async release(): Promise<void> {
     this.#held.clear()
     this.#leaving.clear()
-    this.#parts.clear()
     this.#heartbeatAtMs = Number.NEGATIVE_INFINITY
     await this.#deps.store.remove([this.#deps.node])
     await this.#announce()
@@ -197,8 +153,7 @@ export class SharedLeases implements NodeLeases {
 
   #read() {
     this.#changes = new Map()
-    this.#parts.beginRead()
-    return this.#deps.store.heartbeat(this.#deps.node, this.#held, this.#loadPercent)
+    return this.#deps.store.heartbeat(this.#deps.node, this.#held)
   }
 
   /** Applies the customers that a heartbeat read. Those that are new come from another node. */
@@ -242,7 +197,7 @@ export class SharedLeases implements NodeLeases {
     }
     if (this.#others.length === 0 || this.#leaving.size > 0) return
     const candidates = [...this.#held]
-      .filter((no) => !this.#stayUntilMs.has(no) && !this.#parts.isSplit(no))
+      .filter((no) => !this.#stayUntilMs.has(no))
       .map((customer) => ({ customer, unfinished: work.countUnfinished(customer) }))
       .sort((a, b) => a.unfinished - b.unfinished)
       .map(({ customer }) => customer)

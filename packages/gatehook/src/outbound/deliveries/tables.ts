@@ -329,13 +329,10 @@ const eventBodies: Table = {
 
 const deliveryNodes: Table = {
   name: 'gh_delivery_nodes',
-  row:
-    'A node that delivers. `heartbeat` counts its heartbeats; `load` is the percentage of time ' +
-    'in which deliveries waited for it.',
+  row: 'A node that delivers. `heartbeat` counts its heartbeats.',
   columns: {
     id: text.plain,
     heartbeat: int,
-    load: int.or(0),
   },
   key: ['id'],
   place: 'local',
@@ -361,24 +358,6 @@ const deliveryLeases: Table = {
   ofNodes: true,
 }
 
-const deliveryParts: Table = {
-  name: 'gh_delivery_parts',
-  row:
-    'The node that serves the endpoints of a customer whose number has the residue by the ' +
-    'modulus (`customer-parts.ts`).',
-  columns: {
-    customer_no: int,
-    modulus: int,
-    residue: int,
-    node: text.plain,
-  },
-  key: ['customer_no', 'modulus', 'residue'],
-  place: 'local',
-  belongs: { customerNo: 'customer_no' },
-  stays: 'until the node ends',
-  ofNodes: true,
-}
-
 export const deliveriesTables: readonly Table[] = [
   webhooks,
   webhookTopics,
@@ -389,7 +368,6 @@ export const deliveriesTables: readonly Table[] = [
   eventBodies,
   deliveryNodes,
   deliveryLeases,
-  deliveryParts,
 ]
 
 export const deliveryTable = timeTable(deliveries)

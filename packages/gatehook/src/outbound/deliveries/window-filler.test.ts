@@ -89,7 +89,6 @@ test('endpoints whose customers could not be taken are found again', async () =>
     isAlive: true,
     generation: 0,
     holds: () => takes > 1,
-    shareOf: () => 1,
     async take() {
       takes += 1
       if (takes === 1) throw new Error('the connection was lost')
@@ -124,7 +123,6 @@ test('rows that were read beside a changed registration replace those of its win
     isAlive: true,
     generation: 0,
     holds: () => true,
-    shareOf: () => 1,
     take: async () => {},
   }
   const table = new EndpointTable()

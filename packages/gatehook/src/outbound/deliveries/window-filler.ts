@@ -106,15 +106,15 @@ export class WindowFiller {
     const endpoint = table.find(no)
     if (endpoint) return endpoint
     const knownScope = this.#scopes.get(no)
-    if (knownScope !== undefined && leases.holds(customerNoOf(knownScope), no)) {
+    if (knownScope !== undefined && leases.holds(customerNoOf(knownScope))) {
       return table.findOrCreate({ no, scope: knownScope })
     }
     const registration = await store.readRegistration(no)
     if (!registration?.sends) return undefined
     const { customer, scope } = registration
     this.#scopes.set(no, scope)
-    if (!leases.holds(customer, no)) await leases.take([customer])
-    return leases.holds(customer, no) ? table.findOrCreate({ no, scope }) : undefined
+    if (!leases.holds(customer)) await leases.take([customer])
+    return leases.holds(customer) ? table.findOrCreate({ no, scope }) : undefined
   }
 
   async #fillWindow(endpoint: EndpointState): Promise<void> {
@@ -186,7 +186,7 @@ export class WindowFiller {
     registration: EngineRegistration | undefined,
     now: number,
   ): boolean {
-    const { clock, leases, results, rate } = this.#deps
+    const { clock, results, rate } = this.#deps
     const before = endpoint.registration
     endpoint.registration = registration
     if (!registration?.sends || !this.#isHeld(endpoint)) {
@@ -213,13 +213,12 @@ export class WindowFiller {
     }
     if (!endpoint.isOnHold(now)) endpoint.holdUntil = 0
     endpoint.readAtMs = clock.elapsedMs()
-    const share = leases.shareOf(endpoint.customer)
-    endpoint.owner.setRate(registration.rate ?? rate, share, clock.elapsedMs())
+    endpoint.owner.setRate(registration.rate ?? rate, clock.elapsedMs())
     return true
   }
 
-  #isHeld({ customer, no }: EndpointState): boolean {
-    return this.#deps.leases.holds(customer, no)
+  #isHeld({ customer }: EndpointState): boolean {
+    return this.#deps.leases.holds(customer)
   }
 
   #windowLimitOf(endpoint: EndpointState): number {
@@ -239,7 +238,7 @@ export class WindowFiller {
       throw error
     })
     for (const { no, scope, dueAt } of dueEndpoints) {
-      if (!leases.holds(customerNoOf(scope), no)) continue
+      if (!leases.holds(customerNoOf(scope))) continue
       const endpoint = table.findOrCreate({ no, scope })
       endpoint.expectDueAt(dueAt)
       this.consider(endpoint, now)
@@ -250,9 +249,8 @@ export class WindowFiller {
   async #readDueEndpoints(now: number): Promise<PendingEndpoint[]> {
     const { leases } = this.#deps
     const dueEndpoints = (await this.#scan.read()).filter(({ dueAt }) => dueAt <= now)
-    const free = dueEndpoints
-      .filter(({ scope, no }) => !leases.holds(customerNoOf(scope), no))
-      .map(({ scope }) => customerNoOf(scope))
+    const customers = dueEndpoints.map(({ scope }) => customerNoOf(scope))
+    const free = customers.filter((customer) => !leases.holds(customer))
     if (free.length > 0) await leases.take([...new Set(free)])
     return dueEndpoints
   }
