@@ -326,5 +326,27 @@ export const alerts: readonly Alert[] = [
       { title: 'jobs that succeed', series: { [attempts('done')]: '0+600x20' }, minute: 15 },
     ],
   },
+  {
+    name: 'GatehookJobStuck',
+    when: 'a job runs for more than 15 min',
+    expr: 'max by (job, lane) (gatehook_job_longest_run_seconds) > 900',
+    for: '1m',
+    severity: 'ticket',
+    summary: 'A job runs for more than 15 min; the console names it.',
+    runbook: 'Jobs fail',
+    fires: {
+      title: 'a job that waits for another service',
+      series: { [`gatehook_job_longest_run_seconds{${A},lane="service"}`]: '0+60x30' },
+      minute: 20,
+      labels: { job: 'gatehook', lane: 'service' },
+    },
+    silent: [
+      {
+        title: 'a job of ten minutes',
+        series: { [`gatehook_job_longest_run_seconds{${A},lane="service"}`]: '600x30' },
+        minute: 20,
+      },
+    ],
+  },
   ...machineAlerts,
 ]

@@ -67,6 +67,7 @@ export function assembleConsoleApi(
     maxBytes: config.requestLogMaxMib * 2 ** 20,
     versions: () => catalog.service.versions.flatMap(({ name }) => versioning.statusOf(name) ?? []),
     certificateEnd: () => readCertificateEnd(config.tlsCert ?? undefined),
+    jobTimeoutMs: (name) => catalog.service.jobs.find((job) => job.name === name)?.timeoutMs,
     flushUsage: versioning.flush,
     describeNode: nodeDescriber(foundation, assembly),
     onReadinessChange: assembly.readiness.onChange,

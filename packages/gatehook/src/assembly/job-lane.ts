@@ -98,6 +98,12 @@ const laneMetrics = (lane: Lane, figures: () => JobFigures | undefined): readonl
     read: () => [{ value: figures()?.running ?? 0, labels: { lane } }],
   },
   {
+    name: 'gatehook_job_longest_run_seconds',
+    help: 'How long the job that this node runs for the longest time has run, by lane.',
+    type: 'gauge',
+    read: () => [{ value: (figures()?.longestMs ?? 0) / 1000, labels: { lane } }],
+  },
+  {
     name: 'gatehook_job_attempts_total',
     help: 'Attempts at jobs by kind and outcome: done, continued, retried, failed, interrupted.',
     type: 'counter',

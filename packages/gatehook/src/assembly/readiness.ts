@@ -12,6 +12,7 @@ import {
   primaryCheck,
   writeCheck,
 } from '../operate/system/health.ts'
+import { certificateWarning } from '../operate/system/machine-facts.ts'
 import { primaryMetrics } from '../operate/system/primary-metrics.ts'
 import { createReadiness, type Readiness } from '../operate/system/readiness.ts'
 import { readinessMetrics } from '../operate/system/readiness-metrics.ts'
@@ -67,6 +68,7 @@ export function assembleReadiness(
     readiness,
     warnings: {
       clock: clockDifference.warning,
+      certificate: certificateWarning({ file: config.tlsCert ?? undefined, clock, log }),
       restore: () => (isHeld(restore.current()) ? HELD_WARNING : undefined),
     },
     polled: [...clockDifference.polled, ...durability.polled],

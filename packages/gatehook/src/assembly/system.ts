@@ -70,6 +70,8 @@ export function assembleSystem(
         db,
         clock,
         readiness: ready.readiness,
+        warnings: ready.warnings,
+        log,
         release,
         node: process.version,
         startedMs: clock.elapsedMs(),

@@ -22,8 +22,9 @@ import {
   secretFile,
 } from '../platform/config/environment.ts'
 import type { BindAddress } from '../platform/config/values.ts'
+import { findLastFailedJob } from '../platform/jobs/fault-store.ts'
 import { MAIL_KINDS } from '../platform/jobs/job.ts'
-import { countJobs, findLastFailedJob } from '../platform/jobs/store.ts'
+import { countJobs } from '../platform/jobs/store.ts'
 import { CLOCK_SETTING, type StoredClock } from '../platform/storage/clock-setting.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { isInstalled, readSetting } from '../platform/storage/settings.ts'

@@ -1,18 +1,22 @@
 /** §18.10: attention, System and the request log name a fault, its place and its cause. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { Failure } from '../../src/kernel/failure.ts'
+import type { Log } from '../../src/kernel/log.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { createAttentionReader } from '../../src/operate/monitoring/attention.ts'
 import { createNodeRegistry, type NodeFacts } from '../../src/operate/monitoring/nodes.ts'
 import { createLoopMeter } from '../../src/operate/system/event-loop.ts'
+import { certificateWarning, readCertificateEnd } from '../../src/operate/system/machine-facts.ts'
 import { insertJob } from '../../src/platform/jobs/store.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { HEARTBEAT_MS } from '../../src/platform/storage/running-nodes.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
+import { errands } from '../fixtures/errands.ts'
 import { adminOf, requestIdOf } from '../monitoring/admin.ts'
 
 type Item = Record<'kind' | 'severity' | 'since', string> & {
@@ -47,8 +51,9 @@ async function openNodes(t: Parameters<typeof openForTest>[0]) {
   }
   const readAttention = (registry: ReturnType<typeof open>) => {
     const nodes = registry.list
+    const none = () => undefined
     const sources = { db, monitoring: db, clock, versions: () => [], nodes }
-    return createAttentionReader({ ...sources, certificateEnd: () => undefined })()
+    return createAttentionReader({ ...sources, certificateEnd: none, jobTimeoutMs: none })()
   }
   return { state, open, readAttention }
 }
@@ -141,6 +146,54 @@ eachService('jobs that failed and run again are named with their error', async (
   assert.deepEqual(item?.facts, { waiting: 2, error: 'ledger: refused' })
 })
 
+eachService(
+  'a job that runs for more than half of its limit is named',
+  async (service) => {
+    const { db } = service.app
+    const job = { kind: 'job', scope: 2 as Scope, input: '{}', runAt: 0, createdAt: 0 } as const
+    const startedAt = Date.now() - 31_000
+    await db.write(async (tx) => {
+      await insertJob(tx, { ...job, id: 'job_1', name: 'send_receipt' })
+      await insertJob(tx, { ...job, id: 'job_2', name: 'archive' })
+      await tx.run(sql`UPDATE gh_jobs SET state = 'running', started_at = ${Date.now()}`)
+      await tx.run(sql`UPDATE gh_jobs SET started_at = ${startedAt} WHERE id = 'job_1'`)
+    })
+    const [item, ...others] = await itemsOf(service, 'jobs_long')
+    assert.deepEqual([others, item?.subject.label], [[], 'send_receipt'])
+    assert.deepEqual(item?.facts, { running: 1, limit_s: 60 })
+    assert.equal(Date.parse(item!.since), startedAt)
+  },
+  { service: errands },
+)
+
+eachService(
+  'a key that a new address uses is named, unless it has many',
+  async (service) => {
+    const headersOf = (address: string) => ({
+      'x-forwarded-for': address,
+      'x-forwarded-proto': 'https',
+    })
+    const requests = async (name: string, from: (n: number) => string) => {
+      const { get } = service.as(await service.key({ name, scopes: ['orders:read'] }))
+      for (let n = 0; n < 24; n++) await get('/api/v2/orders', headersOf(from(n)))
+    }
+    const [office, thief] = ['198.51.100.7', '2001:db8:9::1']
+    await requests('Leaked', (n) => (n < 22 ? office : thief))
+    await requests('Of one address', () => office)
+    await requests('Of a cloud', (n) => (n < 22 ? `198.51.100.${n % 5}` : thief))
+    await requests('Used little', (n) => (n === 19 ? thief : office))
+    const [item, ...others] = await itemsOf(service, 'key_moved')
+    assert.deepEqual([others, item?.subject.label], [[], 'Leaked'])
+    const { hint: _, ...facts } = item!.facts
+    assert.deepEqual(facts, { addresses: [thief], earlier: 1 })
+    const admin = await adminOf(service)
+    assert.equal((await admin.delete(`/admin/keys/${item!.subject.id}`)).status, 204)
+    const find = () => itemsOf(service, 'key_moved')
+    await eventually(find, ({ length }) => length === 0, 20_000)
+  },
+  { env: { GATEHOOK_TRUST_PROXY: '127.0.0.1' } },
+)
+
 eachService('a deletion that fails again and again is named with its error', async (service) => {
   const admin = await adminOf(service)
   const { db } = service.app
@@ -189,6 +242,24 @@ eachService('server errors begin with the first, and are those of callers', asyn
   const [item] = await eventually(find, ({ length }) => length === 1, 20_000)
   assert.deepEqual([item?.severity, item?.facts.failed], ['bad', 21])
   assert.ok(Date.parse(item!.since) > Date.now() - 5 * 60_000)
+})
+
+test('a certificate that ends soon is a warning of /readyz, and one line of the log', () => {
+  const file = fileURLToPath(new URL('../fixtures/tls/first.crt', import.meta.url))
+  const end = readCertificateEnd(file)!
+  const state = { now: end - 15 * 86_400_000, elapsedMs: 0 }
+  const clock = { now: () => state.now, elapsedMs: () => state.elapsedMs }
+  const lines: string[] = []
+  const log = { warn: (_: object, text: string) => lines.push(text) } as unknown as Log
+  const warning = certificateWarning({ file, clock, log })
+  assert.equal(warning(), undefined)
+  state.now += 2 * 86_400_000
+  for (let probe = 0; probe < 3; probe++) {
+    state.elapsedMs += 60_000
+    assert.match(String(warning()), /certificate .* ends at 2126-10-28.* Replace its files/)
+  }
+  assert.equal(lines.length, 1)
+  assert.equal(certificateWarning({ file: undefined, clock, log })(), undefined)
 })
 
 eachService('a credential that only reads metrics was used', async (service) => {

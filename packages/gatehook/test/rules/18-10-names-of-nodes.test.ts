@@ -87,6 +87,7 @@ test('a node that ended is gone within a minute [postgres]', async (t) => {
       clock,
       versions: () => [],
       certificateEnd: () => undefined,
+      jobTimeoutMs: () => undefined,
       nodes: own.list,
     })()
   const pass = async (ms: number) => {

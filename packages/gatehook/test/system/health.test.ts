@@ -112,6 +112,8 @@ test('/admin/system returns health, counts and configuration', async () => {
     db: { name: 'sqlite' },
     clock: { now: () => 0, elapsedMs: () => 5500 },
     readiness: readinessOf({ draining: () => 'This node is shutting down.' }),
+    warnings: { clock: () => 'The clock is 3 s ahead.' },
+    log: quietLog,
     release: '0.1.0',
     node: 'v26',
     startedMs: 500,

@@ -107,6 +107,14 @@ export const listExpiringKeysOf = (
       AND expires_at - created_at > ${temporaryMs} AND ${raw(WITHOUT_INSTALLATION_SCOPES)}
     ORDER BY expires_at, id LIMIT ${EXPIRING_MAX}`)
 
+/** Reads the keys among `ids` that are not revoked. */
+export const readLiveKeys = async (from: Reader, ids: readonly string[]) =>
+  ids.length === 0
+    ? []
+    : from.all<Row & Record<'id' | 'name' | 'hint' | 'customer' | 'mode', string>>(sql`SELECT id,
+        name, hint, customer, mode FROM gh_api_keys
+      WHERE id IN (${join(ids)}) AND revoked_at IS NULL`)
+
 export interface CreatedCredential extends Row {
   readonly id: string
   readonly name: string

@@ -4,11 +4,8 @@
  * runs until an operator requests the list; the result is valid for a few seconds.
  */
 
-import type { Calendar } from '../../declare/versions/calendar.ts'
 import { countVersionCallers } from '../../declare/versions/usage-reader.ts'
 import { listAudited } from '../../history/audit/reader.ts'
-import { listExpiringKeys, readKeyNames } from '../../identity/access/key-reader.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { lowestIdAt } from '../../kernel/id.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { FAILING_MS } from '../../outbound/deliveries/endpoint-health.ts'
@@ -17,48 +14,30 @@ import {
   listFailingEndpoints,
   listSlowEndpoints,
 } from '../../outbound/deliveries/endpoint-reader.ts'
-import { countFailedJobs, listFailingJobs } from '../../platform/jobs/store.ts'
-import type { Reader } from '../../platform/storage/database.ts'
 import { whileAvailable } from '../../platform/storage/storage-failure.ts'
 import { isHeld, readRestoreState } from '../restore/state.ts'
 import { CERTIFICATE_LEFT_MIN_MS } from '../system/machine-facts.ts'
+import { failedJobs, failingJobs, longJobs } from './attention-jobs.ts'
+import { expiringKeys, limitedKeys, movedKeys, refusedKeys } from './attention-keys.ts'
+import {
+  type AttentionKind,
+  type AttentionSources,
+  instant,
+  itemOf,
+  modeName,
+  type Severity,
+} from './attention-kind.ts'
 import * as store from './attention-store.ts'
-import type { NodeState } from './nodes.ts'
 import type { AttentionItem } from './operations.ts'
 import { SHORTEST_STEP_S } from './steps.ts'
 
-type Severity = AttentionItem['severity']
-
-export interface AttentionSources {
-  /** The engine's database. */
-  readonly db: Reader
-  readonly monitoring: Reader
-  readonly clock: Clock
-  /** The versions with their calendars. */
-  readonly versions: () => readonly { readonly version: string; readonly calendar: Calendar }[]
-  readonly nodes: () => Promise<readonly NodeState[]>
-  /** Returns the end of the certificate of this node, in epoch milliseconds. */
-  readonly certificateEnd: () => number | undefined
-}
-
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Responses 401 and 403 of one key within an hour. */
-const REFUSED_PER_HOUR = 20
-/** Responses 429 of one key within five minutes. */
-const LIMITED_PERIOD_MS = 5 * 60_000
-const LIMITED_PER_PERIOD = 20
-const KEY_EXPIRES_WITHIN_MS = 14 * DAY_MS
-const KEY_USED_WITHIN_MS = 7 * DAY_MS
-/** Test keys that were created for no longer expire as planned: `gatehook listen` creates such. */
-const TEMPORARY_KEY_MS = DAY_MS
 const VERSION_ENDS_WITHIN_MS = 90 * DAY_MS
 const VERSION_CALLED_WITHIN_MS = 30 * DAY_MS
 /** An endpoint that was disabled earlier needs no attention any more. */
 const DISABLED_WITHIN_MS = 30 * DAY_MS
 const REUSE_WITHIN_MS = DAY_MS
-/** Older failures remain in the list of jobs. */
-const JOBS_FAILED_WITHIN_MS = 7 * DAY_MS
 const QUEUE_AGE_MS = 5 * 60_000
 /** Server errors: their share, the period, and the requests from which a share is meaningful. */
 const ERRORS_SHARE = 0.01
@@ -70,23 +49,6 @@ const ERRORS_SEARCH_MS = HOUR_MS
 const ERRORS_PRESENT_MS = 60_000
 /** The part of the time in which a blocked or overloaded event loop is busy. */
 const BUSY_SHARE = 0.9
-
-type AttentionKind = (sources: AttentionSources, now: number) => Promise<AttentionItem[]>
-
-const instant = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
-const modeName = (isLive: number): string => (isLive === 1 ? 'live' : 'test')
-
-function itemOf(
-  kind: string,
-  severity: Severity,
-  sinceMs: number,
-  rest: Pick<AttentionItem, 'subject' | 'facts'> &
-    Partial<Pick<AttentionItem, 'customer' | 'mode'>>,
-): AttentionItem {
-  const { subject, facts, customer = null, mode = null } = rest
-  const since = isoTime(sinceMs)
-  return { id: `${kind}.${subject.id}`, kind, severity, since, subject, facts, customer, mode }
-}
 
 const failingEndpoints: AttentionKind = async ({ db }, now) => {
   const rows = await listFailingEndpoints(db)
@@ -131,63 +93,6 @@ const slowEndpoints: AttentionKind = async ({ db }, now) => {
       mode: modeName(mode),
     })
   })
-}
-
-const refusedKeys: AttentionKind = async ({ db, monitoring }, now) => {
-  const fromS = Math.floor((now - HOUR_MS) / 1000)
-  const range = { stepS: SHORTEST_STEP_S, fromS, above: REFUSED_PER_HOUR }
-  const callers = await store.listCallersBy('refused', monitoring, range)
-  const subjects = await subjectsOf(db, callers)
-  return callers.map(({ caller, customer, mode, count: refused }) =>
-    itemOf('key_refused', 'warn', now - HOUR_MS, {
-      subject: subjects(caller),
-      facts: { refused, period_s: HOUR_MS / 1000 },
-      customer,
-      mode,
-    }),
-  )
-}
-
-const limitedKeys: AttentionKind = async ({ db, monitoring }, now) => {
-  const fromS = Math.floor((now - LIMITED_PERIOD_MS) / 1000)
-  const range = { stepS: SHORTEST_STEP_S, fromS, above: LIMITED_PER_PERIOD }
-  const callers = await store.listCallersBy('limited', monitoring, range)
-  const subjects = await subjectsOf(db, callers)
-  return callers.map(({ caller, customer, mode, count: limited, firstS }) =>
-    itemOf('key_limited', 'warn', firstS * 1000, {
-      subject: subjects(caller),
-      facts: { limited, period_s: LIMITED_PERIOD_MS / 1000 },
-      customer,
-      mode,
-    }),
-  )
-}
-
-/** Returns the subject of an item by the id of a key or a client. */
-async function subjectsOf(db: Reader, callers: readonly { readonly caller: string }[]) {
-  const ids = callers.map(({ caller }) => caller)
-  const names = await readKeyNames(db, ids)
-  return (id: string): AttentionItem['subject'] => {
-    const name = names.get(id)
-    return { type: name === undefined ? 'client' : 'key', id, label: name ?? id }
-  }
-}
-
-const expiringKeys: AttentionKind = async ({ db }, now) => {
-  const rows = await listExpiringKeys(db, {
-    fromMs: now,
-    toMs: now + KEY_EXPIRES_WITHIN_MS,
-    usedSinceMs: now - KEY_USED_WITHIN_MS,
-    temporaryMs: TEMPORARY_KEY_MS,
-  })
-  return rows.map(({ id, name, hint, customer, mode, expires_at, last_used_at }) =>
-    itemOf('key_expiring', expires_at - now < DAY_MS ? 'bad' : 'warn', last_used_at, {
-      subject: { type: 'key', id, label: name },
-      facts: { hint, expires_at: isoTime(expires_at), last_used_at: isoTime(last_used_at) },
-      customer,
-      mode,
-    }),
-  )
 }
 
 const endingVersions: AttentionKind = async ({ db, versions }, now) => {
@@ -235,41 +140,6 @@ const breakGlass: AttentionKind = async ({ db }, now) => {
     itemOf('operator_break_glass', 'bad', at, {
       subject: { type: 'operator', id: target, label: target },
       facts: { actor: actor_id },
-    }),
-  )
-}
-
-/** Failed jobs that one reading of the list counts. */
-const FAILED_JOBS_MAX = 1_000
-/** Waiting jobs that one reading of the list examines. */
-const WAITING_JOBS_MAX = 5_000
-const ERROR_CHARACTERS = 200
-
-const failedJobs: AttentionKind = async ({ db }, now) => {
-  const sinceMs = now - JOBS_FAILED_WITHIN_MS
-  const bounds = { jobs: FAILED_JOBS_MAX, names: store.ITEMS_MAX }
-  const rows = await countFailedJobs(db, { lane: 'service', sinceMs, ...bounds })
-  return rows.map(({ name, failed, first_at, last_at }) =>
-    itemOf('jobs_failed', 'bad', Number(first_at), {
-      subject: { type: 'job', id: name, label: name },
-      facts: { failed: Number(failed), last_at: isoTime(Number(last_at)) },
-    }),
-  )
-}
-
-/** Mail has an alert: strangers choose some of its recipients. */
-const RETRIED_LANES = ['deletion', 'service', 'request', 'replay'] as const
-
-/** Jobs whose last attempt failed, and which run again. */
-const failingJobs: AttentionKind = async ({ db }, now) => {
-  const rows: Awaited<ReturnType<typeof listFailingJobs>> = []
-  for (const lane of RETRIED_LANES) {
-    rows.push(...(await listFailingJobs(db, { lane, jobs: WAITING_JOBS_MAX })))
-  }
-  return rows.slice(0, store.ITEMS_MAX).map(({ name, waiting, created_at, error }) =>
-    itemOf('jobs_failing', 'warn', Math.min(Number(created_at), now), {
-      subject: { type: 'job', id: name, label: name },
-      facts: { waiting: Number(waiting), error: error.slice(0, ERROR_CHARACTERS) },
     }),
   )
 }
@@ -359,11 +229,13 @@ const KINDS: readonly AttentionKind[] = [
   serverErrors,
   failedJobs,
   failingJobs,
+  longJobs,
   reusedTokens,
   breakGlass,
   disabledEndpoints,
   failingEndpoints,
   slowEndpoints,
+  movedKeys,
   endingVersions,
   expiringKeys,
   refusedKeys,

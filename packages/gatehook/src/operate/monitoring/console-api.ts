@@ -11,7 +11,8 @@ import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
 import type { Chores } from '../system/janitor.ts'
-import { type AttentionSources, createAttentionReader } from './attention.ts'
+import { createAttentionReader } from './attention.ts'
+import type { AttentionSources } from './attention-kind.ts'
 import { attentionRoutes } from './attention-routes.ts'
 import { errorsRoute } from './errors.ts'
 import { readFirstSteps } from './first-steps.ts'
@@ -40,6 +41,7 @@ export interface ConsoleApiOptions {
   readonly maxBytes: number
   readonly versions: AttentionSources['versions']
   readonly certificateEnd: AttentionSources['certificateEnd']
+  readonly jobTimeoutMs: AttentionSources['jobTimeoutMs']
   /** Stores the counts of versions. */
   readonly flushUsage: () => Promise<void>
   /** Returns the role and the state of this node. */
@@ -63,7 +65,7 @@ export interface ConsoleApi {
 export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOptions): ConsoleApi {
   const { recorder, hub, flush } = monitoring
   const { store, clock, log, node, db } = monitoring.options
-  const { retentionDays, maxRows, maxBytes, versions, flushUsage } = options
+  const { retentionDays, maxRows, maxBytes, flushUsage } = options
   const { describeNode: describe, describeUse } = options
   const figures = () => recorder.figures()
   const elapsedMs = () => clock.elapsedMs()
@@ -72,12 +74,10 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
   const retention = createRetention({ store, clock, ...bounds, figures, storedBytes })
   const nodes = createNodeRegistry({ db, clock, node, describe, describeUse })
   const readAttention = createAttentionReader({
-    db,
-    monitoring: store,
-    clock,
-    versions,
+    ...{ db, monitoring: store, clock, nodes: nodes.list },
+    versions: options.versions,
     certificateEnd: options.certificateEnd,
-    nodes: nodes.list,
+    jobTimeoutMs: options.jobTimeoutMs,
   })
   const itemOf = (record: ListedRequest) => requestItem(record, NO_HINTS)
   const publishRequest = (record: ListedRequest) =>

@@ -1,16 +1,19 @@
 /**
  * What ends unless an operator acts: space on the disk, the certificate, the last backup. Metrics,
- * attention and `gatehook doctor` read the same facts.
+ * attention, `/readyz` and `gatehook doctor` read the same facts.
  */
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, statfsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import { isoTime } from '../../kernel/time.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { readApplied } from '../../platform/storage/migrate.ts'
 import { readSetting, writeSetting } from '../../platform/storage/settings.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
+import type { HealthCheck } from './health.ts'
 
 export interface DiskSpace {
   readonly freeBytes: number
@@ -50,6 +53,37 @@ export function readCertificateEnd(file: string | undefined): number | undefined
     return Date.parse(new X509Certificate(readFileSync(file)).validTo)
   } catch {
     return undefined
+  }
+}
+
+interface CertificateWarningOptions {
+  /** Undefined: another program terminates TLS. */
+  readonly file: string | undefined
+  readonly clock: Pick<Clock, 'now' | 'elapsedMs'>
+  readonly log: Log
+}
+
+/** A certificate is read again after this time: probes request the warning each second. */
+const CERTIFICATE_VALID_MS = 10_000
+
+/** Returns a warning for `/readyz` while the certificate ends soon, which the log has once. */
+export function certificateWarning({ file, clock, log }: CertificateWarningOptions): HealthCheck {
+  let last: { readonly atMs: number; readonly sentence: string | undefined } | undefined
+  const describe = (): string | undefined => {
+    const end = readCertificateEnd(file)
+    if (end === undefined || end - clock.now() >= CERTIFICATE_LEFT_MIN_MS) return undefined
+    return (
+      `The certificate of the server ends at ${isoTime(end)}. Replace its files; nodes load ` +
+      'them within 2 s.'
+    )
+  }
+  return () => {
+    if (!last || clock.elapsedMs() - last.atMs >= CERTIFICATE_VALID_MS) {
+      const sentence = describe()
+      if (sentence && sentence !== last?.sentence) log.warn({ cert: file }, sentence)
+      last = { atMs: clock.elapsedMs(), sentence }
+    }
+    return last.sentence
   }
 }
 

@@ -15,6 +15,7 @@ import {
   listUnreadyReasons,
   reasonForCallers,
   reasonForOperators,
+  type UnreadyReason,
 } from './health.ts'
 import {
   type ConfigurationReport,
@@ -39,14 +40,22 @@ export const probeRoutes = (
 ): Route[] => [
   implement(operations.liveness, () => respond(operations.liveness, { status: 'ok' }, NO_STORE)),
   implement(operations.readiness, async (_call, _, { for: purpose = 'write' }) => {
-    const reasons = (await assess(purpose)).map(reasonForCallers)
-    const status = reasons.length === 0 ? 'ready' : 'not_ready'
-    const warnings = (await listUnreadyReasons(tolerated, log)).map(reasonForCallers)
-    const body = { status, reasons, ...(warnings.length > 0 && { warnings }) } as const
+    const warnings = await listUnreadyReasons(tolerated, log)
+    const body = healthOf(await assess(purpose), warnings, reasonForCallers)
     const answer = respond(operations.readiness, body, NO_STORE)
-    return status === 'ready' ? answer : { ...answer, status: 503 }
+    return body.status === 'ready' ? answer : { ...answer, status: 503 }
   }),
 ]
+
+const healthOf = (
+  reasons: readonly UnreadyReason[],
+  warnings: readonly UnreadyReason[],
+  describe: (reason: UnreadyReason) => { readonly check: string; readonly message: string },
+) => ({
+  status: reasons.length === 0 ? ('ready' as const) : ('not_ready' as const),
+  reasons: reasons.map(describe),
+  ...(warnings.length > 0 && { warnings: warnings.map(describe) }),
+})
 
 interface RootOptions {
   readonly name: string
@@ -118,6 +127,9 @@ interface SystemOptions {
   readonly db: Pick<Database, 'name'>
   readonly clock: Clock
   readonly readiness: Pick<Readiness, 'assess'>
+  /** Faults that the node tolerates. */
+  readonly warnings: HealthChecks
+  readonly log: Log
   /** The release of Gatehook: `0.1.0`. */
   readonly release: string
   /** The version of Node: `process.version`. */
@@ -131,10 +143,11 @@ interface SystemOptions {
 
 export const systemRoute = (options: SystemOptions): Route =>
   implement(systemOperations.read, async () => {
-    const { clock, db, release, node, configuration, figures } = options
-    const reasons = (await options.readiness.assess('write')).map(reasonForOperators)
+    const { clock, db, log, release, node, configuration, figures } = options
+    const reasons = await options.readiness.assess('write')
+    const warnings = await listUnreadyReasons(options.warnings, log)
     const report = {
-      health: { status: reasons.length === 0 ? 'ready' : 'not_ready', reasons },
+      health: healthOf(reasons, warnings, reasonForOperators),
       release,
       node,
       now: isoTime(clock.now()),

@@ -71,6 +71,8 @@ export type ClaimNow = (
 
 export interface JobFigures {
   readonly running: number
+  /** Of the attempt that runs for the longest time; 0 without one. */
+  readonly longestMs: number
   /** Attempts since the start. */
   readonly attempts: readonly AttemptCount[]
 }
@@ -192,7 +194,9 @@ export class NodeJobRunner implements JobRunner {
   }
 
   figures(): JobFigures {
-    return { running: this.#running.size, attempts: [...this.#counts.values()] }
+    const durations = [...this.#running.values()].map(({ durationMs }) => durationMs())
+    const longestMs = Math.max(0, ...durations)
+    return { running: durations.length, longestMs, attempts: [...this.#counts.values()] }
   }
 
   #isJobDue(): boolean {

@@ -36,6 +36,9 @@ const fact = ({ facts }: AttentionRow, name: string): number =>
 const textFact = ({ facts }: AttentionRow, name: string): string | undefined =>
   typeof facts[name] === 'string' ? facts[name] : undefined
 
+const listFact = ({ facts }: AttentionRow, name: string): string =>
+  Array.isArray(facts[name]) ? facts[name].join(', ') : ''
+
 const Label = ({ row }: { readonly row: AttentionRow }) => (
   <>
     <b>{row.subject.label}</b>
@@ -92,6 +95,17 @@ const KINDS: Readonly<Record<string, Words>> = {
       'Why',
       href('/console/requests', { ...scopeOf(row), ...callerOf(row.subject), ...DENIED }),
     ],
+  },
+  key_moved: {
+    word: 'New address',
+    sentence: (row) => (
+      <>
+        Key <Label row={row} /> is used from {listFact(row, 'addresses')} for {sinceOf(row)}; before
+        that from {count(fact(row, 'earlier'), 'other address', 'other addresses')}. Unless its
+        owner has moved, it has leaked: revoke it.
+      </>
+    ),
+    link: (row) => ['Open', href(`/console/keys/${row.subject.id}`, scopeOf(row))],
   },
   key_expiring: {
     word: 'Expires',
@@ -240,6 +254,16 @@ const KINDS: Readonly<Record<string, Words>> = {
       </>
     ),
     link: (row) => ['Open', href('/console/jobs', { state: 'waiting', name: row.subject.label })],
+  },
+  jobs_long: {
+    word: 'Running',
+    sentence: (row) => (
+      <>
+        <b>{count(fact(row, 'running'), 'job')}</b> {row.subject.label} runs for {sinceOf(row)}. An
+        attempt fails after {number(fact(row, 'limit_s'))} s; see what it waits for.
+      </>
+    ),
+    link: (row) => ['Open', href('/console/jobs', { state: 'running', name: row.subject.label })],
   },
   queue_old: {
     word: 'Late',

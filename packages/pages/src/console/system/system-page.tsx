@@ -45,16 +45,24 @@ export function Page() {
 const hasTestClock = ({ configuration }: System): boolean =>
   configuration.some(({ name, value }) => name === 'GATEHOOK_TEST_CLOCK' && value !== '0')
 
-const Health = ({ body: { health } }: { readonly body: System }) =>
-  health.status === 'ready' ? (
-    <Notice tone="ok" word="Ready">
-      The node that answered serves requests and stores writes.
-    </Notice>
-  ) : (
-    <Notice tone="bad" word="Not ready">
-      {health.reasons.map(({ message }) => message).join(' ')}
-    </Notice>
-  )
+const Health = ({ body: { health } }: { readonly body: System }) => (
+  <>
+    {health.status === 'ready' ? (
+      <Notice tone="ok" word="Ready">
+        The node that answered serves requests and stores writes.
+      </Notice>
+    ) : (
+      <Notice tone="bad" word="Not ready">
+        {health.reasons.map(({ message }) => message).join(' ')}
+      </Notice>
+    )}
+    {health.warnings?.map(({ check, message }) => (
+      <Notice key={check} tone="warn" word="Warning">
+        {message}
+      </Notice>
+    ))}
+  </>
+)
 
 const IndexBuilds = ({ rows }: { readonly rows: System['index_builds'] }) =>
   rows.map(({ name, table, phase, progress }) => (

@@ -1,0 +1,40 @@
+/** A kind of item of attention: the sources that it reads, and the items that it returns. */
+import type { Calendar } from '../../declare/versions/calendar.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { isoTime } from '../../kernel/time.ts'
+import type { Reader } from '../../platform/storage/database.ts'
+import type { NodeState } from './nodes.ts'
+import type { AttentionItem } from './operations.ts'
+
+export type Severity = AttentionItem['severity']
+
+export interface AttentionSources {
+  /** The engine's database. */
+  readonly db: Reader
+  readonly monitoring: Reader
+  readonly clock: Clock
+  /** The versions with their calendars. */
+  readonly versions: () => readonly { readonly version: string; readonly calendar: Calendar }[]
+  readonly nodes: () => Promise<readonly NodeState[]>
+  /** Returns the end of the certificate of this node, in epoch milliseconds. */
+  readonly certificateEnd: () => number | undefined
+  /** Returns the time after which an attempt at a job of the service fails. */
+  readonly jobTimeoutMs: (name: string) => number | undefined
+}
+
+export type AttentionKind = (sources: AttentionSources, now: number) => Promise<AttentionItem[]>
+
+export const instant = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
+export const modeName = (isLive: number): string => (isLive === 1 ? 'live' : 'test')
+
+export function itemOf(
+  kind: string,
+  severity: Severity,
+  sinceMs: number,
+  rest: Pick<AttentionItem, 'subject' | 'facts'> &
+    Partial<Pick<AttentionItem, 'customer' | 'mode'>>,
+): AttentionItem {
+  const { subject, facts, customer = null, mode = null } = rest
+  const since = isoTime(sinceMs)
+  return { id: `${kind}.${subject.id}`, kind, severity, since, subject, facts, customer, mode }
+}
