@@ -10,6 +10,7 @@ const { axisTo, bandsOf, daysOf } = await load('console/versions/version-axis.ts
 const chart = await load('parts/chart-shapes.ts')
 const format = await load('format.ts')
 const { stripWords } = await load('console/webhooks/webhook-shapes.ts')
+const { matchText, parseMatch } = await load('console/issuers/claim-lines.ts')
 const { adviceOf } = await load('portal/delivery-advice.ts')
 
 const DAY_MS = 86_400_000
@@ -127,4 +128,20 @@ test('each failed attempt has advice, and an accepted one has none', () => {
   assert.match(adviceOf({ status: null, error: 'timeout: 15 s' }), /did not respond in time/)
   assert.match(adviceOf({ status: 400, error: 'x; bad_body: no id' }), /rejected .*: no id\.$/)
   assert.match(adviceOf({ status: 401, error: '401; signature_mismatch: x' }), /another secret/)
+})
+
+test('claims of a rule are lines, and come back as they were', () => {
+  const text = fc.string({ unit: 'grapheme-ascii', minLength: 1 }).map((each) => `v${each}`.trim())
+  const value = fc.oneof(
+    text,
+    fc.array(text, { minLength: 2, maxLength: 3 }),
+    fc.dictionary(fc.constantFrom('env', 'ref'), text, { minKeys: 1, noNullPrototype: true }),
+  )
+  const names = fc.constantFrom('sub', 'repository', 'project_id', 'context')
+  const property = fc.property(fc.dictionary(names, value, { minKeys: 1 }), (match) => {
+    assert.deepEqual(parseMatch(matchText(match)), { ...match })
+  })
+  fc.assert(property, { seed: 33 })
+  assert.deepEqual(parseMatch(' ref = a=b \n\nref=c'), { ref: ['a=b', 'c'] })
+  assert.deepEqual(parseMatch('ref\n{=x'), { ref: '', '{': 'x' })
 })

@@ -17,14 +17,13 @@ import {
   RowDrawer,
   type RowOperation,
 } from '../row-drawer.tsx'
+import { ChangeIssuer, pathOfIssuer } from './issuer-form.tsx'
 import type { AssertionExplanation, Issuer } from './issuer-types.ts'
-
-const pathOf = (id: string): string => `/admin/issuers/${encodeURIComponent(id)}`
 
 export const IssuerDrawer = (props: OpenRow) => (
   <RowDrawer<Issuer, Issuer>
     {...props}
-    path={pathOf(props.id)}
+    path={pathOfIssuer(props.id)}
     noun="issuer"
     rowOf={(issuer) => issuer}
     nameOf={({ issuer }) => issuer}
@@ -78,7 +77,7 @@ function Explain({ row, onClose }: OperationProps<Issuer>) {
   const explain = () =>
     run(async () => {
       const body = { assertion: assertion.trim() }
-      const path = `${pathOf(row.id)}/explain`
+      const path = `${pathOfIssuer(row.id)}/explain`
       setExplained((await send<AssertionExplanation>('POST', path, { body })).body)
     })
   return (
@@ -124,7 +123,7 @@ const Delete = ({ row, onClose, onEnd }: OperationProps<Issuer>) => (
     typed={row.issuer}
     onClose={onClose}
     run={async () => {
-      await send('DELETE', pathOf(row.id))
+      await send('DELETE', pathOfIssuer(row.id))
       say(`${row.issuer} is deleted.`)
       onEnd()
     }}
@@ -135,5 +134,6 @@ const Delete = ({ row, onClose, onEnd }: OperationProps<Issuer>) => (
 
 const operations: readonly RowOperation<Issuer>[] = [
   { verb: 'Explain an assertion', role: 'administrator', dialog: Explain },
+  { verb: 'Keys and rules', role: 'administrator', dialog: ChangeIssuer },
   { verb: 'Delete', role: 'administrator', isDangerous: true, dialog: Delete },
 ]

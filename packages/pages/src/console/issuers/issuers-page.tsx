@@ -1,11 +1,13 @@
-/** Trusted issuers: the list, and one issuer in the drawer. */
+/** Trusted issuers: the list, one issuer in the drawer, and the form that trusts one. */
 import { createIssuerCommand } from '../../commands.ts'
 import { day } from '../../format.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { keepQuery, type PageProps } from '../../router.ts'
 import { ListScreen } from '../list-screen.tsx'
+import { mayChange } from '../session.ts'
 import { IssuerDrawer } from './issuer-drawer.tsx'
+import { TrustIssuer } from './issuer-form.tsx'
 import type { Issuer } from './issuer-types.ts'
 
 const PATH = '/admin/issuers'
@@ -44,12 +46,17 @@ export const Page = ({ params }: PageProps) => (
     parameters={(filters) => Object.fromEntries(filters.map(({ name, value }) => [name, value]))}
     noun="issuer"
     intro="Pipelines, clusters and identity providers whose tokens open this API, by rules."
+    creation={{
+      label: 'Trust an issuer',
+      isAllowed: mayChange('administrator'),
+      form: (props) => <TrustIssuer {...props} />,
+    }}
     words={words}
     placeholder="issuer:https://…"
     caption="Trusted issuers"
     columns={columns}
     rowKey={({ id }) => id}
-    empty={{ text: 'Trust an issuer in a terminal.', command: createIssuerCommand }}
+    empty={{ text: 'Trust an issuer here, or in a terminal.', command: createIssuerCommand }}
     openId={params.id}
     closePath="/console/issuers"
     drawer={(row) => <IssuerDrawer key={row.id} {...row} />}
