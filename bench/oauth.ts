@@ -60,12 +60,18 @@ const basic = ({ id, secret }: Client) =>
   `Basic ${btoa(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`)}`
 
 /** Returns a request to the token endpoint, which has the same path on all sides. */
-const tokenRequest = (client: Client, parameters: Record<string, string>): BenchRequest => ({
+export const formRequest = (
+  parameters: Record<string, string>,
+  headers: Record<string, string> = {},
+): BenchRequest => ({
   method: 'POST',
   target: '/oauth/token',
-  headers: { ...FORM, authorization: basic(client) },
+  headers: { ...FORM, ...headers },
   body: form(parameters),
 })
+
+const tokenRequest = (client: Client, parameters: Record<string, string>): BenchRequest =>
+  formRequest(parameters, { authorization: basic(client) })
 
 export const clientTokenRequest = (client: Client): BenchRequest =>
   tokenRequest(client, { grant_type: 'client_credentials', scope: SCOPE })

@@ -1,9 +1,12 @@
-/** Row 8: the client-credentials grant. */
+/** Row 8: the client-credentials grant, and beside it the grant of assertions. */
+import { assertionRequests } from '../assertions.ts'
 import { gatehook, program } from '../contenders.ts'
 import { CLIENT, checkTokens, clientAt, clientTokenRequest } from '../oauth.ts'
 import type { LoadRow } from '../row.ts'
 
 const check = checkTokens(false)
+const ASSERTIONS = 4000
+const gatehookSide = gatehook({ users: 1, own: 'oauth' })
 const fixed = () => [clientTokenRequest(CLIENT)]
 
 export const rows: LoadRow[] = [
@@ -15,7 +18,7 @@ export const rows: LoadRow[] = [
     sides: [
       {
         name: 'gatehook',
-        contender: gatehook({ users: 1, own: 'oauth' }),
+        contender: gatehookSide,
         requests: async (url) => [clientTokenRequest(await clientAt(url))],
         check,
       },
@@ -33,5 +36,27 @@ export const rows: LoadRow[] = [
       { of: 'gatehook', to: 'only signing', least: 0.85 },
       { of: 'gatehook', to: 'oidc-provider', least: 2 },
     ],
+  },
+  {
+    kind: 'load',
+    name: '8@assertion',
+    title: `an assertion of a trusted issuer (ES256), ${ASSERTIONS} new ones per round`,
+    facts: { durability: 'FULL: each jti is stored, synced', connections: 32, users: 0 },
+    each: ASSERTIONS,
+    sides: [
+      {
+        name: 'assertion',
+        contender: gatehookSide,
+        requests: (url) => assertionRequests(url, ASSERTIONS),
+        check,
+      },
+      {
+        name: 'client credentials',
+        contender: gatehookSide,
+        requests: async (url) => Array(ASSERTIONS).fill(clientTokenRequest(await clientAt(url))),
+        check,
+      },
+    ],
+    targets: [{ of: 'assertion', to: 'client credentials', least: 0.8 }],
   },
 ]
