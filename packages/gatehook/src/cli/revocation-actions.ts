@@ -9,7 +9,7 @@ import { findClientScope } from '../identity/oauth/client-store.ts'
 import { revokeConsent } from '../identity/oauth/consent-revocation.ts'
 import { findConsentScope } from '../identity/oauth/consent-store.ts'
 import { repeatOperatorPasskeyDeletion } from '../identity/people/operator-passkeys.ts'
-import { findOperatorEmail, hasIssuer } from '../identity/people/operator-store.ts'
+import { findOperatorById } from '../identity/people/operator-store.ts'
 import { setOperatorPassword } from '../identity/people/operators.ts'
 import { repeatPasskeyDeletion } from '../identity/people/passkey-store.ts'
 import { systemRandom } from '../kernel/random.ts'
@@ -116,8 +116,8 @@ export const applications: Readonly<Record<string, Apply>> = {
   'operator.enable': send('PATCH', operatorPath, () => ({ disabled: false })),
   'operator.role': async (installation, entry) => {
     // Its provider decides about the role, at the next sign-in: restored sessions have ended.
-    if (await hasIssuer(installation.app.db, entry.target)) return
-    await setRole(installation, entry)
+    const operator = await findOperatorById(installation.app.db, entry.target)
+    if (operator?.issuer === null) await setRole(installation, entry)
   },
   'operator.second_factor_reset': send('DELETE', (id) => `${operatorPath(id)}/second-factor`),
   'operator.password': ({ app }, { target }) => resetOperatorPassword(app, target),
@@ -195,8 +195,8 @@ async function endConsent(app: App, clientId: string, subject: string): Promise<
 }
 
 async function resetOperatorPassword(app: App, id: string): Promise<void> {
-  const email = await findOperatorEmail(app.db, id)
-  if (email === undefined) return
+  const operator = await findOperatorById(app.db, id)
+  if (operator?.issuer !== null) return
   const password = { password: newPassword() }
-  await setOperatorPassword(app.administration, app.hasher, email, password, cliActor())
+  await setOperatorPassword(app.administration, app.hasher, operator.email, password, cliActor())
 }

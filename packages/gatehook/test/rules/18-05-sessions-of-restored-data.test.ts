@@ -40,12 +40,7 @@ async function countActions({ as, key }: TestApp, action: string): Promise<numbe
  * Tables that remain: secrets of keys and clients are revoked by an operator, and an assertion or a
  * challenge that counted is not used again.
  */
-const REMAINING = [
-  'gh_api_key_secrets',
-  'gh_client_secrets',
-  'gh_passkey_challenges',
-  'gh_used_assertions',
-]
+const REMAINING = ['gh_api_key_secrets', 'gh_client_secrets', 'gh_used_once']
 
 test('every table of secrets with an end is deleted or remains', async (t) => {
   const { app } = await openService(t, 'sqlite')

@@ -42,9 +42,6 @@ import * as tables from './tables.ts'
 import { tokenRoutes } from './token-routes.ts'
 import { userinfoRoutes } from './userinfo.ts'
 
-/** The largest clock difference between nodes that the purge of assertions tolerates. */
-const ASSERTION_SKEW_MS = 60_000
-
 interface OauthDeps {
   readonly administration: Administration
   /** `Tokens` reads the same cache (`findTokenClient`). */
@@ -151,8 +148,6 @@ export function createOauth(deps: OauthDeps): Oauth {
           [tables.authorizationCodes, tables.deviceGrants],
           clock.now() - CODE_RETENTION_MS,
         ),
-      used_assertions: () =>
-        purgeExpired(db, [tables.usedAssertions], clock.now() - ASSERTION_SKEW_MS),
       registered_clients: () => purgeUnusedClients(db, clock.now()),
       sign_ins: () => purgeExpired(db, [tables.signIns], clock.now()),
     },

@@ -5,9 +5,8 @@
  * is stored.
  */
 import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose'
-import { sha256 } from '../../kernel/secret.ts'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { type SingleUse, useOnce, wasUsed } from '../tokens/single-use.ts'
 import type { AssertionKeys, ClientKeys, KeySets } from './key-set.ts'
 
 export const ASSERTION_ALGORITHMS = ['ES256', 'RS256', 'PS256', 'EdDSA', 'Ed25519'] as const
@@ -192,21 +191,15 @@ const claimChecks = (
 
 export const USED_BEFORE = 'the jti was used before'
 
-const hashOf = (issuer: string, { jti }: Claims) => sha256(JSON.stringify([issuer, jti]))
+const singleUse = (issuer: string, { jti }: Claims): SingleUse => ({
+  purpose: `assertion ${issuer}`,
+  text: JSON.stringify(jti),
+})
 
 /** Stores a `jti` of an issuer until its expiry. Returns false if it is stored already. */
-export async function markUsed(tx: Tx, issuer: string, claims: Claims): Promise<boolean> {
-  const expiresAt = Math.ceil(Number(claims.exp) * 1000)
-  const inserted = await tx.run(sql`INSERT INTO gh_used_assertions (hash, expires_at)
-    VALUES (${hashOf(issuer, claims)}, ${expiresAt}) ON CONFLICT (hash) DO NOTHING`)
-  return inserted === 1
-}
+export const markUsed = (tx: Tx, issuer: string, claims: Claims): Promise<boolean> =>
+  useOnce(tx, singleUse(issuer, claims), Math.ceil(Number(claims.exp) * 1000))
 
 /** Returns whether the `jti` of an issuer is stored. */
-export async function isUsed(from: Reader, issuer: string, claims: Claims): Promise<boolean> {
-  const hash = hashOf(issuer, claims)
-  return (
-    (await from.get(sql`SELECT 1 AS used FROM gh_used_assertions WHERE hash = ${hash}`)) !==
-    undefined
-  )
-}
+export const isUsed = (from: Reader, issuer: string, claims: Claims): Promise<boolean> =>
+  wasUsed(from, singleUse(issuer, claims))

@@ -288,7 +288,8 @@ async function submitForm(deps: DeviceDeps, call: Call): Promise<Answer> {
   // The session may have expired, or another tab may have signed in another person.
   const isSamePerson = person?.subject === consent?.subject && person?.scope === consent?.scope
   if (!person || !consent || !isSamePerson || !openGrant) return expiredPage()
-  if (consent.description !== describeGrant(openGrant)) return expiredPage()
+  const hasChanged = consent.description !== describeGrant(openGrant)
+  if (hasChanged || findMismatch(openGrant, person) !== undefined) return expiredPage()
   const action = fields.get('action')
   if (action === 'switch') {
     await deps.signIns.signOut(call, cookie)

@@ -109,20 +109,6 @@ export const authorizationCodes: Table = {
   endsInRestoredData: true,
 }
 
-export const usedAssertions: Table = {
-  name: 'gh_used_assertions',
-  row: 'An assertion that was used: the hash of its issuer and `jti` (§16.7, §16.8).',
-  columns: { hash: bytes.secret, expires_at: int },
-  key: ['hash'],
-  place: 'local',
-  belongs: 'installation',
-  indexes: {
-    expiry: { on: 'expires_at', serves: 'the purge' },
-  },
-  stays: 'until `expires_at`',
-  purgedBy: 'expires_at',
-}
-
 const issuers: Table = {
   name: 'gh_issuers',
   row:
@@ -266,7 +252,6 @@ export const oauthTables: readonly Table[] = [
   clientSecrets,
   authorizationCodes,
   deviceGrants,
-  usedAssertions,
   issuers,
   issuerRules,
   consents,

@@ -54,17 +54,11 @@ export const findOperator = (from: Reader, folded: string) =>
   from.get<OperatorRow>(byFoldedEmail(folded))
 export const lockOperator = (tx: Tx, folded: string) => tx.lock<OperatorRow>(byFoldedEmail(folded))
 
-/** Returns the e-mail address of an operator with a password; undefined for any other. */
-export const findOperatorEmail = async (from: Reader, id: string): Promise<string | undefined> =>
-  (
-    await from.get(sql`SELECT email FROM gh_operators
-    WHERE id = ${id} AND issuer IS NULL`)
-  )?.email
-
-/** Returns whether the provider of an operator decides about its role. */
-export const hasIssuer = async (from: Reader, id: string): Promise<boolean> =>
-  (await from.get(sql`SELECT 1 AS found FROM gh_operators
-    WHERE id = ${id} AND issuer IS NOT NULL`)) !== undefined
+/** Returns the address and the provider of an operator; undefined if there is none with the id. */
+export const findOperatorById = (from: Reader, id: string) =>
+  from.get<Pick<OperatorRow, 'email' | 'issuer'>>(
+    sql`SELECT email, issuer FROM gh_operators WHERE id = ${id}`,
+  )
 
 /** The identity of an operator who signs in with OpenID Connect. */
 export interface ProviderIdentity {

@@ -7,9 +7,9 @@ import type {
   AuthenticatorTransport,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import { sha256, type Vault } from '../../kernel/secret.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import type { Vault } from '../../kernel/secret.ts'
 import type { Administration } from '../access/administration.ts'
+import { useOnce } from '../tokens/single-use.ts'
 
 const PURPOSE = 'passkey-challenge'
 /** A ceremony takes at most this time; a sign-in is recent for as long. */
@@ -61,12 +61,8 @@ function createChallenges({ admin: { db, clock }, vault }: CeremonyDeps) {
       return false
     }
     if (!(expiresAt > clock.now())) return false
-    const hash = sha256(bytes.toString('base64url'))
-    const used = await db.write((tx) =>
-      tx.run(sql`INSERT INTO gh_passkey_challenges (hash, expires_at)
-        VALUES (${hash}, ${expiresAt}) ON CONFLICT (hash) DO NOTHING`),
-    )
-    return used > 0
+    const use = { purpose: PURPOSE, text: bytes.toString('base64url') }
+    return db.write((tx) => useOnce(tx, use, expiresAt))
   }
   return { createChallenge, takeChallenge }
 }

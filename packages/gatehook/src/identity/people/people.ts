@@ -44,7 +44,7 @@ import type { RecognizedClients } from './recognized-clients.ts'
 import { personRoutes, signInRoutes } from './routes.ts'
 import { signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
-import { mailTokens, passkeyChallenges, throttle } from './tables.ts'
+import { mailTokens, throttle } from './tables.ts'
 import { createThrottle, type ThrottleDeps } from './throttle.ts'
 import { invalidCredentials } from './username.ts'
 
@@ -139,7 +139,7 @@ export function createPeople(
   const chores = {
     throttle: () => purgeExpired(db, [throttle], clock.now()),
     'recognized clients': () => recognizedClients.purge(),
-    'mail tokens': () => purgeExpired(db, [mailTokens, passkeyChallenges], clock.now()),
+    'mail tokens': () => purgeExpired(db, [mailTokens], clock.now()),
   }
   if (!directory) return { ...withoutPeople(), chores }
   const background = createBackgroundTasks(deps.log)

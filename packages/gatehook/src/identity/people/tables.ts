@@ -307,20 +307,6 @@ const operatorPasskeys: Table = {
   stays: 'until its operator deletes it, or a new password does',
 }
 
-export const passkeyChallenges: Table = {
-  name: 'gh_passkey_challenges',
-  row: 'The hash of a challenge that was used: no other ceremony uses it.',
-  columns: { hash: bytes.secret, expires_at: int },
-  key: ['hash'],
-  place: 'local',
-  belongs: 'installation',
-  indexes: {
-    expiry: { on: 'expires_at', serves: 'the purge' },
-  },
-  stays: 'until `expires_at`',
-  purgedBy: 'expires_at',
-}
-
 export const peopleTables: readonly Table[] = [
   people,
   identities,
@@ -333,5 +319,4 @@ export const peopleTables: readonly Table[] = [
   mailTokens,
   passkeys,
   operatorPasskeys,
-  passkeyChallenges,
 ]

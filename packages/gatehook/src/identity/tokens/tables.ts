@@ -106,4 +106,18 @@ export const revocations: Table = {
   purgedBy: 'keep_until',
 }
 
-export const tokensTables: readonly Table[] = [signingKeys, sessions, revocations]
+export const usedOnce: Table = {
+  name: 'gh_used_once',
+  row: 'The hash of an assertion or a challenge that was used: it counts once.',
+  columns: { hash: bytes.secret, expires_at: int },
+  key: ['hash'],
+  place: 'local',
+  belongs: 'installation',
+  indexes: {
+    expiry: { on: 'expires_at', serves: 'the purge' },
+  },
+  stays: 'until `expires_at`',
+  purgedBy: 'expires_at',
+}
+
+export const tokensTables: readonly Table[] = [signingKeys, sessions, revocations, usedOnce]

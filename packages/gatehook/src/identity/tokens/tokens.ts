@@ -108,6 +108,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
         })
         return purgeExpired(db, [tables.sessions], now - SKEW_MS)
       },
+      used_once: () => purgeExpired(db, [tables.usedOnce], clock.now() - SKEW_MS),
       revocations: revocations.purge,
       signing_keys: keys.purge,
     },

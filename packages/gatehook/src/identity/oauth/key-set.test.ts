@@ -1,0 +1,62 @@
+/** Each fault of a key set refuses it alone. */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { createKeySets, findKeySetFault } from './key-set.ts'
+
+const jwkOf = ({ publicKey }: { publicKey: import('node:crypto').KeyObject }) =>
+  publicKey.export({ format: 'jwk' })
+const ec = (namedCurve: string) => jwkOf(generateKeyPairSync('ec', { namedCurve }))
+const rsa = (bits: number) => ({
+  kty: 'RSA',
+  e: 'AQAB',
+  n: Buffer.alloc(bits / 8, 0xff).toString('base64url'),
+})
+const valid = ec('P-256')
+
+test('a set has few keys of the algorithms that the server verifies', () => {
+  for (const key of [valid, jwkOf(generateKeyPairSync('ed25519')), rsa(2048), rsa(4096)]) {
+    assert.equal(findKeySetFault({ keys: [key] }), undefined, JSON.stringify(key).slice(0, 60))
+  }
+  const faults: [fault: RegExp, value: unknown][] = [
+    [/is not a JWK set/, null],
+    [/is not a JWK set/, []],
+    [/is not a JWK set/, { keys: {} }],
+    [/is not a JWK set/, { keys: [] }],
+    [/is not a JWK set/, { keys: [null] }],
+    [/is not a JWK set/, { keys: [[]] }],
+    [/more than \d+ keys/, { keys: Array.from({ length: 101 }, () => valid) }],
+    [/too long/, { keys: [{ ...valid, more: 'x'.repeat(1_000_000) }] }],
+    ...['d', 'p', 'q', 'dp', 'dq', 'qi', 'k'].map(
+      (name) => [/private key/, { keys: [{ ...valid, [name]: 'AQAB' }] }] as [RegExp, unknown],
+    ),
+    [/fewer than 2048 bits/, { keys: [rsa(2040)] }],
+    [/fewer than 2048 bits/, { keys: [{ ...rsa(2048), n: 7 }] }],
+    [/more than \d+ bits/, { keys: [rsa(32_768)] }],
+    [/large exponent/, { keys: [{ ...rsa(2048), e: 'A'.repeat(100) }] }],
+    [/large exponent/, { keys: [{ ...rsa(2048), e: 3 }] }],
+    [/not RSA, P-256 or Ed25519/, { keys: [ec('P-384')] }],
+    [/not RSA, P-256 or Ed25519/, { keys: [{ ...valid, kty: 'constructor' }] }],
+    [/not RSA, P-256 or Ed25519/, { keys: [{ ...valid, kty: undefined }] }],
+  ]
+  for (const [fault, value] of faults) assert.match(findKeySetFault(value) ?? '', fault)
+})
+
+test('a fetched set counts without its keys of other kinds', async () => {
+  const weak = { ...rsa(1024), kid: 'weak', alg: 'RS256' }
+  const strong = { ...rsa(2048), kid: 'strong', alg: 'RS256' }
+  const fetchDocument = async () => ({ value: { keys: [weak, strong] }, lifetimeMs: 0 })
+  const { find } = createKeySets({
+    fetchDocument,
+    fetchTrusted: fetchDocument,
+    countFetch: async () => undefined,
+    clock: { now: () => 1e12 },
+  })
+  const select = await find({ jwksUri: 'https://app.example/jwks.json' }, undefined)
+  const isFound = (kid: string) =>
+    Promise.resolve(select({ alg: 'RS256', kid })).then(
+      () => true,
+      () => false,
+    )
+  assert.deepEqual([await isFound('weak'), await isFound('strong')], [false, true])
+})
