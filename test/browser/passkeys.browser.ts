@@ -61,7 +61,7 @@ async function leave(page: Page): Promise<void> {
 }
 
 for (const viewport of [WIDE, NARROW]) {
-  test(`an operator adds a passkey, signs in by it and deletes it [${viewport.width}]`, async (t) => {
+  test(`an operator adds, uses and deletes a passkey [${viewport.width}]`, async (t) => {
     const email = `ada${viewport.width}@example.com`
     const id = await createOperator(email)
     const page = await openTab(t, origin, stage.browser, { viewport }, REJECTED)
@@ -117,7 +117,10 @@ const FUNCTIONS = `
   const send = async (method, path, body) => {
     const response = await fetch('${origin}' + path, {
       method,
-      headers: { 'content-type': 'application/json', ...(token && { authorization: 'Bearer ' + token }) },
+      headers: {
+        'content-type': 'application/json',
+        ...(token && { authorization: 'Bearer ' + token }),
+      },
       ...(body && { body: JSON.stringify(body) }),
     })
     const text = await response.text()
@@ -152,7 +155,7 @@ const server = createServer((_request, response) => {
 await new Promise<void>((resolve) => server.listen(applicationPort, 'localhost', resolve))
 after(() => void server.close().closeAllConnections())
 
-test('a person adds a passkey in an application, signs in by it and deletes it', async (t) => {
+test('a person adds, uses and deletes a passkey in an application', async (t) => {
   const email = 'bea@example.com'
   await stage.json('POST', '/admin/users', { name: 'Bea', email, password: PASSWORD })
   const page = await openApplication(t)

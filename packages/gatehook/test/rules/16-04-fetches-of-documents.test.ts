@@ -1,5 +1,6 @@
 /** §16.4: which documents are valid, and how the server fetches them. */
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { createLog } from '../../src/kernel/log.ts'
 import {
@@ -12,6 +13,13 @@ import {
   signIn,
 } from '../oauth/document-host.ts'
 import { authorizePath, CALLBACK, form, openBrowser, openOauthFixture } from '../oauth/rig.ts'
+
+const { publicKey } = generateKeyPairSync('ed25519')
+const KEYS = {
+  token_endpoint_auth_method: 'private_key_jwt',
+  jwks: { keys: [publicKey.export({ format: 'jwk' })] },
+}
+const keysAt = (jwks_uri: unknown) => ({ ...KEYS, jwks: undefined, jwks_uri })
 
 /** Each document fails one check alone. */
 const INVALID: Record<string, (host: DocumentHost) => void> = {
@@ -37,6 +45,15 @@ const INVALID: Record<string, (host: DocumentHost) => void> = {
   'an expiry of a secret': (host) => host.document({ client_secret_expires_at: 0 }),
   'a method with a secret': (host) =>
     host.document({ token_endpoint_auth_method: 'client_secret_basic' }),
+  'a method that is no text': (host) => host.document({ token_endpoint_auth_method: 7 }),
+  'keys nowhere': (host) => host.document({ token_endpoint_auth_method: 'private_key_jwt' }),
+  'keys in two places': (host) => host.document({ ...KEYS, jwks_uri: host.id('/jwks.json') }),
+  'a key set without keys': (host) => host.document({ ...KEYS, jwks: { keys: [] } }),
+  'keys without TLS': (host) => host.document(keysAt(host.id().replace('https', 'http'))),
+  'keys on another host': (host) => host.document(keysAt('https://a.example/jwks.json')),
+  'keys at a number': (host) => host.document(keysAt(7)),
+  'an unknown algorithm of ID tokens': (host) =>
+    host.document({ id_token_signed_response_alg: 'none' }),
   'grants without a person': (host) => host.document({ grant_types: ['client_credentials'] }),
   'no response type': (host) => host.document({ response_types: ['token'] }),
   'a text': (host) =>
@@ -121,7 +138,8 @@ test('every invalid document reads the same outside, and the log has its cause',
   assert.equal(pages.size, 1)
   assert.match([...pages][0]!, /invalid_client/)
   assert.ok(new Set(causes).size > 10, 'causes differ')
-  host.document()
+  host.document(KEYS)
+  await fixture.admin.post('/admin/clock', { advance_s: 61 })
   const page = await browser.get(authorizePath({ client_id: host.id() }))
   assert.equal(page.status, 200, 'failures are not cached')
 })
@@ -148,6 +166,7 @@ test('only the normal spelling of an https URL with a path is the id of a docume
     `HTTPS://127.0.0.1:${host.port}/client.json`,
     `${origin}\\client.json`,
     `${origin}/client .json`,
+    `${origin}/${'a'.repeat(2_000)}`,
   ]
   for (const id of ids) {
     host.document({ client_id: id })

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { databases } from '../../../../test/rig/databases.ts'
-import { openService } from '../../../../test/rig/service.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { openService, type Reply } from '../../../../test/rig/service.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { ADDRESS, clubs, createAccounts } from '../fixtures/clubs.ts'
 import {
@@ -185,6 +186,35 @@ for (const { name } of databases) {
     assert.equal(wider.body.error, 'invalid_target')
     const { access_token } = (await poll(codes.device_code)).body
     assert.equal(decodeJwt(access_token).aud, `${issuer}/api`)
+  })
+
+  test(`a page that no longer holds connects nothing [${name}]`, async (t) => {
+    const fixture = await openOauthFixture(t, name, clock)
+    const { app, admin, person, createPerson } = fixture
+    const { body: acme } = await admin.post('/admin/customers', { name: 'Acme' })
+    const place = { customer: acme.id, mode: 'test' }
+    const client = await createDeviceClient(fixture, place)
+    const { request, poll } = deviceOf(fixture, client)
+    const { user_code, device_code } = (await request()).body
+    const foreign = await enterCode(openBrowser(app), user_code, person)
+    assert.doesNotMatch(foreign.text, /value="allow"/, 'a person of another customer')
+    assert.match(foreign.text, /belongs to another organization/)
+    const without = await createPerson({ ...place, scopes: ['webhooks:read'] })
+    const powerless = await enterCode(openBrowser(app), user_code, without)
+    assert.match(powerless.text, /has none of the permissions/)
+    const own = await createPerson(place)
+    const browser = openBrowser(app)
+    const page = await enterCode(browser, user_code, own)
+    await admin.patch(`/admin/clients/${client.client_id}`, { name: 'Another' })
+    assert.equal((await browser.submit(page, { action: 'allow' })).status, 403, 'a new name')
+    const again = await enterCode(browser, user_code, own)
+    await admin.patch(`/admin/clients/${client.client_id}`, { scopes: ['users:write'] })
+    assert.equal((await browser.submit(again, { action: 'allow' })).status, 403, 'other scopes')
+    await admin.patch(`/admin/customers/${acme.id}`, { suspended: true })
+    const isRefused = ({ body }: Reply) => body.error === 'unauthorized_client'
+    await eventually(() => poll(device_code), isRefused)
+    const gone = await browser.get(`${DEVICE_PAGE}?user_code=${user_code}`)
+    assert.match(gone.text, /No device waits for this code/, 'a suspended customer')
   })
 
   test(`guesses and open codes have limits [${name}]`, async (t) => {

@@ -53,6 +53,7 @@ for (const { name } of databases) {
       ['scope', await sign({ scope: ['orders:read'] })],
       ['resource', await sign({ resource: 'https://other.example' })],
       ['resource', await sign({ resource: [] })],
+      ['resource', await sign({ resource: [7] })],
       ['rule', await sign({ tid: 'other' })],
       ['rule', await sign({}, {})],
       ['rule', await sign({}, { typ: 'at+jwt' })],
@@ -74,6 +75,9 @@ for (const { name } of databases) {
     const lacking = await createClient({ grant_types: ['client_credentials'], redirect_uris: [] })
     const unauthorized = await exchange(await sign(), {}, lacking)
     assert.equal(unauthorized.body.error, 'unauthorized_client')
+    for (const client_id of [lacking.client_id, 'client_unknown', issuer.id]) {
+      assert.deepEqual((await explain(issuer.id, await sign({ client_id }))).failed, ['client'])
+    }
     const other = await createClient({ grant_types: [GRANT], redirect_uris: [] })
     assert.equal((await exchange(await sign(), {}, other)).body.error, 'invalid_grant')
     const test = await createClient({ grant_types: [GRANT], redirect_uris: [], mode: 'test' })

@@ -37,14 +37,18 @@ for (const { name } of databases) {
       ['sub', await sign({ sub: '' })],
       ['sub', await sign({ sub: 7 })],
       ['sub', await sign({ sub: 'a\u0000b' })],
+      ['sub', await sign({ sub: 'a\ud800' })],
       ['sub', await sign({ sub: 'x'.repeat(501) })],
       ['exp', await sign({ exp: undefined })],
+      ['exp', await sign({ exp: 'later' })],
       ['exp', await sign({ exp: at })],
       ['exp', await sign({ exp: at + 86_401 })],
       ['nbf', await sign({ nbf: at + 30 })],
       ['nbf', await sign({ nbf: 'now' })],
       ['iat', await sign({ iat: at + 30 })],
       ['jti', await sign({ jti: undefined })],
+      ['jti', await sign({ jti: '' })],
+      ['jti', await sign({ jti: 7 })],
       ['jti', await sign({ jti: 'x'.repeat(256) })],
       ['rule', await sign({ repository: 'acme/other' })],
       ['rule', await sign({ repository: undefined })],
@@ -62,7 +66,8 @@ for (const { name } of databases) {
       const { failed, valid } = await explain(id, assertion)
       assert.deepEqual([failed, valid], [[check], false], check)
     }
-    for (const text of ['no JWT', 'a.b.c', 'x'.repeat(8_193)]) {
+    const long = await sign({ more: 'x'.repeat(8_192) })
+    for (const text of ['no JWT', 'a.b.c', long]) {
       const { status, body } = await exchange(text)
       assert.deepEqual(
         [status, body.error, body.error_description],

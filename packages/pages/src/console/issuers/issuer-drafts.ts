@@ -1,4 +1,4 @@
-/** What the form of an issuer contains, and its conversion from and to the members of the API. */
+/** The content of the form of an issuer, and its conversion from and to members of the API. */
 import { matchText, parseMatch } from './claim-lines.ts'
 import type { Issuer } from './issuer-types.ts'
 

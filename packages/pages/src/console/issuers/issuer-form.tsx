@@ -213,7 +213,7 @@ const KeyFields = ({ draft, set, messageOf, keyFault }: KeyFieldsProps) => (
       label="Further claims of the owner"
       value={draft.owners}
       onInput={(owners) => set({ owners })}
-      hint="Claims that only the owner of a caller can have, beside sub, repository, project_id and others."
+      hint="Claims that only the owner of a caller can have, beside sub, repository and others."
       error={messageOf('/owners')}
     />
   </>
@@ -245,7 +245,7 @@ function RuleFields({ rule, at, scopes, messageOf, onChange, onRemove }: RuleFie
         value={rule.match}
         onInput={(match) => set({ match })}
         rows={3}
-        hint="One per line; several lines of a claim are alternatives. The first rule that matches decides."
+        hint="One per line. Lines of one claim are alternatives. The first matching rule decides."
         placeholder="repository=acme/shop"
         error={messageOf('match')}
         required
