@@ -90,9 +90,15 @@ async function run(context: ChaosContext): Promise<ChaosCounts> {
 export const clockSkew: ChaosScenario = {
   name: 'clock',
   title: 'clocks of nodes differ by 1.5, 30 and 90 s',
-  groups: ['load', 'operate'],
+  groups: ['load', 'operate', 'drill'],
   nodes: [2],
-  words: [/readyz 503: clock/, /log of node\d: .*clock/],
+  words: [
+    /readyz 503: clock/,
+    /log of node\d: .*clock/,
+    /attention: bad node_not_ready.*clock/,
+    /system: .*clock/,
+    /metrics: gatehook_clock_difference_seconds/,
+  ],
   missing: () => needHaproxy() ?? (LIBRARY ? undefined : 'libfaketime is not installed'),
   run,
 }

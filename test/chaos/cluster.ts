@@ -47,6 +47,8 @@ export interface NodeChange {
   /** More arguments of the command. */
   readonly args?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
+  /** Runs as this user; default: that of the test. */
+  readonly uid?: number
 }
 
 interface LogLine {
@@ -99,7 +101,8 @@ export class Cluster {
     const log = createWriteStream(join(folder, `node${at + 1}.log`), { flags: 'a' })
     child.stderr!.pipe(log, { end: false })
     const warnings: string[] = []
-    const node = { child, url: `http://127.0.0.1:${port}`, warnings }
+    const scheme = change.environment?.GATEHOOK_TLS_CERT ? 'https' : 'http'
+    const node = { child, url: `${scheme}://127.0.0.1:${port}`, warnings }
     this.nodes[at] = node
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const timer = setTimeout(() => child.kill('SIGKILL'), START_LIMIT_MS)
@@ -131,7 +134,7 @@ export class Cluster {
     return this.#endOf(`gatehook ${args.join(' ')}`, child)
   }
 
-  async #launch(at: number, { release, args, environment }: NodeChange) {
+  async #launch(at: number, { release, args, environment, uid }: NodeChange) {
     const { folder } = this.#options
     const service = await writeService(folder, release ?? this.#options.release ?? 'first')
     const port = this.#ports[at]!
@@ -140,6 +143,7 @@ export class Cluster {
     const child = spawn(process.execPath, [MAIN, 'start', service, '--no-seed', ...all], {
       env: { ...this.#environment(), ...own, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
+      ...(uid !== undefined && { uid, gid: uid }),
     })
     return { child, port }
   }

@@ -1,8 +1,9 @@
 /**
  * `npm run chaos [-- GROUP --only kill,failover --nodes 2 --seed N --json --list]`: faults under
- * load, with real processes. GROUP is `load` (each fault many times) or `operate` (one fault of
- * each kind, and the product's words for it). Prints counts of lost, doubled, phantom and failed
- * requests. The exit code is 1 if a promise was broken, 2 for usage.
+ * load, with real processes. GROUP is `load` (each fault many times), `operate` (one fault of each
+ * kind, and the product's words for it) or `drill` (the ten that an operator names from console,
+ * readiness and metrics). Prints counts of lost, doubled, phantom and failed requests. The exit
+ * code is 1 if a promise was broken, 2 for usage.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -62,10 +63,10 @@ else console.table(results.map(rowOf))
 // Processes of a scenario that ended at its limit would prevent the exit.
 process.exit(results.every(({ faults }) => faults.length === 0) ? 0 : 1)
 
-/** `operate` runs each fault once. */
+/** `operate` and `drill` run each fault once. */
 function nodeCounts({ nodes }: ChaosScenario): readonly number[] {
   if (values.nodes) return nodes.filter((count) => values.nodes.split(',').includes(String(count)))
-  return group === 'operate' ? nodes.slice(0, 1) : nodes
+  return group === 'operate' || group === 'drill' ? nodes.slice(0, 1) : nodes
 }
 
 async function runAll(): Promise<ChaosResult[]> {

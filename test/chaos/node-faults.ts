@@ -1,8 +1,8 @@
 /** Faults of nodes: kill -9, stops of seconds, rolling restarts and changes of the schema. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { queryAsAdmin } from '../rig/postgres.ts'
-import type { ChaosCounts, ChaosScenario } from './scenario.ts'
-import { type Faults, needHaproxy, runUnderLoad } from './under-load.ts'
+import type { ChaosScenario } from './scenario.ts'
+import { type Faults, needHaproxy, requireNoFailure, runUnderLoad } from './under-load.ts'
 
 const KILLS = 8
 /** The shorter one is below, the longer one above the time after which others take work over. */
@@ -50,12 +50,6 @@ async function restartInTurn(faults: Faults, release: 'first' | 'next'): Promise
   await load.until(REQUESTS)
 }
 
-/** No request may fail. */
-function requireNoFailure(counts: ChaosCounts): ChaosCounts {
-  const { failed = 0, faults } = counts
-  return failed === 0 ? counts : { ...counts, faults: [...faults, `failed: ${failed}`] }
-}
-
 /** Earlier payments of the wallets that can afford them, so that the new index takes a while. */
 const FILL = `WITH paid AS (INSERT INTO payments (scope, wallet_id, amount, label, memo)
     SELECT scope, id, 1, 'earlier-' || id || '-' || n, 'none'
@@ -101,6 +95,24 @@ export const nodeFaults: readonly ChaosScenario[] = [
         await runUnderLoad(context, async (faults) => {
           await queryAsAdmin(faults.databaseUrl, FILL)
           await restartInTurn(faults, 'next')
+        }),
+      ),
+  },
+  {
+    name: 'rolling-back',
+    title: 'the former release replaces one with a new field again, which its table keeps',
+    groups: ['load', 'operate'],
+    nodes: [2, 4],
+    missing: needHaproxy,
+    run: async (context) =>
+      requireNoFailure(
+        await runUnderLoad(context, async (faults) => {
+          await queryAsAdmin(faults.databaseUrl, FILL)
+          await restartInTurn(faults, 'next')
+          await restartInTurn(faults, 'first')
+          const table = 'SELECT count(tip) AS count FROM payments'
+          const [row] = await queryAsAdmin(faults.databaseUrl, table)
+          if (Number(row!.count) === 0) throw new Error('the new column is away')
         }),
       ),
   },

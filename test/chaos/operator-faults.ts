@@ -4,11 +4,15 @@
  */
 import { copyFaults } from './copy-faults.ts'
 import { fileFaults } from './file-faults.ts'
+import { guideFaults } from './guide-faults.ts'
+import { keyFaults } from './key-faults.ts'
 import { primaryFaults } from './primary-faults.ts'
 import { receiverFaults } from './receiver-faults.ts'
 import type { ChaosScenario } from './scenario.ts'
 import { schemaFaults } from './schema-faults.ts'
+import { startFaults } from './start-faults.ts'
 import { storageFaults } from './storage-faults.ts'
+import { trailFaults } from './trail-faults.ts'
 
 export const operatorFaults: readonly ChaosScenario[] = [
   ...primaryFaults,
@@ -17,4 +21,8 @@ export const operatorFaults: readonly ChaosScenario[] = [
   ...fileFaults,
   ...copyFaults,
   ...receiverFaults,
+  ...keyFaults,
+  ...startFaults,
+  ...trailFaults,
+  ...guideFaults,
 ]

@@ -1,6 +1,7 @@
 /**
  * The service of the faults: payments that reduce the balance of a wallet, in a rule of own code.
- * Its other releases add, drop or rename a field, for changes of the schema beside running nodes.
+ * Its other releases add, drop or rename a field, for changes of the schema beside running nodes;
+ * one has a handler of events that hangs.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,8 +14,12 @@ const MEMO = "memo: f.string().default('none'),"
 const migration = (name: string, sql: string) =>
   `{ number: 1, name: '${name}', table: 'payments', sql: '${sql}' }`
 
+/** Waits for a service that never answers. */
+const STUCK = ".on(payments, 'payment.created', () => new Promise(() => {}), { timeoutMs: 60_000 })"
+
 const RELEASES = {
   first: { fields: MEMO, name: '', migrations: '' },
+  stuck: { fields: MEMO, name: '', migrations: '', jobs: STUCK },
   next: { fields: `${MEMO} tip: f.int().default(0),`, name: ", 'tip'", migrations: '' },
   dropped: {
     fields: '',
@@ -29,7 +34,14 @@ const RELEASES = {
 }
 export type Release = keyof typeof RELEASES
 
-const declaration = ({ fields, name, migrations }: (typeof RELEASES)[Release]) => `
+interface ReleaseTexts {
+  readonly fields: string
+  readonly name: string
+  readonly migrations: string
+  readonly jobs?: string
+}
+
+const declaration = ({ fields, name, migrations, jobs = '' }: ReleaseTexts) => `
 import { Failure, f, resource, service } from ${GATEHOOK}
 const access = { read: 'r', create: 'w', update: 'w', delete: false }
 const wallets = resource('wallets', {
@@ -59,7 +71,7 @@ export default service({
   versions: { v1: { released: '2026-01-01' } },
   resources: [wallets, payments],
   migrations: [${migrations}],
-})
+})${jobs}
 `
 
 /** Writes a release into a folder of its own, and returns the folder. */

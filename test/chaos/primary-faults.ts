@@ -193,9 +193,15 @@ export const primaryFaults: readonly ChaosScenario[] = [
   {
     name: 'silent-network',
     title: `the network to the database loses all packets for ${SILENT_MS / 1_000} s`,
-    groups: ['operate'],
+    groups: ['operate', 'drill'],
     nodes: [2],
-    words: [/readyz 503: primary/, /GET 503: storage_unavailable/, /gatehook_database_available/],
+    words: [
+      /readyz 503: primary: .*has not answered/,
+      /GET 503: storage_unavailable/,
+      /gatehook_database_available/,
+      /gatehook_database_fault\{.*silent/,
+      /attention: bad node_not_ready.*has not answered/,
+    ],
     missing: needHaproxy,
     run: silenceNetwork,
   },
@@ -223,7 +229,7 @@ export const primaryFaults: readonly ChaosScenario[] = [
   {
     name: 'lost-durability',
     title: 'the promoted standby waits for no standby of its own',
-    groups: ['operate'],
+    groups: ['operate', 'drill'],
     nodes: [2],
     words: [
       /readyz 503: durability/,
@@ -231,6 +237,8 @@ export const primaryFaults: readonly ChaosScenario[] = [
       /gatehook_durability_lost/,
       /gatehook doctor, exit 1: durability +fail/,
       /log of node\d: .*synchronous/,
+      /attention: bad node_not_ready.*synchronous/,
+      /system: .*synchronous/,
     ],
     missing: needHaproxy,
     run: loseDurability,

@@ -1,8 +1,11 @@
 /** The input and the result of a scenario of `npm run chaos`. */
 import type { ProductWord, Witness } from './witness.ts'
 
-/** `load`: long runs of one kind of fault. `operate`: one fault of each kind, and its name. */
-export type ChaosGroup = 'load' | 'operate'
+/**
+ * `load`: long runs of one kind of fault. `operate`: one fault of each kind, and its name. `drill`:
+ * the ten of these that an operator names from console, readiness and metrics alone.
+ */
+export type ChaosGroup = 'load' | 'operate' | 'drill'
 
 export interface ChaosContext {
   readonly seed: number
@@ -42,7 +45,7 @@ export interface ChaosScenario {
   readonly name: string
   readonly title: string
   readonly groups: readonly ChaosGroup[]
-  /** The numbers of nodes that it runs with; `operate` uses the first one. */
+  /** The numbers of nodes that it runs with; `operate` and `drill` use the first one. */
   readonly nodes: readonly number[]
   /** Words of the product for the fault, within a minute. The first one is in the table. */
   readonly words?: readonly RegExp[]

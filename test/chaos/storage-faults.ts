@@ -8,10 +8,11 @@ import { asAdmin, createDatabase, queryAsAdmin, startPostgres } from '../rig/pos
 import { canMount, databaseOn, mountSmallDisk } from '../rig/small-disk.ts'
 import { fileOf } from './books.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
-import { auditFault, needHaproxy, SETTINGS, withDatabase } from './under-load.ts'
+import { auditFault, needHaproxy, requireNoFailure, SETTINGS, withDatabase } from './under-load.ts'
 
 const DISK_MIB = 64
 const AWAY_MS = 8_000
+const LOCKED_S = 20
 
 interface Page {
   readonly file: string
@@ -124,12 +125,25 @@ async function limitConnections(context: ChaosContext): Promise<ChaosCounts> {
       await pause(AWAY_MS)
       await load.recovery()
     })
-    const { failed = 0, faults } = counts
-    return failed === 0 ? counts : { ...counts, faults: [...faults, `failed: ${failed}`] }
+    return requireNoFailure(counts)
   } finally {
     await server.stop()
   }
 }
+
+/** Another program holds a lock, for which all connections of the nodes wait. */
+const fillPool = (context: ChaosContext): Promise<ChaosCounts> =>
+  withDatabase('postgres', context, (databaseUrl) => {
+    const world = { databaseUrl, booksUrl: () => databaseUrl }
+    return auditFault(context, world, async ({ load, witness }) => {
+      load.markFault()
+      const lock = `BEGIN; LOCK TABLE wallets IN ACCESS EXCLUSIVE MODE;
+        SELECT pg_sleep(${LOCKED_S}); COMMIT`
+      await queryAsAdmin(databaseUrl, lock)
+      await witness.until(/attention: bad node_not_ready.*connections/)
+      await load.recovery()
+    })
+  })
 
 /** An operator renames the database, or a table, under running nodes; and takes it back. */
 const takeAway =
@@ -168,12 +182,14 @@ const ofKind = (kind: Kind): ChaosScenario[] => [
   {
     name: `damaged-page-${kind}`,
     title: 'a page of the database is damaged',
-    groups: ['operate'],
+    groups: kind === 'sqlite' ? ['operate', 'drill'] : ['operate'],
     nodes: [kind === 'sqlite' ? 1 : 2],
     words: [
       /readyz 503: database: .*damaged/,
       /POST 503: storage_unavailable: .*damaged/,
       /log of node\d: .*damaged/,
+      /attention: bad node_not_ready.*damaged/,
+      /system: .*damaged/,
     ],
     missing: needHaproxy,
     run: damagePage(kind),
@@ -181,12 +197,14 @@ const ofKind = (kind: Kind): ChaosScenario[] => [
   {
     name: `full-disk-${kind}`,
     title: 'the disk of the tables is full',
-    groups: ['operate'],
+    groups: kind === 'sqlite' ? ['operate', 'drill'] : ['operate'],
     nodes: [kind === 'sqlite' ? 1 : 2],
     words: [
       /readyz 503: writes: The disk of the database is full/,
       /POST 503: storage_unavailable/,
       /check_failed\{.*writes/,
+      /attention: bad node_not_ready.*disk/,
+      /system: .*disk/,
     ],
     missing: needDisk,
     run: fillDisk(kind),
@@ -203,6 +221,20 @@ export const storageFaults: readonly ChaosScenario[] = [
     nodes: [2],
     missing: needHaproxy,
     run: limitConnections,
+  },
+  {
+    name: 'pool-full',
+    title: 'another program holds a lock, for which all connections of a node wait',
+    groups: ['operate', 'drill'],
+    nodes: [2],
+    words: [
+      /attention: bad node_not_ready.*connections/,
+      /system: .*connections/,
+      /readyz 503: /,
+      /metrics: gatehook_storage_connection_waits/,
+    ],
+    missing: needHaproxy,
+    run: fillPool,
   },
   {
     name: 'table-away',

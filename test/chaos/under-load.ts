@@ -78,6 +78,12 @@ export function verifyAudit({ wrong, inFlight, ...counts }: PaymentAudit): Chaos
   return { ...counts, faults }
 }
 
+/** No request may fail. */
+export function requireNoFailure(counts: ChaosCounts): ChaosCounts {
+  const { failed = 0, faults } = counts
+  return failed === 0 ? counts : { ...counts, faults: [...faults, `failed: ${failed}`] }
+}
+
 /** Requires that the product has named as many changes as a failover has lost, or more. */
 export function verifyLoss(
   audit: PaymentAudit,

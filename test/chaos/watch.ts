@@ -1,4 +1,7 @@
-/** Polls what operators look at: `/readyz`, metrics and attention of each node. */
+/** Polls what operators look at: `/readyz`, metrics, attention and System of each node. */
+import { request as requestPlain } from 'node:http'
+import { request as requestTls } from 'node:https'
+import { text as readText } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Cluster } from './cluster.ts'
 import type { Witness } from './witness.ts'
@@ -11,6 +14,10 @@ const ROUNDS = 4
 /** Lines of `/metrics` that alerts compare with a bound. */
 const ALARMS = [
   /^gatehook_check_failed\{.*\} 1$/,
+  /^gatehook_database_fault\{.*\} 1$/,
+  /^gatehook_storage_connection_waits(\{.*\})? [1-9]/,
+  /^gatehook_clock_difference_seconds(\{.*\})? -?([3-9]|\d\d)/,
+  /^gatehook_job_longest_run_seconds\{.*\} [1-9]\d/,
   /^gatehook_database_available(\{.*\})? 0$/,
   /^gatehook_durability_lost(\{.*\})? 1$/,
   /^gatehook_webhook_receivers\{.*health="(slow|failing)".*\} [1-9]/,
@@ -31,6 +38,32 @@ interface Attention {
   }[]
 }
 
+interface System {
+  readonly health: Readiness
+  readonly nodes: readonly (Readiness & { readonly name: string; readonly state: string })[]
+}
+
+/** Sends a GET, also to a node with a certificate of its own. */
+export async function getFrom(url: string, headers: Readonly<Record<string, string>> = {}) {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>()
+  const options = {
+    headers: { 'x-forwarded-proto': 'https', ...headers },
+    signal: AbortSignal.timeout(PROBE_LIMIT_MS),
+    agent: false as const,
+  }
+  const isTls = url.startsWith('https:')
+  const sent = isTls
+    ? requestTls(url, { ...options, rejectUnauthorized: false })
+    : requestPlain(url, options)
+  sent.once('error', reject)
+  sent.once('response', (response) => {
+    const status = response.statusCode!
+    readText(response).then((text) => resolve({ status, text }), reject)
+  })
+  sent.end()
+  return promise
+}
+
 export interface WatchOptions {
   readonly cluster: Pick<Cluster, 'nodes'>
   readonly key: string
@@ -40,37 +73,45 @@ export interface WatchOptions {
 /** Returns the function that ends the watch. */
 export function watch({ cluster, key, witness }: WatchOptions): () => Promise<void> {
   let isWatching = true
-  const get = async (url: string, headers = {}) => {
-    const response = await fetch(url, {
-      headers: { 'x-forwarded-proto': 'https', ...headers },
-      signal: AbortSignal.timeout(PROBE_LIMIT_MS),
-    })
-    return { status: response.status, text: await response.text() }
-  }
   const probe = async (url: string) => {
-    const { status, text } = await get(`${url}/readyz`)
+    const { status, text } = await getFrom(`${url}/readyz`)
     const { reasons = [], warnings = [] } = JSON.parse(text) as Readiness
     for (const { check, message } of [...reasons, ...warnings]) {
       witness.hear(`/readyz ${status}`, `${check}: ${message}`)
     }
   }
   const readMetrics = async (url: string) => {
-    const { text } = await get(`${url}/metrics`, { 'x-api-key': key })
+    const { text } = await getFrom(`${url}/metrics`, { 'x-api-key': key })
     for (const line of text.split('\n')) {
       if (ALARMS.some((alarm) => alarm.test(line))) witness.hear('/metrics', line)
     }
   }
   const readAttention = async (url: string) => {
-    const { status, text } = await get(`${url}/admin/attention`, { 'x-api-key': key })
+    const { status, text } = await getFrom(`${url}/admin/attention`, { 'x-api-key': key })
     if (status !== 200) return
     for (const { kind, severity, subject, facts } of (JSON.parse(text) as Attention).data) {
-      const names = Object.entries(facts).map(([name, value]) => `${name} ${value}`)
+      const names = Object.entries(facts).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
       witness.hear('attention', `${severity} ${kind}: ${subject.label}, ${names.join(', ')}`)
+    }
+  }
+  const readSystem = async (url: string) => {
+    const { status, text } = await getFrom(`${url}/admin/system`, { 'x-api-key': key })
+    if (status !== 200) return
+    const { health, nodes } = JSON.parse(text) as System
+    const own = { name: 'this node', state: 'answers', ...health }
+    for (const { name, state, reasons = [], warnings = [] } of [own, ...nodes]) {
+      const sentences = [...reasons, ...warnings].map(
+        ({ check, message }) => `${check}: ${message}`,
+      )
+      if (sentences.length > 0 || state === 'gone') {
+        witness.hear('system', `${name} ${state}: ${sentences.join(' ')}`)
+      }
     }
   }
   const run = async () => {
     for (let round = 0; isWatching; round++) {
-      const readers = round % ROUNDS === 0 ? [probe, readMetrics, readAttention] : [probe]
+      const all = [probe, readMetrics, readAttention, readSystem]
+      const readers = round % ROUNDS === 0 ? all : [probe]
       // A node that is stopped or has ended says nothing.
       await Promise.allSettled(cluster.nodes.flatMap(({ url }) => readers.map((read) => read(url))))
       await pause(INTERVAL_MS)
