@@ -169,6 +169,15 @@ test('an unknown name is a warning', () => {
   assert.doesNotMatch(warnings[0]!, /hidden/)
 })
 
+test('a misspelt beginning of a name is a warning with the option', () => {
+  for (const name of ['gatehook_port', 'GATEHOK_PORT', 'GATEHOKO_PORT']) {
+    const { warnings } = loadConfig({ [name]: '1' })
+    assert.deepEqual(warnings, [`${name} is set. Did you mean GATEHOOK_PORT? It is ignored.`])
+  }
+  const others = { GATEWAY_PORT: '1', GATE_PORT: '1', GATEHOK_OTHER: '1', NAVIGATEHOOK_PORT: '1' }
+  assert.deepEqual(loadConfig(others).warnings, [])
+})
+
 test('a name that resembles the end of an OTEL_ option is a warning', () => {
   const { warnings } = loadConfig({ GATEHOOK_RTER_OTLP_ENDPOINT: 'http://localhost:4318' })
   assert.match(warnings.join(), /^GATEHOOK_RTER_OTLP_ENDPOINT is set/)

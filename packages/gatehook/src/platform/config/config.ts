@@ -3,12 +3,11 @@
  * together. Pure; `environment.ts` reads the process environment and files.
  */
 import { isLoopback } from '../../kernel/address.ts'
-import { findClosest } from '../../kernel/closest.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { pathOfUrl } from '../../kernel/uri.ts'
 import { accentContrast, CONTRAST_MIN } from './accent.ts'
-import { commandVariables } from './command-variables.ts'
 import type { Option } from './option.ts'
+import { checkNames } from './option-names.ts'
 import { flagOf, type OptionName, optionList, options } from './options.ts'
 import { filePath, type ValueKind } from './values.ts'
 
@@ -138,25 +137,6 @@ function describeInvalidValue(option: Option, text: string, source: ValueSource)
   const kubernetes = option.env === 'GATEHOOK_PORT' && text.startsWith('tcp://')
   const hint = kubernetes ? ' Kubernetes set it: use enableServiceLinks: false in the pod.' : ''
   return `${name} is ${JSON.stringify(displayedText)}; expected ${expects}.${hint}`
-}
-
-/**
- * Reports unknown names. A name close to an option is a mistake; others may belong to another
- * program (`GATEHOOK_URL` of a client).
- */
-function checkNames(env: Environment, mistakes: string[], warnings: string[]): void {
-  const prefix = 'GATEHOOK_'
-  const optionNames = optionList
-    .filter(([, option]) => option.env.startsWith(prefix))
-    .map(([, option]) => option.env.slice(prefix.length))
-  for (const name of Object.keys(env)) {
-    const rest = name.slice(prefix.length)
-    if (!name.startsWith(prefix) || optionNames.includes(rest)) continue
-    if (commandVariables.some(([variable]) => variable === name)) continue
-    const suggestion = findClosest(rest, optionNames)
-    if (suggestion) mistakes.push(`${name} is not an option. Did you mean ${prefix}${suggestion}?`)
-    else warnings.push(`${name} is set, but is not an option; it is ignored.`)
-  }
 }
 
 type DatabaseAddress =
