@@ -2,15 +2,20 @@
  * The attacks of row 21 by a customer or an unauthenticated client. Each is a function that runs
  * until its signal is aborted, in a separate process.
  */
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { BENCH_KEY } from '../data.ts'
 import { HTTPS, send } from './world.ts'
+
+export const LARGE_DELETION = 'deletion of a customer'
 
 export interface Target {
   readonly url: string
   readonly port: number
   readonly noisyKeys: readonly string[]
+  readonly leavingId: string
 }
 
 export type Attack = (target: Target, signal: AbortSignal) => Promise<void>
@@ -211,6 +216,12 @@ const refusedStrangers: Attack = ({ port }, signal) =>
     return raw(port, ['GET /api/v2/users HTTP/1.1', ...FILLER, close, from], signal, true)
   })
 
+/** No attack: an operator deletes a customer with a million rows, which must delay no neighbour. */
+const largeDeletion: Attack = async (target, signal) => {
+  await send(target, BENCH_KEY, 'DELETE', `/admin/customers/${target.leavingId}`)
+  if (!signal.aborted) await once(signal, 'abort')
+}
+
 /** The attacks by their names in the README. */
 export const attacks: Readonly<Record<string, Attack>> = {
   'unread answers': unreadAnswers,
@@ -225,6 +236,8 @@ export const attacks: Readonly<Record<string, Attack>> = {
   'too many words': words(100),
   'most words': words(20),
   'refused strangers': refusedStrangers,
-  // The last: it uses up the registrations of a minute, which two of the others need.
+  // The last ones: it uses up the registrations of a minute, which two of the others need.
   'registrations in a loop': registrationLoop,
+  // The deletion goes on after its row.
+  [LARGE_DELETION]: largeDeletion,
 }

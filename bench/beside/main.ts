@@ -12,7 +12,7 @@ import { stopPostgres } from '../postgres.ts'
 import type { Server } from '../server.ts'
 import { spread } from '../statistics.ts'
 import type { Order } from './attacker.ts'
-import { attacks } from './attacks.ts'
+import { attacks, LARGE_DELETION } from './attacks.ts'
 import { warmUp } from './warm-up.ts'
 import { HTTPS, openWorld, type World } from './world.ts'
 
@@ -116,7 +116,8 @@ async function besideAttack(
   const child = fork(new URL('attacker.ts', import.meta.url), { execArgv: [] })
   try {
     const { url, port } = server
-    const order: Order = { attack, target: { url, port, noisyKeys: world.noisyKeys } }
+    const { noisyKeys, leavingId } = world
+    const order: Order = { attack, target: { url, port, noisyKeys, leavingId } }
     child.send(order)
     await once(child, 'message')
     await pause(SETTLE_MS)
@@ -138,7 +139,8 @@ export async function attackRows(
 ): Promise<AttackResult[]> {
   const results: AttackResult[] = []
   for (const database of databases) {
-    const world = await openWorld(database, progress)
+    const hasLeaving = names.includes(LARGE_DELETION)
+    const world = await openWorld(database, { hasLeaving, progress })
     try {
       for (const [at, attack] of names.entries()) {
         // A new process for each attack, so that the memory of one does not count for the next.

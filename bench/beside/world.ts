@@ -20,6 +20,8 @@ export interface World {
   /** Keys of the attacker and of the measured customer. */
   readonly noisyKeys: readonly string[]
   readonly quietKeys: readonly string[]
+  /** A customer with a million orders, if the attack that deletes it is selected. */
+  readonly leavingId: string
   /** A user of the measured customer, for orders, and the sign-in of a person. */
   readonly quietUserId: number
   readonly person: { readonly username: string; readonly password: string }
@@ -27,6 +29,7 @@ export interface World {
 }
 
 const ORDERS = 300_000
+const LEAVING_ORDERS = 1_000_000
 const KEYS = 40
 const LARGE_EVENTS = 100
 const LARGE_BYTES = 250_000
@@ -60,7 +63,13 @@ export async function send(
 /** Headers of a trusted proxy, so that the bench can name client addresses. */
 export const HTTPS = { 'x-forwarded-proto': 'https' } as const
 
-export async function openWorld(name: DatabaseName, progress: (line: string) => void) {
+interface WorldOptions {
+  /** Whether the customer that leaves has its orders. */
+  readonly hasLeaving: boolean
+  readonly progress: (line: string) => void
+}
+
+export async function openWorld(name: DatabaseName, { hasLeaving, progress }: WorldOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-beside-'))
   const file = join(folder, 'gatehook.db')
   const url = name === 'sqlite' ? `sqlite:${file}` : await newDatabase(undefined)
@@ -84,16 +93,23 @@ export async function openWorld(name: DatabaseName, progress: (line: string) => 
     const server = await start()
     progress(`${name}: prepares customers and keys`)
     const customers = await createCustomers(server)
-    const userId = customers.noisyUserId
-    progress(`${name}: prepares ${ORDERS.toLocaleString('en')} orders`)
-    if (name === 'sqlite') fillSqlite(file, customers.noisyNo, userId)
-    else await fillPostgres(url, customers.noisyNo, userId)
+    const { noisy, leaving } = customers
+    for (const { id, userId, orders } of [
+      { ...noisy, orders: ORDERS },
+      { ...leaving, orders: hasLeaving ? LEAVING_ORDERS : 0 },
+    ]) {
+      progress(`${name}: prepares ${orders.toLocaleString('en')} orders`)
+      if (name === 'sqlite') fillSqlite(file, fillText(id, userId, orders, 'sqlite'))
+      else await fillPostgres(url, fillText(id, userId, orders, 'postgres'))
+    }
     progress(`${name}: prepares ${(SMALL_EVENTS + LARGE_EVENTS).toLocaleString('en')} events`)
     await recordEvents(server, customers.noisyKeys[0]!)
     progress(`${name}: prepares ${LARGE_ROWS} rows of 195 kB`)
     await createLargeRows(server, customers.noisyKeys[0]!)
     await server.end('SIGTERM')
-    return { start, ...customers, end: remove } satisfies World
+    const { noisyKeys, quietKeys, quietUserId, person } = customers
+    const own = { noisyKeys, quietKeys, quietUserId, person, leavingId: leaving.id }
+    return { start, ...own, end: remove } satisfies World
   } catch (error) {
     remove()
     throw error
@@ -118,17 +134,18 @@ async function createCustomers(server: Server) {
     }
     const user = { name: 'Ada', email: `${name}@example.com` }
     const { id: userId } = await send(server, keys[0]!, 'POST', '/api/v2/users', user)
-    return { id, keys, userId: userId as number }
+    return { id: id as string, keys, userId: userId as number }
   }
   const noisy = await customer('noisy')
   const quiet = await customer('quiet')
+  const leaving = await customer('leaving')
   const username = 'person@example.com'
   const person = { name: 'Person', email: username, password: PASSWORD, customer: quiet.id }
   await admin('POST', '/admin/users', person)
   return {
     noisyKeys: noisy.keys,
-    noisyUserId: noisy.userId,
-    noisyNo: noisy.id as string,
+    noisy,
+    leaving,
     quietKeys: quiet.keys,
     quietUserId: quiet.userId,
     person: { username, password: PASSWORD },
@@ -139,39 +156,33 @@ const COLUMNS = 'scope, user_id, status, amount, currency, note, created_at, upd
 /** `n` is the number of the row. No index covers the sort keys of the attack. */
 const VALUES = `2 * c.no + 1, $user, 'pending', 1 + (n * 7919) % 100000, 'EUR',
   'note ' || (n * 104729) % 1000, 1700000000000 + n, 1700000000000 + n`
-const COUNTER = `INSERT INTO gh_counters (scope, collection, slot, total)
-  SELECT 2 * no + 1, 'orders', 0, ${ORDERS} FROM gh_customers WHERE id = $customer`
 
-const substitute = (text: string, customer: string, user: number) =>
-  text.replaceAll('$customer', `'${customer}'`).replaceAll('$user', String(user))
+/** Returns the statements that insert orders of a customer and their counter. */
+function fillText(customer: string, user: number, orders: number, database: DatabaseName): string {
+  const numbers =
+    database === 'sqlite'
+      ? `(WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted
+          WHERE n < ${orders}) SELECT n FROM counted) AS numbers`
+      : `generate_series(1, ${orders}::bigint) AS n`
+  const text = `INSERT INTO orders (${COLUMNS}) SELECT ${VALUES} FROM ${numbers}, gh_customers c
+      WHERE c.id = $customer;
+    INSERT INTO gh_counters (scope, collection, slot, total)
+      SELECT 2 * no + 1, 'orders', 0, ${orders} FROM gh_customers WHERE id = $customer`
+  return orders === 0
+    ? 'SELECT 1'
+    : text.replaceAll('$customer', `'${customer}'`).replaceAll('$user', String(user))
+}
 
-function fillSqlite(file: string, customer: string, user: number): void {
+function fillSqlite(file: string, text: string): void {
   const db = new DatabaseSync(file)
-  db.exec(
-    substitute(
-      `WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted
-         WHERE n < ${ORDERS})
-       INSERT INTO orders (${COLUMNS}) SELECT ${VALUES} FROM counted, gh_customers c
-         WHERE c.id = $customer; ${COUNTER}`,
-      customer,
-      user,
-    ),
-  )
+  db.exec(text)
   db.close()
 }
 
-async function fillPostgres(url: string, customer: string, user: number): Promise<void> {
+async function fillPostgres(url: string, text: string): Promise<void> {
   const client = new pg.Client(url)
   await client.connect()
-  const rows = `generate_series(1, ${ORDERS}::bigint) AS n`
-  await client.query(
-    substitute(
-      `INSERT INTO orders (${COLUMNS}) SELECT ${VALUES} FROM ${rows}, gh_customers c
-         WHERE c.id = $customer; ${COUNTER}`,
-      customer,
-      user,
-    ),
-  )
+  await client.query(text)
   await client.query('VACUUM ANALYZE')
   await client.end()
 }

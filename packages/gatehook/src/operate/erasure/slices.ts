@@ -1,7 +1,8 @@
 /**
  * The work of a deletion in slices (§18.11): a run of its job deletes slices until its time is
- * over, rests as long after each as the slice took, and continues at its position. So it delays no
- * request, and a killed node repeats one run.
+ * over, rests three times as long after each as the slice took, and continues at its position. So
+ * it works a quarter of the time, less while the database is busy, and a killed node repeats one
+ * run.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
@@ -16,7 +17,9 @@ import type { Database, Reader, Statement, Tx } from '../../platform/storage/dat
 /** A run lasts about this long; its position is stored at its end. */
 const RUN_MS = 5_000
 /** Rows that one transaction deletes. */
-export const SLICE_ROWS = 500
+export const SLICE_ROWS = 200
+/** The rest after a slice, as a multiple of its time. */
+const REST = 3
 const REST_MIN_MS = 2
 /**
  * The pause before the last pass: nodes have ended the credentials (§3.2), and requests that they
@@ -84,7 +87,8 @@ export async function walkSteps(
       const result: SliceResult = await slice(position)
       changed += result.changed
       position = result.next
-      await delay(Math.max(REST_MIN_MS, clock.elapsedMs() - sliceMs), undefined, { signal })
+      const restMs = REST * (clock.elapsedMs() - sliceMs)
+      await delay(Math.max(REST_MIN_MS, restMs), undefined, { signal })
     }
   }
   if (pass > 0 && (changed === 0 || pass >= lastPass)) return undefined
