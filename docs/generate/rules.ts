@@ -291,8 +291,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
       [
         '15.9',
-        'Lists filter and sort by fields of rows to which rows refer, as far as the caller reads.',
-        part('references inside objects and lists'),
+        'Lists filter and sort by fields of rows to which others refer; values refer to rows, too.',
       ],
       ['15.10', 'Routes receive and return media types; bodies up to 16 MiB, texts up to 1 MiB.'],
       ['15.11', 'The types of a client are those of the declaration, in every version.'],

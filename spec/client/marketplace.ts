@@ -155,7 +155,12 @@ export interface Types {
       readonly sorts: 'created_at'
       readonly searches: false
       readonly restores: false
-      readonly relations: Record<never, never>
+      readonly relations: {
+        readonly 'lines.product': {
+          readonly resource: 'products'
+          readonly nullable: false
+        }
+      }
       readonly actions: Record<never, never>
     }
     readonly receipts: {

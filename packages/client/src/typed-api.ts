@@ -142,6 +142,11 @@ type FirstOf<R extends ResourceTypes, P> = {
 type RestOf<P, K extends string> = P extends `${K}.${infer Rest}` ? Rest : never
 
 type Related<T extends ApiTypes, R extends ResourceTypes, K extends string, P> =
+  Relation<R, K> extends { readonly many: true }
+    ? readonly RelatedRow<T, R, K, P>[]
+    : RelatedRow<T, R, K, P>
+
+type RelatedRow<T extends ApiTypes, R extends ResourceTypes, K extends string, P> =
   | Expanded<T, ResourceOf<T, Relation<R, K>['resource']>, RestOf<P, K>>
   | (Relation<R, K>['nullable'] extends true ? null : never)
 

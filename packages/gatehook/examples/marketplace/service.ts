@@ -46,7 +46,7 @@ export const products = resource('products', {
 }).sample((n) => ({ title: `Product ${n}`, price: `${1 + (n % 99)}.50`, stock: 1_000 }))
 
 const line = f.object({
-  product_id: f.int().min(1),
+  product_id: f.ref('products'),
   quantity: f.int().min(1).max(1_000),
   price: f.decimal(10, 2).default('0.00').describe('Of one piece, when it was ordered.'),
 })

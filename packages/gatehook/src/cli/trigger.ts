@@ -1,6 +1,7 @@
 /** `gatehook trigger TYPE`: causes an event by the API requests that lead to it. */
 
 import { type ApiResource, withApi } from '../declare/resources/api-resources.ts'
+import { idsInside, innerReferencesOf, mapInside } from '../declare/resources/inner-references.ts'
 import type { AnyRow, ResourceDefinition } from '../declare/resources/resource.ts'
 import { closestSentence } from '../kernel/closest.ts'
 import { systemRandom } from '../kernel/random.ts'
@@ -56,7 +57,8 @@ async function createRow(trigger: Trigger, resource: ApiResource, data: AnyRow):
     throw new CommandError(`The API cannot create rows of ${resource.name}.`)
   }
   const create = async (n: number): Promise<AnyRow> => {
-    const values = { ...sampleValues(resource, n), ...data }
+    const sample = await withInnerReferences(trigger, resource.fields, sampleValues(resource, n))
+    const values = { ...sample, ...data }
     const body = await withReferences(trigger, resource.fields, values)
     return api.request('POST', collectionPath(trigger, resource), body)
   }
@@ -86,6 +88,21 @@ async function withReferences(
     body[field] = await referenceTo(trigger, target)
   }
   return body
+}
+
+/** Replaces the ids inside sample values by those of rows. */
+async function withInnerReferences(
+  trigger: Trigger,
+  fields: ResourceDefinition['fields'],
+  values: AnyRow,
+): Promise<AnyRow> {
+  const result = { ...values }
+  for (const { field, steps, spec } of innerReferencesOf(fields)) {
+    if (idsInside(result[field], steps).size === 0) continue
+    const id = await referenceTo(trigger, spec.target!)
+    result[field] = mapInside(result[field], steps, (inner) => (inner === null ? null : id))
+  }
+  return result
 }
 
 /** Returns the id of an existing row, or of a new one where the collection is empty. */

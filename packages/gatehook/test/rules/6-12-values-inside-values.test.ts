@@ -217,7 +217,6 @@ test('a value inside another is no column, and has a bound', () => {
     depth === 0 ? f.int() : f.object({ inside: deep(depth - 1) as never })
   const mistakes: [object, RegExp][] = [
     [f.object({ id: f.id() }), /field value: field id: a value inside another is no id/],
-    [f.array(f.ref('things'), { max: 2 }), /no id, reference/],
     [f.object({ a: f.string().unique() }), /unique/],
     [f.object({ a: f.int().readonly() }), /read-only/],
     [f.array(f.int(), { max: 1001 }), /max of at most 1000/],

@@ -181,7 +181,7 @@ eachDatabase('lock and hold return the row', async (db) => {
   await insert(db, 1, 'a')
   await db.write(async (tx) => {
     assert.deepEqual(await tx.lock(sql`SELECT * FROM t WHERE id = ${1}`), { id: 1, name: 'a' })
-    assert.deepEqual(await tx.hold(sql`SELECT name FROM t WHERE id = ${1}`), { name: 'a' })
+    assert.deepEqual(await tx.hold(sql`SELECT name FROM t WHERE id = ${1}`), [{ name: 'a' }])
     assert.equal(await tx.lock(sql`SELECT * FROM t WHERE id = ${2}`), undefined)
   })
 })

@@ -18,7 +18,7 @@ import { inCallersTerms, readNewRow, responseText } from './caller-terms.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { RowReach } from './ownership.ts'
 import type { AnyRow } from './resource.ts'
-import { countNewWords } from './search-index.ts'
+import { wordSources } from './search-index.ts'
 import type { VersionShape } from './shape.ts'
 import { replaceErrors, validationFailure } from './validate.ts'
 
@@ -84,12 +84,14 @@ async function requireFewWords(
   pace: Pace,
 ): Promise<void> {
   const { definition, newest } = rows
-  if (definition.search.length === 0) return
+  const { fields, wordsOf } = wordSources(definition)
+  if (fields.length === 0) return
   let words = 0
   for (const [index, item] of items.entries()) {
     if ('failure' in item) continue
     await pace()
-    words += countNewWords(definition, { ...newest.defaults, ...item.values })
+    const row: AnyRow = { ...newest.defaults, ...item.values }
+    words += wordsOf((field) => row[field]).length
     if (words > CHANGE_BOUNDS.words) throw atItem(createChangeTooLarge('words'), index)
   }
 }

@@ -21,11 +21,12 @@ import { type ApiResource, withApi } from './api-resources.ts'
 import { bodyFormIn, type DeclaredMembers, fieldSpecsOf } from './body-versions.ts'
 import type { ApiEntry, Catalog } from './catalog-entry.ts'
 import { detailSpecs } from './failure.ts'
+import { ITEMS } from './inner-references.ts'
 import { ownFailuresOf } from './listed-failures.ts'
 import { mediaTypesOf } from './media.ts'
 import { inputIn } from './openapi-resource.ts'
 import { schemaName } from './openapi-words.ts'
-import { relationsOf } from './relations.ts'
+import { expandableRelations, isInner, type Relation } from './relations.ts'
 import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
 import { actionEvents } from './resource-check.ts'
 import type { RouteDefinition } from './route.ts'
@@ -89,6 +90,12 @@ function rowTypes(definition: ApiResource, { specs }: VersionShape): string[] {
   return types.map(([type, schema]) => `export type ${type} = ${write(schema)}\n`)
 }
 
+/** The types name a member of an object, or of the objects of a list, and the items of a list. */
+const isTyped = (relation: Relation): boolean =>
+  !isInner(relation) ||
+  relation.steps.join() === ITEMS ||
+  (relation.steps.at(-1) !== ITEMS && relation.name.split('.').length === 2)
+
 function resourceType(entry: ApiEntry, version: string): string {
   const { definition, shapes } = entry
   const { access, filter, prefix, contains, search, sort } = definition
@@ -100,13 +107,19 @@ function resourceType(entry: ApiEntry, version: string): string {
   const names = (columns: readonly string[]) =>
     unionType(inVersion(columns).map(literalType), '      ')
   const filters = inVersion(filter).map((field) => [field, filterType(specs[field]!)])
-  const relations = relationsOf(definition, shape).map((relation) => [
-    relation.name,
-    objectType(
-      { resource: literalType(relation.target), nullable: String(relation.isNullable) },
-      '        ',
-    ),
-  ])
+  const relations = expandableRelations(definition, shape)
+    .filter(isTyped)
+    .map((relation) => [
+      relation.name,
+      objectType(
+        {
+          resource: literalType(relation.target),
+          nullable: String(relation.isNullable),
+          ...(isInner(relation) && relation.steps.at(-1) === ITEMS && { many: 'true' }),
+        },
+        '        ',
+      ),
+    ])
   const actions = endpointActions(definition).map((action) => [
     action.name,
     write(createSchema(inputIn(action, entry, version)), '        '),

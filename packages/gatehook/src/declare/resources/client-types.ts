@@ -9,11 +9,11 @@ import type {
   FieldJson,
   Fields,
   Flat,
-  RelationsOf,
   WireCreateOf,
   WirePatchOf,
   WireRowOf,
 } from '../../protocol/fields/fields.ts'
+import type { RelationsOf } from '../../protocol/fields/relation-types.ts'
 import type { FieldWrite } from '../../protocol/fields/spec.ts'
 import type { BodyFields } from './body-fields.ts'
 import type { DetailsOf } from './listed-failures.ts'

@@ -5,17 +5,16 @@
  */
 import { storedComputations } from './computed.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { WORDS_RELEASE } from './search-index.ts'
+import { hasWords, WORDS_RELEASE, wordSources } from './search-index.ts'
 
-/** `orders?title+note+1`: the searched fields, and the release of the rules of words. */
-const wordDerivation = ({ name, search }: ResourceDefinition): string =>
-  `${name}?${[...search, WORDS_RELEASE].join('+')}`
+/** `orders?title+note+1`: the sources of the words, and the release of their rules. */
+const wordDerivation = (definition: ResourceDefinition): string =>
+  `${definition.name}?${[...wordSources(definition).names, WORDS_RELEASE].join('+')}`
 
 /** Returns the derivations of a resource: `orders.total`, `orders?…`. Names have no comma. */
 export function derivationsOf(definition: ResourceDefinition): string[] {
-  const { name, search } = definition
-  const columns = storedComputations(definition).map((field) => `${name}.${field}`)
-  return search.length > 0 ? [...columns, wordDerivation(definition)] : columns
+  const columns = storedComputations(definition).map((field) => `${definition.name}.${field}`)
+  return hasWords(definition) ? [...columns, wordDerivation(definition)] : columns
 }
 
 /** Returns the derivations that a process with the declaration writes. */

@@ -1,12 +1,13 @@
 /**
  * `?expand=room,room.hotel`: rows of a response with the rows to which they refer (§7.11). The
- * server reads each relation of a page with one statement. Every row has the shape of the caller's
- * version.
+ * server reads each relation of a page with one statement, those inside values with few (§15.9).
+ * Every row has the shape of the caller's version.
  */
 import { holdsScope } from '../../identity/access/scopes.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Reader, Value } from '../../platform/storage/database.ts'
+import { isPlainObject } from '../../protocol/fields/reading.ts'
 import { ITEMS_BYTES_MAX, sizeOf } from '../../protocol/http/answer-budget.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { parameterFailure } from '../../protocol/http/query.ts'
@@ -21,13 +22,16 @@ import { reachesResource } from './agent-reach.ts'
 import type { ApiResource } from './api-resources.ts'
 import type { ApiEntry } from './catalog-entry.ts'
 import { columnFields } from './computed.ts'
+import { idsInside, mapInside } from './inner-references.ts'
 import type { RowReach } from './ownership.ts'
 import {
   EXPAND_DEPTH_MAX,
   EXPAND_RELATIONS_MAX,
+  expandableRelations,
   hasRelations,
+  type InnerRelation,
+  isInner,
   type Relation,
-  relationsOf,
 } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { PUBLIC } from './scopes.ts'
@@ -36,7 +40,7 @@ import type { VersionShape } from './shape.ts'
 /** A relation, and its place in the table. */
 interface RelationColumn {
   readonly relation: Relation
-  /** The position of the id in the cells of the row that refers. */
+  /** The position of the id, or of the value with ids, in the cells of the row that refers. */
   readonly index: number
 }
 
@@ -49,8 +53,6 @@ interface ExpandedRelation extends RelationColumn {
   readonly shape: VersionShape
   readonly relations: readonly ExpandedRelation[]
 }
-
-type RelationPaths = Map<string, RelationPaths>
 
 const invalid = (problem: string): Failure => parameterFailure('invalid_parameter', EXPAND, problem)
 
@@ -68,52 +70,57 @@ export function readExpansion(
   if (call.query.entries.filter(([name]) => name === EXPAND).length > 1) {
     throw parameterFailure('pagination_conflict', EXPAND, 'is sent more than once')
   }
-  const relations = resolveRelations(entry, entries, call, parsePaths(text))
+  const counter = { left: EXPAND_RELATIONS_MAX }
+  const paths = new Set(text.split(','))
+  if (paths.size > counter.left) throw tooMany()
+  const request = { entries, call, counter }
+  const relations = resolveRelations(request, entry, [...paths], 1)
+  const { view } = entry.shapes.get(call.version!)!.as(call.principal)
   return {
     key: keyOf(relations),
     omits: omittedFields(relations),
     maxRowBytes: maxRowBytesOf(relations),
-    read: (reader, rows, most) => readMembers(reader, relations, rows, { left: most }),
+    read: (reader, rows, most) => readMembers(reader, { view, relations }, rows, { left: most }),
   }
 }
 
-/** Parses paths to a tree of relation names. */
-function parsePaths(text: string): RelationPaths {
-  const root: RelationPaths = new Map()
-  let count = 0
-  for (const path of text.split(',')) {
-    const names = path.split('.')
-    if (names.length > EXPAND_DEPTH_MAX) throw invalid(`has at most ${EXPAND_DEPTH_MAX} levels`)
-    let level = root
-    for (const name of names) {
-      let next = level.get(name)
-      if (!next) {
-        count += 1
-        level.set(name, (next = new Map()))
-      }
-      level = next
-    }
-    if (count > EXPAND_RELATIONS_MAX) {
-      throw invalid(`names more than ${EXPAND_RELATIONS_MAX} relations`)
-    }
-  }
-  return root
+const tooMany = () => invalid(`names more than ${EXPAND_RELATIONS_MAX} relations`)
+
+interface ExpansionRequest {
+  readonly entries: ReadonlyMap<string, ApiEntry>
+  readonly call: Call
+  /** The relations that the request can still name. */
+  readonly counter: { left: number }
 }
 
 function resolveRelations(
+  request: ExpansionRequest,
   { definition, shapes }: ApiEntry,
-  entries: ReadonlyMap<string, ApiEntry>,
-  call: Call,
-  paths: RelationPaths,
+  paths: readonly string[],
+  level: number,
 ): ExpandedRelation[] {
+  const { entries, call, counter } = request
+  if (paths.length === 0) return []
+  if (level > EXPAND_DEPTH_MAX) throw invalid(`has at most ${EXPAND_DEPTH_MAX} levels`)
   const relations = visibleRelations(definition, shapes.get(call.version!)!.as(call.principal))
-  return [...paths].map(([name, further]) => {
-    const source = relations.find(({ relation }) => relation.name === name)
+  /** The paths that follow each named relation. */
+  const named = new Map<RelationColumn, string[]>()
+  for (const path of paths) {
+    const source = relations.find(({ relation: { name } }) => `${path}.`.startsWith(`${name}.`))
     if (!source) {
       const existing = relations.map(({ relation }) => relation.name).join(', ') || 'none'
-      throw invalid(`names "${name}"; the relations of ${definition.name} are: ${existing}`)
+      throw invalid(`names "${path}"; the relations of ${definition.name} are: ${existing}`)
     }
-    const entry = entries.get(source.relation.target)!
+    const further = named.get(source) ?? []
+    named.set(source, further)
+    const { name } = source.relation
+    if (path !== name) further.push(path.slice(name.length + 1))
+  }
+  counter.left -= named.size
+  if (counter.left < 0) throw tooMany()
+  return [...named].map(([source, further]) => {
+    const { name, target } = source.relation
+    const entry = entries.get(target)!
     requireReadable(entry.definition, call, name)
     if (call.principal?.isAgent && !reachesResource(entry.definition)) {
       throw invalid(`names "${name}", whose rows agents do not read`)
@@ -123,7 +130,7 @@ function resolveRelations(
       entry,
       reach: entry.reach(call.principal, 'read'),
       shape: entry.shapes.get(call.version!)!.as(call.principal),
-      relations: resolveRelations(entry, entries, call, further),
+      relations: resolveRelations(request, entry, further, level + 1),
     }
   })
 }
@@ -139,7 +146,7 @@ function visibleRelations(
   let relations = relationsByShape.get(shape)
   if (!relations) {
     const names = columnFields(definition.fields).map(([name]) => name)
-    relations = relationsOf(definition, shape)
+    relations = expandableRelations(definition, shape)
       .filter(({ field }) => !shape.hiddenColumns.has(field))
       .map((relation) => ({ relation, index: names.indexOf(relation.field) }))
     relationsByShape.set(shape, relations)
@@ -164,8 +171,9 @@ const keyOf = (relations: readonly ExpandedRelation[]): string =>
     })
     .join()
 
-const omittedFields = (relations: readonly ExpandedRelation[]): string[] =>
-  relations.flatMap(({ relation }) => relation.replaces ?? [])
+const omittedFields = (relations: readonly ExpandedRelation[]): string[] => [
+  ...new Set(relations.flatMap(({ relation }) => relation.replaces ?? [])),
+]
 
 /** Returns the bytes of the largest members of a row. */
 const maxRowBytesOf = (relations: readonly ExpandedRelation[]): number =>
@@ -180,40 +188,98 @@ interface ReadBudget {
   left: number
 }
 
+/** Relations, and the view of the rows that have them. */
+interface ExpandedRows {
+  readonly view: View
+  readonly relations: readonly ExpandedRelation[]
+}
+
 /**
  * Returns the JSON members of each row: `"room":{…},"guest":7`. Undefined if they do not fit: then
  * the other relations are not read.
  */
 async function readMembers(
   reader: Reader,
-  relations: readonly ExpandedRelation[],
+  { view, relations }: ExpandedRows,
   rows: readonly (readonly Value[])[],
   budget: ReadBudget,
 ): Promise<string[] | undefined> {
   const members: string[] = rows.map(() => '')
+  const add = (at: number, name: string, text: string) => {
+    members[at] += `${members[at] === '' ? '' : ','}"${name}":${text}`
+  }
   for (const expanded of relations) {
     const { relation, index } = expanded
-    const texts = await readTexts(reader, expanded, rows, budget)
+    if (isInner(relation)) continue
+    const idAt = (at: number) => rows[at]![index] as RowId | null
+    const texts = await readTexts(reader, expanded, new Set(rows.keys().map(idAt)), budget)
     if (!texts) return undefined
     for (let at = 0; at < rows.length; at++) {
-      const id = rows[at]![index]
+      const id = idAt(at)
       // The id remains for a row out of the caller's reach.
-      const text = id === null ? 'null' : (texts.get(id as RowId) ?? JSON.stringify(id))
-      members[at] += `${members[at] === '' ? '' : ','}"${relation.name}":${text}`
+      add(at, relation.name, id === null ? 'null' : (texts.get(id) ?? JSON.stringify(id)))
     }
+  }
+  for (const field of new Set(relations.flatMap(({ relation }) => innerField(relation) ?? []))) {
+    const inner = relations.filter(({ relation }) => innerField(relation) === field)
+    const fields = new Set([field])
+    const values = rows.map((row) => JSON.parse(view.item(row, { fields }))[field] as unknown)
+    if (!(await expandValues(reader, inner, values, budget))) return undefined
+    for (const [at, value] of values.entries()) add(at, field, JSON.stringify(value))
   }
   return members
 }
 
-/** Reads the rows of a relation in one statement. Returns the JSON text of each by its id. */
+const innerField = (relation: Relation): string | undefined =>
+  isInner(relation) ? relation.replaces : undefined
+
+/** Distinct rows inside the values of several rows, which one read has. */
+const INNER_ROWS_MAX = 1_000
+
+/**
+ * Adds rows to the objects that refer to them, in place. Returns false if they do not fit: each
+ * copy of a row counts.
+ */
+async function expandValues(
+  reader: Reader,
+  relations: readonly ExpandedRelation[],
+  values: unknown[],
+  budget: ReadBudget,
+): Promise<boolean> {
+  for (const expanded of relations) {
+    const { steps, member } = expanded.relation as InnerRelation
+    const ids = new Set(values.flatMap((value) => [...idsInside(value, steps).keys()]))
+    if (ids.size > INNER_ROWS_MAX && values.length > 1) return false
+    const texts = await readTexts(reader, expanded, ids, budget)
+    if (!texts) return false
+    const rows = new Map([...texts].map(([id, text]) => [id, JSON.parse(text) as unknown]))
+    const rowOf = (id: unknown): unknown => {
+      const text = texts.get(id as RowId)
+      budget.left -= text === undefined ? 0 : sizeOf(text)
+      // The id remains for a row out of the caller's reach.
+      return (budget.left >= 0 && rows.get(id as RowId)) || id
+    }
+    const place = member === undefined ? steps : steps.slice(0, -1)
+    const change = (inner: unknown): unknown => {
+      if (member === undefined) return rowOf(inner)
+      if (!isPlainObject(inner)) return inner
+      return { ...inner, [member]: rowOf(inner[steps.at(-1)!] ?? null) }
+    }
+    for (const [at, value] of values.entries()) values[at] = mapInside(value, place, change)
+    if (budget.left < 0) return false
+  }
+  return true
+}
+
+/** Reads the rows of a relation, 128 by each statement. Returns the JSON text of each by its id. */
 async function readTexts(
   reader: Reader,
-  { entry, reach, shape, index, relations }: ExpandedRelation,
-  rows: readonly (readonly Value[])[],
+  { entry, reach, shape, relations }: ExpandedRelation,
+  ids: ReadonlySet<RowId | null>,
   budget: ReadBudget,
 ): Promise<Map<RowId, string> | undefined> {
-  const ids = [...new Set(rows.map((row) => row[index]))].filter((id) => id !== null) as RowId[]
-  const related = ids.length === 0 ? [] : await entry.rows.store.findAll(reader, reach, ids)
+  const present = [...ids].filter((id) => id !== null)
+  const related = await entry.rows.store.findAll(reader, reach, present)
   const { view } = shape
   const fields = fieldsWithout(view, omittedFields(relations))
   const options = fields ? { fields } : {}
@@ -225,7 +291,7 @@ async function readTexts(
     texts.set(row[0] as RowId, text)
   }
   if (relations.length === 0) return texts
-  const members = await readMembers(reader, relations, related, budget)
+  const members = await readMembers(reader, { view, relations }, related, budget)
   if (!members) return undefined
   for (const [at, row] of related.entries()) {
     const id = row[0] as RowId

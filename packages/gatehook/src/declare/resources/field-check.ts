@@ -7,6 +7,7 @@ import { ENGINE_PREFIX, FOLDED_FIELD_MAX } from '../../protocol/fields/folding.t
 import { isSameValue, toJson } from '../../protocol/fields/forms.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { createObjectReader } from '../../protocol/fields/reader.ts'
+import { INNER_REFERENCES_MAX, ITEMS, innerReferencesOf } from './inner-references.ts'
 import { isSqlWord } from './sql-words.ts'
 
 /** The maximum `.max()` of `f.string()`, and of other texts and of JSON, in characters. */
@@ -231,19 +232,40 @@ function checkNested(name: string, spec: FieldSpec, depth: number): void {
   if (depth > DEPTH_MAX) throw mistake(`is nested deeper than ${DEPTH_MAX} levels`)
   const isColumn =
     spec.unique || spec.owner || spec.stamp || spec.isWriteOnce || spec.write === 'never'
-  if (depth > 1 && (isColumn || ['id', 'ref'].includes(spec.kind))) {
-    throw mistake(
-      'a value inside another is no id, reference, owner, unique, write-once or read-only',
-    )
+  if (depth > 1 && (isColumn || spec.kind === 'id')) {
+    throw mistake('a value inside another is no id, owner, unique, write-once or read-only')
   }
   const { json, isMap } = fieldKindOf(spec)
   if (json === 'any' && spec.unique) throw mistake('cannot be unique')
+  if (depth === 1) checkInnerReferences(name, spec, mistake)
   const members = { ...spec.members, ...(spec.items && !isMap && { item: spec.items }) }
   const inner = Object.entries(members).flatMap(([member, of]) =>
     findFieldMistakes(member, of as FieldSpec, { depth: depth + 1 }),
   )
   if (inner.length > 0) {
     throw new DeclarationError(inner.map((why) => mistake(why).message).join('\n'))
+  }
+}
+
+/** Validates the references inside a value. Its other parts stay when a row is deleted (§15.9). */
+function checkInnerReferences(
+  name: string,
+  spec: FieldSpec,
+  mistake: (why: string) => DeclarationError,
+): void {
+  for (const { path, steps, spec: reference, most } of innerReferencesOf({ [name]: spec })) {
+    if (spec.computed) throw mistake('a reference is not computed')
+    if (reference.onDelete === 'cascade') {
+      throw mistake(`${path} is inside a value: .onDelete() is restrict or setNull`)
+    }
+    if (reference.onDelete === 'setNull' && steps.at(-1) === ITEMS) {
+      throw mistake(`${path}: .onDelete('setNull') clears a member of an object, not an item`)
+    }
+    if (most > INNER_REFERENCES_MAX) {
+      throw mistake(
+        `${path} has up to ${most} references; a field has at most ${INNER_REFERENCES_MAX}`,
+      )
+    }
   }
 }
 

@@ -124,9 +124,15 @@ const findReferenceMistakes = (
 
 function findReferenceMistake(
   name: string,
-  { kind, target: targetName, idPrefix }: FieldSpec,
+  spec: FieldSpec,
   resources: readonly ResourceDefinition[],
 ): string[] {
+  const { kind, target: targetName, idPrefix, members, items } = spec
+  const inner = [
+    ...findReferenceMistakes((members ?? {}) as FieldSpecs, resources),
+    ...(items ? findReferenceMistake('item', items as FieldSpec, resources) : []),
+  ]
+  if (inner.length > 0) return inner.map((mistake) => `${name}.${mistake}`)
   const target = resources.find((resource) => resource.name === targetName)
   if (kind !== 'ref' || !target || prefixOf(target) === idPrefix) return []
   const prefix = prefixOf(target)

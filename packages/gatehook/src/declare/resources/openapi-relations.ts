@@ -5,8 +5,15 @@ import { idSchema } from '../../protocol/fields/kinds/row-id-kind.ts'
 import { EXPAND } from '../../protocol/lists/expanded-page.ts'
 import { ref } from '../../protocol/openapi/parts.ts'
 import type { ApiEntry } from './catalog-entry.ts'
+import { ITEMS } from './inner-references.ts'
 import { schemaName } from './openapi-words.ts'
-import { EXPAND_DEPTH_MAX, EXPAND_RELATIONS_MAX, relationsOf } from './relations.ts'
+import {
+  EXPAND_DEPTH_MAX,
+  EXPAND_RELATIONS_MAX,
+  expandableRelations,
+  type InnerRelation,
+  isInner,
+} from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
 
 type Entries = ReadonlyMap<string, ApiEntry>
@@ -15,7 +22,7 @@ type Entries = ReadonlyMap<string, ApiEntry>
 const PATHS_MAX = 50
 
 const relationsIn = ({ definition, shapes }: ApiEntry, version: string) =>
-  relationsOf(definition, shapes.get(version)!)
+  expandableRelations(definition, shapes.get(version)!)
 
 /** Returns the paths of at most `depth` levels; each of them can be expanded. */
 function pathsOf(entry: ApiEntry, version: string, entries: Entries, depth: number): string[] {
@@ -56,20 +63,50 @@ function idForm({ fields }: ResourceDefinition, isNullable: boolean): JsonSchema
   return { title: 'id', ...form, description, type: isNullable ? [type, 'null'] : type }
 }
 
-/** Returns the members that `expand` adds to a row, or whose values it replaces. */
-export function expandedMembers(
+type Properties = Readonly<Record<string, JsonSchema>>
+
+/** Returns the members of a row with those that `expand` adds or replaces. */
+export function withExpanded(
+  properties: Properties,
   entry: ApiEntry,
   version: string,
   entries: Entries,
-): Record<string, JsonSchema> {
-  const members = relationsIn(entry, version).map(({ name, target, isNullable }) => {
+): Properties {
+  let members = properties
+  for (const relation of relationsIn(entry, version)) {
+    const { name, target, isNullable } = relation
     const { definition } = entries.get(target)!
     const forms = [
       idForm(definition, isNullable),
       { title: 'row', ...ref('schemas', schemaName(definition)) },
     ]
     const description = `With \`${EXPAND}=${name}\`: the row of \`${target}\`, or its id.`
-    return [name, { description, readOnly: true, 'x-open-set': true, oneOf: forms }]
-  })
-  return Object.fromEntries(members)
+    const schema = { description, readOnly: true, 'x-open-set': true, oneOf: forms }
+    members = isInner(relation)
+      ? {
+          ...members,
+          [relation.replaces]: schemaWith(members[relation.replaces]!, relation, schema),
+        }
+      : { ...members, [name]: schema }
+  }
+  return members
+}
+
+/** Returns the schema of a field with the member or item that has a row. */
+function schemaWith(
+  field: JsonSchema,
+  { steps, member }: InnerRelation,
+  added: JsonSchema,
+): JsonSchema {
+  const place = member === undefined ? steps : [...steps.slice(0, -1), member]
+  const change = (
+    schema: JsonSchema | undefined,
+    [step, ...rest]: readonly string[],
+  ): JsonSchema => {
+    if (step === undefined) return added
+    if (step === ITEMS) return { ...schema, items: change(schema?.items as JsonSchema, rest) }
+    const properties = schema?.properties as Properties
+    return { ...schema, properties: { ...properties, [step]: change(properties[step], rest) } }
+  }
+  return change(field, place)
 }

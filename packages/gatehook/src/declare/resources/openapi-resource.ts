@@ -40,7 +40,7 @@ import {
 } from './openapi-context.ts'
 import { deletedParameters, restorePath } from './openapi-deleted.ts'
 import { columnParameters } from './openapi-filters.ts'
-import { expandedMembers } from './openapi-relations.ts'
+import { withExpanded } from './openapi-relations.ts'
 import {
   actionTitle,
   annotateSchema,
@@ -81,10 +81,8 @@ export function resourceSchemas(
   const row = sampleWire(definition, shape)
   const object = withArticle(singularWords(definition))
   const fields = annotateSchema({ ...rowSchema(specs), additionalProperties: true }, specs, row)
-  const members = {
-    ...(fields.properties as object),
-    ...expandedMembers(entry, version, apiEntries),
-  }
+  const properties = fields.properties as Record<string, JsonSchema>
+  const members = withExpanded(properties, entry, version, apiEntries)
   const schemas: Record<string, JsonSchema> = {
     [name]: { description: `${definition.name}: a row.`, ...fields, properties: members },
     [`${name}List`]: {

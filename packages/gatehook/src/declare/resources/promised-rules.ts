@@ -4,6 +4,7 @@
  * sentence never changes: locks of earlier releases contain it. Pure.
  */
 import type { ApiResource } from './api-resources.ts'
+import { innerReferencesOf } from './inner-references.ts'
 import { promisedReach } from './promised-reach.ts'
 import type { ActionDefinition, ResourceDefinition } from './resource.ts'
 import { STATE_FIELD } from './resource.ts'
@@ -55,13 +56,20 @@ export function promisedRules(
       ),
     ),
   ]
-  const deletions = Object.entries(fields).flatMap(([field, { target, onDelete }]) => {
+  const inner = innerReferencesOf(fields)
+  const direct = Object.entries(fields).map(([field, spec]) => ({ field, path: field, spec }))
+  const deletions = [...direct, ...inner].flatMap(({ field, path, spec }) => {
+    const { target, onDelete } = spec
     if (onDelete === 'cascade') return [`the deletion of a row of ${target} deletes its rows`]
     if (onDelete !== 'setNull') return []
-    return [`the deletion of a row of ${target} clears ${chain.oldFieldOf(field)}`]
+    const cleared = `${chain.oldFieldOf(field)}${path.slice(field.length)}`
+    return [`the deletion of a row of ${target} clears ${cleared}`]
   })
-  const references = Object.entries(specs).flatMap(([field, { kind, target }]) =>
-    kind === 'ref' ? [`${field} refers to a row of ${target}`] : [],
+  const references = [
+    ...Object.entries(specs).map(([path, spec]) => ({ path, spec })),
+    ...innerReferencesOf(specs),
+  ].flatMap(({ path, spec: { kind, target } }) =>
+    kind === 'ref' ? [`${path} refers to a row of ${target}`] : [],
   )
   const tuples = definition.sortIndexes
     .filter((names) => names.length > 1)

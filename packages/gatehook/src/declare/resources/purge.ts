@@ -5,11 +5,13 @@ import { CHANGE_BOUNDS } from '../../platform/storage/change-budget.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../../platform/storage/sql.ts'
 import { ROW_WORDS_MAX } from '../../protocol/lists/search-words.ts'
+import { innerReferencesOf, referencePrefix } from './inner-references.ts'
 import { orderByReference } from './reference-order.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { createSearchIndex } from './search-index.ts'
+import { createSearchIndex, hasWords } from './search-index.ts'
 import type { ServiceDefinition } from './service.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
+import { wordTable } from './table.ts'
 
 /** Rows that one statement deletes. */
 const BATCH_ROWS = 500
@@ -28,7 +30,7 @@ export function createRowPurge(
     .reverse() // referring rows first
     .flatMap((definition) => {
       const { softDeletion } = definition
-      const batchRows = definition.search.length > 0 ? SEARCHED_BATCH_ROWS : BATCH_ROWS
+      const batchRows = hasWords(definition) ? SEARCHED_BATCH_ROWS : BATCH_ROWS
       const purge = purgeOf(definition, resources, batchRows)
       return softDeletion ? [{ softDeletion, purge, batchRows }] : []
     })
@@ -53,7 +55,7 @@ function purgeOf(
   batchRows: number,
 ) {
   const remove = removalOf(definition, resources)
-  const index = definition.search.length > 0 ? createSearchIndex(definition) : undefined
+  const index = hasWords(definition) ? createSearchIndex(definition) : undefined
   return async (tx: Tx, before: number): Promise<number> => {
     const rows = await tx.arrays(remove([before, batchRows]))
     for (const [scope, id] of rows) await index?.remove(tx, Number(scope), id as RowId)
@@ -65,15 +67,22 @@ function removalOf(
   { name }: ResourceDefinition,
   resources: readonly ResourceDefinition[],
 ): PreparedStatement {
-  const isReferred = resources.flatMap(({ name: other, fields }) =>
-    Object.entries(fields)
-      .filter(([, { target }]) => target === name)
-      .map(
-        ([field]) =>
-          `AND NOT EXISTS (SELECT 1 FROM ${other} AS referrer
-            WHERE referrer.scope = marked.scope AND referrer.${field} = marked.id)`,
-      ),
-  )
+  const isReferred = resources.flatMap((other) => {
+    const fields = Object.entries(other.fields).filter(([, { target }]) => target === name)
+    const inner = innerReferencesOf(other.fields).filter(({ spec }) => spec.target === name)
+    const conditions = [
+      ...fields.map(([field]) => [other.name, `referrer.${field} = marked.id`]),
+      ...inner.map(({ path }) => [
+        wordTable(other),
+        `referrer.word = '${referencePrefix(path)}' || marked.id`,
+      ]),
+    ]
+    return conditions.map(
+      ([table, condition]) =>
+        `AND NOT EXISTS (SELECT 1 FROM ${table} AS referrer
+          WHERE referrer.scope = marked.scope AND ${condition})`,
+    )
+  })
   return prepareStatement(`DELETE FROM ${name} WHERE (scope, id) IN (
     SELECT scope, id FROM ${name} AS marked
     WHERE ${DELETED_FIELD} IS NOT NULL AND ${DELETED_FIELD} < ? ${isReferred.join(' ')}

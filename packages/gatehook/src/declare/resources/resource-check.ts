@@ -14,6 +14,7 @@ import { findFieldMistakes } from './field-check.ts'
 import { findRightsMistakes } from './field-rights.ts'
 import { findIdMistakes } from './id-check.ts'
 import { findIndexMistakes } from './index-check.ts'
+import { innerReferencesOf } from './inner-references.ts'
 import { findOwnershipMistakes } from './ownership.ts'
 import { findRelatedMistakes } from './related-fields.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -161,9 +162,11 @@ function fieldMistakes(
     if (reservedParameters.has(name) && filter.includes(name)) {
       mistakes.push(`${name}: a filter of this name would hide a parameter of every list`)
     }
-    const target = resources.find((resource) => resource.name === spec.target)
-    if (spec.kind === 'ref' && !target) {
-      mistakes.push(`${name}: there is no resource ${spec.target}`)
+    const inner = innerReferencesOf({ [name]: spec })
+    for (const { path, spec: reference } of [{ path: name, spec }, ...inner]) {
+      const hasTarget = resources.some((resource) => resource.name === reference.target)
+      if (reference.kind !== 'ref' || hasTarget) continue
+      mistakes.push(`${path}: there is no resource ${reference.target}`)
     }
     const hasValue = spec.default !== undefined || spec.stamp || spec.kind === 'id' || spec.computed
     if (spec.write === 'never' && !hasValue && !spec.nullable) {

@@ -38,6 +38,7 @@ import {
 import type { ApiEntry, Catalog, CatalogEntry } from './catalog.ts'
 import { expandRow, readExpansion } from './expansion.ts'
 import { visibleCollection } from './field-rights.ts'
+import { innerReferencesOf } from './inner-references.ts'
 import { relatedCollection, requestCaller } from './related-reach.ts'
 import { hasRelations } from './relations.ts'
 import { narrowRows } from './replayed-rows.ts'
@@ -66,7 +67,7 @@ interface EndpointDeps extends ResourceDeps {
 export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoint[] {
   const { resources } = catalog.service
   return [...catalog.apiEntries.values()].flatMap((entry) => {
-    const serializable = runsRules(entry.definition, resources)
+    const serializable = isSerializable(entry.definition, resources)
     const options = { serializable, narrowReplay: narrowRows(entry) }
     const perform: Perform = (call, change) => deps.perform(call, change, options)
     const endpoints = endpointsOf(entry, { ...deps, perform, entries: catalog.apiEntries })
@@ -83,13 +84,16 @@ function withOptions(resource: ResourceDefinition, endpoint: Endpoint): Endpoint
   return { ...endpoint, methods: Object.fromEntries(methods) }
 }
 
-/** Returns whether a change of the resource, or a deletion that cascades from it, runs rules. */
-function runsRules(
-  { name, rules }: ResourceDefinition,
+/**
+ * Returns whether a change of the resource, or a deletion that cascades from it, runs rules or
+ * stores references inside values, which no constraint of the database guards.
+ */
+function isSerializable(
+  { name, rules, fields }: ResourceDefinition,
   resources: readonly ResourceDefinition[],
   visited: ReadonlySet<string> = new Set(),
 ): boolean {
-  if (rules.length > 0) return true
+  if (rules.length > 0 || innerReferencesOf(fields).length > 0) return true
   if (visited.has(name)) return false
   const seen = new Set([...visited, name])
   const dependents = resources.filter(({ fields }) =>
@@ -97,7 +101,7 @@ function runsRules(
       ({ target, onDelete = 'restrict' }) => target === name && onDelete !== 'restrict',
     ),
   )
-  return dependents.some((dependent) => runsRules(dependent, resources, seen))
+  return dependents.some((dependent) => isSerializable(dependent, resources, seen))
 }
 
 function endpointsOf(entry: ApiEntry, deps: EndpointDeps): Endpoint[] {

@@ -7,7 +7,9 @@ import type { RowId } from '../../kernel/row-id.ts'
 import { ConstraintError, type Tx } from '../../platform/storage/database.ts'
 import { runTogether } from '../../platform/storage/together.ts'
 import { fieldFailure } from '../../protocol/fields/body.ts'
+import { ERRORS_MAX } from '../../protocol/fields/object-reader.ts'
 import { listInputs } from './computed.ts'
+import { idsInside, innerReferencesOf } from './inner-references.ts'
 import { owningField, type RowReach } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { RowStore } from './store.ts'
@@ -27,6 +29,8 @@ export interface RowChecks {
    * refer to rows within its reach only, and cannot give its rows to another person (§6.7).
    */
   checkReferences(tx: Tx, reach: RowReach, values: AnyRow): Promise<void>
+  /** Requires the same of references inside values, which rules read (§15.9). */
+  checkInner(tx: Tx, reach: RowReach, values: AnyRow): Promise<void>
   /** Runs a change. A duplicate of a unique value is a `conflict` that names its field. */
   checkUnique<T>(change: () => Promise<T>): Promise<T>
 }
@@ -41,7 +45,9 @@ export function createRowChecks(
   const retiredName = retiredNames(definition)
   const references = Object.entries(definition.fields).filter(([, spec]) => spec.kind === 'ref')
   const owning = owningField(definition)
+  const checkInner = innerCheck(definition, storeOf)
   return {
+    checkInner,
     checkRules(row) {
       for (const check of checks) {
         const errors = check(row)
@@ -65,7 +71,8 @@ export function createRowChecks(
         if (errors.length > 0) throw checkFailure(definition, errors, row)
       }
     },
-    async checkReferences(tx, { scope, owner, refersTo }, values) {
+    async checkReferences(tx, rowReach, values) {
+      const { scope, owner, refersTo } = rowReach
       const wholeScope = { scope, owner: undefined }
       const check = async ([field, { target }]: (typeof references)[number]) => {
         const id = values[field] as RowId | null | undefined
@@ -77,6 +84,7 @@ export function createRowChecks(
         throw validationFailure([{ pointer: `/${field}`, code: 'not_found', message }])
       }
       await runTogether(tx, ...references.map((reference) => () => check(reference)))
+      await checkInner(tx, rowReach, values)
     },
     async checkUnique(change) {
       try {
@@ -92,6 +100,32 @@ export function createRowChecks(
         throw fieldFailure('conflict', tuple.map(takenError(tuple)))
       }
     },
+  }
+}
+
+/** Returns the function that requires the rows to which references inside values refer. */
+function innerCheck(
+  { fields }: ResourceDefinition,
+  storeOf: (resource: string) => RowStore,
+): RowChecks['checkInner'] {
+  const references = innerReferencesOf(fields)
+  return async (tx, { scope, refersTo }, values) => {
+    const errors: FieldError[] = []
+    for (const { field, steps, spec } of references) {
+      const ids = idsInside(values[field], steps)
+      if (ids.size === 0) continue
+      const target = spec.target!
+      const reach = refersTo ? refersTo(target) : { scope, owner: undefined }
+      const existing = reach ? await storeOf(target).holdAll(tx, reach, [...ids.keys()]) : new Set()
+      for (const [id, pointers] of ids) {
+        if (existing.has(id)) continue
+        const message = `is not the id of a row of ${target}`
+        for (const pointer of pointers) {
+          errors.push({ pointer: `/${field}${pointer}`, code: 'not_found', message })
+        }
+      }
+    }
+    if (errors.length > 0) throw validationFailure(errors.slice(0, ERRORS_MAX))
   }
 }
 

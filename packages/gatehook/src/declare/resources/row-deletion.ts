@@ -11,6 +11,7 @@ import type { Tx, Value } from '../../platform/storage/database.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
 import { addToTotal } from '../../protocol/lists/counters.ts'
 import { hasApi } from './api-resources.ts'
+import { type InnerReference, innerReferencesOf, withoutId } from './inner-references.ts'
 import { type RowReach, wholeScope } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type {
@@ -119,8 +120,15 @@ interface Referrer {
   /** In messages, which callers read: none names a resource of own code alone (§15.1). */
   readonly words: string
   readonly field: string
+  /** The reference inside the value of the field. */
+  readonly inner?: InnerReference
   readonly effect: 'restrict' | 'cascade' | 'setNull'
 }
+
+/** Returns the field of a row without the reference to an id. */
+const clearedField = ({ field, inner }: Referrer, row: AnyRow, id: RowId): AnyRow => ({
+  [field]: inner ? withoutId(row[field], inner, id) : null,
+})
 
 /**
  * Returns a function that deletes or clears the rows that refer to a row, each with its event. It
@@ -129,31 +137,28 @@ interface Referrer {
  */
 function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: RowDeps) {
   const referrers: readonly Referrer[] = referrersOf(name, resources)
-  const releaseLive = async (
-    tx: Tx,
-    { resource, words, effect, field }: Referrer,
-    next: RowTarget,
-  ) => {
+  const releaseLive = async (tx: Tx, referrer: Referrer, next: RowTarget, id: RowId) => {
+    const { resource, words, effect } = referrer
     const { cascade } = next
     const isCircle = cascade!.deleted.has(`${resource} ${next.id}`)
     if (effect === 'restrict' || (effect === 'cascade' && isCircle)) {
       throw new Failure('conflict', `Rows of ${words} still refer to this row of ${name}.`)
     }
     if (effect === 'cascade') await rowsOf(resource).remove(tx, next)
-    else await rowsOf(resource).update(tx, next, () => ({ [field]: null }))
+    else await rowsOf(resource).update(tx, next, (row) => clearedField(referrer, row, id))
   }
-  const releaseDeleted = async (
-    tx: Tx,
-    { resource, words, effect, field }: Referrer,
-    next: RowTarget,
-  ) => {
+  const releaseDeleted = async (tx: Tx, referrer: Referrer, next: RowTarget, id: RowId) => {
+    const { resource, words, effect } = referrer
     if (effect === 'restrict') {
       const message = `Deleted rows of ${words} still refer to this row of ${name}.`
       throw new Failure('conflict', message)
     }
     const { scope } = next.reach
-    if (effect === 'cascade') await rowsOf(resource).erase(tx, next)
-    else await rowsOf(resource).store.update(tx, scope, next.id, { [field]: null })
+    const { store, decode, erase } = rowsOf(resource)
+    if (effect === 'cascade') return erase(tx, next)
+    const cells = referrer.inner && (await store.lockDeleted(tx, next.reach, next.id))
+    const row: AnyRow = cells ? decode(cells) : {}
+    await store.update(tx, scope, next.id, clearedField(referrer, row, id))
   }
   /**
    * Throws `change_too_large` before the first of too many rows, or of too large ones, is read. A
@@ -187,7 +192,8 @@ function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: Ro
     for (const referrer of referrers) {
       const { store } = rowsOf(referrer.resource)
       const release = async (isDeleted: boolean) => {
-        const reference = { field: referrer.field, id, isDeleted }
+        const { field, inner } = referrer
+        const reference = { field, inner, id, isDeleted }
         const find = (after?: RowId) => store.findReferenceTo(tx, reach.scope, reference, after)
         let other = await find()
         if (other !== undefined && referrer.effect !== 'restrict') {
@@ -195,7 +201,7 @@ function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: Ro
         }
         while (other !== undefined) {
           const next = { reach: all, id: other, actor, cascade }
-          await (isDeleted ? releaseDeleted : releaseLive)(tx, referrer, next)
+          await (isDeleted ? releaseDeleted : releaseLive)(tx, referrer, next, id)
           // The search continues after the row, because an index still has its entry. At the end it
           // begins again: a rule may have changed rows before.
           other = (await find(other)) ?? (await find())
@@ -208,14 +214,20 @@ function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: Ro
 }
 
 /** Returns the fields of all resources that refer to a resource. */
-const referrersOf = (target: string, resources: readonly ResourceDefinition[]) =>
-  resources.flatMap((resource) =>
-    Object.entries(resource.fields)
-      .filter(([, spec]) => spec.target === target)
-      .map(([field, { onDelete: effect = 'restrict' }]) => ({
+const referrersOf = (target: string, resources: readonly ResourceDefinition[]): Referrer[] =>
+  resources.flatMap((resource) => {
+    const words = hasApi(resource) ? resource.name : 'own code'
+    const direct = Object.entries(resource.fields).map(([field, spec]) => ({ field, spec }))
+    const inner = innerReferencesOf(resource.fields).map((reference) => ({
+      ...reference,
+      inner: reference,
+    }))
+    return [...direct, ...inner]
+      .filter(({ spec }) => spec.target === target)
+      .map(({ spec: { onDelete: effect = 'restrict' }, ...reference }) => ({
         resource: resource.name,
-        words: hasApi(resource) ? resource.name : 'own code',
-        field,
+        words,
+        ...reference,
         effect,
-      })),
-  )
+      }))
+  })

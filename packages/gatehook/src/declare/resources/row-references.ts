@@ -5,12 +5,16 @@ import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { createStatementCache } from '../../platform/storage/sql.ts'
 import { columnType } from './column-types.ts'
 import { tableFields } from './computed.ts'
+import { type InnerReference, referenceWord } from './inner-references.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
+import { wordTable } from './table.ts'
 
 /** The rows whose `field` refers to `id`: those that are marked as deleted, or the others. */
 export interface RowReference {
   readonly field: string
+  /** The reference inside the value of the field. */
+  readonly inner?: InnerReference | undefined
   readonly id: RowId
   readonly isDeleted: boolean
 }
@@ -38,35 +42,43 @@ export function createRowReferences(definition: ResourceDefinition): RowReferenc
   // The texts differ by declared names only.
   const queryOf = createStatementCache()
   const measureOf = createStatementCache()
-  const referringRows = (field: string, isMarked: boolean) => {
+  const referringRows = ({ field, inner, isDeleted: isMarked }: RowReference) => {
     const state = softDeletion ? ` AND ${DELETED_FIELD} IS ${isMarked ? 'NOT NULL' : 'NULL'}` : ''
-    return `${field} = ?${state}`
+    if (!inner) return `FROM ${table} WHERE scope = ? AND ${field} = ?${state}`
+    // SQLite reads the tables of a CROSS JOIN in their order: words in the order of ids.
+    return `FROM ${wordTable(definition)} AS words CROSS JOIN ${table}
+      WHERE words.scope = ? AND words.word = ?
+      AND ${table}.scope = words.scope AND ${table}.id = words.id${state}`
   }
+  const keyOf = ({ field, inner, isDeleted }: RowReference) =>
+    `${inner?.path ?? field} ${isDeleted}`
+  const wordOrId = ({ inner, id }: RowReference) => (inner ? referenceWord(inner.path, id) : id)
   // Neither database reads the text for its length.
   const sizeTerm = tableFields(fields)
     .filter(([, spec]) => columnType(spec) === 'text')
-    .map(([name]) => `coalesce(octet_length(${name}), 0)`)
+    .map(([name]) => `coalesce(octet_length(${table}.${name}), 0)`)
     .concat('0')
     .join(' + ')
   return {
-    async measureReferences(tx, scope, { field, id, isDeleted: isMarked }) {
-      const statement = measureOf(`${field} ${isMarked}`, () => {
-        const condition = referringRows(field, isMarked)
-        return `SELECT count(*), sum(size) FROM (SELECT ${sizeTerm} AS size FROM ${table}
-          WHERE scope = ? AND ${condition} LIMIT ?) AS referring`
-      })
-      const limit = budgetOf(tx).left('rows') + 1
-      const [[rows, bytes] = []] = await tx.arrays(statement([scope, id, Math.max(1, limit)]))
+    async measureReferences(tx, scope, reference) {
+      const statement = measureOf(
+        keyOf(reference),
+        () =>
+          `SELECT count(*), sum(size) FROM
+            (SELECT ${sizeTerm} AS size ${referringRows(reference)} LIMIT ?) AS referring`,
+      )
+      const limit = Math.max(1, budgetOf(tx).left('rows') + 1)
+      const [[rows, bytes] = []] = await tx.arrays(statement([scope, wordOrId(reference), limit]))
       return { rows: Number(rows), words: 0, bytes: Number(bytes ?? 0) }
     },
-    async findReferenceTo(reader, scope, { field, id, isDeleted: isMarked }, after) {
-      if (isMarked && !softDeletion) return undefined
-      const statement = queryOf(`${field} ${isMarked}`, () => {
-        const condition = referringRows(field, isMarked)
-        return `SELECT id FROM ${table} WHERE scope = ? AND ${condition} AND id > ?
-          ORDER BY id LIMIT 1`
+    async findReferenceTo(reader, scope, reference, after) {
+      if (reference.isDeleted && !softDeletion) return undefined
+      const statement = queryOf(keyOf(reference), () => {
+        const id = reference.inner ? 'words.id' : 'id'
+        return `SELECT ${id} ${referringRows(reference)} AND ${id} > ? ORDER BY ${id} LIMIT 1`
       })
-      const row = await reader.get<{ id: RowId }>(statement([scope, id, after ?? lowestId]))
+      const values = [scope, wordOrId(reference), after ?? lowestId]
+      const row = await reader.get<{ id: RowId }>(statement(values))
       return row?.id
     },
   }

@@ -11,7 +11,7 @@ import { createCellComputer, filledColumns } from './computed-fill.ts'
 import { derivationsOf, listDerivations } from './derivation.ts'
 import { selectTerms } from './derived.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { createSearchIndex, wordsOfCells } from './search-index.ts'
+import { createSearchIndex, hasWords, wordSources } from './search-index.ts'
 import type { ServiceDefinition } from './service.ts'
 
 /** Records that one transaction reads; a row has one for each derivation. */
@@ -83,7 +83,7 @@ interface RepairRow {
 }
 
 function createRepair({ db, service, log }: RepairDeps, definition: ResourceDefinition): RepairRow {
-  const { name, fields, search } = definition
+  const { name, fields } = definition
   const columns = columnFields(fields)
   const names = filledColumns(definition)
   const byId = 'WHERE scope = ? AND id = ?'
@@ -92,7 +92,8 @@ function createRepair({ db, service, log }: RepairDeps, definition: ResourceDefi
   const assignments = names.map((field) => `${field} = ?`).join(', ')
   const update = prepareStatement(`UPDATE ${name} SET ${assignments} ${byId}`)
   const compute = createCellComputer(definition, service)
-  const index = search.length > 0 ? createSearchIndex(definition) : undefined
+  const index = hasWords(definition) ? createSearchIndex(definition) : undefined
+  const { wordsOf } = wordSources(definition)
   const columnNames = columns.map(([column]) => column)
   const computeRow = (id: RowId, cells: readonly Value[]): Value[] | undefined => {
     try {
@@ -115,7 +116,7 @@ function createRepair({ db, service, log }: RepairDeps, definition: ResourceDefi
         const at = names.indexOf(field)
         return at >= 0 && values ? values[at]! : cells![columnNames.indexOf(field)]!
       }
-      if (cells) await index.add(tx, { scope, id, words: wordsOfCells(search.map(cellOf)) })
+      if (cells) await index.add(tx, { scope, id, words: wordsOf(cellOf) })
     },
   }
 }

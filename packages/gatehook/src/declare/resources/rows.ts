@@ -53,7 +53,7 @@ export function createRows(
   const { idPrefix } = definition.fields.id!
   const store = withSearchIndex(createRowStore(definition, resources), definition)
   const checks = createRowChecks(definition, (resource) => rowsOf(resource).store)
-  const runRules = withReferencesNamed(deps.runRules, checks)
+  const runRules = withReferencesChecked(definition, deps.runRules, checks)
   const decode = rowDecoder(definition)
   const creationStamps = stampFields(definition, ['created', 'updated'])
   const eventType = (suffix: string) => events.find((type) => type.endsWith(`.${suffix}`))
@@ -171,16 +171,29 @@ function actionRunner(
 
 /**
  * Rules run before the references are checked, and often read the row that one names. If that row
- * does not exist, the failure names the field, as without a rule.
+ * does not exist, the failure names the field, as without a rule. References inside values are
+ * checked before.
  */
-const withReferencesNamed =
-  (runRules: RunRules, checks: RowParts['checks']): RunRules =>
+const withReferencesChecked =
+  (
+    { fields, rules }: ResourceDefinition,
+    runRules: RunRules,
+    checks: RowParts['checks'],
+  ): RunRules =>
   async (tx, target, operation, rows) => {
+    const { before, after } = rows
+    if (after && rules.some((rule) => rule.operation === operation)) {
+      const changed = Object.keys(fields).filter(
+        (name) => !before || !isSameValue(before[name], after[name]),
+      )
+      const values = Object.fromEntries(changed.map((name) => [name, after[name]]))
+      await checks.checkInner(tx, target.reach, values)
+    }
     try {
       return await runRules(tx, target, operation, rows)
     } catch (error) {
       const isMissing = error instanceof Failure && error.code === 'not_found'
-      if (isMissing && rows.after) await checks.checkReferences(tx, target.reach, rows.after)
+      if (isMissing && after) await checks.checkReferences(tx, target.reach, after)
       throw error
     }
   }

@@ -10,6 +10,7 @@ import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { MemberSpec } from '../../protocol/fields/spec.ts'
 import { rowComputer } from './computed.ts'
 import { EVERY_SCOPE } from './field-rights.ts'
+import { innerReferencesOf } from './inner-references.ts'
 import {
   type ActionDefinition,
   type AnyRow,
@@ -98,6 +99,7 @@ export function samplePatch(definition: ResourceDefinition, shape: VersionShape)
   const candidates = writable(shape.specs).filter(
     ([name, spec]) =>
       spec.kind !== 'ref' &&
+      innerReferencesOf({ [name]: spec }).length === 0 &&
       [spec, fields[newestOf(name)]].every((field) => !field?.unique && !field?.isWriteOnce),
   )
   const free = candidates.filter(([name]) => !limited.has(newestOf(name)))

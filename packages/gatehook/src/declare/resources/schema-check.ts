@@ -9,6 +9,7 @@ import type { ColumnUse } from '../../platform/storage/running-nodes.ts'
 import { storageUnavailable } from '../../platform/storage/transaction.ts'
 import { columnType } from './column-types.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { hasWords } from './search-index.ts'
 import { storedColumns, wordTable } from './table.ts'
 
 type TableColumn = readonly [table: string, column: string]
@@ -50,7 +51,7 @@ export async function openSchemaCheck({
   const declared = Object.entries(columnUse(resources)).flatMap(([table, columns]) =>
     Object.keys(columns).map((column): TableColumn => [table, column]),
   )
-  const words = resources.filter(({ search }) => search.length > 0).map(wordTable)
+  const words = resources.filter(hasWords).map(wordTable)
   const used = [
     ...(await listColumns(db, [...engineTables.map(({ name }) => name), ...words])),
     ...declared,

@@ -10,7 +10,7 @@ import { createRowPages, type ReadKeyPage } from '../../platform/storage/key-pag
 import { raw, sql } from '../../platform/storage/sql.ts'
 import { tableExists } from './additions.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { createSearchIndex, WORDS_RELEASE, wordsOfCells } from './search-index.ts'
+import { createSearchIndex, hasWords, WORDS_RELEASE, wordSources } from './search-index.ts'
 import { wordTable } from './table.ts'
 
 /** The searched fields of each resource, and the key of the last indexed row; null: all rows. */
@@ -23,8 +23,8 @@ const PROGRESS_ROWS = 100_000
 
 const hasTextIds = ({ fields }: ResourceDefinition): boolean => fields.id!.idPrefix !== undefined
 
-const fieldsOf = ({ search }: ResourceDefinition): string =>
-  `${search.join(' ')} ${WORDS_RELEASE}`.trim()
+const sourcesOf = (resource: ResourceDefinition): string =>
+  [...wordSources(resource).names, WORDS_RELEASE].join(' ')
 
 interface IndexState {
   readonly fields: string
@@ -51,13 +51,13 @@ export async function findOutdatedIndexes(
   const recorded = await listRecordedIndexes(db)
   const outdated: ResourceDefinition[] = []
   for (const resource of resources) {
-    const { name, search } = resource
+    const { name } = resource
     const state = states.get(name)
-    if (search.length === 0) {
+    if (!hasWords(resource)) {
       // Triggers record the rows that lack words (`stale-rows.ts`).
       const isUnrecorded = state && state.fields !== '' && !recorded.has(`${name}?${state.fields}`)
       if (isUnrecorded) outdated.push(resource)
-    } else if (state?.fields !== fieldsOf(resource) || !state.isComplete) outdated.push(resource)
+    } else if (state?.fields !== sourcesOf(resource) || !state.isComplete) outdated.push(resource)
     else if ((await db.columns(wordTable(resource))).length === 0) outdated.push(resource)
   }
   return outdated
@@ -90,7 +90,7 @@ export async function fillSearchIndexes(
 ): Promise<void> {
   for (const resource of await findOutdatedIndexes(db, resources)) {
     await beginIndex(db, resource)
-    if (resource.search.length > 0) await fillIndex(db, resource, progress)
+    if (hasWords(resource)) await fillIndex(db, resource, progress)
   }
 }
 
@@ -100,7 +100,7 @@ export async function createWordTables(
   resources: readonly ResourceDefinition[],
 ): Promise<void> {
   for (const resource of resources) {
-    if (resource.search.length === 0 || (await tableExists(db, wordTable(resource)))) continue
+    if (!hasWords(resource) || (await tableExists(db, wordTable(resource)))) continue
     await db.migrate(async (_tx, ddl) => {
       for (const statement of [...tableDdl(db, resource), indexDdl(resource)]) await ddl(statement)
     })
@@ -109,18 +109,19 @@ export async function createWordTables(
 
 /** Creates or empties the table of words, unless another start has begun to fill it. */
 async function beginIndex(db: Database, resource: ResourceDefinition): Promise<void> {
-  const { name, search } = resource
+  const { name } = resource
+  const isIndexed = hasWords(resource)
   const table = wordTable(resource)
-  const fields = search.length > 0 ? fieldsOf(resource) : ''
+  const fields = isIndexed ? sourcesOf(resource) : ''
   /** The key before that of the first row. */
-  const before = search.length > 0 ? -1 : null
+  const before = isIndexed ? -1 : null
   await db.migrate(async (tx, ddl) => {
     const state = await tx.get(sql`SELECT fields FROM gh_search_indexes WHERE resource = ${name}`)
-    const isPresent = search.length === 0 || (await db.columns(table)).length > 0
+    const isPresent = !isIndexed || (await db.columns(table)).length > 0
     if (isPresent && state?.fields === fields) return
     await tx.run(sql`DELETE FROM gh_search_indexes WHERE resource = ${name}`)
-    // Without a search the table stays: nodes of the previous declaration may still write to it.
-    if (search.length > 0) {
+    // Without words the table stays: nodes of the previous declaration may still write to it.
+    if (isIndexed) {
       await ddl(`DROP TABLE IF EXISTS ${table}`)
       for (const statement of tableDdl(db, resource)) await ddl(statement)
     }
@@ -152,10 +153,11 @@ async function fillIndex(
   resource: ResourceDefinition,
   progress: (line: string) => void,
 ): Promise<void> {
-  const { name, search } = resource
+  const { name } = resource
+  const { fields, names } = wordSources(resource)
   const index = createSearchIndex(resource)
   // A change of the row meanwhile waits, so that its words come last.
-  const readPage = createRowPages(db, name, search.join(', '))
+  const readPage = createRowPages(db, name, fields.join(', '))
   let rows = 0
   for (;;) {
     const count = await db.write((tx) => fillBatch(tx, resource, index, readPage))
@@ -164,7 +166,7 @@ async function fillIndex(
     if (rows % PROGRESS_ROWS === 0 && count > 0) progress(`table ${name}: ${rows} rows indexed`)
     if (count < BATCH_ROWS) await finishIndex(db, resource)
   }
-  if (rows > 0) progress(`table ${name}: search index of ${search.join(', ')} created`)
+  if (rows > 0) progress(`table ${name}: search index of ${names.join(', ')} created`)
 }
 
 /** Creates the index of words, and notes that all rows are indexed. */
@@ -172,7 +174,7 @@ const finishIndex = (db: Database, resource: ResourceDefinition): Promise<void> 
   db.migrate(async (tx, ddl) => {
     await ddl(indexDdl(resource))
     await tx.run(sql`UPDATE gh_search_indexes SET last_scope = NULL
-      WHERE resource = ${resource.name} AND fields = ${fieldsOf(resource)}`)
+      WHERE resource = ${resource.name} AND fields = ${sourcesOf(resource)}`)
   })
 
 /** Indexes the next rows. Returns their number; undefined if all rows are indexed. */
@@ -183,6 +185,7 @@ async function fillBatch(
   readPage: ReadKeyPage,
 ): Promise<number | undefined> {
   const { name } = resource
+  const { fields, wordsOf } = wordSources(resource)
   const column = raw(hasTextIds(resource) ? 'last_key' : 'last_id')
   // The lock lets one node at a time index rows.
   const state = await tx.lock<{ last_scope: Value; last: Value }>(
@@ -193,7 +196,7 @@ async function fillBatch(
   const rows = page.map(([scope, id, ...cells]) => ({
     scope: scope as number,
     id: id as RowId,
-    words: wordsOfCells(cells),
+    words: wordsOf((field) => cells[fields.indexOf(field)]),
   }))
   await index.add(tx, ...rows)
   const [scope, id] = page.at(-1) ?? [state.last_scope, state.last]

@@ -1,14 +1,16 @@
 /**
- * The words of the rows of a resource, for `q` (§7.12). The transaction that changes a row changes
- * its words. `search-fill.ts` indexes existing rows.
+ * The words of the rows of a resource: those of its texts, for `q` (§7.12), and those of references
+ * inside its values (§15.9). The transaction that changes a row changes its words. `search-fill.ts`
+ * indexes existing rows.
  */
 
 import type { RowId } from '../../kernel/row-id.ts'
 import { budgetOf } from '../../platform/storage/change-budget.ts'
-import type { Statement, Tx, Value } from '../../platform/storage/database.ts'
+import type { Statement, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import { runTogether } from '../../platform/storage/together.ts'
 import { ROW_WORDS_MAX, wordsOf } from '../../protocol/lists/search-words.ts'
+import { innerReferencesOf, referenceWords } from './inner-references.ts'
 import type { ResourceDefinition } from './resource.ts'
 import type { RowStore } from './store.ts'
 import { wordTable } from './table.ts'
@@ -16,21 +18,42 @@ import { wordTable } from './table.ts'
 /** Increases when `wordsOf` returns other words, so that the start indexes all rows again. */
 export const WORDS_RELEASE = 1
 
-/** Returns the words of a row from the cells of its searched fields. */
-export function wordsOfCells(cells: readonly Value[]): string[] {
+export interface WordSources {
+  /** The fields from which the words follow. */
+  readonly fields: readonly string[]
+  /** The names of searched fields, then the paths of references. */
+  readonly names: readonly string[]
+  /** Returns the words of a row. `cellOf` returns the value of a field, or its cell. */
+  readonly wordsOf: (cellOf: (field: string) => unknown) => string[]
+}
+
+type WordDeclaration = Pick<ResourceDefinition, 'fields' | 'search'>
+
+/** Returns from what the words of a resource follow; without words, no field. */
+export function wordSources({ fields, search }: WordDeclaration): WordSources {
+  const references = innerReferencesOf(fields)
+  return {
+    fields: [...new Set([...search, ...references.map(({ field }) => field)])],
+    names: [...search, ...references.map(({ path }) => path)],
+    wordsOf: (cellOf) => [
+      ...wordsOfTexts(search.map(cellOf)),
+      ...referenceWords(references, cellOf),
+    ],
+  }
+}
+
+export const hasWords = (definition: WordDeclaration): boolean =>
+  definition.search.length > 0 || innerReferencesOf(definition.fields).length > 0
+
+/** Returns the words of the searched fields of a row. */
+function wordsOfTexts(texts: readonly unknown[]): string[] {
   const words = new Set<string>()
-  for (const cell of cells) {
-    if (typeof cell !== 'string') continue
-    for (const word of wordsOf(cell)) words.add(word)
+  for (const text of texts) {
+    if (typeof text !== 'string') continue
+    for (const word of wordsOf(text)) words.add(word)
   }
   return [...words].slice(0, ROW_WORDS_MAX)
 }
-
-/** Returns the number of words of a new row; without a search 0. */
-export const countNewWords = (
-  { search }: Pick<ResourceDefinition, 'search'>,
-  row: Readonly<Record<string, unknown>>,
-): number => wordsOfCells(search.map((field) => row[field] as Value)).length
 
 /** Entries per statement. Any number of entries is inserted by these few texts. */
 const STATEMENT_ENTRIES = [256, 32, 4, 1] as const
@@ -76,19 +99,20 @@ export function createSearchIndex(definition: Pick<ResourceDefinition, 'name'>):
 
 /** Returns the store of a resource that also changes the words of its rows. */
 export function withSearchIndex(store: RowStore, definition: ResourceDefinition): RowStore {
-  const { name, search } = definition
-  if (search.length === 0) return store
+  const { name } = definition
+  const { fields, wordsOf: wordsOfRow } = wordSources(definition)
+  if (fields.length === 0) return store
   const index = createSearchIndex(definition)
   const select = prepareStatement(
-    `SELECT ${search.join(', ')} FROM ${name} WHERE scope = ? AND id = ?`,
+    `SELECT ${fields.join(', ')} FROM ${name} WHERE scope = ? AND id = ?`,
   )
   const countWords = (field: string) =>
     prepareStatement(`SELECT count(*) FROM (SELECT 1 AS one FROM ${name}
       JOIN ${wordTable(definition)} AS words
         ON words.scope = ${name}.scope AND words.id = ${name}.id
       WHERE ${name}.scope = ? AND ${name}.${field} = ? LIMIT ?) AS counted`)
-  const addWords = async (tx: Tx, scope: number, id: RowId, cells: readonly Value[]) => {
-    const words = wordsOfCells(cells)
+  const addWords = async (tx: Tx, scope: number, id: RowId, cellOf: (field: string) => unknown) => {
+    const words = wordsOfRow(cellOf)
     budgetOf(tx).charge({ words: words.length })
     await index.add(tx, { scope, id, words })
   }
@@ -99,16 +123,15 @@ export function withSearchIndex(store: RowStore, definition: ResourceDefinition)
     ...store,
     async insert(tx, scope, row) {
       const id = await store.insert(tx, scope, row)
-      const cells = search.map((field) => (row[field] ?? null) as Value)
-      await addWords(tx, scope, id, cells)
+      await addWords(tx, scope, id, (field) => row[field])
       return id
     },
     async update(tx, scope, id, changed) {
       await store.update(tx, scope, id, changed)
-      if (!search.some((field) => field in changed)) return
+      if (!fields.some((field) => field in changed)) return
       await removeWords(tx, scope, id)
       const [cells] = await tx.arrays(select([scope, id]))
-      if (cells) await addWords(tx, scope, id, cells)
+      if (cells) await addWords(tx, scope, id, (field) => cells[fields.indexOf(field)])
     },
     async remove(tx, scope, id) {
       await store.remove(tx, scope, id)
@@ -116,6 +139,8 @@ export function withSearchIndex(store: RowStore, definition: ResourceDefinition)
     },
     async measureReferences(tx, scope, reference) {
       const sizes = await store.measureReferences(tx, scope, reference)
+      // Only a cascade removes words, and no reference inside a value cascades.
+      if (reference.inner) return sizes
       const limit = Math.max(1, budgetOf(tx).left('words') + 1)
       const statement = countWords(reference.field)
       const [[words] = []] = await tx.arrays(statement([scope, reference.id, limit]))

@@ -11,6 +11,7 @@ import { setTimeOf } from '../../platform/storage/transaction-time.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { readTotal } from '../../protocol/lists/counters.ts'
 import { createCatalog, newestVersion } from './catalog.ts'
+import { innerReferencesOf, mapInside } from './inner-references.ts'
 import { wholeScope } from './ownership.ts'
 import { orderByReference } from './reference-order.ts'
 import { type AnyRow, type ResourceDefinition, STATE_FIELD } from './resource.ts'
@@ -54,7 +55,8 @@ export async function seedService(
   const plan = orderByReference(service.resources)
     .filter(({ sample }) => sample)
     .map(({ name, fields }) => {
-      const hasReferences = Object.values(fields).some((spec) => spec.target)
+      const inner = innerReferencesOf(fields)
+      const hasReferences = inner.length > 0 || Object.values(fields).some((spec) => spec.target)
       return { name, rowCount: hasReferences ? ROWS_WITH_REFERENCES : ROWS_WITHOUT_REFERENCES }
     })
   const rowTotal = plan.reduce((sum, { rowCount }) => sum + rowCount, 0)
@@ -104,7 +106,27 @@ function sampleValues(
     if (spec.target || isUnique) return undefined
     values[field] = sampleValue(field, spec)
   }
-  return values
+  return withSeededIds(fields, values, n, idsByResource)
+}
+
+/** Replaces ids inside values that no seeded row has. Undefined if there is no such row. */
+function withSeededIds(
+  fields: ResourceDefinition['fields'],
+  values: AnyRow,
+  n: number,
+  idsByResource: ReadonlyMap<string, readonly RowId[]>,
+): AnyRow | undefined {
+  let isComplete = true
+  for (const { field, steps, spec } of innerReferencesOf(fields)) {
+    const ids = idsByResource.get(spec.target!) ?? []
+    let place = n * 7
+    values[field] = mapInside(values[field], steps, (id) => {
+      if (id === null || id === undefined || ids.includes(id as RowId)) return id
+      if (ids.length === 0) isComplete = false
+      return ids[place++ % ids.length]
+    })
+  }
+  return isComplete ? values : undefined
 }
 
 /** Throws the refusal of a row by a check, or by a unique field, as one of the declaration. */

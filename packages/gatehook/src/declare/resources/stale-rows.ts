@@ -9,6 +9,7 @@ import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import { columnOfDerivation, derivationsOf } from './derivation.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { hasWords } from './search-index.ts'
 import { wordTable } from './table.ts'
 
 /** The derivations of a table whose triggers a start changes. */
@@ -76,7 +77,7 @@ async function planTableMarking(
   definition: ResourceDefinition,
   stored: readonly string[],
 ): Promise<MarkingPlan> {
-  const { name: table, search } = definition
+  const { name: table } = definition
   const own = derivationsOf(definition)
   const none = { table, ddl: [], added: [], ended: [] }
   if (own.length + stored.length === 0) return none
@@ -85,11 +86,11 @@ async function planTableMarking(
   const triggers = await db.triggers(table)
   const hasTrigger = (derivation: string) =>
     triggers.some((name) => name.startsWith(triggerName(derivation)))
-  const hasWords = search.length === 0 && (await db.columns(wordTable(definition))).length > 0
+  const hasOthers = !hasWords(definition) && (await db.columns(wordTable(definition))).length > 0
   const hasEnded = (derivation: string) => {
     const column = columnOfDerivation(derivation)
-    // The table of words has those of one search.
-    return column === undefined ? !hasWords : !columns.includes(column)
+    // The table of words has those of one declaration.
+    return column === undefined ? !hasOthers : !columns.includes(column)
   }
   const others = stored.filter((derivation) => !own.includes(derivation))
   const ended = others.filter(hasEnded)

@@ -25,12 +25,14 @@ export interface RowStore extends RowReferences {
     fields: readonly string[],
     values: Readonly<Record<string, unknown>>,
   ): Promise<Value[] | undefined>
-  /** Returns the cells of at most 100 rows of the ids in reach, in no order, in one statement. */
+  /** Returns the cells of the rows of the ids in reach, in no order: 128 by each statement. */
   findAll(reader: Reader, reach: RowScope, ids: readonly RowId[]): Promise<Value[][]>
   /** Returns the cells, and locks the row until the transaction ends. */
   lock(tx: Tx, reach: RowScope, id: RowId): Promise<Value[] | undefined>
   /** Returns whether the row is in reach, and prevents its deletion until the transaction ends. */
   hold(tx: Tx, reach: RowScope, id: RowId): Promise<boolean>
+  /** Like `hold` for any number of rows. Returns the ids of those in reach. */
+  holdAll(tx: Tx, reach: RowScope, ids: readonly RowId[]): Promise<ReadonlySet<RowId>>
   /** Returns the id, which the database generates unless ids are texts. */
   insert(tx: Tx, scope: number, row: Readonly<Record<string, unknown>>): Promise<RowId>
   update(
@@ -78,13 +80,10 @@ export function createRowStore(
   const select = (reach: RowScope, id: RowId) => selectById(reach, [id])
   const selectDeleted = prepareSelection(`${byId}${softDeletion ? isDeleted : ''}`)
   const exists = (reach: RowScope, id: RowId) => existsById(reach, [id])
-  const selectAll = Object.fromEntries(
-    ID_LIST_SIZES.map((size) => {
-      const ids = Array(size).fill('?').join(', ')
-      const where = `WHERE scope = ? AND id IN (${ids})${isLive}`
-      return [size, prepareSelection(where, hasIntegerIds ? seekByIds(where) : where)]
-    }),
-  )
+  const selectAll = byIdLists((ids) => {
+    const where = `WHERE scope = ? AND id IN (${ids})${isLive}`
+    return prepareSelection(where, hasIntegerIds ? seekByIds(where) : where)
+  })
   const insert = prepareStatement(
     `INSERT INTO ${table} (${['scope', ...columnsOf(insertedNames)].join(', ')})
      VALUES (${['scope', ...columnsOf(insertedNames)].map(() => '?').join(', ')})`,
@@ -103,12 +102,13 @@ export function createRowStore(
     find: async (reader, reach, id) => (await reader.arrays(select(reach, id)))[0],
     findUnique: uniqueFinder(definition, (where) => prepareSelection(`${where}${isLive}`)),
     async findAll(reader, reach, ids) {
-      const size = ID_LIST_SIZES.find((candidate) => candidate >= ids.length)!
-      const paddedIds = [...ids, ...Array<RowId>(size - ids.length).fill(ids.at(-1)!)]
-      return reader.arrays(selectAll[size]!(reach, paddedIds))
+      const rows: Value[][] = []
+      for (const statement of selectAll(reach, ids)) rows.push(...(await reader.arrays(statement)))
+      return rows
     },
     lock: (tx, reach, id) => lockCells(tx, select(reach, id)),
-    hold: async (tx, reach, id) => (await tx.hold(exists(reach, id))) !== undefined,
+    hold: async (tx, reach, id) => (await tx.hold(exists(reach, id))).length > 0,
+    holdAll: holderOf(definition, resources, isLive),
     async insert(tx, scope, row) {
       const values = cellsOf(insertedNames, row)
       budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
@@ -187,8 +187,49 @@ function uniqueFinder(
   }
 }
 
-/** Sizes of `IN` lists: three texts serve pages of every size. */
+/** Sizes of `IN` lists: three texts serve any number of ids. */
 const ID_LIST_SIZES = [8, 32, 128]
+
+/** Returns the function that locks rows against deletion. */
+function holderOf(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+  isLive: string,
+): RowStore['holdAll'] {
+  const { name, fields } = definition
+  const select = byIdLists((ids) => {
+    const text = `SELECT id FROM ${name} WHERE scope = ? AND id IN (${ids})${isLive}`
+    const sqlite = fields.id!.idPrefix === undefined ? seekByIds(text) : text
+    return statementByIds(text, definition, resources, sqlite)
+  })
+  return async (tx, reach, ids) => {
+    const existing = new Set<RowId>()
+    // Each transaction locks rows in the order of their ids.
+    for (const statement of select(reach, [...ids].sort())) {
+      for (const { id } of await tx.hold<{ id: RowId }>(statement)) existing.add(id)
+    }
+    return existing
+  }
+}
+
+/** Returns a function that returns the statements for any number of ids. */
+function byIdLists(prepare: (ids: string) => ReturnType<typeof statementByIds>) {
+  const statements = ID_LIST_SIZES.map((size) => ({
+    size,
+    select: prepare(Array(size).fill('?').join(', ')),
+  }))
+  return (reach: RowScope, ids: readonly RowId[]): Statement[] => {
+    const result: Statement[] = []
+    for (let from = 0; from < ids.length; ) {
+      const left = ids.length - from
+      const { size, select } = statements.find(({ size }) => size >= left) ?? statements.at(-1)!
+      const part = ids.slice(from, from + size)
+      result.push(select(reach, [...part, ...Array<RowId>(size - part.length).fill(part.at(-1)!)]))
+      from += size
+    }
+    return result
+  }
+}
 
 /** Prepares a statement by scope and ids, for every row and for the rows of one person. */
 function statementByIds(

@@ -37,7 +37,7 @@ export const unknownCustomer = () =>
 
 /** Returns the scope of a customer and keeps the customer until `tx` ends. Throws 422. */
 export async function holdCustomerScope(tx: Tx, customer: string, mode: Mode): Promise<Scope> {
-  const row = await tx.hold<{ no: number }>(customerById(customer))
+  const [row] = await tx.hold<{ no: number }>(customerById(customer))
   if (!row) throw unknownCustomer()
   return scopeOf(row.no, mode)
 }

@@ -60,7 +60,7 @@ export async function holdClientAt(
   id: string,
   redirectUri: string | undefined,
 ): Promise<boolean> {
-  const row = await tx.hold<Pick<ClientRow, 'redirect_uris'>>(redirectUrisById([id]))
+  const [row] = await tx.hold<Pick<ClientRow, 'redirect_uris'>>(redirectUrisById([id]))
   if (!row || redirectUri === undefined) return row !== undefined
   return matchesRedirectUri(redirectUri, JSON.parse(row.redirect_uris))
 }

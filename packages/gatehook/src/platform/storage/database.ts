@@ -37,8 +37,8 @@ export interface Tx extends Reader {
   readonly counterSlots: number
   /** Like `get`, and locks the row against changes until this transaction ends (FOR UPDATE). */
   lock<R extends Row = Row>(statement: Statement): Promise<R | undefined>
-  /** Like `get`, and locks the row against deletion until this transaction ends (FOR KEY SHARE). */
-  hold<R extends Row = Row>(statement: Statement): Promise<R | undefined>
+  /** Like `all`, and locks the rows against deletion until the transaction ends (FOR KEY SHARE). */
+  hold<R extends Row = Row>(statement: Statement): Promise<R[]>
   run(statement: Statement): Promise<number>
   /**
    * Runs a statement before the next one, or with the commit, in their round trip. Its failure

@@ -129,8 +129,8 @@ class PostgresTx implements Tx {
     return (await this.#perform(statement, this.#rowLock(statement, 'update'))).rows[0]
   }
 
-  async hold<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return (await this.#perform(statement, this.#rowLock(statement, 'share'))).rows[0]
+  async hold<R extends Row>(statement: Statement): Promise<R[]> {
+    return (await this.#perform(statement, this.#rowLock(statement, 'share'))).rows
   }
 
   async run(statement: Statement): Promise<number> {

@@ -107,8 +107,8 @@ class SqliteTx implements Tx {
     return this.get<R>(statement)
   }
 
-  async hold<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return this.get<R>(statement)
+  async hold<R extends Row>(statement: Statement): Promise<R[]> {
+    return this.all<R>(statement)
   }
 
   async run(statement: Statement): Promise<number> {

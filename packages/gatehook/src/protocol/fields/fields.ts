@@ -48,7 +48,7 @@ declare const jsonType: unique symbol
  * event has it; `sized`: the type does not tell whether events have it.
  */
 type FieldMark = 'visible' | 'writeOnly' | 'writeOnce' | 'text' | 'large' | 'sized'
-interface Marked<M extends FieldMark, X> {
+export interface Marked<M extends FieldMark, X> {
   readonly mark: M
   readonly json: X
 }
@@ -264,7 +264,7 @@ export type PatchOf<F extends Fields> = Flat<{
   [K in NamesWith<F, 'required' | 'optional'>]?: FieldValue<F[K]>
 }>
 
-type JsonValue<F> = F extends Field<infer _, FieldWrite, infer X> ? X : never
+export type JsonValue<F> = F extends Field<infer _, FieldWrite, infer X> ? X : never
 
 /** The marks of a field's JSON. */
 type MarksOf<X> = X extends Marked<infer M, infer Y> ? M | MarksOf<Y> : never
@@ -292,7 +292,7 @@ type SizedName<F extends Fields> = {
 }[keyof F]
 
 /** The type of a value in responses and events. */
-type ShownJson<X> =
+export type ShownJson<X> =
   X extends Marked<infer _, infer Y>
     ? ShownJson<Y>
     : X extends RefJson<infer _, infer Id>
@@ -364,20 +364,3 @@ export type WirePatchOf<F extends Fields> = Flat<{
     NamesMarked<F, 'writeOnce'>
   >]?: PatchValueOf<JsonValue<F[K]>>
 }>
-
-/** The resource of a reference. */
-type TargetOf<X> =
-  X extends Marked<infer _, infer Y> ? TargetOf<Y> : X extends RefJson<infer T, infer _> ? T : never
-
-/** The name of a relation: `room` for the field `room_id`, or that of the field itself. */
-type RelationName<K, F> = K extends `${infer S}_id` ? (S extends keyof F ? K : S) : K
-
-/** The relations of rows by the name that `expand` has (§7.11). */
-export type RelationsOf<F extends Fields> = {
-  readonly [K in keyof F as [TargetOf<JsonValue<F[K]>>] extends [never]
-    ? never
-    : RelationName<K, F>]: {
-    readonly resource: TargetOf<JsonValue<F[K]>>
-    readonly nullable: null extends FieldJson<F[K]> ? true : false
-  }
-}
