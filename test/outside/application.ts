@@ -13,9 +13,14 @@ import { npm } from './stage.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Writes the files of a page below a folder. */
-export function writePage(folder: string, page: string): void {
+/** Writes the files of a page below a folder: all, or those that `selects` accepts. */
+export function writePage(
+  folder: string,
+  page: string,
+  selects: (path: string) => boolean = () => true,
+): void {
   for (const { path, text } of filesOf(readFileSync(join(ROOT, page), 'utf8'))) {
+    if (!selects(path)) continue
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), text)
   }

@@ -14,6 +14,7 @@ import { startService } from '../docs/process.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
 import { freePort } from '../rig/postgres.ts'
 import { installFrameworks, startApplication, writePage } from './application.ts'
+import { assertMounted, postJson, startHost } from './mounted-engine.ts'
 import { environment, output } from './stage.ts'
 
 const folder = emptyFolder({ after })
@@ -161,52 +162,11 @@ for (const [name, { words, limited, caches }] of Object.entries(VERIFYING)) {
 
 for (const name of ['express', 'fastify', 'hono']) {
   test(`${name}: the example of the guide mounts the engine`, async (t) => {
-    const admin = generateApiKey(systemRandom(), 'live')
-    const database = `sqlite:${join(emptyFolder(t), 'gatehook.db')}`
     const words = [process.execPath, '--no-warnings', `${name}.ts`]
-    const application = await startApplication(t, mountedFolder, words, (url) => ({
-      PUBLIC_URL: `${url}/gatehook`,
-      GATEHOOK_DATABASE_URL: database,
-      GATEHOOK_BOOTSTRAP_KEY: admin,
-      GATEHOOK_DRAIN_DELAY_S: '0',
-    }))
-    const { url } = application
-    const post = (path: string, body: object, key = '') =>
-      fetch(url + path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...(key && { 'x-api-key': key }) },
-        body: JSON.stringify(body),
-      })
-    const echo = await post('/echo', { a: [1] })
+    const application = await startHost(t, mountedFolder, words)
+    const echo = await postJson(`${application.url}/echo`, { a: [1] })
     assert.equal(echo.status, 200)
     assert.deepEqual(await echo.json(), { a: [1] }, 'a route of the application reads its body')
-
-    const scopes = ['books:read', 'books:write', 'events:read']
-    const created = await post('/gatehook/admin/keys', { name: 'Key', scopes }, admin)
-    const { key } = (await created.json()) as { key: string }
-    const books = '/gatehook/api/v1/books'
-    assert.equal((await fetch(url + books)).status, 401)
-    assert.equal((await fetch(url + books, { headers: { 'x-api-key': key } })).status, 200)
-
-    for (const document of ['oauth-authorization-server', 'oauth-protected-resource']) {
-      const reply = await fetch(`${url}/.well-known/${document}/gatehook`)
-      assert.equal(reply.status, 200, document)
-      const metadata = (await reply.json()) as { issuer?: string; resource?: string }
-      assert.ok((metadata.issuer ?? metadata.resource)?.startsWith(`${url}/gatehook`), document)
-    }
-    assert.equal((await fetch(`${url}/.well-known/api-catalog`)).status, 200)
-
-    const stream = await fetch(`${url}/gatehook/events/stream`, {
-      headers: { 'x-api-key': key, accept: 'text/event-stream' },
-    })
-    assert.equal(stream.status, 200)
-    assert.equal((await post(books, { title: 'Solaris' }, key)).status, 201)
-    let received = ''
-    let exited: Promise<number | null> | undefined
-    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
-      received += chunk
-      if (received.includes('book.created')) exited ??= application.stop()
-    }
-    assert.equal(await exited, 0, 'it ends by itself, and its streams before')
+    await assertMounted(application)
   })
 }
