@@ -1,4 +1,4 @@
-/** An application of docs/guides/mounted.md: the engine below `/gatehook`, with keys and a stream. */
+/** Applications of docs/guides/mounted.md: the engine below `/gatehook`, keys, a stream, the end. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'

@@ -87,8 +87,9 @@ test('requests of one customer that wait do not precede the next one of another'
   const use = (customer: number) =>
     db.write(
       async (tx) => {
-        await tx.get(sql`SELECT 1 AS one`)
+        // Before the first statement: the order is that of the connections, not of their answers.
         order.push(String(customer))
+        await tx.get(sql`SELECT 1 AS one`)
         if (++startedCount === customers) started.resolve()
         await gate.promise
       },
