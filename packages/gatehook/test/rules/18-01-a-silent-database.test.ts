@@ -136,17 +136,17 @@ const LONG_WAITS = `SELECT count(*) AS count FROM pg_stat_activity
 test('a statement that waits for a lock longer than 2 s is not cut off', async (t) => {
   const { direct, node, path } = await openLinkedNode(t, false)
   const { db } = node.app
-  let release = () => {}
-  const held = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const locked = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
   const holding = db.write(async (tx) => {
     await tx.lock(sql`SELECT id FROM orders WHERE id = ${Number(path.split('/').at(-1))}`)
-    await held
+    locked.resolve()
+    await held.promise
   })
+  await locked.promise
   const waiting = node.patch(path, { amount: 3 })
   const countWaits = async () => Number((await queryAsAdmin(direct, LONG_WAITS))[0]!.count)
-  await eventually(countWaits, (count) => count > 0, WITHIN_MS).finally(release)
+  await eventually(countWaits, (count) => count > 0, WITHIN_MS).finally(held.resolve)
   assert.equal((await waiting).status, 200)
   await holding
 })
