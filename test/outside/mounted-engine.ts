@@ -1,4 +1,4 @@
-/** Applications of docs/guides/mounted.md: the engine below `/gatehook`, keys, a stream, the end. */
+/** Applications of docs/guides/mounted.md: the engine below `/gatehook`, and their end. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
