@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { eachMigrated, freshUrl } from '../../../../test/rig/databases.ts'
 import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
-import { createUsageCounter } from '../../src/declare/versions/usage-counter.ts'
+import { createUsageCounter, MAX_SUBJECTS } from '../../src/declare/versions/usage-counter.ts'
 import type { Principal, Scope } from '../../src/kernel/principal.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -173,4 +173,35 @@ eachMigrated('a failed flush loses no counts', async (db) => {
       ['cus_a', 'key_a', '/things/{id}', 6, 1000],
     ],
   )
+})
+
+eachMigrated('an issuer has a bound of subjects, also over many flushes', async (db) => {
+  const usage = createUsageCounter({ db, clock: { now: () => 1000, elapsedMs: () => 0 } })
+  const count = (subject: string) =>
+    usage.countRequest('v1', call, {
+      ...{ customer: 'cus_a', mode: 'live', scope: 3 as Scope, scopes: new Set() },
+      ...{ kind: 'workload', subject, clientId: 'iss_a' },
+    })
+  const read = async () => {
+    const rows = await db.arrays(
+      sql`SELECT subject, count FROM gh_version_usage WHERE client_id = 'iss_a'`,
+    )
+    return new Map(rows.map(([subject, total]) => [String(subject), Number(total)]))
+  }
+  count('first')
+  await usage.flush()
+  const more = 10
+  for (let n = 0; n < MAX_SUBJECTS + more; n++) count(`s${n}`)
+  await usage.flush()
+  count('another')
+  count('first')
+  count('s0')
+  await usage.flush()
+  const counts = await read()
+  assert.equal(counts.size, MAX_SUBJECTS + 1)
+  assert.deepEqual(
+    [counts.get('first'), counts.get('s0'), counts.get('another')],
+    [2, 2, undefined],
+  )
+  assert.equal(counts.get(''), more + 2, 'no request is lost')
 })

@@ -16,7 +16,7 @@ const versionUsage = b
     subject: b
       .text()
       .optional()
-      .describe('`issuer|sub`, of a workload only.')
+      .describe('`issuer|sub` of a workload; absent for those beyond 200 of an issuer.')
       .example('https://ci.example|repo:acme/shop'),
     method: b.text().describe('The HTTP method.').example('GET'),
     route: b.text().describe('The path, with parameters as `:name`.').example('/api/protected'),

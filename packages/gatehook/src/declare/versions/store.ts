@@ -83,6 +83,18 @@ export const addUsage = (tx: Tx, usage: VersionUsage): Promise<number> => {
   return tx.run(usageUpsert([...caller, method, route, count, lastMs]))
 }
 
+/** Returns at most `limit` stored subjects of an issuer in a version, customer and mode. */
+export async function listSubjects(
+  from: Reader,
+  { version, scope, clientId }: Pick<VersionUsage, 'version' | 'scope' | 'clientId'>,
+  limit: number,
+): Promise<string[]> {
+  const rows = await from.arrays(sql`SELECT DISTINCT subject FROM gh_version_usage
+    WHERE version = ${version} AND scope = ${scope} AND key_id = '' AND client_id = ${clientId}
+      AND subject <> '' LIMIT ${limit}`)
+  return rows.map(([subject]) => String(subject))
+}
+
 /** A customer and mode that called a version, and the instant of its last request. */
 export interface CallerScope {
   readonly scope: number

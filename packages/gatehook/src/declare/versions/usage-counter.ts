@@ -6,14 +6,20 @@
 
 import type { Clock } from '../../kernel/clock.ts'
 import type { Principal } from '../../kernel/principal.ts'
-import type { Database } from '../../platform/storage/database.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Call } from '../../protocol/http/call.ts'
-import { addUsage, type CallerScope, type VersionUsage } from './store.ts'
+import { addUsage, type CallerScope, listSubjects, type VersionUsage } from './store.ts'
 
 /** The interval, in real time, at which a node adds its counts to the database. */
 export const FLUSH_MS = 3000
 
 const ANONYMOUS = 'anonymous'
+
+/**
+ * The subjects of an issuer that are counted apart in a version, customer and mode; its tokens can
+ * name any number (§16.8). The requests of others are those of the issuer, without a subject.
+ */
+export const MAX_SUBJECTS = 200
 
 export interface UsageCounter {
   /** Counts one request. `principal` is undefined for an unauthenticated caller. */
@@ -40,6 +46,8 @@ interface CallerCounts {
   readonly clientId: string
   readonly subject: string
   readonly routes: Map<string, Map<string, RouteCount>>
+  /** Of an issuer: the number of its subjects. */
+  subjects: number
 }
 
 /** By version, by scope, by key, client or workload. */
@@ -70,14 +78,17 @@ export function createUsageCounter({ db, clock }: { db: Database; clock: Clock }
       }
       return newMap<string, CallerCounts>()
     })
-    const caller = getOrCreate(callers, subject || keyId || clientId, () => ({
-      customer,
-      keyId,
-      clientId,
-      subject,
-      routes: new Map(),
-    }))
-    const methods = getOrCreate(caller.routes, route, newMap<string, RouteCount>)
+    const callerAt = (key: string, subject: string) =>
+      getOrCreate(callers, key, () => {
+        const own = { customer, keyId, clientId, subject }
+        return { ...own, routes: newMap<string, Map<string, RouteCount>>(), subjects: 0 }
+      })
+    const caller = () => {
+      if (!subject || callers.has(subject)) return callerAt(subject || keyId || clientId, subject)
+      const issuer = callerAt(clientId, '')
+      return issuer.subjects++ < MAX_SUBJECTS ? callerAt(subject, subject) : issuer
+    }
+    const methods = getOrCreate(caller().routes, route, newMap<string, RouteCount>)
     return getOrCreate(methods, method, newCount)
   }
 
@@ -88,7 +99,8 @@ export function createUsageCounter({ db, clock }: { db: Database; clock: Clock }
     const rows = usageRows(pending)
     try {
       await db.write(async (tx) => {
-        for (const row of rows) await addUsage(tx, { ...row, route: routeTemplate(row.route) })
+        const stored = (await boundSubjects(tx, rows)).sort(compareRows)
+        for (const row of stored) await addUsage(tx, { ...row, route: routeTemplate(row.route) })
       })
     } catch (error) {
       for (const row of rows) {
@@ -149,7 +161,24 @@ const callerOf = (principal: Principal | undefined) =>
 const routeTemplate = (route: string): string =>
   route.replace(/^\/api(?=\/)/, '').replace(/:(\w+)/g, '{$1}')
 
-/** Returns sorted rows: two nodes that flush at once lock them in the same order. */
+/** Removes the subjects beyond the bound: stored ones stay, and new ones are added up to it. */
+async function boundSubjects(tx: Tx, rows: readonly VersionUsage[]): Promise<VersionUsage[]> {
+  const knownSubjects = new Map<string, Set<string>>()
+  const bounded: VersionUsage[] = []
+  for (const row of rows) {
+    if (!row.subject) {
+      bounded.push(row)
+      continue
+    }
+    const issuer = `${row.version} ${row.scope} ${row.clientId}`
+    const subjects = knownSubjects.get(issuer) ?? new Set(await listSubjects(tx, row, MAX_SUBJECTS))
+    knownSubjects.set(issuer, subjects)
+    if (subjects.size < MAX_SUBJECTS) subjects.add(row.subject)
+    bounded.push(subjects.has(row.subject) ? row : { ...row, subject: '' })
+  }
+  return bounded
+}
+
 function usageRows(counts: UsageCounts): VersionUsage[] {
   const rows: VersionUsage[] = []
   for (const [version, scopes] of counts) {
@@ -163,12 +192,14 @@ function usageRows(counts: UsageCounts): VersionUsage[] {
       }
     }
   }
-  const callerKey = (row: VersionUsage) =>
-    `${row.version} ${row.scope} ${row.keyId || row.clientId} ${row.subject}`
-  const routeKey = (row: VersionUsage) => `${row.route} ${row.method}`
-  return rows.sort(
-    (a, b) => compare(callerKey(a), callerKey(b)) || compare(routeKey(a), routeKey(b)),
-  )
+  return rows
 }
 
+const callerKey = (row: VersionUsage) =>
+  `${row.version} ${row.scope} ${row.keyId || row.clientId} ${row.subject}`
+const routeKey = (row: VersionUsage) => `${row.route} ${row.method}`
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** The order in which two nodes that flush at once lock rows. */
+const compareRows = (a: VersionUsage, b: VersionUsage): number =>
+  compare(callerKey(a), callerKey(b)) || compare(routeKey(a), routeKey(b))
