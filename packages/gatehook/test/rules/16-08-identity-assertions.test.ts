@@ -12,7 +12,7 @@ import {
   openIssuerRig,
   SERVER,
 } from '../oauth/issuer-rig.ts'
-import { basicOf, type Client, openOauthFixture } from '../oauth/rig.ts'
+import { basicOf, type Client, openOauthFixture, PASSWORD } from '../oauth/rig.ts'
 
 const TYPE = { typ: 'oauth-id-jag+jwt' }
 const SCOPES = ['users:read', 'orders:read', 'orders:write']
@@ -119,6 +119,12 @@ for (const { name } of databases) {
     )
     const again = await exchange(assertion)
     assert.equal(again.body.error_description, 'The assertion was used before.')
+    const sessions = await admin.get(`/admin/users/${person.id}/sessions`)
+    assert.deepEqual(sessions.body.data, [], 'it is no sign-in')
+    const login = { username: person.email, password: PASSWORD }
+    const own = bearer((await anonymous.post('/auth/login', login)).body.access_token)
+    assert.equal((await anonymous.get('/auth/sessions', own)).body.data.length, 1)
+    assert.equal((await anonymous.get(`/auth/sessions/${claims.sid}`, own)).status, 404)
     const headers = bearer(body.access_token)
     assert.equal((await anonymous.get('/api/v2/orders', headers)).status, 200)
     const account = await anonymous.get('/auth/sessions', headers)
@@ -135,8 +141,12 @@ for (const { name } of databases) {
     const tokenOf = async () => bearer((await exchange(await sign())).body.access_token)
     const stateOf = async (sent: object) =>
       (await anonymous.get('/api/v2/orders', sent as Record<string, string>)).status
-    // An identity that is removed, a disabled person and a deleted issuer end tokens.
+    // The end of all sessions, a removed identity, a disabled person and a deleted issuer end them.
     const path = `/admin/users/${person.id}`
+    const initial = await tokenOf()
+    assert.equal(await stateOf(initial), 200)
+    assert.equal((await admin.delete(`/admin/users/${person.id}/sessions`)).status, 204)
+    assert.equal(await stateOf(initial), 401)
     const first = await tokenOf()
     assert.equal(await stateOf(first), 200)
     await admin.patch(path, { identities: [] })

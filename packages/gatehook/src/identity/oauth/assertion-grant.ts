@@ -134,7 +134,7 @@ async function issueToPerson(
     selectAudience(resourcesOf(parameters), allowed ?? tokens.audiences.all()) ?? allowed
   const { id: clientId, name, scope: clientScope } = client!
   const actor = actorOf(call, { kind: 'client', id: clientId, name, scope: clientScope })
-  const openSession = tokens.openSession(
+  const response = tokens.issueSessionToken(
     async (tx, target) => {
       await consume(tx, presented)
       if (!(await holdClientAt(tx, clientId, undefined))) {
@@ -150,9 +150,8 @@ async function issueToPerson(
     },
     boundOf(deps, presented),
   )
-  const { refresh_token: _, ...response } = await openSession.catch((error: unknown) => {
+  return response.catch((error: unknown) => {
     const isChanged = error instanceof Failure && error.code === 'invalid_credentials'
     throw isChanged ? new AssertionFault('the person has changed meanwhile') : error
   })
-  return response
 }

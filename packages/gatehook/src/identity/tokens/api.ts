@@ -68,6 +68,9 @@ export interface Grant {
   readonly authentication?: Authentication | undefined
 }
 
+/** Computes a grant in the transaction that stores its session. */
+export type ComputeGrant = (tx: Tx, sessionId: string) => Promise<Grant>
+
 /** The body of an access token response (RFC 6749 §5.1, §4.3, §4.4, §5.3). */
 const tokenMembers = {
   access_token: b.text().example('eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmF0dXJl'),
@@ -267,7 +270,7 @@ export interface Tokens {
   resolveScopes(claims: AccessTokenClaims): Promise<readonly string[]>
   /**
    * Opens a session and issues its first tokens. A function computes the grant in the transaction
-   * that stores the session; if it throws, nothing is stored. `bound` ends it earlier.
+   * that stores the session; if it throws, nothing is stored.
    *
    * @example
    * await tokens.openSession(async (tx, sessionId) => {
@@ -275,10 +278,15 @@ export interface Tokens {
    *   return { scope, customer, mode, clientId: LOGIN_CLIENT_ID, subject: '7', scopes }
    * })
    */
-  openSession(
-    grant: Grant | ((tx: Tx, sessionId: string) => Promise<Grant>),
-    bound?: Pick<TokenBound, 'endsAt'>,
-  ): Promise<SessionTokens>
+  openSession(grant: Grant | ComputeGrant): Promise<SessionTokens>
+  /**
+   * Issues one access token that ends like those of a session: with the client, and when its person
+   * ends all sessions. There is no refresh token, and lists of sessions omit it (§16.8).
+   */
+  issueSessionToken(
+    grant: Grant | ComputeGrant,
+    bound: Pick<TokenBound, 'endsAt'>,
+  ): Promise<TokenResponse>
   /** Issues an access token without a session. It writes nothing. */
   issueAccessToken(
     grant: Grant & { readonly kind: 'client' | 'workload' },

@@ -47,7 +47,8 @@ export const hashToken = sha256
 
 /** The columns of a session that rotation depends on; times are epoch milliseconds. */
 export interface RotationState {
-  readonly token_hash: Uint8Array
+  /** Null without a refresh token. */
+  readonly token_hash: Uint8Array | null
   readonly previous_hash: Uint8Array | null
   readonly created_at: number
   readonly rotated_at: number | null
@@ -80,7 +81,7 @@ export function classifyRefreshToken(
   { nowMs, graceMs, restoredMs = Number.NEGATIVE_INFINITY }: RotationContext,
 ): RefreshTokenVerdict {
   if (session.expires_at <= nowMs) return 'expired'
-  if (hash.equals(session.token_hash)) return 'current'
+  if (session.token_hash && hash.equals(session.token_hash)) return 'current'
   // The use of a successor overwrites `previous_hash`, so a match implies that it is unused.
   if (!session.previous_hash || !hash.equals(session.previous_hash)) {
     return (session.rotated_at ?? session.created_at) <= restoredMs ? 'restored' : 'reuse'

@@ -19,6 +19,7 @@ export const sessionListAt = (path: string): List =>
     repeated: { scope: 'scopes' },
     hidden: [{ name: 'scopes', type: 'text' }],
     scoped: true,
+    where: store.IS_SIGN_IN,
     owner: 'person',
     filter: ['id', 'client_id', 'created_at', 'last_used_at', 'expires_at'],
     sort: ['id', 'created_at'],

@@ -7,7 +7,7 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { draftAccessToken, signDraft } from './access-token.ts'
-import type { Tokens } from './api.ts'
+import type { ComputeGrant, Grant, TokenBound, Tokens } from './api.ts'
 import { createRefresh, type RefreshDeps } from './refresh.ts'
 import {
   classifyRefreshToken,
@@ -25,6 +25,7 @@ interface SessionDeps extends Omit<RefreshDeps, 'tagKeys'> {
 type SessionOperations = Pick<
   Tokens,
   | 'openSession'
+  | 'issueSessionToken'
   | 'issueAccessToken'
   | 'refreshSession'
   | 'findRefreshToken'
@@ -39,7 +40,7 @@ type SessionOperations = Pick<
 const MAX_ACCESS_MS = 86_400_000
 
 export function createSessions(deps: SessionDeps): SessionOperations {
-  const { db, clock, random, lifetimes, keys, revocations, vault } = deps
+  const { db, clock, random, keys, revocations, vault } = deps
   const tagKeys = vault.macKeys(TAG_PURPOSE)
 
   const publishRevoked = async (tx: Tx, sessions: readonly store.DeletedSession[]) => {
@@ -49,36 +50,18 @@ export function createSessions(deps: SessionDeps): SessionOperations {
     return sessions.length
   }
 
+  const issueIn = createIssue(deps)
+
   return {
-    async openSession(given, bound) {
-      const key = await keys.findCurrentKey()
-      const now = clock.now()
-      const id = createTimeOrderedId('ses_', now, random)
-      const endsAt = Math.min(now + lifetimes.absoluteMs, bound?.endsAt ?? Number.POSITIVE_INFINITY)
+    async openSession(grant) {
+      const id = createTimeOrderedId('ses_', clock.now(), random)
       const refreshToken = createRefreshToken(tagKeys.current, random, id)
-      const draft = await db.write(async (tx) => {
-        const grant = typeof given === 'function' ? await given(tx, id) : given
-        const access = draftAccessToken(deps, key, grant, now, { id, endsAt })
-        await store.insertSession(tx, {
-          id,
-          scope: grant.scope,
-          customer: grant.customer,
-          person: parsePersonId(grant.subject),
-          client_id: grant.clientId,
-          scopes: grant.scopes.join(' '),
-          third_party: Number(grant.thirdParty ?? false),
-          audience: grant.audience ? JSON.stringify(grant.audience) : null,
-          authenticated_at: grant.authenticatedAt ?? null,
-          token_hash: hashToken(refreshToken),
-          created_at: now,
-          expires_at: Math.min(now + lifetimes.idleMs, endsAt),
-          ends_at: endsAt,
-          access_until: access.expiresAt,
-        })
-        return access
-      })
-      return { ...signDraft(draft), refresh_token: refreshToken }
+      const response = await issueIn({ id, endsAt: Number.POSITIVE_INFINITY }, grant, refreshToken)
+      return { ...response, refresh_token: refreshToken }
     },
+
+    issueSessionToken: (grant, { endsAt }) =>
+      issueIn({ id: createTimeOrderedId('ses_', clock.now(), random), endsAt }, grant),
 
     issueAccessToken: async (grant, bound) =>
       signDraft(draftAccessToken(deps, await keys.findCurrentKey(), grant, clock.now(), bound)),
@@ -125,6 +108,42 @@ export function createSessions(deps: SessionDeps): SessionOperations {
       await store.deleteSessionsOfClient(tx, scope, clientId)
       await revocations.publish(tx, 'client', clientId, clock.now() + MAX_ACCESS_MS)
     },
+  }
+}
+
+/** Returns a function that stores a session and issues its access token. */
+function createIssue(deps: SessionDeps) {
+  const { db, clock, lifetimes, keys } = deps
+  return async (
+    { id, endsAt: bound }: Required<TokenBound>,
+    given: Grant | ComputeGrant,
+    refreshToken?: string,
+  ) => {
+    const key = await keys.findCurrentKey()
+    const now = clock.now()
+    const endsAt = Math.min(now + lifetimes.absoluteMs, bound)
+    const draft = await db.write(async (tx) => {
+      const grant = typeof given === 'function' ? await given(tx, id) : given
+      const access = draftAccessToken(deps, key, grant, now, { id, endsAt })
+      await store.insertSession(tx, {
+        id,
+        scope: grant.scope,
+        customer: grant.customer,
+        person: parsePersonId(grant.subject),
+        client_id: grant.clientId,
+        scopes: grant.scopes.join(' '),
+        third_party: Number(grant.thirdParty ?? false),
+        audience: grant.audience ? JSON.stringify(grant.audience) : null,
+        authenticated_at: grant.authenticatedAt ?? null,
+        token_hash: refreshToken === undefined ? null : hashToken(refreshToken),
+        created_at: now,
+        expires_at: Math.min(now + lifetimes.idleMs, endsAt),
+        ends_at: endsAt,
+        access_until: access.expiresAt,
+      })
+      return access
+    })
+    return signDraft(draft)
   }
 }
 

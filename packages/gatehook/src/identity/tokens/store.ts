@@ -58,9 +58,12 @@ export const findSession = (from: Reader, id: string) => from.get<SessionRow>(by
 export const lockSession = (tx: Tx, { scope, id }: SessionPlace) =>
   tx.lock<SessionRow>(byPlace([scope, id]))
 
+/** The condition of sessions with a refresh token: others are one access token of an assertion. */
+export const IS_SIGN_IN = 'token_hash IS NOT NULL'
+
 const ownSession = prepareStatement(
   `SELECT id, client_id, created_at, last_used_at, expires_at, scopes FROM gh_sessions
-   WHERE scope = ? AND person = ? AND id = ? AND expires_at > ?`,
+   WHERE scope = ? AND person = ? AND id = ? AND expires_at > ? AND ${IS_SIGN_IN}`,
 )
 
 /** Returns a session of a person as an array, in the order of its collection's columns. */

@@ -44,7 +44,8 @@ export const sessions: Table = {
     'A session: a family of refresh tokens. `successor` is the encrypted token that a repeated ' +
     'refresh returns. `audience`: a JSON array, the resources of its first request. ' +
     '`third_party`: its tokens never reach account endpoints (§16.6). ' +
-    '`authenticated_at`: when its person signed in to a client.',
+    '`authenticated_at`: when its person signed in to a client. Without `token_hash` it is one ' +
+    'access token, of an assertion (§16.8).',
   columns: {
     id: text.plain,
     scope: int,
@@ -55,7 +56,7 @@ export const sessions: Table = {
     audience: text.plain.orNull,
     third_party: int.or(0),
     authenticated_at: int.orNull,
-    token_hash: bytes.secret,
+    token_hash: bytes.secret.orNull,
     previous_hash: bytes.secret.orNull,
     successor: bytes.secret.orNull,
     rotated_at: int.orNull,
