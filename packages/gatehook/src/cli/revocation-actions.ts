@@ -20,6 +20,8 @@ export interface Installation {
   readonly api: Api
   readonly app: App
   readonly accessTokenTtlS: number
+  /** The rules of an issuer that precede its creation or change in the trail. */
+  readonly issuerRules: Map<string, readonly object[]>
 }
 
 export interface Entry {
@@ -50,14 +52,20 @@ const operatorPath = (id: string) => `/admin/operators/${id}`
 const revokeKey = send('DELETE', keyPath)
 const deleteClient = send('DELETE', clientPath)
 const deleteIssuer = send('DELETE', issuerPath)
-/** Rules and keys of the trail replace those of the restored data. */
-const narrowIssuer = send('PATCH', issuerPath, ({ rules, owners, jwks, jwks_uri, reuse }) => ({
-  rules,
-  owners,
-  jwks,
-  jwks_uri,
-  reuse,
-}))
+const collectRules: Apply = async ({ issuerRules }, { target, detail }) => {
+  issuerRules.set(target, [...(issuerRules.get(target) ?? []), ...detail.rules])
+}
+/**
+ * Rules and keys of the trail replace those of the restored data. The rules of customers that were
+ * deleted since are missing.
+ */
+const narrowIssuer: Apply = async ({ api, issuerRules }, { target, detail }) => {
+  const collected = issuerRules.get(target) ?? []
+  issuerRules.delete(target)
+  const { owners, jwks, jwks_uri, reuse } = detail
+  const rules = detail.rules === undefined ? undefined : collected
+  await api.request('PATCH', issuerPath(target), { rules, owners, jwks, jwks_uri, reuse })
+}
 const suspendCustomer = (suspended: boolean) => send('PATCH', customerPath, () => ({ suspended }))
 const disablePerson = send('PATCH', personPath, () => ({ disabled: true }))
 const setRole = send('PATCH', operatorPath, ({ role }) => ({ role }))
@@ -104,7 +112,10 @@ export const applications: Readonly<Record<string, Apply>> = {
   ),
   'client.update': ({ app }, { target, detail }) =>
     repeatClientUpdate(app.oauth.administration, target, detail, cliActor()),
+  // The backup lacks the issuer, but its rules must not join those of a later change.
+  'issuer.create': async ({ issuerRules }, { target }) => issuerRules.delete(target),
   'issuer.delete': deleteIssuer,
+  'issuer.rules': collectRules,
   'issuer.update': narrowIssuer,
   'consent.revoke': ({ app }, { target, detail }) => endConsent(app, target, detail.subject),
   'customer.delete': send('DELETE', customerPath),

@@ -70,7 +70,8 @@ export const applyRevocations = (
       throw error instanceof ChainError ? new CommandError(error.message) : error
     })
     const dataEnd = await findDataEnd(app.db)
-    const installation = { api, app, accessTokenTtlS: configOf(input).accessTokenTtlS }
+    const { accessTokenTtlS } = configOf(input)
+    const installation = { api, app, accessTokenTtlS, issuerRules: new Map() }
     const application = await applyRows(installation, readExport(file), report.sharedThrough)
     const result = {
       rows: report.rows,

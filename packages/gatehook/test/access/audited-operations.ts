@@ -45,7 +45,8 @@ export async function performAdministration({
   await admin.patch(client, { name: 'Other' })
   await admin.post(`${client}/rotate-secret`)
   assert.equal((await admin.delete(client)).status, 204)
-  const trusted = { issuer: 'https://ci.example', rules: [] }
+  const rule = { match: { sub: 'a' }, customer: 'default', mode: 'live', scopes: [] }
+  const trusted = { issuer: 'https://ci.example', rules: [rule] }
   const { body: issuer } = await admin.post('/admin/issuers', trusted)
   await admin.patch(`/admin/issuers/${issuer.id}`, { owners: ['namespace_path'] })
   assert.equal((await admin.delete(`/admin/issuers/${issuer.id}`)).status, 204)

@@ -104,7 +104,7 @@ const HARMLESS: Readonly<Record<string, string>> = {
     'webhook.recover ' +
     'webhook.replay webhook.resend webhook.stop_replay',
   'It gives a permission, or an object that the backup lacks.':
-    'client.create client.register issuer.create consent.grant customer.create key.create ' +
+    'client.create client.register consent.grant customer.create key.create ' +
     'operator.create ' +
     'operator.passkey_create passkey.create person.create person.sign_up session.create ' +
     'webhook.create',
@@ -138,13 +138,20 @@ async function installationOf({ app, as, key }: TestApp) {
     if (reply.status < 400) return reply.body
     throw new ApiError(reply.text, 1, reply)
   }
-  const installation = { app, api: { request }, accessTokenTtlS: 900 }
+  const installation = { app, api: { request }, accessTokenTtlS: 900, issuerRules: new Map() }
   return { admin, installation: installation as unknown as Parameters<Revocation>[0] }
 }
 
 eachService('an action on an object that the backup lacks is no failure', async (service) => {
   const { installation } = await installationOf(service)
-  const details = { subject: '99', suspended: true, role: 'support', host: 'h', scopes: [] }
+  const details = {
+    subject: '99',
+    suspended: true,
+    role: 'support',
+    host: 'h',
+    scopes: [],
+    rules: [],
+  }
   const all = [...Object.entries(applications), ...Object.entries(endings)]
   for (const [, { apply }] of Object.entries(replacements)) all.push(['replacement', apply])
   for (const [action, apply] of all) {

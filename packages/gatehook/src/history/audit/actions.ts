@@ -60,9 +60,20 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
     'The move was completed; recorded in the new database.',
   ),
   'installation.move_undo': of('`installation`', 'The move was undone: writes are accepted again.'),
-  'issuer.create': of('issuer', 'An issuer of assertions is trusted; `detail` has its rules.'),
+  'issuer.create': of(
+    'issuer',
+    'An issuer of assertions is trusted; `detail.rules` is the number of its rules.',
+  ),
   'issuer.delete': of('issuer', 'An issuer was deleted; its tokens ended.'),
-  'issuer.update': of('issuer', 'An issuer was changed; `detail` has the new values.'),
+  'issuer.rules': of(
+    'issuer',
+    'Rules of one customer and mode, of the creation or change that follows; a deletion of the ' +
+      'customer clears them.',
+  ),
+  'issuer.update': of(
+    'issuer',
+    'An issuer was changed; `detail` has the new values, and the number of its rules.',
+  ),
   'job.cancel': of('job', 'A waiting job was canceled; `detail.name` is its name.'),
   'job.retry': of('job', 'A failed or waiting job was queued again; `detail.name` is its name.'),
   'key.create': of('key', 'An API key was created.'),

@@ -13,7 +13,7 @@ import type { Call } from '../../protocol/http/call.ts'
 import type { Actor, AuditPrincipal } from './actor.ts'
 import { type AuditContent, digestOf } from './chain.ts'
 
-interface AuditEntry {
+export interface AuditEntry {
   readonly actor: Actor
   /** The operation: `key.create`, `customer.update`. */
   readonly action: string

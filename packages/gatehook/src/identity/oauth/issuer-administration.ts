@@ -2,10 +2,11 @@
  * Administers trusted issuers (§16.8): creates, updates and deletes them. Each change is one
  * transaction with its audit entry.
  */
-import { recordAudit } from '../../history/audit/store.ts'
+import { type AuditEntry, recordAudit } from '../../history/audit/store.ts'
 import { Failure, type FieldError } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
+import type { CustomerPlace } from '../../platform/storage/customer-rows.ts'
 import { ConstraintError, type Reader, type Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
 import type { JsonOf, ValuesOf } from '../../protocol/fields/members.ts'
@@ -16,7 +17,13 @@ import { customerIdOf } from '../access/customer-reader.ts'
 import { findMisplacedScope, holdCustomerScope } from '../access/grant-validation.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { type issuerCreation, type issuerPatch, trustedIssuer } from './issuer-members.ts'
-import { findMatchFault, findTypeFault, type IssuerRule, type Match } from './issuer-rules.ts'
+import {
+  findMatchFault,
+  findTypeFault,
+  type IssuerRule,
+  type Match,
+  overlaps,
+} from './issuer-rules.ts'
 import * as store from './issuer-store.ts'
 
 const MAX_ISSUERS = 1_000
@@ -86,9 +93,9 @@ export async function createIssuer(
       if (!(error instanceof ConstraintError && error.isOf(store.ISSUER_INDEX))) throw error
       throw new Failure('conflict', 'This issuer exists: change its rules instead.')
     }
-    await storeRules(tx, row, rules)
-    const entry = { actor, action: 'issuer.create', target: id, detail: { issuer, rules } }
-    await recordAudit(tx, entry, admin)
+    const stored = await storeRules(tx, row, rules)
+    const entry = { actor, action: 'issuer.create', target: id }
+    await recordChange(tx, admin, { ...entry, detail: { issuer } }, stored)
     tx.afterCommit(() => admin.evictIssuer(issuer))
     return readIssuerJson(tx, id)
   })
@@ -107,14 +114,11 @@ export const updateIssuer = (
     const row = mergeRow(before, patch)
     await store.updateIssuer(tx, row)
     const rules = (await store.readRules(tx, [id])).get(id)!
-    if (patch.rules) {
-      const next = await storeRules(tx, row, patch.rules)
-      await publishChange(tx, admin, id, [...rules, ...next])
-    } else {
-      rejectFaults(rules.flatMap((rule, at) => matchErrors(rule.match, row, at)))
-    }
-    const entry = { actor, action: 'issuer.update', target: id, detail: patch }
-    await recordAudit(tx, entry, admin)
+    const next = patch.rules && (await storeRules(tx, row, patch.rules))
+    if (next) await publishChange(tx, admin, id, [...rules, ...next])
+    else rejectFaults(rules.flatMap((rule, at) => matchErrors(rule.match, row, at)))
+    const { rules: _, ...detail } = patch
+    await recordChange(tx, admin, { actor, action: 'issuer.update', target: id, detail }, next)
     tx.afterCommit(() => admin.evictIssuer(row.issuer))
     return readIssuerJson(tx, id)
   })
@@ -136,6 +140,48 @@ export const deleteIssuer = (
     await recordAudit(tx, { actor, action: 'issuer.delete', target: id, detail: { issuer } }, admin)
     tx.afterCommit(() => admin.evictIssuer(issuer))
   })
+
+/**
+ * Records a change of an issuer. Its rules have entries of their own before it, one for adjacent
+ * rules of a customer and mode: a deletion of the customer clears them alone (§18.11).
+ */
+async function recordChange(
+  tx: Tx,
+  admin: IssuerAdministration,
+  entry: Omit<AuditEntry, 'scope'>,
+  rules: readonly IssuerRule[] | undefined,
+): Promise<void> {
+  const { actor, target } = entry
+  const groups: IssuerRule[][] = []
+  for (const rule of rules ?? []) {
+    if (groups.at(-1)?.[0]?.scope === rule.scope) groups.at(-1)!.push(rule)
+    else groups.push([rule])
+  }
+  for (const group of groups) {
+    const detail = { rules: group.map(ruleJson) }
+    const { scope } = group[0]!
+    await recordAudit(tx, { actor, action: 'issuer.rules', target, scope, detail }, admin)
+  }
+  const detail = { ...entry.detail, ...(rules && { rules: rules.length }) }
+  await recordAudit(tx, { ...entry, detail }, admin)
+}
+
+/**
+ * Throws 409 `invalid_state` if the end of a customer's rules gave its callers to another customer:
+ * the first rule that matches decides.
+ */
+export async function rejectInheritedRules(tx: Tx, customer: CustomerPlace): Promise<void> {
+  for (const [id, rules] of await store.readIssuersOf(tx, customer)) {
+    const isInherited = rules.some(
+      (rule, at) =>
+        rule.customer === customer.id &&
+        rules.slice(at).some((later) => later.customer !== customer.id && overlaps(rule, later)),
+    )
+    if (!isInherited) continue
+    const message = `Later rules of ${id} would give callers of this customer to another one.`
+    throw new Failure('invalid_state', `${message} Change the rules of the issuer first.`)
+  }
+}
 
 /** Applies changed rules to tokens and to what workloads registered, in each of their scopes. */
 async function publishChange(

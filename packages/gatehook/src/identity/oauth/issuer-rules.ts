@@ -131,18 +131,43 @@ function findMismatch(match: Match, claims: Claims, path = ''): string | undefin
   return undefined
 }
 
+/** Returns the type of assertions that a rule takes. */
+const expectedTypeOf = ({ typ, person }: IssuerRule): string =>
+  person ? ID_JAG_TYPE : typ === undefined ? JWT_TYPE : foldType(typ)
+
 /** Returns why a rule is not for an assertion, as the rest of a sentence; undefined if it is. */
 export function findRuleMismatch(
-  { match, typ, person }: IssuerRule,
+  rule: IssuerRule,
   header: Claims,
   claims: Claims,
 ): string | undefined {
-  const type = typeOf(header)
-  const expectedType = person ? ID_JAG_TYPE : typ === undefined ? JWT_TYPE : foldType(typ)
-  if (type !== expectedType) return `takes the typ ${expectedType}`
-  const claim = findMismatch(match, claims)
+  const expectedType = expectedTypeOf(rule)
+  if (typeOf(header) !== expectedType) return `takes the typ ${expectedType}`
+  const claim = findMismatch(rule.match, claims)
   return claim === undefined ? undefined : `has another ${claim}`
 }
+
+const isObject = (value: MatchValue): value is Match =>
+  typeof value === 'object' && !Array.isArray(value)
+
+/** Whether a value of a claim can match both; a pattern is the shortest text that it matches. */
+function overlapsValue(first: MatchValue, second: MatchValue): boolean {
+  if (isObject(first) || isObject(second)) {
+    return isObject(first) && isObject(second) && overlapsMatch(first, second)
+  }
+  const texts = [second].flat()
+  return [first].flat().some((a) => texts.some((b) => matchesText(a, b) || matchesText(b, a)))
+}
+
+/** Whether claims can match both: each claim that both name has a common value. */
+const overlapsMatch = (first: Match, second: Match): boolean =>
+  Object.entries(first).every(
+    ([name, value]) => !Object.hasOwn(second, name) || overlapsValue(value, second[name]!),
+  )
+
+/** Whether an assertion can be of both rules, so that the first one decides. */
+export const overlaps = (first: IssuerRule, second: IssuerRule): boolean =>
+  expectedTypeOf(first) === expectedTypeOf(second) && overlapsMatch(first.match, second.match)
 
 /** Whether an e-mail address is of one of the domains. */
 export const isOfDomain = (email: string, domains: readonly string[]): boolean =>

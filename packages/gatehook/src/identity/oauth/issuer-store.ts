@@ -2,6 +2,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { createLookupCache } from '../../kernel/lookup-cache.ts'
 import type { Mode, Scope } from '../../kernel/principal.ts'
+import type { CustomerPlace } from '../../platform/storage/customer-rows.ts'
 import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { ClientPermissions } from '../tokens/api.ts'
@@ -97,6 +98,16 @@ export async function readRules(
     WHERE issuer_id IN (${join(ids)}) ORDER BY issuer_id, position`)
   for (const row of rows) rules.get(row.issuer_id)!.push(toRule(row))
   return rules
+}
+
+/** Returns the rules, in their order, of each issuer that has rules of a customer. */
+export async function readIssuersOf(from: Reader, { no }: CustomerPlace) {
+  const rows = await from.arrays(sql`SELECT DISTINCT issuer_id FROM gh_issuer_rules
+    WHERE scope IN (${no * 2}, ${no * 2 + 1})`)
+  return readRules(
+    from,
+    rows.map(([id]) => String(id)),
+  )
 }
 
 /** Returns the names of issuers by their ids. */

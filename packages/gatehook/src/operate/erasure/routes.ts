@@ -4,6 +4,7 @@ import { type AdminDeps, adminHandlers } from '../../identity/access/admin-handl
 import type { Administration } from '../../identity/access/administration.ts'
 import { customerIdOf } from '../../identity/access/customer-reader.ts'
 import { deleteCustomer } from '../../identity/access/customers.ts'
+import { rejectInheritedRules } from '../../identity/oauth/issuer-administration.ts'
 import type { Shares } from '../../kernel/budget.ts'
 import type { Answer, Call, Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
@@ -65,7 +66,10 @@ export function erasureRoutes({
     ),
     change(erasureOperations.deleteCustomer, async ({ admin, params, caller }) => {
       const customer = await customerIdOf(admin.db, params.id!)
-      return deleteCustomer(admin, customer, caller.actor, deletion.begin)
+      return deleteCustomer(admin, customer, caller.actor, async (tx, place) => {
+        await rejectInheritedRules(tx, place)
+        await deletion.begin(tx, place)
+      })
     }),
   ]
   if (!persons) return routes
