@@ -38,8 +38,8 @@ const statementOf = (text: string): Statement => ({ sql: text, text, values: [] 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 export async function checkPages(db: Database, onPart: OnPart): Promise<PageReport> {
-  const hasAmcheck = db.name === 'postgres' && (await isUsable(db))
-  const parts = db.name === 'sqlite' ? await sqliteParts(db) : await postgresParts(db, hasAmcheck)
+  const amcheck = db.name === 'postgres' ? await findAmcheck(db) : undefined
+  const parts = db.name === 'sqlite' ? await sqliteParts(db) : await postgresParts(db, amcheck)
   const all = parts.reduce((sum, { weight }) => sum + weight, 0)
   const faults: PageFault[] = []
   let done = 0
@@ -50,7 +50,7 @@ export async function checkPages(db: Database, onPart: OnPart): Promise<PageRepo
     if (faults.length >= FAULTS_MAX) break
   }
   const relations = new Set(parts.map(({ relation }) => relation)).size
-  return { relations, faults, hasIndexes: db.name === 'sqlite' || hasAmcheck }
+  return { relations, faults, hasIndexes: db.name === 'sqlite' || amcheck !== undefined }
 }
 
 /** A part is bounded by its pages; one of an index is not. */
@@ -85,13 +85,22 @@ async function sqliteParts(db: Database): Promise<Part[]> {
   })
 }
 
-/** Whether the extension is installed, and this role may use it. */
-async function isUsable(db: Database): Promise<boolean> {
-  const names = ['bt_index_check(regclass)', VERIFY_HEAP].map(
-    (name) => `COALESCE(has_function_privilege(to_regprocedure('${name}')::oid, 'EXECUTE'), false)`,
-  )
+/** The schema of the extension, which is seldom that of the installation (§17.1). */
+const AMCHECK_SCHEMA = statementOf(`SELECT quote_ident(n.nspname) FROM pg_extension e
+  JOIN pg_namespace n ON n.oid = e.extnamespace
+  WHERE e.extname = 'amcheck' AND has_schema_privilege(n.oid, 'USAGE')`)
+
+/** Returns the schema of the extension if this role may use it. */
+async function findAmcheck(db: Database): Promise<string | undefined> {
+  const [extension] = await db.arrays(AMCHECK_SCHEMA)
+  if (!extension) return undefined
+  const schema = String(extension[0])
+  const names = ['bt_index_check(regclass)', VERIFY_HEAP].map((name) => {
+    const procedure = `to_regprocedure('${schema.replaceAll("'", "''")}.${name}')::oid`
+    return `COALESCE(has_function_privilege(${procedure}, 'EXECUTE'), false)`
+  })
   const [row] = await db.arrays(statementOf(`SELECT ${names.join(' AND ')}`))
-  return row![0] === 1
+  return row![0] === 1 ? schema : undefined
 }
 
 const VERIFY_HEAP = 'verify_heapam(regclass, boolean, boolean, text, bigint, bigint)'
@@ -105,19 +114,24 @@ const POSTGRES_RELATIONS = statementOf(`SELECT c.relname AS name, c.relkind = 'i
     AND (c.relkind = 'r' OR (c.relkind = 'i' AND a.amname = 'btree' AND i.indisvalid))
   ORDER BY c.relname`)
 
-async function postgresParts(db: Database, hasAmcheck: boolean): Promise<Part[]> {
+async function postgresParts(db: Database, amcheck: string | undefined): Promise<Part[]> {
   const parts: Part[] = []
   for (const row of await db.all(POSTGRES_RELATIONS)) {
     const relation = String(row.name)
     const pages = Number(row.pages)
     if (row.is_index) {
-      const text = `SELECT bt_index_check(${regclass(relation)})::text`
-      if (hasAmcheck) parts.push({ relation, weight: pages, statement: statementOf(text) })
+      const text = `SELECT ${amcheck}.bt_index_check(${regclass(relation)})::text`
+      if (amcheck !== undefined)
+        parts.push({ relation, weight: pages, statement: statementOf(text) })
       continue
     }
     for (let from = 0; from < pages; from += PART_PAGES) {
       const weight = Math.min(PART_PAGES, pages - from)
-      const text = (hasAmcheck ? verifyPages : readPages)(relation, from, from + weight)
+      const to = from + weight
+      const text =
+        amcheck === undefined
+          ? readPages(relation, from, to)
+          : verifyPages(`${amcheck}.verify_heapam`, relation, from, to)
       parts.push({ relation, weight, statement: statementOf(text) })
     }
   }
@@ -128,11 +142,11 @@ const regclass = (relation: string): string =>
   `'${quote(relation).replaceAll("'", "''")}'::regclass`
 
 /** Verifies the pages that exist still: VACUUM may have removed the last ones. */
-const verifyPages = (relation: string, from: number, to: number): string =>
+const verifyPages = (verify: string, relation: string, from: number, to: number): string =>
   `SELECT msg FROM (
     SELECT LEAST(${to}, pg_relation_size(${regclass(relation)})
       / current_setting('block_size')::int) AS pages OFFSET 0) AS present
-  CROSS JOIN LATERAL verify_heapam(${regclass(relation)}, check_toast => true,
+  CROSS JOIN LATERAL ${verify}(${regclass(relation)}, check_toast => true,
     startblock => ${from}, endblock => present.pages - 1) WHERE present.pages > ${from}`
 
 /** Converts rows to text, so that the server also reads the values that it stores elsewhere. */
