@@ -118,6 +118,12 @@ function hostConfig(url: URL, settings: SessionSettings) {
     parameters.set('sslmode', 'verify-full')
   }
   const hasOptions = parameters.has('options')
+  if (/search[_-]path/i.test(parameters.get('options') ?? '')) {
+    throw new StorageError(
+      'The address of the database sets search_path in its `options`, and only a part of the ' +
+        'statements would follow it. Remove it, and name the schema in GATEHOOK_DATABASE_SCHEMA.',
+    )
+  }
   const names = Object.entries(settings)
   if (names.length > 0) {
     // In pg, options of the URL replace those of the configuration, so both go into the URL. The
