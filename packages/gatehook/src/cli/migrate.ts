@@ -1,6 +1,7 @@
 /** `gatehook migrate` and `gatehook seed`: the first steps of a start, without serving. */
 
 import type { App } from '../app.ts'
+import { refuseForeignTables, refuseOtherService } from '../declare/resources/database-owner.ts'
 import { type MigrationPlan, planStatements } from '../declare/resources/migration-plan.ts'
 import type { Service } from '../declare/resources/service.ts'
 import { wallClock } from '../kernel/clock.ts'
@@ -14,7 +15,7 @@ import { type CommandSpec, configOf, type Input } from './command.ts'
 import { EXIT } from './errors.ts'
 import { installation, installationOptions, withApp } from './installation.ts'
 import { alarm, countRows, dim, formatCount } from './output.ts'
-import { serviceOf } from './service-file.ts'
+import { findService, loadService } from './service-file.ts'
 
 async function runMigrate(input: Input): Promise<number | undefined> {
   if (input.options.plan === true) return printPlan(input)
@@ -44,18 +45,27 @@ const NO_PLAN: PlanReport = { statements: [], rejected: [], dependent: [], nodes
 async function printPlan(input: Input): Promise<number> {
   const config = configOf(input)
   const { out } = input
-  const service = await serviceOf(input)
+  const file = findService(input.folder)
+  const service = await loadService(file)
   const exists = databaseExists(config)
-  const plan = exists ? await readPlan(config, service) : NO_PLAN
+  const plan = exists ? await readPlan(config, service, !file.isDeclared) : NO_PLAN
   const text = () => (exists ? formatPlan(plan) : 'There is no database yet: a start creates it.')
   out.result(plan, text)
   return plan.rejected.length > 0 ? EXIT.failed : EXIT.ok
 }
 
-async function readPlan(config: Config, service: Service): Promise<PlanReport> {
+/** Throws what `migrate` throws before it changes anything. */
+async function readPlan(
+  config: Config,
+  service: Service,
+  isReference: boolean,
+): Promise<PlanReport> {
   const db = await openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
   try {
-    const plan = await planStatements(db, service.definition)
+    const { definition } = service
+    if (isReference) await refuseOtherService(db, definition)
+    await refuseForeignTables(db, definition, { isReference })
+    const plan = await planStatements(db, definition)
     const nodes = (await isInstalled(db)) ? await listRunningNodes(db, wallClock.now()) : []
     return { ...plan, nodes: nodes.map(({ name }) => name) }
   } finally {

@@ -75,5 +75,5 @@ export async function copyAdditions(source: Database, target: Database): Promise
   await target.write((tx) => recordAdditions(tx, columns))
 }
 
-export const tableExists = async (db: Database, table: string): Promise<boolean> =>
-  (await db.columns(table)).length > 0
+export const tableExists = async (db: Database, table: string, tx?: Tx): Promise<boolean> =>
+  (await db.columns(table, tx)).length > 0

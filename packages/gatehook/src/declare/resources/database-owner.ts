@@ -3,7 +3,7 @@
  * tables of others, which no start alters.
  */
 import { ConfigError } from '../../platform/config/config.ts'
-import type { Database } from '../../platform/storage/database.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
 import { type ForeignTables, listForeignTables } from '../../platform/storage/foreign-tables.ts'
 import { listTables } from '../../platform/storage/move/tables.ts'
 import { isInstalled } from '../../platform/storage/settings.ts'
@@ -35,9 +35,10 @@ async function listOtherResources(
  */
 export async function refuseForeignTables(
   db: Database,
-  { resources }: ServiceDefinition,
-  { isReference, seed }: { readonly isReference?: boolean; readonly seed?: boolean | 'first' },
+  service: ServiceDefinition,
+  start: { readonly isReference?: boolean; readonly seed?: boolean | 'first' },
 ): Promise<boolean> {
+  const { isReference, seed } = start
   const isNew = !(await isInstalled(db))
   // Later starts without samples need no look at other schemas.
   const { inSchema, elsewhere } = isNew || seed ? await listForeignTables(db) : NO_TABLES
@@ -45,6 +46,9 @@ export async function refuseForeignTables(
   if (isShared && seed === true)
     throw new ConfigError(['The database has tables of another program; no samples are added.'])
   if (isNew) {
+    // Another node can have created them since.
+    if (inSchema.length > 0 && (await isInstalled(db)))
+      return refuseForeignTables(db, service, start)
     if (inSchema.length > 0)
       throw new ConfigError([
         `The schema has tables of another program: ${inSchema.join(', ')}. Name a schema of its ` +
@@ -58,16 +62,34 @@ export async function refuseForeignTables(
       ])
     return isShared
   }
-  const created = await listCreatedTables(db)
-  for (const { name } of resources) {
-    if (created.has(name) || !(await tableExists(db, name))) continue
-    throw new ConfigError([
-      `The schema has a table ${name} that no migration of the service created; the resource ` +
-        `${name} would alter it. Rename the resource, or move the table to another schema: ` +
-        `ALTER TABLE ${name} SET SCHEMA …. Nothing was changed.`,
-    ])
+  const names = service.resources.map(({ name }) => name)
+  let foreign = await listUnrecorded(db, names)
+  // A node that is about to commit a table holds the lock of migrations: it records it, too.
+  if (foreign.length > 0)
+    await db.migrate(async (tx) => {
+      foreign = await listUnrecorded(db, foreign, tx)
+    })
+  const [name] = foreign
+  if (name === undefined) return isShared
+  throw new ConfigError([
+    `The schema has a table ${name} that no migration of the service created; the resource ` +
+      `${name} would alter it. Rename the resource, or move the table to another schema: ` +
+      `ALTER TABLE ${name} SET SCHEMA …. Nothing was changed.`,
+  ])
+}
+
+/** Returns the names that tables have which no start and no migration of the service created. */
+async function listUnrecorded(
+  db: Database,
+  names: readonly string[],
+  tx?: Tx,
+): Promise<readonly string[]> {
+  const created = await listCreatedTables(tx ?? db)
+  const unrecorded: string[] = []
+  for (const name of names) {
+    if (!created.has(name) && (await tableExists(db, name, tx))) unrecorded.push(name)
   }
-  return isShared
+  return unrecorded
 }
 
 /**

@@ -68,6 +68,8 @@ export interface MoveOptions {
   readonly target: Database
   /** The tables of the engine. */
   readonly tables: readonly Table[]
+  /** Throws if a target without an installation has tables of others. Changes nothing. */
+  readonly examineTarget: () => Promise<unknown>
   /** Migrates the engine's and the service's tables of the empty target. */
   readonly prepareTarget: () => Promise<void>
   /** Whether the rows of a table follow from others: the target may lack the table. */
@@ -113,7 +115,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
   }
   let stoppedMs = elapsedMs()
   if (state !== 'moved') {
-    const foreignKeys = await dropForeignKeys(target)
+    const foreignKeys = await dropForeignKeys(target, tables)
     if (before?.state !== 'stopped') await startRecording(source, tables)
     await copyTables(options, tables)
     await copyChanges(options, tables, FEW_CHANGES)
@@ -146,12 +148,9 @@ async function listMovedTables(options: MoveOptions): Promise<MovedTable[]> {
   return moved
 }
 
-async function sizeOf({
-  target,
-  tables: engine,
-}: MoveOptions): Promise<Pick<MoveResult, 'rows' | 'tables'>> {
-  const tables = await describeTables(target, engine)
-  return { rows: await countAllRows(target, tables), tables: tables.length }
+async function sizeOf(options: MoveOptions): Promise<Pick<MoveResult, 'rows' | 'tables'>> {
+  const tables = await listMovedTables(options)
+  return { rows: await countAllRows(options.target, tables), tables: tables.length }
 }
 
 /**
@@ -175,7 +174,7 @@ async function finishedBefore(options: MoveOptions, before: MoveMark): Promise<M
 
 /** Prepares an empty target, or recognizes the target of this move. Returns its state. */
 async function openTarget(
-  { target, prepareTarget, targetName }: MoveOptions,
+  { target, examineTarget, prepareTarget, targetName }: MoveOptions,
   id: string,
 ): Promise<MoveState> {
   const mark = await readMark(target)
@@ -185,7 +184,10 @@ async function openTarget(
   if (mark && mark.id !== id && !isEmptyMove) throw occupiedError(targetName)
   if (!mark && (await exists(target, 'gh_migrations'))) throw occupiedError(targetName)
   if (mark) await target.write((tx) => tx.run(sql`UPDATE gh_move SET id = ${id}`))
-  else await createTargetTables(target, { id, state: 'copying', target: targetName })
+  else {
+    await examineTarget()
+    await createTargetTables(target, { id, state: 'copying', target: targetName })
+  }
   await prepareTarget()
   return 'copying'
 }
@@ -353,7 +355,7 @@ async function finishTarget(
   }
   await target.migrate(async (tx, ddl) => {
     for (const { name, table, definition } of foreignKeys) {
-      await ddl(`ALTER TABLE ${table} ADD CONSTRAINT "${name}" ${definition}`)
+      await ddl(`ALTER TABLE "${table}" ADD CONSTRAINT "${name}" ${definition}`)
     }
     await ddl(`DROP TABLE ${COPIED_TABLE}`)
     await ddl('DROP TABLE gh_move_keys')

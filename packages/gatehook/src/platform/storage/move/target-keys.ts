@@ -3,9 +3,10 @@ import type { Database } from '../database.ts'
 import { prepareStatement, sql } from '../sql.ts'
 import type { MovedTable } from './tables.ts'
 
-const FOREIGN_KEYS = `SELECT conname AS name, conrelid::regclass::text AS "table",
-  pg_get_constraintdef(oid) AS definition FROM pg_constraint
-  WHERE contype = 'f' AND connamespace = current_schema()::regnamespace`
+const FOREIGN_KEYS = `SELECT conname AS name, relname AS "table",
+  pg_get_constraintdef(c.oid) AS definition
+  FROM pg_constraint c JOIN pg_class r ON r.oid = conrelid
+  WHERE contype = 'f' AND relnamespace = current_schema()::regnamespace`
 
 export interface ForeignKey {
   readonly name: string
@@ -14,19 +15,23 @@ export interface ForeignKey {
 }
 
 /**
- * Drops the foreign keys of a PostgreSQL target, so that rows may arrive in any order, and returns
- * them. A SQLite target is opened without checks of references (`OpenDeps.checksReferences`).
+ * Drops the foreign keys of the moved tables of a PostgreSQL target, so that rows may arrive in any
+ * order, and returns them: a table that others add meanwhile keeps its own. A SQLite target is
+ * opened without checks of references (`OpenDeps.checksReferences`).
  */
-export async function dropForeignKeys(target: Database): Promise<readonly ForeignKey[]> {
+export async function dropForeignKeys(
+  target: Database,
+  tables: readonly MovedTable[],
+): Promise<readonly ForeignKey[]> {
   if (target.name === 'sqlite') return []
-  const foreignKeys = (await target.all(
-    prepareStatement(FOREIGN_KEYS)([]),
-  )) as unknown as ForeignKey[]
+  const moved = new Set(tables.map(({ name }) => name))
+  const existing = await target.all(prepareStatement(FOREIGN_KEYS)([]))
+  const foreignKeys = (existing as unknown as ForeignKey[]).filter(({ table }) => moved.has(table))
   await target.migrate(async (tx, ddl) => {
     for (const { name, table, definition } of foreignKeys) {
       await tx.run(sql`INSERT INTO gh_move_keys (name, table_name, definition)
         VALUES (${name}, ${table}, ${definition}) ON CONFLICT DO NOTHING`)
-      await ddl(`ALTER TABLE ${table} DROP CONSTRAINT "${name}"`)
+      await ddl(`ALTER TABLE "${table}" DROP CONSTRAINT "${name}"`)
     }
   })
   const rows = await target.all(sql`SELECT name, table_name AS "table", definition
