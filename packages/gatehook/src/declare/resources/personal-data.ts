@@ -8,7 +8,7 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { MacKeys } from '../../kernel/secret.ts'
 import type { Reader, Tx, Value } from '../../platform/storage/database.ts'
-import { prepareStatement } from '../../platform/storage/sql.ts'
+import { prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
 import { isSameValue } from '../../protocol/fields/forms.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
@@ -33,6 +33,14 @@ export interface PersonPlace {
 
 /** Receives the personal values of the person. */
 type OnPersonalValue = (kind: 'name' | 'other', value: unknown) => void
+
+/** Receives the data of a person that rows and events have. */
+export interface PersonFindings {
+  readonly add: OnPersonalValue
+  /** Whether a row that was deleted for good belonged to the person. */
+  hasFormerRow(table: string, id: RowId): boolean
+  noteFormerRow(table: string, id: RowId, isOwned: boolean): void
+}
 
 /** A recorded object: that of an event, or the input of a job. */
 interface PersonalObject {
@@ -71,13 +79,14 @@ export interface PersonalData {
   report(table: string, row: AnyRow, onValue: OnPersonalValue): void
   /**
    * Returns the object of an event once its person is erased; undefined: it belongs to others, or
-   * its type declares no fields.
+   * its type declares no fields. Events are examined in their order: those of a deleted row say to
+   * whom events of its rows belong.
    */
   eraseEvent(
     reader: Reader,
     person: PersonPlace,
     event: PersonalEvent,
-    onValue: OnPersonalValue,
+    findings: PersonFindings,
   ): Promise<string | undefined>
   /** Returns the input of a job once its person is erased; undefined: it belongs to others. */
   eraseInput(
@@ -105,31 +114,7 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
   if (!people) return undefined
   const owned = resources.filter((definition) => ownerPathOf(definition, resources))
   const ordered = [people, ...owned.filter((definition) => definition !== people)]
-  const lookUps = new Map(
-    ordered.map((definition) => [definition.name, ownerLookUp(definition, resources)]),
-  )
-  const reportValues = (
-    { fields, signsIn }: Pick<ResourceDefinition, 'fields'> & Partial<ResourceDefinition>,
-    row: AnyRow,
-    onValue: OnPersonalValue,
-  ) => {
-    const username = signsIn?.username
-    for (const name of personalNames(fields, username)) {
-      onValue(name === username ? 'name' : 'other', row[name])
-    }
-  }
-  const isOwned = async (reader: Reader, person: PersonPlace, name: string, row: AnyRow) => {
-    const definition = catalog.entries.get(name)!.definition
-    const lookUp = lookUps.get(name)
-    if (!lookUp) return false
-    if (definition === people) return row.id === person.id
-    const field = owningField(definition)!
-    const target = definition.fields[field]!.target!
-    const value = row[field] as RowId | null | undefined
-    if (value === undefined) return lookUp(reader, person, row.id as RowId)
-    if (!definition.ownedBy || target === people.name) return value === person.id
-    return value !== null && (await lookUps.get(target)!(reader, person, value))
-  }
+  const isOwned = ownerOfEvents(catalog, people, ordered)
   /** Erases an object with declared members; undefined: it belongs to others. */
   const eraseMembers = (
     specs: FieldSpecs,
@@ -155,7 +140,8 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
     rows: ordered.map(({ name }) => rowsOf(catalog, catalog.entries.get(name)!, keys)),
     report: (table, row, onValue) =>
       reportValues(catalog.entries.get(table)!.definition, row, onValue),
-    async eraseEvent(reader, person, event, onValue) {
+    async eraseEvent(reader, person, event, findings) {
+      const onValue = findings.add.bind(findings)
       const { type, collection, shape, text } = event
       const entry = catalog.entries.get(collection ?? '')
       const from = entry?.shapes.get(shape)
@@ -169,7 +155,7 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
       const { definition } = entry
       const recorded = JSON.parse(text) as AnyRow
       const row = from.chain.up(withHidden(from, parseWire(from.specs, recorded)))
-      if (!(await isOwned(reader, person, definition.name, row))) return undefined
+      if (!(await isOwned(reader, person, { definition, row, findings }))) return undefined
       reportValues(definition, row, onValue)
       const n = numberOf(keys.current, definition.name, row.id as RowId)
       const fields = erasedFields(definition, row, n)
@@ -182,6 +168,63 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
       const declared = jobs.find(({ kind, name }) => kind === 'job' && name === job.name)
       return declared && eraseMembers(declared.input, person, job, onValue)
     },
+  }
+}
+
+function reportValues(
+  { fields, signsIn }: Pick<ResourceDefinition, 'fields'> & Partial<ResourceDefinition>,
+  row: AnyRow,
+  onValue: OnPersonalValue,
+): void {
+  const username = signsIn?.username
+  for (const name of personalNames(fields, username)) {
+    onValue(name === username ? 'name' : 'other', row[name])
+  }
+}
+
+interface ErasedRow {
+  readonly definition: ResourceDefinition
+  readonly row: AnyRow
+  readonly findings: PersonFindings
+}
+
+/** Returns the function that says whether the row of an event belongs to a person. */
+function ownerOfEvents(
+  { service: { resources } }: Catalog,
+  people: ResourceDefinition,
+  ordered: readonly ResourceDefinition[],
+) {
+  const lookUps = new Map(
+    ordered.map((definition) => [definition.name, ownerLookUp(definition, resources)]),
+  )
+  const parents = new Set(
+    ordered.flatMap(({ ownedBy, fields }) => (ownedBy ? fields[ownedBy]!.target! : [])),
+  )
+  const isOwned = async (
+    reader: Reader,
+    person: PersonPlace,
+    { definition, row, findings }: ErasedRow,
+  ) => {
+    const lookUp = lookUps.get(definition.name)
+    if (!lookUp) return false
+    if (definition === people) return row.id === person.id
+    const field = owningField(definition)!
+    const target = definition.fields[field]!.target!
+    const value = row[field] as RowId | null | undefined
+    if (value === undefined) return lookUp(reader, person, row.id as RowId)
+    if (!definition.ownedBy || target === people.name) return value === person.id
+    if (value === null) return false
+    return findings.hasFormerRow(target, value) || lookUps.get(target)!(reader, person, value)
+  }
+  return async (reader: Reader, person: PersonPlace, event: ErasedRow): Promise<boolean> => {
+    const isOfPerson = await isOwned(reader, person, event)
+    const { findings, row, definition } = event
+    const { name } = definition
+    if (!parents.has(name)) return isOfPerson
+    const id = row.id as RowId
+    const isFormer = isOfPerson && !(await rowExists(reader, name, person.scope, id))
+    findings.noteFormerRow(name, id, isFormer)
+    return isOfPerson
   }
 }
 
@@ -217,6 +260,12 @@ function ownerLookUp(
   return async (reader, person, id) =>
     (await reader.arrays(select([person.scope, id, ...owned.valuesFor(person)]))).length > 0
 }
+
+/** Whether a row exists, deleted ones included that can be restored. */
+const rowExists = async (reader: Reader, table: string, scope: Scope, id: RowId) =>
+  (await reader.get(
+    sql`SELECT 1 AS one FROM ${raw(table)} WHERE scope = ${scope} AND id = ${id}`,
+  )) !== undefined
 
 /** Returns the rows of persons in a resource. */
 function rowsOf(

@@ -70,10 +70,11 @@ async function* readLines(
   }
   // Without values: rows of others can mention the person.
   const trace = new PersonValues({ id: String(person.id), resource: directory.resource })
+  const findings = new PersonValues(trace)
   const ignore = () => {}
   const isOf = async (table: OwnedTable, row: NamedCells): Promise<boolean> => {
     if (table === events) {
-      return (await personal.eraseEvent(db, person, recordedEvent(row), ignore)) !== undefined
+      return (await personal.eraseEvent(db, person, recordedEvent(row), findings)) !== undefined
     }
     const { name, input, subject } = row
     if (table === jobs) {

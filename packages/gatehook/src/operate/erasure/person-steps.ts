@@ -97,7 +97,7 @@ export function collectingSteps(
       async slice(position) {
         const page = await pages(position)
         for (const row of page.rows) {
-          await personal.eraseEvent(db, person, recordedEvent(row), onValue)
+          await personal.eraseEvent(db, person, recordedEvent(row), values)
         }
         return { changed: 0, next: page.next }
       },
@@ -202,8 +202,7 @@ async function erasedEvent(
   row: NamedCells,
 ): Promise<RowErasure | undefined> {
   const event = recordedEvent(row)
-  const onValue = values.add.bind(values)
-  const declared = await deps.personal.eraseEvent(deps.db, person, event, onValue)
+  const declared = await deps.personal.eraseEvent(deps.db, person, event, values)
   const isUndeclared = declared === undefined && event.collection === null
   const object = isUndeclared ? withoutValues(event.text, values) : (declared ?? event.text)
   if (object === event.text) return undefined

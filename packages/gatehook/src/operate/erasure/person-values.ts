@@ -2,6 +2,9 @@
  * The texts of a person that an erasure searches for where no member names their owner: in logs,
  * mail, responses of receivers and stored responses. Pure.
  */
+import { hash } from 'node:crypto'
+import type { PersonFindings } from '../../declare/resources/personal-data.ts'
+import type { RowId } from '../../kernel/row-id.ts'
 import type { Value } from '../../platform/storage/database.ts'
 import type { PersonTrace } from '../../platform/storage/table.ts'
 
@@ -12,6 +15,9 @@ const IDENTIFYING_LENGTH = 10
 /** The input of a job bounds both (64 KiB). */
 const LENGTH_MAX = 80
 const VALUES_MAX = 150
+/** Rows that were deleted for good, by a hash of table and id; they have the rest of the input. */
+const FORMER_ROWS_MAX = 1_000
+const ROW_HASH_CHARACTERS = 12
 
 /** The values as the input of a job stores them. */
 export interface StoredPersonValues {
@@ -19,6 +25,8 @@ export interface StoredPersonValues {
   readonly names: readonly string[]
   /** Other folded values. */
   readonly others: readonly string[]
+  /** Hashes of rows of the person that were deleted for good. */
+  readonly formerRows: readonly string[]
 }
 
 const fold = (text: string): string => text.normalize('NFC').toLowerCase()
@@ -32,20 +40,25 @@ function readingsOf(text: string): string[] {
   return [folded, fold(decoded)]
 }
 
-export class PersonValues implements PersonTrace {
+const rowHash = (table: string, id: RowId): string =>
+  hash('sha256', JSON.stringify([table, id]), 'base64url').slice(0, ROW_HASH_CHARACTERS)
+
+export class PersonValues implements PersonTrace, PersonFindings {
   readonly id: string
   readonly resource: string
   readonly #names: Set<string>
   readonly #others: Set<string>
+  readonly #formerRows: Set<string>
 
   constructor(
     { id, resource }: Pick<PersonTrace, 'id' | 'resource'>,
-    { names, others }: StoredPersonValues = { names: [], others: [] },
+    { names, others, formerRows }: StoredPersonValues = { names: [], others: [], formerRows: [] },
   ) {
     this.id = id
     this.resource = resource
     this.#names = new Set(names)
     this.#others = new Set(others)
+    this.#formerRows = new Set(formerRows)
   }
 
   /** Adds a text, or those in an array or object. */
@@ -57,6 +70,15 @@ export class PersonValues implements PersonTrace {
     if (this.#names.size + this.#others.size >= VALUES_MAX) return
     const set = kind === 'name' ? this.#names : this.#others
     set.add(fold(value.slice(0, LENGTH_MAX)))
+  }
+
+  hasFormerRow(table: string, id: RowId): boolean {
+    return this.#formerRows.size > 0 && this.#formerRows.has(rowHash(table, id))
+  }
+
+  noteFormerRow(table: string, id: RowId, isOwned: boolean): void {
+    if (!isOwned) this.#formerRows.delete(rowHash(table, id))
+    else if (this.#formerRows.size < FORMER_ROWS_MAX) this.#formerRows.add(rowHash(table, id))
   }
 
   names(...texts: readonly (Value | undefined)[]): boolean {
@@ -99,7 +121,11 @@ export class PersonValues implements PersonTrace {
   }
 
   stored(): StoredPersonValues {
-    return { names: [...this.#names], others: [...this.#others] }
+    return {
+      names: [...this.#names],
+      others: [...this.#others],
+      formerRows: [...this.#formerRows],
+    }
   }
 }
 
