@@ -42,9 +42,19 @@ for (const { name } of databases) {
     }
     const begun = send(restored.as(key), 'new')
     await entered.promise
-    const repeated = send(restored.as(key), 'new')
     // The attempt ends once the repeat has found it.
-    setTimeout(left.resolve, 500)
+    const { db } = restored.app
+    const read = db.get
+    const repeatLook = Promise.withResolvers<void>()
+    const spy = t.mock.method(db, 'get', async (statement: Parameters<typeof read>[0]) => {
+      const row = await read(statement)
+      if (row?.state === 'running' && 'row_key' in row) repeatLook.resolve()
+      return row
+    })
+    const repeated = send(restored.as(key), 'new')
+    await repeatLook.promise
+    spy.mock.restore()
+    left.resolve()
     assert.ok((await begun).status < 300)
     assert.ok((await repeated).status < 300)
     meanwhile = async () => {}
