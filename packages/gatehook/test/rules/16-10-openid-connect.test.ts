@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { databases } from '../../../../test/rig/databases.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { createDeviceClient, deviceOf } from '../oauth/device-rig.ts'
 import {
   authorizePath,
@@ -279,6 +280,24 @@ test('discovery is complete; GATEHOOK_OPENID=off removes it with all else', asyn
   const device = deviceOf(off, await createDeviceClient(off))
   assert.equal((await device.request({ scope: 'openid' })).body.error, 'invalid_scope')
 })
+
+for (const { name } of databases) {
+  test(`a session has the instant of its sign-in without ID tokens [${name}]`, async (t) => {
+    const off = { ...env, GATEHOOK_OPENID: 'off', GATEHOOK_TEST_CLOCK: '1' }
+    const fixture = await openOauthFixture(t, name, { env: off })
+    const { admin, app } = fixture
+    await admin.post('/admin/clock', { advance_s: 0, freeze: true })
+    const signedInAt = Date.parse((await admin.get('/admin/clock')).body.now)
+    const code = await obtainCode(fixture, { scope: 'orders:read' })
+    await admin.post('/admin/clock', { advance_s: 30, freeze: true })
+    assert.equal((await exchange(fixture, code)).status, 200)
+    const rows = await app.db.arrays(sql`SELECT authenticated_at FROM gh_sessions`)
+    assert.deepEqual(
+      rows.map(([at]) => Number(at)),
+      [signedInAt],
+    )
+  })
+}
 
 test('a client that registers itself chooses the algorithm', async (t) => {
   const options = { env: { GATEHOOK_CLIENT_REGISTRATION: 'open' } }

@@ -12,6 +12,7 @@ import { applications, endings, replacements } from '../../src/cli/revocation-ac
 import { applyRows } from '../../src/cli/revocations.ts'
 import { auditActions } from '../../src/history/audit/actions.ts'
 import type { AuditRow } from '../../src/history/audit/chain.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { gatehook, installed, jsonOf } from '../cli/command.ts'
 import { serving } from '../cli/process.ts'
 import { backedUp, exportTo } from '../cli/restored.ts'
@@ -253,6 +254,22 @@ eachService('an object that an action cannot be applied to is disabled at the en
   assert.deepEqual([result.applied, result.failures], [2, []])
   assert.match(result.follow_up[0]!, /^operator op_\S+ is disabled, because operator.role cannot/)
   assert.equal((await admin.get('/admin/operators')).body.data[0].disabled, true)
+})
+
+eachService('a repeated role leaves an operator of a provider enabled', async (s) => {
+  const { admin, installation } = await installationOf(s)
+  const operator = { email: 'op@example.com', password: 'a long operator phrase' }
+  const { id } = (await admin.post('/admin/operators', operator)).body
+  const provider = sql`UPDATE gh_operators SET issuer = 'https://idp.example', subject = 'u1'`
+  await s.app.db.write((tx) => tx.run(provider))
+  async function* lines() {
+    const detail = '{"role":"support"}'
+    yield { at: Date.now(), target: id as string, seq: 2, action: 'operator.role', detail }
+  }
+  const result = await applyRows(installation, lines() as AsyncIterable<never>, 1)
+  assert.deepEqual([result.applied, result.failures, result.follow_up], [1, [], []])
+  const { disabled, role } = (await admin.get('/admin/operators')).body.data[0]
+  assert.deepEqual([disabled, role], [false, 'administrator'], 'its provider decides')
 })
 
 eachService('replaced signing keys verify no token any more', async ({ app, as, key }) => {
