@@ -200,12 +200,14 @@ const nouns: Readonly<Record<string, string>> = {
   '/admin/customers': 'customer',
   '/admin/users': 'person',
   '/admin/versions': 'version',
-  '/admin/requests': 'request in the log',
+  '/admin/requests': 'logged request',
+  '/admin/jobs': 'job',
+  '/admin/portal-links': 'link',
 }
 
 function notFoundMessage(path: string, place: string): string {
   const [, collection = '', id] = /^((?:\/admin)?\/[^/?]+)(?:\/([^/?]+))?/.exec(path) ?? []
-  const noun = nouns[collection]
+  const noun = nouns[collection] ?? nouns[collection.replace(/^\/admin/, '')]
   if (!noun || !id) return `There is nothing at ${path}.`
   const scope = collection.startsWith('/admin') ? '' : ` in ${place}`
   return `There is no ${noun} ${decodeURIComponent(id)}${scope}.`

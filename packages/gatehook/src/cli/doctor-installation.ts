@@ -22,14 +22,13 @@ export async function checkCopy(config: Config, db: Database): Promise<CheckResu
   const hasLostLog = verdict === 'new' && file !== undefined && existsSync(markFile(file))
   if (verdict === 'new' && !hasLostLog) return ok('no service has used it yet')
   if (verdict === 'same') return ok('the one that its service used last')
+  const first = 'Its first start holds deliveries, jobs and mail until gatehook restore release.'
+  if (verdict === 'backup') return warn('restored from a backup, and not started since', first)
   const advice =
     file === undefined
       ? ''
       : ` A copy by cp lacks the commits of ${file}-wal: use gatehook backup instead.`
-  return warn(
-    'a copy: another one was used last',
-    `Its first start holds deliveries, jobs and mail until gatehook restore release.${advice}`,
-  )
+  return warn('a copy: another one was used last', `${first}${advice}`)
 }
 
 /** Reports what restored data holds, and revocations that are unknown. */

@@ -65,7 +65,9 @@ test('a rejected request is found, explained and followed by command line', asyn
   )
   const missing = await gatehook(remote, 'requests', 'show', 'req_nothing', ...url)
   assert.equal(missing.exit, 1)
-  assert.match(missing.stderr, /There is no request in the log req_nothing/)
+  assert.match(missing.stderr, /There is no logged request req_nothing\./)
+  const job = await gatehook(remote, 'jobs', 'show', 'job_nothing', ...url)
+  assert.match(job.stderr, /There is no job job_nothing\./)
   run.kill('SIGTERM')
   await run.ended
   const local = await jsonOf({ cwd }, 'requests', '--error', 'not_found', ...route)

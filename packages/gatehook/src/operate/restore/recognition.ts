@@ -59,7 +59,8 @@ export async function recognizeRestore(options: RecognitionOptions): Promise<voi
     const verdict = await mark.verify(tx)
     const state = await readRestoreState(tx)
     const storedHost = await readPublicHost(tx)
-    const reason = reasonOf(options, { isCopy: verdict === 'copy', state, host, storedHost })
+    const isCopy = verdict === 'copy' || verdict === 'backup'
+    const reason = reasonOf(options, { isCopy, state, host, storedHost })
     recognized = reason && (await quarantine(tx, options, { reason, host }))
     if (!recognized && isHeld(state) && state!.host !== host) {
       await writeRestoreState(tx, { ...state!, host })

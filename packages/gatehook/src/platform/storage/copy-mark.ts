@@ -10,8 +10,8 @@ import { createPrivateFile, syncFolder } from '../../kernel/files.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { Database, Reader, Statement } from './database.ts'
 
-/** `new`: no service has used the database. */
-type CopyVerdict = 'new' | 'same' | 'copy'
+/** `new`: no service has used the database. `backup`: a copy that `gatehook backup` wrote. */
+type CopyVerdict = 'new' | 'same' | 'copy' | 'backup'
 
 export interface CopyMark {
   verify(reader: Reader): Promise<CopyVerdict>
@@ -48,6 +48,7 @@ function createSqliteMark(path: string, random: Random): CopyMark {
     async verify(reader) {
       mark = Number((await reader.arrays(READ_MARK))[0]![0])
       if (mark === 0) return 'new'
+      if (mark === BACKUP_MARK) return 'backup'
       return readMarks(path).includes(mark) ? 'same' : 'copy'
     },
     async adopt(verdict, ddl) {
