@@ -69,6 +69,23 @@ eachService('unknown methods, tools and revisions are named', async ({ post }) =
   isClear(await post('/mcp', listing.body, wrong), 'another Mcp-Method')
 })
 
+eachService('misspelt tools, operations and parameters get a suggestion', async ({ post }) => {
+  const { body } = await post('/mcp', message('tools/call', { name: 'serch_operations' }))
+  assert.match(body.error.message, /did you mean search_operations\?/)
+  const tool = toolsOf((body, headers) => post('/mcp', body, headers))
+  const { value } = await tool('describe_operation', { operation: 'create_ordr' })
+  assert.equal(value.error, 'not_found')
+  assert.match(value.message, /no operation create_ordr; did you mean create_order\?/)
+  const unlike = await tool('describe_operation', { operation: 'nothing' })
+  assert.equal(
+    unlike.value.message,
+    'There is no operation nothing. Find one by search_operations.',
+  )
+  const parameters = { limt: 5 }
+  const list = await tool('read_operation', { operation: 'list_orders', parameters })
+  assert.match(list.value.message, /limt is not a parameter; did you mean limit\?/)
+})
+
 eachService('parameters that do not fit a method are a short error', async ({ post }) => {
   const wrong = { ...rest, clientInfo: { name: 1, icons: Array(60).fill({ sizes: 1 }) } }
   const { body, text } = await post('/mcp', message('initialize', wrong))

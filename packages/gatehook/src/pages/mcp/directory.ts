@@ -3,6 +3,7 @@
  * events and webhooks. An operation that chooses a receiver of data, can return a secret, or has
  * `mcp: false` is absent, and so cannot run. Pure.
  */
+import { closestClause, endSentence } from '../../kernel/closest.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Endpoint, Operation } from '../../protocol/http/call.ts'
 import {
@@ -66,7 +67,9 @@ export function createDirectory(
   const get = (id: string) => {
     const operation = operations.get(id)
     if (operation) return operation
-    throw new Failure('not_found', 'There is no such operation. Find one by search_operations.')
+    const hint = closestClause(id, [...operations.keys()])
+    const sentence = endSentence(`There is no operation ${id}${hint}`)
+    throw new Failure('not_found', `${sentence} Find one by search_operations.`)
   }
   return {
     get,

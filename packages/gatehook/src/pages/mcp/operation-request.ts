@@ -1,4 +1,5 @@
 /** The request of a tool of agents, from the input of the tool. Pure. */
+import { closestClause, endSentence } from '../../kernel/closest.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { InnerRequest } from '../../protocol/http/inner-request.ts'
 import type { AgentOperation } from './directory.ts'
@@ -25,7 +26,11 @@ export function innerRequestOf(
   for (const [name, value] of Object.entries(values)) {
     const place = places.get(name)
     if (place === undefined) {
-      throw new Failure('unknown_parameter', `${name.slice(0, 100)} is not a parameter.`)
+      const hint = closestClause(name, [...places.keys()])
+      throw new Failure(
+        'unknown_parameter',
+        endSentence(`${name.slice(0, 100)} is not a parameter${hint}`),
+      )
     }
     const text = encode(name, value)
     if (place === 'query') query.push(`${encodeURIComponent(name)}=${text}`)

@@ -3,6 +3,7 @@
  * messages and negotiates revisions. A message is answered by one JSON body: no stream stays open.
  */
 import type * as Sdk from '@modelcontextprotocol/server'
+import { closestClause, endSentence } from '../../kernel/closest.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Answer, Call, Endpoint, Route } from '../../protocol/http/call.ts'
 import type { SendInner } from '../../protocol/http/inner-request.ts'
@@ -74,7 +75,7 @@ export function mcpRoute(deps: McpDeps): Route {
       server.setRequestHandler('tools/list', () => ({ tools: list }))
       server.setRequestHandler('tools/call', async ({ params }) => {
         const tool = tools.get(params.name)
-        if (!tool) throw unknownTool(sdk, params.name)
+        if (!tool) throw unknownTool(sdk, params.name, [...tools.keys()])
         try {
           return await runTool(tool, call, directoryFor(call), params.arguments)
         } catch (error) {
@@ -124,8 +125,14 @@ async function runTool(
   }
 }
 
-const unknownTool = ({ ProtocolError, ProtocolErrorCode }: typeof Sdk, name: string) =>
-  new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name.slice(0, 100)}.`)
+function unknownTool(
+  { ProtocolError, ProtocolErrorCode }: typeof Sdk,
+  name: string,
+  tools: readonly string[],
+) {
+  const message = `There is no tool ${name.slice(0, 100)}${closestClause(name, tools)}`
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, endSentence(message))
+}
 
 /** Passes a message to the SDK, in the revision that it names. */
 async function exchange(
