@@ -61,7 +61,7 @@ for (const javaScriptEnabled of [true, false]) {
     const list = page.getByRole('list', { name: 'Ledger will be able to:' })
     assert.deepEqual(await list.getByRole('listitem').allInnerTexts(), [
       'See your orders',
-      'Create, change and delete your orders',
+      'Create and change your orders',
     ])
     const main = page.getByRole('main')
     const { host } = new URL(application.origin)

@@ -8,7 +8,7 @@ import { migrateService } from '../declare/resources/migrate.ts'
 import { createRepairWork, type RepairWork } from '../declare/resources/repair-work.ts'
 import { createRowRepairs } from '../declare/resources/row-repairs.ts'
 import { openSchemaCheck, type SchemaCheck } from '../declare/resources/schema-check.ts'
-import { listScopes } from '../declare/resources/scopes.ts'
+import { listScopeChanges, listScopes } from '../declare/resources/scopes.ts'
 import { recordSecretColumns } from '../declare/resources/secret-columns.ts'
 import { type SeedCounts, seedService } from '../declare/resources/seed.ts'
 import type { ServiceDefinition } from '../declare/resources/service.ts'
@@ -119,6 +119,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     random,
     trail,
     scopes: listScopes(service),
+    changes: listScopeChanges(service),
     versions,
     onChange: keys.evict,
   }

@@ -3,8 +3,15 @@
  * usage names routes, scopes, addresses and rejections; scopes are described in words.
  */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
+import {
+  type Caller,
+  eachService,
+  openService,
+  type TestApp,
+} from '../../../../test/rig/service.ts'
+import { f, resource, service } from '../../src/gatehook.ts'
 
 async function openKeys({ as, key }: TestApp) {
   const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
@@ -120,9 +127,25 @@ eachService('every scope that a key can hold has words', async (service) => {
   const byName = new Map(data.map((scope: { name: string }) => [scope.name, scope]))
   assert.deepEqual(byName.get('orders:write'), {
     name: 'orders:write',
-    words: 'Create, change and delete orders',
+    words: 'Create and change orders',
     kind: 'write',
     collection: 'orders',
   })
   for (const { words } of data) assert.match(words, /^[A-Z][^.]+$/)
+})
+
+test('words of a scope name the changes that its resource permits', async (t) => {
+  const entries = resource('entries', {
+    fields: { id: f.id(), text: f.string() },
+    list: { filter: [], sort: ['id'] },
+    access: { read: 'entries:read', create: 'entries:write', update: false, delete: false },
+    events: [],
+  })
+  const versions = { v1: { released: '2026-06-01' } }
+  const declared = service({ name: 'Entries', versions, resources: [entries] })
+  const { as, key } = await openService(t, 'sqlite', { service: declared })
+  const { data } = (await as(await key({ scopes: ['admin'], mode: 'live' })).get('/admin/scopes'))
+    .body
+  const { words } = data.find(({ name }: { name: string }) => name === 'entries:write')
+  assert.equal(words, 'Create entries')
 })

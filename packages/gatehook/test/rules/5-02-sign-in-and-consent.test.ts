@@ -33,7 +33,7 @@ test('the consent page names the client, its host, and the scopes in plain words
   assert.match(consentPage.text, /An app/)
   assert.match(consentPage.text, new RegExp(fixture.person.email))
   assert.match(consentPage.text, /<li>See your orders<\/li>/)
-  assert.match(consentPage.text, /<li>Create, change and delete your orders<\/li>/)
+  assert.match(consentPage.text, /<li>Create and change your orders<\/li>/)
   assert.doesNotMatch(consentPage.text, /<script/)
   assert.match(
     consentPage.headers['content-security-policy']!,

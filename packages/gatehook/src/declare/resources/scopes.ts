@@ -1,4 +1,6 @@
 /** The scopes of a declaration (§3.6), and the default scopes of a person (§6.7). */
+
+import type { ScopeChanges } from '../../identity/access/administration.ts'
 import { accountScopes, isAccountScope, isScopeName } from '../../identity/access/scopes.ts'
 import { isIdentityScope } from '../../identity/tokens/identity-scopes.ts'
 import { findClosest } from '../../kernel/closest.ts'
@@ -96,6 +98,26 @@ export function listScopes({
     ...[...events, ...externalEvents].flatMap(({ scope }) => scope ?? []),
     ...Object.keys(accountScopes),
   ])
+}
+
+/** Returns what each scope that writes permits: resources may exclude some changes. */
+export function listScopeChanges({ resources }: Pick<ScopeSource, 'resources'>): ScopeChanges {
+  const permitted = new Map<string, Set<string>>()
+  for (const definition of withApi(resources)) {
+    const { create, update, delete: removal } = definition.access
+    const actions = endpointActions(definition).map(({ scope }) => [scope, 'change'] as const)
+    const rights = [
+      [create, 'create'],
+      [update, 'change'],
+      ...actions,
+      [removal, 'delete'],
+    ] as const
+    for (const [scope, change] of rights) {
+      if (scope === false) continue
+      permitted.set(scope, (permitted.get(scope) ?? new Set()).add(change))
+    }
+  }
+  return new Map([...permitted].map(([scope, changes]) => [scope, [...changes]]))
 }
 
 /**

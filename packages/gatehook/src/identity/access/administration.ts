@@ -42,12 +42,17 @@ export const INSTALLATION_SCOPES: readonly string[] = [
 
 export const isInstallationScope = (scope: string): boolean => INSTALLATION_SCOPES.includes(scope)
 
+/** Lists the permissions of scopes that write: `create`, `change` and `delete`, or some of them. */
+export type ScopeChanges = ReadonlyMap<string, readonly string[]>
+
 export interface Administration extends AuditContext {
   readonly db: Database
   /** Runs an operation in a transaction: its own, or the one that stores the response. */
   readonly write: Database['write']
   /** All scopes that a key can hold: those of resources and actions, and the engine's own. */
   readonly scopes: ReadonlySet<string>
+  /** The permissions of the scopes that write. */
+  readonly changes?: ScopeChanges
   /** The API versions to which a key can be pinned: `v1`, `v2`. */
   readonly versions: readonly string[]
   /** Evicts this node's cached verifications; called after the commit of each change. */

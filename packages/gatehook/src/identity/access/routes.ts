@@ -75,12 +75,12 @@ function keyRoutes(admin: Administration, deps: KeyRouteDeps): Route[] {
 }
 
 /** Lists the scopes that a key can hold. */
-const scopeRoute = ({ scopes }: Pick<Administration, 'scopes'>): Route =>
+const scopeRoute = ({ scopes, changes }: Pick<Administration, 'scopes' | 'changes'>): Route =>
   implement(scopeOperations.list, () =>
     respond(scopeOperations.list, {
       data: [...scopes].sort().map((name) => ({
         name,
-        words: describeGrant(name),
+        words: describeGrant(name, changes),
         ...classifyScope(name),
       })),
     }),

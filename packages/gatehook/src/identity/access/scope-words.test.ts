@@ -16,6 +16,16 @@ test('each kind of scope has a description', () => {
   )
 })
 
+test('a scope that writes names the changes that it permits', () => {
+  const changes = new Map([
+    ['things:write', ['create', 'delete']],
+    ['notes:write', ['create']],
+  ])
+  assert.equal(describeScope('things:write', 'Acme', changes), 'Create and delete your things')
+  assert.equal(describeScope('notes:write', 'Acme', changes), 'Create your notes')
+  assert.equal(describeGrant('notes:write', changes), 'Create notes')
+})
+
 test('an unusual scope name is quoted or spelled out', () => {
   for (const scope of ['odd', 'a:b:c', ':', 'x:', ':y', '<b>']) {
     assert.equal(describeScope(scope, 'Acme'), `Use “${scope}”`)

@@ -1,5 +1,6 @@
 /** Scopes in words: for a person who consents, and for an operator who grants. Pure. */
 import { identityScopes, isIdentityScope } from '../tokens/identity-scopes.ts'
+import type { ScopeChanges } from './administration.ts'
 import { accountScopes, isAccountScope } from './scopes.ts'
 
 /** The parts of a resource scope: `invoices:read`. */
@@ -16,42 +17,55 @@ function partsOf(scope: string): ScopeParts | undefined {
   return { rows: collection.replaceAll('_', ' '), verb }
 }
 
-type Words = Readonly<Record<string, (rows: string) => string>>
+const ALL_CHANGES = ['create', 'change', 'delete']
+const conjunction = new Intl.ListFormat('en-GB')
+
+const capitalize = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}`
+
+type Words = Readonly<Record<string, (rows: string, changes: string) => string>>
 
 const OWN: Words = {
   read: (rows) => `See your ${rows}`,
-  write: (rows) => `Create, change and delete your ${rows}`,
+  write: (rows, changes) => `${changes} your ${rows}`,
   all: (rows) => `Reach the ${rows} of everybody in this account, not only yours`,
 }
 const GRANTED: Words = {
   read: (rows) => `Read ${rows}`,
-  write: (rows) => `Create, change and delete ${rows}`,
+  write: (rows, changes) => `${changes} ${rows}`,
   all: (rows) => `Reach the ${rows} of all persons of the customer, for credentials of persons`,
 }
 
-function describe(scope: string, words: Words, article: string): string {
+function describe(
+  scope: string,
+  words: Words,
+  { article, changes }: { readonly article: string; readonly changes: ScopeChanges | undefined },
+): string {
   const parts = partsOf(scope)
   if (!parts) return `Use “${scope}”`
   const { rows, verb } = parts
-  if (Object.hasOwn(words, verb)) return words[verb]!(rows)
-  const action = verb.replaceAll('_', ' ')
-  return `${action[0]!.toUpperCase()}${action.slice(1)} ${article}${rows}`
+  if (Object.hasOwn(words, verb)) {
+    const permitted = conjunction.format(changes?.get(scope) ?? ALL_CHANGES)
+    return words[verb]!(rows, capitalize(permitted))
+  }
+  return `${capitalize(verb.replaceAll('_', ' '))} ${article}${rows}`
 }
 
 /**
  * Describes a scope for a person, without a full stop. An account scope names the customer (§3.6);
  * a resource scope derives from its name, such as `invoices:read`.
  */
-export const describeScope = (scope: string, customer: string): string =>
+export const describeScope = (scope: string, customer: string, changes?: ScopeChanges): string =>
   isAccountScope(scope)
     ? accountScopes[scope]!(customer)
     : isIdentityScope(scope)
       ? identityScopes[scope]!
-      : describe(scope, OWN, 'your ')
+      : describe(scope, OWN, { article: 'your ', changes })
 
 /** Describes a scope for an operator. */
-export const describeGrant = (scope: string): string =>
-  isAccountScope(scope) ? accountScopes[scope]!('the customer') : describe(scope, GRANTED, '')
+export const describeGrant = (scope: string, changes?: ScopeChanges): string =>
+  isAccountScope(scope)
+    ? accountScopes[scope]!('the customer')
+    : describe(scope, GRANTED, { article: '', changes })
 
 /** Returns whether a scope covers a customer’s data or a declared collection, and which. */
 export function classifyScope(scope: string): {

@@ -102,7 +102,8 @@ export function createOauth(deps: OauthDeps): Oauth {
   const explanation = { db, clock, issuer, people, clients, audiences, keySets: deps.keySets }
   const scopes = [...administration.scopes].sort()
   const shared = { ...audit, db, clients, people, devices, issuer, audiences }
-  const pages = { ...shared, signIns, tickets, service, lifetimes }
+  const { changes } = administration
+  const pages = { ...shared, signIns, tickets, service, lifetimes, changes }
   return {
     administration,
     routes: [

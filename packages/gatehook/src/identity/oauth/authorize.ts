@@ -12,6 +12,7 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
+import type { ScopeChanges } from '../access/administration.ts'
 import { findCustomer } from '../access/store.ts'
 import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
@@ -67,6 +68,7 @@ interface AuthorizeDeps extends AuditContext {
   /** The display name of the API. */
   readonly service: string
   readonly lifetimes: AuthorizationLifetimes
+  readonly changes: ScopeChanges | undefined
 }
 
 /** A request of a browser, with the authorization request to which it belongs. */
@@ -186,6 +188,7 @@ async function authorizePerson(
     username: person.username,
     customer: customer?.name ?? person.customer,
     scopes,
+    changes: deps.changes,
     lifetimes: deps.lifetimes,
     ticket: deps.tickets.encrypt(cookie.value, { page: 'consent', search, consent }),
     cookie: cookie.line,

@@ -14,6 +14,7 @@ import {
   isolate,
   type PageView,
   renderPage,
+  type ScopeListView,
   scopeList,
 } from './pages.ts'
 
@@ -47,11 +48,8 @@ device displays. Do not enter a code that another person sent to you.</p>
   })
 }
 
-interface DeviceConsentView extends PageView {
-  readonly client: string
+interface DeviceConsentView extends PageView, ScopeListView {
   readonly username: string
-  readonly customer: string
-  readonly scopes: readonly string[]
   readonly lifetimes: AuthorizationLifetimes
   readonly ticket: string
   /** As the device displays it. */
@@ -63,7 +61,7 @@ interface DeviceConsentView extends PageView {
 }
 
 export function renderDeviceConsentPage(view: DeviceConsentView): Answer {
-  const { service, client, username, customer, scopes, userCode, address, ageS } = view
+  const { service, client, username, userCode, address, ageS } = view
   return renderPage({
     title: `Connect ${client}? · ${service}`,
     cookie: view.cookie,
@@ -80,7 +78,7 @@ export function renderDeviceConsentPage(view: DeviceConsentView): Answer {
 telephone? Then deny: that person wants to enter your account. Allow only if you have just started
 this yourself, and a device in front of you displays the same code.</p>
 <p>You are signed in as <strong>${isolate(username)}</strong>.</p>
-${scopeList(client, scopes, customer)}
+${scopeList(view)}
 <p class="soft">Allow only what you trust; you can take it back at any time.
 ${describeLifetimes(view.lifetimes)}</p>
 <form method="post" action="${DEVICE_PATH}">

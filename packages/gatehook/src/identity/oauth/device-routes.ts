@@ -17,6 +17,7 @@ import type { Database } from '../../platform/storage/database.ts'
 import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Limiter } from '../../protocol/quota/limiter.ts'
+import type { ScopeChanges } from '../access/administration.ts'
 import { isAccountScope } from '../access/scopes.ts'
 import { findCustomer } from '../access/store.ts'
 import type { Devices } from '../people/devices.ts'
@@ -74,6 +75,7 @@ interface DeviceDeps extends AuditContext {
   /** The display name of the API. */
   readonly service: string
   readonly lifetimes: AuthorizationLifetimes
+  readonly changes: ScopeChanges | undefined
 }
 
 /** A request of a browser. */
@@ -258,6 +260,7 @@ async function showConsent(
     username,
     customer: customer?.name ?? person.customer,
     scopes,
+    changes: deps.changes,
     lifetimes: deps.lifetimes,
     userCode: displayUserCode(userCode),
     address: grant.address,

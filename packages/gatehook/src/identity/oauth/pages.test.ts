@@ -21,6 +21,7 @@ test('each page escapes text of others', () => {
       username: '</main>',
       customer: '<b>',
       scopes: ['<i>:read'],
+      changes: undefined,
       lifetimes: { idleS: 1, absoluteS: 2 },
     }),
     renderFailurePage(new Failure('invalid_request', '<script>alert(1)</script>'), {

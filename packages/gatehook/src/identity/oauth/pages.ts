@@ -7,6 +7,7 @@ import type { Failure } from '../../kernel/failure.ts'
 import type { Answer } from '../../protocol/http/call.ts'
 import { type Html, html } from '../../protocol/http/html.ts'
 import type { ProblemContext } from '../../protocol/http/problem.ts'
+import type { ScopeChanges } from '../access/administration.ts'
 import { describeScope } from '../access/scope-words.ts'
 import { createPageRenderer, type HtmlPage } from './html.ts'
 import { displayHost, formActionSource, isAuthenticated } from './redirect-uri.ts'
@@ -106,11 +107,16 @@ ${
   })
 }
 
-interface ConsentView extends FormView {
-  readonly username: string
+export interface ScopeListView {
+  readonly client: string
   /** The name of the customer that client and person belong to. */
   readonly customer: string
   readonly scopes: readonly string[]
+  readonly changes: ScopeChanges | undefined
+}
+
+interface ConsentView extends FormView, ScopeListView {
+  readonly username: string
   readonly lifetimes: AuthorizationLifetimes
 }
 
@@ -143,11 +149,11 @@ export function describeLifetimes({ idleS, absoluteS }: AuthorizationLifetimes):
 }
 
 /** Renders the permissions of the client. */
-export function scopeList(client: string, scopes: readonly string[], customer: string): Html {
+export function scopeList({ client, scopes, customer, changes }: ScopeListView): Html {
   if (scopes.length === 0) {
     return html`<p>${isolate(client)} will learn who you are, and nothing else.</p>`
   }
-  const list = scopes.map((scope) => html`<li>${describeScope(scope, customer)}</li>\n`)
+  const list = scopes.map((scope) => html`<li>${describeScope(scope, customer, changes)}</li>\n`)
   return html`<h2 id="what">${isolate(client)} will be able to:</h2>
 <ul role="list" aria-labelledby="what">
 ${list}</ul>`
@@ -155,7 +161,7 @@ ${list}</ul>`
 
 /** No button has the focus: a second Enter from the sign-in page must not grant consent. */
 export function renderConsentPage(view: ConsentView): Answer {
-  const { service, client, claimedName, username, customer, scopes, ticket, redirectUri } = view
+  const { service, client, claimedName, username, ticket, redirectUri } = view
   return renderPage({
     title: `Allow ${client}? · ${service}`,
     cookie: view.cookie,
@@ -169,7 +175,7 @@ ${
 is its own claim, which nobody has verified. Check that you know <strong>${client}</strong>.</p>`
 }
 <p>You are signed in as <strong>${isolate(username)}</strong>.</p>
-${scopeList(client, scopes, customer)}
+${scopeList(view)}
 <p class="soft">You will return to <strong>${displayHost(redirectUri)}</strong>. Allow only what you
 trust; you can take it back at any time.</p>
 ${
