@@ -10,6 +10,7 @@ import {
   rowSchema,
   valueSchema,
 } from '../../protocol/fields/schema.ts'
+import { wireName } from '../../protocol/lists/collection.ts'
 import {
   createTypeWriter,
   literalType,
@@ -106,7 +107,12 @@ function resourceType(entry: ApiEntry, version: string): string {
     Object.keys(specs).filter((field) => columns.includes(chain.renamed[field] ?? field))
   const names = (columns: readonly string[]) =>
     unionType(inVersion(columns).map(literalType), '      ')
-  const filters = inVersion(filter).map((field) => [field, filterType(specs[field]!)])
+  const relatedIn = (paths: readonly string[]) =>
+    shape.related.filter(({ column }) => paths.includes(wireName(column)))
+  const filters = [
+    ...inVersion(filter).map((field) => [field, filterType(specs[field]!)]),
+    ...relatedIn(definition.related.filter).map(({ name, spec }) => [name, filterType(spec)]),
+  ]
   const relations = expandableRelations(definition, shape)
     .filter(isTyped)
     .map((relation) => [
@@ -132,7 +138,12 @@ function resourceType(entry: ApiEntry, version: string): string {
     filters: objectType(Object.fromEntries(filters), '      '),
     prefixes: names(prefix),
     parts: names(contains),
-    sorts: names(sort),
+    sorts: unionType(
+      [...inVersion(sort), ...relatedIn(definition.related.sort).map((path) => path.name)].map(
+        literalType,
+      ),
+      '      ',
+    ),
     searches: String(search.length > 0),
     restores: String(definition.softDeletion !== undefined),
     relations: objectType(Object.fromEntries(relations), '      '),

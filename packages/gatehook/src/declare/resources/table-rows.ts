@@ -8,6 +8,7 @@ import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import type { MemberSpec } from '../../protocol/fields/spec.ts'
 import { ownerCondition } from '../../protocol/lists/collection.ts'
 import type { RowScope } from '../../protocol/lists/page.ts'
+import { columnType } from './column-types.ts'
 import { columnFields } from './computed.ts'
 import { type DatabaseName, selectTerms } from './derived.ts'
 import type { TableReference } from './own-sql.ts'
@@ -61,8 +62,10 @@ interface JsonSql {
 
 /** PostgreSQL returns texts, which get the type that SQLite returns. */
 function typed(text: string, spec: MemberSpec): string {
-  const { json, column } = fieldKindOf(spec)
-  if (json === 'number') return `(${text})::${column === 'int' ? 'bigint' : 'double precision'}`
+  const { json } = fieldKindOf(spec)
+  const column = columnType(spec)
+  if (column === 'int' && json === 'number') return `(${text})::bigint`
+  if (column === 'real') return `(${text})::double precision`
   if (json === 'boolean') return `(${text})::boolean::int`
   return `(${text}) COLLATE "C"`
 }
