@@ -6,12 +6,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { hotel } from '../../packages/gatehook/examples/bookings/service.ts'
+import type { api as invoicing } from '../../packages/gatehook/examples/invoicing/service.ts'
 import type { marketplace } from '../../packages/gatehook/examples/marketplace/service.ts'
 import type { api } from '../../packages/gatehook/service/service.ts'
 import type { api as everyWord } from '../../packages/gatehook/test/types/client-types.ts'
 import type { Types as Bookings } from '../../spec/client/bookings.ts'
 import type { Types as OlderBookings } from '../../spec/client/bookings-v1.ts'
 import type { Types as EveryWord } from '../../spec/client/every-word.ts'
+import type { Types as Invoicing } from '../../spec/client/invoicing.ts'
 import type { Types as Marketplace } from '../../spec/client/marketplace.ts'
 import type { Types as Reference } from '../../spec/client/reference.ts'
 import { snapshotFile, snapshots } from './snapshots.ts'
@@ -21,6 +23,7 @@ const exactly = <A, B>(same: Same<A, B>): boolean => same
 
 exactly<(typeof api)['types'], Reference>(true)
 exactly<(typeof hotel)['types'], Bookings>(true)
+exactly<(typeof invoicing)['types'], Invoicing>(true)
 exactly<(typeof marketplace)['types'], Marketplace>(true)
 exactly<(typeof everyWord)['types'], EveryWord>(true)
 // An older version has its own names.

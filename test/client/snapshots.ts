@@ -1,5 +1,6 @@
 /** The types that `gatehook client types` writes for services of the repository: `spec/client/`. */
 import { hotel } from '../../packages/gatehook/examples/bookings/service.ts'
+import { api as invoicing } from '../../packages/gatehook/examples/invoicing/service.ts'
 import { marketplace } from '../../packages/gatehook/examples/marketplace/service.ts'
 import { api } from '../../packages/gatehook/service/service.ts'
 import { catalogOf } from '../../packages/gatehook/src/cli/openapi.ts'
@@ -15,6 +16,7 @@ export const snapshots = (): Readonly<Record<string, string>> => ({
   'reference.ts': code(api, 'v2'),
   'bookings.ts': code(hotel, 'v2'),
   'bookings-v1.ts': code(hotel, 'v1'),
+  'invoicing.ts': code(invoicing, 'v2'),
   'marketplace.ts': code(marketplace, 'v1'),
   'every-word.ts': code(everyWord, 'v10'),
 })
