@@ -41,15 +41,15 @@ export interface ChaosResult {
   readonly restarts: number
   /**
    * The most duplicates that the kills can cause: deliveries that were open at the receiver at each
-   * kill, or whose result may not have been committed. Per registration at most the attempts that
-   * may be in flight (§9.7).
+   * kill, or whose result may not have been committed; of a process at most `RESENT_MAX`.
    */
   readonly inFlight: number
 }
 
 /** The longest time from a response to the commit of its result, on a busy machine. */
 const UNWRITTEN_MS = 250
-export const IN_FLIGHT_MAX = 20
+/** Attempts in flight to quick receivers, and results that are not committed, of one node. */
+export const RESENT_MAX = 256
 /** Commits of this time can be lost in a crash of PostgreSQL: three rounds of its WAL writer. */
 const UNFLUSHED_MS = 1_000
 
@@ -136,16 +136,14 @@ export async function openReceiver(random: () => number) {
     countAtRisk(target: 'process' | 'server') {
       const now = performance.now()
       const [lastMs, most] =
-        target === 'server'
-          ? [UNFLUSHED_MS, Number.POSITIVE_INFINITY]
-          : [UNWRITTEN_MS, IN_FLIGHT_MAX]
+        target === 'server' ? [UNFLUSHED_MS, Number.POSITIVE_INFINITY] : [UNWRITTEN_MS, RESENT_MAX]
       let atRisk = 0
       for (const counts of recent.values()) {
         counts.respondedAt = counts.respondedAt.filter((at) => at >= now - UNFLUSHED_MS)
         const unwritten = counts.respondedAt.filter((at) => at >= now - lastMs).length
-        atRisk += Math.min(most, counts.open + unwritten)
+        atRisk += counts.open + unwritten
       }
-      return atRisk
+      return Math.min(most, atRisk)
     },
     close() {
       server.closeAllConnections()

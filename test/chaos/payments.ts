@@ -6,7 +6,7 @@
 import { Agent, request } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import { haproxyCertificate } from '../rig/haproxy.ts'
-import { IN_FLIGHT_MAX, openReceiver } from './kill.ts'
+import { openReceiver, RESENT_MAX } from './kill.ts'
 import type { Witness } from './witness.ts'
 
 export interface LoadOptions {
@@ -165,7 +165,7 @@ export class PaymentLoad {
   markFault(): void {
     const { witness, nodes } = this.#options
     witness.markFault()
-    this.#inFlight += this.#receiver.countAtRisk('server') + nodes * IN_FLIGHT_MAX
+    this.#inFlight += this.#receiver.countAtRisk('server') + nodes * RESENT_MAX
     this.#faults.push({ atMs: performance.now(), lastFailureMs: 0 })
   }
 

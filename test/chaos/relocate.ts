@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ended, IN_FLIGHT_MAX, MAIN, type Node, openReceiver, seeded, startNode } from './kill.ts'
+import { ended, MAIN, type Node, openReceiver, RESENT_MAX, seeded, startNode } from './kill.ts'
 
 export interface RelocationOptions {
   readonly source: string
@@ -144,7 +144,7 @@ async function relocate(
       acknowledged: expected.size,
       lost: missing + expected.size - arrived(),
       duplicates,
-      inFlight: IN_FLIGHT_MAX * registrations,
+      inFlight: RESENT_MAX,
       kills: kills(),
     }
   } finally {

@@ -34,8 +34,13 @@ interface AttemptStart {
 export class QuickAttempts {
   #starts: AttemptStart[] = []
   #next = 0
-  #quick = 0
+  #count = 0
   #usualMs = 0
+
+  /** Those that count: in flight, and not slow. */
+  get count(): number {
+    return this.#count
+  }
 
   /** Whether another attempt may start. `isFirst`: its customer has none in flight. */
   admits(elapsedMs: number, isFirst: boolean): boolean {
@@ -48,26 +53,26 @@ export class QuickAttempts {
       if (start.hasEnded) continue
       if (elapsedMs - start.atMs < slowAfterMs) break
       start.isSlow = true
-      this.#quick -= 1
+      this.#count -= 1
     }
     if (this.#next >= COMPACT_AT) {
       this.#starts = this.#starts.slice(this.#next)
       this.#next = 0
     }
-    return this.#quick < (isFirst ? QUICK_MAX_WITH_FIRST : QUICK_MAX)
+    return this.#count < (isFirst ? QUICK_MAX_WITH_FIRST : QUICK_MAX)
   }
 
   start(elapsedMs: number): AttemptStart {
     const start = { atMs: elapsedMs, hasEnded: false, isSlow: false }
     this.#starts.push(start)
-    this.#quick += 1
+    this.#count += 1
     return start
   }
 
   end(start: AttemptStart, elapsedMs: number): void {
     start.hasEnded = true
     if (start.isSlow) return
-    this.#quick -= 1
+    this.#count -= 1
     const difference = elapsedMs - start.atMs - this.#usualMs
     this.#usualMs += difference * (difference > 0 ? WEIGHT_OF_SLOWER : WEIGHT_OF_QUICKER)
   }
@@ -90,6 +95,11 @@ export class ConcurrencySlots {
 
   get inFlight(): number {
     return this.#inFlight
+  }
+
+  /** Quick attempts in flight. */
+  get quick(): number {
+    return this.#quick.count
   }
 
   /** Whether any customer may start an attempt. */

@@ -47,8 +47,11 @@ interface DelivererDeps {
   readonly onQuiet: () => void
 }
 
-/** Results that are not written, of all endpoints; beyond it no attempt starts. */
-const UNWRITTEN_MAX = 512
+/**
+ * Quick attempts in flight and results that are not written, of all endpoints; beyond it no attempt
+ * starts. After kill -9 at most these are resent, and the slow attempts in flight.
+ */
+const UNSTORED_MAX = 256
 
 interface EndedAttempt {
   readonly n: number
@@ -62,8 +65,6 @@ interface EndedAttempt {
 
 export class Deliverer {
   readonly counter = new AttemptCounter()
-  /** An endpoint has no slot left until its results are written. */
-  isWaitingForResults = false
   /** Endpoints that have had a slot freed since they were last offered. */
   readonly freedEndpoints = new Set<EndpointState>()
   readonly #deps: DelivererDeps
@@ -104,7 +105,7 @@ export class Deliverer {
   startAttempts(now: number, elapsedMs: number): ReadonlySet<EndpointState> {
     const servedEndpoints = new Set<EndpointState>()
     // Without a free slot the loop ends here, and the turn stays with the same endpoint.
-    while (this.#deps.results.size < UNWRITTEN_MAX && this.#slots.hasSlot(elapsedMs)) {
+    while (this.#slots.hasSlot(elapsedMs) && this.#hasRoom) {
       const endpoint = this.#queue.next()
       if (!endpoint) break
       const { owner } = endpoint
@@ -120,6 +121,10 @@ export class Deliverer {
       servedEndpoints.add(endpoint)
     }
     return servedEndpoints
+  }
+
+  get #hasRoom(): boolean {
+    return this.#deps.results.size + this.#slots.quick < UNSTORED_MAX
   }
 
   #start(endpoint: EndpointState, now: number, elapsedMs: number): void {
@@ -178,7 +183,6 @@ export class Deliverer {
     this.counter.count(outcome)
     this.#record(endpoint, due, attempt, now)
     this.freedEndpoints.add(endpoint)
-    if (endpoint.isWaitingForResults) this.isWaitingForResults = true
     this.#deps.onResult()
   }
 

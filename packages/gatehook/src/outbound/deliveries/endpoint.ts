@@ -11,10 +11,7 @@ import type { HealthState, OutcomeSummary } from './outcome-summary.ts'
 import type { DueDelivery, EndpointKey, EngineRegistration } from './ports.ts'
 import { RETRY_AFTER_MAX_MS } from './retry-schedule.ts'
 
-/**
- * POSTs to one endpoint at a time (§9.7), each counted until its result is committed: after
- * kill -9 at most these are resent.
- */
+/** POSTs to one endpoint at a time (§9.7). */
 const IN_FLIGHT_MAX = 20
 /** An older copy of the registration (monotonic time) is read again before the next attempt. */
 const REGISTRATION_FRESH_MS = 1_000
@@ -73,14 +70,9 @@ export class EndpointState implements Queued {
     return this.#window.length - this.#next
   }
 
-  /** POSTs whose result is not committed. */
+  /** POSTs that have not ended. */
   get inFlight(): number {
-    return this.loadedIds.size - this.windowSize
-  }
-
-  /** Whether it can send more only after its results are written. */
-  get isWaitingForResults(): boolean {
-    return this.unwrittenResults > 0 && this.inFlight >= IN_FLIGHT_MAX && this.windowSize > 0
+    return this.loadedIds.size - this.windowSize - this.unwrittenResults
   }
 
   /** The cost of its next delivery, in turns. */

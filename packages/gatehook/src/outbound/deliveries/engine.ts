@@ -84,11 +84,6 @@ export class DeliveryEngine implements NodeWork {
     return this.#results.size
   }
 
-  /** Whether an endpoint can start its next attempt only after its results are written. */
-  get isWaitingForResults(): boolean {
-    return this.#deliverer.isWaitingForResults
-  }
-
   /** Whether an attempt ended, or its result was written, since `reuseSlots` last ran. */
   get hasFreedSlots(): boolean {
     return this.#deliverer.freedEndpoints.size > 0
@@ -173,7 +168,9 @@ export class DeliveryEngine implements NodeWork {
 
   countUnfinished(customer: number): number {
     let count = 0
-    for (const endpoint of this.#table.endpointsOf(customer)) count += endpoint.inFlight
+    for (const { inFlight, unwrittenResults } of this.#table.endpointsOf(customer)) {
+      count += inFlight + unwrittenResults
+    }
     return count
   }
 
@@ -221,7 +218,6 @@ export class DeliveryEngine implements NodeWork {
 
   /** Writes the results that exist now. Throws when a write fails; the results stay in memory. */
   writeResults(): Promise<void> {
-    this.#deliverer.isWaitingForResults = false
     return this.#results.write({
       onWritten: (endpoint: EndpointState) => void this.#deliverer.freedEndpoints.add(endpoint),
       onDisabled: ({ endpoint, reason }) => {

@@ -11,14 +11,9 @@ import type { NodeLeases } from './ports.ts'
 /** Time between sweeps while the engine is busy, and while it is idle. */
 const BUSY_SWEEP_MS = 20
 const IDLE_SWEEP_MS = 250
-/**
- * Results accumulate for this time, so that one commit has many, and for longer while they arrive
- * quickly. An endpoint that waits for the slots of its results ends the pause.
- */
-const WRITE_PAUSE_MS = 5
-const WRITE_PAUSE_MORE_MS = 5
-/** With more results than this in the first pause, they arrive quickly. */
-const BUSY_RESULTS = 32
+/** Results accumulate for this time, or until there are so many: one commit has all of them. */
+const WRITE_PAUSE_MS = 10
+const WRITE_AT_RESULTS = 128
 /** The pause after a failure of the database. */
 const FAILURE_PAUSE_MS = 500
 
@@ -39,7 +34,7 @@ export async function runEngine(
   let isRunning = true
   const windows = createSignal()
   const results = createSignal()
-  const blockedSignal = createSignal()
+  let endPause = () => {}
   const reuseSlots = () => {
     engine.reuseSlots()
     if (engine.hasWindowsToFill) windows.set()
@@ -56,7 +51,7 @@ export async function runEngine(
     }
     if (engine.hasWindowsToFill) windows.set()
     if (engine.hasResults) results.set()
-    if (engine.isWaitingForResults) blockedSignal.set()
+    if (engine.unwritten >= WRITE_AT_RESULTS) endPause()
   }
   const runGuarded = async (failure: string, body: () => Promise<void>) => {
     try {
@@ -80,9 +75,12 @@ export async function runEngine(
   const writeResults = async () => {
     while (isRunning) {
       await results.wait()
-      const isBlocked = await blockedSignal.wait(WRITE_PAUSE_MS)
-      if (isBlocked) await untilNoMoreResults(engine)
-      else if (engine.unwritten > BUSY_RESULTS) await blockedSignal.wait(WRITE_PAUSE_MORE_MS)
+      if (engine.unwritten < WRITE_AT_RESULTS) {
+        await new Promise<void>((resolve) => {
+          endPause = resolve
+          setTimeout(resolve, WRITE_PAUSE_MS)
+        })
+      }
       await runGuarded('results of deliveries could not be written', () => engine.writeResults())
       reuseSlots()
     }
@@ -122,18 +120,10 @@ export async function runEngine(
   }
 }
 
-/** Waits while each turn of the event loop adds results, so that one commit includes them. */
-async function untilNoMoreResults(engine: DeliveryEngine): Promise<void> {
-  for (let before = -1; engine.unwritten > before; ) {
-    before = engine.unwritten
-    await nextTurn()
-  }
-}
-
 interface Signal {
   set(): void
-  /** Waits until it is set, and resets it. Returns false after `limitMs` without. */
-  wait(limitMs?: number): Promise<boolean>
+  /** Waits until it is set, and resets it. */
+  wait(): Promise<void>
 }
 
 function createSignal(): Signal {
@@ -144,16 +134,13 @@ function createSignal(): Signal {
       isSet = true
       wake?.()
     },
-    async wait(limitMs) {
+    async wait() {
       if (!isSet) {
         await new Promise<void>((resolve) => {
           wake = resolve
-          if (limitMs !== undefined) setTimeout(resolve, limitMs)
         })
       }
-      const wasSet = isSet
       isSet = false
-      return wasSet
     },
   }
 }

@@ -196,7 +196,7 @@ const healthUpdateOf = ({
 })
 
 function summaryUpdateOf(endpoint: EndpointState, now: number): SummaryUpdate {
-  const { no, scope, breaker, inFlight, unwrittenResults, newestId, storedHealth } = endpoint
+  const { no, scope, breaker, inFlight, newestId, storedHealth } = endpoint
   const summary = endpoint.summary!
   return {
     no,
@@ -205,7 +205,7 @@ function summaryUpdateOf(endpoint: EndpointState, now: number): SummaryUpdate {
     health: summary.state === storedHealth ? undefined : summary.state,
     breaker: breaker.state,
     breakerUntil: breaker.probeAt(now) ?? null,
-    inFlight: inFlight - unwrittenResults,
+    inFlight,
     newestId,
     updatedAt: now,
   }
