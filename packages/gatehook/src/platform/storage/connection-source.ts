@@ -105,8 +105,10 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
         hosts.moveOn(host)
         const isLast = attempt >= hosts.count || wallClock.elapsedMs() - startMs >= TRY_MS
         if (!isLast) continue
-        // No connection was tried: the probes of the watch know the fault.
-        if (!(error instanceof SilentServerError && fault)) lose(error)
+        // No connection was tried, or the watch has cut it: its probes know the fault.
+        const isSilent = error instanceof SilentServerError || watches[host]!.isSilent()
+        if (!isSilent) lose(error)
+        else if (!fault) lose(new SilentServerError())
         throw error
       }
     }

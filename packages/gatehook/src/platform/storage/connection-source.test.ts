@@ -1,0 +1,54 @@
+/** The fault of a database, as its connections know it. */
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Client } from 'pg'
+import type { Log } from '../../kernel/log.ts'
+import { createConnectionSource } from './connection-source.ts'
+import { createHosts } from './postgres-hosts.ts'
+import type { TimelineGuard } from './postgres-timeline.ts'
+import { SILENT_TICKS, TICK_MS } from './server-watch.ts'
+
+/** A connection to a server that answers nothing. */
+class SilentConnection extends EventEmitter {
+  readonly opening = Promise.withResolvers<never>()
+  readonly stream = {
+    destroy: () => {
+      this.emit('end')
+      this.opening.reject(new Error('Connection terminated unexpectedly'))
+    },
+  }
+  connect(): void {}
+  query(): void {}
+  sync(): void {}
+  end(): void {}
+}
+
+test('a silent server stays silent when the watch cuts a connection that opens', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const newClient = () => {
+    const connection = new SilentConnection()
+    const connect = () => {
+      connection.connect()
+      return connection.opening.promise
+    }
+    const client = { connection, connect, on() {}, async end() {} }
+    return client as unknown as Client
+  }
+  const hosts = createHosts('postgres://host/database', {})
+  const guard = { verify: async () => {} } as unknown as TimelineGuard
+  const log = { info() {}, warn() {} } as unknown as Log
+  const source = createConnectionSource({ hosts, guard, log, newClient })
+  t.after(() => source.stop())
+  const opened = source.open().then(
+    () => 'opened',
+    () => 'failed',
+  )
+  for (let tick = 0; tick <= SILENT_TICKS; tick++) {
+    t.mock.timers.tick(TICK_MS)
+    await nextTurn()
+  }
+  assert.equal(await opened, 'failed')
+  assert.equal(source.fault(), 'silent')
+})
