@@ -113,7 +113,9 @@ function run(
 
 const TSC = fileURLToPath(new URL('../../node_modules/.bin/tsc', import.meta.url))
 
-const tested = ['docs/guides/testing.md', 'docs/guides/own-code.md', 'docs/guides/tutorial.md']
+const tested = ['testing', 'own-code', 'tutorial', 'recipes'].map(
+  (name) => `docs/guides/${name}.md`,
+)
 
 for (const page of tested) {
   test(`${page}: its tests pass on both databases, and compile in a project`, async (t) => {
