@@ -96,7 +96,7 @@ const blocks: readonly Block[] = [
   },
   {
     title: '`service({…})`',
-    file: 'declare/resources/service.ts',
+    file: 'declare/resources/service-options.ts',
     opens: 'export interface ServiceOptions {',
   },
   {
@@ -130,6 +130,18 @@ const blocks: readonly Block[] = [
     title: 'Arguments of a route’s handler',
     file: 'declare/resources/route.ts',
     opens: 'export interface RouteContext<',
+  },
+  {
+    title: '`.upstream(name, {…})`',
+    lead: 'See the guide [in front of an application](../guides/in-front-of.md).',
+    file: 'declare/resources/upstream.ts',
+    opens: 'export interface UpstreamOptions {',
+  },
+  {
+    title: '`.forward({…})`',
+    lead: '`method`, `path` and `scope` are those of a route.',
+    file: 'declare/resources/upstream.ts',
+    opens: 'export interface ForwardOptions<',
   },
   {
     title: 'The chain of a service',

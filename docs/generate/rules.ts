@@ -347,6 +347,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
           'listener for a private network.',
       ],
       ['17.4', 'An application mounts the engine in its own server, below a path.'],
+      [
+        '17.5',
+        'An application in any language answers routes: headers, assertions, repeats, versions.',
+      ],
     ],
   ],
   [

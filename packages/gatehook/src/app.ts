@@ -31,6 +31,7 @@ import { assembleTokens } from './assembly/tokens.ts'
 import { openTracing, requestTracing } from './assembly/tracing.ts'
 import { assembleVerifiers } from './assembly/verifiers.ts'
 import { assembleMakers, assembleWebhooks, withMakerReview } from './assembly/webhooks.ts'
+import { configureUpstreams } from './declare/forwards/configuration.ts'
 import { openVersions } from './declare/versions/versions.ts'
 import { openApiDocuments, secretFieldNames } from './documents.ts'
 import { actingRecorder, createActing } from './identity/access/acting.ts'
@@ -90,6 +91,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const { config, log } = options
   const random = options.random ?? systemRandom()
   const base = options.clock ?? wallClock
+  if (!options.isCommand) configureUpstreams(options.service.definition.upstreams, config.variable)
   const clock = config.testClock ? new SettableClock(base) : base
   makeDataFolder(config)
   const { database, ...reads } = await openWithReplicas(options, base)
@@ -270,6 +272,7 @@ async function composeModules(
   })
   return {
     ...events,
+    recordChange,
     cheapVerifiers,
     clientModule,
     sessions,

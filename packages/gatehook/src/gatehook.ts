@@ -4,6 +4,7 @@
  */
 
 export { type BodyFields, fields } from './declare/resources/body-fields.ts'
+export type { ServiceWords } from './declare/resources/client-types.ts'
 export { failure } from './declare/resources/failure.ts'
 export {
   type CustomerScheduleContext,
@@ -23,8 +24,10 @@ export { sql, table, unscopedSql } from './declare/resources/own-sql.ts'
 export type { OwnLog as Log } from './declare/resources/own-words.ts'
 export { type Resource, resource } from './declare/resources/resource.ts'
 export type { RouteContext, RouteResult, StepContext } from './declare/resources/route.ts'
-export { type Service, type ServiceOptions, service } from './declare/resources/service.ts'
+export { type Service, service } from './declare/resources/service.ts'
 export type { ServiceReader, ServiceTx, StepEffect } from './declare/resources/service-access.ts'
+export type { ServiceOptions } from './declare/resources/service-options.ts'
+export { env } from './declare/resources/upstream.ts'
 export { Failure, type FailureCode } from './kernel/failure.ts'
 export type {
   MailContent,

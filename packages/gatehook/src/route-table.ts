@@ -104,6 +104,7 @@ const rows: readonly RouteRow[] = [
   ['GET', '/llms.txt', 'public', 'anyone'],
   ['GET', '/.well-known/api-catalog', 'public', 'anyone'],
   ['GET*', '/.well-known/jwks.json', 'public', 'anyone'],
+  ['GET*', '/.well-known/assertion-jwks.json', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-authorization-server', 'public', 'anyone'],
   ['GET', '/.well-known/openid-configuration', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-protected-resource', 'public', 'anyone'],
@@ -293,7 +294,6 @@ function actingPermissionOf(method: string, path: string): Permission {
   }
 }
 
-/** Returns whether operators reach a public path under `ACTING_PATH`. */
 const isCustomerPath = (path: string): boolean => CUSTOMER_PATHS.test(path)
 
 /** The engine's routes under `ACTING_PATH`; declared ones follow them. */

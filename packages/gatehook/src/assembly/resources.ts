@@ -1,5 +1,7 @@
 /** Assembles the endpoints of the service: those of its resources, and its own routes. */
 
+import { configureUpstreams } from '../declare/forwards/configuration.ts'
+import { createForwarder } from '../declare/forwards/forward-routes.ts'
 import type { Catalog } from '../declare/resources/catalog.ts'
 import { customEndpoints } from '../declare/resources/custom-routes.ts'
 import { performDryRuns } from '../declare/resources/dry-run.ts'
@@ -9,6 +11,11 @@ import { purgeRepeatKeys } from '../declare/resources/repeat-keys.ts'
 import { resourceEndpoints } from '../declare/resources/routes.ts'
 import type { AnswerRequests } from '../declare/resources/step-answers.ts'
 import type { RecordEvent } from '../history/events/store.ts'
+import type { Tokens } from '../identity/tokens/api.ts'
+import { createLazyUpstreams } from '../outbound/transport/lazy-transport.ts'
+import type { Tx } from '../platform/storage/database.ts'
+import type { Call } from '../protocol/http/call.ts'
+import { createPerformOutside } from '../protocol/idempotency/outside.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import { createExporter } from '../protocol/lists/export.ts'
 import type { Lister } from '../protocol/lists/list.ts'
@@ -24,12 +31,14 @@ interface ResourceAssembly {
   readonly limitItems: LimitItems
   readonly answerSteps: AnswerRequests
   readonly fetch: typeof fetch
+  readonly tokens: Pick<Tokens, 'signAssertion'>
+  readonly recordChange: (tx: Tx, call: Call) => Promise<void>
 }
 
-export function assembleResources(
-  { db, clock, vault }: Foundation,
-  { catalog, types, list, perform, record, limitItems, answerSteps, fetch }: ResourceAssembly,
-): Component {
+export function assembleResources(foundation: Foundation, assembly: ResourceAssembly): Component {
+  const { db, clock, vault } = foundation
+  const { catalog, types, list, perform, record, limitItems, answerSteps, fetch } = assembly
+  const { forward, close } = assembleForwards(foundation, assembly)
   const exportRows = createExporter({ db, cursorKeys: vault.macKeys('cursor') })
   const deps = { catalog, types, perform }
   const writes = performDryRuns(deps, { hasParameter: true })
@@ -37,7 +46,7 @@ export function assembleResources(
   return {
     endpoints: [
       ...resourceEndpoints(catalog, { db, list, exportRows, perform: writes, limitItems }),
-      ...customEndpoints(catalog, { db, perform: ownWrites, record, answerSteps, fetch }),
+      ...customEndpoints(catalog, { db, perform: ownWrites, record, answerSteps, fetch, forward }),
     ],
     chores: {
       own_keys: () => purgeRepeatKeys(db, clock.now()),
@@ -45,5 +54,20 @@ export function assembleResources(
         deleted_rows: createRowPurge(catalog.service, { db, clock }),
       }),
     },
+    stop: close,
   }
+}
+
+/** Commands run without the variables of upstreams. */
+function assembleForwards(
+  { db, clock, vault, config, isCommand }: Foundation,
+  { catalog, tokens, recordChange }: ResourceAssembly,
+) {
+  const declared = isCommand ? [] : catalog.service.upstreams
+  const upstreams = configureUpstreams(declared, config.variable)
+  const { send, close } = createLazyUpstreams(clock)
+  const performOutside = createPerformOutside({ db, clock, vault, recordChange })
+  const { signAssertion } = tokens
+  const deps = { clock, upstreams, send, signAssertion, performOutside }
+  return { forward: createForwarder(catalog, deps), close }
 }

@@ -58,6 +58,7 @@ export const allEncrypted: readonly EncryptedColumn[] = engineTables.flatMap(enc
 const replaceLost: Readonly<Record<string, LostValues['replace']>> = {
   [`${signingKeys.name}.encrypted_private_jwk`]: (tx, _, [kid]) => deleteLostKey(tx, String(kid)),
   [`${signingKeys.name}.encrypted_rsa_jwk`]: (tx, _, [kid]) => deleteLostKey(tx, String(kid)),
+  [`${signingKeys.name}.encrypted_assertion_jwk`]: (tx, _, [kid]) => deleteLostKey(tx, String(kid)),
   [`${webhookSecrets.name}.encrypted`]: (tx, vault, [no]) => {
     const secret = newSigningSecret(systemRandom())
     return replaceLostSecret(tx, Number(no), encryptSigningSecret(vault, Number(no), secret))

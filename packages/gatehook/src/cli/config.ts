@@ -1,16 +1,19 @@
 /** `gatehook config`: every option with its value and source. Secrets are only `set`. */
+import { variablesOf } from '../declare/forwards/configuration.ts'
+import { type Config, type ValueSource, withoutPassword } from '../platform/config/config.ts'
 import { configurationPage, describeConfig } from '../platform/config/describe.ts'
 import { type CommandSpec, configOf, DIR_OPTION, type Input } from './command.ts'
 import { dim, table, writeText } from './output.ts'
+import { findService, loadService } from './service-file.ts'
 
-function run(input: Input): undefined {
+async function run(input: Input): Promise<undefined> {
   const { options, out } = input
   if (options.markdown) {
     writeText(process.stdout, configurationPage())
     return
   }
   const config = configOf(input)
-  const rows = describeConfig(config)
+  const rows = [...describeConfig(config), ...(await describeVariables(input, config))]
   out.result({ values: rows, warnings: config.warnings }, () =>
     [
       table(
@@ -24,6 +27,19 @@ function run(input: Input): undefined {
       ...config.warnings.map((warning) => `\n${warning}`),
     ].join('\n'),
   )
+}
+
+/** Describes the variables that a declared service names by `env(…)`. */
+async function describeVariables({ folder }: Input, { variable: read }: Config) {
+  const file = findService(folder)
+  if (!file.isDeclared) return []
+  const { definition } = await loadService(file)
+  return variablesOf(definition.upstreams).map(({ variable: name, isSecret: secret }) => {
+    const text = read(name) ?? null
+    const value = secret && text !== null ? 'set' : text && withoutPassword(text)
+    const source: ValueSource = text === null ? 'default' : 'environment'
+    return { name, value, source, secret }
+  })
 }
 
 export const config: CommandSpec = {

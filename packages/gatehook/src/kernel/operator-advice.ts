@@ -52,6 +52,7 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   invalid_token: help('The token is expired, revoked or of another issuer: a new one helps.'),
   invalid_client: help('The client’s id or secret is wrong. Rotate the secret.', 'open_client'),
   invalid_grant: help('The code or token was used before, is expired or revoked: sign in again.'),
+  upstream_refused: help('The log of the application has the request by its `X-Request-Id`.'),
   invalid_scope: help('The client requests a scope that it does not have.', 'open_client'),
   invalid_target: caller('it names a resource that is not of this server, or not of its grant.'),
   invalid_credentials: help('Name or password is wrong. Set a new password for the person.'),
@@ -85,6 +86,7 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   request_timeout: help('The request arrived too slowly: the connection of the caller is bad.'),
   conflict: help('A stored row has the same unique value.', 'open_object'),
   invalid_state: help('The row is in another state than the operation needs.', 'open_object'),
+  outcome_unknown: help('Look in the application; `repeatable: true` allows another attempt.'),
   step_outcome_unknown: help(
     'Query the upstream; `gatehook jobs retry --repeat-steps` runs its step again.',
   ),
@@ -121,6 +123,10 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   ),
   headers_too_large: caller('its headers are larger than the limit.'),
   internal_error: help('A bug: the log of the process has it under the request id.', 'open_system'),
+  upstream_failed: help('The log of the application has the request by its `X-Request-Id`.'),
+  upstream_invalid: help('The log names the pointer: correct the application or `output`.'),
+  upstream_unreachable: help('Start the application, or correct the URL of the upstream.'),
+  upstream_timeout: help('Raise `timeoutMs`, or find out why the application is slow.'),
   request_incomplete: help(
     'An attempt failed; the engine continues: `gatehook jobs` has its error.',
   ),

@@ -53,6 +53,9 @@ const change = {
   down: () => ({ old: '' }),
 }
 const route = { method: 'GET', path: '/x', scope: 'doors:read', summary: 's', handle: () => ({}) }
+const forwarding = () => api().upstream('bills', { url: 'http://b' })
+const { handle: _, ...unhandled } = route
+const forwarded = { ...unhandled, to: 'bills', upstreamPath: '/x' }
 const send = job('send', { id: f.int() })
 
 /** Declares each word with options; the type requires one line for each word. */
@@ -66,6 +69,8 @@ const words: Readonly<Record<keyof typeof declaredMembers, (options: object) => 
   event: (options) => event('door.stuck', fields({ id: f.int() }), plain(options)),
   before: (options) => doors().before('v2', plain({ ...change, ...options })),
   route: (options) => api().route(plain({ ...route, ...options })),
+  upstream: (options) => api().upstream('bills', plain({ url: 'http://b', ...options })),
+  forward: (options) => forwarding().forward(plain({ ...forwarded, ...options })),
   service: api,
   job: (options) => api().job(send, () => {}, plain(options)),
   every: (options) => api().every('1h', 'tick', () => {}, plain(options)),

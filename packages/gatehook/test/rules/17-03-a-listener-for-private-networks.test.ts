@@ -12,6 +12,7 @@ import { ConfigError, loadConfig } from '../../src/platform/config/config.ts'
 import { engineRoutes } from '../../src/route-table.ts'
 
 const SERVED = [
+  'GET /.well-known/assertion-jwks.json',
   'GET /.well-known/jwks.json',
   'GET /healthz',
   'GET /metrics',

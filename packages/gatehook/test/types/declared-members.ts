@@ -13,6 +13,7 @@ import type {
   ScheduleOptions,
 } from '../../src/declare/resources/job.ts'
 import type { ListField } from '../../src/declare/resources/list-options.ts'
+import type { MigrationOptions } from '../../src/declare/resources/migration-options.ts'
 import type {
   Access,
   ActionOptions,
@@ -22,15 +23,15 @@ import type {
 } from '../../src/declare/resources/resource-options.ts'
 import type { RouteOptions, RouteOutput, RouteQuery } from '../../src/declare/resources/route.ts'
 import type { RuleOptions } from '../../src/declare/resources/rule.ts'
+import type { ExternalEvent } from '../../src/declare/resources/service-events.ts'
 import type {
-  MigrationOptions,
   ServiceContact,
   ServiceLicense,
   ServiceOptions,
-} from '../../src/declare/resources/service.ts'
-import type { ExternalEvent } from '../../src/declare/resources/service-events.ts'
+} from '../../src/declare/resources/service-options.ts'
 import type { SignInOptions, SignUpOptions } from '../../src/declare/resources/sign-in.ts'
 import type { SoftDeleteOptions } from '../../src/declare/resources/soft-deletion.ts'
+import type { AnyForwardOptions, UpstreamOptions } from '../../src/declare/resources/upstream.ts'
 import type { MailOptions } from '../../src/platform/mail/message.ts'
 import type { Fields } from '../../src/protocol/fields/fields.ts'
 
@@ -66,6 +67,8 @@ export const route: Same<
   Table['route'],
   RouteOptions<RouteQuery, RouteQuery, string, RouteOutput>
 > = true
+export const upstream: Same<Table['upstream'], UpstreamOptions> = true
+export const forward: Same<Table['forward'], AnyForwardOptions> = true
 export const service: Same<Service, ServiceOptions> = true
 export const license: Same<Service['license'], ServiceLicense> = true
 export const contact: Same<Service['contact'], ServiceContact> = true

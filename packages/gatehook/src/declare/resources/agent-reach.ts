@@ -19,8 +19,14 @@ function returnsSecret(fields: FieldSpecs): boolean {
 export const reachesResource = ({ mcp, fields }: ResourceDefinition): boolean =>
   mcp && !returnsSecret(fields)
 
-export function reachesRoute({ mcp = true, input, output, steps }: RouteDefinition): boolean {
-  if (steps || mediaTypesOf(input)) return false
+export function reachesRoute({
+  mcp = true,
+  input,
+  output,
+  steps,
+  forward,
+}: RouteDefinition): boolean {
+  if (steps || forward?.stream || mediaTypesOf(input)) return false
   if (!mcp || output === undefined) return mcp
   // The result of a tool is text.
   if (isMedia(output)) return [output.media].flat().every((type) => type.startsWith('text/'))

@@ -22,6 +22,8 @@ interface CustomRouteDeps {
   readonly perform: Perform
   readonly record: RecordEvent
   readonly answerSteps: AnswerRequests
+  /** Creates the handler of a route that an upstream answers. */
+  readonly forward: (route: RouteDefinition) => (call: Call) => Promise<Answer>
   /** `fetch` to allowed addresses. */
   readonly fetch: typeof fetch
 }
@@ -37,12 +39,17 @@ export function customEndpoints(catalog: Catalog, deps: CustomRouteDeps): Endpoi
       scope: route.scope,
       mcp: reachesRoute(route),
       ...mediaOperation(route),
-      handle: route.steps ? deps.answerSteps(route) : createHandler(catalog, deps, route),
+      handle: handlerOf(catalog, deps, route),
     }
     const methods = { ...endpointByPath.get(path)?.methods, [route.method]: operation }
     endpointByPath.set(path, { kind: 'api', path, methods })
   }
   return [...endpointByPath.values()]
+}
+
+function handlerOf(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefinition) {
+  if (route.forward) return deps.forward(route)
+  return route.steps ? deps.answerSteps(route) : createHandler(catalog, deps, route)
 }
 
 function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefinition) {

@@ -1,4 +1,5 @@
 /** Bodies of routes that are not JSON (§15.10): their declaration, and its mistakes. */
+import { ANY_TYPE } from '../../protocol/http/content-negotiation.ts'
 import type { MediaBody } from '../../protocol/http/media-body.ts'
 
 export type MediumName = `${string}/${string}`
@@ -57,11 +58,13 @@ interface MediaRoute {
   readonly input?: object
   readonly output?: object
   readonly maxBodyBytes?: number
+  readonly forward?: object
 }
 
 /** Returns what the operation of a route reads and writes. */
-export const mediaOperation = ({ method, input, output, maxBodyBytes }: MediaRoute) => {
-  const [accepts, produces] = [mediaTypesOf(input), mediaTypesOf(output)]
+export const mediaOperation = ({ method, input, output, maxBodyBytes, forward }: MediaRoute) => {
+  const accepts = forward && !input && method !== 'GET' ? ANY_TYPE : mediaTypesOf(input)
+  const produces = forward && !output ? ANY_TYPE : mediaTypesOf(output)
   return {
     ...(produces && { produces }),
     ...(method !== 'GET' && { body: 'optional' as const, maxBodyBytes }),

@@ -38,7 +38,13 @@ import { withListed } from './openapi-context.ts'
 import { resourcePaths, resourceSchemas } from './openapi-resource.ts'
 import { annotateSchema, describeField } from './openapi-words.ts'
 import { Resource } from './resource.ts'
-import { declaresResponse, type RouteDefinition, type RouteInput, statusesOf } from './route.ts'
+import {
+  declaresResponse,
+  type ForwardDefinition,
+  type RouteDefinition,
+  type RouteInput,
+  statusesOf,
+} from './route.ts'
 import { outputSchema } from './route-output.ts'
 import { sampleInput, sampleMember, sampleWire } from './sample.ts'
 
@@ -170,7 +176,12 @@ function routeOperation(route: RouteDefinition, catalog: Catalog, version: strin
     const examples = [sampleMember(name, spec)]
     return { name, in: 'query', description, required, schema: { ...schema, examples } }
   })
-  const listed = [...(route.failures ?? []), ...(route.steps ? stepFailures : [])]
+  const { forward } = route
+  const listed = [
+    ...(route.failures ?? []),
+    ...(route.steps ? stepFailures : []),
+    ...(forward ? forwardFailures(route, forward) : []),
+  ]
   return withListed(listed, {
     'x-scope': route.scope,
     operationId: `${route.method.toLowerCase()}${route.path.replace(/\W+/g, '_')}`,
@@ -179,7 +190,8 @@ function routeOperation(route: RouteDefinition, catalog: Catalog, version: strin
       ...inPath,
       ...inQuery,
       ...(route.steps ? [requiredKey] : []),
-      ...(route.method === 'GET' || route.steps ? [] : [ref('parameters', 'Prefer')]),
+      ...(forward && TAKES_KEY.has(route.method) ? [ref('parameters', 'IdempotencyKey')] : []),
+      ...(route.method === 'GET' || route.steps || forward ? [] : [ref('parameters', 'Prefer')]),
     ],
     ...(route.input && { requestBody: inputBody(route, catalog, version) }),
     responses: { ...routeResponses(route, versions, version), ...failing(404, 413, 415, 422) },
@@ -187,13 +199,30 @@ function routeOperation(route: RouteDefinition, catalog: Catalog, version: strin
 }
 
 /** Of a route with steps (§15.6). */
-const stepFailures: readonly FailureCode[] = [
-  'idempotency_key_required',
+const repeatFailures = [
   'invalid_idempotency_key',
   'idempotency_in_progress',
   'idempotency_key_reused',
+] as const
+const stepFailures: readonly FailureCode[] = [
+  'idempotency_key_required',
+  ...repeatFailures,
   'step_outcome_unknown',
   'request_incomplete',
+]
+const TAKES_KEY: ReadonlySet<string> = new Set(['POST', 'PATCH'])
+
+/** Of a route that an upstream answers (§17.5). */
+const forwardFailures = (
+  { method, output }: RouteDefinition,
+  { errors }: ForwardDefinition,
+): readonly FailureCode[] => [
+  'upstream_failed',
+  'upstream_unreachable',
+  'upstream_timeout',
+  ...(output ? (['upstream_invalid'] as const) : []),
+  ...(errors === 'wrap' ? (['upstream_refused'] as const) : []),
+  ...(TAKES_KEY.has(method) ? (['outcome_unknown', ...repeatFailures] as const) : []),
 ]
 const requiredKey = { ...headerParameters.IdempotencyKey, required: true }
 

@@ -22,7 +22,7 @@ const RESERVED_HEADERS = new Set(
     'strict-transport-security'
   ).split(' '),
 )
-const HEADER_NAME = /^[A-Za-z][A-Za-z0-9-]*$/
+export const HEADER_NAME = /^[A-Za-z][A-Za-z0-9-]*$/
 
 /** Returns a sentence for the developer per mistake. */
 export function findRouteMistakes(
@@ -178,7 +178,7 @@ const unknownResource = (
   return hasApi(definition) ? [] : [`${part}: ${ownCodeAlone(definition)}; declare fields instead`]
 }
 
-const isReservedHeader = (name: string): boolean =>
+export const isReservedHeader = (name: string): boolean =>
   RESERVED_HEADERS.has(name) || name.startsWith('access-control-')
 
 function responseMistakes(route: RouteDefinition): string[] {

@@ -168,7 +168,7 @@ const itemOf = (member: OutputMembers[string]): readonly (AnyField | AnyResource
   Array.isArray(member) ? member : []
 
 /** Returns the fields of an output. A response contains each of them. */
-function memberSpecsOf(output: OutputMembers): MemberSpecs {
+export function memberSpecsOf(output: OutputMembers): MemberSpecs {
   const specs: Record<string, MemberSpec> = {}
   for (const [name, member] of Object.entries(output)) {
     const spec = fieldSpecOf(member)

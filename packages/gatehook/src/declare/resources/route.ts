@@ -201,6 +201,18 @@ export interface AnyResult {
   readonly body?: unknown
 }
 
+/** The part of a route that an upstream answers. */
+export interface ForwardDefinition {
+  readonly to: string
+  readonly upstreamPath: string
+  readonly pass: readonly string[]
+  readonly passesQuery: boolean
+  readonly errors: 'pass' | 'wrap'
+  readonly stream: boolean
+  readonly repeatable: boolean
+  readonly responseHeaders: readonly string[]
+}
+
 /** A route without its type parameters. */
 export interface RouteDefinition {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -218,6 +230,8 @@ export interface RouteDefinition {
   readonly steps?: boolean
   readonly timeoutMs?: number
   readonly handle: (context: AnyRow) => Promise<AnyResult> | AnyResult
+  /** Of a route that an upstream answers (§17.5), in place of a handler. */
+  readonly forward?: ForwardDefinition
   /** The changes of query, input and output between versions. */
   readonly changes: readonly BodyChange[]
 }

@@ -13,19 +13,19 @@ import {
 import {
   checkWhole,
   type DeclarationMistake,
-  findUnknownMembers,
   reportMistakes,
-  type Shape,
+  reportUnknown,
 } from '../../protocol/fields/declaration-mistakes.ts'
 import type { EventRowOf, Fields } from '../../protocol/fields/fields.ts'
 import type { VersionDefinition } from '../versions/calendar.ts'
-import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
+import { parseVersions } from '../versions/declaration.ts'
 import { bodyChanges } from './body-versions.ts'
 import { findChangeMistakes } from './change-check.ts'
 import type { ClientTypes, ServiceWords, WithRoute } from './client-types.ts'
 import { declaredMembers } from './declared-members.ts'
 import { declarationSite } from './declared-resource.ts'
 import { listAllEventTypes } from './event-type-list.ts'
+import { findForwardMistakes, findUpstreamMistakes } from './forward-check.ts'
 import { findInputIdMistakes, findPrefixMistakes } from './id-check.ts'
 import {
   defineEventHandler,
@@ -47,79 +47,45 @@ import {
   findRepeatedCodes,
   readFailures,
 } from './listed-failures.ts'
-import { isMigration, type MigrationOptions } from './migration-options.ts'
+import type { MediaDeclaration } from './media.ts'
+import type { MigrationOptions } from './migration-options.ts'
 import {
   isOwnEvent,
   type ObjectEvent,
-  type OwnEvent,
   type OwnEventDefinition,
   type RowEvent,
 } from './own-event.ts'
 import { withRelatedIndexes } from './related-fields.ts'
-import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
+import { Resource, type ResourceDefinition } from './resource.ts'
 import { duplicatesIn, findResourceMistakes } from './resource-check.ts'
 import type { ResourceWords } from './resource-options.ts'
 import type { RouteDefinition, RouteInput, RouteOptions, RouteOutput, RouteQuery } from './route.ts'
 import { findDuplicateRoutes, findRouteMistakes } from './route-check.ts'
 import { findScopeMistakes } from './scopes.ts'
 import {
-  type ExternalEvent,
   type ExternalEventDefinition,
   type ExternalTypesOf,
   findEventMistakes,
   findForeignType,
-  isExternalEvent,
   toExternal,
 } from './service-events.ts'
-import { isTexts } from './sign-in.ts'
+import {
+  readServiceOptions,
+  type ServiceContact,
+  type ServiceLicense,
+  type ServiceOptions,
+} from './service-options.ts'
+import {
+  type AnyForwardOptions,
+  defineForward,
+  defineUpstream,
+  type ForwardOptions,
+  type ForwardOutput,
+  type UpstreamDefinition,
+  type UpstreamOptions,
+} from './upstream.ts'
 
 export type { MigrationOptions }
-
-export interface ServiceOptions {
-  /** The name in docs and pages. */
-  readonly name: string
-  /** The name in `application/vnd.<vendor>.api.v1+json`. Default: `gatehook`. */
-  readonly vendor?: string
-  /** The license of the API, for OpenAPI: `{ name: 'Apache 2.0', identifier: 'Apache-2.0' }`. */
-  readonly license?: ServiceLicense
-  /** The contact for callers, for OpenAPI: `{ name: 'Support', email: 'api@example.com' }`. */
-  readonly contact?: ServiceContact
-  /** The majors, oldest first. */
-  readonly versions: Readonly<Record<`v${number}`, VersionOptions>>
-  /** The results of `resource(…)` and its chain. */
-  readonly resources: readonly AnyResource[]
-  /** The events that own code emits: results of `event(…)`. */
-  readonly events?: readonly OwnEvent[]
-  /**
-   * Event types of other backends: `payment.succeeded`, or `{type, scope}` with the scope that
-   * reads them (§9.14), or `{event: event(…), from: ['api']}` with the members of the object.
-   */
-  readonly externalEvents?: readonly (string | ExternalEvent)[]
-  /** Changes of tables that are not additions (§6.6), oldest first; each is applied once. */
-  readonly migrations?: readonly MigrationOptions[]
-  /**
-   * Returns additional claims of a person's access tokens (§4.1) from the person and its row. Pure;
-   * runs at sign-in and at each refresh. Reserved claims are omitted.
-   */
-  readonly claims?: ClaimsHook
-  /** Rights that no resource has, such as `reports:read`, for `POST /keys/verify` (§17.3). */
-  readonly scopes?: readonly string[]
-  /** The most scopes of clients with a document (§16.4). Default: those of a new person. */
-  readonly oauth?: { readonly documents?: { readonly scopes?: readonly string[] } }
-}
-
-/** A license by its SPDX identifier, or by its address. */
-export interface ServiceLicense {
-  readonly name: string
-  readonly identifier?: string
-  readonly url?: string
-}
-
-export interface ServiceContact {
-  readonly name: string
-  readonly url?: string
-  readonly email?: string
-}
 
 export interface ServiceDefinition {
   readonly name: string
@@ -133,6 +99,7 @@ export interface ServiceDefinition {
   readonly migrations: readonly MigrationOptions[]
   readonly routes: readonly RouteDefinition[]
   readonly jobs: readonly JobDefinition[]
+  readonly upstreams: readonly UpstreamDefinition[]
   readonly claims?: ClaimsHook | undefined
   /** Rights that no resource or route has. */
   readonly scopes?: readonly string[] | undefined
@@ -179,6 +146,38 @@ export class Service<E extends string = string, W extends ServiceWords = any> {
     const listed = failures && { failures: readFailures(failures) }
     const route = { ...options, ...listed, changes } as unknown as RouteDefinition
     const routes = [...this.definition.routes, route]
+    return new Service(checkDefinition({ ...this.definition, routes }))
+  }
+
+  /** Adds an upstream, which answers the routes of `.forward()` that name it (§17.5). */
+  upstream(name: string, options: UpstreamOptions): Service<E, W> {
+    const call = `.upstream('${name}')`
+    reportUnknown(call, options, declaredMembers.upstream)
+    const { upstreams } = this.definition
+    const mistakes = findUpstreamMistakes(name, options ?? {}, upstreams)
+    reportMistakes(mistakes.map((mistake) => `${call}: ${mistake}`))
+    const added = mistakes.length > 0 ? [] : [defineUpstream(name, options)]
+    return new Service<E, W>({ ...this.definition, upstreams: [...upstreams, ...added] })
+  }
+
+  /** Adds a route that an upstream answers, in the pipeline of all routes (§17.5). */
+  forward<
+    Q extends RouteQuery | 'pass' = Record<never, never>,
+    I extends RouteQuery | MediaDeclaration = Record<never, never>,
+    P extends string = string,
+    const O extends ForwardOutput | undefined = undefined,
+    const M extends RouteDefinition['method'] = RouteDefinition['method'],
+  >(
+    options: ForwardOptions<Q, I, P, O, M>,
+  ): Service<E, WithRoute<W, `${M} ${P}`, { query: Q; input: I; output: O; failures: never }>> {
+    const { method, path } = options ?? {}
+    const call = `forward ${method} ${path}`
+    reportUnknown(call, options, declaredMembers.forward)
+    const given = (options ?? {}) as AnyForwardOptions
+    const mistakes = findForwardMistakes(given, this.definition.upstreams)
+    reportMistakes(mistakes.map((mistake) => `${call}: ${mistake}`))
+    if (mistakes.length > 0) return new Service(this.definition)
+    const routes = [...this.definition.routes, defineForward(given)]
     return new Service(checkDefinition({ ...this.definition, routes }))
   }
 
@@ -267,7 +266,7 @@ export function service<const O extends ServiceOptions>(
   options: O,
   // biome-ignore lint/complexity/noBannedTypes: no route yet
 ): Service<ExternalTypesOf<O>, { readonly options: O; readonly routes: {} }> {
-  const given = readOptions(options)
+  const given = readServiceOptions(options)
   const { versions, mistakes } = parseVersions(given.versions)
   const definition = {
     name: given.name,
@@ -283,61 +282,12 @@ export function service<const O extends ServiceOptions>(
     migrations: given.migrations ?? [],
     routes: [],
     jobs: [],
+    upstreams: [],
     claims: given.claims,
     scopes: given.scopes,
     documentScopes: given.oauth?.documents?.scopes,
   }
   return new Service(checkChanges(checkDefinition(definition, mistakes)))
-}
-
-/** Reports members that the options of a call lack. */
-function reportUnknown(call: string, options: unknown, shape: Shape): void {
-  reportMistakes(findUnknownMembers(options, shape).map((mistake) => `${call}: ${mistake}`))
-}
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
-
-/** Reports members that are unknown, missing or have no form. Returns the valid ones. */
-function readOptions(options: Partial<ServiceOptions> | undefined): ServiceOptions {
-  reportUnknown('service', options, declaredMembers.service)
-  const { name, versions, resources, migrations = [] } = options ?? {}
-  const { events = [], externalEvents = [] } = options ?? {}
-  const { vendor = '', claims, oauth, scopes = [] } = options ?? {}
-  const documentScopes = oauth?.documents?.scopes ?? []
-  const hasVersions = isObject(versions) && Object.values(versions!).every(isObject)
-  const hasResources = Array.isArray(resources)
-  const isResource = (resource: unknown) => resource instanceof Resource
-  const hasEvents = Array.isArray(externalEvents) && externalEvents.every(isExternalEvent)
-  const hasOwnEvents = Array.isArray(events) && events.every(isOwnEvent)
-  const hasMigrations = Array.isArray(migrations) && migrations.every(isMigration)
-  const missing = [
-    typeof name !== 'string' && 'name is required, for example "notes"',
-    !hasVersions && "versions is required, for example { v1: { released: '2026-06-01' } }",
-    !hasResources && 'resources is required: an array of resource(…)',
-    hasResources &&
-      !resources.every(isResource) &&
-      'resources: each is the result of resource(…); modules that import each other have undefined',
-    !hasOwnEvents && "events is an array of event(…): [event('invoice.overdue', invoices)]",
-    !hasEvents &&
-      "externalEvents is an array of types: ['payment.succeeded'], or { event: event(…) }",
-    !hasMigrations &&
-      "migrations is an array: [{ number: 1, name: 'note becomes memo', sql: 'ALTER TABLE …' }]",
-    typeof vendor !== 'string' && 'vendor is a text',
-    claims !== undefined && typeof claims !== 'function' && 'claims is a function',
-    !isTexts(scopes) && "scopes is an array of scopes: ['reports:read']",
-    !isTexts(documentScopes) && 'oauth.documents.scopes is an array of scopes',
-  ].filter((sentence) => sentence !== false)
-  reportMistakes(missing.map((sentence) => `service: ${sentence}`))
-  return {
-    ...options,
-    name: String(name),
-    versions: hasVersions ? versions! : { v1: { released: '2000-01-01' } },
-    resources: hasResources ? resources.filter(isResource) : [],
-    events: hasOwnEvents ? events : [],
-    externalEvents: hasEvents ? externalEvents : [],
-    migrations: hasMigrations ? migrations : [],
-    scopes: isTexts(scopes) ? scopes : [],
-  }
 }
 
 /** Returns the mistakes of each resource, with the call that declared it. */

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createIdSequence } from '../../kernel/id.ts'
+import { createPlaces } from '../../kernel/places.ts'
 import type { Random } from '../../kernel/random.ts'
 import { retryAfterS } from '../../kernel/time.ts'
 import {
@@ -62,7 +63,7 @@ export type AnswerRequests = (route: RouteDefinition) => (call: Call) => Promise
 
 /** Returns the function that answers the requests to routes with steps. */
 export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerRequests {
-  const enter = createPlaces()
+  const enter = createPlaces({ total: REQUESTS_MAX, ofGroup: REQUESTS_OF_OWNER_MAX })
   const begin = createBegin(deps)
   const { db, clock, lane, requests } = deps
   return (route) => {
@@ -104,7 +105,8 @@ export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerReq
       const key = readIdempotencyKey(call)
       if (key === undefined) throw new Failure('idempotency_key_required')
       readRequest(call)
-      const leave = enter(call)
+      const leave = enter(ownerOfPrincipal(call.principal!).group)
+      if (!leave) throw tooManyRequests()
       try {
         return await answer(call, deriveRecordHash(call, key).toString('base64url'))
       } finally {
@@ -195,24 +197,7 @@ function unfinished(clock: Clock, job: Pick<RequestJob, 'run_at'> | undefined): 
   })
 }
 
-/** Returns the function that takes a place for a request, and throws if there is none. */
-function createPlaces() {
-  const byOwner = new Map<string, number>()
-  let total = 0
-  return ({ principal }: Call) => {
-    const { group } = ownerOfPrincipal(principal!)
-    const count = byOwner.get(group) ?? 0
-    if (total >= REQUESTS_MAX || count >= REQUESTS_OF_OWNER_MAX) {
-      const message = 'Too many requests wait for other systems. Retry later.'
-      throw new Failure('overloaded', message, { headers: { 'retry-after': '1' } })
-    }
-    total++
-    byOwner.set(group, count + 1)
-    return () => {
-      total--
-      const left = byOwner.get(group)! - 1
-      if (left === 0) byOwner.delete(group)
-      else byOwner.set(group, left)
-    }
-  }
+function tooManyRequests(): Failure {
+  const message = 'Too many requests wait for other systems. Retry later.'
+  return new Failure('overloaded', message, { headers: { 'retry-after': '1' } })
 }

@@ -47,6 +47,7 @@ export function createActing({ db, scopes }: Administration, negotiate: Step) {
       kind: 'operator',
       subject,
       ...(name !== undefined && { name }),
+      ...(row.external_id !== null && { externalId: row.external_id }),
       scopes: isApi ? scopes : keyScopes,
       caller,
     }

@@ -61,6 +61,8 @@ export interface SigningKey {
   readonly privateKey: KeyObject
   /** The keys that sign ID tokens meanwhile. */
   readonly identity: Readonly<Record<IdTokenAlgorithm, IdTokenKey>>
+  /** The key that signs assertions to upstreams meanwhile, with its encoded JOSE header. */
+  readonly assertion: IdTokenKey & { readonly header: string }
 }
 
 /**

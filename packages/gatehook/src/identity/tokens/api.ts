@@ -10,6 +10,7 @@ import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { b, type JsonOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
+import type { SignAssertion } from './assertion.ts'
 import type { Audiences } from './audience.ts'
 import type { Authentication, Identity, IdTokenAlgorithm } from './id-token.ts'
 
@@ -329,6 +330,8 @@ export interface Tokens {
    * `scope` is undefined for clients of no customer.
    */
   publishClientChange(tx: Tx, scope: Scope | undefined, clientId: string | 'all'): Promise<void>
+  /** Signs `Gatehook-Assertion` of a request to an upstream (§17.5). */
+  readonly signAssertion: SignAssertion
   /** Publishes a new signing key, which signs from the instant `signs_from` (ISO 8601, §4.6). */
   rotateSigningKey(actor: Actor): Promise<{ readonly kid: string; readonly signs_from: string }>
   /** Deletes all signing keys, for one that leaked: access tokens are rejected within 2 s. */

@@ -9,6 +9,9 @@ export const SIGNATURE_CHARACTERS = 87
 
 export const toBase64url = (text: string): string => Buffer.from(text, 'utf8').toString('base64url')
 
+/** The `typ` of assertions to upstreams (§17.5), which no path accepts. */
+export const ASSERTION_TYPE = 'gatehook-assertion+jwt'
+
 /** Encodes a JOSE header. All tokens of a key and a type share it. */
 export const encodeHeader = (kid: string, typ = 'at+jwt', alg = 'ES256'): string =>
   toBase64url(JSON.stringify({ alg, typ, kid }))

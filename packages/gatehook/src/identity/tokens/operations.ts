@@ -58,6 +58,12 @@ export const tokenOperations = {
     summary: 'Read the public keys that verify access tokens (RFC 7517)',
     output: b.object({ keys: b.list(publicKey) }).named('KeySet'),
   }),
+  assertionKeySet: operation('GET /.well-known/assertion-jwks.json', {
+    id: 'get_assertion_key_set',
+    tag: 'oauth',
+    summary: 'Read the public keys that verify `Gatehook-Assertion` (RFC 7517)',
+    output: b.object({ keys: b.list(publicKey) }).named('AssertionKeySet'),
+  }),
   refresh: operation('POST /auth/refresh', {
     id: 'refresh_tokens',
     summary: 'Exchange a refresh token for the next tokens of its session',

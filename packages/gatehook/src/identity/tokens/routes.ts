@@ -32,7 +32,7 @@ export interface TokenRouteDeps extends AuditContext {
   readonly db: Database
   readonly list: Lister
   readonly lookup: Pick<TokenLookup, 'findClient' | 'findCustomer'>
-  readonly keys: Pick<KeyRing, 'readKeySet'>
+  readonly keys: Pick<KeyRing, 'readKeySet' | 'readAssertionKeySet'>
   /** Ends everything in which a person is signed in; returns the number of ended sessions. */
   readonly signOutEverywhere: (tx: Tx, id: number) => Promise<number>
   readonly tokens: Pick<
@@ -51,11 +51,10 @@ const ownSessions = sessionListAt('/auth/sessions')
 
 export function tokenRoutes(deps: TokenRouteDeps): Route[] {
   return [
-    implement(tokenOperations.keySet, async () => ({
-      status: 200,
-      json: await deps.keys.readKeySet(),
-      headers: { 'cache-control': `public, max-age=${KEY_SET_MAX_AGE_S}` },
-    })),
+    implement(tokenOperations.keySet, async () => keySetAnswer(await deps.keys.readKeySet())),
+    implement(tokenOperations.assertionKeySet, async () =>
+      keySetAnswer(await deps.keys.readAssertionKeySet()),
+    ),
     implement(tokenOperations.refresh, (call, { refresh_token, resource }) =>
       refresh(deps, call, refresh_token, resource),
     ),
@@ -66,6 +65,12 @@ export function tokenRoutes(deps: TokenRouteDeps): Route[] {
     ...sessionRoutes(deps),
   ]
 }
+
+const keySetAnswer = (json: string): Answer => ({
+  status: 200,
+  json,
+  headers: { 'cache-control': `public, max-age=${KEY_SET_MAX_AGE_S}` },
+})
 
 async function refresh(
   { tokens, lookup }: TokenRouteDeps,

@@ -12,6 +12,8 @@ export interface SigningKeyRow extends Row {
   readonly encrypted_private_jwk: Uint8Array
   readonly rsa_public_jwk: string
   readonly encrypted_rsa_jwk: Uint8Array
+  readonly assertion_public_jwk: string
+  readonly encrypted_assertion_jwk: Uint8Array
   /** Epoch milliseconds. */
   readonly created_at: number
   /** Epoch milliseconds. */
@@ -28,14 +30,16 @@ export const lockSigningKeys = (tx: Tx) => lockSetting(tx, LOCK_SETTING)
 /** Returns all keys in the order in which they sign, oldest first. */
 export const listSigningKeys = (from: Reader) =>
   from.all<SigningKeyRow>(sql`SELECT kid, public_jwk, encrypted_private_jwk, rsa_public_jwk,
-    encrypted_rsa_jwk, created_at, signs_from
+    encrypted_rsa_jwk, assertion_public_jwk, encrypted_assertion_jwk, created_at, signs_from
     FROM gh_signing_keys ORDER BY signs_from, created_at, kid`)
 
 export const insertSigningKey = (tx: Tx, row: SigningKeyRow) =>
   tx.run(sql`INSERT INTO gh_signing_keys (kid, public_jwk, encrypted_private_jwk,
-    rsa_public_jwk, encrypted_rsa_jwk, created_at, signs_from)
+    rsa_public_jwk, encrypted_rsa_jwk, assertion_public_jwk, encrypted_assertion_jwk,
+    created_at, signs_from)
     VALUES (${row.kid}, ${row.public_jwk}, ${row.encrypted_private_jwk}, ${row.rsa_public_jwk},
-            ${row.encrypted_rsa_jwk}, ${row.created_at}, ${row.signs_from})`)
+            ${row.encrypted_rsa_jwk}, ${row.assertion_public_jwk},
+            ${row.encrypted_assertion_jwk}, ${row.created_at}, ${row.signs_from})`)
 
 export const deleteAllKeys = (tx: Tx) => tx.run(sql`DELETE FROM gh_signing_keys`)
 

@@ -1,7 +1,8 @@
 /**
  * The keys that sign access tokens (§4.6): ES256, encrypted at rest. The server publishes a new key
  * before it signs. It retains the old one until the tokens signed with it have expired. Each has a
- * key of RSA beside it, which signs ID tokens meanwhile and has the same states (§16.10).
+ * key of RSA beside it, which signs ID tokens meanwhile, and one that signs assertions to upstreams
+ * (§17.5); all have the same states (§16.10).
  */
 import {
   createHash,
@@ -22,10 +23,10 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import type { SigningKey } from './access-token.ts'
 import { type KeyReplacement, TOKENS_ACTOR } from './api.ts'
-import { encodeHeader } from './jws.ts'
+import { ASSERTION_TYPE, encodeHeader } from './jws.ts'
 import type { SigningKeyState } from './operations.ts'
 import * as store from './signing-key-store.ts'
-import { RSA_PURPOSE, SIGNING_PURPOSE } from './tables.ts'
+import { ASSERTION_PURPOSE, RSA_PURPOSE, SIGNING_PURPOSE } from './tables.ts'
 
 /** How long clients may cache the key set (`Cache-Control: max-age`). */
 export const KEY_SET_MAX_AGE_S = 300
@@ -66,6 +67,7 @@ async function generateKey({ vault, clock }: KeyDeps, aheadMs: number) {
   const generate = promisify(generateKeyPair)
   const ec = toJwks(await generate('ec', { namedCurve: 'P-256' }), 'ES256')
   const rsa = toJwks(await generate('rsa', { modulusLength: RSA_BITS }), 'RS256')
+  const assertion = toJwks(await generate('ec', { namedCurve: 'P-256' }), 'ES256')
   const { kid } = ec.publicJwk
   const now = clock.now()
   return {
@@ -74,6 +76,12 @@ async function generateKey({ vault, clock }: KeyDeps, aheadMs: number) {
     encrypted_private_jwk: vault.encrypt(SIGNING_PURPOSE, kid, JSON.stringify(ec.privateJwk)),
     rsa_public_jwk: JSON.stringify(rsa.publicJwk),
     encrypted_rsa_jwk: vault.encrypt(RSA_PURPOSE, kid, JSON.stringify(rsa.privateJwk)),
+    assertion_public_jwk: JSON.stringify(assertion.publicJwk),
+    encrypted_assertion_jwk: vault.encrypt(
+      ASSERTION_PURPOSE,
+      kid,
+      JSON.stringify(assertion.privateJwk),
+    ),
     created_at: now,
     signs_from: now + aheadMs,
   }
@@ -116,6 +124,8 @@ export interface KeyRing {
   findPublicKey(kid: string): KeyObject | undefined | Promise<KeyObject | undefined>
   /** Returns the JWK Set as JSON: past, current and future keys (RFC 7517 §5). */
   readKeySet(): Promise<string>
+  /** Returns the JWK Set that verifies assertions to upstreams (§17.5). */
+  readAssertionKeySet(): Promise<string>
   /** Publishes a new key. Throws 409 `invalid_state` while the newest one does not sign yet. */
   rotate(actor: Actor): Promise<{ readonly kid: string; readonly signs_from: string }>
   /** Deletes all keys, for one that leaked, and creates one that signs at once. */
@@ -149,7 +159,13 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
       }
       const ES256 = read(SIGNING_PURPOSE, row.encrypted_private_jwk)
       const RS256 = read(RSA_PURPOSE, row.encrypted_rsa_jwk)
-      key = { ...ES256, header: encodeHeader(kid), identity: { ES256, RS256 } }
+      const assertion = read(ASSERTION_PURPOSE, row.encrypted_assertion_jwk)
+      key = {
+        ...ES256,
+        header: encodeHeader(kid),
+        identity: { ES256, RS256 },
+        assertion: { ...assertion, header: encodeHeader(assertion.kid, ASSERTION_TYPE) },
+      }
       privateKeys.set(row.kid, key)
     }
     return key
@@ -169,6 +185,7 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
     },
     findPublicKey: cache.findPublicKey,
     readKeySet: cache.readKeySet,
+    readAssertionKeySet: cache.readAssertionKeySet,
     async rotate(actor) {
       const row = await addKey(deps, actor, ({ signs_from }) => signs_from <= clock.now())
       await cache.reload()
@@ -237,9 +254,12 @@ interface CachedKeys {
   readonly rows: readonly store.SigningKeyRow[]
   readonly publicKeys: ReadonlyMap<string, KeyObject>
   readonly keySet: string
+  readonly assertionKeySet: string
   /** `Vault.generation` at the read: after a change, the private keys may not decrypt. */
   readonly generation: number
 }
+
+const toKeySet = (jwks: readonly string[]): string => `{"keys":[${jwks.join(',')}]}`
 
 function createKeyCache({ db, clock, vault }: KeyRingDeps) {
   let cachedKeys: CachedKeys | undefined
@@ -256,8 +276,9 @@ function createKeyCache({ db, clock, vault }: KeyRingDeps) {
         return [key.kid, createPublicKey({ format: 'jwk', key })]
       }),
     )
-    const keySet = `{"keys":[${jwks.join(',')}]}`
-    cachedKeys = { rows, publicKeys, keySet, generation }
+    const keySet = toKeySet(jwks)
+    const assertionKeySet = toKeySet(rows.map((row) => row.assertion_public_jwk))
+    cachedKeys = { rows, publicKeys, keySet, assertionKeySet, generation }
     readAtMs = begunMs
   }
   /** Concurrent callers share one read. */
@@ -286,6 +307,10 @@ function createKeyCache({ db, clock, vault }: KeyRingDeps) {
     async readKeySet(): Promise<string> {
       if (!isRecent()) await readShared()
       return cachedKeys!.keySet
+    },
+    async readAssertionKeySet(): Promise<string> {
+      if (!isRecent()) await readShared()
+      return cachedKeys!.assertionKeySet
     },
   }
 }

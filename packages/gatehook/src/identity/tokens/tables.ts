@@ -13,18 +13,23 @@ import {
 
 export const SIGNING_PURPOSE = 'signing'
 export const RSA_PURPOSE = 'signing-rsa'
+export const ASSERTION_PURPOSE = 'signing-assertion'
 
 const rowOfKey = ([kid]: readonly Value[]) => String(kid)
 
 export const signingKeys: Table = {
   name: 'gh_signing_keys',
-  row: 'A key pair that signs access tokens, and one of RSA that signs ID tokens meanwhile.',
+  row:
+    'A key pair that signs access tokens, one of RSA that signs ID tokens meanwhile, and one ' +
+    'that signs assertions to upstreams.',
   columns: {
     kid: text.plain,
     public_jwk: text.plain,
     encrypted_private_jwk: bytes.secret,
     rsa_public_jwk: text.plain,
     encrypted_rsa_jwk: bytes.secret,
+    assertion_public_jwk: text.plain,
+    encrypted_assertion_jwk: bytes.secret,
     created_at: int,
     signs_from: int,
   },
@@ -35,6 +40,7 @@ export const signingKeys: Table = {
   encrypted: {
     encrypted_private_jwk: { purpose: SIGNING_PURPOSE, rowOf: rowOfKey },
     encrypted_rsa_jwk: { purpose: RSA_PURPOSE, rowOf: rowOfKey },
+    encrypted_assertion_jwk: { purpose: ASSERTION_PURPOSE, rowOf: rowOfKey },
   },
 }
 

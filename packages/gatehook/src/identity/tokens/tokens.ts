@@ -12,6 +12,7 @@ import { purgeExpired } from '../../platform/storage/purge.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import type { TokenLifetimes } from './access-token.ts'
 import type { TokenLookup, Tokens } from './api.ts'
+import { createAssertionSigner } from './assertion.ts'
 import type { Audiences } from './audience.ts'
 import { createRevocationFeed, NOTICE_RETENTION_MS } from './revocation-feed.ts'
 import { type TokenRouteDeps, tokenRoutes } from './routes.ts'
@@ -86,6 +87,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
   return {
     ...operations,
     audiences,
+    signAssertion: createAssertionSigner({ keys, clock, random, issuer }),
     publishClientChange: (tx, _scope, id) => publishNotice(tx, 'client_changed', id),
     rotateSigningKey: keys.rotate,
     replaceSigningKeys: keys.replace,

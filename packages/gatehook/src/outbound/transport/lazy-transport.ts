@@ -2,8 +2,10 @@
  * Loads the transport at its first use: undici takes 25 MB and 70 ms at start, and many nodes never
  * send a request.
  */
+import type { Clock } from '../../kernel/clock.ts'
 import type { Send } from './attempt.ts'
 import type { Transport, TransportOptions } from './transport.ts'
+import type { Upstreams } from './upstreams.ts'
 
 interface LazyTransport extends Pick<Transport, 'close' | 'guardedFetch'> {
   readonly send: Send
@@ -25,4 +27,14 @@ export function createLazyTransport(options: TransportOptions): LazyTransport {
     },
     close: () => void loading?.then(({ close }) => close()),
   }
+}
+
+/** Returns upstreams that load the transport at the first request. */
+export function createLazyUpstreams(clock: Pick<Clock, 'elapsedMs'>) {
+  let loading: Promise<Upstreams> | undefined
+  const send: Upstreams['send'] = async (...request) => {
+    loading ??= import('./upstreams.ts').then(({ createUpstreams }) => createUpstreams(clock))
+    return (await loading).send(...request)
+  }
+  return { send, close: async () => (await loading)?.close() }
 }

@@ -10,16 +10,34 @@ interface HttpClient {
   dispatch(
     request: {
       path: string
-      method: 'GET' | 'POST'
+      method: HttpMethod
       headers: Record<string, string>
       body: AttemptRequest['body']
     },
-    handler: PostExchange,
+    handler: ExchangeHandler,
   ): boolean
 }
 
-interface ResponseController {
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export interface ResponseController {
+  /** Names and values in turn, as bytes. */
   readonly rawHeaders?: unknown
+  pause(): void
+  resume(): void
+}
+
+/** The part of undici's handlers that exchanges have. */
+export interface ExchangeHandler {
+  onRequestStart(controller: ResponseController): void
+  onResponseStart(
+    controller: ResponseController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void
+  onResponseData(controller: ResponseController, chunk: Buffer): void
+  onResponseEnd(): void
+  onResponseError(controller: ResponseController, error: unknown): void
 }
 
 export interface ClientConnection extends PooledConnection {
@@ -66,7 +84,7 @@ export type OnExchangeEnd = (
 ) => void
 
 /** A handler for undici's `dispatch`. */
-export class PostExchange {
+export class PostExchange implements ExchangeHandler {
   readonly #connection: ClientConnection
   readonly #limits: ExchangeLimits
   readonly #onEnd: OnExchangeEnd

@@ -24,7 +24,7 @@ import {
   type ResolveHost,
   resolveBySystem,
 } from './resolve-host.ts'
-import { guardResponses } from './response-guard.ts'
+import { guardResponses, type ResponseGuardLimits } from './response-guard.ts'
 import { CODE, createCodedError, describeFailure } from './socket-error.ts'
 import { createTargetParser } from './target.ts'
 
@@ -90,7 +90,7 @@ export function createTransport(options: TransportOptions): Transport {
   const connect = createGuardedConnector(options)
   const parseTarget = createTargetParser(allowPrivate)
   const pool = createConnectionPool<ClientConnection>(
-    (origin) => openConnection(origin, connect, (connection) => pool.onEnded(connection)),
+    (origin) => openConnection(origin, LIMITS, connect, (connection) => pool.onEnded(connection)),
     LIMITS,
   )
 
@@ -179,8 +179,13 @@ type Connect = (
   callback: (error: Error | null, socket: Socket | null) => void,
 ) => Socket | undefined
 
-function openConnection(
+interface ConnectionLimits extends ResponseGuardLimits {
+  readonly idleMs: number
+}
+
+export function openConnection(
   origin: string,
+  limits: ConnectionLimits,
   connect: Connect,
   onEnded: (connection: ClientConnection) => void,
 ): ClientConnection {
@@ -189,14 +194,14 @@ function openConnection(
       connection.requestCount = 0
       connection.socket = connect(target, (error, socket) => {
         if (!socket) return callback(error!, null)
-        connection.guard = guardResponses(socket, LIMITS)
+        connection.guard = guardResponses(socket, limits)
         callback(null, socket)
       })
     },
     pipelining: 1,
-    maxHeaderSize: LIMITS.headerBytes,
-    keepAliveTimeout: LIMITS.idleMs,
-    keepAliveMaxTimeout: LIMITS.idleMs,
+    maxHeaderSize: limits.headerBytes,
+    keepAliveTimeout: limits.idleMs,
+    keepAliveMaxTimeout: limits.idleMs,
     // `send` limits the whole attempt; undici's timeouts restart at every byte.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -216,6 +221,21 @@ function openConnection(
   return connection
 }
 
+type Dial = (...parameters: Parameters<buildConnector.connector>) => Socket
+
+/** Returns a connector to addresses that an operator has configured; it verifies certificates. */
+export function createTrustedConnector(): Connect {
+  const dial = buildConnector({
+    rejectUnauthorized: true,
+    allowH2: false,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: LIMITS.addressMs,
+    timeout: 0, // an exchange has a timeout
+  }) as Dial
+  return (target, callback) =>
+    dial(target, (...[error, socket]) => (error ? callback(error, null) : callback(null, socket)))
+}
+
 /** Returns a connector that dials allowed addresses only and verifies certificates. */
 function createGuardedConnector({ allowPrivate, ca, resolve }: TransportOptions): Connect {
   const isAllowed = (address: string) => isDialable(address, allowPrivate)
@@ -230,7 +250,7 @@ function createGuardedConnector({ allowPrivate, ca, resolve }: TransportOptions)
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: LIMITS.addressMs,
     timeout: 0, // `send` has a timeout
-  }) as (...parameters: Parameters<buildConnector.connector>) => Socket
+  }) as Dial
   return (target, callback) => {
     // The lookup does not run for an address, so check it here.
     if (isIP(target.hostname) !== 0 && !isAllowed(target.hostname)) {

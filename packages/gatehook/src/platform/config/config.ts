@@ -26,6 +26,8 @@ export interface Config extends Settings {
   readonly warnings: readonly string[]
   /** The folder of the service, to which a relative path of the database is relative. */
   readonly folder: string
+  /** Returns a variable that the service declares by `env(…)` (§17.5), if it is set. */
+  readonly variable: (name: string) => string | undefined
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -80,7 +82,8 @@ export function loadConfig(
   }
   mistakes.push(...fileMistakes(settings, findFileProblem))
   if (mistakes.length > 0) throw new ConfigError(mistakes)
-  return { ...settings, sources: sources as Config['sources'], warnings, folder: '.' }
+  const variable = (name: string) => env[name]?.trim() || undefined
+  return { ...settings, sources: sources as Config['sources'], warnings, folder: '.', variable }
 }
 
 const defaults = () =>

@@ -102,11 +102,11 @@ function writeParts(response: ServerResponse, bytes: Uint8Array, onProgress: () 
 /** Writes a part of a stream; returns false if the caller must read first. */
 export function writeStream(
   response: ServerResponse,
-  text: string,
+  text: string | Uint8Array,
   onProgress: () => void,
 ): boolean {
   if (text.length <= PART_BYTES) return response.write(text)
-  const bytes = Buffer.from(text)
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text
   let isFree = true
   for (let at = 0; at < bytes.length; at += PART_BYTES) {
     isFree = response.write(bytes.subarray(at, at + PART_BYTES), onProgress)

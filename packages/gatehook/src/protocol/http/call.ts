@@ -52,7 +52,7 @@ export interface Answer {
 /** A body that is written in parts (server-sent events). */
 export interface Stream {
   /** Returns false if the caller reads too slowly: then await `drained`. */
-  write(text: string): boolean
+  write(text: string | Uint8Array): boolean
   /** Resolves when more may be written or the stream is closed. */
   drained(): Promise<void>
   end(): void

@@ -14,6 +14,8 @@ import { MEDIA_RANGES_MAX, type MediaType, parseAccept, parseMediaType } from '.
 
 export const JSON_TYPE = 'application/json'
 export const PROBLEM_TYPE = 'application/problem+json'
+/** The types of an operation that reads, or writes, bodies of any type, or none. */
+export const ANY_TYPE: readonly string[] = ['*/*']
 const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
 const ANY_VENDOR = /^application\/vnd\.[\w.-]+\+json$/i
@@ -126,6 +128,7 @@ export function requireAcceptable(vendor: string): Step {
       if (accept !== JSON_TYPE || call.operation?.produces === undefined) return
     }
     const produces = call.operation?.produces ?? JSON_ONLY
+    if (produces === ANY_TYPE) return
     let cachedDecisions = decisions.get(produces)
     if (!cachedDecisions) decisions.set(produces, (cachedDecisions = new BoundedMap(MAX_CACHED)))
     if (!cachedDecisions.getOrCreate(accept, () => isAcceptable(accept, produces))) {
@@ -158,6 +161,7 @@ export function findBodyTypeProblem(
   if (isCoded(contentEncoding)) {
     return 'Compressed bodies are not supported.'
   }
+  if (types === ANY_TYPE) return undefined
   if (contentType === undefined) return 'The body has no Content-Type.'
   if (types.includes(contentType)) return undefined
   const media = parseMediaType(contentType)

@@ -111,7 +111,7 @@ function acceptBody(
 ): undefined {
   exchange.bytes = bytes
   if (operation.readsBytes) {
-    exchange.body = new MediaBody(exchange.headers['content-type']!, bytes)
+    exchange.body = new MediaBody(exchange.headers['content-type'] ?? '', bytes)
   } else if (bytes.length > 0) {
     const isJson = isJsonType(exchange.headers['content-type'] ?? '')
     const values = isJson ? countJsonValues(bytes, bodyValues) : countParameters(bytes, bodyValues)

@@ -102,6 +102,24 @@ export const storeResponse = (
   { response, expiresAt, isSecret }: StoredResponse,
 ) => tx.runLater(update([response, expiresAt, isSecret ? 1 : null, scope, id]))
 
+const release = prepareStatement(
+  'DELETE FROM gh_idempotency WHERE scope = ? AND id = ? AND answer IS NULL',
+)
+const reclaim = prepareStatement(`UPDATE gh_idempotency SET expires_at = ?
+  WHERE scope = ? AND id = ? AND expires_at = ? AND answer IS NULL`)
+
+/** Deletes the record of a request that had no effect outside (§17.5): a repeat is a first one. */
+export const releaseRecord = (tx: Tx, scope: number, id: Uint8Array) =>
+  tx.runLater(release([scope, id]))
+
+/** Claims a record without a response again. Returns false if another request has done so. */
+export const reclaimRecord = async (
+  tx: Tx,
+  scope: number,
+  { id, expires_at }: IdempotencyRecord,
+  expiresAt: number,
+): Promise<boolean> => (await tx.run(reclaim([expiresAt, scope, id, expires_at]))) > 0
+
 /** Records expire a day after their own; clocks of nodes differ by less than an hour. */
 const DROP_AFTER_MS = 25 * 3_600_000
 

@@ -1,0 +1,157 @@
+/**
+ * Runs a change that another system makes (§17.5): no transaction is open meanwhile. With an
+ * `Idempotency-Key` a first transaction claims the record, and a second one stores the response.
+ * The outcome of a record without a response is unknown once its time has passed.
+ */
+import { hash } from 'node:crypto'
+import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Vault } from '../../kernel/secret.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+import type { Answer, Call } from '../http/call.ts'
+import { ownerOf } from '../http/owner.ts'
+import { prefersDryRun } from './dry-run.ts'
+import { deriveRecordHash, fingerprintBody, readIdempotencyKey } from './key.ts'
+import {
+  failureOutcome,
+  inProgress,
+  type RequestOutcome,
+  readOutcome,
+  replayOutcome,
+  rightsOf,
+  writeOutcome,
+} from './outcome.ts'
+import { FINGERPRINT_PURPOSE, RETENTION_MS } from './perform.ts'
+import { recordIdsAt } from './record-ids.ts'
+import {
+  claimRecord,
+  findRecord,
+  type IdempotencyRecord,
+  reclaimRecord,
+  releaseRecord,
+  storeResponse,
+} from './store.ts'
+import { RESPONSE_PURPOSE, responseRow } from './tables.ts'
+
+/** The outcome in another system. A repeat gets a `known` one; `none`: it left no effect. */
+export interface OutsideResult {
+  readonly outcome: { readonly answer: Answer } | { readonly failure: Failure }
+  readonly effect: 'known' | 'unknown' | 'none'
+}
+
+interface OutsideOptions {
+  /** The longest time of the change. */
+  readonly lastsMs: number
+  /** Whether the other system recognizes the key of a repeat. */
+  readonly isRepeatable: boolean
+}
+
+/** @param send - receives the key that the other system gets; undefined without one */
+export type PerformOutside = (
+  call: Call,
+  options: OutsideOptions,
+  send: (key: string | undefined) => Promise<OutsideResult>,
+) => Promise<Answer>
+
+interface OutsideDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly vault: Vault
+  /** Runs before each change, in the transaction of the claim. */
+  readonly recordChange: (tx: Tx, call: Call) => Promise<void>
+}
+
+/** How long another node may still store the response after the time of a change. */
+const MARGIN_MS = 5_000
+
+type Claim = { readonly id: Uint8Array } | { readonly record: IdempotencyRecord }
+
+export function createPerformOutside(deps: OutsideDeps): PerformOutside {
+  const { db, clock, vault, recordChange } = deps
+  const running = new Set<string>()
+  const keys = vault.macKeys(FINGERPRINT_PURPOSE)
+  const claim = (call: Call, recordHash: Buffer, options: OutsideOptions): Promise<Claim> => {
+    const { scope } = call.principal!
+    const { group: customer, caller } = ownerOf(call)
+    const fingerprint = fingerprintBody(keys.current, call.body)
+    return db.write(
+      async (tx): Promise<Claim> => {
+        const now = clock.now()
+        const ids = recordIdsAt(recordHash, now)
+        const expiresAt = now + RETENTION_MS
+        if (await claimRecord(tx, db.dialect, { scope, ids, fingerprint, expiresAt, now })) {
+          await recordChange(tx, call)
+          return { id: ids.current }
+        }
+        const record = await findRecord(tx, scope, ids, now)
+        if (!record) throw inProgress()
+        if (record.answer || !keys.accepted.some(matches(call, record))) return { record }
+        if (record.expires_at - RETENTION_MS + options.lastsMs + MARGIN_MS > now) throw inProgress()
+        if (!options.isRepeatable) throw new Failure('outcome_unknown')
+        if (!(await reclaimRecord(tx, scope, record, expiresAt))) throw inProgress()
+        return { id: record.id }
+      },
+      { customer, caller },
+    )
+  }
+  const replay = (call: Call, record: IdempotencyRecord): Promise<Answer> => {
+    if (!keys.accepted.some(matches(call, record))) throw new Failure('idempotency_key_reused')
+    const row = responseRow(call.principal!.scope, record.id)
+    const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer!).toString()
+    return replayOutcome(call, db, readOutcome(text))
+  }
+  /** Stores the outcome for repeats, or releases the record. */
+  const settle = (call: Call, id: Uint8Array, stored: RequestOutcome | undefined) =>
+    db.write(async (tx) => {
+      const { scope } = call.principal!
+      if (!stored) return releaseRecord(tx, scope, id)
+      const text = writeOutcome({ ...stored, ...rightsOf(call.principal!) })
+      const response = vault.encrypt(RESPONSE_PURPOSE, responseRow(scope, id), text)
+      const expiresAt = clock.now() + RETENTION_MS
+      return storeResponse(tx, scope, id, { response, expiresAt, isSecret: false })
+    })
+
+  return async (call, options, send) => {
+    if (prefersDryRun(call)) {
+      throw new Failure('invalid_request', 'A forwarded request has no dry run. It was not sent.')
+    }
+    const acceptsKey = call.method === 'POST' || call.method === 'PATCH'
+    const key = acceptsKey ? readIdempotencyKey(call) : undefined
+    if (key === undefined) {
+      if (call.principal!.caller) await db.write((tx) => recordChange(tx, call))
+      return answerOrThrow(await send(undefined))
+    }
+    const recordHash = deriveRecordHash(call, key)
+    const name = recordHash.toString('latin1')
+    if (running.has(name)) throw inProgress()
+    running.add(name)
+    try {
+      const claimed = await claim(call, recordHash, options)
+      if ('record' in claimed) return await replay(call, claimed.record)
+      const result = await send(hash('sha256', claimed.id, 'base64url'))
+      await settle(call, claimed.id, storedOutcomeOf(result, options))
+      return answerOrThrow(result)
+    } finally {
+      running.delete(name)
+    }
+  }
+}
+
+const matches =
+  (call: Call, record: IdempotencyRecord) => (key: Parameters<typeof fingerprintBody>[0]) =>
+    fingerprintBody(key, call.body).equals(record.fingerprint)
+
+function answerOrThrow({ outcome }: OutsideResult): Answer {
+  if ('answer' in outcome) return outcome.answer
+  throw outcome.failure
+}
+
+/** Returns what repeats get; undefined: a repeat is a new attempt. */
+function storedOutcomeOf(
+  { outcome, effect }: OutsideResult,
+  { isRepeatable }: OutsideOptions,
+): RequestOutcome | undefined {
+  if (effect === 'known') return 'answer' in outcome ? outcome : failureOutcome(outcome.failure)
+  if (effect === 'none' || isRepeatable) return undefined
+  return failureOutcome(new Failure('outcome_unknown'))
+}

@@ -1,0 +1,136 @@
+/** §17.5: requests as an upstream receives them, and their parts that it never receives. */
+import assert from 'node:assert/strict'
+import { createLocalJWKSet, jwtVerify } from 'jose'
+import { eachForward, replyJson } from '../forwards/upstream-rig.ts'
+
+const paid = { id: 7, total_cents: 4950, note: 'ä', paid_at: null, further: { list: [1] } }
+
+eachForward('an upstream receives the listed headers, and those of set', async (api, upstream) => {
+  const sent = {
+    accept: 'application/vnd.gatehook.api.v2+json',
+    'accept-language': 'de',
+    'accept-encoding': 'gzip',
+    'if-none-match': '"a"',
+    range: 'bytes=0-1',
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    'x-request-id': 'mine',
+    'x-tenant': 'blue',
+    cookie: 'a=b',
+    forwarded: 'for=6.6.6.6',
+    'x-forwarded-for': '6.6.6.6',
+    'x-forwarded-host': 'evil.example',
+    'gatehook-assertion': 'forged',
+    'gatehook-customer': 'cus_other',
+    'x-other': '1',
+    te: 'trailers',
+  }
+  assert.equal((await api.get('/api/v2/invoices?status=a%26b&api-version=v2', sent)).status, 200)
+  const [{ path, headers }] = upstream.received as [(typeof upstream.received)[number]]
+  assert.equal(path, '/base/invoices?status=a%26b')
+  const { 'gatehook-assertion': assertion, host, connection, ...rest } = headers
+  assert.equal(host, new URL(upstream.url).host)
+  assert.deepEqual(rest, {
+    accept: 'application/json',
+    'accept-language': 'de',
+    'accept-encoding': 'gzip',
+    'if-none-match': '"a"',
+    range: 'bytes=0-1',
+    traceparent: sent.traceparent,
+    'x-tenant': 'blue',
+    'x-request-id': 'mine',
+    authorization: 'Bearer of-the-team',
+  })
+  const keys = createLocalJWKSet((await api.get('/.well-known/assertion-jwks.json')).body)
+  const issuer = `${api.app.publicUrl()}/assertions`
+  const verified = await jwtVerify(String(assertion), keys, {
+    issuer,
+    audience: 'billing',
+    typ: 'gatehook-assertion+jwt',
+    algorithms: ['ES256'],
+  })
+  const { payload } = verified
+  assert.equal(payload.exp! - payload.iat!, 60)
+  assert.deepEqual([payload.method, payload.path], ['GET', path])
+  assert.deepEqual(
+    [payload.customer, payload.mode, payload.external_id],
+    ['cus_default', 'test', null],
+  )
+  assert.equal(payload.request_id, 'mine')
+  assert.ok(String(payload.scope).split(' ').includes('invoices:read'))
+  // No other key signs it, and no path accepts it.
+  const others = createLocalJWKSet((await api.get('/.well-known/jwks.json')).body)
+  await assert.rejects(jwtVerify(String(assertion), others))
+  const bearer = { authorization: `Bearer ${assertion}` }
+  assert.equal((await api.as(undefined).get('/api/v2/invoices', bearer)).status, 401)
+})
+
+eachForward(
+  'headers that Connection names, and credentials in a URL, do not pass',
+  async (api, upstream) => {
+    const named = { connection: 'close, X-Tenant', 'x-tenant': 'blue' }
+    assert.equal((await api.get('/api/v2/invoices', named)).status, 200)
+    assert.equal(upstream.received[0]!.headers['x-tenant'], undefined)
+    const key = await api.key({ scopes: ['invoices:read'] })
+    const query = `b=2&api_key=${key}&a=1&a=%2F&version=v2`
+    assert.equal((await api.as(undefined).get(`/api/invoices/7/pdf?${query}`)).status, 200)
+    assert.equal(upstream.received[1]!.path, '/base/files/7?b=2&a=1&a=%2F')
+    assert.ok(!JSON.stringify(upstream.received).includes(key))
+  },
+)
+
+eachForward('a parameter of the path is one encoded segment', async (api, upstream) => {
+  upstream.respond = replyJson(200, paid)
+  for (const id of [
+    '%2e%2e',
+    '%2e',
+    '..%2fadmin',
+    'a%2f..%2f..%2fadmin',
+    '..%5cadmin',
+    'a%0d%0ab',
+  ]) {
+    assert.equal((await api.get(`/api/v2/invoices/${id}`)).status, 404, id)
+  }
+  assert.equal(upstream.received.length, 0)
+  assert.equal((await api.get('/api/v2/invoices/a%2fb%3fc%23d%20e')).status, 200)
+  assert.equal(upstream.received[0]!.path, '/base/invoices/a%2Fb%3Fc%23d%20e')
+})
+
+eachForward(
+  'undeclared and repeated parameters are 400, and reach no upstream',
+  async (api, upstream) => {
+    for (const query of ['other=1', 'status=a&status=b', `status=${'x'.repeat(21)}`]) {
+      assert.equal((await api.get(`/api/v2/invoices?${query}`)).status, 400, query)
+    }
+    assert.equal((await api.get('/api/v2/invoices/7?status=a')).status, 400)
+    assert.equal(upstream.received.length, 0)
+  },
+)
+
+eachForward(
+  'bodies are validated and converted up; omitted members of a PATCH stay absent',
+  async (api, upstream) => {
+    upstream.respond = replyJson(201, paid)
+    assert.equal((await api.post('/api/v1/invoices', { total: '49' })).status, 422)
+    assert.equal((await api.post('/api/v2/invoices', { total: 49.5 })).status, 422)
+    assert.equal(upstream.received.length, 0)
+    const created = await api.post('/api/v1/invoices', { total: 49.5 })
+    assert.deepEqual([created.status, created.body.total], [201, 49.5])
+    await api.patch('/api/v2/invoices/7', { note: null })
+    const bodies = upstream.received.map(({ body }) => JSON.parse(body))
+    assert.deepEqual(bodies, [{ total_cents: 4950 }, { note: null }])
+    // Without an input any body passes.
+    const text = { 'content-type': 'text/plain' }
+    await api.send('POST', '/api/v2/payments', undefined, text)
+    assert.deepEqual(
+      [upstream.received[2]!.body, upstream.received[2]!.headers['content-length']],
+      ['', '0'],
+    )
+  },
+)
+
+eachForward('a key without the scope reaches no upstream', async (api, upstream) => {
+  const other = api.as(await api.key({ scopes: ['invoices:write'] }))
+  assert.equal((await other.get('/api/v2/invoices')).status, 403)
+  assert.equal((await api.as(undefined).get('/api/v2/invoices')).status, 401)
+  assert.equal(upstream.received.length, 0)
+})
