@@ -32,6 +32,7 @@ const entries: readonly CommandEntry[] = [
   { name: 'listen', load: async () => (await import('./listen.ts')).listen },
   { name: 'trigger', load: async () => (await import('./trigger.ts')).triggerCommand },
   { name: 'import', load: async () => (await import('./import.ts')).importCommand },
+  { name: 'forward', load: async () => (await import('./forward.ts')).forward },
   { name: 'jobs', load: async () => (await import('./jobs.ts')).jobs },
   { name: 'versions', load: async () => (await import('./versions.ts')).versions },
   { name: 'openapi', load: async () => (await import('./openapi.ts')).openapi },
