@@ -131,8 +131,8 @@ async function limitConnections(context: ChaosContext): Promise<ChaosCounts> {
   }
 }
 
-/** Another program holds a lock, for which all connections of the nodes wait. */
-const fillPool = (context: ChaosContext): Promise<ChaosCounts> =>
+/** Another program holds a lock, for which the writes wait. */
+const holdLock = (context: ChaosContext): Promise<ChaosCounts> =>
   withDatabase('postgres', context, (databaseUrl) => {
     const world = { databaseUrl, booksUrl: () => databaseUrl }
     return auditFault(context, world, async ({ load, witness }) => {
@@ -140,7 +140,7 @@ const fillPool = (context: ChaosContext): Promise<ChaosCounts> =>
       const lock = `BEGIN; LOCK TABLE wallets IN ACCESS EXCLUSIVE MODE;
         SELECT pg_sleep(${LOCKED_S}); COMMIT`
       await queryAsAdmin(databaseUrl, lock)
-      await witness.until(/attention: bad node_not_ready.*connections/)
+      await witness.until(/attention: \w+ server_errors.*a lock of another/)
       await load.recovery()
     })
   })
@@ -223,18 +223,13 @@ export const storageFaults: readonly ChaosScenario[] = [
     run: limitConnections,
   },
   {
-    name: 'pool-full',
-    title: 'another program holds a lock, for which all connections of a node wait',
-    groups: ['operate', 'drill'],
+    name: 'held-lock',
+    title: 'another program holds a lock, for which writes wait',
+    groups: ['operate'],
     nodes: [2],
-    words: [
-      /attention: bad node_not_ready.*connections/,
-      /system: .*connections/,
-      /readyz 503: /,
-      /metrics: gatehook_storage_connection_waits/,
-    ],
+    words: [/POST 503: storage_unavailable/, /attention: \w+ server_errors.*a lock of another/],
     missing: needHaproxy,
-    run: fillPool,
+    run: holdLock,
   },
   {
     name: 'table-away',

@@ -241,6 +241,7 @@ eachService('server errors begin with the first, and are those of callers', asyn
   const find = () => itemsOf(service, 'server_errors')
   const [item] = await eventually(find, ({ length }) => length === 1, 20_000)
   assert.deepEqual([item?.severity, item?.facts.failed], ['bad', 21])
+  assert.match(item?.facts.cause, /The database lacks a table or a column .*note/)
   assert.ok(Date.parse(item!.since) > Date.now() - 5 * 60_000)
 })
 

@@ -48,6 +48,21 @@ export async function countServerErrors(
   return { failed: Number(row?.failed ?? 0), total: Number(row?.total ?? 0) }
 }
 
+/** Newest server errors among which a cause is sought. */
+const CAUSES_MAX = 100
+
+/** Returns the cause of the newest server error since a position that has one. */
+export async function findErrorCause(
+  monitoring: Reader,
+  fromPosition: number,
+): Promise<string | null> {
+  const row = await monitoring.get(sql`SELECT cause FROM (SELECT cause, position
+      FROM gh_monitoring_requests WHERE status >= 500 AND position >= ${fromPosition}
+      ORDER BY position DESC LIMIT ${CAUSES_MAX}) AS newest
+    WHERE cause IS NOT NULL ORDER BY position DESC LIMIT 1`)
+  return (row?.cause as string | undefined) ?? null
+}
+
 /** Returns the starts of the steps with a server error since an instant, the newest first. */
 export async function listFailedSteps(
   monitoring: Reader,

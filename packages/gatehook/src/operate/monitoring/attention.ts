@@ -29,6 +29,7 @@ import {
 } from './attention-kind.ts'
 import * as store from './attention-store.ts'
 import type { AttentionItem } from './operations.ts'
+import { positionAt } from './position.ts'
 import { SHORTEST_STEP_S } from './steps.ts'
 
 const HOUR_MS = 3_600_000
@@ -157,6 +158,7 @@ const serverErrors: AttentionKind = async ({ monitoring }, now) => {
     total,
     period_s: ERRORS_PERIOD_MS / 1000,
     last_at: isoTime(Math.min(lastMs, now)),
+    cause: await store.findErrorCause(monitoring, positionAt(now - ERRORS_PERIOD_MS)),
   }
   const subject = { type: 'service', id: 'service', label: 'service' }
   const severity = now - lastMs <= ERRORS_PRESENT_MS ? 'bad' : 'info'

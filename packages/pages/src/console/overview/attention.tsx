@@ -166,7 +166,7 @@ const KINDS: Readonly<Record<string, Words>> = {
       <>
         <b>{percent(fact(row, 'failed') / Math.max(1, fact(row, 'total')))}</b> of the responses in
         the last 15 minutes are 5xx ({number(fact(row, 'failed'))}), the last{' '}
-        {ago(textFact(row, 'last_at') ?? row.since, slowNow().value)}.
+        {ago(textFact(row, 'last_at') ?? row.since, slowNow().value)}. {textFact(row, 'cause')}
       </>
     ),
     link: () => ['Why', href('/console/requests', { status: '5xx', range: '15m' })],
