@@ -1,14 +1,20 @@
 /**
  * The clients of the TypeScript and Python SDKs use the tools of a running service, and the
- * conformance suite of the Model Context Protocol sends its scenarios. Needs npm, PyPI and Python;
- * `JUDGES=mcp` selects it.
+ * conformance suite of the Model Context Protocol sends its scenarios, those for authorization
+ * servers, too. Needs npm, PyPI and Python; `JUDGES=mcp` selects it.
  */
 import assert from 'node:assert/strict'
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
+import { authorizeInBrowser } from '../oauth/browser.ts'
 import { environment, npm, output } from '../outside/stage.ts'
-import { emptyFolder } from '../rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../rig/cleanup.ts'
+import { freePort } from '../rig/postgres.ts'
 import { openService } from '../rig/service.ts'
 import { isSelected } from './selection.ts'
 
@@ -18,11 +24,20 @@ const skip = isSelected('mcp') ? false : 'JUDGES selects others'
 const folder = join(process.env.JUDGES_FOLDER ?? emptyFolder({ after }), 'mcp')
 
 /** Scenarios that need no tool, resource or prompt of the suite's own server. */
-const SCENARIOS = ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection']
+const SCENARIOS = [
+  'server-initialize',
+  'ping',
+  'tools-list',
+  'dns-rebinding-protection',
+  'server-stateless',
+  'http-header-validation',
+  'input-required-result-unsupported-methods',
+]
+const SUITE = 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
 
 const PACKAGES = {
   '@modelcontextprotocol/client': '2.4.0',
-  '@modelcontextprotocol/conformance': '0.1.16',
+  '@modelcontextprotocol/conformance': '0.2.0-alpha.12',
 }
 
 before(async () => {
@@ -69,14 +84,85 @@ test('the client of Python calls a tool', { skip }, async (t) => {
   assert.deepEqual(parseLines(text), [line('2026-07-28')])
 })
 
+interface Check {
+  readonly id: string
+  readonly status: string
+  readonly errorMessage?: string
+}
+
+/** Runs a command of the suite; returns its checks, and why those failed that it could perform. */
+async function judge(t: TestContext, words: readonly string[], onOutput = (_: string) => {}) {
+  const results = emptyFolder(t)
+  const args = [SUITE, ...words, '--output-dir', results]
+  const suite = spawn(process.execPath, args, { cwd: folder, env: environment(NODE) })
+  const lines: string[] = []
+  for (const stream of [suite.stdout, suite.stderr]) {
+    stream.on('data', (chunk) => {
+      lines.push(String(chunk))
+      onOutput(String(chunk))
+    })
+  }
+  await once(suite, 'exit')
+  const files = globSync('**/checks.json', { cwd: results })
+  const checks: Check[] = files.flatMap((file) =>
+    JSON.parse(readFileSync(join(results, file), 'utf8')),
+  )
+  assert.ok(
+    checks.some(({ status }) => status === 'SUCCESS'),
+    lines.join(''),
+  )
+  return checks
+    .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+    .map(({ id, errorMessage }) => `${id}: ${errorMessage}`)
+    .filter((failure) => !failure.includes('Not testable: server does not list the diagnostic'))
+}
+
+/** Adds a key to requests: the suite sends none of its own. */
+async function openGate(t: TestContext, port: number, key: string): Promise<string> {
+  const gate = createServer((incoming, response) => {
+    const { method, url: path, headers } = incoming
+    const sent = { port, method, path, headers: { ...headers, 'x-api-key': key } }
+    const forwarded = request(sent, (reply) => {
+      response.writeHead(reply.statusCode!, reply.headers)
+      reply.pipe(response)
+    })
+    forwarded.on('error', () => response.destroy())
+    incoming.pipe(forwarded)
+  })
+  await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve))
+  onEnd(t, () => void gate.close().closeAllConnections())
+  return `http://localhost:${(gate.address() as AddressInfo).port}/mcp`
+}
+
 for (const scenario of SCENARIOS) {
   test(`the conformance suite passes ${scenario}`, { skip }, async (t) => {
     const { app, key } = await openService(t, 'sqlite')
     const { port } = await app.listen()
-    // The suite sends no headers of its own.
-    const address = `http://localhost:${port}/mcp?api_key=${await key()}`
-    const main = 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
-    const words = ['server', '--url', address, '--scenario', scenario]
-    await output(folder, environment(NODE), process.execPath, main, ...words)
+    const address = await openGate(t, port, await key())
+    assert.deepEqual(await judge(t, ['server', '--url', address, '--scenario', scenario]), [])
   })
 }
+
+test('the conformance suite passes its part for authorization servers', { skip }, async (t) => {
+  const { app, as, key } = await openService(t, 'sqlite')
+  const { url } = await app.listen()
+  const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
+  const credentials = { username: 'ada@example.com', password: 'correct horse battery' }
+  const { username: email, password } = credentials
+  await admin.post('/admin/users', { name: 'Ada', email, password })
+  const port = String(await freePort())
+  const { body: client } = await admin.post('/admin/clients', {
+    name: 'Judge',
+    scopes: ['orders:read'],
+    redirect_uris: [`http://127.0.0.1:${port}/callback`],
+    public: true,
+  })
+  const words = ['authorization', '--url', url, '--client-id', client.client_id, '--port', port]
+  const consents: Promise<unknown>[] = []
+  const failures = await judge(t, [...words, '--resource', `${url}/mcp`], (text) => {
+    const [address] = /http\S+\/oauth\/authorize\?\S+/.exec(text) ?? []
+    if (address) consents.push(authorizeInBrowser(new URL(address), credentials).then(fetch))
+  })
+  assert.equal((await Promise.all(consents)).length, 1)
+  assert.deepEqual(failures, [])
+})

@@ -18,15 +18,29 @@ export async function authorizeInBrowser(address: URL, credentials: Credentials)
   return outside ?? assert.fail(`no redirect to the application: ${text}`)
 }
 
-/** Signs in and allows; returns the redirect to another server, or the first page without form. */
+interface LastPage extends Pick<Page, 'status' | 'text'> {
+  /** The redirect that the browser did not follow. */
+  readonly outside?: URL
+}
+
+const STEPS_MAX = 12
+
+/**
+ * Signs in and allows. Returns the redirect to another server, or the first page without a form of
+ * this server.
+ *
+ * @param isOutside whether the browser stops at a redirect; default: at another origin
+ */
 export async function allowInBrowser(
   address: URL,
   { username, password }: Credentials,
-): Promise<{ readonly text: string; readonly outside?: URL }> {
-  const { origin } = address
+  isOutside = (url: URL) => url.origin !== address.origin,
+): Promise<LastPage> {
+  let current = address
   const cookies = new Map<string, string>()
   const load = async (url: URL, form?: Record<string, string>): Promise<Page> => {
     const cookie = [...cookies].map((pair) => pair.join('=')).join('; ')
+    current = url
     const reply = await fetch(url, {
       redirect: 'manual',
       headers: { cookie },
@@ -40,19 +54,19 @@ export async function allowInBrowser(
     return { status, text: await reply.text(), location: headers.get('location') }
   }
   let page = await load(address)
-  for (let steps = 0; steps < 6; steps++) {
+  for (let steps = 0; steps < STEPS_MAX; steps++) {
     const action = /<form method="post" action="([^"]+)"/.exec(page.text)?.[1]
     const ticket = /name="ticket" value="([^"]+)"/.exec(page.text)?.[1]
     if (page.location !== null) {
-      const next = new URL(page.location, origin)
-      if (next.origin !== origin) return { text: page.text, outside: next }
+      const next = new URL(page.location, current)
+      if (isOutside(next)) return { ...page, outside: next }
       page = await load(next)
     } else if (!action || !ticket) {
       return page
     } else {
       const isSignIn = page.text.includes('name="password"')
       const fields = isSignIn ? { username, password, action: 'sign-in' } : { action: 'allow' }
-      page = await load(new URL(action, origin), { ticket, ...fields })
+      page = await load(new URL(action, current), { ticket, ...fields })
     }
   }
   throw new Error(`no end: ${page.status} ${page.text}`)
