@@ -6,15 +6,23 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import axe from 'axe-core'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { openStage, signIn } from './stage.ts'
+import { documentEnv, openDocumentHost } from '../../packages/gatehook/test/oauth/document-host.ts'
+import { next, openStage, press, signIn } from './stage.ts'
 
-const stage = await openStage()
+const stage = await openStage(documentEnv)
 const { link } = stage
 const [person, throttled] = [await stage.makePerson(), await stage.makeThrottled()]
 const tester = await stage.makePerson({ mode: 'test' })
 const scopes = ['users:read', 'orders:read', 'orders:write', 'webhooks:read', 'webhooks:write']
 const elsewhere = await stage.makeClient({ mode: 'test', name: 'Ledger of the Night', scopes })
 const endless = await stage.makeClient({ name: 'Donaudampfschifffahrt'.repeat(4) })
+
+const television = await stage.makeClient({
+  name: 'TV',
+  redirect_uris: [],
+  public: true,
+  grant_types: ['urn:ietf:params:oauth:grant-type:device_code'],
+})
 
 type Look = (page: Page, name: string) => Promise<void>
 
@@ -41,6 +49,33 @@ async function everyPage(t: TestContext, options: BrowserContextOptions, look: L
   await page.context().clearCookies()
   await signIn(page, tester)
   await look(page, 'expired')
+  await page.context().clearCookies()
+  await lookAtDevice(page, look)
+  await lookAtDocument(t, page, look)
+}
+
+async function lookAtDevice(page: Page, look: Look) {
+  const address = await stage.requestDevice(television)
+  await page.goto(address.split('?')[0]!)
+  await look(page, 'sign in for a device')
+  await signIn(page, person)
+  await look(page, 'the code of a device')
+  await page.locator('[name="user_code"]').fill('BBBB-BBBB')
+  await next(page, () => page.keyboard.press('Enter'))
+  await look(page, 'a wrong code')
+  await page.goto(address)
+  await look(page, 'consent for a device')
+  await press(page, 'Allow')
+  await look(page, 'a connected device')
+}
+
+/** The person of the device is signed in. */
+async function lookAtDocument(t: TestContext, page: Page, look: Look) {
+  const host = await openDocumentHost(t)
+  const id = host.document({ redirect_uris: [stage.application.callback] })
+  await page.goto(link(stage.client, { client_id: id }))
+  await page.getByText('its own claim').waitFor()
+  await look(page, 'consent for a client that describes itself')
 }
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']

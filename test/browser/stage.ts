@@ -47,15 +47,20 @@ export interface Stage {
    * the number of violations of the content security policy differs from `violations`.
    */
   open(t: TestContext, options?: BrowserContextOptions, violations?: number): Promise<Page>
+  /** Returns the page that a device displays, with its code. */
+  requestDevice(client: Client): Promise<string>
   /** Exchanges a code at the token endpoint. */
   exchange(code: string): Promise<{ status: number; body: Record<string, unknown> }>
 }
 
 /** Starts the fixture for the tests of a file, and stops it after the last one. */
-export async function openStage(): Promise<Stage> {
+export async function openStage(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Stage> {
   const { url, admin } = await startService({ after }, SERVICE, [], {
     GATEHOOK_RATE_LIMIT: '0',
     GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
+    ...environment,
   })
   const application = await openApplication(url)
   const browser = await launchChromium()
@@ -99,6 +104,12 @@ export async function openStage(): Promise<Stage> {
         assert.equal(reply.status, 401)
       }
       return username
+    },
+    async requestDevice({ client_id }) {
+      const body = new URLSearchParams({ client_id })
+      const reply = await fetch(`${url}/oauth/device_authorization`, { method: 'POST', body })
+      const { verification_uri_complete: page } = (await reply.json()) as Record<string, string>
+      return page ?? assert.fail(`no code: ${reply.status}`)
     },
     open: (t, options, violations) => openTab(t, browser, options, violations),
     exchange: (code) => exchange(url, client, { code, redirect_uri: application.callback }),
