@@ -1,8 +1,8 @@
 /**
  * Programs of others sign persons in with a running service, and get tokens: Authlib (Python),
- * oauth2-proxy (Go) and mod_auth_openidc of an installed Apache.
- * `JUDGES=authlib,oauth2-proxy,apache` selects them. `test/oauth/` has those of npm; `oidc-provider`
- * signs operators in, in the tests of §16.9.
+ * oauth2-proxy (Go) and mod_auth_openidc of an installed Apache. Their names in `JUDGES` are
+ * `authlib`, `oauth2-proxy` and `apache`. `test/oauth/` has those of npm; `oidc-provider` signs
+ * operators in, in the tests of §16.9.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
