@@ -89,7 +89,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   if (applied.length > 0) onProgress(describeMigrations(applied))
   await settleSecrets({ db, config, vault, random })
   // The owner of a SQLite file is its only node: other rows are of processes that were killed.
-  const isOnlyNode = !db.dialect.shared && foundation.ownership !== undefined
+  const isOnlyNode = db.generation !== undefined
   const changes = await migrateService(db, service, onProgress, {
     defersIndexes: true,
     ignoresNodes: foundation.ignoresNodes || isOnlyNode,

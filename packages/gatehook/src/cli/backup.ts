@@ -6,7 +6,7 @@ import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { isoTime } from '../kernel/time.ts'
 import { recordBackup } from '../operate/system/machine-facts.ts'
-import { type Config, databaseAddress, databaseTarget } from '../platform/config/config.ts'
+import type { Config } from '../platform/config/config.ts'
 import { databaseExists, secretFile } from '../platform/config/environment.ts'
 import { StorageError } from '../platform/storage/database.ts'
 import {
@@ -20,7 +20,7 @@ import { CommandError } from './errors.ts'
 import { withDatabase } from './installation.ts'
 import { bold, countRows } from './output.ts'
 import { packageVersion } from './own-package.ts'
-import { pgDumpAdvice } from './postgres-tools.ts'
+import { requireSqliteFile } from './postgres-tools.ts'
 import { createProgress } from './progress.ts'
 
 const secretPlace = (config: Config): string => secretFile(config) ?? 'GATEHOOK_SECRET_KEY'
@@ -63,14 +63,8 @@ async function runBackup(input: Input): Promise<undefined> {
   const [file] = args
   const config = configOf(input)
   if (options.record === true) return runRecord(config, input)
-  const address = databaseAddress(config.databaseUrl)
-  if (address.kind === 'postgres') {
-    throw new CommandError(await pgDumpAdvice('dump', databaseTarget(config), file!))
-  }
-  if (!databaseExists(config)) {
-    throw new CommandError(`There is no database at ${resolve(address.file)}.`)
-  }
-  const database = resolve(address.file)
+  const database = resolve(await requireSqliteFile(config, 'dump', file!))
+  if (!databaseExists(config)) throw new CommandError(`There is no database at ${database}.`)
   const isUsed = await asCommandError(async () => wasServed(database))
   if (!isUsed) {
     throw new CommandError(

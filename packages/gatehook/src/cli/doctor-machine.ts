@@ -4,7 +4,6 @@ import type { Clock } from '../kernel/clock.ts'
 import { isoTime } from '../kernel/time.ts'
 import {
   BACKUP_AGE_MAX_MS,
-  backupSince,
   CERTIFICATE_LEFT_MIN_MS,
   DISK_FREE_MIN,
   readBackupState,
@@ -46,10 +45,9 @@ export function checkCertificate(config: Config, clock: Clock): CheckResult | un
 
 /** Checks the age of the last backup that `gatehook backup` wrote or recorded. */
 export async function checkBackup(db: Database, clock: Clock): Promise<CheckResult> {
-  const state = await readBackupState(db)
-  const since = backupSince(state, db.name === 'sqlite')
+  const { since, lastAt } = await readBackupState(db)
   if (since === undefined) return ok('none is recorded; after pg_dump: gatehook backup --record')
   const isLate = clock.now() - since > BACKUP_AGE_MAX_MS
-  const detail = state.lastAt === undefined ? 'none yet' : `the last at ${isoTime(state.lastAt)}`
+  const detail = lastAt === undefined ? 'none yet' : `the last at ${isoTime(lastAt)}`
   return isLate ? warn(detail, 'Run gatehook backup each night.') : ok(detail)
 }

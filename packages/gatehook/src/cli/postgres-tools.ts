@@ -3,9 +3,15 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { type DatabaseTarget, DEFAULT_SCHEMA } from '../kernel/database-target.ts'
 import { createLog } from '../kernel/log.ts'
-import { withoutPassword } from '../platform/config/config.ts'
+import {
+  type Config,
+  databaseAddress,
+  databaseTarget,
+  withoutPassword,
+} from '../platform/config/config.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { sql } from '../platform/storage/sql.ts'
+import { CommandError } from './errors.ts'
 
 const run = promisify(execFile)
 const VERSION_LIMIT_MS = 5_000
@@ -49,7 +55,7 @@ const DISTRIBUTED =
   'a common point from citus_create_restore_point, and restore all of them to it.'
 
 /** Returns how PostgreSQL backs up or restores this database. Throws when it cannot be reached. */
-export async function pgDumpAdvice(
+async function pgDumpAdvice(
   task: keyof typeof tools,
   database: DatabaseTarget,
   file: string,
@@ -70,4 +76,15 @@ export async function pgDumpAdvice(
     `PostgreSQL has its own tools for this: ${command}\n      ${sentence}\n      ` +
     'The dump holds no master secret: store GATEHOOK_SECRET_KEY elsewhere.'
   )
+}
+
+/** Returns the SQLite file of the service. Throws the advice for one that uses PostgreSQL. */
+export async function requireSqliteFile(
+  config: Config,
+  task: keyof typeof tools,
+  file: string,
+): Promise<string> {
+  const address = databaseAddress(config.databaseUrl)
+  if (address.kind === 'sqlite') return address.file
+  throw new CommandError(await pgDumpAdvice(task, databaseTarget(config), file))
 }

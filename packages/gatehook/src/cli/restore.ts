@@ -4,22 +4,17 @@ import { openExistingVault } from '../assembly/secrets.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import type { RestoreJson } from '../operate/restore/operations.ts'
-import {
-  type Config,
-  ConfigError,
-  databaseAddress,
-  databaseTarget,
-} from '../platform/config/config.ts'
+import { type Config, ConfigError, databaseTarget } from '../platform/config/config.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { restoreSqlite } from '../platform/storage/sqlite-backup.ts'
 import { administration } from './api.ts'
 import { expectedHashOf } from './arguments.ts'
 import { asCommandError, contentsOf } from './backup.ts'
 import { type CommandFamily, type CommandSpec, configOf, type Input } from './command.ts'
-import { CommandError, EXIT, UsageError } from './errors.ts'
+import { EXIT, UsageError } from './errors.ts'
 import { installationOptions } from './installation.ts'
 import { alarm, bold, countRows, formatCount, yellow } from './output.ts'
-import { pgDumpAdvice } from './postgres-tools.ts'
+import { requireSqliteFile } from './postgres-tools.ts'
 import { createProgress } from './progress.ts'
 import { type AppliedRevocations, applyRevocations } from './revocations.ts'
 
@@ -44,20 +39,15 @@ async function runRestore(input: Input): Promise<undefined> {
     out,
   } = input
   const config = configOf(input)
-  const address = databaseAddress(config.databaseUrl)
-  if (address.kind === 'postgres') {
-    throw new CommandError(await pgDumpAdvice('restore', databaseTarget(config), file!))
-  }
+  const database = await requireSqliteFile(config, 'restore', file!)
   const onProgress = createProgress(out, wallClock)
-  const manifest = await asCommandError(() =>
-    restoreSqlite({ file: file!, database: address.file, onProgress }),
-  )
+  const manifest = await asCommandError(() => restoreSqlite({ file: file!, database, onProgress }))
   const problem = await secretProblem(config)
   const { created_at, release, bytes, tables } = manifest
-  const result = { database: resolve(address.file), created_at, release, bytes, tables }
+  const result = { database: resolve(database), created_at, release, bytes, tables }
   out.result({ ...result, master_secret: problem ?? 'fits' }, () =>
     [
-      `${bold(resolve(address.file))} holds ${contentsOf(manifest)}, as of ${created_at}.`,
+      `${bold(resolve(database))} holds ${contentsOf(manifest)}, as of ${created_at}.`,
       problem === undefined
         ? 'The master secret fits. Start the service: gatehook start'
         : yellow(`Before the start: ${problem}`),

@@ -87,7 +87,6 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   }
   /** Takes the lowest slot that no node uses; two that start at once may take the same. */
   const takeSlot = async () => {
-    if (!db.dialect.shared) return 0
     const others = (await listRunningNodes(db, clock.now())).filter(({ id }) => id !== node)
     const used = new Set(others.map((other) => other.slot))
     return Array.from({ length: NODE_SLOTS }, (_, at) => at).find((at) => !used.has(at)) ?? 0

@@ -9,7 +9,7 @@ import { performance } from 'node:perf_hooks'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Reader, Tx } from '../../platform/storage/database.ts'
+import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import { readApplied } from '../../platform/storage/migrate.ts'
 import { readSetting, writeSetting } from '../../platform/storage/settings.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
@@ -95,26 +95,23 @@ export const recordBackup = (tx: Tx, at: number): Promise<void> => writeSetting(
 interface BackupState {
   /** Epoch milliseconds; undefined: none was recorded. */
   readonly lastAt: number | undefined
-  /** When the database was created. */
-  readonly createdAt: number
+  /**
+   * The start of the age of the backup: the last one, or the creation of a SQLite database. Other
+   * tools back up PostgreSQL; it is undefined there until one was recorded.
+   */
+  readonly since: number | undefined
 }
 
-export async function readBackupState(db: Reader): Promise<BackupState> {
+export async function readBackupState(db: NamedReader): Promise<BackupState> {
   const lastAt = await readSetting<number>(db, LAST_BACKUP)
-  return { lastAt, createdAt: (await readApplied(db)).createdAt }
+  if (lastAt !== undefined || db.name === 'postgres') return { lastAt, since: lastAt }
+  return { lastAt, since: (await readApplied(db)).createdAt }
 }
 
-/**
- * Returns the start of the age of the backup: the last one, or the creation of a SQLite database.
- * Other tools back up PostgreSQL; it is undefined there until one was recorded.
- */
-export const backupSince = (
-  { lastAt, createdAt }: BackupState,
-  isSqlite: boolean,
-): number | undefined => lastAt ?? (isSqlite ? createdAt : undefined)
+type NamedReader = Reader & Pick<Database, 'name'>
 
 interface MachineMetricSources {
-  readonly db: Reader & { readonly name: 'sqlite' | 'postgres' }
+  readonly db: NamedReader
   readonly clock: Pick<Clock, 'now'>
   /** The folder of the database; undefined on PostgreSQL. */
   readonly folder: string | undefined
@@ -153,7 +150,7 @@ export function machineMetrics(sources: MachineMetricSources): readonly Metric[]
         'database without one.',
       type: 'gauge',
       async read() {
-        const since = backupSince(await readBackupState(db), db.name === 'sqlite')
+        const { since } = await readBackupState(db)
         return samplesOf(since === undefined ? undefined : (clock.now() - since) / 1000)
       },
     },
