@@ -4,7 +4,14 @@
  * an index of the expression. `derived-check.ts` verifies the expressions at start.
  */
 import { hash } from 'node:crypto'
-import type { Database, Tx, Value } from '../../platform/storage/database.ts'
+import type { Tx, Value } from '../../platform/storage/database.ts'
+import {
+  boundedText,
+  castNumber,
+  type DatabaseName,
+  integerType,
+  textFor,
+} from '../../platform/storage/expressions.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { formOf } from '../../protocol/fields/forms.ts'
@@ -13,8 +20,6 @@ import type { AnyRow } from '../versions/change.ts'
 import { columnType } from './column-types.ts'
 import { rowComputer } from './computed.ts'
 import type { ResourceDefinition } from './resource.ts'
-
-export type DatabaseName = Database['name']
 
 type DeclaredFields = Readonly<Record<string, FieldSpec>>
 
@@ -27,22 +32,15 @@ const HASH_LENGTH = 8
 /** PostgreSQL has names of at most 63 bytes. */
 const STEM_MAX = 63 - HASH_LENGTH - 1
 
-const castTypes = {
-  sqlite: { int: 'INTEGER', real: 'REAL', text: 'TEXT' },
-  postgres: { int: 'BIGINT', real: 'DOUBLE PRECISION', text: 'TEXT' },
-} as const
-
 /** Returns the SQL of the value, which has the type of a column of its kind. */
 export function derivedSql(spec: FieldSpec, database: DatabaseName): string {
-  const text = spec.derived![database]
-  const types = castTypes[database]
+  const text = textFor(database, spec.derived!)
   const { expression } = fieldKindOf(spec)
-  if (expression) return expression(text, types.int)
+  if (expression) return expression(text, integerType(database))
   const type = columnType(spec)
-  if (type !== 'text') return `CAST((${text}) AS ${type === 'real' ? types.real : types.int})`
-  // An index has keys of a bounded size, and both databases compare bytes.
-  const bounded = `substr(CAST((${text}) AS ${types.text}), 1, ${spec.max ?? DEFAULT_TEXT_MAX})`
-  return database === 'postgres' ? `(${bounded} COLLATE "C")` : bounded
+  if (type !== 'text') return castNumber(database, text, type === 'real' ? 'real' : 'int')
+  // An index has keys of a bounded size.
+  return boundedText(database, text, spec.max ?? DEFAULT_TEXT_MAX)
 }
 
 /** Returns the terms of a select list, as `a, b, (…) AS c`. */

@@ -146,8 +146,11 @@ function checkDerived(spec: FieldSpec, mistake: (why: string) => DeclarationErro
   if (isFolded || json === 'any') throw mistake(`f.derived() has no ${spec.kind}`)
   if (unique || fallback !== undefined)
     throw mistake('f.derived() is not unique and has no default')
-  for (const database of ['sqlite', 'postgres'] as const) {
-    const text: unknown = derived?.[database]
+  const texts: Readonly<Record<string, unknown>> = {
+    sqlite: derived?.sqlite,
+    postgres: derived?.postgres,
+  }
+  for (const [database, text] of Object.entries(texts)) {
     if (typeof text !== 'string' || text.trim() === '' || text.length > EXPRESSION_MAX) {
       throw mistake(`f.derived() needs SQL of 1 to ${EXPRESSION_MAX} characters for ${database}`)
     }

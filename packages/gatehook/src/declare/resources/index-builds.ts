@@ -31,7 +31,7 @@ const DROP_DELAY_MS = 60 * 60_000
 /** The log reports the progress of a long build. */
 const LOG_EVERY_MS = 30_000
 
-/** SQLite creates an index of this many rows in about 0.1 s, and reports no progress. */
+/** SQLite creates an index of this many rows in about 0.1 s; only PostgreSQL reports progress. */
 const LONG_BUILD_ROWS = 100_000
 
 interface BuildOptions {
@@ -48,12 +48,26 @@ export async function buildIndexes(
 ): Promise<void> {
   const { onReady = () => {}, signal } = options
   let waiting = indexes
+  let current: MissingIndex | undefined
   while (waiting.length > 0 && !signal?.aborted) {
     const missing = await listMissing(db, waiting)
     for (const index of waiting) if (!missing.includes(index)) onReady(index)
     waiting = missing
-    if (waiting.length > 0 && !(await buildNext(db, waiting, options))) await pause(POLL_MS, signal)
+    const [next] = waiting
+    if (next === undefined) return
+    if (next !== current) await announceBuild(db, next, options)
+    current = next
+    if (!(await buildNext(db, next, options))) await pause(POLL_MS, signal)
   }
+}
+
+async function announceBuild(
+  db: Database,
+  { table, name }: MissingIndex,
+  { onProgress = () => {} }: BuildOptions,
+): Promise<void> {
+  const { rows } = await db.size(table)
+  if (rows >= LONG_BUILD_ROWS) onProgress(`index ${name} of table ${table}: up to ${rows} rows`)
 }
 
 async function listMissing(
@@ -70,17 +84,13 @@ async function listMissing(
 /** Creates one index. Returns false if another node creates indexes now. */
 async function buildNext(
   db: Database,
-  [index]: readonly MissingIndex[],
+  index: MissingIndex,
   { onProgress = () => {}, signal }: BuildOptions,
 ): Promise<boolean> {
-  const { rows } = await db.size(index!.table)
-  if (!db.dialect.onlineIndexes && rows >= LONG_BUILD_ROWS) {
-    onProgress(`index ${index!.name} of table ${index!.table}: up to ${rows} rows, please wait`)
-  }
   const watch = new AbortController()
-  const watching = db.dialect.onlineIndexes ? watchBuild(db, onProgress, watch.signal) : undefined
+  const watching = watchBuild(db, onProgress, watch.signal)
   try {
-    return await db.createIndexes([index!], signal)
+    return await db.createIndexes([index], signal)
   } finally {
     watch.abort()
     await watching

@@ -1,4 +1,5 @@
 /** Changes of tables that the team writes: `service({ migrations })` (§6.6). Pure. */
+import type { DatabaseTexts } from '../../platform/storage/expressions.ts'
 
 /** A change of a table with rows, which the team writes and reviews. */
 export interface MigrationOptions {
@@ -17,7 +18,7 @@ export interface MigrationOptions {
    * The statements; `{int}`, `{real}` and `{text}` are column types. Two texts if the databases
    * differ.
    */
-  readonly sql: string | { readonly sqlite: string; readonly postgres: string }
+  readonly sql: DatabaseTexts
 }
 
 /** The SQL is a text, or one for each database. */

@@ -108,8 +108,7 @@ function listWork(
   { dialect }: Database,
   { table, plan, migrations, isSearchIndex }: Awaited<ReturnType<typeof planMigration>>[number],
 ): Work[] {
-  const online = dialect.onlineIndexes ? ' CONCURRENTLY' : ''
-  const later = dialect.onlineIndexes ? 'while the service runs' : 'at start'
+  const { keyword, runs: later } = dialect.indexing
   const item = (sql: string, runs: Work['runs'] = 'at start'): Work => ({
     sql,
     table,
@@ -120,9 +119,9 @@ function listWork(
   return [
     ...plan.ddl.flatMap(splitStatements).map((sql) => item(sql)),
     ...plan.indexes.map(({ name, definition }) =>
-      item(`CREATE INDEX${online} ${name} ${definition}`, later),
+      item(`CREATE INDEX${keyword} ${name} ${definition}`, later),
     ),
-    ...plan.unusedIndexes.map((name) => item(`DROP INDEX${online} ${name}`, later)),
+    ...plan.unusedIndexes.map((name) => item(`DROP INDEX${keyword} ${name}`, later)),
   ]
 }
 
@@ -132,15 +131,10 @@ async function estimate(db: Database, { table, ...work }: Work): Promise<Planned
   const named = /\b(?:ON|TABLE|UPDATE|FROM|INTO) +(?:IF EXISTS +)?(\w+)/i.exec(sql)?.[1] ?? table
   const size = await db.size(/^\w+$/.test(named) ? named : table)
   const [, rowsPerS] = READS_ROWS.find(([pattern]) => pattern.test(sql)) ?? []
-  const isBatch = /^(index|compute) /.test(sql)
-  const lock: StatementLock =
-    isBatch && db.name === 'postgres'
-      ? { lock: 'ROW EXCLUSIVE', blocks: 'nothing' }
-      : classifyLock(db.name, sql)
   return {
     ...work,
     table: table === '' ? null : table,
-    ...lock,
+    ...classifyLock(db.name, sql),
     rows: rowsPerS === undefined ? 0 : size.rows,
     bytes: rowsPerS === undefined ? 0 : (size.bytes ?? null),
     seconds: rowsPerS === undefined ? 0 : Math.ceil(size.rows / rowsPerS),

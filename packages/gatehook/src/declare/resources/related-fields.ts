@@ -4,6 +4,7 @@
  * versions are those of the field. Pure.
  */
 import { closestSentence } from '../../kernel/closest.ts'
+import type { DatabaseName } from '../../platform/storage/expressions.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
@@ -15,7 +16,7 @@ import {
   relatedName,
 } from '../../protocol/lists/collection.ts'
 import { chainChanges, fieldsInVersion } from '../versions/change.ts'
-import { type DatabaseName, rowSource } from './derived.ts'
+import { rowSource } from './derived.ts'
 import { comparedName } from './folded-columns.ts'
 import { ownerPathOf } from './ownership.ts'
 import { relationsOf, type VersionFields } from './relations.ts'

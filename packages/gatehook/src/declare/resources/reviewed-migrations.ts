@@ -11,7 +11,8 @@ import {
   type Reader,
   type Tx,
 } from '../../platform/storage/database.ts'
-import { inDialect, migrationChecksum } from '../../platform/storage/migrate.ts'
+import { textFor } from '../../platform/storage/expressions.ts'
+import { inDialect, migrationChecksum, rehearsalSql } from '../../platform/storage/migrate.ts'
 import { listRunningNodes, NodesRunError, namesOf } from '../../platform/storage/running-nodes.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
@@ -83,8 +84,6 @@ class RehearsalEnd extends Error {}
 /**
  * Runs the migrations of tables in one transaction, which is rolled back, and returns what `read`
  * returns at its end. Undefined if no table exists, or a migration fails: its application decides.
- * PostgreSQL rehearses with empty tables, so that it locks them for milliseconds, not for the time
- * that their rows take.
  */
 export async function rehearseMigrations<T>(
   db: Database,
@@ -104,9 +103,7 @@ export async function rehearseMigrations<T>(
         ddl(text).catch((error: unknown) => {
           throw describeError(migration, error)
         })
-      if (db.name === 'postgres') {
-        await run(migrations[0]!, `TRUNCATE ${[...tables].join(', ')} CASCADE`)
-      }
+      for (const text of rehearsalSql(db, [...tables])) await run(migrations[0]!, text)
       for (const migration of migrations) {
         const { table, sql: text } = migration
         if (table === undefined || (await db.columns(table, tx)).length === 0) continue
@@ -175,7 +172,7 @@ function overlapColumns(
 ): (readonly [table: string, column: string])[] {
   const definition = resources.find(({ name }) => name === table)
   if (!definition || definition.retired.length === 0) return []
-  const columns = columnsAddedBy(typeof text === 'string' ? text : text[db.name])
+  const columns = columnsAddedBy(textFor(db.name, text))
   return columns.map((column) => [definition.name, column] as const)
 }
 
@@ -193,7 +190,7 @@ function describeError({ number, name }: MigrationOptions, error: unknown): unkn
 }
 
 const checksumOf = (db: Database, { sql: text }: MigrationOptions): string =>
-  migrationChecksum(typeof text === 'string' ? text : text[db.name])
+  migrationChecksum(textFor(db.name, text))
 
 /**
  * Returns the migrations that the database lacks. Throws if an applied one was edited, and if the
@@ -230,4 +227,4 @@ async function appliedNumbers(reader: Reader): Promise<number[]> {
 }
 
 export const sqlFor = (db: Database, text: MigrationOptions['sql']): string =>
-  inDialect(typeof text === 'string' ? text : text[db.name], db.dialect)
+  inDialect(textFor(db.name, text), db.dialect)

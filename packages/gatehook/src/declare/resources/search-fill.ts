@@ -5,13 +5,14 @@
  */
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Database, Tx, Value } from '../../platform/storage/database.ts'
-import { distributeByScope } from '../../platform/storage/distribution/citus.ts'
 import { createRowPages, type ReadKeyPage } from '../../platform/storage/key-pages.ts'
+import { createScopedTable } from '../../platform/storage/scoped-table.ts'
 import { raw, sql } from '../../platform/storage/sql.ts'
 import { tableExists } from './additions.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { createSearchIndex, hasWords, WORDS_RELEASE, wordSources } from './search-index.ts'
 import { wordTable } from './table.ts'
+import { ownKeys } from './tables.ts'
 
 /** The searched fields of each resource, and the key of the last indexed row; null: all rows. */
 const STATE_TABLE = 'gh_search_indexes'
@@ -131,16 +132,19 @@ async function beginIndex(db: Database, resource: ResourceDefinition): Promise<v
 }
 
 /** On SQLite the index follows the rows: sorting all entries at once is several times faster. */
-function tableDdl({ name, dialect }: Database, resource: ResourceDefinition): string[] {
+function tableDdl({ dialect }: Database, resource: ResourceDefinition): string[] {
   const { int, text } = dialect.types
   const table = wordTable(resource)
   const id = hasTextIds(resource) ? text : int
-  const suffix = name === 'sqlite' ? ' WITHOUT ROWID' : ''
-  const create = `CREATE TABLE ${table} (scope ${int} NOT NULL, id ${id} NOT NULL,
-    word ${text} NOT NULL, PRIMARY KEY (scope, id, word))${suffix}`
   // On PostgreSQL, an index at the end would block the writes of nodes with another declaration.
-  if (name === 'sqlite') return [create]
-  return [create, indexDdl(resource), ...(dialect.distributed ? [distributeByScope(table)] : [])]
+  return createScopedTable(dialect, {
+    name: table,
+    parts: [`id ${id} NOT NULL`, `word ${text} NOT NULL`, 'PRIMARY KEY (scope, id, word)'],
+    indexes: [indexDdl(resource)],
+    beside: ownKeys.name,
+    byKey: true,
+    isFilled: true,
+  })
 }
 
 function indexDdl(resource: ResourceDefinition): string {

@@ -13,7 +13,7 @@ const numbers = resource('notes', { fields: { id: f.id(), size: f.int() }, ...op
 const texts = resource('notes', { fields: { id: f.id('note'), size: f.int() }, ...options })
 
 const columnsOf = (definition: ResourceDefinition, name: 'sqlite' | 'postgres') =>
-  indexesOf(definition).map((index) => storedIndex(index, definition, { name }).columns.join())
+  indexesOf(definition).map((index) => storedIndex(index, definition, name).columns.join())
 
 test('an index of SQLite does not name the integer id, with which each entry ends', () => {
   assert.deepEqual(columnsOf(numbers.definition, 'sqlite'), ['scope,size'])

@@ -14,7 +14,6 @@ import {
   createIndex,
   createTable,
   definitionOf,
-  distributeTable,
   indexesOf,
   outdatedIndexes,
   storedColumns,
@@ -52,14 +51,13 @@ export function planTable(
   dialect: Dialect,
 ): TablePlan {
   const { name: table, fields } = definition
+  const { name: database } = dialect
   const listIndexes = indexesOf(definition)
   const indexes = listIndexes
-    .map((index) => indexOfExpressions(index, fields, dialect.name))
-    .map((index) => storedIndex(index, definition, dialect))
+    .map((index) => indexOfExpressions(index, fields, database))
+    .map((index) => storedIndex(index, definition, database))
   if (stored.columns.length === 0) {
-    const indexDdl = indexes.map((index) => createIndex(table, index))
-    const placement = dialect.distributed ? distributeTable(definition) : []
-    const ddl = [createTable(definition, dialect), ...indexDdl, ...placement]
+    const ddl = createTable(definition, indexes, dialect)
     return { ddl, indexes: [], unusedIndexes: [], rejected: [] }
   }
   const ddl: string[] = []

@@ -2,6 +2,7 @@
  * The SQL of `table(…)` in own code (§15.4): the rows of a resource in reach, or the items of
  * one of their lists.
  */
+import { type DatabaseName, jsonItemsOf } from '../../platform/storage/expressions.ts'
 import { join, raw, type Sql, sql } from '../../platform/storage/sql.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
@@ -10,7 +11,7 @@ import { ownerCondition } from '../../protocol/lists/collection.ts'
 import type { RowScope } from '../../protocol/lists/page.ts'
 import { columnType } from './column-types.ts'
 import { columnFields } from './computed.ts'
-import { type DatabaseName, selectTerms } from './derived.ts'
+import { selectTerms } from './derived.ts'
 import type { TableReference } from './own-sql.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -44,41 +45,20 @@ function itemsOf(
   database: DatabaseName,
 ): Sql {
   const { members } = (fields[field] as FieldSpec).items!
-  const { each, member, whole } = jsonSql[database]
+  const { each, member, whole } = jsonItemsOf(database)
   const terms = members
-    ? Object.entries(members).map(([key, spec]) => `${member(key, spec)} AS ${quoted(key)}`)
-    : [`${whole(fields[field]!.items!)} AS value`]
+    ? Object.entries(members).map(
+        ([key, spec]) => `${member(key, itemType(spec))} AS ${quoted(key)}`,
+      )
+    : [`${whole(itemType(fields[field]!.items!))} AS value`]
   return sql`SELECT source.id AS ${raw([`${name}_id`, ...terms].join(', '))}
     FROM (${rows}) AS source, ${raw(each(`source.${quoted(field)}`))}`
 }
 
-interface JsonSql {
-  /** Returns the table `item` of the items of a JSON text. */
-  readonly each: (list: string) => string
-  /** Returns the SQL of a member of an item, and of an item without members. */
-  readonly member: (key: string, spec: MemberSpec) => string
-  readonly whole: (spec: MemberSpec) => string
-}
-
-/** PostgreSQL returns texts, which get the type that SQLite returns. */
-function typed(text: string, spec: MemberSpec): string {
+function itemType(spec: MemberSpec): 'int' | 'real' | 'bool' | 'text' {
   const { json } = fieldKindOf(spec)
   const column = columnType(spec)
-  if (column === 'int' && json === 'number') return `(${text})::bigint`
-  if (column === 'real') return `(${text})::double precision`
-  if (json === 'boolean') return `(${text})::boolean::int`
-  return `(${text}) COLLATE "C"`
-}
-
-const jsonSql: Readonly<Record<DatabaseName, JsonSql>> = {
-  sqlite: {
-    each: (list) => `json_each(${list}) AS item`,
-    member: (key) => `item.value ->> '$.${key}'`,
-    whole: () => 'item.value',
-  },
-  postgres: {
-    each: (list) => `LATERAL json_array_elements(${list}::json) AS item(value)`,
-    member: (key, spec) => typed(`item.value ->> '${key}'`, spec),
-    whole: (spec) => typed(`item.value #>> '{}'`, spec),
-  },
+  if (column === 'int' && json === 'number') return 'int'
+  if (column === 'real') return 'real'
+  return json === 'boolean' ? 'bool' : 'text'
 }

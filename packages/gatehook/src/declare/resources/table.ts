@@ -4,7 +4,8 @@
  */
 import { hash } from 'node:crypto'
 import type { Dialect, Value } from '../../platform/storage/database.ts'
-import { distributeByScope } from '../../platform/storage/distribution/citus.ts'
+import type { DatabaseName } from '../../platform/storage/expressions.ts'
+import { columnsOfIndex, createScopedTable } from '../../platform/storage/scoped-table.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { foldedColumn, unfoldedColumn } from '../../protocol/fields/folding.ts'
 import { formOf } from '../../protocol/fields/forms.ts'
@@ -14,13 +15,14 @@ import type { Collection, ListColumn } from '../../protocol/lists/collection.ts'
 import { EXPAND } from '../../protocol/lists/expanded-page.ts'
 import { columnType } from './column-types.ts'
 import { columnFields, tableFields } from './computed.ts'
-import { type DatabaseName, rowSource } from './derived.ts'
+import { rowSource } from './derived.ts'
 import { comparedName, foldedColumns } from './folded-columns.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
 import { relatedColumns } from './related-fields.ts'
 import { hasRelations } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_FIELD, DELETED_PARAMETER } from './soft-deletion.ts'
+import { ownKeys } from './tables.ts'
 
 export interface TableIndex {
   readonly name: string
@@ -169,36 +171,33 @@ const referencesOf = (fields: ResourceDefinition['fields']): string[] =>
     .filter(([, spec]) => spec.kind === 'ref')
     .map(([field, spec]) => `FOREIGN KEY (scope, ${field}) REFERENCES ${spec.target} (scope, id)`)
 
-/** Returns the statements that distribute a new table. Then it can refer to distributed tables. */
-export const distributeTable = ({ name, fields }: ResourceDefinition): string[] => [
-  distributeByScope(name),
-  ...referencesOf(fields).map((reference) => `ALTER TABLE ${name} ADD ${reference}`),
-]
-
-export function createTable(definition: ResourceDefinition, dialect: Dialect): string {
-  const { name, fields } = definition
+/** Returns the statements that create the table with these indexes. */
+export function createTable(
+  { name, fields }: ResourceDefinition,
+  indexes: readonly TableIndex[],
+  dialect: Dialect,
+): string[] {
   const columns = storedColumns(fields).map(([column, spec]) => columnSql(column, spec, dialect))
-  const scope = `scope ${dialect.types.int} NOT NULL`
-  const references = dialect.distributed ? [] : referencesOf(fields)
   // A constraint of the table, not a later index: a resource can refer to itself.
   const key = fields.id!.idPrefix === undefined ? dialect.scoped.key : 'PRIMARY KEY (scope, id)'
-  const parts = [scope, ...columns, key, ...references]
-  return `CREATE TABLE ${name} (${parts.join(', ')})`
+  return createScopedTable(dialect, {
+    name,
+    parts: [...columns, key],
+    references: referencesOf(fields),
+    indexes: indexes.map((index) => createIndex(name, index)),
+    beside: ownKeys.name,
+  })
 }
 
-/**
- * Returns the index with the columns that the database stores. An entry of SQLite ends with the
- * row's integer id in any case, so that an index does not name the id; see decision 0054.
- */
-export function storedIndex(
+/** Returns the index with the columns that the database stores. */
+export const storedIndex = (
   index: TableIndex,
   { fields }: ResourceDefinition,
-  { name }: Pick<Dialect, 'name'>,
-): TableIndex {
-  const { columns } = index
-  const isImplied = name === 'sqlite' && fields.id!.idPrefix === undefined
-  return isImplied && columns.at(-1) === 'id' ? { ...index, columns: columns.slice(0, -1) } : index
-}
+  database: DatabaseName,
+): TableIndex => ({
+  ...index,
+  columns: columnsOfIndex(database, index.columns, fields.id!.idPrefix === undefined),
+})
 
 export const definitionOf = (table: string, { columns, where }: TableIndex): string =>
   `ON ${table} (${columns.join(', ')})${where === undefined ? '' : ` WHERE ${where}`}`

@@ -61,6 +61,7 @@ const auditTrail: Table = {
     order: { on: 'seq, id', serves: 'lists in the order of the chain' },
   },
   stays: 'as long as `GATEHOOK_AUDIT_RETENTION_DAYS`',
+  recordsMove: 'action',
 }
 
 const auditChain: Table = {

@@ -132,6 +132,11 @@ export interface Dialect {
   readonly shared: boolean
   /** Whether `createIndexes` delays no other statement, so that a service can run meanwhile. */
   readonly onlineIndexes: boolean
+  /** The words of `createIndexes` for a plan: in its statements, and when it runs. */
+  readonly indexing: {
+    readonly keyword: string
+    readonly runs: 'at start' | 'while the service runs'
+  }
   /** Whether the tables are distributed over several servers (decision 0059). */
   readonly distributed: boolean
 }

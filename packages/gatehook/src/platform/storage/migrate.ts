@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
 import { type Database, type Dialect, type Reader, StorageError, type Tx } from './database.ts'
-import { CREATE_HORIZON, distributeTable, inOrder } from './distribution/citus.ts'
+import { CREATE_HORIZON, distributeTable } from './distribution/citus.ts'
 import type { Migration } from './migrations.ts'
 import { type RunDdl, timeTable } from './partitions/catalog.ts'
 import { createPartitions } from './partitions/upkeep.ts'
@@ -128,13 +128,22 @@ async function createTables(
   const statements = name === 'postgres' ? [replaceEpoch(0)] : []
   if (distributed) statements.push(CREATE_HORIZON)
   const add = async (statement: string) => void statements.push(statement)
-  for (const table of inOrder(ownTables(dialect, tables))) {
+  let beside: string | undefined
+  for (const table of ownTables(dialect, tables)) {
     statements.push(...createTable(dialect, table))
     if (table.divided && name === 'postgres') await createPartitions(add, timeTable(table), nowMs)
-    if (distributed) statements.push(...distributeTable(table))
+    if (distributed) statements.push(...distributeTable(table, beside))
+    if (table.place === 'scope') beside ??= table.name
   }
   await ddl(statements.join(';\n'))
 }
+
+/**
+ * Returns the statements before those of a rehearsal, which is rolled back. PostgreSQL rehearses
+ * with empty tables, so that it locks them for milliseconds, not for the time that their rows take.
+ */
+export const rehearsalSql = ({ name }: Database, tables: readonly string[]): readonly string[] =>
+  name === 'postgres' ? [`TRUNCATE ${tables.join(', ')} CASCADE`] : []
 
 /** Returns the SHA-256 of a migration's text in hex, with all white space normalized. */
 export const migrationChecksum = (text: string): string =>

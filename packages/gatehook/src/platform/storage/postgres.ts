@@ -73,6 +73,7 @@ const dialect: Dialect = {
   ownHorizon: OWN_HORIZON,
   shared: true,
   onlineIndexes: true,
+  indexing: { keyword: ' CONCURRENTLY', runs: 'while the service runs' },
   distributed: false,
 }
 

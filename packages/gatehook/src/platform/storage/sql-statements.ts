@@ -60,6 +60,8 @@ export interface StatementLock {
 
 /** The first matching kind of statement. */
 const KINDS: readonly (readonly [pattern: RegExp, lock: StatementLock])[] = [
+  // Words of a plan: a start does so in short transactions.
+  [/^(index|compute) the /, lockOf('ROW EXCLUSIVE')],
   [/^CREATE INDEX CONCURRENTLY|^DROP INDEX CONCURRENTLY/i, lockOf('SHARE UPDATE EXCLUSIVE')],
   [/^CREATE (UNIQUE )?INDEX/i, lockOf('SHARE', 'writes')],
   [/^CREATE TABLE .*\bREFERENCES\b/i, lockOf('SHARE ROW EXCLUSIVE', 'writes')],

@@ -14,6 +14,7 @@ export const dialect: Dialect = {
   ownHorizon: '1',
   shared: false,
   onlineIndexes: false,
+  indexing: { keyword: '', runs: 'at start' },
 }
 
 const query = (connection: Connection, sql: string, name: string) =>

@@ -230,4 +230,6 @@ export interface Table {
   readonly endsInRestoredData?: true
   /** Nodes, not requests, write the rows: an undone move may lose them. */
   readonly ofNodes?: true
+  /** The column that has `installation.moved` in the row that a move writes to its target. */
+  readonly recordsMove?: string
 }

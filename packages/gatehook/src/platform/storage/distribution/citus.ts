@@ -18,9 +18,6 @@ export const CITUS_DDL = [
   'SET LOCAL citus.enable_unsafe_triggers = on',
 ] as const
 
-/** All tables that are distributed by scope have their shards where this one has them. */
-const ANCHOR = 'gh_counters'
-
 /**
  * SQL for the oldest transaction of the server that has the rows of a statement. It is a function,
  * because Citus would read the views of the coordinator.
@@ -29,21 +26,23 @@ export const SERVER_HORIZON = 'gh_server_horizon()'
 export const CREATE_HORIZON = `CREATE OR REPLACE FUNCTION ${SERVER_HORIZON} RETURNS BIGINT
   LANGUAGE sql STABLE AS $$SELECT ${OWN_HORIZON}$$`
 
-/** Orders the tables so that `ANCHOR` is distributed before others of its kind. */
-export const inOrder = (tables: readonly Table[]): readonly Table[] =>
-  [...tables].sort((a, b) => Number(b.name === ANCHOR) - Number(a.name === ANCHOR))
-
-/** Returns the statements that distribute a new table, with its triggers. */
-export function distributeTable({ name, place, distribution }: Table): string[] {
+/**
+ * Returns the statements that distribute a new table, with its triggers. `beside`: a table that is
+ * distributed by scope, if there is one.
+ */
+export function distributeTable({ name, place, distribution }: Table, beside?: string): string[] {
   if (place === 'local') return []
   if (place === 'reference') return [`SELECT create_reference_table('${name}')`]
-  return [distributeByScope(name), ...(distribution?.triggers ?? []).flatMap(createShardTrigger)]
+  const triggers = (distribution?.triggers ?? []).flatMap(createShardTrigger)
+  return [distributeByScope(name, beside), ...triggers]
 }
 
-/** Returns the statement that distributes a table by scope. Each of its keys contains the scope. */
-export const distributeByScope = (table: string): string =>
-  `SELECT create_distributed_table('${table}', 'scope', colocate_with => ` +
-  `'${table === ANCHOR ? 'none' : ANCHOR}')`
+/**
+ * Returns the statement that distributes a table by scope, with its shards where those of another
+ * table are. Each of its keys contains the scope.
+ */
+export const distributeByScope = (table: string, beside = 'none'): string =>
+  `SELECT create_distributed_table('${table}', 'scope', colocate_with => '${beside}')`
 
 /** Sentences for the operator about a server that cannot distribute tables, or has not. */
 const NO_EXTENSION =
@@ -60,8 +59,9 @@ const extension = prepareStatement(`SELECT to_regclass('pg_dist_node') IS NOT NU
   to_regclass('gh_migrations') IS NOT NULL AS migrated`)
 const cluster = prepareStatement(`SELECT
   EXISTS (SELECT 1 FROM pg_dist_node WHERE shouldhaveshards AND isactive) AS workers,
-  EXISTS (SELECT 1 FROM pg_dist_partition
-    WHERE logicalrelid = to_regclass('${ANCHOR}')) AS distributed`)
+  EXISTS (SELECT 1 FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
+    WHERE c.relnamespace = current_schema()::regnamespace
+    AND c.relname LIKE 'gh\\_%') AS distributed`)
 
 /**
  * Returns whether the tables of the database are distributed, or will be by its first migration.

@@ -8,7 +8,7 @@ import { admitWrites, dropRecording, stopWrites } from './changes.ts'
 import { createMark, dropMark, readMark } from './mark.ts'
 import { describeTables, type MovedTable, PAGE_ROWS, TableReader } from './tables.ts'
 
-/** The row of the audit trail that the move writes to the target. */
+/** The row that the move writes to the target: its value of `Table.recordsMove`. */
 const MOVED = 'installation.moved'
 
 interface LackingRows {
@@ -86,7 +86,7 @@ async function stopTarget(
     if (before) await dropMark(ddl)
     await createMark(target, tx, ddl, { id, state: 'moved', target: sourceName })
   })
-  const lacking = await listLackingRows(source, target, withoutNodes(tables, engine))
+  const lacking = await listLackingRows(source, target, keysOf(tables, engine))
   if (lacking.length === 0 || isForced) return lacking
   await target.migrate(async (tx, ddl) => {
     await admitWrites(target, tables, ddl)
@@ -100,11 +100,16 @@ async function stopTarget(
   )
 }
 
-/** Nodes write the rows of some tables without a request. */
-function withoutNodes(tables: readonly MovedTable[], engine: readonly Table[]): MovedTable[] {
-  const ofNodes = new Set(engine.filter((table) => table.ofNodes).map(({ name }) => name))
-  return tables.filter(({ name }) => !ofNodes.has(name))
-}
+/**
+ * Returns the columns of the keys, and that of `recordsMove`. Nodes write the rows of some tables
+ * without a request.
+ */
+const keysOf = (tables: readonly MovedTable[], engine: readonly Table[]): MovedTable[] =>
+  tables.flatMap((table) => {
+    const { ofNodes, recordsMove } = engine.find(({ name }) => name === table.name) ?? {}
+    const isRead = (name: string) => table.key.includes(name) || name === recordsMove
+    return ofNodes ? [] : { ...table, columns: table.columns.filter(({ name }) => isRead(name)) }
+  })
 
 /** Counts the rows of the target whose keys the source lacks, by table. Memory is constant. */
 async function listLackingRows(
@@ -115,7 +120,7 @@ async function listLackingRows(
   const lacking: LackingRows[] = []
   for (const table of tables) {
     const isMissing = (await source.columns(table.name)).length === 0
-    const reader = new TableReader(keysOf(table))
+    const reader = new TableReader(table)
     let rows = 0
     for (let after: ReturnType<TableReader['keyOf']> | undefined; ; ) {
       const page = await reader.page(target, after, PAGE_ROWS)
@@ -129,11 +134,3 @@ async function listLackingRows(
   }
   return lacking
 }
-
-/** The columns of the key, and of the audit trail the action. */
-const keysOf = (table: MovedTable): MovedTable => ({
-  ...table,
-  columns: table.columns.filter(
-    ({ name }) => table.key.includes(name) || (table.name === 'gh_audit' && name === 'action'),
-  ),
-})
