@@ -7,8 +7,10 @@ import { useState } from 'preact/hooks'
 import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
 import { CallLine } from '../parts/call-line.tsx'
+import { Confirm } from '../parts/dialog.tsx'
 import { Drawer } from '../parts/drawer.tsx'
 import { Empty, Part } from '../parts/notices.tsx'
+import { say } from '../parts/toast.tsx'
 import { go, href } from '../router.ts'
 import { customerName } from './customer-names.ts'
 import type { OpenRow } from './list-screen.tsx'
@@ -33,6 +35,43 @@ export interface RowOperation<Row> {
   readonly isDangerous?: boolean
   readonly dialog: FunctionComponent<OperationProps<Row>>
 }
+
+interface Confirmation {
+  readonly title: string
+  readonly verb: string
+  readonly busyVerb?: string
+  readonly isDangerous?: boolean
+  /** The text to type first. */
+  readonly typed?: string | undefined
+  readonly request: () => Promise<unknown>
+  /** Says what the request has done. */
+  readonly done: string
+  /** Whether the row no longer exists then. */
+  readonly isEnd?: true
+  /** The effect of the operation. */
+  readonly text: ComponentChildren
+  /** Displayed below the text. */
+  readonly more?: ComponentChildren
+}
+
+/** Returns the dialog of an operation that needs a confirmation, and no form. */
+export const confirmation =
+  <Row,>(of: (row: Row) => Confirmation): RowOperation<Row>['dialog'] =>
+  ({ row, onClose, onDone, onEnd }) => {
+    const { request, done, isEnd, text, more, ...dialog } = of(row)
+    const run = async () => {
+      await request()
+      say(done)
+      if (isEnd) onEnd()
+      else onDone()
+    }
+    return (
+      <Confirm {...dialog} run={run} onClose={onClose}>
+        <p>{text}</p>
+        {more}
+      </Confirm>
+    )
+  }
 
 /** A fact: its label and its value; undefined: the row lacks it. */
 export type Fact = readonly [label: string, value: ComponentChildren, isCode?: 'mono'] | undefined
@@ -83,10 +122,19 @@ interface RowDrawerProps<Body, Row> extends OpenRow {
 export function RowDrawer<Body, Row>(props: RowDrawerProps<Body, Row>) {
   const { id, closeHref, onChange, path, noun, facts: RowFacts, operations } = props
   const loaded = useLoaded<Body>(path)
-  const [open, setOpen] = useState<RowOperation<Row>>()
   const [changes, setChanges] = useState(0)
   const row = loaded.data && props.rowOf(loaded.data)
-  const Dialog = open?.dialog
+  const { buttons, dialog } = useOperations(operations, row, {
+    onDone() {
+      loaded.reload()
+      setChanges(changes + 1)
+      onChange()
+    },
+    onEnd() {
+      onChange()
+      go(closeHref)
+    },
+  })
   return (
     <Drawer title={row ? props.nameOf(row) : <span class="mono">{id}</span>} closeHref={closeHref}>
       <Part of={loaded} subject={`the ${noun}`}>
@@ -94,7 +142,7 @@ export function RowDrawer<Body, Row>(props: RowDrawerProps<Body, Row>) {
           row ? (
             <>
               <RowFacts row={row} />
-              {props.fixed?.(row) || <Buttons {...{ operations, row }} onOpen={setOpen} />}
+              {props.fixed?.(row) || buttons}
               {props.more?.(row, changes)}
             </>
           ) : (
@@ -103,46 +151,39 @@ export function RowDrawer<Body, Row>(props: RowDrawerProps<Body, Row>) {
         }
       </Part>
       <CallLine path={path} />
-      {row && Dialog && (
-        <Dialog
-          row={row}
-          onClose={() => setOpen(undefined)}
-          onDone={() => {
-            loaded.reload()
-            setChanges(changes + 1)
-            onChange()
-          }}
-          onEnd={() => {
-            onChange()
-            go(closeHref)
-          }}
-        />
-      )}
+      {dialog}
     </Drawer>
   )
 }
 
-interface ButtonsProps<Row> {
-  readonly row: Row
-  readonly operations: readonly RowOperation<Row>[]
-  readonly onOpen: (operation: RowOperation<Row>) => void
-}
-
-function Buttons<Row>({ row, operations, onOpen }: ButtonsProps<Row>) {
+/**
+ * Returns the buttons of the operations that the operator may perform on a row, and the dialog of
+ * the one that is open.
+ */
+export function useOperations<Row>(
+  operations: readonly RowOperation<Row>[],
+  row: Row | undefined,
+  after: Pick<OperationProps<Row>, 'onDone' | 'onEnd'>,
+): { readonly buttons: ComponentChildren; readonly dialog: ComponentChildren } {
+  const [open, setOpen] = useState<RowOperation<Row>>()
+  if (row === undefined) return { buttons: undefined, dialog: undefined }
   const allowed = operations.filter(({ role, fits }) => mayChange(role) && (fits?.(row) ?? true))
-  if (allowed.length === 0) return null
-  return (
-    <div class="bar">
-      {allowed.map((operation) => (
-        <Button
-          key={operation.verb}
-          size="tiny"
-          kind={operation.isDangerous ? 'danger' : 'plain'}
-          onClick={() => onOpen(operation)}
-        >
-          {operation.verb}…
-        </Button>
-      ))}
-    </div>
-  )
+  const Dialog = open?.dialog
+  return {
+    buttons: allowed.length > 0 && (
+      <div class="bar">
+        {allowed.map((operation) => (
+          <Button
+            key={operation.verb}
+            size="tiny"
+            kind={operation.isDangerous ? 'danger' : 'plain'}
+            onClick={() => setOpen(operation)}
+          >
+            {operation.verb}…
+          </Button>
+        ))}
+      </div>
+    ),
+    dialog: Dialog && <Dialog row={row} onClose={() => setOpen(undefined)} {...after} />,
+  }
 }

@@ -3,16 +3,16 @@ import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
 import { OVERLAPS } from '../../overlaps.ts'
-import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed } from '../../parts/notices.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { Id } from '../../parts/state.tsx'
-import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import type { OpenRow } from '../list-screen.tsx'
 import {
+  confirmation,
   Facts,
   OfCustomer,
   type OperationProps,
@@ -85,50 +85,38 @@ const ClientFacts = ({ row }: { readonly row: ClientRow }) => (
   />
 )
 
-const Delete = ({ row, onClose, onEnd }: OperationProps<ClientRow>) => (
-  <Confirm
-    title={`Delete ${row.name}`}
-    verb="Delete the client"
-    busyVerb="Deleting…"
-    isDangerous
-    typed={row.name}
-    onClose={onClose}
-    run={async () => {
-      await send('DELETE', pathOf(row.client_id))
-      say(`${row.name} is deleted.`)
-      onEnd()
-    }}
-  >
-    <p>
-      Its tokens and sessions end within 2 s, and every consent to it is deleted. The client cannot
-      be restored.
-    </p>
-  </Confirm>
-)
+const Delete = confirmation<ClientRow>((row) => ({
+  title: `Delete ${row.name}`,
+  verb: 'Delete the client',
+  busyVerb: 'Deleting…',
+  isDangerous: true,
+  typed: row.name,
+  request: () => send('DELETE', pathOf(row.client_id)),
+  done: `${row.name} is deleted.`,
+  isEnd: true,
+  text:
+    'Its tokens and sessions end within 2 s, and every consent to it is deleted. The client cannot ' +
+    'be restored.',
+}))
 
-const Block = ({ row, onClose, onDone }: OperationProps<ClientRow>) => {
-  const verb = row.blocked ? 'Unblock' : 'Block'
-  return (
-    <Confirm
-      title={`${verb} ${row.name}`}
-      verb={verb}
-      busyVerb={row.blocked ? 'Unblocking…' : 'Blocking…'}
-      isDangerous={!row.blocked}
-      onClose={onClose}
-      run={async () => {
-        await send('PATCH', pathOf(row.client_id), { body: { blocked: !row.blocked } })
-        say(`${row.name} is ${row.blocked ? 'unblocked' : 'blocked'}.`)
-        onDone()
-      }}
-    >
-      <p>
-        {row.blocked
-          ? 'Its requests and its tokens that have not expired are accepted again.'
-          : 'Its requests, refreshes and access tokens are rejected within 2 s.'}
-      </p>
-    </Confirm>
-  )
-}
+const Block = confirmation<ClientRow>((row) => ({
+  title: `Block ${row.name}`,
+  verb: 'Block',
+  busyVerb: 'Blocking…',
+  isDangerous: true,
+  request: () => send('PATCH', pathOf(row.client_id), { body: { blocked: true } }),
+  done: `${row.name} is blocked.`,
+  text: 'Its requests, refreshes and access tokens are rejected within 2 s.',
+}))
+
+const Unblock = confirmation<ClientRow>((row) => ({
+  title: `Unblock ${row.name}`,
+  verb: 'Unblock',
+  busyVerb: 'Unblocking…',
+  request: () => send('PATCH', pathOf(row.client_id), { body: { blocked: false } }),
+  done: `${row.name} is unblocked.`,
+  text: 'Its requests and its tokens that have not expired are accepted again.',
+}))
 
 function Rotate({ row, onClose }: OperationProps<ClientRow>) {
   const [overlap, setOverlap] = useState<string>(OVERLAPS[2][0])
@@ -172,7 +160,7 @@ const operations: readonly RowOperation<ClientRow>[] = [
     dialog: Rotate,
   },
   { verb: 'Block', role: 'administrator', fits: (row) => !row.blocked, dialog: Block },
-  { verb: 'Unblock', role: 'administrator', fits: (row) => row.blocked, dialog: Block },
+  { verb: 'Unblock', role: 'administrator', fits: (row) => row.blocked, dialog: Unblock },
   {
     verb: 'Delete',
     role: 'administrator',

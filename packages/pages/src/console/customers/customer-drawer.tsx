@@ -5,7 +5,7 @@ import { exportCustomerCommand } from '../../commands.ts'
 import { count, instant } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
-import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
@@ -19,7 +19,13 @@ import { DEFAULT_CUSTOMER } from '../customer-names.ts'
 import { isInstallationScope } from '../installation-scopes.ts'
 import type { ScopeRow } from '../keys/key-shapes.ts'
 import type { OpenRow } from '../list-screen.tsx'
-import { Facts, type OperationProps, RowDrawer, type RowOperation } from '../row-drawer.tsx'
+import {
+  confirmation,
+  Facts,
+  type OperationProps,
+  RowDrawer,
+  type RowOperation,
+} from '../row-drawer.tsx'
 import { mode } from '../scope.ts'
 import { type CustomerRow, limitWords, type RateLimit } from './customer-shapes.ts'
 import { CustomerState } from './customer-state.tsx'
@@ -75,41 +81,26 @@ function CustomerFacts({ row }: { readonly row: CustomerRow }) {
 const patch = (row: CustomerRow, body: unknown) =>
   send('PATCH', `/admin/customers/${row.id}`, { body })
 
-const Suspend = ({ row, onClose, onDone }: OperationProps<CustomerRow>) => (
-  <Confirm
-    title={`Suspend ${row.name}`}
-    verb="Suspend"
-    busyVerb="Suspending…"
-    isDangerous
-    typed={row.name}
-    onClose={onClose}
-    run={async () => {
-      await patch(row, { suspended: true })
-      say(`${row.name} is suspended.`)
-      onDone()
-    }}
-  >
-    <p>
-      Every request with a credential of this customer gets 403 within 2 s. Its deliveries wait.
-      Nothing is deleted, and you can resume the customer.
-    </p>
-  </Confirm>
-)
+const Suspend = confirmation<CustomerRow>((row) => ({
+  title: `Suspend ${row.name}`,
+  verb: 'Suspend',
+  busyVerb: 'Suspending…',
+  isDangerous: true,
+  typed: row.name,
+  request: () => patch(row, { suspended: true }),
+  done: `${row.name} is suspended.`,
+  text:
+    'Every request with a credential of this customer gets 403 within 2 s. Its deliveries wait. ' +
+    'Nothing is deleted, and you can resume the customer.',
+}))
 
-const Resume = ({ row, onClose, onDone }: OperationProps<CustomerRow>) => (
-  <Confirm
-    title={`Resume ${row.name}`}
-    verb="Resume"
-    onClose={onClose}
-    run={async () => {
-      await patch(row, { suspended: false })
-      say(`${row.name} is active.`)
-      onDone()
-    }}
-  >
-    <p>Its credentials are valid again, and the deliveries that wait are sent.</p>
-  </Confirm>
-)
+const Resume = confirmation<CustomerRow>((row) => ({
+  title: `Resume ${row.name}`,
+  verb: 'Resume',
+  request: () => patch(row, { suspended: false }),
+  done: `${row.name} is active.`,
+  text: 'Its credentials are valid again, and the deliveries that wait are sent.',
+}))
 
 const LIMITS = [
   ['rate_limit', 'Requests of each credential'],
@@ -281,27 +272,22 @@ const isPortalScope = (name: string): boolean => {
   return PORTAL_SCOPES.includes(collection!) || right === 'read' || right === 'write'
 }
 
-const Delete = ({ row, onClose, onDone }: OperationProps<CustomerRow>) => (
-  <Confirm
-    title={`Delete ${row.name}`}
-    verb="Delete"
-    busyVerb="Deleting…"
-    isDangerous
-    typed={row.name}
-    onClose={onClose}
-    run={async () => {
-      await send('DELETE', `/admin/customers/${row.id}`)
-      say(`${row.name} is being deleted.`)
-      onDone()
-    }}
-  >
-    <p>
+const Delete = confirmation<CustomerRow>((row) => ({
+  title: `Delete ${row.name}`,
+  verb: 'Delete',
+  busyVerb: 'Deleting…',
+  isDangerous: true,
+  typed: row.name,
+  request: () => send('DELETE', `/admin/customers/${row.id}`),
+  done: `${row.name} is being deleted.`,
+  text: (
+    <>
       Its credentials end within 2 s. Its rows, events, deliveries, people, keys and logs are then
       deleted in the background, in both modes, for good. Export them first, if the customer wants
       them: <code>{exportCustomerCommand(row.id)}</code>
-    </p>
-  </Confirm>
-)
+    </>
+  ),
+}))
 
 const isActive = (row: CustomerRow) => row.deleting_since === null
 

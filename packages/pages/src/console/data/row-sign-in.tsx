@@ -5,8 +5,7 @@ import { exportPersonCommand } from '../../commands.ts'
 import { instant } from '../../format.ts'
 import type { CursorPage } from '../../list-page.ts'
 import { useLoaded } from '../../loaded.ts'
-import { Button } from '../../parts/button.tsx'
-import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
@@ -14,7 +13,13 @@ import { State } from '../../parts/state.tsx'
 import { say } from '../../parts/toast.tsx'
 import { useSend } from '../../use-send.ts'
 import type { ScopeRow } from '../keys/key-shapes.ts'
-import { mayChange } from '../session.ts'
+import {
+  confirmation,
+  Facts,
+  type OperationProps,
+  type RowOperation,
+  useOperations,
+} from '../row-drawer.tsx'
 import { type DataRow, type Resource, rowName } from './resource-shapes.ts'
 import { RowSessions } from './row-sessions.tsx'
 
@@ -32,169 +37,108 @@ interface RowSignInProps {
   readonly row: DataRow
 }
 
-type Operation = 'grants' | 'password' | 'disable' | 'enable' | 'erase'
+/** A row that is, or can become, an account. */
+interface Person {
+  readonly id: DataRow['id']
+  readonly name: string
+  readonly account: Account | undefined
+}
 
 export function RowSignIn({ resource, row }: RowSignInProps) {
   const accounts = useLoaded<CursorPage<Account>>(withQuery('/admin/users', { id: row.id }))
-  const [operation, setOperation] = useState<Operation>()
-  const account = accounts.data?.data[0]
   const [changes, setChanges] = useState(0)
+  const account = accounts.data?.data[0]
   const name = rowName(resource, row)
-  const shared = {
-    id: row.id,
-    name,
-    onClose: () => setOperation(undefined),
-    onDone: () => {
-      accounts.reload()
-      setChanges(changes + 1)
-    },
+  const onDone = () => {
+    accounts.reload()
+    setChanges(changes + 1)
   }
+  const person = accounts.data && { id: row.id, name, account }
+  const { buttons, dialog } = useOperations(operations, person, { onDone, onEnd: onDone })
   return (
     <section aria-labelledby="sign-in">
-      <div class="bar">
-        <h2 id="sign-in">Sign-in</h2>
-        {accounts.data && mayChange('administrator') && (
-          <Operations account={account} onSelect={setOperation} />
-        )}
-      </div>
+      <h2 id="sign-in">Sign-in</h2>
+      {buttons}
       <Part of={accounts} subject="the sign-in">
-        {() => (account ? <Facts account={account} /> : <NoAccount />)}
+        {() =>
+          account ? (
+            <AccountFacts account={account} />
+          ) : (
+            <p class="soft small">The row has no password, so it cannot sign in.</p>
+          )
+        }
       </Part>
       {account && <RowSessions key={changes} id={account.id} name={name} />}
-      {operation === 'password' && <SetPassword {...shared} />}
-      {account && operation === 'grants' && <ChangeGrants {...shared} account={account} />}
-      {account && operation === 'disable' && <Disable {...shared} />}
-      {account && operation === 'enable' && <Enable {...shared} />}
-      {operation === 'erase' && <Erase {...shared} />}
+      {dialog}
     </section>
   )
 }
 
-const NoAccount = () => <p class="soft small">The row has no password, so it cannot sign in.</p>
-
-const lastSignIn = ({ last_sign_in_at: at }: Account): string =>
-  at === null ? 'none recorded' : instant(at)
-
-const Facts = ({ account }: { readonly account: Account }) => (
-  <dl class="kv">
-    <dt>State</dt>
-    <dd>
-      {account.disabled ? (
-        <State tone="hold">Disabled</State>
-      ) : (
-        <State tone="ok">Can sign in</State>
-      )}
-    </dd>
-    <dt>Role</dt>
-    <dd>{account.role ?? 'none'}</dd>
-    <dt>Scopes</dt>
-    <dd class="mono">{account.scopes.join(' ') || 'none'}</dd>
-    <dt>Last sign-in</dt>
-    <dd>{lastSignIn(account)}</dd>
-  </dl>
+const AccountFacts = ({ account }: { readonly account: Account }) => (
+  <Facts
+    of={[
+      [
+        'State',
+        account.disabled ? (
+          <State tone="hold">Disabled</State>
+        ) : (
+          <State tone="ok">Can sign in</State>
+        ),
+      ],
+      ['Role', account.role ?? 'none'],
+      ['Scopes', account.scopes.join(' ') || 'none', 'mono'],
+      [
+        'Last sign-in',
+        account.last_sign_in_at === null ? 'none recorded' : instant(account.last_sign_in_at),
+      ],
+    ]}
+  />
 )
 
-interface OperationsProps {
-  readonly account: Account | undefined
-  readonly onSelect: (operation: Operation) => void
-}
+const pathOf = ({ id }: Person): string => `/admin/users/${id}`
 
-const Operations = ({ account, onSelect }: OperationsProps) => (
-  <>
-    {account && (
-      <Button size="tiny" onClick={() => onSelect('grants')}>
-        Role and scopes…
-      </Button>
-    )}
-    <Button size="tiny" onClick={() => onSelect('password')}>
-      Password…
-    </Button>
-    {account && !account.disabled && (
-      <Button size="tiny" kind="danger" onClick={() => onSelect('disable')}>
-        Disable…
-      </Button>
-    )}
-    {account?.disabled && (
-      <Button size="tiny" onClick={() => onSelect('enable')}>
-        Enable…
-      </Button>
-    )}
-    <Button size="tiny" kind="danger" onClick={() => onSelect('erase')}>
-      Erase…
-    </Button>
-  </>
-)
+const Disable = confirmation<Person>((person) => ({
+  title: `Disable the sign-in of ${person.name}`,
+  verb: 'Disable',
+  isDangerous: true,
+  request: () => send('PATCH', pathOf(person), { body: { disabled: true } }),
+  done: `${person.name} cannot sign in.`,
+  text: `The sessions of ${person.name} end at once. The row stays, and you can enable it again.`,
+}))
 
-interface OperationProps {
-  readonly id: DataRow['id']
-  readonly name: string
-  readonly onClose: () => void
-  readonly onDone: () => void
-}
+const Enable = confirmation<Person>((person) => ({
+  title: `Enable the sign-in of ${person.name}`,
+  verb: 'Enable',
+  request: () => send('PATCH', pathOf(person), { body: { disabled: false } }),
+  done: `${person.name} can sign in.`,
+  text: `${person.name} signs in with the same password, role and scopes as before.`,
+}))
 
-const pathOf = ({ id }: Pick<OperationProps, 'id'>): string => `/admin/users/${id}`
-
-const Disable = (props: OperationProps) => (
-  <Confirm
-    title={`Disable the sign-in of ${props.name}`}
-    verb="Disable"
-    isDangerous
-    onClose={props.onClose}
-    run={async () => {
-      await send('PATCH', pathOf(props), { body: { disabled: true } })
-      say(`${props.name} cannot sign in.`)
-      props.onDone()
-    }}
-  >
-    <p>The sessions of {props.name} end at once. The row stays, and you can enable it again.</p>
-  </Confirm>
-)
-
-const Enable = (props: OperationProps) => (
-  <Confirm
-    title={`Enable the sign-in of ${props.name}`}
-    verb="Enable"
-    onClose={props.onClose}
-    run={async () => {
-      await send('PATCH', pathOf(props), { body: { disabled: false } })
-      say(`${props.name} can sign in.`)
-      props.onDone()
-    }}
-  >
-    <p>{props.name} signs in with the same password, role and scopes as before.</p>
-  </Confirm>
-)
-
-const Erase = (props: OperationProps) => (
-  <Confirm
-    title={`Erase ${props.name}`}
-    verb="Erase"
-    busyVerb="Erasing…"
-    isDangerous
-    typed={String(props.id)}
-    onClose={props.onClose}
-    run={async () => {
-      await send('DELETE', pathOf(props))
-      say(`${props.name} is being erased.`)
-      props.onDone()
-    }}
-  >
-    <p>
+const Erase = confirmation<Person>((person) => ({
+  title: `Erase ${person.name}`,
+  verb: 'Erase',
+  busyVerb: 'Erasing…',
+  isDangerous: true,
+  typed: String(person.id),
+  request: () => send('DELETE', pathOf(person)),
+  done: `${person.name} is being erased.`,
+  text: (
+    <>
       The credential and the sessions end within 2 s. The sign-in name and the personal fields are
       then erased in the background, in rows, events, deliveries, mail and logs, for good; the rows
       stay. Export them first, if the person wants them:{' '}
-      <code>{exportPersonCommand(String(props.id))}</code>
-    </p>
-  </Confirm>
-)
+      <code>{exportPersonCommand(String(person.id))}</code>
+    </>
+  ),
+}))
 
-function SetPassword(props: OperationProps) {
-  const { name, onClose, onDone } = props
+function SetPassword({ row: person, onClose, onDone }: OperationProps<Person>) {
+  const { name } = person
   const [password, setPassword] = useState('')
   const { isBusy, failure, messageOf, run } = useSend()
   const save = () =>
     run(async () => {
-      await send('PUT', `${pathOf(props)}/password`, { body: { password } })
+      await send('PUT', `${pathOf(person)}/password`, { body: { password } })
       say(`The password of ${name} is set.`)
       onDone()
       onClose()
@@ -227,12 +171,9 @@ function SetPassword(props: OperationProps) {
   )
 }
 
-interface ChangeGrantsProps extends OperationProps {
-  readonly account: Account
-}
-
-function ChangeGrants({ account, ...props }: ChangeGrantsProps) {
-  const { name, onClose, onDone } = props
+function ChangeGrants({ row: person, onClose, onDone }: OperationProps<Person>) {
+  const { name } = person
+  const account = person.account!
   const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set(account.scopes))
   const [role, setRole] = useState(account.role ?? '')
@@ -241,7 +182,7 @@ function ChangeGrants({ account, ...props }: ChangeGrantsProps) {
   const save = () =>
     run(async () => {
       const body = { role: role.trim() === '' ? null : role, scopes: [...selected] }
-      await send('PATCH', pathOf(props), { body })
+      await send('PATCH', pathOf(person), { body })
       say(`The scopes of ${name} are changed.`)
       onDone()
       onClose()
@@ -268,3 +209,20 @@ function ChangeGrants({ account, ...props }: ChangeGrantsProps) {
     </Dialog>
   )
 }
+
+const role = 'administrator'
+const isEnabled = ({ account }: Person): boolean => account?.disabled === false
+const isDisabled = ({ account }: Person): boolean => account?.disabled === true
+
+const operations: readonly RowOperation<Person>[] = [
+  {
+    verb: 'Role and scopes',
+    role,
+    fits: ({ account }) => account !== undefined,
+    dialog: ChangeGrants,
+  },
+  { verb: 'Password', role, dialog: SetPassword },
+  { verb: 'Disable', role, fits: isEnabled, isDangerous: true, dialog: Disable },
+  { verb: 'Enable', role, fits: isDisabled, dialog: Enable },
+  { verb: 'Erase', role, isDangerous: true, dialog: Erase },
+]

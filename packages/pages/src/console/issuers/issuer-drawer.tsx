@@ -2,15 +2,15 @@
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
-import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed } from '../../parts/notices.tsx'
 import { Id, Tag } from '../../parts/state.tsx'
-import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import type { OpenRow } from '../list-screen.tsx'
 import {
+  confirmation,
   Facts,
   OfCustomer,
   type OperationProps,
@@ -114,23 +114,17 @@ const Explanation = ({ of: { valid, checks, principal } }: { of: AssertionExplan
   </div>
 )
 
-const Delete = ({ row, onClose, onEnd }: OperationProps<Issuer>) => (
-  <Confirm
-    title={`Delete ${row.issuer}`}
-    verb="Delete the issuer"
-    busyVerb="Deleting…"
-    isDangerous
-    typed={row.issuer}
-    onClose={onClose}
-    run={async () => {
-      await send('DELETE', pathOfIssuer(row.id))
-      say(`${row.issuer} is deleted.`)
-      onEnd()
-    }}
-  >
-    <p>Its tokens end within 2 s, and its callers get no others.</p>
-  </Confirm>
-)
+const Delete = confirmation<Issuer>((row) => ({
+  title: `Delete ${row.issuer}`,
+  verb: 'Delete the issuer',
+  busyVerb: 'Deleting…',
+  isDangerous: true,
+  typed: row.issuer,
+  request: () => send('DELETE', pathOfIssuer(row.id)),
+  done: `${row.issuer} is deleted.`,
+  isEnd: true,
+  text: 'Its tokens end within 2 s, and its callers get no others.',
+}))
 
 const operations: readonly RowOperation<Issuer>[] = [
   { verb: 'Explain an assertion', role: 'administrator', dialog: Explain },

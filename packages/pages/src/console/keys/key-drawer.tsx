@@ -5,7 +5,7 @@ import { nowMs, slowNow } from '../../clock.ts'
 import { ago, count, day, instant, number } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { OVERLAPS } from '../../overlaps.ts'
-import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed, Notice, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
@@ -21,6 +21,7 @@ import { type AuditRow, nameOf } from '../audit/audit-shapes.ts'
 import { isInstallationScope } from '../installation-scopes.ts'
 import type { OpenRow } from '../list-screen.tsx'
 import {
+  confirmation,
   Facts,
   OfCustomer,
   type OperationProps,
@@ -272,29 +273,22 @@ function Change({ row, onClose, onDone }: OperationProps<KeyRow>) {
   )
 }
 
-function Revoke({ row, onClose, onEnd }: OperationProps<KeyRow>) {
+const Revoke = confirmation<KeyRow>((row) => {
   const isUsed = isInUse(row, slowNow().value)
-  return (
-    <Confirm
-      title={`Revoke ${row.name}`}
-      verb="Revoke the key"
-      busyVerb="Revoking…"
-      isDangerous
-      typed={isUsed ? row.name : undefined}
-      onClose={onClose}
-      run={async () => {
-        await send('DELETE', `/admin/keys/${row.id}`)
-        say(`${row.name} is revoked.`)
-        onEnd()
-      }}
-    >
-      <p>
-        Requests with this key get 403 within 2 s. A revoked key cannot be restored.
-        {isUsed && ` It was used ${ago(row.last_used_at!, slowNow().value)}.`}
-      </p>
-    </Confirm>
-  )
-}
+  return {
+    title: `Revoke ${row.name}`,
+    verb: 'Revoke the key',
+    busyVerb: 'Revoking…',
+    isDangerous: true,
+    typed: isUsed ? row.name : undefined,
+    request: () => send('DELETE', `/admin/keys/${row.id}`),
+    done: `${row.name} is revoked.`,
+    isEnd: true,
+    text:
+      'Requests with this key get 403 within 2 s. A revoked key cannot be restored.' +
+      (isUsed ? ` It was used ${ago(row.last_used_at!, slowNow().value)}.` : ''),
+  }
+})
 
 const isCurrent = ({ revoked_at: at }: KeyRow): boolean => at === null
 

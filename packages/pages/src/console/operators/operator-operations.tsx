@@ -4,7 +4,7 @@ import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
-import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
@@ -12,7 +12,7 @@ import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import type { ConsoleLink } from '../admin-types.ts'
-import type { OperationProps, RowOperation } from '../row-drawer.tsx'
+import { confirmation, type OperationProps, type RowOperation } from '../row-drawer.tsx'
 import { type OperatorRow, ROLE_OPTIONS } from './operator-shapes.ts'
 
 const pathOf = ({ id }: OperatorRow, suffix = ''): string => `/admin/operators/${id}${suffix}`
@@ -91,21 +91,14 @@ function CreateLink({ row, onClose, onDone }: OperationProps<OperatorRow>) {
   )
 }
 
-const ResetFactor = ({ row, onClose, onDone }: OperationProps<OperatorRow>) => (
-  <Confirm
-    title={`Remove the second factor of ${row.email}`}
-    verb="Remove"
-    isDangerous
-    onClose={onClose}
-    run={async () => {
-      await send('DELETE', pathOf(row, '/second-factor'))
-      say(`${row.email} enrols a second factor at the next sign-in.`)
-      onDone()
-    }}
-  >
-    <p>For a lost device. The sessions end, and the next sign-in enrols another second factor.</p>
-  </Confirm>
-)
+const ResetFactor = confirmation<OperatorRow>((row) => ({
+  title: `Remove the second factor of ${row.email}`,
+  verb: 'Remove',
+  isDangerous: true,
+  request: () => send('DELETE', pathOf(row, '/second-factor')),
+  done: `${row.email} enrols a second factor at the next sign-in.`,
+  text: 'For a lost device. The sessions end, and the next sign-in enrols another second factor.',
+}))
 
 interface Credential {
   readonly kind: 'key' | 'client'
@@ -138,39 +131,23 @@ function Credentials({ row }: Pick<OperationProps<OperatorRow>, 'row'>) {
   )
 }
 
-const Disable = ({ row, onClose, onDone }: OperationProps<OperatorRow>) => (
-  <Confirm
-    title={`Disable ${row.email}`}
-    verb="Disable"
-    isDangerous
-    onClose={onClose}
-    run={async () => {
-      await patch(row, { disabled: true })
-      say(`${row.email} is disabled.`)
-      onDone()
-    }}
-  >
-    <p>The sessions and links of {row.email} end at once. You can enable the operator again.</p>
-    <Credentials row={row} />
-  </Confirm>
-)
+const Disable = confirmation<OperatorRow>((row) => ({
+  title: `Disable ${row.email}`,
+  verb: 'Disable',
+  isDangerous: true,
+  request: () => patch(row, { disabled: true }),
+  done: `${row.email} is disabled.`,
+  text: `The sessions and links of ${row.email} end at once. You can enable the operator again.`,
+  more: <Credentials row={row} />,
+}))
 
-const Enable = ({ row, onClose, onDone }: OperationProps<OperatorRow>) => (
-  <Confirm
-    title={`Enable ${row.email}`}
-    verb="Enable"
-    onClose={onClose}
-    run={async () => {
-      await patch(row, { disabled: false })
-      say(`${row.email} can sign in.`)
-      onDone()
-    }}
-  >
-    <p>
-      {row.email} signs in with the same password and the role {row.role}.
-    </p>
-  </Confirm>
-)
+const Enable = confirmation<OperatorRow>((row) => ({
+  title: `Enable ${row.email}`,
+  verb: 'Enable',
+  request: () => patch(row, { disabled: false }),
+  done: `${row.email} can sign in.`,
+  text: `${row.email} signs in with the same password and the role ${row.role}.`,
+}))
 
 const role = 'administrator'
 const isEnabled = ({ disabled }: OperatorRow): boolean => !disabled
