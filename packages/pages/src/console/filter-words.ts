@@ -13,6 +13,12 @@ export const filtersOf = (
     return value === null || value === '' ? [] : [{ name, value }]
   })
 
+/** Returns the filters as parameters of a request, by their names or by those of `names`. */
+export const parametersOf = (
+  filters: readonly Filter[],
+  names: Readonly<Record<string, string>> = {},
+): Query => Object.fromEntries(filters.map(({ name, value }) => [names[name] ?? name, value]))
+
 /** Returns the members of a URL for filters; words without a filter are removed. */
 export const queryOf = (
   filters: readonly Filter[],

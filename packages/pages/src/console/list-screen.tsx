@@ -14,7 +14,7 @@ import { Empty, Part } from '../parts/notices.tsx'
 import { type Filter, type FilterWord, QueryBox } from '../parts/query-box.tsx'
 import { type Column, Pager, Table } from '../parts/table.tsx'
 import { keepQuery, query, setQuery } from '../router.ts'
-import { filtersOf, queryOf } from './filter-words.ts'
+import { filtersOf, parametersOf, queryOf } from './filter-words.ts'
 import { OtherMode } from './other-mode.tsx'
 import type { Mode } from './scope.ts'
 
@@ -50,7 +50,8 @@ interface ListScreenProps<Row> {
   readonly title: string
   /** The path of the request. */
   readonly path: string
-  readonly parameters: (filters: readonly Filter[]) => Query
+  /** Default: the filters. */
+  readonly parameters?: (filters: readonly Filter[]) => Query
   /** Repeats the request. */
   readonly everyMs?: number
   /** The name of a row: `key`. */
@@ -100,7 +101,7 @@ export function ListScreen<Row>(props: ListScreenProps<Row>) {
   const { title, noun, words, creation, openId, drawer } = props
   const { subject = `${noun}s`, noMatch = 'Remove a word of the filter.' } = props
   const filters = filtersOf(query.value, words)
-  const parameters = props.parameters(filters)
+  const parameters = (props.parameters ?? parametersOf)(filters)
   const { everyMs } = props
   const options = everyMs === undefined ? {} : { everyMs }
   const { path, list, pageHref } = useListPage<Row>(props.path, parameters, options)

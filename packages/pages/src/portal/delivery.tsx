@@ -1,4 +1,5 @@
 /** One delivery: its requests and responses, advice with a date, and another attempt. */
+
 import { useEffect, useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { nowMs } from '../clock.ts'
@@ -11,6 +12,7 @@ import { Code, Id, State, type Tone } from '../parts/state.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { Attempt } from '../parts/thread.tsx'
 import { useSend } from '../use-send.ts'
+import { AttemptResponse } from '../webhooks/attempt-response.tsx'
 import { adviceOf, type DeliveryAttempt } from './delivery-advice.ts'
 import type { Delivery, SentRequest } from './platform-types.ts'
 import { session } from './session.ts'
@@ -187,7 +189,11 @@ function AttemptView({ attempt, request, isOpen }: AttemptViewProps) {
       <Tabs
         label={`Attempt ${n}`}
         tabs={[
-          { name: 'response', label: 'Response', content: () => <Response attempt={attempt} /> },
+          {
+            name: 'response',
+            label: 'Response',
+            content: () => <AttemptResponse attempt={attempt} />,
+          },
           {
             name: 'request',
             label: 'Request',
@@ -203,17 +209,6 @@ function AttemptView({ attempt, request, isOpen }: AttemptViewProps) {
     </Attempt>
   )
 }
-
-const Response = ({ attempt }: { readonly attempt: DeliveryAttempt }) =>
-  attempt.status === null ? (
-    <p class="soft small">There was no response.</p>
-  ) : (
-    <ExchangeText
-      start={`HTTP/1.1 ${attempt.status}`}
-      headers={attempt.response_headers ?? {}}
-      body={attempt.response_body ?? undefined}
-    />
-  )
 
 interface RequestProps {
   /** Null: not stored. */

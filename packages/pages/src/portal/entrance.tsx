@@ -1,9 +1,11 @@
 /** The page without a session: it reveals the name of the service, and nothing else. */
+
 import { useState } from 'preact/hooks'
 import type { ApiFailure } from '../api.ts'
 import { serviceName } from '../branding.ts'
 import { Button } from '../parts/button.tsx'
 import { Field } from '../parts/field.tsx'
+import { Form } from '../parts/form.tsx'
 import { useTitle } from '../parts/frame.tsx'
 import { Notice } from '../parts/notices.tsx'
 import { useSend } from '../use-send.ts'
@@ -42,12 +44,7 @@ export function Entrance({ linkFailure }: { readonly linkFailure?: ApiFailure | 
           {!linkFailure && (
             <p class="soft">Open the link that {serviceName} sent you, or sign in.</p>
           )}
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              run(() => openSession({ username, password, ...place }))
-            }}
-          >
+          <Form onSubmit={() => run(() => openSession({ username, password, ...place }))}>
             {failure && (
               <Notice tone="bad" word="Not signed in" role="alert">
                 {sentenceOf(failure)}
@@ -83,7 +80,7 @@ export function Entrance({ linkFailure }: { readonly linkFailure?: ApiFailure | 
             <Button kind="first" type="submit" busy={isBusy && 'Signing in…'}>
               Sign in
             </Button>
-          </form>
+          </Form>
         </section>
       </main>
     </div>

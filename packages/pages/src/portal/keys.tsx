@@ -1,4 +1,5 @@
 /** The keys of the customer: create, roll, revoke. A key is displayed once. */
+
 import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { nowMs } from '../clock.ts'
@@ -7,6 +8,7 @@ import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm, Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
+import { Form } from '../parts/form.tsx'
 import { Empty, Failed, Part } from '../parts/notices.tsx'
 import { ScopeMatrix } from '../parts/scope-matrix.tsx'
 import { Secret } from '../parts/secret.tsx'
@@ -193,12 +195,7 @@ function CreateKey({ onClose, onCreate }: CreateKeyProps) {
     })
   return (
     <Dialog title="Create a key" onClose={onClose} isSheet>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          submit()
-        }}
-      >
+      <Form onSubmit={submit}>
         {failure && !messageOf('/name') && <Failed failure={failure} />}
         <Field
           label="Name"
@@ -218,7 +215,7 @@ function CreateKey({ onClose, onCreate }: CreateKeyProps) {
         <Button kind="first" type="submit" busy={isBusy && 'Creating…'}>
           Create
         </Button>
-      </form>
+      </Form>
     </Dialog>
   )
 }

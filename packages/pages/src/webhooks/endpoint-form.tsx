@@ -1,4 +1,5 @@
 /** The dialog that adds or changes an endpoint. The server verifies the URL before it stores it. */
+
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
@@ -6,6 +7,7 @@ import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
+import { Form } from '../parts/form.tsx'
 import { Failed } from '../parts/notices.tsx'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
 import { say } from '../parts/toast.tsx'
@@ -67,12 +69,7 @@ export function EndpointForm(props: EndpointFormProps) {
   const isFieldError = ['/url', '/events', '/api_version'].some(messageOf)
   return (
     <Dialog title={row ? 'Change the endpoint' : 'Add an endpoint'} onClose={onClose} isSheet>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save()
-        }}
-      >
+      <Form onSubmit={save}>
         {failure && !isFieldError && <Failed failure={failure} />}
         {children}
         <Field
@@ -107,7 +104,7 @@ export function EndpointForm(props: EndpointFormProps) {
         <Button kind="first" type="submit" busy={isBusy && 'Verifying the URL…'}>
           {row ? 'Save' : 'Add'}
         </Button>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -1,9 +1,11 @@
 /** Sends a sample event to an endpoint, in any version, and displays the result in its place. */
+
 import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { duration } from '../format.ts'
 import { Button } from '../parts/button.tsx'
 import { Field } from '../parts/field.tsx'
+import { Form } from '../parts/form.tsx'
 import { Failed } from '../parts/notices.tsx'
 import { State } from '../parts/state.tsx'
 import { useSend } from '../use-send.ts'
@@ -53,13 +55,7 @@ export function TestEvent({ path, events, version: ownVersion, onDone }: TestEve
     })
   const isFieldError = ['/event_type', '/api_version'].some(messageOf)
   return (
-    <form
-      class="bar"
-      onSubmit={(event) => {
-        event.preventDefault()
-        test()
-      }}
-    >
+    <Form class="bar" onSubmit={test}>
       <Field
         label="Event type"
         value={type}
@@ -81,6 +77,6 @@ export function TestEvent({ path, events, version: ownVersion, onDone }: TestEve
         {result && <State tone={result.delivered ? 'ok' : 'bad'}>{resultWords(result)}</State>}
       </span>
       {failure && !isFieldError && <Failed failure={failure} />}
-    </form>
+    </Form>
   )
 }

@@ -1,11 +1,13 @@
 /** OAuth clients: the list, one client in the drawer, and the sheet that registers one. */
+
 import { createClientCommand } from '../../commands.ts'
-import { day } from '../../format.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import { Tag } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { keepQuery, type PageProps } from '../../router.ts'
 import { customerName } from '../customer-names.ts'
+import { parametersOf } from '../filter-words.ts'
+import { createdColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
@@ -61,13 +63,7 @@ const columns: readonly Column<ClientRow>[] = [
     priority: 4,
     cell: ({ grant_types: grants }) => grants.join(', ').replaceAll('_', ' '),
   },
-  {
-    name: 'created',
-    label: 'Created',
-    priority: 2,
-    class: 'nowrap',
-    cell: ({ created_at: at }) => <time dateTime={at}>{day(at)}</time>,
-  },
+  createdColumn,
 ]
 
 /** A client that describes itself has no customer; its id says whose it is. */
@@ -85,9 +81,7 @@ export const Page = ({ params }: PageProps) => (
     parameters={(filters) => ({
       ...(!isOfNoCustomer(filters) && { mode: mode.value, customer: customer.value }),
       sort: 'name',
-      ...Object.fromEntries(
-        filters.map(({ name, value }) => [name === 'id' ? 'client_id' : name, value]),
-      ),
+      ...parametersOf(filters, { id: 'client_id' }),
     })}
     noun="client"
     intro="A client is a program that gets OAuth 2.0 tokens."

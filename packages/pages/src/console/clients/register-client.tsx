@@ -1,10 +1,12 @@
 /** The sheet that registers a client and displays its secret once. */
+
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Check, Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
 import { Secret } from '../../parts/secret.tsx'
@@ -117,12 +119,7 @@ function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret
     setGrants(next)
   }
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        submit()
-      }}
-    >
+    <Form onSubmit={submit}>
       {failure && <Failed failure={failure} />}
       <Field
         label="Name"
@@ -188,6 +185,6 @@ function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret
       <Button kind="first" type="submit" busy={isBusy && 'Registering…'}>
         Register the client
       </Button>
-    </form>
+    </Form>
   )
 }

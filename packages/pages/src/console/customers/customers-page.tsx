@@ -1,15 +1,19 @@
 /** Customers: the list, one customer in the drawer, and the form that creates one. */
+
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { day } from '../../format.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Failed } from '../../parts/notices.tsx'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { go, keepQuery, type PageProps } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import { loadCustomers } from '../customer-names.ts'
+import { parametersOf } from '../filter-words.ts'
+import { createdColumn, idColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { mayChange } from '../session.ts'
 import { CustomerDrawer } from './customer-drawer.tsx'
@@ -42,7 +46,7 @@ const columns: readonly Column<CustomerRow>[] = [
       </>
     ),
   },
-  { name: 'id', label: 'Id', priority: 3, cell: ({ id }) => <code class="soft">{id}</code> },
+  idColumn,
   { name: 'state', label: 'State', class: 'nowrap', cell: (row) => <CustomerState row={row} /> },
   {
     name: 'requests',
@@ -57,13 +61,7 @@ const columns: readonly Column<CustomerRow>[] = [
     class: 'nowrap',
     cell: ({ limits }) => limitWords(limits.delivery_rate, 'deliveries'),
   },
-  {
-    name: 'created',
-    label: 'Created',
-    priority: 2,
-    class: 'nowrap',
-    cell: ({ created_at: at }) => <time dateTime={at}>{day(at)}</time>,
-  },
+  createdColumn,
 ]
 
 /** Loads the names of the customers again, too. */
@@ -78,7 +76,7 @@ export const Page = ({ params }: PageProps) => (
     path={PATH}
     parameters={(filters) => ({
       sort: 'name',
-      ...Object.fromEntries(filters.map(({ name, value }) => [name, value])),
+      ...parametersOf(filters),
     })}
     noun="customer"
     intro="Each customer has its own data, credentials, webhooks and limits."
@@ -126,12 +124,7 @@ function CreateCustomer({ onClose, onCreate }: CreateCustomerProps) {
       onClose={onClose}
       submit={{ verb: 'Create', busy: isBusy && 'Creating…', run: create }}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          create()
-        }}
-      >
+      <Form onSubmit={create}>
         <Field
           label="Name"
           value={name}
@@ -149,7 +142,7 @@ function CreateCustomer({ onClose, onCreate }: CreateCustomerProps) {
         />
         {/* Two fields: Enter needs a button of the form. */}
         <input type="submit" hidden />
-      </form>
+      </Form>
       {failure && !messageOf('/name') && <Failed failure={failure} />}
     </Dialog>
   )

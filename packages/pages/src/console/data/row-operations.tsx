@@ -1,8 +1,10 @@
 /** Operations on rows: create, edit, delete, and the actions of the declaration. */
+
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure, type Reply, send } from '../../api.ts'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Failed, Loading, Notice } from '../../parts/notices.tsx'
 import { say } from '../../parts/toast.tsx'
 import { useSend } from '../../use-send.ts'
@@ -55,10 +57,9 @@ function FormDialog(props: FormDialogProps) {
       }}
     >
       {props.children && <div class="field">{props.children}</div>}
-      <form
+      <Form
         noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSubmit={() => {
           if (isReady) onSubmit()
         }}
       >
@@ -70,7 +71,7 @@ function FormDialog(props: FormDialogProps) {
           isNew={props.isNew}
         />
         <input type="submit" hidden />
-      </form>
+      </Form>
       {failure && failure.status !== 412 && !isAtField && <Failed failure={failure} />}
     </Dialog>
   )

@@ -1,4 +1,5 @@
 /** The sign-in of a row that is a person: role, scopes, password, state, and its erasure. */
+
 import { useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
 import { exportPersonCommand } from '../../commands.ts'
@@ -7,6 +8,7 @@ import type { CursorPage } from '../../list-page.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
 import { State } from '../../parts/state.tsx'
@@ -149,12 +151,7 @@ function SetPassword({ row: person, onClose, onDone }: OperationProps<Person>) {
       onClose={onClose}
       submit={{ verb: 'Set the password', busy: isBusy && 'Saving…', run: save }}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save()
-        }}
-      >
+      <Form onSubmit={save}>
         <Field
           label="New password"
           type="password"
@@ -165,7 +162,7 @@ function SetPassword({ row: person, onClose, onDone }: OperationProps<Person>) {
           hint="The sessions of the person end."
           autofocus
         />
-      </form>
+      </Form>
       {failure && !messageOf('/password') && <Failed failure={failure} />}
     </Dialog>
   )

@@ -1,10 +1,12 @@
 /** Enrols the second factor: secret, first code, recovery codes. */
+
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure } from '../../api.ts'
 import { releaseName } from '../../branding.ts'
 import { Button } from '../../parts/button.tsx'
 import { Copy } from '../../parts/copy.tsx'
 import { Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Brand, useTitle } from '../../parts/frame.tsx'
 import { Failed } from '../../parts/notices.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
@@ -103,9 +105,8 @@ function Scan({ enrolment, failure, onCode, onRenew }: ScanProps) {
             Or enter the secret: <code>{enrolment.secret}</code>{' '}
             <Copy text={enrolment.secret} subject="secret" />
           </p>
-          <form
-            onSubmit={async (event) => {
-              event.preventDefault()
+          <Form
+            onSubmit={() => {
               onCode(code.trim())
               setCode('')
             }}
@@ -125,7 +126,7 @@ function Scan({ enrolment, failure, onCode, onRenew }: ScanProps) {
                 Confirm
               </Button>
             )}
-          </form>
+          </Form>
         </>
       )}
     </>
@@ -148,15 +149,10 @@ const RecoveryCodes = ({ codes, onDone }: RecoveryCodesProps) => (
     <p>
       <Copy text={codes.join('\n')} label="Copy the codes" />
     </p>
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        onDone()
-      }}
-    >
+    <Form onSubmit={onDone}>
       <Button kind="first" type="submit">
         I have stored them
       </Button>
-    </form>
+    </Form>
   </>
 )

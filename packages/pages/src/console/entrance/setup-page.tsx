@@ -1,10 +1,12 @@
 /** The first visit: creates the first operator, while the first steps tick by themselves. */
+
 import { useState } from 'preact/hooks'
 import { ApiFailure } from '../../api.ts'
 import { releaseName } from '../../branding.ts'
 import { createOperatorCommand } from '../../commands.ts'
 import { Button } from '../../parts/button.tsx'
 import { Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Brand, useTitle } from '../../parts/frame.tsx'
 import { Failed } from '../../parts/notices.tsx'
 import { go } from '../../router.ts'
@@ -89,10 +91,9 @@ function OperatorForm() {
         The link worked once. This browser is signed in for 12 hours; later you sign in with this
         account, and set up an authenticator app.
       </p>
-      <form
+      <Form
         method="post"
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSubmit={() => {
           if (!isBusy) submit()
         }}
       >
@@ -122,7 +123,7 @@ function OperatorForm() {
         <Button kind="first" type="submit" busy={isBusy && 'Creating…'}>
           Open the console
         </Button>
-      </form>
+      </Form>
     </>
   )
 }

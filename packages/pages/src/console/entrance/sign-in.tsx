@@ -1,4 +1,5 @@
 /** Sign-in with e-mail, password and the code of the second factor: as a page, and over a page. */
+
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure, isSessionOver } from '../../api.ts'
 import { releaseName } from '../../branding.ts'
@@ -8,6 +9,7 @@ import { count } from '../../format.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Brand, useTitle } from '../../parts/frame.tsx'
 import { Notice } from '../../parts/notices.tsx'
 import { keepQuery, place } from '../../router.ts'
@@ -62,10 +64,9 @@ function useSignIn(email: string) {
 function SignInForm({ email = '' }: { readonly email?: string }) {
   const { form, set, needsCode, isBusy, message, waitS, submit } = useSignIn(email)
   return (
-    <form
+    <Form
       method="post"
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={() => {
         if (!isBusy && waitS === 0) submit()
       }}
     >
@@ -109,7 +110,7 @@ function SignInForm({ email = '' }: { readonly email?: string }) {
       <Button kind="first" type="submit" disabled={waitS > 0} busy={isBusy && 'Signing in…'}>
         {waitS > 0 ? `Wait ${waitS} s` : 'Sign in'}
       </Button>
-    </form>
+    </Form>
   )
 }
 

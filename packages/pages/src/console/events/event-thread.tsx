@@ -1,4 +1,5 @@
 /** The thread of an event: its request, its deliveries and their attempts. */
+
 import { send } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { count, duration, listTime, period, timeOfDay } from '../../format.ts'
@@ -12,6 +13,7 @@ import { Attempt, Thread, ThreadNode } from '../../parts/thread.tsx'
 import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
+import { AttemptResponse } from '../../webhooks/attempt-response.tsx'
 import { mayChange } from '../session.ts'
 import {
   type AttemptRow,
@@ -214,7 +216,11 @@ function AttemptView({ attempt, delivery, isOpen }: AttemptViewProps) {
       <Tabs
         label={`Attempt ${attempt.n}`}
         tabs={[
-          { name: 'response', label: 'Response', content: () => <Response attempt={attempt} /> },
+          {
+            name: 'response',
+            label: 'Response',
+            content: () => <AttemptResponse attempt={attempt} />,
+          },
           {
             name: 'request',
             label: 'Request',
@@ -226,17 +232,6 @@ function AttemptView({ attempt, delivery, isOpen }: AttemptViewProps) {
     </Attempt>
   )
 }
-
-const Response = ({ attempt }: { readonly attempt: AttemptRow }) =>
-  attempt.status === null ? (
-    <p class="soft small">There was no response.</p>
-  ) : (
-    <ExchangeText
-      start={`HTTP/1.1 ${attempt.status}`}
-      headers={attempt.response_headers ?? {}}
-      body={attempt.response_body ?? undefined}
-    />
-  )
 
 interface SentRequestProps {
   readonly n: number

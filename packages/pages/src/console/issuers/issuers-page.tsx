@@ -1,9 +1,9 @@
 /** Trusted issuers: the list, one issuer in the drawer, and the form that trusts one. */
 import { createIssuerCommand } from '../../commands.ts'
-import { day } from '../../format.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { keepQuery, type PageProps } from '../../router.ts'
+import { createdColumn, idColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { mayChange } from '../session.ts'
 import { IssuerDrawer } from './issuer-drawer.tsx'
@@ -29,21 +29,14 @@ const columns: readonly Column<Issuer>[] = [
     ),
   },
   { name: 'rules', label: 'Rules', class: 'nowrap', cell: ({ rules }) => rules.length },
-  { name: 'id', label: 'Id', priority: 3, cell: ({ id }) => <code class="soft">{id}</code> },
-  {
-    name: 'created',
-    label: 'Created',
-    priority: 2,
-    class: 'nowrap',
-    cell: ({ created_at: at }) => <time dateTime={at}>{day(at)}</time>,
-  },
+  idColumn,
+  createdColumn,
 ]
 
 export const Page = ({ params }: PageProps) => (
   <ListScreen<Issuer>
     title="Issuers"
     path={PATH}
-    parameters={(filters) => Object.fromEntries(filters.map(({ name, value }) => [name, value]))}
     noun="issuer"
     intro="Pipelines, clusters and identity providers whose tokens open this API, by rules."
     creation={{

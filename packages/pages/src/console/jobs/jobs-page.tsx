@@ -6,6 +6,7 @@ import { State } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { keepQuery, type PageProps, query, setQuery } from '../../router.ts'
 import { customerName } from '../customer-names.ts'
+import { parametersOf } from '../filter-words.ts'
 import { ListScreen } from '../list-screen.tsx'
 import { scopeWords } from '../scope.ts'
 import { JobDrawer } from './job-drawer.tsx'
@@ -117,7 +118,7 @@ export const Page = ({ params }: PageProps) => (
     parameters={(filters) => ({
       sort: '-id',
       ...scopeParameters(),
-      ...Object.fromEntries(filters.map(({ name, value }) => [name, value])),
+      ...parametersOf(filters),
     })}
     everyMs={EVERY_MS}
     noun="job"

@@ -1,4 +1,5 @@
 /** The sheet that creates a key and displays it once. */
+
 import { useEffect, useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
 import { every, nowMs } from '../../clock.ts'
@@ -8,6 +9,7 @@ import { Button } from '../../parts/button.tsx'
 import { Copy } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Check, Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Failed, Notice, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
 import { Secret } from '../../parts/secret.tsx'
@@ -107,12 +109,7 @@ function KeyForm({ onCreate }: { readonly onCreate: (key: NewKey) => void }) {
     })
   const isFieldError = ['/name', '/customer', '/scopes', '/cidrs', '/expires_at'].some(messageOf)
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        submit()
-      }}
-    >
+    <Form onSubmit={submit}>
       {failure && !isFieldError && <Failed failure={failure} />}
       <Field
         label="Name"
@@ -193,7 +190,7 @@ function KeyForm({ onCreate }: { readonly onCreate: (key: NewKey) => void }) {
       <Button kind="first" type="submit" busy={isBusy && 'Creating…'}>
         Create the key
       </Button>
-    </form>
+    </Form>
   )
 }
 

@@ -1,8 +1,10 @@
 /** The form that creates an operator. */
+
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Failed } from '../../parts/notices.tsx'
 import { go, keepQuery } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
@@ -33,12 +35,7 @@ export function CreateOperator({ onClose, onCreate }: CreateOperatorProps) {
       onClose={onClose}
       submit={{ verb: 'Create', busy: isBusy && 'Creating…', run: create }}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          create()
-        }}
-      >
+      <Form onSubmit={create}>
         <Field
           label="E-mail address"
           type="email"
@@ -61,7 +58,7 @@ export function CreateOperator({ onClose, onCreate }: CreateOperatorProps) {
           required
         />
         <input type="submit" hidden />
-      </form>
+      </Form>
       {failure && !hasFieldError && <Failed failure={failure} />}
     </Dialog>
   )

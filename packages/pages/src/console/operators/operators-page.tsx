@@ -1,9 +1,11 @@
 /** Operators: the list, one operator in the drawer, and the form that creates one. */
+
 import { createOperatorCommand } from '../../commands.ts'
 import { day } from '../../format.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { keepQuery, type PageProps } from '../../router.ts'
+import { createdColumn, idColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { mayChange, session } from '../session.ts'
 import { CreateOperator } from './create-operator.tsx'
@@ -37,21 +39,14 @@ const columns: readonly Column<OperatorRow>[] = [
   },
   { name: 'role', label: 'Role', class: 'nowrap', cell: ({ role }) => role },
   { name: 'state', label: 'State', class: 'nowrap', cell: (row) => <OperatorState row={row} /> },
-  { name: 'id', label: 'Id', priority: 3, cell: ({ id }) => <code class="soft">{id}</code> },
-  {
-    name: 'created',
-    label: 'Created',
-    priority: 2,
-    class: 'nowrap',
-    cell: ({ created_at: at }) => <time dateTime={at}>{day(at)}</time>,
-  },
+  idColumn,
+  createdColumn,
 ]
 
 export const Page = ({ params }: PageProps) => (
   <ListScreen<OperatorRow>
     title="Operators"
     path={PATH}
-    parameters={(filters) => Object.fromEntries(filters.map(({ name, value }) => [name, value]))}
     noun="operator"
     intro="Operators sign in to this console. They belong to the installation, not to a customer."
     creation={{

@@ -9,6 +9,7 @@ import { Strip } from '../../parts/strip.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { href, type PageProps, query, setQuery } from '../../router.ts'
 import { customers } from '../customer-names.ts'
+import { parametersOf } from '../filter-words.ts'
 import { ListScreen } from '../list-screen.tsx'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
@@ -122,9 +123,7 @@ function WebhookList() {
         mode: mode.value,
         customer: customer.value,
         sort: '-health',
-        ...Object.fromEntries(
-          filters.map(({ name, value }) => [name === 'of' ? 'customer' : name, value]),
-        ),
+        ...parametersOf(filters, { of: 'customer' }),
       })}
       everyMs={EVERY_MS}
       noun="endpoint"
